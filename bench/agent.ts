@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { benchManifest } from './bench-pod.ts';
+import { millis } from './floor.ts';
+import type { Stage } from './stage.ts';
+
+export interface AgentCommand {
+  /** How it is called in the table. */
+  name: string;
+  /** A shell command with {dir}, {root} and {sock}. */
+  command: string;
+}
+
+/** Clock ticks a second in /proc/PID/stat: the kernel shows 100 to programs, whatever it has inside. */
+const ticksPerSecond = 100;
+
+/** How often we look for what the runtime stamps by itself; often enough for one pod, without disturbing many. */
+const pollMs = { one: 100, many: 200 };
+
+/** A running agent with a folder of manifests of its own. */
+export class Agent {
+  readonly name: string;
+  readonly root: string;
+  /** Wall clock time just before it was started. */
+  readonly spawnedAt: number;
+  readonly pid: number;
+  private readonly stage: Stage;
+  private readonly dir: string;
+  private readonly log: string;
+  private readonly child: ChildProcess;
+  private readonly exited: Promise<unknown>;
+
+  private constructor(stage: Stage, name: string, folder: string, child: ChildProcess, spawnedAt: number) {
+    this.stage = stage;
+    this.name = name;
+    const { root, dir, log } = foldersOf(folder);
+    this.root = root;
+    this.dir = dir;
+    this.log = log;
+    this.child = child;
+    this.spawnedAt = spawnedAt;
+    this.exited = once(child, 'exit');
+    if (child.pid === undefined) throw new Error('the agent could not be started');
+    this.pid = child.pid;
+  }
+
+  /** Starts the agent on a folder that has these manifests already. */
+  static async start(stage: Stage, { name, command }: AgentCommand, waiting: readonly string[] = []): Promise<Agent> {
+    const folder = await stage.newFolder();
+    const { root, dir, log } = foldersOf(folder);
+    await Promise.all([mkdir(root), mkdir(dir)]);
+    for (const pod of waiting) await writeFile(join(dir, `${pod}.json`), benchManifest(pod));
+    const filled = command.replaceAll('{dir}', dir).replaceAll('{root}', root).replaceAll('{sock}', stage.socket);
+    const output = await open(log, 'a');
+    const spawnedAt = Date.now();
+    const child = spawn('/bin/sh', ['-c', `exec ${filled}`], { stdio: ['ignore', output.fd, output.fd] });
+    await output.close();
+    return new Agent(stage, name, folder, child, spawnedAt);
+  }
+
+  /** Moves finished manifests into the watched folder; resolves to the time just before the first one came. */
+  async drop(names: readonly string[]): Promise<number> {
+    const staged = names.map((name) => ({
+      from: join(this.root, `${name}.json`),
+      to: join(this.dir, `${name}.json`),
+      name,
+    }));
+    for (const { from, name } of staged) await writeFile(from, benchManifest(name));
+    const droppedAt = Date.now();
+    await Promise.all(staged.map(({ from, to }) => rename(from, to)));
+    return droppedAt;
+  }
+
+  /** Takes manifests away; resolves to the time just before. */
+  async remove(names: readonly string[]): Promise<number> {
+    const removedAt = Date.now();
+    await Promise.all(names.map((name) => rm(join(this.dir, `${name}.json`))));
+    return removedAt;
+  }
+
+  /** When the last of these pods had its container created and started, and the id of that container. */
+  async started(
+    names: readonly string[],
+    attempt = 0,
+  ): Promise<{ createdAt: number; startedAt: number; containerID: string }> {
+    const containers = await this.stage.waitForContainers(
+      `${names.length} pods start`,
+      pollMs[names.length === 1 ? 'one' : 'many'],
+      (all) => {
+        if (this.hasEnded) throw new Error(`${this.name} ended by itself`);
+        return names.every((name) => all.some((one) => isOf(name, attempt)(one) && one.state === 'CONTAINER_RUNNING'));
+      },
+    );
+    const own = containers.filter((container) => names.some((name) => isOf(name, attempt)(container)));
+    const statuses = await Promise.all(own.map(({ id }) => this.stage.containerStatus(id)));
+    return {
+      createdAt: Math.max(...statuses.map(({ createdAt }) => millis(createdAt))),
+      startedAt: Math.max(...statuses.map(({ startedAt }) => millis(startedAt))),
+      containerID: own[0]?.id ?? '',
+    };
+  }
+
+  private get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** The end of its log. */
+  async lastWords(): Promise<string> {
+    return (await readFile(this.log, 'utf8')).split('\n').slice(-20).join('\n');
+  }
+
+  /** Ends the agent, with SIGTERM and after some seconds by force; its pods run on. Once more is fine. */
+  async stop(): Promise<void> {
+    if (this.hasEnded) return;
+    const hung = setTimeout(() => this.child.kill('SIGKILL'), 5000);
+    this.child.kill('SIGTERM');
+    await this.exited;
+    clearTimeout(hung);
+  }
+}
+
+function foldersOf(folder: string): { root: string; dir: string; log: string } {
+  return { root: join(folder, 'root'), dir: join(folder, 'manifests'), log: join(folder, 'agent.log') };
+}
+
+export interface Usage {
+  cpuMs: number;
+  residentMB: number;
+}
+
+export async function processUsage(pid: number): Promise<Usage> {
+  const [stat, status] = await Promise.all([
+    readFile(`/proc/${pid}/stat`, 'utf8'),
+    readFile(`/proc/${pid}/status`, 'utf8'),
+  ]);
+  // The fields after the name of the program, which may have spaces and ends at the last bracket.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const ticks = Number(fields[11]) + Number(fields[12]);
+  const kilobytes = Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1]);
+  return { cpuMs: (ticks * 1000) / ticksPerSecond, residentMB: kilobytes / 1024 };
+}
+
+/** Static pods are called as their manifest, with the name of the node behind. */
+const isOf =
+  (name: string, attempt: number) =>
+  (container: { labels: Record<string, string>; metadata?: { attempt: number } | undefined }): boolean =>
+    container.labels['io.kubernetes.pod.name']?.startsWith(`${name}-`) === true &&
+    container.metadata?.attempt === attempt;

@@ -1,0 +1,75 @@
+/** Something that is measured. */
+export interface Quantity {
+  what: string;
+  unit: 'ms' | 'MB' | 'ms/s';
+}
+
+/** All that was measured of one thing for one contestant; `floor` is the runtime asked raw, or Node doing nothing. */
+export interface Figure extends Quantity {
+  who: string;
+  samples: number[];
+}
+
+export const floor = 'floor';
+
+/** Figures in the order in which their quantities came up, with the median of the floor where there is one. */
+export class Figures {
+  private readonly quantities = new Map<string, Figure[]>();
+
+  add({ what, unit }: Quantity, who: string, ...samples: number[]): void {
+    const figures = this.quantities.get(what) ?? [];
+    this.quantities.set(what, figures);
+    const known = figures.find((figure) => figure.who === who);
+    if (known === undefined) figures.push({ what, unit, who, samples });
+    else known.samples.push(...samples);
+  }
+
+  summaries(): Summary[] {
+    return [...this.quantities.values()].flatMap((figures) => {
+      const lowest = figures.find(({ who }) => who === floor);
+      return figures.map((figure) => summary(figure, figure === lowest ? undefined : lowest));
+    });
+  }
+}
+
+export interface Summary extends Figure {
+  median: number;
+  p10: number;
+  p90: number;
+  /** The median in floors. */
+  ratio?: number;
+}
+
+function summary(figure: Figure, lowest: Figure | undefined): Summary {
+  const at = (percent: number): number => percentile(figure.samples, percent);
+  return {
+    ...figure,
+    median: at(50),
+    p10: at(10),
+    p90: at(90),
+    ...(lowest === undefined ? {} : { ratio: at(50) / percentile(lowest.samples, 50) }),
+  };
+}
+
+/** The value below which that share of the samples is; between two samples in proportion. */
+export function percentile(samples: readonly number[], percent: number): number {
+  const sorted = [...samples].sort((a, b) => a - b);
+  const position = ((sorted.length - 1) * percent) / 100;
+  const below = sorted[Math.floor(position)] ?? NaN;
+  const above = sorted[Math.ceil(position)] ?? NaN;
+  return below + (above - below) * (position % 1);
+}
+
+/** Rows of a table, the first one names the columns. */
+export function tableRows(summaries: readonly Summary[]): string[][] {
+  const rows = summaries.map(({ what, who, unit, median, p10, p90, ratio, samples }, index) => [
+    summaries[index - 1]?.what === what ? '' : what,
+    who,
+    `${rounded(median)} ${unit}`,
+    samples.length === 1 ? '' : `${rounded(p10)}..${rounded(p90)}`,
+    ratio === undefined ? '' : `${ratio.toFixed(2)}x`,
+  ]);
+  return [['WHAT', 'WHO', 'MEDIAN', 'P10..P90', 'FLOORS'], ...rows];
+}
+
+const rounded = (value: number): string => value.toFixed(Math.abs(value) < 10 ? 1 : 0);

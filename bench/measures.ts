@@ -1,0 +1,163 @@
+import { Agent, type AgentCommand, processUsage } from './agent.ts';
+import { type Figures, floor, type Quantity } from './figures.ts';
+import { measureFloorOfMany, measureFloorOfOne, millis } from './floor.ts';
+import { commandMs } from './command-time.ts';
+import type { Stage } from './stage.ts';
+import { systemClock } from '../src/clock.ts';
+
+export interface Bench {
+  stage: Stage;
+  figures: Figures;
+  /** Ours first. */
+  agents: readonly AgentCommand[];
+  /** How often each figure is taken; fewer times what takes long. */
+  runs: number;
+}
+
+/** What can be measured, by name, in the order in which it is. */
+export const measures: Record<string, (bench: Bench) => Promise<void>> = {
+  one: measureOnePod,
+  many: measureManyPods,
+  boot: measureBoot,
+  commands: measureCommands,
+};
+
+const manyPods = 50;
+const maxRunsOfMany = 3;
+const idleWindowMs = 10_000;
+/** Until the work that a change left behind is done. */
+const settleMs = 5000;
+/** Until garbage that the start left behind is collected too, for which V8 waits until nothing happens. */
+const idleSettleMs = 20_000;
+
+const quantities = {
+  started: { what: 'manifest dropped → container started', unit: 'ms' },
+  restarted: { what: 'container exit → restarted', unit: 'ms' },
+  stopped: { what: 'manifest removed → container stopped', unit: 'ms' },
+  manyStarted: { what: `${manyPods} manifests dropped → all started`, unit: 'ms' },
+  created: { what: 'start of the agent → first container created', unit: 'ms' },
+} as const satisfies Record<string, Quantity>;
+
+async function measureOnePod({ stage, figures, agents, runs }: Bench): Promise<void> {
+  for (let run = 0; run < runs; run++) {
+    const times = await measureFloorOfOne(stage, `floor-${run}`);
+    for (const key of ['started', 'restarted', 'stopped'] as const) figures.add(quantities[key], floor, times[key]);
+  }
+  for (const command of agents) {
+    await withAgent(stage, command, ['warm-up'], async (agent) => {
+      await agent.started(['warm-up']);
+      await measureIdle(stage, figures, agent, '1 pod');
+      for (let run = 0; run < runs; run++) {
+        const names = [`one-${run}`];
+        const droppedAt = await agent.drop(names);
+        const first = await agent.started(names);
+        figures.add(quantities.started, agent.name, first.startedAt - droppedAt);
+
+        process.kill(await stage.processOf(first.containerID), 'SIGKILL');
+        const second = await agent.started(names, 1);
+        const { finishedAt } = await stage.containerStatus(first.containerID);
+        figures.add(quantities.restarted, agent.name, second.startedAt - millis(finishedAt));
+
+        const pid = await stage.processOf(second.containerID);
+        const removedAt = await agent.remove(names);
+        figures.add(quantities.stopped, agent.name, (await stage.processEnd(pid)) - removedAt);
+        await systemClock.sleep(settleMs / 5);
+      }
+    });
+  }
+}
+
+async function measureManyPods({ stage, figures, agents, runs }: Bench): Promise<void> {
+  for (let run = 0; run < Math.min(runs, maxRunsOfMany); run++) {
+    figures.add(quantities.manyStarted, floor, await measureFloorOfMany(stage, `floor-${run}`, manyPods));
+    for (const command of agents) {
+      await withAgent(stage, command, ['warm-up'], async (agent) => {
+        await agent.started(['warm-up']);
+        await systemClock.sleep(settleMs / 5);
+        const names = Array.from({ length: manyPods }, (_, index) => `many-${index}`);
+        const droppedAt = await agent.drop(names);
+        figures.add(quantities.manyStarted, agent.name, (await agent.started(names)).startedAt - droppedAt);
+        if (run === 0) await measureIdle(stage, figures, agent, `${manyPods} pods`);
+      });
+    }
+  }
+}
+
+async function measureBoot({ stage, figures, agents, runs }: Bench): Promise<void> {
+  for (let run = 0; run < runs; run++) {
+    figures.add(quantities.created, floor, (await measureFloorOfOne(stage, `floor-${run}`)).created);
+    for (const command of agents) {
+      await withAgent(stage, command, ['boot'], async (agent) => {
+        figures.add(quantities.created, agent.name, (await agent.started(['boot'])).createdAt - agent.spawnedAt);
+      });
+    }
+  }
+}
+
+/** Commands of ours beside a Node that does nothing, in turns, so that a busy moment of the machine hits them alike. */
+async function measureCommands({ stage, figures, agents: [ours] }: Bench): Promise<void> {
+  if (ours === undefined) return;
+  const names = Array.from({ length: 10 }, (_, index) => `command-${index}`);
+  await withAgent(stage, ours, names, async (agent) => {
+    await agent.started(names);
+    await systemClock.sleep(settleMs);
+    await timeCommands(figures, { 'ps of 10 pods, with an agent': ['ps', '--root-dir', agent.root] });
+    await agent.stop();
+    await timeCommands(figures, {
+      'ps of 10 pods, without an agent': [
+        ...['ps', '--root-dir', agent.root],
+        ...['--container-runtime-endpoint', `unix://${stage.socket}`],
+      ],
+      '--version': ['--version'],
+    });
+  });
+}
+
+async function timeCommands(figures: Figures, commands: Record<string, string[]>): Promise<void> {
+  const commandRuns = 15;
+  for (let run = 0; run < commandRuns; run++) {
+    for (const [what, args] of Object.entries(commands)) {
+      const quantity = { what, unit: 'ms' } as const;
+      figures.add(quantity, floor, await commandMs(['-e', '0']));
+      figures.add(quantity, 'kubelet-ts', await commandMs(['bin/kubelet-ts', ...args]));
+    }
+  }
+}
+
+async function measureIdle(stage: Stage, figures: Figures, agent: Agent, pods: string): Promise<void> {
+  await systemClock.sleep(idleSettleMs);
+  const pids = { agent: agent.pid, containerd: stage.containerdPID };
+  const usage = (): Promise<{ agent: number; containerd: number; residentMB: number }> =>
+    Promise.all([processUsage(pids.agent), processUsage(pids.containerd)]).then(([own, containerd]) => ({
+      agent: own.cpuMs,
+      containerd: containerd.cpuMs,
+      residentMB: own.residentMB,
+    }));
+  const [before, from] = [await usage(), performance.now()];
+  await systemClock.sleep(idleWindowMs);
+  const [after, seconds] = [await usage(), (performance.now() - from) / 1000];
+  figures.add({ what: `resident memory, idle with ${pods}`, unit: 'MB' }, agent.name, after.residentMB);
+  for (const key of ['agent', 'containerd'] as const) {
+    const what = `CPU of ${key === 'agent' ? 'the agent' : key}, idle with ${pods}`;
+    figures.add({ what, unit: 'ms/s' }, agent.name, (after[key] - before[key]) / seconds);
+  }
+}
+
+/** Starts an agent on a folder of its own with these manifests, and leaves nothing of it behind. */
+async function withAgent(
+  stage: Stage,
+  command: AgentCommand,
+  waiting: readonly string[],
+  use: (agent: Agent) => Promise<void>,
+): Promise<void> {
+  const agent = await Agent.start(stage, command, waiting);
+  try {
+    await use(agent);
+  } catch (error) {
+    process.stderr.write(await agent.lastWords());
+    throw error;
+  } finally {
+    await agent.stop();
+    await stage.removePods();
+  }
+}

@@ -1,0 +1,152 @@
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { systemClock } from '../src/clock.ts';
+import { findContainerd } from '../src/containerd/find-containerd.ts';
+import { ManagedContainerd } from '../src/containerd/managed-containerd.ts';
+import { openChannel } from '../src/cri/grpc-channel.ts';
+import { grpcImageService } from '../src/cri/grpc-image-service.ts';
+import { grpcRuntimeService } from '../src/cri/grpc-runtime-service.ts';
+import type { ImageService } from '../src/cri/image-service.ts';
+import type { RuntimeService } from '../src/cri/runtime-service.ts';
+import type { Container, ContainerStatus } from '../src/cri/types.ts';
+import { PodCgroups } from '../src/engine/container-manager/pod-cgroups.ts';
+import { readCgroupDriver } from '../src/engine/container-manager/read-cgroup-driver.ts';
+import { containerLogLinksDir } from '../src/engine/kuberuntime/log-paths.ts';
+import type { Logger } from '../src/logger.ts';
+
+const waitTimeoutMs = 120_000;
+
+/** A containerd of the benchmark's own, with the image of its pods, and folders that go with it. */
+export class Stage {
+  readonly runtime: RuntimeService;
+  readonly images: ImageService;
+  /** Path of the socket. */
+  readonly socket: string;
+  readonly containerdVersion: string;
+  readonly folder: string;
+  private readonly containerd: ManagedContainerd;
+  private readonly closeChannel: () => void;
+  private folders = 0;
+
+  private constructor(folder: string, containerd: ManagedContainerd, version: string) {
+    this.folder = folder;
+    this.containerd = containerd;
+    this.containerdVersion = version;
+    this.socket = containerd.paths.socket;
+    const channel = openChannel(containerd.endpoint);
+    this.runtime = grpcRuntimeService(channel);
+    this.images = grpcImageService(channel);
+    this.closeChannel = () => {
+      channel.close();
+    };
+  }
+
+  /** `release` is a folder of scripts/fetch-containerd; without it the installed containerd is taken. */
+  static async open(imageArchive: string, release: string | undefined, logger: Logger): Promise<Stage> {
+    const folder = await mkdtemp('/tmp/kubelet-ts-bench-');
+    const path = [...(release === undefined ? [] : [resolve(release, 'usr/bin')]), process.env['PATH'] ?? ''].join(':');
+    const { version } = await findContainerd({ path });
+    const containerd = new ManagedContainerd({
+      rootDir: join(folder, 'c'),
+      clock: systemClock,
+      logger,
+      find: () => findContainerd({ path }),
+    });
+    await containerd.start();
+    await containerd.importImageArchive(imageArchive);
+    return new Stage(folder, containerd, version.text);
+  }
+
+  get containerdPID(): number {
+    if (this.containerd.pid === undefined) throw new Error('containerd ended');
+    return this.containerd.pid;
+  }
+
+  /** A new folder that goes with the stage. */
+  async newFolder(): Promise<string> {
+    this.folders += 1;
+    const path = join(this.folder, this.folders.toString());
+    await mkdir(path);
+    return path;
+  }
+
+  /** Waits until the containers of the runtime are as wanted. The times of interest are those the runtime keeps. */
+  async waitForContainers(
+    what: string,
+    pollMs: number,
+    wanted: (containers: Container[]) => boolean,
+  ): Promise<Container[]> {
+    const deadline = performance.now() + waitTimeoutMs;
+    for (;;) {
+      const { containers } = await this.runtime.listContainers({});
+      if (wanted(containers)) return containers;
+      if (performance.now() > deadline) throw new Error(`${what}: not within ${waitTimeoutMs / 1000} s`);
+      await systemClock.sleep(pollMs);
+    }
+  }
+
+  async containerStatus(containerId: string): Promise<ContainerStatus> {
+    const { status } = await this.runtime.containerStatus({ containerId });
+    if (status === undefined) throw new Error(`container ${containerId} has no status`);
+    return status;
+  }
+
+  /** Host process of a running container. */
+  async processOf(containerId: string): Promise<number> {
+    const { info } = await this.runtime.containerStatus({ containerId, verbose: true });
+    return (JSON.parse(info['info'] ?? '{}') as { pid: number }).pid;
+  }
+
+  /** Resolves to the time at which this process is gone. The runtime's own stamp goes with the container, which may be at once. */
+  async processEnd(pid: number): Promise<number> {
+    while (isAlive(pid)) await systemClock.sleep(1);
+    return Date.now();
+  }
+
+  /** Removes every pod, whoever made it. */
+  async removePods(): Promise<void> {
+    const { items } = await this.runtime.listPodSandbox({});
+    const cgroupDriver = await readCgroupDriver(this.runtime);
+    const cgroups = new PodCgroups({ node: { cgroupsPerQOS: true, cgroupDriver, cgroupRoot: '/' } });
+    for (const { id, metadata } of items) {
+      await this.runtime.stopPodSandbox({ podSandboxId: id });
+      await this.runtime.removePodSandbox({ podSandboxId: id });
+      if (metadata !== undefined) await cgroups.removePodCgroup(metadata.uid);
+    }
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.removePods();
+    } finally {
+      this.closeChannel();
+      await this.containerd.stop();
+    }
+    // Never delete through what is still mounted.
+    const mounts = (await readFile('/proc/self/mounts', 'utf8')).split('\n');
+    if (mounts.some((line) => line.split(' ')[1]?.startsWith(this.folder) === true)) {
+      process.stderr.write(`left behind, as something is mounted there: ${this.folder}\n`);
+      return;
+    }
+    await rm(this.folder, { recursive: true, force: true });
+    await removeLogLinks(this.folder);
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Agents that are ended while their pods run leave links to the logs of those. */
+async function removeLogLinks(folder: string): Promise<void> {
+  const names = await readdir(containerLogLinksDir).catch(() => []);
+  for (const name of names) {
+    const link = join(containerLogLinksDir, name);
+    const target = await readlink(link).catch(() => '');
+    if (target.startsWith(`${folder}/`)) await rm(link, { force: true });
+  }
+}

@@ -1,0 +1,85 @@
+import js from '@eslint/js';
+import { defineConfig, globalIgnores } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+/** Who may import whom (docs/architecture.md): paths are relative to src/. */
+const boundaries = {
+  api: ['commands', 'containerd', 'cri', 'engine', 'server', 'tui'],
+  cri: ['commands', 'containerd', 'engine', 'server', 'tui'],
+  containerd: ['commands', 'engine', 'server', 'tui'],
+  engine: ['commands', 'containerd', 'server', 'tui'],
+  server: ['commands', 'containerd', 'tui'],
+  tui: ['commands', 'containerd', 'cri', 'server'],
+};
+const packagesForbidden = {
+  engine: ['@grpc/*', 'commander', 'ink', 'react'],
+  api: ['@grpc/*', 'commander', 'ink', 'react', 'node:*', 'execa', 'chokidar', 'pino'],
+  server: ['@grpc/*', 'commander', 'ink', 'react'],
+};
+
+const forbid = (folder) => ({
+  files: [`src/${folder}/**/*.{ts,tsx}`],
+  rules: {
+    'no-restricted-imports': [
+      'error',
+      {
+        patterns: [
+          ...boundaries[folder].map((other) => ({
+            regex: `^(\\.\\./)+${other}/`,
+            message: `src/${folder} does not import src/${other}; see docs/architecture.md`,
+          })),
+          ...(packagesForbidden[folder] ?? []).map((name) => ({
+            group: [name],
+            message: `src/${folder} does not import ${name}; see docs/architecture.md`,
+          })),
+          ...(folder === 'engine'
+            ? [{ regex: 'cri/(grpc-|generated)', message: 'the engine knows the CRI by its interfaces and types only' }]
+            : []),
+        ],
+      },
+    ],
+  },
+});
+
+export default defineConfig(
+  globalIgnores(['dist', 'coverage', 'src/*/generated', 'test/golden', '.cache']),
+  js.configs.recommended,
+  {
+    files: ['**/*.{ts,tsx}'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/strict-boolean-expressions': 'off',
+      'no-console': 'error',
+      eqeqeq: 'error',
+    },
+  },
+  ...Object.keys(boundaries).map(forbid),
+  {
+    files: ['src/engine/**/*.ts'],
+    rules: {
+      'no-restricted-globals': ['error', 'setTimeout', 'setInterval', 'setImmediate', 'performance'].map((entry) =>
+        entry === 'error' ? entry : { name: entry, message: 'time in the engine goes through the Clock' },
+      ),
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'MemberExpression[object.name="Date"][property.name="now"]', message: 'use clock.now()' },
+        { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: 'use clock.now()' },
+        {
+          selector: 'MemberExpression[object.name="Math"][property.name="random"]',
+          message: 'take a Random from deps',
+        },
+      ],
+    },
+  },
+  {
+    files: ['**/*.{js,mjs}'],
+    languageOptions: { globals: { process: 'readonly', console: 'readonly', Buffer: 'readonly' } },
+    rules: { 'no-console': 'off' },
+  },
+);

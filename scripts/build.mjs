@@ -1,0 +1,26 @@
+// Bundles src/ into dist/: one small entry and a chunk for each command and each heavy library, loaded when used.
+import { rm } from 'node:fs/promises';
+import { build } from 'esbuild';
+
+await rm('dist', { recursive: true, force: true });
+await build({
+  entryPoints: { main: 'src/main.ts' },
+  outdir: 'dist',
+  chunkNames: 'chunks/[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'linked',
+  loader: { '.bin': 'binary' },
+  define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
+  // Libraries written as CommonJS call require() for what Node brings.
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+  },
+  // Never called for here: they are loaded by development tools of ink and by statistics of gRPC that stay off.
+  external: ['react-devtools-core', '@grpc/proto-loader'],
+});

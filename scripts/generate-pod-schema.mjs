@@ -1,0 +1,191 @@
+// Writes src/api/generated/pod-schema.ts: the fields of a Pod and of everything inside it, with their kinds, read from
+// the declarations of kubernetes-types and from the additions in src/api/types.ts. What TypeScript cannot say about the
+// Go types behind the API (pointers, integer widths) is listed here by hand.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+
+const root = path.resolve(import.meta.dirname, '..');
+const types = path.join(root, 'node_modules/kubernetes-types');
+const sources = [
+  path.join(types, 'core/v1.d.ts'),
+  path.join(types, 'meta/v1.d.ts'),
+  path.join(root, 'src/api/types.ts'),
+];
+const output = path.join(root, 'src/api/generated/pod-schema.ts');
+
+/** Integers of 64 bits; every other number of the Pod API has 32. */
+const int64Fields = new Set([
+  'LinuxContainerUser.gid',
+  'LinuxContainerUser.supplementalGroups',
+  'LinuxContainerUser.uid',
+  'ObjectMeta.deletionGracePeriodSeconds',
+  'ObjectMeta.generation',
+  'PodSecurityContext.fsGroup',
+  'PodSecurityContext.runAsGroup',
+  'PodSecurityContext.runAsUser',
+  'PodSecurityContext.supplementalGroups',
+  'PodSpec.activeDeadlineSeconds',
+  'PodSpec.terminationGracePeriodSeconds',
+  'Probe.terminationGracePeriodSeconds',
+  'SecurityContext.runAsGroup',
+  'SecurityContext.runAsUser',
+  'ServiceAccountTokenProjection.expirationSeconds',
+  'SleepAction.seconds',
+  'Toleration.tolerationSeconds',
+]);
+
+/** Optional fields whose explicit zero value Go keeps, as it differs from absence: pointers, and lists without omitempty. */
+const pointerFields = new Set(
+  Object.entries({
+    AppArmorProfile: ['localhostProfile'],
+    AzureDiskVolumeSource: ['cachingMode', 'fsType', 'kind', 'readOnly'],
+    CSIVolumeSource: ['fsType', 'readOnly'],
+    ClusterTrustBundleProjection: ['name', 'optional', 'signerName'],
+    ConfigMapEnvSource: ['optional'],
+    ConfigMapKeySelector: ['optional'],
+    ConfigMapProjection: ['optional'],
+    ConfigMapVolumeSource: ['defaultMode', 'optional'],
+    Container: ['restartPolicy'],
+    ContainerStatus: ['started'],
+    DownwardAPIVolumeFile: ['mode'],
+    DownwardAPIVolumeSource: ['defaultMode'],
+    EmptyDirVolumeSource: ['sizeLimit'],
+    EphemeralContainer: ['restartPolicy'],
+    FCVolumeSource: ['lun'],
+    GRPCAction: ['service'],
+    HostPathVolumeSource: ['type'],
+    ISCSIVolumeSource: ['initiatorName'],
+    KeyToPath: ['mode'],
+    ObjectMeta: ['deletionGracePeriodSeconds'],
+    OwnerReference: ['blockOwnerDeletion', 'controller'],
+    PersistentVolumeClaimSpec: ['storageClassName', 'volumeAttributesClassName', 'volumeMode'],
+    PodDNSConfigOption: ['value'],
+    PodResourceClaim: ['resourceClaimName', 'resourceClaimTemplateName'],
+    PodResourceClaimStatus: ['resourceClaimName'],
+    PodSecurityContext: [
+      'fsGroup',
+      'fsGroupChangePolicy',
+      'runAsGroup',
+      'runAsNonRoot',
+      'runAsUser',
+      'seLinuxChangePolicy',
+      'supplementalGroupsPolicy',
+    ],
+    PodSpec: [
+      'activeDeadlineSeconds',
+      'automountServiceAccountToken',
+      'enableServiceLinks',
+      'hostUsers',
+      'preemptionPolicy',
+      'priority',
+      'runtimeClassName',
+      'setHostnameAsFQDN',
+      'shareProcessNamespace',
+      'terminationGracePeriodSeconds',
+    ],
+    Probe: ['terminationGracePeriodSeconds'],
+    ProjectedVolumeSource: ['defaultMode', 'sources'],
+    SeccompProfile: ['localhostProfile'],
+    SecretEnvSource: ['optional'],
+    SecretKeySelector: ['optional'],
+    SecretProjection: ['optional'],
+    SecretVolumeSource: ['defaultMode', 'optional'],
+    SecurityContext: [
+      'allowPrivilegeEscalation',
+      'privileged',
+      'procMount',
+      'readOnlyRootFilesystem',
+      'runAsGroup',
+      'runAsNonRoot',
+      'runAsUser',
+    ],
+    ServiceAccountTokenProjection: ['expirationSeconds'],
+    Toleration: ['tolerationSeconds'],
+    TopologySpreadConstraint: ['minDomains', 'nodeAffinityPolicy', 'nodeTaintsPolicy'],
+    TypedLocalObjectReference: ['apiGroup'],
+    TypedObjectReference: ['apiGroup', 'namespace'],
+    VolumeMount: ['mountPropagation', 'recursiveReadOnly'],
+    VolumeMountStatus: ['recursiveReadOnly'],
+    WindowsSecurityContextOptions: ['gmsaCredentialSpec', 'gmsaCredentialSpecName', 'hostProcess', 'runAsUserName'],
+  }).flatMap(([type, fields]) => fields.map((field) => `${type}.${field}`)),
+);
+
+/** Optional for TypeScript, yet always present when Go writes them: values that are no pointers and have no omitempty effect. */
+const alwaysFields = new Set([
+  'PersistentVolumeClaimSpec.resources',
+  'PersistentVolumeClaimTemplate.metadata',
+  'ResourceFieldSelector.divisor',
+]);
+
+/** Fields of older releases that 1.32 no longer has. */
+const removedFields = new Set(['PodResourceClaim.source']);
+
+const scalarKinds = { Time: 'time', MicroTime: 'time', Quantity: 'quantity', FieldsV1: 'any' };
+
+/** Every interface of the sources by name; additions to one are merged. */
+function readInterfaces() {
+  const interfaces = new Map();
+  const visit = (node) => {
+    if (ts.isInterfaceDeclaration(node)) {
+      const members = node.members.filter(ts.isPropertySignature);
+      interfaces.set(node.name.text, [...(interfaces.get(node.name.text) ?? []), ...members]);
+    } else if (ts.isModuleDeclaration(node) || ts.isModuleBlock(node)) {
+      ts.forEachChild(node, visit);
+    }
+  };
+  for (const file of sources) {
+    ts.forEachChild(ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true), visit);
+  }
+  return interfaces;
+}
+
+function kindOf(type, field) {
+  switch (type.kind) {
+    case ts.SyntaxKind.StringKeyword:
+      return 'string';
+    case ts.SyntaxKind.BooleanKeyword:
+      return 'bool';
+    case ts.SyntaxKind.NumberKeyword:
+      return int64Fields.has(field) ? 'int64' : 'int32';
+    case ts.SyntaxKind.LiteralType:
+      return 'string';
+  }
+  if (ts.isUnionTypeNode(type)) return 'intOrString';
+  if (ts.isArrayTypeNode(type)) return `[]${kindOf(type.elementType, field)}`;
+  if (ts.isTypeLiteralNode(type)) return `map ${kindOf(type.members[0].type, field)}`;
+  if (ts.isTypeReferenceNode(type)) {
+    const name = type.typeName.text;
+    return name === 'Array' ? `[]${kindOf(type.typeArguments[0], field)}` : (scalarKinds[name] ?? name);
+  }
+  throw new Error(`${field}: no kind for ${type.getText()}`);
+}
+
+function describe(interfaces, typeName, schema) {
+  if (typeName in schema) return;
+  const members = interfaces.get(typeName);
+  if (!members) throw new Error(`No declaration of ${typeName}`);
+  const fields = (schema[typeName] = {});
+  for (const member of members) {
+    const name = member.name.text;
+    const field = `${typeName}.${name}`;
+    if (removedFields.has(field)) continue;
+    const kind = kindOf(member.type, field);
+    fields[name] =
+      (!member.questionToken || alwaysFields.has(field) ? '!' : pointerFields.has(field) ? '*' : '') + kind;
+    const element = kind.replaceAll(/\[\]|map /g, '');
+    if (/^[A-Z]/.test(element)) describe(interfaces, element, schema);
+  }
+}
+
+const schema = {};
+describe(readInterfaces(), 'Pod', schema);
+for (const field of [...int64Fields, ...pointerFields, ...alwaysFields]) {
+  const [type, name] = field.split('.');
+  if (schema[type]?.[name] === undefined) throw new Error(`${field} is listed here and is no field of a Pod`);
+}
+mkdirSync(path.dirname(output), { recursive: true });
+writeFileSync(
+  output,
+  `// Made by scripts/generate-pod-schema.mjs. Do not edit.\nexport const podSchema = ${JSON.stringify(schema, null, 2)};\n`,
+);

@@ -1,0 +1,96 @@
+import { type FieldKind, fieldsOf, type PodField } from './pod-field.ts';
+import { formatQuantity, parseQuantity, zeroQuantity } from './quantity.ts';
+import { canonicalTime } from './time.ts';
+
+/**
+ * A decoded object in the one form Go gives every object that means the same: absent, null and empty are alike where Go
+ * cannot tell them apart, required fields are there, quantities and times are in their canonical text.
+ */
+export function canonicalObject(objectName: string, object: object): Record<string, unknown> {
+  const written = new Map<string, unknown>(Object.entries(object));
+  const canonical = new Map<string, unknown>();
+  for (const [name, field] of fieldsOf(objectName)) {
+    const value = canonicalField(field, written.get(name));
+    if (value !== undefined) canonical.set(name, value);
+  }
+  return Object.fromEntries(canonical);
+}
+
+function canonicalField(field: PodField, written: unknown): unknown {
+  if (written === undefined || written === null) {
+    return field.presence === 'required' ? zeroValue(field.kind) : undefined;
+  }
+  const value = canonicalValue(field.kind, written);
+  return field.presence === 'other' && isOmitted(value, field.kind) ? undefined : value;
+}
+
+function canonicalValue(kind: FieldKind, value: unknown): unknown {
+  switch (kind.type) {
+    case 'object':
+      return canonicalObject(kind.name, typeof value === 'object' && value !== null ? value : {});
+    case 'list':
+      return Array.isArray(value) ? value.map((item) => canonicalValue(kind.element, item)) : [];
+    case 'map':
+      return Object.fromEntries(
+        Object.entries(value ?? {}).map(([key, item]) => [key, canonicalValue(kind.element, item)]),
+      );
+    case 'quantity':
+      return formatQuantity((typeof value === 'string' ? parseQuantity(value) : undefined) ?? zeroQuantity);
+    case 'time':
+      return typeof value === 'string' ? canonicalTime(value) : value;
+    case 'string':
+    case 'bool':
+    case 'int32':
+    case 'int64':
+    case 'intOrString':
+    case 'any':
+      return value;
+  }
+}
+
+function zeroValue(kind: FieldKind): unknown {
+  switch (kind.type) {
+    case 'object':
+      return canonicalObject(kind.name, {});
+    case 'string':
+      return '';
+    case 'bool':
+      return false;
+    case 'int32':
+    case 'int64':
+    case 'intOrString':
+      return 0;
+    case 'quantity':
+      return '0';
+    case 'list':
+      return [];
+    case 'map':
+    case 'time':
+    case 'any':
+      // Go writes null here, which says no more than absence.
+      return undefined;
+  }
+}
+
+/** What Go's omitempty leaves out. Objects stay, also empty ones. */
+function isOmitted(value: unknown, kind: FieldKind): boolean {
+  switch (kind.type) {
+    case 'string':
+      return value === '';
+    case 'bool':
+      return value === false;
+    case 'int32':
+    case 'int64':
+      return value === 0;
+    case 'list':
+      return Array.isArray(value) && value.length === 0;
+    case 'map':
+      return Object.keys(value ?? {}).length === 0;
+    case 'intOrString':
+    case 'quantity':
+    case 'time':
+    case 'object':
+    case 'any':
+      return false;
+  }
+}

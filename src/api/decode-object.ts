@@ -1,0 +1,221 @@
+import type { ManifestNode } from './manifest-node.ts';
+import { nearestName } from './nearest-name.ts';
+import { type FieldKind, fieldsOf } from './pod-field.ts';
+import { parseQuantity } from './quantity.ts';
+import { isRfc3339Time } from './time.ts';
+
+/** Something the decoder has to say about one value. */
+export interface DecodeFinding {
+  field: string;
+  start: number;
+  message: string;
+  hint?: string;
+  severity: 'error' | 'warning';
+}
+
+/**
+ * Takes the fields of one object of the Pod API out of a manifest, as Go's decoder does: names match exactly, null is
+ * absence, unknown fields are dropped (and reported here), a value of another type is an error.
+ */
+export function decodeObject(
+  objectName: string,
+  node: ManifestNode,
+): { value: Record<string, unknown>; findings: DecodeFinding[] } {
+  const decoder = new Decoder();
+  return { value: decoder.object(objectName, node, '', undefined), findings: decoder.findings() };
+}
+
+type ObjectValue = Record<string, unknown>;
+
+/** More errors or more warnings than this help nobody; the rest is only counted. */
+const maxFindings = 50;
+
+class Decoder {
+  readonly #findings = { error: [] as DecodeFinding[], warning: [] as DecodeFinding[] };
+  #notShown = 0;
+
+  findings(): DecodeFinding[] {
+    const shown = [...this.#findings.error, ...this.#findings.warning].toSorted((a, b) => a.start - b.start);
+    if (this.#notShown === 0) return shown;
+    const message = `${this.#notShown} more problems are not shown`;
+    return [...shown, { field: '', start: 0, message, severity: 'warning' }];
+  }
+
+  /** `earlier` is what an earlier member of the same name gave: Go decodes a repeated JSON key on top of it. */
+  object(name: string, node: ManifestNode, field: string, earlier: unknown): ObjectValue {
+    const values = new Map<string, unknown>(Object.entries(asObject(earlier)));
+    if (node.kind !== 'object') {
+      if (node.kind !== 'null') this.#wrongType(node, field, 'an object', undefined);
+      return Object.fromEntries(values);
+    }
+    const fields = fieldsOf(name);
+    for (const entry of node.entries) {
+      const path = field === '' ? entry.key : `${field}.${entry.key}`;
+      const known = fields.get(entry.key);
+      if (!known) {
+        this.#unknownField(path, entry.key, entry.keyStart, fields.keys());
+      } else if (entry.value.kind === 'null' && known.kind.type !== 'any') {
+        values.delete(entry.key);
+      } else {
+        values.set(entry.key, this.#value(known.kind, entry.value, path, values.get(entry.key)));
+      }
+    }
+    return Object.fromEntries(values);
+  }
+
+  #value(kind: FieldKind, node: ManifestNode, field: string, earlier: unknown): unknown {
+    switch (kind.type) {
+      case 'object':
+        return this.object(kind.name, node, field, earlier);
+      case 'list':
+        return this.#list(kind.element, node, field, earlier);
+      case 'map':
+        return this.#map(kind.element, node, field, earlier);
+      case 'any':
+        return plainValue(node);
+      case 'string':
+        if (node.kind === 'string') return node.value;
+        if (node.kind === 'null') return '';
+        return this.#wrongType(node, field, 'a string', scalarText(node));
+      case 'bool':
+        if (node.kind === 'bool') return node.value;
+        if (node.kind === 'null') return false;
+        return this.#wrongType(node, field, 'true or false', undefined);
+      case 'int32':
+      case 'int64':
+        return this.#integer(kind.type, node, field);
+      case 'intOrString':
+        return node.kind === 'string' ? node.value : this.#integer('int32', node, field, 'a port number or name');
+      case 'quantity':
+        return this.#quantity(node, field);
+      case 'time':
+        if (node.kind === 'string' && isRfc3339Time(node.value)) return node.value;
+        return this.#wrongType(node, field, 'a time such as "2025-01-31T12:00:00Z"', undefined);
+    }
+  }
+
+  #list(element: FieldKind, node: ManifestNode, field: string, earlier: unknown): unknown {
+    if (node.kind === 'null') return [];
+    if (node.kind !== 'list') return this.#wrongType(node, field, 'a list', undefined);
+    const earlierItems: unknown[] = Array.isArray(earlier) ? earlier : [];
+    return node.items.map((item, index) => this.#value(element, item, `${field}[${index}]`, earlierItems[index]));
+  }
+
+  #map(element: FieldKind, node: ManifestNode, field: string, earlier: unknown): unknown {
+    if (node.kind === 'null') return {};
+    if (node.kind !== 'object') return this.#wrongType(node, field, 'an object', undefined);
+    const values = new Map<string, unknown>(Object.entries(asObject(earlier)));
+    for (const entry of node.entries) {
+      values.set(entry.key, this.#value(element, entry.value, `${field}[${entry.key}]`, undefined));
+    }
+    return Object.fromEntries(values);
+  }
+
+  #integer(type: 'int32' | 'int64', node: ManifestNode, field: string, expected = 'an integer'): unknown {
+    if (node.kind === 'null') return 0;
+    if (node.kind !== 'number') return this.#wrongType(node, field, expected, undefined);
+    // No integer has more digits; BigInt is not asked about them.
+    if (!/^-?[0-9]{1,40}$/.test(node.text)) return this.#wrongType(node, field, expected, undefined);
+    const value = BigInt(node.text);
+    if (BigInt.asIntN(type === 'int32' ? 32 : 64, value) !== value) {
+      return this.#wrongType(node, field, `an integer of ${type === 'int32' ? 32 : 64} bits`, undefined);
+    }
+    return Number(value);
+  }
+
+  #quantity(node: ManifestNode, field: string): unknown {
+    if (node.kind === 'null') return '0';
+    const text = node.kind === 'number' ? node.text : node.kind === 'string' ? node.value.trim() : undefined;
+    if (text !== undefined && parseQuantity(text) !== undefined) return text;
+    const message = `Expected a quantity such as "100m", "1" or "64Mi", found ${describeNode(node)}`;
+    this.#add({
+      field,
+      start: node.start,
+      message,
+      hint: 'Suffixes are n u m k M G T P E and Ki Mi Gi Ti Pi Ei, in exactly this case.',
+      severity: 'error',
+    });
+    return undefined;
+  }
+
+  #wrongType(node: ManifestNode, field: string, expected: string, quoted: string | undefined): unknown {
+    const hint = quoted === undefined ? hintForType(node, expected) : `Put it in quotes: "${quoted}".`;
+    this.#add({
+      field,
+      start: node.start,
+      message: `Expected ${expected}, found ${describeNode(node)}`,
+      ...(hint === undefined ? {} : { hint }),
+      severity: 'error',
+    });
+    return undefined;
+  }
+
+  #add(finding: DecodeFinding): void {
+    const findings = this.#findings[finding.severity];
+    if (findings.length < maxFindings) findings.push(finding);
+    else this.#notShown++;
+  }
+
+  #unknownField(field: string, key: string, start: number, known: Iterable<string>): void {
+    if (this.#findings.warning.length === maxFindings) {
+      this.#notShown++;
+      return;
+    }
+    const nearest = nearestName(key, known);
+    this.#add({
+      field,
+      start,
+      message: `Unknown field "${key}" is ignored`,
+      hint: nearest === undefined ? 'Check its spelling and its indentation.' : `Did you mean "${nearest}"?`,
+      severity: 'warning',
+    });
+  }
+}
+
+function asObject(value: unknown): ObjectValue {
+  return typeof value === 'object' && value !== null ? (value as ObjectValue) : {};
+}
+
+function plainValue(node: ManifestNode): unknown {
+  switch (node.kind) {
+    case 'null':
+      return null;
+    case 'bool':
+    case 'string':
+      return node.value;
+    case 'number':
+      return Number(node.text);
+    case 'list':
+      return node.items.map(plainValue);
+    case 'object':
+      return Object.fromEntries(node.entries.map((entry) => [entry.key, plainValue(entry.value)]));
+  }
+}
+
+function scalarText(node: ManifestNode): string | undefined {
+  if (node.kind === 'number') return node.text;
+  return node.kind === 'bool' ? String(node.value) : undefined;
+}
+
+function hintForType(node: ManifestNode, expected: string): string | undefined {
+  if (node.kind === 'string' && /^[-+]?[0-9.]+$|^(?:true|false)$/.test(node.value)) return 'Remove the quotes.';
+  if (expected === 'a list' && node.kind === 'object') return 'Start each item with "- ".';
+  return undefined;
+}
+
+function describeNode(node: ManifestNode): string {
+  switch (node.kind) {
+    case 'null':
+      return 'null';
+    case 'bool':
+      return String(node.value);
+    case 'number':
+      return `the number ${node.text.slice(0, 40)}`;
+    case 'string':
+      return `the string ${JSON.stringify(node.value.slice(0, 40))}`;
+    case 'list':
+      return 'a list';
+    case 'object':
+      return 'an object';
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * A manifest's text as JSON values that know where they stand. Both readers (JSON and YAML) make these, so that decoding
+ * and positions work alike for both.
+ */
+export type ManifestNode = {
+  /** Offset of the value in the text. */
+  start: number;
+} & (
+  | { kind: 'null' }
+  | { kind: 'bool'; value: boolean }
+  /** Numbers stay text: whether `80.0` is an integer depends on the field it is for. */
+  | { kind: 'number'; text: string }
+  | { kind: 'string'; value: string }
+  | { kind: 'list'; items: ManifestNode[] }
+  | { kind: 'object'; entries: ManifestEntry[] }
+);
+
+/** One member of an object. A key may come twice in JSON. */
+export interface ManifestEntry {
+  key: string;
+  keyStart: number;
+  value: ManifestNode;
+}
+
+/** The text is no JSON or no YAML. */
+export class ManifestSyntaxError extends Error {
+  override readonly name = 'ManifestSyntaxError';
+  /** Offset in the text. */
+  readonly start: number;
+  readonly hint: string | undefined;
+
+  constructor(message: string, start: number, hint?: string) {
+    super(message);
+    this.start = start;
+    this.hint = hint;
+  }
+}
+
+/** What a reader has to say besides the values. */
+export interface ManifestNote {
+  start: number;
+  message: string;
+  hint: string;
+}
+
+/** Deeper nesting than this is refused: no pod needs it, and recursion stays bounded. */
+export const maxNestingDepth = 500;

@@ -1,0 +1,13 @@
+/** One thing wrong with a manifest. Lines and columns count from 1. */
+export interface ManifestProblem {
+  /** File path, URL or `<stdin>`. */
+  origin: string;
+  line?: number;
+  column?: number;
+  /** Field path as the API server writes it, such as `spec.containers[0].image`. */
+  field?: string;
+  message: string;
+  /** What to do about it. */
+  hint?: string;
+  severity: 'error' | 'warning';
+}

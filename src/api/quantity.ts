@@ -1,0 +1,194 @@
+/** How a quantity is written: `1500m`, `1Gi`, `15e2`. */
+export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
+
+/** An exact amount of a resource. Nothing finer than a billionth exists, so it counts those. */
+export interface Quantity {
+  nanos: bigint;
+  format: QuantityFormat;
+  /** The text as written, where Kubernetes keeps it instead of the canonical form. */
+  text?: string;
+}
+
+export const zeroQuantity: Quantity = { nanos: 0n, format: 'DecimalSI' };
+
+/**
+ * Parses a quantity; undefined when the text is none. Finer parts than a billionth are rounded away from zero.
+ *
+ * kubelet: apimachinery/pkg/api/resource/quantity.go ParseQuantity
+ */
+export function parseQuantity(text: string): Quantity | undefined {
+  if (text === '' || text.length > maxTextLength) return undefined;
+  const match = quantityPattern.exec(text);
+  if (!match) return undefined;
+  const [, sign = '', , whole = '', fraction = '', suffixText = ''] = match;
+  const suffix = parseSuffix(suffixText);
+  if (!suffix) return undefined;
+  const digits = (whole || '0') + fraction;
+  const magnitude = toNanos(BigInt(digits), fraction.length, suffix);
+  const format = suffix.format === 'BinarySI' && magnitude > 0n && magnitude < unit ? 'DecimalSI' : suffix.format;
+  const nanos = sign === '-' ? -magnitude : magnitude;
+  if (isKeptAsWritten(whole || '0', fraction, suffix)) return { nanos, format, text };
+  return { nanos, format };
+}
+
+/** Parses what was validated before; a text that is no quantity counts as zero, as an absent one does. */
+export function toQuantity(text: string | undefined): Quantity {
+  return (text === undefined ? undefined : parseQuantity(text)) ?? zeroQuantity;
+}
+
+/**
+ * The text Kubernetes prints and serialises a quantity as.
+ *
+ * kubelet: apimachinery/pkg/api/resource/quantity.go String, CanonicalizeBytes
+ */
+export function formatQuantity(quantity: Quantity): string {
+  const { nanos, format } = quantity;
+  if (nanos === 0n) return '0';
+  if (quantity.text !== undefined) return quantity.text;
+  const isSmall = magnitudeOf(nanos) < 1024n * unit;
+  if (format === 'BinarySI' && !isSmall && nanos % unit === 0n) return formatBinary(nanos / unit);
+  return formatDecimal(nanos, format === 'DecimalExponent');
+}
+
+/** Negative, zero or positive, as for Array.sort. */
+export function compareQuantities(a: Quantity, b: Quantity): number {
+  return a.nanos < b.nanos ? -1 : a.nanos > b.nanos ? 1 : 0;
+}
+
+/** The sum; it is written as `a` is, or as `b` when `a` is zero. kubelet: quantity.go Add */
+export function addQuantities(a: Quantity, b: Quantity): Quantity {
+  return { nanos: a.nanos + b.nanos, format: a.nanos === 0n ? b.format : a.format };
+}
+
+/** The difference; it is written as `a` is, or as `b` when `a` is zero. kubelet: quantity.go Sub */
+export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
+  return { nanos: a.nanos - b.nanos, format: a.nanos === 0n ? b.format : a.format };
+}
+
+/** The larger of two; the first when they are equal. */
+export function maxQuantity(a: Quantity, b: Quantity): Quantity {
+  return compareQuantities(b, a) > 0 ? b : a;
+}
+
+/** Whole units, rounded away from zero, exact. kubelet: quantity.go Value */
+export function quantityValue(quantity: Quantity): bigint {
+  return divideAwayFromZero(quantity.nanos, unit);
+}
+
+/** Thousandths, rounded away from zero, exact. kubelet: quantity.go MilliValue */
+export function quantityMilliValue(quantity: Quantity): bigint {
+  return divideAwayFromZero(quantity.nanos, milli);
+}
+
+/** Whole units as a number. Amounts beyond 2^53 lose their last digits. */
+export function toNumber(quantity: Quantity): number {
+  return Number(quantityValue(quantity));
+}
+
+/** Rounded away from zero to whole thousandths. kubelet: quantity.go RoundUp */
+export function roundUpToMilli(quantity: Quantity): Quantity {
+  if (quantity.nanos % milli === 0n) return quantity;
+  return { nanos: quantityMilliValue(quantity) * milli, format: quantity.format };
+}
+
+/** a / b rounded away from zero. */
+export function divideAwayFromZero(a: bigint, b: bigint): bigint {
+  const quotient = a / b;
+  if (a % b === 0n) return quotient;
+  return a > 0n === b > 0n ? quotient + 1n : quotient - 1n;
+}
+
+const unit = 1_000_000_000n;
+const milli = 1_000_000n;
+const maxInt64 = 2n ** 63n - 1n;
+/** Larger exponents than this name no real amount; they are refused before they cost memory. */
+const maxExponent = 1000;
+const maxTextLength = 1000;
+
+interface Suffix {
+  format: QuantityFormat;
+  exponent: number;
+}
+
+// Sign, leading zeros, whole digits, digits after the point, suffix.
+const quantityPattern = /^([-+]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*(?:[-+]?[0-9]*))$/;
+const decimalSuffixes: ReadonlyMap<string, number> = new Map([
+  ['n', -9],
+  ['u', -6],
+  ['m', -3],
+  ['', 0],
+  ['k', 3],
+  ['M', 6],
+  ['G', 9],
+  ['T', 12],
+  ['P', 15],
+  ['E', 18],
+]);
+const binarySuffixes: ReadonlyMap<string, number> = new Map(
+  ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'].map((suffix, index) => [suffix, 10 * (index + 1)]),
+);
+const decimalSuffixOf = new Map([...decimalSuffixes].map(([suffix, exponent]) => [exponent, suffix]));
+const binarySuffixList = ['', ...binarySuffixes.keys()];
+
+function parseSuffix(text: string): Suffix | undefined {
+  const decimal = decimalSuffixes.get(text);
+  if (decimal !== undefined) return { format: 'DecimalSI', exponent: decimal };
+  const binary = binarySuffixes.get(text);
+  if (binary !== undefined) return { format: 'BinarySI', exponent: binary };
+  const exponent = /^[eE]([-+]?[0-9]+)$/.exec(text)?.[1];
+  if (exponent === undefined || Number(exponent) > maxExponent) return undefined;
+  return { format: 'DecimalExponent', exponent: Math.max(Number(exponent), -maxExponent) };
+}
+
+function toNanos(digits: bigint, fractionDigits: number, suffix: Suffix): bigint {
+  if (suffix.format === 'BinarySI') {
+    const scaled = digits * 2n ** BigInt(suffix.exponent) * unit;
+    const nanos = divideAwayFromZero(scaled, 10n ** BigInt(fractionDigits));
+    return nanos > maxInt64 * unit ? maxInt64 * unit : nanos;
+  }
+  const exponent = suffix.exponent - fractionDigits + 9;
+  return exponent >= 0
+    ? digits * 10n ** BigInt(exponent)
+    : divideAwayFromZero(digits, 10n ** BigInt(Math.min(-exponent, digits.toString().length + 1)));
+}
+
+/**
+ * Kubernetes prints some texts as they were written, canonical or not: those its fast path reads and believes to be
+ * canonical. Figures as in quantity.go ParseQuantity.
+ */
+function isKeptAsWritten(whole: string, fraction: string, suffix: Suffix): boolean {
+  const digits = whole + fraction;
+  if (suffix.format === 'BinarySI') {
+    const precision = 15 - whole.length - Math.floor((suffix.exponent * 3) / 10) - 1;
+    return fraction === '' && precision >= 0 && Number(digits) % 8 !== 0;
+  }
+  const scale = suffix.exponent - fraction.length;
+  if (digits.length > 18 || scale < -9) return false;
+  return scale % 3 === 0 && !digits.endsWith('000') && !digits.startsWith('0');
+}
+
+function formatBinary(value: bigint): string {
+  let number = value;
+  let step = 0;
+  while (number % 1024n === 0n && step < binarySuffixList.length - 1) {
+    number /= 1024n;
+    step++;
+  }
+  return `${number}${binarySuffixList[step] ?? ''}`;
+}
+
+function formatDecimal(nanos: bigint, asExponent: boolean): string {
+  let number = nanos;
+  let exponent = -9;
+  while (number % 1000n === 0n) {
+    number /= 1000n;
+    exponent += 3;
+  }
+  const suffix = asExponent ? undefined : decimalSuffixOf.get(exponent);
+  // Beyond E there is no suffix, only the exponent.
+  return `${number}${suffix ?? (exponent === 0 ? '' : `e${exponent}`)}`;
+}
+
+function magnitudeOf(value: bigint): bigint {
+  return value < 0n ? -value : value;
+}

@@ -1,0 +1,152 @@
+import { type ManifestEntry, type ManifestNode, ManifestSyntaxError, maxNestingDepth } from './manifest-node.ts';
+
+/** Reads strict JSON (RFC 8259), keeping numbers as text, repeated keys, and the place of every value. */
+export function readJson(text: string): ManifestNode {
+  const reader = new JsonReader(text);
+  const value = reader.readValue(0);
+  reader.expectEnd();
+  return value;
+}
+
+const numberPattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/y;
+const whitespacePattern = /[ \t\n\r]*/y;
+// eslint-disable-next-line no-control-regex -- JSON forbids exactly these inside strings
+const plainCharactersPattern = /[^"\\\u0000-\u001f]*/y;
+const escapes: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+};
+
+class JsonReader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  readValue(depth: number): ManifestNode {
+    if (depth > maxNestingDepth) throw this.#error('JSON is nested too deeply');
+    this.#skipWhitespace();
+    const start = this.#at;
+    switch (this.#text[start] ?? '') {
+      case '{':
+        return { start, kind: 'object', entries: this.#readEntries(depth) };
+      case '[':
+        return { start, kind: 'list', items: this.#readItems(depth) };
+      case '"':
+        return { start, kind: 'string', value: this.#readString() };
+      default:
+        return this.#readWord(start);
+    }
+  }
+
+  #readWord(start: number): ManifestNode {
+    if (this.#take('null')) return { start, kind: 'null' };
+    if (this.#take('true')) return { start, kind: 'bool', value: true };
+    if (this.#take('false')) return { start, kind: 'bool', value: false };
+    const text = this.#match(numberPattern);
+    if (text === '') throw this.#unexpected('a value');
+    return { start, kind: 'number', text };
+  }
+
+  expectEnd(): void {
+    this.#skipWhitespace();
+    if (this.#at < this.#text.length) {
+      throw this.#error('There is more text after the end of the JSON object', 'A JSON manifest holds one pod.');
+    }
+  }
+
+  #readEntries(depth: number): ManifestEntry[] {
+    const entries: ManifestEntry[] = [];
+    this.#at++;
+    this.#skipWhitespace();
+    if (this.#take('}')) return entries;
+    do {
+      this.#skipWhitespace();
+      const keyStart = this.#at;
+      if (this.#text[keyStart] !== '"') throw this.#unexpected('a key in double quotes');
+      const key = this.#readString();
+      this.#skipWhitespace();
+      if (!this.#take(':')) throw this.#unexpected('a colon');
+      entries.push({ key, keyStart, value: this.readValue(depth + 1) });
+      this.#skipWhitespace();
+    } while (this.#take(','));
+    if (!this.#take('}')) throw this.#unexpected('a comma or "}"');
+    return entries;
+  }
+
+  #readItems(depth: number): ManifestNode[] {
+    const items: ManifestNode[] = [];
+    this.#at++;
+    this.#skipWhitespace();
+    if (this.#take(']')) return items;
+    do {
+      items.push(this.readValue(depth + 1));
+      this.#skipWhitespace();
+    } while (this.#take(','));
+    if (!this.#take(']')) throw this.#unexpected('a comma or "]"');
+    return items;
+  }
+
+  #readString(): string {
+    this.#at++;
+    let value = '';
+    for (;;) {
+      value += this.#match(plainCharactersPattern);
+      if (this.#take('"')) return replaceLoneSurrogates(value);
+      if (!this.#take('\\')) throw this.#error('A string does not end, or holds a control character');
+      value += this.#readEscape();
+    }
+  }
+
+  #readEscape(): string {
+    const letter = this.#text[this.#at++] ?? '';
+    const simple = escapes[letter];
+    if (simple !== undefined) return simple;
+    const digits = this.#text.slice(this.#at, this.#at + 4);
+    if (letter !== 'u' || !/^[0-9a-fA-F]{4}$/.test(digits)) throw this.#error('Invalid escape in a string');
+    this.#at += 4;
+    return String.fromCharCode(Number.parseInt(digits, 16));
+  }
+
+  #skipWhitespace(): void {
+    this.#match(whitespacePattern);
+  }
+
+  #match(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const matched = pattern.exec(this.#text)?.[0] ?? '';
+    this.#at += matched.length;
+    return matched;
+  }
+
+  #take(token: string): boolean {
+    if (!this.#text.startsWith(token, this.#at)) return false;
+    this.#at += token.length;
+    return true;
+  }
+
+  #unexpected(expected: string): ManifestSyntaxError {
+    const found = this.#text[this.#at];
+    return this.#error(
+      `Expected ${expected}, found ${found === undefined ? 'the end of the text' : JSON.stringify(found)}`,
+      'Text that starts with "{" is read as strict JSON: keys in double quotes, no comments, no trailing commas.',
+    );
+  }
+
+  #error(message: string, hint?: string): ManifestSyntaxError {
+    return new ManifestSyntaxError(message, Math.min(this.#at, this.#text.length), hint);
+  }
+}
+
+/** Half of a surrogate pair is no character; Go reads U+FFFD in its place. */
+function replaceLoneSurrogates(value: string): string {
+  return value.replaceAll(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, '\uFFFD');
+}

@@ -1,0 +1,61 @@
+import type * as core from 'kubernetes-types/core/v1.js';
+import { addQuantities, formatQuantity, maxQuantity, type Quantity, toQuantity, zeroQuantity } from './quantity.ts';
+import type { Pod, ResourceList } from './types.ts';
+
+/** Amounts by resource name. */
+export type ResourceTotals = ReadonlyMap<string, Quantity>;
+
+/** What a pod asks for in all. kubelet: component-helpers/resource/helpers.go PodRequests */
+export function podRequests(pod: Pick<Pod, 'spec'>): ResourceTotals {
+  return sumResources(totalOf(pod.spec, 'requests'), toTotals(pod.spec.overhead));
+}
+
+/** What a pod may use in all; overhead counts only where there is a limit. kubelet: helpers.go PodLimits */
+export function podLimits(pod: Pick<Pod, 'spec'>): ResourceTotals {
+  const limits = totalOf(pod.spec, 'limits');
+  const overhead = [...toTotals(pod.spec.overhead)].filter(([name]) => (limits.get(name) ?? zeroQuantity).nanos !== 0n);
+  return sumResources(limits, new Map(overhead));
+}
+
+/** Totals as canonical quantities, as in `resources` of a container. */
+export function toResourceList(totals: ResourceTotals): ResourceList {
+  return Object.fromEntries([...totals].map(([name, quantity]) => [name, formatQuantity(quantity)]));
+}
+
+/** Regular containers and sidecars run together; each init container runs with the sidecars started before it. */
+function totalOf(spec: core.PodSpec, part: 'requests' | 'limits'): ResourceTotals {
+  const amountsOf = (container: core.Container): ResourceTotals => toTotals(container.resources?.[part]);
+  let running = spec.containers.map(amountsOf).reduce(sumResources, new Map());
+  let sidecars: ResourceTotals = new Map();
+  let initPeak: ResourceTotals = new Map();
+  for (const container of spec.initContainers ?? []) {
+    const withSidecars = sumResources(sidecars, amountsOf(container));
+    if (container.restartPolicy === 'Always') {
+      running = sumResources(running, amountsOf(container));
+      sidecars = withSidecars;
+    }
+    initPeak = maxResources(initPeak, withSidecars);
+  }
+  return maxResources(running, initPeak);
+}
+
+function toTotals(resources: ResourceList | undefined): ResourceTotals {
+  return new Map(Object.entries(resources ?? {}).map(([name, text]) => [name, toQuantity(text)]));
+}
+
+function sumResources(a: ResourceTotals, b: ResourceTotals): ResourceTotals {
+  return merge(a, b, addQuantities);
+}
+
+function maxResources(a: ResourceTotals, b: ResourceTotals): ResourceTotals {
+  return merge(a, b, maxQuantity);
+}
+
+function merge(a: ResourceTotals, b: ResourceTotals, both: (a: Quantity, b: Quantity) => Quantity): ResourceTotals {
+  const merged = new Map(a);
+  for (const [name, quantity] of b) {
+    const other = merged.get(name);
+    merged.set(name, other ? both(other, quantity) : quantity);
+  }
+  return merged;
+}

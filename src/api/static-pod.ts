@@ -1,0 +1,69 @@
+import type * as core from 'kubernetes-types/core/v1.js';
+import { applyDefaults } from './apply-defaults.ts';
+import type { Pod, RawPod } from './types.ts';
+
+/** Hex digest of a text, such as SHA-256; 32 digits of it are used. */
+export type Hash = (text: string) => string;
+
+/** What makes a manifest a static pod of this node. */
+export interface StaticPodOptions {
+  nodeName: string;
+  source: 'file' | 'http';
+  /** Absolute path of the file, or the URL. */
+  origin: string;
+  hash: Hash;
+}
+
+/**
+ * The pod the kubelet runs for a manifest: with all defaults, named and placed on this node.
+ *
+ * kubelet: config/common.go applyDefaults
+ */
+export function toStaticPod(raw: RawPod, options: StaticPodOptions): Pod {
+  const { metadata, spec, status, ...pod } = applyDefaults(raw);
+  const uid = metadata.uid ?? podUID(raw, options);
+  return {
+    ...pod,
+    metadata: {
+      ...metadata,
+      uid,
+      name: `${metadata.name ?? ''}-${options.nodeName.toLowerCase()}`,
+      namespace: metadata.namespace ?? 'default',
+      annotations: { ...metadata.annotations, 'kubernetes.io/config.hash': uid },
+    },
+    spec: {
+      ...spec,
+      nodeName: options.nodeName,
+      ...(options.source === 'file' && { tolerations: tolerateNoExecute(spec.tolerations ?? []) }),
+    },
+    status: { ...status, phase: 'Pending' },
+  };
+}
+
+/**
+ * The UID of a pod whose manifest names none: 32 hex digits over the manifest as its author wrote it, the node and the
+ * origin. Comments, white space and the order of fields do not count, nor do the defaults of a release, so that an
+ * upgrade does not restart an unchanged pod.
+ */
+export function podUID(raw: RawPod, options: Pick<StaticPodOptions, 'nodeName' | 'origin' | 'hash'>): string {
+  return options.hash(canonicalJson([raw, options.nodeName, options.origin])).slice(0, 32);
+}
+
+/** JSON with the keys of every object sorted. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, item: unknown) =>
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : item,
+  );
+}
+
+const noExecute: core.Toleration = { operator: 'Exists', effect: 'NoExecute' };
+
+/** Taints never evict a static pod. kubelet: pkg/apis/core/v1/helper/helpers.go AddOrUpdateTolerationInPod */
+function tolerateNoExecute(tolerations: core.Toleration[]): core.Toleration[] {
+  const isSame = ({ key, operator, value, effect }: core.Toleration): boolean =>
+    key === undefined && operator === noExecute.operator && value === undefined && effect === noExecute.effect;
+  const others = tolerations.filter((toleration) => !isSame(toleration));
+  return [...others, noExecute];
+}

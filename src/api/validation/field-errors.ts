@@ -1,0 +1,70 @@
+/** Kinds of broken rules, in the words of the API server. */
+export type FieldErrorType =
+  'Duplicate value' | 'Forbidden' | 'Invalid value' | 'Not found' | 'Required value' | 'Too long' | 'Unsupported value';
+
+/** One broken rule of the Pod API. */
+export interface FieldError {
+  /** Field path as the API server writes it; some of its paths lack an index. */
+  field: string;
+  type: FieldErrorType;
+  message: string;
+}
+
+/** Collects what a validation finds, in order. */
+export class FieldErrors {
+  readonly list: FieldError[] = [];
+
+  duplicate(field: string, value: string): void {
+    this.#add(field, 'Duplicate value', quoted(value));
+  }
+
+  forbidden(field: string, message: string): void {
+    this.#add(field, 'Forbidden', message);
+  }
+
+  invalid(field: string, value: unknown, message: string): void {
+    this.#add(field, 'Invalid value', `${quoted(value)}: ${message}`);
+  }
+
+  /** Adds an invalid value when there is a message, as the name checks give one. */
+  invalidIf(field: string, value: unknown, message: string | undefined): void {
+    if (message !== undefined) this.invalid(field, value, message);
+  }
+
+  notFound(field: string, value: string): void {
+    this.#add(field, 'Not found', quoted(value));
+  }
+
+  required(field: string, message = 'must be set'): void {
+    this.#add(field, 'Required value', message);
+  }
+
+  tooLong(field: string, message: string): void {
+    this.#add(field, 'Too long', message);
+  }
+
+  /** Adds an unsupported value unless the value is one of those allowed. */
+  unsupportedUnless(field: string, value: string, allowed: readonly string[]): void {
+    if (allowed.includes(value)) return;
+    this.#add(field, 'Unsupported value', `${quoted(value)}: supported values: ${allowed.map(quoted).join(', ')}`);
+  }
+
+  /** As `unsupportedUnless`, with an empty value counting as missing. */
+  requiredOneOf(field: string, value: string | undefined, allowed: readonly string[]): void {
+    if (value === undefined || value === '') this.required(field);
+    else this.unsupportedUnless(field, value, allowed);
+  }
+
+  addAll(errors: readonly FieldError[]): void {
+    this.list.push(...errors);
+  }
+
+  #add(field: string, type: FieldErrorType, message: string): void {
+    this.list.push({ field, type, message });
+  }
+}
+
+function quoted(value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined;
+  return text === undefined ? 'null' : text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}

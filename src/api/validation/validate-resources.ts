@@ -1,0 +1,112 @@
+import type * as core from 'kubernetes-types/core/v1.js';
+import { compareQuantities, parseQuantity, quantityMilliValue, quantityValue, toQuantity } from '../quantity.ts';
+import type { ResourceList } from '../types.ts';
+import type { FieldErrors } from './field-errors.ts';
+import { checkDNS1123Label, checkQualifiedName } from './names.ts';
+
+/**
+ * Requests, limits and claims of a container. kubelet: validation.go ValidateContainerResourceRequirements
+ */
+export function validateResources(
+  errors: FieldErrors,
+  field: string,
+  resources: core.ResourceRequirements,
+  claimNames: ReadonlySet<string>,
+): void {
+  const limits: ResourceList = resources.limits ?? {};
+  const requests: ResourceList = resources.requests ?? {};
+  for (const [name, limit] of Object.entries(limits)) validateAmount(errors, `${field}.limits[${name}]`, name, limit);
+  for (const [name, request] of Object.entries(requests)) {
+    validateAmount(errors, `${field}.requests[${name}]`, name, request);
+    validateAgainstLimit(errors, field, name, request, limits[name]);
+  }
+  const names = [...Object.keys(limits), ...Object.keys(requests)];
+  if (names.some(isHugePages) && !names.some((name) => name === 'cpu' || name === 'memory')) {
+    errors.forbidden(field, 'huge pages need a request or limit of cpu or memory');
+  }
+  validateClaims(errors, `${field}.claims`, resources.claims ?? [], claimNames);
+}
+
+const hugePagesPrefix = 'hugepages-';
+
+function validateAmount(errors: FieldErrors, field: string, name: string, text: string): void {
+  errors.invalidIf(field, name, checkResourceName(name));
+  const quantity = toQuantity(text);
+  if (quantity.nanos < 0n) errors.invalid(field, text, 'must not be negative');
+  if (isExtended(name) && quantityMilliValue(quantity) % 1000n !== 0n)
+    errors.invalid(field, text, 'must be an integer');
+  if (!isHugePages(name)) return;
+  const pageSize = quantityValue(parseQuantity(name.slice(hugePagesPrefix.length)) ?? toQuantity('0'));
+  if (pageSize <= 0n || quantityValue(quantity) % pageSize !== 0n) {
+    errors.invalid(field, text, 'must be a multiple of the page size');
+  }
+}
+
+function checkResourceName(name: string): string | undefined {
+  const message = checkQualifiedName(name);
+  if (message !== undefined) return message;
+  if (name.includes('/')) {
+    return isNative(name) || isExtended(name) ? undefined : 'is no name of an extended resource';
+  }
+  const isStandard = ['cpu', 'memory', 'ephemeral-storage'].includes(name) || isHugePages(name);
+  return isStandard ? undefined : 'must be cpu, memory, ephemeral-storage, hugepages-<size> or have a domain';
+}
+
+/** A resource that may not be promised more often than it is there needs a limit, and the request must be all of it. */
+function validateAgainstLimit(
+  errors: FieldErrors,
+  field: string,
+  name: string,
+  request: string,
+  limit: string | undefined,
+): void {
+  const mayOvercommit = isNative(name) && !isHugePages(name);
+  if (limit === undefined) {
+    if (!mayOvercommit) errors.required(`${field}.limits`, `${name} needs a limit`);
+    return;
+  }
+  const compared = compareQuantities(toQuantity(request), toQuantity(limit));
+  if (!mayOvercommit && compared !== 0) {
+    errors.invalid(`${field}.requests`, request, `must be equal to the ${name} limit of ${limit}`);
+  } else if (compared > 0) {
+    errors.invalid(`${field}.requests`, request, `must be less than or equal to the ${name} limit of ${limit}`);
+  }
+}
+
+function validateClaims(
+  errors: FieldErrors,
+  field: string,
+  claims: readonly core.ResourceClaim[],
+  claimNames: ReadonlySet<string>,
+): void {
+  const seen: core.ResourceClaim[] = [];
+  for (const [index, claim] of claims.entries()) {
+    const path = `${field}[${index}]`;
+    const { name, request = '' } = claim;
+    if (name === '') {
+      errors.required(path);
+      continue;
+    }
+    // A claim without a request means all of its requests.
+    const overlaps = seen.some(
+      (other) => other.name === name && ((other.request ?? '') === '' || request === '' || other.request === request),
+    );
+    if (overlaps) errors.duplicate(path, name);
+    else if (request !== '') errors.invalidIf(`${path}.request`, request, checkDNS1123Label(request));
+    seen.push(claim);
+    if (!claimNames.has(name)) errors.notFound(path, name);
+  }
+}
+
+function isHugePages(name: string): boolean {
+  return name.startsWith(hugePagesPrefix);
+}
+
+function isNative(name: string): boolean {
+  return !name.includes('/') || name.includes('kubernetes.io/');
+}
+
+/** Resources of devices, as in `example.com/gpu`. kubelet: core/v1/helper IsExtendedResourceName */
+function isExtended(name: string): boolean {
+  return !isNative(name) && !name.startsWith('requests.') && checkQualifiedName(`requests.${name}`) === undefined;
+}

@@ -1,0 +1,194 @@
+import type * as core from 'kubernetes-types/core/v1.js';
+import { FieldErrors } from './field-errors.ts';
+import { checkDNS1123Label, checkDNS1123Subdomain } from './names.ts';
+import { validateFileMode, validateFilePath, validateDescendingPath, validateNoBacksteps } from './paths.ts';
+import { validateClaimTemplate } from './validate-claim-template.ts';
+import { validateDownwardFile } from './validate-env.ts';
+import { legacyVolumeRules } from './validate-legacy-volumes.ts';
+import { validateProjectedVolume } from './validate-projected-volume.ts';
+import { toQuantity } from '../quantity.ts';
+
+/** Volumes that a container may mount, by name. A volume with a broken rule is not among them. */
+export type ValidVolumes = ReadonlyMap<string, core.Volume>;
+
+/** kubelet: validation.go ValidateVolumes */
+export function validateVolumes(errors: FieldErrors, spec: core.PodSpec, podName: string): ValidVolumes {
+  const valid = new Map<string, core.Volume>();
+  const volumes = spec.volumes ?? [];
+  const madeClaims = new Set(volumes.filter(({ ephemeral }) => ephemeral).map(({ name }) => `${podName}-${name}`));
+  for (const [index, volume] of volumes.entries()) {
+    const field = `spec.volumes[${index}]`;
+    const found = new FieldErrors();
+    validateSource(found, field, volume, podName);
+    if (volume.name === '') found.required(`${field}.name`);
+    else found.invalidIf(`${field}.name`, volume.name, checkDNS1123Label(volume.name));
+    if (valid.has(volume.name)) found.duplicate(`${field}.name`, volume.name);
+    if (found.list.length === 0) valid.set(volume.name, volume);
+    errors.addAll(found.list);
+    const claimName = volume.persistentVolumeClaim?.claimName;
+    if (claimName !== undefined && madeClaims.has(claimName)) {
+      errors.invalid(
+        `${field}.persistentVolumeClaim.claimName`,
+        claimName,
+        'must not be the claim made for an ephemeral volume of this pod',
+      );
+    }
+  }
+  return valid;
+}
+
+/** Checks one kind of volume. `volume` is whole, as some rules look at its name. */
+export type VolumeRule = (errors: FieldErrors, field: string, volume: core.Volume, podName: string) => void;
+
+interface VolumeKind {
+  name: keyof core.Volume;
+  rule: VolumeRule;
+  /** Where the API server's error for a second source points, when it is not the name. */
+  secondSourcePath?: string;
+}
+
+function kind(name: keyof core.Volume, rule: VolumeRule, secondSourcePath?: string): VolumeKind {
+  return { name, rule, ...(secondSourcePath !== undefined && { secondSourcePath }) };
+}
+
+/** The order decides which of two sources is the one too many. */
+const volumeKinds: readonly VolumeKind[] = [
+  kind('emptyDir', validateEmptyDir),
+  kind('hostPath', validateHostPath),
+  kind('gitRepo', validateGitRepo),
+  kind('gcePersistentDisk', legacyVolumeRules.gcePersistentDisk),
+  kind('awsElasticBlockStore', legacyVolumeRules.awsElasticBlockStore),
+  kind('secret', validateSecret),
+  kind('nfs', legacyVolumeRules.nfs),
+  kind('iscsi', legacyVolumeRules.iscsi),
+  kind('glusterfs', legacyVolumeRules.glusterfs),
+  kind('flocker', legacyVolumeRules.flocker),
+  kind('persistentVolumeClaim', validateClaim),
+  kind('rbd', legacyVolumeRules.rbd),
+  kind('cinder', legacyVolumeRules.cinder),
+  kind('cephfs', legacyVolumeRules.cephfs, 'cephFS'),
+  kind('quobyte', legacyVolumeRules.quobyte),
+  kind('downwardAPI', validateDownwardAPI, 'downwarAPI'),
+  kind('fc', legacyVolumeRules.fc),
+  kind('flexVolume', legacyVolumeRules.flexVolume),
+  kind('configMap', validateConfigMap),
+  kind('azureFile', legacyVolumeRules.azureFile),
+  kind('vsphereVolume', legacyVolumeRules.vsphereVolume),
+  kind('photonPersistentDisk', legacyVolumeRules.photonPersistentDisk),
+  kind('portworxVolume', legacyVolumeRules.portworxVolume),
+  kind('azureDisk', legacyVolumeRules.azureDisk),
+  kind('storageos', legacyVolumeRules.storageos),
+  kind('projected', validateProjected),
+  kind('scaleIO', legacyVolumeRules.scaleIO),
+  kind('csi', validateCSI),
+  kind('ephemeral', validateEphemeral),
+  kind('image', validateImage),
+];
+
+function validateSource(errors: FieldErrors, field: string, volume: core.Volume, podName: string): void {
+  const present = volumeKinds.filter(({ name }) => volume[name] !== undefined);
+  const [first, ...others] = present;
+  if (!first) errors.required(field, 'must have a volume type');
+  first?.rule(errors, `${field}.${first.name}`, volume, podName);
+  for (const { name, secondSourcePath } of others) {
+    errors.forbidden(`${field}.${secondSourcePath ?? name}`, 'may not specify more than one volume type');
+  }
+  const { initiatorName, targetPortal = '' } = volume.iscsi ?? {};
+  if (initiatorName !== undefined && `${volume.name}:${targetPortal}`.length > 64) {
+    errors.invalid(`${field}.name`, volume.name, 'with iscsi.targetPortal must be at most 64 characters');
+  }
+}
+
+function validateEmptyDir(errors: FieldErrors, field: string, { emptyDir }: core.Volume): void {
+  if (toQuantity(emptyDir?.sizeLimit).nanos < 0n) errors.forbidden(`${field}.sizeLimit`, 'must not be negative');
+}
+
+const hostPathTypes = [
+  '',
+  'DirectoryOrCreate',
+  'Directory',
+  'FileOrCreate',
+  'File',
+  'Socket',
+  'CharDevice',
+  'BlockDevice',
+];
+
+function validateHostPath(errors: FieldErrors, field: string, { hostPath }: core.Volume): void {
+  if (!hostPath?.path) {
+    errors.required(`${field}.path`);
+    return;
+  }
+  validateNoBacksteps(errors, `${field}.path`, hostPath.path);
+  errors.unsupportedUnless(`${field}.type`, hostPath.type ?? '', hostPathTypes);
+}
+
+function validateGitRepo(errors: FieldErrors, field: string, { gitRepo }: core.Volume): void {
+  if (!gitRepo?.repository) errors.required(`${field}.repository`);
+  validateDescendingPath(errors, `${field}.directory`, gitRepo?.directory ?? '');
+}
+
+function validateSecret(errors: FieldErrors, field: string, { secret }: core.Volume): void {
+  if (!secret?.secretName) errors.required(`${field}.secretName`);
+  validateFileMode(errors, `${field}.defaultMode`, secret?.defaultMode);
+  validateKeysToPaths(errors, `${field}.items`, secret?.items ?? []);
+}
+
+function validateConfigMap(errors: FieldErrors, field: string, { configMap }: core.Volume): void {
+  if (!configMap?.name) errors.required(`${field}.name`);
+  validateFileMode(errors, `${field}.defaultMode`, configMap?.defaultMode);
+  validateKeysToPaths(errors, `${field}.items`, configMap?.items ?? []);
+}
+
+/** kubelet: validation.go validateKeyToPath */
+export function validateKeysToPaths(errors: FieldErrors, field: string, items: readonly core.KeyToPath[]): void {
+  for (const [index, { key, mode, path }] of items.entries()) {
+    if (key === '') errors.required(`${field}[${index}].key`);
+    if (path === '') errors.required(`${field}[${index}].path`);
+    validateFilePath(errors, `${field}[${index}].path`, path);
+    validateFileMode(errors, `${field}[${index}].mode`, mode);
+  }
+}
+
+function validateClaim(errors: FieldErrors, field: string, { persistentVolumeClaim }: core.Volume): void {
+  if (!persistentVolumeClaim?.claimName) errors.required(`${field}.claimName`);
+}
+
+function validateDownwardAPI(errors: FieldErrors, field: string, { downwardAPI }: core.Volume): void {
+  validateFileMode(errors, `${field}.defaultMode`, downwardAPI?.defaultMode);
+  for (const file of downwardAPI?.items ?? []) validateDownwardFile(errors, field, file);
+}
+
+function validateProjected(errors: FieldErrors, field: string, { projected }: core.Volume): void {
+  if (projected) validateProjectedVolume(errors, field, projected);
+}
+
+function validateCSI(errors: FieldErrors, field: string, { csi }: core.Volume): void {
+  const driver = csi?.driver ?? '';
+  if (driver === '') errors.required(`${field}.driver`);
+  if (driver.length > 63) errors.tooLong(`${field}.driver`, 'must be at most 63 bytes');
+  errors.invalidIf(`${field}.driver`, driver, checkDNS1123Subdomain(driver.toLowerCase()));
+  const secret = csi?.nodePublishSecretRef;
+  if (!secret) return;
+  if (!secret.name) errors.required(`${field}.nodePublishSecretRef.name`);
+  else errors.invalidIf(`${field}.name`, secret.name, checkDNS1123Subdomain(secret.name));
+}
+
+function validateEphemeral(
+  errors: FieldErrors,
+  field: string,
+  { ephemeral, name }: core.Volume,
+  podName: string,
+): void {
+  const template = ephemeral?.volumeClaimTemplate;
+  if (template) validateClaimTemplate(errors, `${field}.volumeClaimTemplate`, template);
+  else errors.required(`${field}.volumeClaimTemplate`);
+  if (podName !== '' && name !== '') {
+    const volumeField = field.slice(0, field.lastIndexOf('.'));
+    errors.invalidIf(`${volumeField}.name`, name, checkDNS1123Subdomain(`${podName}-${name}`));
+  }
+}
+
+function validateImage(errors: FieldErrors, field: string, { image }: core.Volume): void {
+  errors.requiredOneOf(`${field}.pullPolicy`, image?.pullPolicy, ['Always', 'IfNotPresent', 'Never']);
+}

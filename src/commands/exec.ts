@@ -1,0 +1,81 @@
+import type { Command } from 'commander';
+import { hasCode, UserError } from '../errors.ts';
+import type { CommandDeps } from './deps.ts';
+import { addRuntimeOptions } from './flags.ts';
+import type { PodFlags } from './open-pod.ts';
+import type { SelectedPod } from './select-pod.ts';
+
+interface ExecFlags extends PodFlags {
+  container?: string;
+  stdin?: boolean;
+  tty?: boolean;
+}
+
+/** What a shell shows for a process that was killed by SIGPIPE, as kubectl is. */
+const brokenPipeExitCode = 141;
+
+export function registerExec(program: Command, deps: CommandDeps): void {
+  addRuntimeOptions(program.command('exec'))
+    .description('Run a command in a container and exit with its exit code')
+    .usage('[options] POD -- COMMAND [ARG...]')
+    .argument('<pod>', 'name, name without the node, or namespace/name')
+    .argument('<command...>', 'the command and its arguments, after --')
+    .option('-c, --container <name>', 'container; without it the default one of the pod')
+    .option('-n, --namespace <namespace>', 'namespace of the pod; without it all are searched')
+    .option('-i, --stdin', 'pass stdin to the command')
+    .option('-t, --tty', 'run it with a terminal; together with -i')
+    .addHelpText('after', examples)
+    .action(async (podName: string, command: string[], flags: ExecFlags) => {
+      deps.setExitCode(await exec(deps, podName, command, flags));
+    });
+}
+
+const examples = `
+Examples:
+  kubelet-ts exec web -- date                  in the default container of pod web
+  kubelet-ts exec -it web -c app -- sh         a shell
+  kubelet-ts exec -i web -- tar x < files.tar  with input from a pipe
+
+Exit codes: that of the command; 127 if it is not found, 126 if it cannot be executed, 1 for other failures.`;
+
+async function exec(deps: CommandDeps, podName: string, command: string[], flags: ExecFlags): Promise<number> {
+  const [{ withPod }, { openTerminal }, { execInContainer }] = await Promise.all([
+    import('./open-pod.ts'),
+    import('./terminal.ts'),
+    import('../cri/streaming/exec-in-container.ts'),
+  ]);
+  return withPod(deps, podName, flags, async ({ runtime, pod }) => {
+    const containerID = await runningContainer(deps, pod, flags.container);
+    const terminal = openTerminal(deps, { stdin: flags.stdin ?? false, tty: flags.tty ?? false });
+    // Errors of the streams come back from each write.
+    for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
+    try {
+      return await execInContainer(runtime, {
+        containerID,
+        command,
+        stdout: deps.stdout,
+        stderr: deps.stderr,
+        ...(flags.stdin === true ? { stdin: deps.stdin } : {}),
+        ...terminal.execOptions,
+      });
+    } catch (error) {
+      if (hasCode(error, 'EPIPE')) return brokenPipeExitCode;
+      if (terminal.exitCode !== undefined) return terminal.exitCode;
+      throw error;
+    } finally {
+      terminal.close();
+    }
+  });
+}
+
+async function runningContainer(deps: CommandDeps, pod: SelectedPod, name: string | undefined): Promise<string> {
+  const { defaultContainer, isRunning, namedContainer, podTitle } = await import('./select-pod.ts');
+  const { container, note } =
+    name === undefined ? defaultContainer(pod) : { container: namedContainer(pod, name), note: '' };
+  deps.stderr.write(note);
+  const [newest] = container.attempts;
+  if (newest !== undefined && isRunning(container)) return newest.id;
+  throw new UserError(`container "${container.name}" of pod ${podTitle(pod)} is not running`, {
+    hint: `See what it said: kubelet-ts logs ${podTitle(pod)} -c ${container.name}`,
+  });
+}

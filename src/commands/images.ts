@@ -1,0 +1,94 @@
+import type { Command } from 'commander';
+import { resolve } from 'node:path';
+import { systemClock } from '../clock.ts';
+import { UserError } from '../errors.ts';
+import { createLogger } from './create-logger.ts';
+import type { CommandDeps } from './deps.ts';
+import { findRuntimeEndpoint } from './find-runtime.ts';
+import { addRuntimeOptions } from './flags.ts';
+import { formatTable } from './format-table.ts';
+
+interface ImageFlags {
+  rootDir: string;
+  containerRuntimeEndpoint?: string;
+}
+
+export function registerImages(program: Command, deps: CommandDeps): void {
+  const images = program
+    .command('images')
+    .description('List images, and load them from archives')
+    .addHelpText('after', examples);
+  addRuntimeOptions(images.command('load <files...>'))
+    .description('Load OCI or Docker image archives into the container runtime')
+    .action(async (files: string[], flags: ImageFlags) => {
+      await loadImages(files, flags, deps);
+    });
+  addRuntimeOptions(images.command('list').alias('ls'))
+    .description('List the images the container runtime has')
+    .action(async (flags: ImageFlags) => {
+      await listImages(flags, deps);
+    });
+}
+
+const examples = `
+Examples:
+  kubelet-ts images load app.tar     an archive of docker save, podman save or skopeo copy
+  kubelet-ts images list
+Archives in <root-dir>/images/ are loaded at every start of kubelet-ts run.`;
+
+async function loadImages(files: readonly string[], flags: ImageFlags, deps: CommandDeps): Promise<void> {
+  const importArchive = await importer(flags);
+  for (const file of files) {
+    for (const name of await importArchive(resolve(file))) deps.stdout.write(`Loaded image: ${name}\n`);
+  }
+}
+
+/** The CRI has no import: a managed containerd is asked through us, another one through its own client. */
+async function importer(flags: ImageFlags): Promise<(file: string) => Promise<string[]>> {
+  const { endpoint, managed } = await findRuntimeEndpoint({
+    rootDir: resolve(flags.rootDir),
+    flag: flags.containerRuntimeEndpoint,
+  });
+  if (managed) {
+    const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
+    const { logger } = await createLogger('text', 'warn');
+    const containerd = new ManagedContainerd({ rootDir: resolve(flags.rootDir), clock: systemClock, logger });
+    await containerd.start();
+    return (file) =>
+      containerd.importImageArchive(file).finally(() => {
+        containerd.release();
+      });
+  }
+  const [{ findContainerd }, { importImageArchive }] = await Promise.all([
+    import('../containerd/find-containerd.ts'),
+    import('../containerd/import-image-archive.ts'),
+  ]);
+  const { ctr, version } = await findContainerd();
+  if (ctr === undefined || !endpoint.includes('containerd')) {
+    throw new UserError(`images cannot be loaded into the runtime at ${endpoint}: the CRI has no way to`, {
+      hint: 'Load them with the tools of that runtime, such as `ctr -n k8s.io images import` or `podman load`.',
+    });
+  }
+  const address = endpoint.replace(/^unix:\/\//, '');
+  return (file) => importImageArchive({ ctr, ctrVersion: version, address }, file);
+}
+
+async function listImages(flags: ImageFlags, deps: CommandDeps): Promise<void> {
+  const endpoint = flags.containerRuntimeEndpoint;
+  const connection = await deps.connect({
+    rootDir: resolve(flags.rootDir),
+    ...(endpoint === undefined ? {} : { runtimeEndpoint: endpoint }),
+  });
+  try {
+    const { images } = await connection.images.listImages({});
+    const rows = images.flatMap(({ repoTags, repoDigests, id, size }) =>
+      (repoTags.length > 0 ? repoTags : repoDigests.slice(0, 1)).map((name) => [name, shortID(id), megabytes(size)]),
+    );
+    deps.stdout.write(formatTable([['IMAGE', 'IMAGE ID', 'SIZE'], ...rows.sort()]));
+  } finally {
+    connection.close();
+  }
+}
+
+const shortID = (id: string): string => id.replace(/^sha256:/, '').slice(0, 13);
+const megabytes = (bytes: bigint): string => `${(Number(bytes) / 1e6).toPrecision(3)}MB`;

@@ -1,0 +1,61 @@
+import type { EngineView } from '../engine/snapshot.ts';
+import type { KubeletEvent } from '../engine/events.ts';
+import type { Logger } from '../logger.ts';
+
+/** Writes what the engine does to the log, for a `run` without a screen. Returns how to stop it. */
+export function logEvents(view: EngineView, logger: Logger): () => void {
+  return view.subscribe((event) => {
+    logEvent(event, logger);
+  });
+}
+
+function logEvent(event: KubeletEvent, logger: Logger): void {
+  const pod = 'pod' in event ? { pod: `${event.pod.namespace}/${event.pod.name}` } : {};
+  switch (event.type) {
+    case 'SourceRead':
+      logger.info({ source: event.where, pods: event.pods }, 'Read manifests');
+      for (const { severity, message, ...where } of event.problems) {
+        if (severity === 'error') logger.error(where, message);
+        else logger.warn(where, message);
+      }
+      return;
+    case 'PodAdded':
+    case 'PodUpdated':
+    case 'PodRemoved':
+      logger.info({ ...pod, podUID: event.pod.uid, source: event.source }, podMessages[event.type]);
+      return;
+    case 'ContainerStarted':
+    case 'ContainerDied':
+    case 'ContainerRemoved':
+    case 'ContainerChanged': {
+      const { containerName, exitCode, id } = event;
+      logger.debug({ ...pod, event: event.type, containerName, containerID: id, exitCode }, 'PLEG event');
+      return;
+    }
+    case 'WorkerStateChanged':
+      logger.debug({ ...pod, state: event.state }, 'Pod worker');
+      return;
+    case 'SyncStarted':
+    case 'SyncFinished':
+      return;
+    case 'PodStatusChanged':
+      logger.info({ ...pod, phase: event.phase, ready: event.ready }, 'Pod status');
+      return;
+    case 'Recorded': {
+      const facts = { ...pod, containerName: event.containerName, reason: event.reason };
+      if (event.eventType === 'Warning') logger.warn(facts, event.message);
+      else logger.info(facts, event.message);
+      return;
+    }
+    case 'RuntimeReady':
+      logger.info({ runtime: event.name, version: event.version }, 'Container runtime is ready');
+      return;
+    case 'RuntimeNotReady':
+      logger.error({ err: event.message }, 'Container runtime is not ready');
+      return;
+    default:
+      event satisfies never;
+  }
+}
+
+const podMessages = { PodAdded: 'Pod added', PodUpdated: 'Pod updated', PodRemoved: 'Pod removed' } as const;

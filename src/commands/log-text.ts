@@ -1,0 +1,13 @@
+import { prettyFactory } from 'pino-pretty';
+
+const pretty = prettyFactory({
+  colorize: process.stderr.isTTY,
+  translateTime: 'SYS:HH:MM:ss.l',
+  singleLine: true,
+  ignore: 'pid,hostname,component',
+});
+
+/** A pino entry as one line for people. */
+export function textLine(entry: string): string {
+  return pretty(entry);
+}

@@ -1,0 +1,186 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { isRfc3339Time } from '../api/time.ts';
+import type { Container } from '../cri/types.ts';
+import type { ReadLogsOptions } from '../engine/logs/read-logs.ts';
+import { hasCode, UserError } from '../errors.ts';
+import type { CommandDeps } from './deps.ts';
+import { addRuntimeOptions } from './flags.ts';
+import { duration } from './node-flags.ts';
+import type { OpenPod, PodFlags } from './open-pod.ts';
+import type { PodContainer, SelectedPod } from './select-pod.ts';
+
+export interface LogsFlags extends PodFlags {
+  container?: string;
+  allContainers?: boolean;
+  follow?: boolean;
+  previous?: boolean;
+  tail?: number;
+  /** Milliseconds. */
+  since?: number;
+  sinceTime?: string;
+  timestamps?: boolean;
+  prefix?: boolean;
+  limitBytes?: number;
+}
+
+export function registerLogs(program: Command, deps: CommandDeps): void {
+  addRuntimeOptions(program.command('logs'))
+    .description('Print the logs of the containers of a pod')
+    .usage('[options] POD')
+    .argument('<pod>', 'name, name without the node, or namespace/name')
+    .option('-c, --container <name>', 'container; without it the default one of the pod')
+    .option('--all-containers', 'all containers of the pod')
+    .option('-n, --namespace <namespace>', 'namespace of the pod; without it all are searched')
+    .option('-f, --follow', 'go on with what is written later, over restarts, until the container has finished')
+    .option('-p, --previous', 'the attempt before the one that runs')
+    .option('--tail <lines>', 'the last so many lines; -1 is all', tailLines)
+    .option('--since <duration>', 'only what is newer than this, such as 5m', duration)
+    .option('--since-time <time>', 'only what is newer than this RFC 3339 time', rfc3339Time)
+    .option('--timestamps', 'the time before each line')
+    .option('--prefix', 'the pod and the container before each line')
+    .option('--limit-bytes <bytes>', 'stop after so many bytes of a container', positiveNumber)
+    .addHelpText('after', examples)
+    .action(async (podName: string, flags: LogsFlags) => {
+      const options = readOptions(flags, Date.now());
+      const { withPod } = await import('./open-pod.ts');
+      await withPod(deps, podName, flags, (opened) => printLogs(deps, opened, flags, options));
+    });
+}
+
+const examples = `
+Examples:
+  kubelet-ts logs web                         of the default container of pod web
+  kubelet-ts logs -f --tail 10 web -c app     the last 10 lines, then what comes
+  kubelet-ts logs --all-containers --prefix web
+  kubelet-ts logs -p web                      of the attempt that crashed`;
+
+/** What the flags come to for the reader; a `UserError` when they contradict each other. */
+export function readOptions(flags: LogsFlags, now: number): Omit<ReadLogsOptions, 'path'> {
+  const { follow = false, timestamps = false, tail = -1, since, sinceTime, limitBytes } = flags;
+  if (since !== undefined && sinceTime !== undefined) throw new UserError('use only one of --since and --since-time');
+  if (flags.allContainers === true && flags.container !== undefined) {
+    throw new UserError('use only one of --all-containers and --container');
+  }
+  const sinceMs =
+    sinceTime !== undefined ? Date.parse(sinceTime.replace(',', '.')) : since === undefined ? undefined : now - since;
+  return {
+    follow,
+    timestamps,
+    ...(tail < 0 ? {} : { tailLines: tail }),
+    ...(sinceMs === undefined ? {} : { sinceMs }),
+    ...(limitBytes === undefined ? {} : { limitBytes }),
+  };
+}
+
+/** One log to print. */
+interface Source {
+  container: PodContainer;
+  path: string;
+}
+
+async function printLogs(
+  deps: CommandDeps,
+  opened: OpenPod,
+  flags: LogsFlags,
+  options: Omit<ReadLogsOptions, 'path'>,
+): Promise<void> {
+  const { runtime, pod } = opened;
+  const sources: Source[] = [];
+  for (const container of await chosenContainers(deps, pod, flags)) {
+    const attempt = chosenAttempt(container.attempts, flags);
+    if (attempt === undefined) throw noAttempt(pod, container.name, flags);
+    const { status } = await runtime.containerStatus({ containerId: attempt.id });
+    sources.push({ container, path: status?.logPath ?? '' });
+  }
+  const stopped = new AbortController();
+  // Errors of the stream come back from each write.
+  deps.stdout.on('error', () => undefined);
+  const print = (source: Source): Promise<void> =>
+    printLog(
+      deps,
+      opened,
+      source,
+      { ...options, signal: stopped.signal },
+      {
+        prefix: flags.prefix === true ? `[pod/${pod.name}/${source.container.name}] ` : '',
+        wholeLines: sources.length > 1,
+      },
+    );
+  try {
+    if (options.follow === true) await Promise.all(sources.map(print));
+    else for (const source of sources) await print(source);
+  } catch (error) {
+    stopped.abort();
+    // Whoever read our output has seen enough.
+    if (!hasCode(error, 'EPIPE')) throw error;
+  }
+}
+
+async function printLog(
+  { stdout }: CommandDeps,
+  opened: OpenPod,
+  { container, path }: Source,
+  options: Omit<ReadLogsOptions, 'path'>,
+  { prefix, wholeLines }: { prefix: string; wholeLines: boolean },
+): Promise<void> {
+  const [{ readLogs }, { writeFully }, { LinePrefixer }, { watchContainerEnd }] = await Promise.all([
+    import('../engine/logs/read-logs.ts'),
+    import('../cri/streaming/write-fully.ts'),
+    import('./line-prefixer.ts'),
+    import('./watch-container-end.ts'),
+  ]);
+  const lines = prefix === '' && !wholeLines ? undefined : new LinePrefixer(prefix);
+  const done = new AbortController();
+  const finished = options.follow === true ? watchContainerEnd(opened, container.name, done.signal) : undefined;
+  try {
+    await readLogs({ ...options, path, ...(finished === undefined ? {} : { finished }) }, (bytes) =>
+      writeFully(stdout, lines === undefined ? bytes : lines.add(bytes)),
+    );
+    if (lines !== undefined) await writeFully(stdout, lines.rest());
+  } finally {
+    done.abort();
+  }
+}
+
+async function chosenContainers(
+  deps: CommandDeps,
+  pod: SelectedPod,
+  flags: LogsFlags,
+): Promise<readonly PodContainer[]> {
+  const { defaultContainer, namedContainer } = await import('./select-pod.ts');
+  if (flags.allContainers === true) {
+    return pod.containers.filter(({ attempts }) => chosenAttempt(attempts, flags) !== undefined);
+  }
+  if (flags.container !== undefined) return [namedContainer(pod, flags.container)];
+  const { container, note } = defaultContainer(pod);
+  deps.stderr.write(note);
+  return [container];
+}
+
+/** kubelet: kubelet_pods.go validateContainerLogStatus, as far as the runtime alone tells */
+function chosenAttempt(attempts: PodContainer['attempts'], { previous = false }: LogsFlags): Container | undefined {
+  const started = attempts.filter(({ state }) => state !== 'CONTAINER_CREATED');
+  return previous ? started.find(({ state }) => state === 'CONTAINER_EXITED') : started[0];
+}
+
+function noAttempt(pod: SelectedPod, name: string, { previous = false }: LogsFlags): UserError {
+  if (previous) return new UserError(`previous terminated container "${name}" in pod "${pod.name}" not found`);
+  return new UserError(`container "${name}" in pod "${pod.name}" is waiting to start`, {
+    hint: 'See why: kubelet-ts ps',
+  });
+}
+
+function tailLines(text: string): number {
+  if (!/^(-1|\d+)$/.test(text)) throw new InvalidArgumentError('It must be a number of lines, or -1.');
+  return Number(text);
+}
+
+function positiveNumber(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.');
+  return Number(text);
+}
+
+function rfc3339Time(text: string): string {
+  if (!isRfc3339Time(text)) throw new InvalidArgumentError('It must be a time such as 2024-05-06T07:08:09Z.');
+  return text;
+}

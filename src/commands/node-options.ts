@@ -1,0 +1,117 @@
+import { hostname, networkInterfaces } from 'node:os';
+import { resolve } from 'node:path';
+import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
+import { UserError } from '../errors.ts';
+
+/** What the flags of `run` and `run-once` come to; names and defaults are the kubelet's, where it has the flag. */
+export interface NodeOptions {
+  manifestPaths: string[];
+  manifestURL: string | undefined;
+  manifestURLHeaders: [name: string, value: string][];
+  rootDir: string;
+  runtimeEndpoint: string | undefined;
+  imageServiceEndpoint: string | undefined;
+  nodeName: string;
+  nodeIPs: string[];
+  resolvConf: string;
+  clusterDNS: string[];
+  clusterDomain: string;
+  /** Undefined: what the runtime says, else cgroupfs. */
+  cgroupDriver: CgroupDriver | undefined;
+  cgroupRoot: string;
+  maxPods: number;
+  healthzBindAddress: string;
+  /** 0: none. */
+  healthzPort: number;
+  /** Milliseconds. */
+  fileCheckFrequencyMs: number;
+  /** Milliseconds. */
+  httpCheckFrequencyMs: number;
+  maxParallelImagePulls: number;
+  podLogsDir: string;
+  seccompDefault: boolean;
+  /** Pods of ours that no manifest declares are left alone, instead of stopped. */
+  leaveOrphans: boolean;
+}
+
+/** Flags as commander hands them over. */
+export interface NodeFlags {
+  podManifestPath?: string[];
+  manifestUrl?: string;
+  manifestUrlHeader?: string[];
+  rootDir: string;
+  containerRuntimeEndpoint?: string;
+  imageServiceEndpoint?: string;
+  hostnameOverride?: string;
+  nodeIp?: string[];
+  resolvConf: string;
+  clusterDns?: string[];
+  clusterDomain?: string;
+  cgroupDriver?: string;
+  cgroupRoot: string;
+  maxPods: number;
+  healthzBindAddress: string;
+  healthzPort: number;
+  fileCheckFrequency?: number;
+  httpCheckFrequency?: number;
+  maxParallelImagePulls: number;
+  podLogsDir: string;
+  seccompDefault: boolean;
+}
+
+/** kubelet: fileCheckFrequency, httpCheckFrequency */
+const checkFrequencyMs = 20_000;
+
+export function nodeOptions(flags: NodeFlags, manifests: readonly string[]): NodeOptions {
+  return {
+    manifestPaths: [...manifests, ...(flags.podManifestPath ?? [])].map((path) => resolve(path)),
+    manifestURL: flags.manifestUrl,
+    manifestURLHeaders: (flags.manifestUrlHeader ?? []).map(parseHeader),
+    rootDir: resolve(flags.rootDir),
+    runtimeEndpoint: flags.containerRuntimeEndpoint,
+    imageServiceEndpoint: flags.imageServiceEndpoint,
+    nodeName: nodeNameOf(flags.hostnameOverride ?? hostname()),
+    nodeIPs: flags.nodeIp ?? detectedNodeIPs(),
+    resolvConf: flags.resolvConf,
+    clusterDNS: flags.clusterDns ?? [],
+    clusterDomain: flags.clusterDomain ?? '',
+    cgroupDriver: parseCgroupDriver(flags.cgroupDriver),
+    cgroupRoot: flags.cgroupRoot,
+    maxPods: flags.maxPods,
+    healthzBindAddress: flags.healthzBindAddress,
+    healthzPort: flags.healthzPort,
+    fileCheckFrequencyMs: flags.fileCheckFrequency ?? checkFrequencyMs,
+    httpCheckFrequencyMs: flags.httpCheckFrequency ?? checkFrequencyMs,
+    maxParallelImagePulls: flags.maxParallelImagePulls,
+    podLogsDir: resolve(flags.podLogsDir),
+    seccompDefault: flags.seccompDefault,
+    leaveOrphans: false,
+  };
+}
+
+/** kubelet: component-helpers/node/util/hostname.go GetHostname */
+function nodeNameOf(text: string): string {
+  const name = text.trim().toLowerCase();
+  if (name !== '') return name;
+  throw new UserError('the node has no name', { hint: 'Set the host name, or give --hostname-override NAME.' });
+}
+
+function parseHeader(text: string): [string, string] {
+  const colon = text.indexOf(':');
+  if (colon > 0) return [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
+  throw new UserError(`--manifest-url-header must be NAME:VALUE, not "${text}"`);
+}
+
+function parseCgroupDriver(text: string | undefined): CgroupDriver | undefined {
+  if (text === undefined || text === 'cgroupfs' || text === 'systemd') return text;
+  throw new UserError(`--cgroup-driver must be cgroupfs or systemd, not "${text}"`);
+}
+
+/** The first address that is not of this machine alone, IPv4 before IPv6; for both families name them. */
+function detectedNodeIPs(): string[] {
+  const addresses = Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .filter(({ internal, scopeid = 0 }) => !internal && scopeid === 0);
+  const primary = addresses.find(({ family }) => family === 'IPv4') ?? addresses[0];
+  return primary === undefined ? [] : [primary.address];
+}

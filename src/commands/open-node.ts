@@ -1,0 +1,120 @@
+import { systemClock } from '../clock.ts';
+import type { ManagedContainerd } from '../containerd/managed-containerd.ts';
+import type { RuntimeService } from '../cri/runtime-service.ts';
+import type { PodSource } from '../engine/config/pod-source.ts';
+import { readMachine } from '../engine/container-manager/machine.ts';
+import { readCgroupDriver } from '../engine/container-manager/read-cgroup-driver.ts';
+import { containerNode } from '../engine/container-node.ts';
+import { Kubelet } from '../engine/kubelet.ts';
+import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
+import { containerLogLinksDir } from '../engine/kuberuntime/log-paths.ts';
+import type { NodeConfig } from '../engine/node-config.ts';
+import type { Logger } from '../logger.ts';
+import { findRuntimeEndpoint } from './find-runtime.ts';
+import type { NodeOptions } from './node-options.ts';
+import { openRuntime, type RuntimeConnection } from './runtime-connection.ts';
+
+/** An engine on a runtime that answers, ready to run. */
+export interface Node {
+  kubelet: Kubelet;
+  /** Lets go of the runtime; whatever runs goes on running. */
+  close(): void;
+}
+
+/** Finds or starts the runtime, looks at the machine, and builds the engine on both. */
+export async function openNode(
+  options: NodeOptions,
+  sources: (node: { nodeName: string }) => PodSource[],
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<Node> {
+  const runtime = await openNodeRuntime(options, logger, signal);
+  const node = await nodeConfig(options, runtime.connection.runtime);
+  const kubelet = new Kubelet({
+    runtime: runtime.connection.runtime,
+    imageService: runtime.connection.images,
+    sources: sources(node),
+    node,
+    endpoint: runtime.endpoint,
+    leaveOrphans: options.leaveOrphans,
+    maxPods: options.maxPods,
+    maxParallelImagePulls: options.maxParallelImagePulls,
+    readTerminationMessage,
+    clock: systemClock,
+    random: Math.random,
+    logger,
+  });
+  return {
+    kubelet,
+    close: () => {
+      runtime.connection.close();
+      runtime.managed?.release();
+    },
+  };
+}
+
+interface NodeRuntime {
+  endpoint: { endpoint: string; because: string };
+  connection: RuntimeConnection;
+  managed: ManagedContainerd | undefined;
+}
+
+async function openNodeRuntime(options: NodeOptions, logger: Logger, signal: AbortSignal): Promise<NodeRuntime> {
+  const endpoint = await findRuntimeEndpoint({ rootDir: options.rootDir, flag: options.runtimeEndpoint });
+  logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
+  const managed = endpoint.managed ? await startManaged(options, logger, signal) : undefined;
+  const connection = await openRuntime(endpoint.endpoint, options.imageServiceEndpoint);
+  return { endpoint, connection, managed };
+}
+
+async function startManaged(options: NodeOptions, logger: Logger, signal: AbortSignal): Promise<ManagedContainerd> {
+  const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
+  const managed = new ManagedContainerd({
+    rootDir: options.rootDir,
+    clock: systemClock,
+    logger,
+    systemdCgroup: options.cgroupDriver === 'systemd',
+    onExit: (exit) => {
+      logger.warn({ ...exit }, 'The managed containerd ended, it is started again');
+    },
+    onRestart: ({ pid }) => {
+      logger.info({ pid }, 'The managed containerd runs again');
+    },
+    onRestartFailed: ({ error, retryInMs }) => {
+      logger.error({ err: error, retryInMs }, 'The managed containerd could not be started');
+    },
+  });
+  const { pid, adopted, warnings } = await managed.start(signal);
+  logger.info({ pid }, adopted ? 'Adopted the managed containerd' : 'Started the managed containerd');
+  for (const warning of warnings) logger.warn(warning);
+  const { imported, failed } = await managed.importImages(signal);
+  for (const { file, names } of imported) logger.info({ file, names }, 'Imported an image archive');
+  for (const { file, error } of failed) logger.error({ file, err: error.message }, 'An image archive was not imported');
+  return managed;
+}
+
+async function nodeConfig(options: NodeOptions, runtime: RuntimeService): Promise<NodeConfig> {
+  const machine = await readMachine(options.rootDir);
+  const { rootDir, podLogsDir, nodeName, nodeIPs, resolvConf, clusterDNS, clusterDomain, cgroupRoot } = options;
+  return {
+    nodeName,
+    nodeIPs,
+    rootDir,
+    podLogsDir,
+    containerLogLinksDir,
+    resolvConf,
+    clusterDNS,
+    clusterDomain,
+    cgroupDriver: options.cgroupDriver ?? (await readCgroupDriver(runtime)),
+    cgroupRoot,
+    cgroupsPerQOS: true,
+    selinuxEnabled: machine.selinuxEnabled,
+    allocatable: {
+      cpu: String(machine.cpus),
+      memory: machine.memoryBytes.toString(),
+      'ephemeral-storage': machine.ephemeralStorageBytes.toString(),
+      pods: String(options.maxPods),
+    },
+    containerNode: containerNode(machine, options),
+  };
+}

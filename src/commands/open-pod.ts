@@ -1,0 +1,50 @@
+import { hostname } from 'node:os';
+import type { Pod } from '../api/types.ts';
+import type { RuntimeService } from '../cri/runtime-service.ts';
+import type { PodSnapshot } from '../engine/snapshot.ts';
+import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
+import type { CommandDeps } from './deps.ts';
+import { selectPod, type SelectedPod } from './select-pod.ts';
+
+/** Flags of every command that works on one pod. */
+export interface PodFlags {
+  namespace?: string;
+  rootDir: string;
+  containerRuntimeEndpoint?: string;
+}
+
+export interface OpenPod {
+  runtime: RuntimeService;
+  pod: SelectedPod;
+  /** The pod as the agent that runs it knows it now; undefined when no agent answers or it has no such pod. */
+  declaredPod: () => Promise<Pod | undefined>;
+}
+
+/** Finds a pod over the CRI, with or without an agent, and hands it to `use`; the connection is closed after that. */
+export async function withPod<T>(
+  deps: CommandDeps,
+  podName: string,
+  flags: PodFlags,
+  use: (opened: OpenPod) => Promise<T>,
+): Promise<T> {
+  const { rootDir, namespace, containerRuntimeEndpoint: runtimeEndpoint } = flags;
+  const connection = await deps.connect({ rootDir, ...(runtimeEndpoint === undefined ? {} : { runtimeEndpoint }) });
+  try {
+    const snapshot = await fetchSnapshot(controlSocketPath(rootDir));
+    const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
+    const pod = await selectPod(
+      connection.runtime,
+      { pod: podName, namespace, nodeName },
+      (snapshot?.pods ?? []).map(podOf),
+    );
+    const declaredPod = async (): Promise<Pod | undefined> => {
+      const now = await fetchSnapshot(controlSocketPath(rootDir));
+      return now?.pods.map(podOf).find(({ metadata }) => metadata.uid === pod.uid);
+    };
+    return await use({ runtime: connection.runtime, pod, declaredPod });
+  } finally {
+    connection.close();
+  }
+}
+
+const podOf = ({ pod }: PodSnapshot): Pod => pod;

@@ -1,0 +1,45 @@
+import type { Pod } from '../api/types.ts';
+import type { RuntimeService } from '../cri/runtime-service.ts';
+import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
+import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
+import type { RuntimePodStatus } from '../engine/kuberuntime/runtime-pod-status.ts';
+import { noProbeWorkers, unprobedResults } from '../engine/prober/unprobed-results.ts';
+import { generatePodStatus } from '../engine/status/generate-pod-status.ts';
+
+/** The pods of a runtime as API objects, as far as the runtime knows them: for when no agent runs. */
+export async function podsFromRuntime(runtime: RuntimeService): Promise<Pod[]> {
+  const runtimePods = new RuntimePods({ runtime, readTerminationMessage });
+  const [{ runtimeName }, found] = await Promise.all([runtime.version({}), runtimePods.getPods({})]);
+  const statuses = await Promise.all(found.map((listed) => runtimePods.getPodStatus(listed.uid, { listed })));
+  return statuses.map((status) => toPod(status, runtimeName)).sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+}
+
+function toPod(podStatus: RuntimePodStatus, runtimeName: string): Pod {
+  const { uid, name, namespace, containerStatuses, sandboxStatuses } = podStatus;
+  const names = [...new Set(containerStatuses.map((status) => status.name))].sort();
+  const pod: Pod = {
+    metadata: { uid, name, namespace },
+    spec: {
+      containers: names.map((container) => ({ name: container })),
+      hostNetwork: sandboxStatuses[0]?.networkMode === 'node',
+    },
+  };
+  const status = generatePodStatus({
+    pod,
+    podStatus,
+    oldStatus: undefined,
+    probes: unprobedResults(podStatus),
+    probeWorkers: noProbeWorkers,
+    startFailures: new Map(),
+    podIsTerminal: false,
+    now: Date.now(),
+    runtimeName,
+  });
+  const createdAt = Math.min(...sandboxStatuses.map((sandbox) => sandbox.createdAt));
+  return {
+    ...pod,
+    status: { ...status, ...(Number.isFinite(createdAt) && { startTime: new Date(createdAt).toISOString() }) },
+  };
+}
+
+const sortKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;

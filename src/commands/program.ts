@@ -1,0 +1,65 @@
+import { Command, CommanderError } from 'commander';
+import packageJSON from '../../package.json' with { type: 'json' };
+import type { CommandDeps } from './deps.ts';
+import { connectToRuntime } from './runtime-connection.ts';
+
+interface CommandEntry {
+  summary: string;
+  load: () => Promise<(program: Command, deps: CommandDeps) => void>;
+}
+
+/** Every command, in the order of the help. Only the one that is used is loaded. */
+const commands: Record<string, CommandEntry> = {
+  run: { summary: 'Run the pods of manifests until stopped', load: async () => (await import('./run.ts')).registerRun },
+  'run-once': {
+    summary: 'Run pods once and exit with their result',
+    load: async () => (await import('./run-once.ts')).registerRunOnce,
+  },
+  wait: {
+    summary: 'Wait until pods are Ready, completed or gone',
+    load: async () => (await import('./wait.ts')).registerWait,
+  },
+  ps: { summary: 'List the pods of this node', load: async () => (await import('./ps.ts')).registerPs },
+  logs: { summary: 'Print the logs of a pod', load: async () => (await import('./logs.ts')).registerLogs },
+  exec: { summary: 'Run a command in a container', load: async () => (await import('./exec.ts')).registerExec },
+  images: { summary: 'Load images from archives', load: async () => (await import('./images.ts')).registerImages },
+  down: {
+    summary: 'Stop and remove every pod of this node',
+    load: async () => (await import('./down.ts')).registerDown,
+  },
+};
+
+/** Runs one command line; resolves to its exit code. */
+export async function runProgram(argv: readonly string[]): Promise<number> {
+  let exitCode = 0;
+  const deps: CommandDeps = {
+    connect: connectToRuntime,
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    setExitCode: (code) => {
+      exitCode = code;
+    },
+  };
+  const program = new Command('kubelet-ts')
+    .description(packageJSON.description)
+    .version(packageJSON.version, '-V, --version')
+    .enablePositionalOptions()
+    .showHelpAfterError('(see --help)')
+    .exitOverride();
+  const named = argv.slice(2).filter((word) => !word.startsWith('-'));
+  const wanted = named[0] === 'help' ? named[1] : named[0];
+  for (const [name, { summary, load }] of Object.entries(commands)) {
+    if (name === (aliases[wanted ?? ''] ?? wanted)) (await load())(program, deps);
+    else program.command(name).description(summary);
+  }
+  try {
+    await program.parseAsync(argv);
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    throw error;
+  }
+}
+
+const aliases: Record<string, string> = { get: 'ps' };

@@ -1,0 +1,118 @@
+import type { Command } from 'commander';
+import { ageText, podStatusText, readyText, restartsText } from '../api/pod-printer.ts';
+import type { EngineSnapshot, PodSnapshot } from '../engine/snapshot.ts';
+import { UserError } from '../errors.ts';
+import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
+import type { CommandDeps } from './deps.ts';
+import { addRuntimeOptions } from './flags.ts';
+import { problemText } from './problem-text.ts';
+
+type Output = 'table' | 'wide' | 'json' | 'yaml' | 'name';
+
+interface PsFlags {
+  rootDir: string;
+  containerRuntimeEndpoint?: string;
+  namespace?: string;
+  output: Output;
+  headers: boolean;
+}
+
+/** A pod with what only a running agent knows of it. */
+type ListedPod = Pick<PodSnapshot, 'pod'> & Partial<Pick<PodSnapshot, 'worker'>>;
+
+export function registerPs(program: Command, deps: CommandDeps): void {
+  addRuntimeOptions(program.command('ps'))
+    .alias('get')
+    .description('List the pods of this node')
+    .option('-n, --namespace <namespace>', 'only this namespace')
+    .option('-o, --output <format>', 'wide, json, yaml or name', parseOutput, 'table')
+    .option('--no-headers', 'no line of column names')
+    .addHelpText('after', examples)
+    .action(async (flags: PsFlags) => {
+      const snapshot = await fetchSnapshot(controlSocketPath(flags.rootDir));
+      const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
+      const pods = all.filter(({ pod }) => flags.namespace === undefined || pod.metadata.namespace === flags.namespace);
+      deps.stdout.write(await formatted(pods, flags));
+      if (flags.output === 'table' || flags.output === 'wide') deps.stderr.write(warnings(snapshot));
+    });
+}
+
+const examples = `
+Examples:
+  kubelet-ts ps                 pods with their status
+  kubelet-ts ps -o wide         with address, node and what the pod worker does
+  kubelet-ts ps -o json         as a Kubernetes List
+  kubelet-ts ps -o name         pod/NAME, one a line`;
+
+function parseOutput(text: string): Output {
+  if (text === 'wide' || text === 'json' || text === 'yaml' || text === 'name') return text;
+  throw new UserError(`--output must be wide, json, yaml or name, not "${text}"`);
+}
+
+async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedPod[]> {
+  const { podsFromRuntime } = await import('./pods-from-runtime.ts');
+  const endpoint = flags.containerRuntimeEndpoint;
+  const connection = await deps.connect({
+    rootDir: flags.rootDir,
+    ...(endpoint === undefined ? {} : { runtimeEndpoint: endpoint }),
+  });
+  try {
+    return (await podsFromRuntime(connection.runtime)).map((pod) => ({ pod }));
+  } finally {
+    connection.close();
+  }
+}
+
+async function formatted(pods: readonly ListedPod[], { output, headers }: PsFlags): Promise<string> {
+  switch (output) {
+    case 'name':
+      return pods.map(({ pod }) => `pod/${pod.metadata.name}\n`).join('');
+    case 'json':
+      return `${JSON.stringify(toList(pods), undefined, 4)}\n`;
+    case 'yaml': {
+      const { yamlText } = await import('./yaml-text.ts');
+      return yamlText(toList(pods));
+    }
+    case 'table':
+    case 'wide': {
+      if (pods.length === 0) return headers ? 'No pods.\n' : '';
+      const { formatTable } = await import('./format-table.ts');
+      const columns = output === 'wide' ? [...plainColumns, ...wideColumns] : plainColumns;
+      const now = Date.now();
+      const rows = pods.map((listed) => columns.map(({ value }) => value(listed, now)));
+      return formatTable(headers ? [columns.map(({ name }) => name), ...rows] : rows);
+    }
+  }
+}
+
+interface Column {
+  name: string;
+  value: (listed: ListedPod, now: number) => string;
+}
+
+const plainColumns: Column[] = [
+  { name: 'NAMESPACE', value: ({ pod }) => pod.metadata.namespace },
+  { name: 'NAME', value: ({ pod }) => pod.metadata.name },
+  { name: 'READY', value: ({ pod }) => readyText(pod) },
+  { name: 'STATUS', value: ({ pod, worker }) => podStatusText(pod, worker) },
+  { name: 'RESTARTS', value: ({ pod }, now) => restartsText(pod, now) },
+  { name: 'AGE', value: ({ pod }, now) => ageText(pod, now) },
+];
+
+const wideColumns: Column[] = [
+  { name: 'IP', value: ({ pod }) => pod.status?.podIP ?? '<none>' },
+  { name: 'NODE', value: ({ pod }) => pod.spec.nodeName ?? '<none>' },
+  { name: 'WORKER', value: ({ worker }) => worker?.state ?? '<no agent>' },
+];
+
+function toList(pods: readonly ListedPod[]): { apiVersion: 'v1'; kind: 'List'; items: object[] } {
+  const items = pods.map(({ pod }) => ({ apiVersion: 'v1', kind: 'Pod', ...pod }));
+  return { apiVersion: 'v1', kind: 'List', items };
+}
+
+function warnings(snapshot: EngineSnapshot | undefined): string {
+  const problems = snapshot?.sources.flatMap((source) => source.problems) ?? [];
+  const lines = problems.filter(({ severity }) => severity === 'error').map((problem) => problemText(problem));
+  if (snapshot?.runtime.error !== undefined) lines.unshift(`error: ${snapshot.runtime.error}`);
+  return lines.map((line) => `${line}\n`).join('');
+}

@@ -1,0 +1,193 @@
+import { join, resolve as resolvePath } from 'node:path';
+import { loadPod } from '../api/load-pod.ts';
+import type { ManifestProblem } from '../api/manifest-problem.ts';
+import type { Pod } from '../api/types.ts';
+import { systemClock } from '../clock.ts';
+import { FileSource } from '../engine/config/file-source.ts';
+import { podUIDHash } from '../engine/config/manifest-file.ts';
+import type { PodSource, SourceUpdate } from '../engine/config/pod-source.ts';
+import type { Kubelet } from '../engine/kubelet.ts';
+import { readLogTail } from '../engine/logs/read-log-tail.ts';
+import { containerLogsDirectory } from '../engine/kuberuntime/log-paths.ts';
+import { UserError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { NodeOptions } from './node-options.ts';
+import { problemText } from './problem-text.ts';
+import { exitCodes, type PodOutcome, podOutcome } from './run-once-outcome.ts';
+import { withAgent } from './with-agent.ts';
+
+/** A pod counts as Ready when it stayed so for this long: a container that ends at once was never of use. */
+const readySettleMs = 1000;
+const logLinesOfFailure = 20;
+
+export interface RunOnceRequest {
+  options: NodeOptions;
+  /** Files, folders, or `-` for stdin. */
+  manifests: readonly string[];
+  timeoutMs: number;
+  /** Stop and remove the pods at the end. */
+  remove: boolean;
+  stdin: AsyncIterable<Uint8Array>;
+  logger: Logger;
+  onKubelet: (kubelet: Kubelet) => void;
+}
+
+export interface PodResult extends PodOutcome {
+  /** `namespace/name` */
+  pod: string;
+  /** The end of the log of the container that failed. */
+  log?: string;
+}
+
+/** Runs the pods of the manifests until each is decided; the exit code is that of the first one that failed. */
+export async function runOnce(request: RunOnceRequest): Promise<{ results: PodResult[]; exitCode: number }> {
+  const { options, logger, onKubelet, timeoutMs } = request;
+  const update = await readManifests(request);
+  const stopping = new AbortController();
+  const interrupted = new AbortController();
+  const onSignal = (signal: NodeJS.Signals): void => {
+    interrupted.abort(new Error(signal));
+  };
+  // A second signal ends the process.
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  const agent = { options: { ...options, leaveOrphans: true }, sources: () => [fixedSource(update)], logger, stopping };
+  return withAgent(agent, async (kubelet) => {
+    onKubelet(kubelet);
+    const running = kubelet.run(stopping.signal);
+    const outcomes = await Promise.race([
+      untilDecided(kubelet, update.pods, timeoutMs, interrupted.signal),
+      failure(running),
+    ]);
+    const results = await Promise.all(
+      update.pods.map((pod) =>
+        toResult(pod, outcomes.get(pod.metadata.uid) ?? undecided(timeoutMs, interrupted.signal), options),
+      ),
+    );
+    if (request.remove) await kubelet.removeAllPods();
+    stopping.abort();
+    await running;
+    return { results, exitCode: results.find(({ exitCode }) => exitCode !== 0)?.exitCode ?? 0 };
+  });
+}
+
+/** Everything the manifests declare. One problem is enough to start nothing. */
+async function readManifests({ manifests, options, stdin, logger }: RunOnceRequest): Promise<SourceUpdate> {
+  const paths = manifests.filter((manifest) => manifest !== '-').map((path) => resolvePath(path));
+  const source = new FileSource({ ...options, paths, clock: systemClock, logger });
+  const { pods, problems } = await source.read();
+  if (manifests.includes('-')) {
+    const read = loadPod(await readAll(stdin), {
+      origin: '<stdin>',
+      nodeName: options.nodeName,
+      source: 'file',
+      hash: podUIDHash,
+    });
+    if (read.pod !== undefined) pods.push(read.pod);
+    problems.push(...read.problems);
+  }
+  refuse(pods, problems);
+  for (const problem of problems) logger.warn(problemText(problem));
+  return { source: 'file', where: manifests.join(', '), pods, problems };
+}
+
+function refuse(pods: readonly Pod[], problems: readonly ManifestProblem[]): void {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) {
+    const list = errors.map(problemText).join('\n');
+    throw new UserError(`broken manifest, nothing was started\n${list}`, { exitCode: exitCodes.brokenManifest });
+  }
+  if (pods.length > 0) return;
+  throw new UserError('no manifest declares a pod', {
+    hint: 'Give manifest files or folders, or - for stdin.',
+    exitCode: exitCodes.brokenManifest,
+  });
+}
+
+function fixedSource(update: SourceUpdate): PodSource {
+  return {
+    source: update.source,
+    where: update.where,
+    run: ({ onUpdate }, signal) =>
+      new Promise((resolve) => {
+        onUpdate(update);
+        if (signal.aborted) resolve();
+        signal.addEventListener('abort', () => {
+          resolve();
+        });
+      }),
+  };
+}
+
+/** The outcomes of the pods by UID, of all of them or of those decided when the time was over. */
+function untilDecided(
+  kubelet: Kubelet,
+  pods: readonly Pod[],
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Map<string, PodOutcome>> {
+  const outcomes = new Map<string, PodOutcome>();
+  const settling = new Map<string, () => void>();
+  let resolve = (_outcomes: Map<string, PodOutcome>): void => undefined;
+  const decided = new Promise<Map<string, PodOutcome>>((done) => {
+    resolve = done;
+  });
+  const decide = (uid: string, outcome: PodOutcome): void => {
+    outcomes.set(uid, outcome);
+    if (outcomes.size === pods.length) resolve(outcomes);
+  };
+  const look = (uid: string): void => {
+    const pod = kubelet.snapshot().pods.find((known) => known.pod.metadata.uid === uid)?.pod;
+    const outcome = pod === undefined ? undefined : podOutcome(pod);
+    if (outcome?.outcome !== 'ready') {
+      settling.get(uid)?.();
+      settling.delete(uid);
+    }
+    if (outcome === undefined || outcomes.has(uid)) return;
+    if (outcome.outcome !== 'ready') decide(uid, outcome);
+    else if (!settling.has(uid))
+      settling.set(
+        uid,
+        systemClock.after(readySettleMs, () => {
+          decide(uid, outcome);
+        }),
+      );
+  };
+  const unsubscribe = kubelet.subscribe((event) => {
+    if (event.type === 'PodStatusChanged') look(event.pod.uid);
+  });
+  const giveUp = (): void => {
+    resolve(outcomes);
+  };
+  const cancelTimeout = systemClock.after(timeoutMs, giveUp);
+  signal.addEventListener('abort', giveUp, { once: true });
+  return decided.finally(() => {
+    unsubscribe();
+    cancelTimeout();
+    for (const cancel of settling.values()) cancel();
+  });
+}
+
+function undecided(timeoutMs: number, interrupted: AbortSignal): PodOutcome {
+  if (interrupted.aborted) return { outcome: 'interrupted', exitCode: exitCodes.interrupted, message: '' };
+  const message = `not done after ${timeoutMs / 1000}s`;
+  return { outcome: 'timed out', exitCode: exitCodes.timedOut, message };
+}
+
+async function toResult({ metadata }: Pod, outcome: PodOutcome, { podLogsDir }: NodeOptions): Promise<PodResult> {
+  const pod = `${metadata.namespace}/${metadata.name}`;
+  if (outcome.outcome !== 'failed' || outcome.container === undefined) return { pod, ...outcome };
+  const logPath = join(containerLogsDirectory(podLogsDir, metadata, outcome.container), '0.log');
+  const log = Buffer.from(await readLogTail(logPath, logLinesOfFailure)).toString('utf8');
+  return { pod, ...outcome, ...(log === '' ? {} : { log }) };
+}
+
+async function failure(running: Promise<void>): Promise<never> {
+  await running;
+  throw new UserError('the engine ended before the pods were done');
+}
+
+async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,61 @@
+import { type Command, Option } from 'commander';
+import { createLogger, type LogFormat } from './create-logger.ts';
+import type { CommandDeps } from './deps.ts';
+import { logEvents } from './log-events.ts';
+import { addLogOptions, addNodeOptions, duration } from './node-flags.ts';
+import { type NodeFlags, nodeOptions } from './node-options.ts';
+import type { PodResult } from './run-once-node.ts';
+
+interface RunOnceFlags extends NodeFlags {
+  timeout?: number;
+  rm: boolean;
+  output?: 'json';
+  logFormat: LogFormat;
+  logLevel: string;
+}
+
+const defaultTimeoutMs = 600_000;
+
+export function registerRunOnce(program: Command, deps: CommandDeps): void {
+  addLogOptions(addNodeOptions(program.command('run-once')), 'warn')
+    .description('Run pods once: wait until they completed or are Ready, and exit with their result')
+    .argument('[manifests...]', 'files or folders of pod manifests, - for stdin')
+    .option('--timeout <duration>', 'give up after this long (default: 10m)', duration)
+    .option('--rm', 'stop and remove the pods at the end', false)
+    .addOption(new Option('-o, --output <format>', 'the result as one object').choices(['json']))
+    .addHelpText('after', help)
+    .action(async (manifests: string[], flags: RunOnceFlags) => {
+      const { runOnce } = await import('./run-once-node.ts');
+      const { logger } = await createLogger(flags.logFormat, flags.logLevel);
+      const { results, exitCode } = await runOnce({
+        options: nodeOptions(flags, []),
+        manifests: [...manifests, ...(flags.podManifestPath ?? [])],
+        timeoutMs: flags.timeout ?? defaultTimeoutMs,
+        remove: flags.rm,
+        stdin: deps.stdin,
+        logger,
+        onKubelet: (kubelet) => {
+          logEvents(kubelet, logger);
+        },
+      });
+      if (flags.output === 'json') deps.stdout.write(`${JSON.stringify({ exitCode, pods: results }, undefined, 2)}\n`);
+      else for (const result of results) deps.stdout.write(resultText(result));
+      deps.setExitCode(exitCode);
+    });
+}
+
+function resultText({ pod, outcome, message, log = '' }: PodResult): string {
+  const summary = `${pod}: ${outcome}${message === '' ? '' : `: ${message}`}\n`;
+  const lines = log.split('\n').filter((line) => line !== '');
+  return summary + lines.map((line) => `  | ${line}\n`).join('');
+}
+
+const help = `
+A pod is done when it completed (restartPolicy Never or OnFailure), or when it is Ready (Always).
+Exit codes: 0 all pods completed or are Ready; the exit code of the first container that failed;
+2 a manifest is broken, nothing was started; 124 the timeout passed; 125 a pod could not be started.
+
+Examples:
+  kubelet-ts run-once job.yaml              exits with the result of the job
+  kubelet-ts run-once --rm - < pod.yaml     from stdin, leaves nothing behind
+  kubelet-ts run-once -o json ci/           a folder of pods, result as JSON`;

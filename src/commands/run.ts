@@ -1,0 +1,111 @@
+import type { Command } from 'commander';
+import { serveHealthz } from '../server/healthz.ts';
+import type { PodSource } from '../engine/config/pod-source.ts';
+import type { Kubelet } from '../engine/kubelet.ts';
+import { UserError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { createLogger, type LogFormat } from './create-logger.ts';
+import { keepHeapSmall } from './keep-heap-small.ts';
+import { logEvents } from './log-events.ts';
+import { addLogOptions, addNodeOptions } from './node-flags.ts';
+import { type NodeFlags, nodeOptions, type NodeOptions } from './node-options.ts';
+import { nodeSources } from './node-sources.ts';
+import { withAgent } from './with-agent.ts';
+
+interface RunFlags extends NodeFlags {
+  tui: boolean;
+  logFormat: LogFormat;
+  logLevel: string;
+}
+
+export function registerRun(program: Command): void {
+  addLogOptions(addNodeOptions(program.command('run')), 'info')
+    .description('Run the pods of manifests until stopped; stopping leaves them running')
+    .argument('[manifests...]', 'files or folders of pod manifests, beside --pod-manifest-path')
+    .option('--no-tui', 'plain log lines, also on a terminal')
+
+    .addHelpText('after', examples)
+    .action(async (manifests: string[], flags: RunFlags) => {
+      await run(nodeOptions(flags, manifests), flags);
+    });
+}
+
+const examples = `
+Examples:
+  kubelet-ts run /etc/kubernetes/manifests          the pods of a folder
+  kubelet-ts run pod.yaml --no-tui                  one pod, plain log lines
+  kubelet-ts run --manifest-url https://box.example/pod.yaml
+Then, in another terminal: kubelet-ts ps, kubelet-ts logs POD, kubelet-ts exec POD -- CMD`;
+
+async function run(options: NodeOptions, flags: RunFlags): Promise<void> {
+  if (options.manifestPaths.length === 0 && options.manifestURL === undefined) {
+    throw new UserError('nothing to run: no manifest was named', {
+      hint: 'Give a manifest file or folder, or --manifest-url URL.',
+    });
+  }
+  keepHeapSmall();
+  const showScreen = flags.tui && process.stdout.isTTY && process.stdin.isTTY;
+  const { logger } = await createLogger(flags.logFormat, showScreen ? 'silent' : flags.logLevel);
+  const stopping = new AbortController();
+  const stop = (reason: string): void => {
+    stopping.abort(new Error(reason));
+  };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    logger.info({ signal }, 'Stopping, pods keep running');
+    stop(signal);
+  };
+  process.once('SIGTERM', onSignal).once('SIGINT', onSignal);
+  const sources = (): PodSource[] => nodeSources(options, logger);
+  try {
+    await withAgent({ options, sources, logger, stopping }, async (kubelet) => {
+      const healthz = await openHealthz(options, kubelet);
+      const ended = kubelet.run(stopping.signal);
+      await (showScreen ? withScreen(kubelet, ended, stop) : withLog(kubelet, ended, logger));
+      healthz?.close();
+    });
+  } catch (error) {
+    // A stop while the agent still starts is no failure.
+    if (!stopping.signal.aborted) throw error;
+  } finally {
+    process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
+  }
+}
+
+function openHealthz(
+  { healthzPort, healthzBindAddress }: NodeOptions,
+  kubelet: Kubelet,
+): ReturnType<typeof serveHealthz> | undefined {
+  if (healthzPort === 0) return undefined;
+  return serveHealthz({
+    bindAddress: healthzBindAddress,
+    port: healthzPort,
+    unhealthyBecause: () => kubelet.unhealthyBecause(),
+  });
+}
+
+async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): Promise<void> {
+  const unsubscribe = logEvents(kubelet, logger);
+  try {
+    await ended;
+  } finally {
+    unsubscribe();
+  }
+}
+
+async function withScreen(kubelet: Kubelet, ended: Promise<void>, stop: (reason: string) => void): Promise<void> {
+  const { runScreen } = await import('../tui/screen.tsx');
+  const screen = runScreen({
+    view: kubelet,
+    stdout: process.stdout,
+    stdin: process.stdin,
+    onQuit: () => {
+      stop('the screen was left');
+    },
+  });
+  try {
+    await ended;
+  } finally {
+    screen.unmount();
+    await screen.exited;
+  }
+}

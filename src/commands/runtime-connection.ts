@@ -1,0 +1,53 @@
+import type { ImageService } from '../cri/image-service.ts';
+import type { RuntimeService } from '../cri/runtime-service.ts';
+import { hasCode, UserError } from '../errors.ts';
+
+/** An open connection to a container runtime. */
+export interface RuntimeConnection {
+  runtime: RuntimeService;
+  images: ImageService;
+  close(): void;
+}
+
+/** Connects to CRI sockets; both services may be behind one. Nothing is sent before the first call. */
+export async function openRuntime(endpoint: string, imageEndpoint = endpoint): Promise<RuntimeConnection> {
+  const [{ openChannel }, { grpcRuntimeService }, { grpcImageService }] = await Promise.all([
+    import('../cri/grpc-channel.ts'),
+    import('../cri/grpc-runtime-service.ts'),
+    import('../cri/grpc-image-service.ts'),
+  ]);
+  const channel = openChannel(endpoint);
+  const imageChannel = imageEndpoint === endpoint ? channel : openChannel(imageEndpoint);
+  return {
+    runtime: grpcRuntimeService(channel),
+    images: grpcImageService(imageChannel),
+    close: () => {
+      channel.close();
+      if (imageChannel !== channel) imageChannel.close();
+    },
+  };
+}
+
+/** Connects to the runtime that `run` uses or would use with these flags; starts none. */
+export async function connectToRuntime(options: {
+  runtimeEndpoint?: string;
+  rootDir: string;
+}): Promise<RuntimeConnection> {
+  const { findRuntimeEndpoint } = await import('./find-runtime.ts');
+  const { endpoint, managed } = await findRuntimeEndpoint({ rootDir: options.rootDir, flag: options.runtimeEndpoint });
+  // Any other runtime answered when it was chosen.
+  if (managed) await requireManagedContainerd(endpoint);
+  return openRuntime(endpoint);
+}
+
+async function requireManagedContainerd(endpoint: string): Promise<void> {
+  const { connectOnce } = await import('../containerd/connect-once.ts');
+  try {
+    await connectOnce(endpoint.replace(/^unix:\/\//, ''));
+  } catch (cause) {
+    if (hasCode(cause, 'EACCES', 'EPERM')) {
+      throw new UserError(`no permission to use the container runtime at ${endpoint}`, { hint: 'Run as root.', cause });
+    }
+    throw new UserError(`no container runtime answers at ${endpoint}`, { hint: 'kubelet-ts run starts it.', cause });
+  }
+}

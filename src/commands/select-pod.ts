@@ -1,0 +1,178 @@
+import { criLabels } from '../engine/kuberuntime/labels.ts';
+import { nearestName } from '../api/nearest-name.ts';
+import type { Pod } from '../api/types.ts';
+import type { RuntimeService } from '../cri/runtime-service.ts';
+import type { Container, PodSandbox } from '../cri/types.ts';
+import { UserError } from '../errors.ts';
+
+/** A pod as the runtime knows it, with what an agent that runs it knows more. */
+export interface SelectedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** The one that is in use, else the newest. */
+  readonly sandbox: PodSandbox;
+  /** Init containers first, as the manifest orders them; without an agent in the order of their creation. */
+  readonly containers: readonly PodContainer[];
+  /** True when an agent told the containers of its manifest. */
+  readonly isDeclared: boolean;
+}
+
+export interface PodContainer {
+  readonly name: string;
+  /** Always false without an agent: the runtime does not tell init containers from others. */
+  readonly isInit: boolean;
+  /** Newest first; none when the container was not created yet. */
+  readonly attempts: readonly Container[];
+}
+
+/** How a user names a pod. */
+export interface PodReference {
+  /** `name`, a static pod's name without the node's, or `namespace/name`; a leading `pod/` is fine. */
+  readonly pod: string;
+  readonly namespace?: string | undefined;
+  /** What static pods have behind their names. */
+  readonly nodeName: string;
+}
+
+/** Finds a pod and its containers in what the runtime lists; a `UserError` when none or several fit. */
+export async function selectPod(
+  runtime: RuntimeService,
+  reference: PodReference,
+  declaredPods: readonly Pod[] = [],
+): Promise<SelectedPod> {
+  const { items } = await runtime.listPodSandbox();
+  const sandbox = findSandbox(items, reference);
+  const { uid = '', name = '', namespace = '' } = sandbox.metadata ?? {};
+  const { containers } = await runtime.listContainers({ filter: { labelSelector: { [criLabels.podUID]: uid } } });
+  const declared = declaredPods.find(({ metadata }) => metadata.uid === uid);
+  return {
+    namespace,
+    name,
+    uid,
+    sandbox,
+    containers: containersByName(containers, declared),
+    isDeclared: declared !== undefined,
+  };
+}
+
+/** The sandbox of the pod that is meant: a ready one before others, then the newest. */
+export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodReference): PodSandbox {
+  const { namespace, name } = parseReference(reference);
+  const inNamespace = sandboxes.filter(
+    (sandbox) => namespace === undefined || sandbox.metadata?.namespace === namespace,
+  );
+  const named = (wanted: (podName: string) => boolean): PodSandbox[] =>
+    inNamespace.filter((sandbox) => wanted(sandbox.metadata?.name ?? ''));
+  const steps = [
+    named((podName) => podName === name),
+    named((podName) => podName === `${name}-${reference.nodeName}`),
+    // A static pod of a node whose name was set otherwise.
+    named((podName) => podName.startsWith(`${name}-`)),
+  ];
+  const found = steps.find((step) => step.length > 0) ?? [];
+  const fullNames = [...new Set(found.map(fullName))];
+  if (fullNames.length > 1) {
+    throw new UserError(`several pods match "${reference.pod}": ${fullNames.sort().join(', ')}`, {
+      hint: 'Name one as namespace/name.',
+    });
+  }
+  const [newest] = found.sort(
+    (a, b) => Number(isReady(b)) - Number(isReady(a)) || Number(b.createdAt - a.createdAt) || b.id.localeCompare(a.id),
+  );
+  if (newest === undefined) throw unknownPod(reference, inNamespace.map(fullName));
+  return newest;
+}
+
+/**
+ * The container that a command without `-c` means, and what to tell the user about it on stderr.
+ * kubectl: podcmd FindOrDefaultContainerByName
+ */
+export function defaultContainer(pod: SelectedPod): { container: PodContainer; note: string } {
+  const { containers } = pod;
+  const annotated = pod.sandbox.annotations['kubectl.kubernetes.io/default-container'] ?? '';
+  const preferred = containers.find(({ name }) => name === annotated);
+  if (preferred !== undefined) return { container: preferred, note: '' };
+  const regular = containers.filter(({ isInit }) => !isInit);
+  // Without the manifest init containers are among them; those that are done do not run.
+  const container = pod.isDeclared ? regular[0] : (regular.find(isRunning) ?? regular[0]);
+  if (container === undefined) throw new UserError(`pod ${podTitle(pod)} has no container yet`);
+  const missing = annotated === '' ? '' : `Default container name "${annotated}" not found in pod ${pod.name}\n`;
+  if (containers.length === 1) return { container, note: missing };
+  const names = [
+    ...regular,
+    ...containers.filter(({ isInit }) => isInit).map(({ name }) => ({ name: `${name} (init)` })),
+  ];
+  const list = names.map(({ name }) => name).join(', ');
+  return { container, note: `${missing}Defaulted container "${container.name}" out of: ${list}\n` };
+}
+
+/** The container of that name; a `UserError` that lists the others when there is none. */
+export function namedContainer(pod: SelectedPod, name: string): PodContainer {
+  const container = pod.containers.find((candidate) => candidate.name === name);
+  if (container !== undefined) return container;
+  const names = pod.containers.map((candidate) => candidate.name);
+  throw new UserError(`container "${name}" not found in pod ${podTitle(pod)}`, {
+    hint: names.length === 0 ? 'The pod has no container yet.' : `Its containers are: ${names.join(', ')}.`,
+  });
+}
+
+export function isRunning(container: PodContainer): boolean {
+  return container.attempts[0]?.state === 'CONTAINER_RUNNING';
+}
+
+export function podTitle({ namespace, name }: SelectedPod): string {
+  return `${namespace}/${name}`;
+}
+
+function parseReference({ pod, namespace }: PodReference): { namespace: string | undefined; name: string } {
+  const parts = pod.split('/');
+  if (['pod', 'pods', 'po'].includes(parts[0] ?? '') && parts.length > 1) parts.shift();
+  const [first = '', second, ...others] = parts;
+  if (others.length > 0 || first === '' || second === '') {
+    throw new UserError(`"${pod}" is not the name of a pod`, { hint: 'Name it as name or namespace/name.' });
+  }
+  if (second === undefined) return { namespace, name: first };
+  if (namespace !== undefined && namespace !== first) {
+    throw new UserError(`"${pod}" names another namespace than --namespace ${namespace}`);
+  }
+  return { namespace: first, name: second };
+}
+
+function unknownPod({ pod, namespace, nodeName }: PodReference, fullNames: readonly string[]): UserError {
+  const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+  const distinct = [...new Set(fullNames)].sort();
+  const names = new Map(
+    distinct.flatMap((full) => {
+      const name = full.slice(full.indexOf('/') + 1);
+      const shortName = name.endsWith(`-${nodeName}`) ? name.slice(0, -nodeName.length - 1) : name;
+      return [full, name, shortName].map((written) => [written, full] as const);
+    }),
+  );
+  const near = nearestName(pod, names.keys());
+  const list = distinct.length === 0 ? 'The container runtime has no pods.' : `Pods: ${distinct.join(', ')}.`;
+  return new UserError(`no pod "${pod}"${where}`, {
+    hint: near === undefined ? list : `Did you mean ${names.get(near) ?? near}?`,
+  });
+}
+
+function containersByName(containers: readonly Container[], declared: Pod | undefined): PodContainer[] {
+  const initNames = (declared?.spec.initContainers ?? []).map(({ name }) => name);
+  const attemptsOf = new Map<string, Container[]>();
+  for (const name of [...initNames, ...(declared?.spec.containers ?? []).map((container) => container.name)]) {
+    attemptsOf.set(name, []);
+  }
+  for (const container of [...containers].sort((a, b) => Number(a.createdAt - b.createdAt))) {
+    const name = container.labels[criLabels.containerName] ?? '';
+    attemptsOf.set(name, [container, ...(attemptsOf.get(name) ?? [])]);
+  }
+  return [...attemptsOf].map(([name, attempts]) => ({ name, isInit: initNames.includes(name), attempts }));
+}
+
+function fullName({ metadata }: PodSandbox): string {
+  return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+}
+
+function isReady({ state }: PodSandbox): boolean {
+  return state === 'SANDBOX_READY';
+}

@@ -1,0 +1,52 @@
+import { mkdir } from 'node:fs/promises';
+import type { PodSource } from '../engine/config/pod-source.ts';
+import type { Kubelet } from '../engine/kubelet.ts';
+import { UserError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { controlSocketPath } from '../server/control-client.ts';
+import { serveControlSocket } from '../server/control-socket.ts';
+import type { NodeOptions } from './node-options.ts';
+import { openNode } from './open-node.ts';
+
+export interface AgentRequest {
+  options: NodeOptions;
+  sources: (node: { nodeName: string }) => PodSource[];
+  logger: Logger;
+  /** Aborted by a shutdown that was asked for; ends the start too. */
+  stopping: AbortController;
+}
+
+/**
+ * Builds the engine on its runtime, serves it on the control socket while `use` works with it, and lets go of both. The
+ * socket comes first: it is the lock of the root-dir, also against a second start of the managed containerd.
+ */
+export async function withAgent<T>(
+  { options, sources, logger, stopping }: AgentRequest,
+  use: (kubelet: Kubelet) => Promise<T>,
+): Promise<T> {
+  if (process.getuid?.() !== 0) {
+    throw new UserError('kubelet-ts must run as root', { hint: 'It makes mounts and cgroups; start it with sudo.' });
+  }
+  await mkdir(options.rootDir, { recursive: true, mode: 0o750 });
+  let built = (_kubelet: Kubelet): void => undefined;
+  const socket = await serveControlSocket(controlSocketPath(options.rootDir), {
+    view: new Promise((resolve) => {
+      built = resolve;
+    }),
+    shutdown: () => {
+      stopping.abort(new Error('a shutdown was asked for'));
+    },
+  });
+  try {
+    const node = await openNode(options, sources, logger, stopping.signal);
+    try {
+      built(node.kubelet);
+      return await use(node.kubelet);
+    } finally {
+      node.close();
+    }
+  } finally {
+    socket.closeAllConnections();
+    socket.close();
+  }
+}

@@ -1,0 +1,154 @@
+import { existsSync } from 'node:fs';
+import { access, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { searchFolders } from './find-containerd.ts';
+import { computeFreeSubnet, formatSubnet, parseRoutes, type Subnet } from './cni-subnet.ts';
+import { writeFileAtomic } from './write-file-atomic.ts';
+
+export interface CNIOptions {
+  /** Where our own configuration goes: `<root-dir>/cni/net.d`. */
+  readonly confDir: string;
+  /** The machine's; what an administrator put there is used as it is. */
+  readonly machineConfDir?: string;
+  /** Folders that may hold CNI plugins, best first. */
+  readonly binDirs?: readonly string[];
+  /** Routes of the host, which the pods' subnet must not meet. */
+  readonly hostRoutes?: readonly Subnet[];
+  /** Folders to look for iptables in. */
+  readonly programFolders?: readonly string[];
+}
+
+/** Which CNI folders containerd shall use, and what will not work with them. */
+export interface CNISetup {
+  readonly confDir: string;
+  readonly binDir: string;
+  /** Subnet of the bridge network we configured; undefined when the machine has a configuration of its own, or none is possible. */
+  readonly subnet: string | undefined;
+  /** Sentences for the user. Pods on the host network work whatever they say. */
+  readonly warnings: readonly string[];
+}
+
+const usualBinDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni', '/usr/lib64/cni'];
+const neededPlugins = ['bridge', 'host-local', 'loopback'];
+const optionalPlugins = ['portmap', 'firewall'];
+const confFileName = '10-kubelet-ts.conflist';
+
+/** Uses the machine's CNI configuration, or writes one of a bridge network where there is none. */
+export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
+  const { confDir, machineConfDir = '/etc/cni/net.d', binDirs = usualBinDirs } = options;
+  const folders = await Promise.all(binDirs.map(async (dir) => ({ dir, plugins: await listFolder(dir) })));
+  const { dir: binDir, plugins } = bestBinDir(folders);
+  if (await hasConfig(machineConfDir)) return { confDir: machineConfDir, binDir, subnet: undefined, warnings: [] };
+
+  const none = (warning: string): CNISetup => ({ confDir, binDir, subnet: undefined, warnings: [warning] });
+  const missing = neededPlugins.filter((name) => !plugins.includes(name));
+  if (missing.length > 0) {
+    return none(
+      `CNI plugins are missing (${missing.join(', ')}; looked in ${binDirs.join(', ')}): only pods with hostNetwork: true can run. ` +
+        'Install them (containernetworking-plugins on Debian and Fedora, cni-plugins on Alpine and openSUSE) and start again.',
+    );
+  }
+  const file = join(confDir, confFileName);
+  const subnet = (await subnetOf(file)) ?? (await freeSubnet(options.hostRoutes));
+  if (subnet === undefined) {
+    return none(
+      `Every private subnet is in use by a route of this machine: only pods with hostNetwork: true can run. Put a CNI configuration into ${machineConfDir}.`,
+    );
+  }
+  const hasIptables = await hasProgram('iptables', options.programFolders ?? searchFolders(process.env['PATH']));
+  const chained = hasIptables ? optionalPlugins.filter((name) => plugins.includes(name)) : [];
+  await writeFileAtomic(file, generateBridgeConfig({ subnet, ipMasq: hasIptables, chained }), 0o644);
+  return { confDir, binDir, subnet, warnings: bridgeWarnings(hasIptables, chained) };
+}
+
+/** Removes the bridge that pods of our own configuration were on, once no pod is left. Without one nothing happens. */
+export async function removeBridge(confDir: string): Promise<void> {
+  const subnet = await subnetOf(join(confDir, confFileName));
+  if (subnet === undefined || !existsSync(`/sys/class/net/${bridgeName(subnet)}`)) return;
+  await execa('ip', ['link', 'delete', bridgeName(subnet)]);
+}
+
+/** The configuration of a bridge network: pods reach each other, the host, and through it the world. */
+export function generateBridgeConfig(options: {
+  readonly subnet: string;
+  readonly ipMasq: boolean;
+  readonly chained: readonly string[];
+}): string {
+  const { subnet, ipMasq, chained } = options;
+  const config = {
+    // Every release of the plugins since 2018 has this version.
+    cniVersion: '0.4.0',
+    name: 'kubelet-ts',
+    plugins: [
+      {
+        type: 'bridge',
+        bridge: bridgeName(subnet),
+        isGateway: true,
+        ipMasq,
+        hairpinMode: true,
+        ipam: {
+          type: 'host-local',
+          ranges: [[{ subnet }]],
+          routes: [{ dst: '0.0.0.0/0' }],
+          // Addresses in use are gone after a reboot, as the pods are.
+          dataDir: '/run/kubelet-ts/cni',
+        },
+      },
+      ...chained.map((type) => (type === 'portmap' ? { type, capabilities: { portMappings: true } } : { type })),
+    ],
+  };
+  return `${JSON.stringify(config, undefined, 2)}\n`;
+}
+
+/** One bridge for each subnet, such as `kts0ade00` of 10.222.0.0/24: a bridge that another root-dir left has another address. */
+function bridgeName(subnet: string): string {
+  const octets = subnet.split('.').slice(0, 3).map(Number);
+  return `kts${Buffer.from(octets).toString('hex')}`;
+}
+
+function bridgeWarnings(hasIptables: boolean, chained: readonly string[]): string[] {
+  if (!hasIptables) return ['iptables is not installed: pods cannot reach other machines, and hostPort does not work.'];
+  if (!chained.includes('portmap')) return ['The CNI plugin portmap is missing: hostPort does not work.'];
+  return [];
+}
+
+/** The folder with most of the plugins we know; the first one when none has any. */
+function bestBinDir(folders: readonly { dir: string; plugins: string[] }[]): { dir: string; plugins: string[] } {
+  const known = [...neededPlugins, ...optionalPlugins];
+  const count = ({ plugins }: { plugins: string[] }): number => known.filter((name) => plugins.includes(name)).length;
+  const [first = { dir: '/opt/cni/bin', plugins: [] }, ...others] = folders;
+  return others.reduce((best, folder) => (count(folder) > count(best) ? folder : best), first);
+}
+
+async function hasConfig(dir: string): Promise<boolean> {
+  return (await listFolder(dir)).some((name) => /\.(conf|conflist|json)$/.test(name));
+}
+
+/** The subnet that an earlier start chose. It stays: pods have addresses in it, and the bridge now has its route. */
+async function subnetOf(file: string): Promise<string | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  return /"subnet":\s*"([0-9./]+)"/.exec(text)?.[1];
+}
+
+async function freeSubnet(hostRoutes: readonly Subnet[] | undefined): Promise<string | undefined> {
+  const routes = hostRoutes ?? parseRoutes(await readFile('/proc/net/route', 'utf8').catch(() => ''));
+  const subnet = computeFreeSubnet(routes);
+  return subnet === undefined ? undefined : formatSubnet(subnet);
+}
+
+async function hasProgram(name: string, folders: readonly string[]): Promise<boolean> {
+  const found = await Promise.all(folders.map((folder) => exists(join(folder, name))));
+  return found.includes(true);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function listFolder(dir: string): Promise<string[]> {
+  return readdir(dir).catch(() => []);
+}

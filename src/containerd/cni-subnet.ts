@@ -1,0 +1,69 @@
+/** An IPv4 network; `address` is a number of 32 bits in host order. */
+export interface Subnet {
+  readonly address: number;
+  readonly prefixLength: number;
+}
+
+/**
+ * A private /24 for pods that meets no route of the host, first choices first. When routes of whole private blocks (a
+ * VPN's, as a rule) leave none, one that meets only routes that are wider than /17: ours is more specific and wins on
+ * this machine. Undefined when there is none even then.
+ */
+export function computeFreeSubnet(routes: readonly Subnet[]): Subnet | undefined {
+  const meets = (subnet: Subnet, shortest: number): boolean =>
+    routes.some((route) => route.prefixLength >= shortest && overlap(route, subnet));
+  // Shorter than /8 means "everything": the default route, or a VPN's two halves of it.
+  return candidates.find((subnet) => !meets(subnet, 8)) ?? candidates.find((subnet) => !meets(subnet, 17));
+}
+
+/** The IPv4 routes in a /proc/net/route: columns Destination and Mask are little-endian hexadecimal. */
+export function parseRoutes(procNetRoute: string): Subnet[] {
+  return procNetRoute
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .flatMap(([, destination, , , , , , mask]) =>
+      destination === undefined || mask === undefined
+        ? []
+        : [{ address: hostOrder(destination), prefixLength: bitsSet(hostOrder(mask)) }],
+    );
+}
+
+/** As CNI configuration has it: `10.222.0.0/24`. */
+export function formatSubnet({ address, prefixLength }: Subnet): string {
+  const octets = [24, 16, 8, 0].map((shift) => (address >>> shift) & 255);
+  return `${octets.join('.')}/${String(prefixLength)}`;
+}
+
+/**
+ * Clear of what this machine may meet later: 10.96/12, 10.244/16 (kubeadm, flannel), 10.42/15 (k3s), 10.88/16
+ * (podman), 172.17-31 (docker), and the low 192.168 networks of homes.
+ */
+const candidates: readonly Subnet[] = [
+  ...range(0, 255).map((third) => subnet(10, 222, third)),
+  ...range(200, 254).map((third) => subnet(192, 168, third)),
+  ...range(0, 255).map((third) => subnet(172, 16, third)),
+];
+
+function subnet(first: number, second: number, third: number): Subnet {
+  return { address: ((first << 24) | (second << 16) | (third << 8)) >>> 0, prefixLength: 24 };
+}
+
+function overlap(a: Subnet, b: Subnet): boolean {
+  const prefixLength = Math.min(a.prefixLength, b.prefixLength);
+  if (prefixLength === 0) return true;
+  const shift = 32 - prefixLength;
+  return a.address >>> shift === b.address >>> shift;
+}
+
+function hostOrder(littleEndianHex: string): number {
+  return Buffer.from(littleEndianHex.padStart(8, '0'), 'hex').readUInt32LE();
+}
+
+function bitsSet(mask: number): number {
+  return mask.toString(2).replaceAll('0', '').length;
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}

@@ -1,0 +1,116 @@
+import { isAtLeast, type ContainerdVersion } from './containerd-version.ts';
+import { generateToml, type TomlTable } from './toml.ts';
+
+/** What the configuration of a managed containerd depends on. Paths are absolute. */
+export interface ContainerdConfigOptions {
+  readonly version: Pick<ContainerdVersion, 'major' | 'minor'>;
+  readonly root: string;
+  readonly state: string;
+  readonly socket: string;
+  readonly cniBinDir: string;
+  readonly cniConfDir: string;
+  /** Name of the image that holds a pod's namespaces. */
+  readonly pauseImage: string;
+  readonly ociRuntime: string;
+  /** True where we lack CAP_SYS_RESOURCE: then containers cannot get an oom_score_adj below ours. */
+  readonly restrictOOMScoreAdj: boolean;
+  /** True where systemd owns the cgroup tree and the kubelet's cgroup driver is systemd. */
+  readonly systemdCgroup: boolean;
+  readonly snapshotter: 'overlayfs' | 'native';
+  /** Folders of registry host settings, separated by colons. */
+  readonly registryConfigPath?: string;
+  readonly logLevel?: 'debug' | 'info' | 'warn';
+}
+
+/**
+ * The configuration of a private containerd, for 1.6 and 1.7 (`version = 2`) and 2.x (`version = 3`). Nothing in it
+ * depends on the cgroup version: containerd and runc find that out by themselves.
+ */
+export function generateContainerdConfig(options: ContainerdConfigOptions): string {
+  const { root, state, socket, restrictOOMScoreAdj, logLevel = 'warn' } = options;
+  const isV2 = isAtLeast(options.version, 2, 0);
+  const config: TomlTable = {
+    version: isV2 ? 3 : 2,
+    root,
+    state,
+    // Last to be killed, as the service files of containerd ask; without the capability the process may not even try.
+    oom_score: restrictOOMScoreAdj ? 0 : -999,
+    disabled_plugins: disabledPlugins,
+    grpc: { address: socket, uid: 0, gid: 0 },
+    debug: { level: logLevel },
+    plugins: {
+      // It would listen on a socket that belongs to the machine's own containerd.
+      'io.containerd.nri.v1.nri': { disable: true },
+      ...(isV2 ? pluginsOfV2(options) : pluginsOfV1(options)),
+    },
+  };
+  return `# Written by kubelet-ts at each start of its containerd; changes made here are lost.\n${generateToml(config)}`;
+}
+
+/** Not needed by the CRI, and each a folder outside ours, a timer, or a probe of the machine at start. */
+const disabledPlugins = [
+  // Creates /opt/containerd.
+  'io.containerd.internal.v1.opt',
+  // Walks all containers every 10 s for restarts that Docker-like clients ask for: 1.x and 2.x names.
+  'io.containerd.internal.v1.restart',
+  'io.containerd.monitor.container.v1.restart',
+  'io.containerd.snapshotter.v1.aufs',
+  'io.containerd.snapshotter.v1.blockfile',
+  'io.containerd.snapshotter.v1.btrfs',
+  'io.containerd.snapshotter.v1.devmapper',
+  'io.containerd.snapshotter.v1.erofs',
+  'io.containerd.snapshotter.v1.zfs',
+  'io.containerd.tracing.processor.v1.otlp',
+];
+
+function pluginsOfV1(options: ContainerdConfigOptions): TomlTable {
+  return {
+    'io.containerd.grpc.v1.cri': {
+      sandbox_image: options.pauseImage,
+      restrict_oom_score_adj: options.restrictOOMScoreAdj,
+      ...streaming,
+      cni: { bin_dir: options.cniBinDir, conf_dir: options.cniConfDir },
+      registry: { config_path: registryConfigPath(options) },
+      containerd: { snapshotter: options.snapshotter, ...runtimes(options) },
+    },
+  };
+}
+
+function pluginsOfV2(options: ContainerdConfigOptions): TomlTable {
+  return {
+    'io.containerd.cri.v1.images': {
+      snapshotter: options.snapshotter,
+      pinned_images: { sandbox: options.pauseImage },
+      registry: { config_path: registryConfigPath(options) },
+    },
+    'io.containerd.cri.v1.runtime': {
+      restrict_oom_score_adj: options.restrictOOMScoreAdj,
+      // 2.1 made it a list and warns of the old form.
+      cni: isAtLeast(options.version, 2, 1)
+        ? { bin_dirs: [options.cniBinDir], conf_dir: options.cniConfDir }
+        : { bin_dir: options.cniBinDir, conf_dir: options.cniConfDir },
+      containerd: runtimes(options),
+    },
+    'io.containerd.grpc.v1.cri': streaming,
+  };
+}
+
+/** Streams of exec, attach and port-forward: any free port, reachable from this machine only. */
+const streaming = { disable_tcp_service: true, stream_server_address: '127.0.0.1', stream_server_port: '0' };
+
+/** One runtime, which is also the default. */
+function runtimes({ ociRuntime, systemdCgroup }: ContainerdConfigOptions): TomlTable {
+  return {
+    default_runtime_name: 'runc',
+    runtimes: {
+      runc: {
+        runtime_type: 'io.containerd.runc.v2',
+        options: { BinaryName: ociRuntime, SystemdCgroup: systemdCgroup },
+      },
+    },
+  };
+}
+
+function registryConfigPath(options: ContainerdConfigOptions): string {
+  return options.registryConfigPath ?? '/etc/containerd/certs.d';
+}

@@ -1,0 +1,108 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { execa } from 'execa';
+import { errorMessage, UserError } from '../errors.ts';
+import { isAtLeast, type ContainerdVersion } from './containerd-version.ts';
+
+/** The namespace in which containerd's CRI plugin keeps images. */
+export const criNamespace = 'k8s.io';
+
+/** The label that keeps an image from CRI clients' garbage collection, where containerd knows it (1.6.22, 1.7.3 and newer). */
+const pinnedLabel = 'io.cri-containerd.pinned=pinned';
+
+/** Which containerd an archive goes into. */
+export interface ImageStore {
+  /** Path of `ctr`, of the same release as the containerd it talks to. */
+  readonly ctr: string;
+  readonly ctrVersion: Pick<ContainerdVersion, 'major' | 'minor'>;
+  /** Path of containerd's socket. */
+  readonly address: string;
+  readonly namespace?: string;
+  readonly snapshotter?: string;
+}
+
+export interface ImportOptions {
+  /** True keeps the images from being collected when no container uses them. */
+  readonly pinned?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Imports an OCI or Docker image archive (plain or gzip) and unpacks it; resolves to the names of its images.
+ * The CRI lists them a moment later, when containerd's image event has reached its CRI plugin.
+ */
+export async function importImageArchive(
+  store: ImageStore,
+  file: string,
+  options: ImportOptions = {},
+): Promise<string[]> {
+  try {
+    const output = (await isGzip(file))
+      ? await ctr(store, importArguments(store, '-'), options.signal, gunzipped(file))
+      : await ctr(store, importArguments(store, file), options.signal);
+    const names = parseImportedNames(output);
+    if (names.length === 0) throw new UserError('it holds no image for this machine');
+    if (options.pinned === true) {
+      for (const name of names) await ctr(store, ['images', 'label', name, pinnedLabel], options.signal);
+    }
+    return names;
+  } catch (cause) {
+    options.signal?.throwIfAborted();
+    throw new UserError(`Could not import the image archive ${file}: ${reasonOf(cause)}`, {
+      hint: 'An archive is what `docker save`, `podman save` or `ctr images export` writes.',
+      cause,
+    });
+  }
+}
+
+/** Names in what `ctr images import` prints: a line `unpacking <name> (sha256:…)...done` for each image. */
+export function parseImportedNames(output: string): string[] {
+  return [...output.matchAll(/^unpacking (\S+) \(sha256:/gm)].flatMap(([, name]) => name ?? []);
+}
+
+function importArguments(store: ImageStore, file: string): string[] {
+  // From 1.7 on ctr can also ask the transfer service of the daemon, which prints no names.
+  const local = isAtLeast(store.ctrVersion, 1, 7) ? ['--local'] : [];
+  const snapshotter = store.snapshotter === undefined ? [] : ['--snapshotter', store.snapshotter];
+  return ['images', 'import', ...local, ...snapshotter, file];
+}
+
+async function isGzip(file: string): Promise<boolean> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+    return bytesRead === 2 && buffer.readUInt16BE() === 0x1f8b;
+  } finally {
+    await handle.close();
+  }
+}
+
+function gunzipped(file: string): Readable {
+  const gunzip = createGunzip();
+  const source = createReadStream(file);
+  source.on('error', (error) => gunzip.destroy(error));
+  return source.pipe(gunzip);
+}
+
+async function ctr(
+  store: ImageStore,
+  args: readonly string[],
+  signal: AbortSignal | undefined,
+  input?: Readable,
+): Promise<string> {
+  const global = ['--address', store.address, '--namespace', store.namespace ?? criNamespace];
+  const { stdout } = await execa(store.ctr, [...global, ...args], {
+    ...(input === undefined ? { stdin: 'ignore' as const } : { input }),
+    ...(signal === undefined ? {} : { cancelSignal: signal }),
+  });
+  return stdout;
+}
+
+/** The last line that ctr wrote says what is wrong; Node's own message repeats the whole command. */
+function reasonOf(error: unknown): string {
+  const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+  const lastLine = stderr.trim().split('\n').at(-1) ?? '';
+  return lastLine === '' ? errorMessage(error) : lastLine.replace(/^ctr: /, '');
+}

@@ -1,0 +1,106 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorMessage, hasCode, UserError } from '../errors.ts';
+import { writeFileAtomic } from './write-file-atomic.ts';
+
+export interface ImagesFolderOptions {
+  /** `<root-dir>/images`; it need not exist. */
+  readonly folder: string;
+  /** `<root-dir>/state/imported-images.json` */
+  readonly stateFile: string;
+  /** Tells one image store from another, so that a new or emptied one gets all archives again. */
+  readonly store: string;
+  /** Imports one archive and resolves to the names of its images. */
+  readonly importArchive: (file: string) => Promise<string[]>;
+}
+
+/** What became of the files in the images folder. Paths are absolute. */
+export interface ImportedFolder {
+  readonly imported: readonly { file: string; names: readonly string[] }[];
+  readonly failed: readonly { file: string; error: UserError }[];
+  /** Archives imported at an earlier start. */
+  readonly unchanged: readonly string[];
+  /** Files whose name is not an archive's. */
+  readonly ignored: readonly string[];
+}
+
+interface ImportRecord {
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly names: readonly string[];
+}
+interface State {
+  readonly store: string;
+  readonly files: Readonly<Record<string, ImportRecord>>;
+}
+
+const archiveName = /\.(tar|tar\.gz|tgz)$/;
+
+/**
+ * Imports every archive of the folder that this store has not got yet, known by path, size and time of change. A bad
+ * archive is reported, stops no other, and is tried again at the next start.
+ */
+export async function importImagesFolder(options: ImagesFolderOptions): Promise<ImportedFolder> {
+  const { folder, stateFile, store, importArchive } = options;
+  const names = (await listFolder(folder)).filter((name) => !name.startsWith('.'));
+  const archives = names.filter((name) => archiveName.test(name)).map((name) => join(folder, name));
+  const ignored = names.filter((name) => !archiveName.test(name)).map((name) => join(folder, name));
+  const known = await readState(stateFile, store);
+  const files: Record<string, ImportRecord> = {};
+  const result = {
+    imported: [] as ImportedFolder['imported'][number][],
+    failed: [] as ImportedFolder['failed'][number][],
+  };
+  const unchanged: string[] = [];
+
+  for (const file of archives) {
+    try {
+      const { size, mtimeMs } = await stat(file);
+      const before = known[file];
+      if (before?.size === size && before.mtimeMs === mtimeMs) {
+        files[file] = before;
+        unchanged.push(file);
+        continue;
+      }
+      const imported = await importArchive(file);
+      files[file] = { size, mtimeMs, names: imported };
+      result.imported.push({ file, names: imported });
+      // At once: what a crash leaves unwritten is imported again, which costs seconds on a small machine.
+      await writeState(stateFile, { store, files: { ...known, ...files } });
+    } catch (error) {
+      result.failed.push({ file, error: asUserError(file, error) });
+    }
+  }
+  const forgotten = Object.keys(known).some((file) => !(file in files));
+  if (forgotten) await writeState(stateFile, { store, files });
+  return { ...result, unchanged, ignored };
+}
+
+async function listFolder(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).sort();
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw new UserError(`Could not read the images folder ${folder}: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+/** A state file that is missing, broken or of another store means that nothing is imported yet. */
+async function readState(stateFile: string, store: string): Promise<State['files']> {
+  try {
+    const state = JSON.parse(await readFile(stateFile, 'utf8')) as State;
+    return state.store === store ? { ...state.files } : {};
+  } catch {
+    return {};
+  }
+}
+
+function writeState(stateFile: string, state: State): Promise<void> {
+  return writeFileAtomic(stateFile, `${JSON.stringify(state, undefined, 2)}\n`);
+}
+
+function asUserError(file: string, error: unknown): UserError {
+  return error instanceof UserError
+    ? error
+    : new UserError(`Could not import the image archive ${file}: ${errorMessage(error)}`, { cause: error });
+}

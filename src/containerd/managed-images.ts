@@ -1,0 +1,92 @@
+import { rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import { openChannel } from '../cri/grpc-channel.ts';
+import { grpcImageService } from '../cri/grpc-image-service.ts';
+import type { ImageService } from '../cri/image-service.ts';
+import { UserError } from '../errors.ts';
+import type { InstalledContainerd } from './find-containerd.ts';
+import { importImageArchive, type ImageStore } from './import-image-archive.ts';
+import { importImagesFolder, type ImportedFolder } from './import-images-folder.ts';
+import type { ManagedPaths } from './managed-paths.ts';
+import { pauseImageArchive, pauseImageName } from './pause/pause-image.ts';
+import { chooseSnapshotter } from './snapshotter.ts';
+
+export interface ManagedImagesDeps {
+  readonly paths: ManagedPaths;
+  readonly clock: Clock;
+  readonly find: () => Promise<InstalledContainerd>;
+}
+
+const pollMs = 5;
+
+/** Images that come to a managed containerd from files. */
+export class ManagedImages {
+  readonly #deps: ManagedImagesDeps;
+
+  constructor(deps: ManagedImagesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Imports the pause image unless containerd has it. */
+  async ensurePauseImage(signal: AbortSignal): Promise<void> {
+    if (await this.#withImageService((images) => isListed(images, pauseImageName, signal))) return;
+    const file = join(this.#deps.paths.base, 'pause.tar');
+    await writeFile(file, await pauseImageArchive(process.arch));
+    try {
+      await this.importArchive(file, signal);
+    } finally {
+      await rm(file, { force: true });
+    }
+  }
+
+  /** Imports one archive, keeps its images from being collected, and resolves to their names when the CRI lists them. */
+  async importArchive(file: string, signal: AbortSignal): Promise<string[]> {
+    const names = await importImageArchive(await this.#store(), file, { pinned: true, signal });
+    // The CRI plugin hears of an image by an event; a pod that came before it would try to pull.
+    await this.#withImageService(async (images) => {
+      for (const name of names) {
+        while (!(await isListed(images, name, signal))) await this.#deps.clock.sleep(pollMs, { signal });
+      }
+    });
+    return names;
+  }
+
+  /** Imports the archives in `<root-dir>/images` that this containerd has not got yet. */
+  async importFolder(signal: AbortSignal): Promise<ImportedFolder> {
+    const { imagesFolder, importedImagesFile, root } = this.#deps.paths;
+    // A root folder that was removed and made again is another store.
+    const { ino, birthtimeMs } = await stat(root);
+    return importImagesFolder({
+      folder: imagesFolder,
+      stateFile: importedImagesFile,
+      store: `${root} ${String(ino)} ${String(birthtimeMs)}`,
+      importArchive: (file) => this.importArchive(file, signal),
+    });
+  }
+
+  async #store(): Promise<ImageStore> {
+    const { find, paths } = this.#deps;
+    const { ctr, version, containerd } = await find();
+    if (ctr === undefined) {
+      throw new UserError(`There is no ctr beside ${containerd} or on PATH, which imports images`, {
+        hint: "Install containerd's client (the package is containerd-ctr on Alpine and openSUSE).",
+      });
+    }
+    return { ctr, ctrVersion: version, address: paths.socket, snapshotter: await chooseSnapshotter(paths.base) };
+  }
+
+  async #withImageService<T>(use: (images: ImageService) => Promise<T>): Promise<T> {
+    const channel = openChannel(this.#deps.paths.endpoint);
+    try {
+      return await use(grpcImageService(channel));
+    } finally {
+      channel.close();
+    }
+  }
+}
+
+async function isListed(images: ImageService, image: string, signal: AbortSignal): Promise<boolean> {
+  const { image: found } = await images.imageStatus({ image: { image } }, { signal });
+  return found !== undefined;
+}

@@ -1,0 +1,47 @@
+import { isUnimplemented } from '../cri/errors.ts';
+import { openChannel } from '../cri/grpc-channel.ts';
+import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
+import { errorMessage, hasCode } from '../errors.ts';
+import { connectOnce } from './connect-once.ts';
+
+/** What is behind an endpoint. `absent`: no socket; `refused`: a socket that nobody listens on. */
+export type ProbeResult =
+  | { readonly kind: 'answers'; readonly runtimeName: string; readonly runtimeVersion: string }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'denied'; readonly error: unknown }
+  | { readonly kind: 'no-cri'; readonly error: unknown }
+  | { readonly kind: 'failed'; readonly reason: string; readonly error: unknown };
+
+/** A runtime on the same machine answers in milliseconds; a busy small one may take seconds. */
+const probeTimeoutMs = 5000;
+
+/** Asks the socket of an endpoint (`unix:///path`) for its CRI version. Never throws. */
+export async function probeEndpoint(endpoint: string): Promise<ProbeResult> {
+  try {
+    // gRPC calls every failure to connect "unavailable"; the socket itself says which one it is.
+    await connectOnce(endpoint.replace(/^unix:\/\//, ''));
+  } catch (error) {
+    return connectFailure(error);
+  }
+  const channel = openChannel(endpoint);
+  try {
+    const { runtimeName, runtimeVersion } = await grpcRuntimeService(channel).version(
+      {},
+      { deadlineMs: probeTimeoutMs },
+    );
+    return { kind: 'answers', runtimeName, runtimeVersion };
+  } catch (error) {
+    return isUnimplemented(error) ? { kind: 'no-cri', error } : { kind: 'failed', reason: errorMessage(error), error };
+  } finally {
+    channel.close();
+  }
+}
+
+function connectFailure(error: unknown): ProbeResult {
+  if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { kind: 'absent' };
+  // A file that is no socket refuses too.
+  if (hasCode(error, 'ECONNREFUSED', 'ENOTSOCK')) return { kind: 'refused' };
+  if (hasCode(error, 'EACCES', 'EPERM')) return { kind: 'denied', error };
+  return { kind: 'failed', reason: errorMessage(error), error };
+}

@@ -1,0 +1,124 @@
+import { UserError } from '../errors.ts';
+import { managedPaths } from './managed-paths.ts';
+import type { ProbeResult } from './probe-endpoint.ts';
+
+export interface RuntimeEndpointOptions {
+  /** Value of --container-runtime-endpoint. */
+  readonly flag?: string | undefined;
+  /** Value of $CONTAINER_RUNTIME_ENDPOINT. */
+  readonly env?: string | undefined;
+  readonly rootDir: string;
+  /** True when an earlier start made a managed containerd under the root-dir (`hasManagedContainerd`). */
+  readonly recorded: boolean;
+  readonly probe: (endpoint: string) => Promise<ProbeResult>;
+}
+
+/** Which runtime to use. `because` is a sentence for the user; when `managed`, the caller starts it. */
+export interface RuntimeEndpoint {
+  readonly endpoint: string;
+  readonly managed: boolean;
+  readonly because: string;
+}
+
+/** Sockets of runtimes where their packages put them, in the order we try them. */
+export const wellKnownEndpoints: readonly string[] = [
+  'unix:///run/containerd/containerd.sock',
+  'unix:///run/crio/crio.sock',
+  'unix:///var/run/cri-dockerd.sock',
+  'unix:///run/k3s/containerd/containerd.sock',
+];
+
+/**
+ * Chooses the container runtime: the flag, the environment, the managed containerd that already runs our pods, the
+ * first well-known socket that answers, a managed containerd. What was named must answer; what was not is passed over.
+ */
+export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Promise<RuntimeEndpoint> {
+  const { flag, env, recorded, probe } = options;
+  const managedEndpoint = managedPaths(options.rootDir).endpoint;
+  if (flag !== undefined && flag !== '') return named(flag, 'as --container-runtime-endpoint says', probe);
+  if (env !== undefined && env !== '') return named(env, 'as $CONTAINER_RUNTIME_ENDPOINT says', probe);
+  if (recorded) {
+    return {
+      endpoint: managedEndpoint,
+      managed: true,
+      because: 'The managed containerd of this root-dir has our pods and images.',
+    };
+  }
+  const passedOver: string[] = [];
+  for (const endpoint of wellKnownEndpoints) {
+    const result = await probe(endpoint);
+    switch (result.kind) {
+      case 'answers':
+        return { endpoint, managed: false, because: `${runtimeName(result)} answers on ${endpoint}.` };
+      case 'denied':
+        // Whoever may not use the machine's runtime may not start one either.
+        throw failureOf(endpoint, result);
+      case 'absent':
+        break;
+      case 'refused':
+      case 'no-cri':
+      case 'failed':
+        passedOver.push(`${endpoint} ${shortReason(result)}`);
+    }
+  }
+  const reason =
+    passedOver.length === 0 ? 'no container runtime answers on a well-known socket' : passedOver.join('; ');
+  return { endpoint: managedEndpoint, managed: true, because: `kubelet-ts runs a containerd of its own: ${reason}.` };
+}
+
+/** `unix:///path` of a `unix://` URL or a bare path. */
+export function normalizeEndpoint(endpoint: string): string {
+  const path = endpoint.startsWith('unix:') ? endpoint.slice('unix:'.length).replace(/^\/\/(?=\/)/, '') : endpoint;
+  if (path.startsWith('/')) return `unix://${path}`;
+  throw new UserError(`The container runtime endpoint ${JSON.stringify(endpoint)} is not a unix socket`, {
+    hint: 'Write it as unix:///run/containerd/containerd.sock.',
+  });
+}
+
+async function named(value: string, because: string, probe: RuntimeEndpointOptions['probe']): Promise<RuntimeEndpoint> {
+  const endpoint = normalizeEndpoint(value);
+  const result = await probe(endpoint);
+  if (result.kind !== 'answers') throw failureOf(endpoint, result);
+  return { endpoint, managed: false, because: `${runtimeName(result)} on ${endpoint}, ${because}.` };
+}
+
+type Answer = Extract<ProbeResult, { kind: 'answers' }>;
+type Failure = Exclude<ProbeResult, Answer>;
+
+function runtimeName({ runtimeName: name, runtimeVersion }: Answer): string {
+  return `${name} ${runtimeVersion}`.trim();
+}
+
+function failureOf(endpoint: string, result: Failure): UserError {
+  const message = `The container runtime endpoint ${endpoint} ${shortReason(result)}`;
+  return new UserError(message, { hint: hintOf(result), cause: 'error' in result ? result.error : undefined });
+}
+
+function shortReason(result: Failure): string {
+  switch (result.kind) {
+    case 'absent':
+      return 'does not exist';
+    case 'refused':
+      return 'has nobody listening on it';
+    case 'denied':
+      return 'may not be used by this user';
+    case 'no-cri':
+      return 'answers but has no CRI v1 (is its CRI plugin disabled?)';
+    case 'failed':
+      return `does not answer a CRI Version call: ${result.reason}`;
+  }
+}
+
+function hintOf(result: Failure): string {
+  switch (result.kind) {
+    case 'absent':
+    case 'refused':
+      return 'Is the runtime running? Without the option, kubelet-ts finds one or runs a containerd of its own.';
+    case 'denied':
+      return 'Run kubelet-ts as root.';
+    case 'no-cri':
+      return 'For containerd, take "cri" out of disabled_plugins in /etc/containerd/config.toml and restart it.';
+    case 'failed':
+      return 'Look at the log of the runtime.';
+  }
+}

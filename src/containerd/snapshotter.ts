@@ -1,0 +1,13 @@
+import { statfs } from 'node:fs/promises';
+
+/** `native` copies whole layers: slow, and works on any file system. */
+export type Snapshotter = 'overlayfs' | 'native';
+
+/** File systems on which an overlay cannot have its upper layer (statfs(2) f_type): a root-dir inside a container, NFS. */
+const noUpperLayer: readonly number[] = [0x794c7630, 0x6969];
+
+/** The snapshotter that works in this folder, which must exist. */
+export async function chooseSnapshotter(folder: string): Promise<Snapshotter> {
+  const { type } = await statfs(folder);
+  return noUpperLayer.includes(type) ? 'native' : 'overlayfs';
+}

@@ -1,0 +1,36 @@
+/** What a TOML document may hold here. A table holds plain values and further tables. */
+export type TomlValue = string | number | boolean | readonly string[];
+export interface TomlTable {
+  readonly [key: string]: TomlValue | TomlTable;
+}
+
+/** Writes a table as a TOML 1.0 document: plain values first, then one `[section]` for each table below. */
+export function generateToml(table: TomlTable, path: readonly string[] = []): string {
+  const plain: string[] = [];
+  const sections: string[] = [];
+  for (const [key, value] of Object.entries(table)) {
+    if (isTable(value)) sections.push(generateToml(value, [...path, key]));
+    else plain.push(`${keyText(key)} = ${valueText(value)}\n`);
+  }
+  const header = path.length > 0 && plain.length > 0 ? `\n[${path.map(keyText).join('.')}]\n` : '';
+  return header + plain.join('') + sections.join('');
+}
+
+function isTable(value: TomlValue | TomlTable): value is TomlTable {
+  return typeof value === 'object' && !Array.isArray(value);
+}
+
+function valueText(value: TomlValue): string {
+  if (typeof value === 'string') return quoted(value);
+  if (typeof value === 'object') return `[${value.map(quoted).join(', ')}]`;
+  return String(value);
+}
+
+function keyText(key: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(key) ? key : quoted(key);
+}
+
+/** TOML's basic strings have JSON's escapes, and forbid one character more: DEL. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
+}

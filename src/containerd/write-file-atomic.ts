@@ -1,0 +1,29 @@
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/**
+ * Writes a file so that a reader, or we after a crash, see the old content or the new one and never a part of it. A file
+ * that has the content already stays as it is: flash wears out.
+ */
+export async function writeFileAtomic(path: string, content: string, mode = 0o600): Promise<void> {
+  if ((await readFile(path, 'utf8').catch(() => undefined)) === content) return;
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.${String(process.pid)}.tmp`;
+  try {
+    await writeAndSync(temporary, content, mode);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+async function writeAndSync(path: string, content: string, mode: number): Promise<void> {
+  const file = await open(path, 'w', mode);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

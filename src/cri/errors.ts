@@ -1,0 +1,27 @@
+/** gRPC status codes (https://grpc.io/docs/guides/status-codes/). */
+const codes = { deadlineExceeded: 4, notFound: 5, unimplemented: 12, unavailable: 14 } as const;
+
+/** A CRI call that ended with a status other than OK. `message` is what the runtime said. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+  /** Name of the method, such as `RunPodSandbox`. */
+  readonly method: string;
+
+  constructor(method: string, code: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.method = method;
+    this.code = code;
+  }
+}
+
+export const isNotFound = (error: unknown): boolean => hasStatus(error, codes.notFound);
+export const isUnimplemented = (error: unknown): boolean => hasStatus(error, codes.unimplemented);
+/** The call did not end within its deadline. What it asked for may still happen. */
+export const isDeadlineExceeded = (error: unknown): boolean => hasStatus(error, codes.deadlineExceeded);
+/** Nobody answers on the socket. */
+export const isUnavailable = (error: unknown): boolean => hasStatus(error, codes.unavailable);
+
+function hasStatus(error: unknown, code: number): boolean {
+  return error instanceof RpcError && error.code === code;
+}

@@ -1,0 +1,140 @@
+import { Client, credentials, type ClientOptions, type ServiceError } from '@grpc/grpc-js';
+import { RpcError } from './errors.ts';
+import type { MessageFns } from './generated/cri.ts';
+import type { CallOptions } from './service.ts';
+
+/** 16 MiB, as the kubelet allows. kubelet: cri-client remote_runtime.go maxMsgSize */
+const maxMessageBytes = 16 * 1024 * 1024;
+
+/** Reconnect 100 ms to 3 s; connecting itself may take 5 s. kubelet: cri-client remote_runtime.go */
+const channelOptions: ClientOptions = {
+  'grpc.max_receive_message_length': maxMessageBytes,
+  'grpc.max_send_message_length': maxMessageBytes,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 3000,
+  'grpc.default_authority': 'localhost',
+  // One channel, no service config lookup, no stats kept: a socket on this machine needs none of it.
+  'grpc.service_config_disable_resolution': 1,
+  'grpc.enable_channelz': 0,
+};
+
+/** One method of a generated service definition, as far as a call needs it. */
+interface Method {
+  readonly name: string;
+  readonly requestType: MessageFns<unknown>;
+  readonly responseType: MessageFns<unknown>;
+}
+
+export interface Definition {
+  readonly fullName: string;
+  readonly methods: Readonly<Record<string, Method>>;
+}
+
+/** A connection to one CRI socket. It connects at the first call and again, with back-off, whenever it is lost. */
+export interface Channel {
+  unary(definition: Definition, method: string, request: object, options: CallOptions): Promise<unknown>;
+  stream(definition: Definition, method: string, request: object, options: CallOptions): AsyncIterable<unknown>;
+  close(): void;
+}
+
+/** `endpoint` is `unix:///path` or a bare path. */
+export function openChannel(endpoint: string): Channel {
+  const target = endpoint.startsWith('/') ? `unix://${endpoint}` : endpoint;
+  const client = new Client(target, credentials.createInsecure(), channelOptions);
+  return {
+    unary: (definition, method, request, options) => unaryCall(client, definition, method, request, options),
+    stream: (definition, method, request, options) => streamCall(client, definition, method, request, options),
+    close: () => {
+      client.close();
+    },
+  };
+}
+
+function unaryCall(
+  client: Client,
+  definition: Definition,
+  method: string,
+  request: object,
+  options: CallOptions,
+): Promise<unknown> {
+  const { name, requestType, responseType } = methodOf(definition, method);
+  return new Promise((resolve, reject) => {
+    options.signal?.throwIfAborted();
+    const call = client.makeUnaryRequest(
+      `/${definition.fullName}/${name}`,
+      encoder(requestType),
+      decoder(responseType),
+      request,
+      { deadline: deadlineOf(options) },
+      (error, response) => {
+        options.signal?.removeEventListener('abort', abort);
+        if (error === null) resolve(response);
+        else if (options.signal?.aborted === true) reject(options.signal.reason as Error);
+        else reject(rpcError(name, error));
+      },
+    );
+    const abort = (): void => {
+      call.cancel();
+    };
+    options.signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+async function* streamCall(
+  client: Client,
+  definition: Definition,
+  method: string,
+  request: object,
+  options: CallOptions,
+): AsyncGenerator<unknown, void> {
+  const { name, requestType, responseType } = methodOf(definition, method);
+  options.signal?.throwIfAborted();
+  const call = client.makeServerStreamRequest(
+    `/${definition.fullName}/${name}`,
+    encoder(requestType),
+    decoder(responseType),
+    request,
+    { deadline: deadlineOf(options) },
+  );
+  const abort = (): void => {
+    call.cancel();
+  };
+  options.signal?.addEventListener('abort', abort, { once: true });
+  try {
+    for await (const message of call) yield message;
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    throw rpcError(name, error as ServiceError);
+  } finally {
+    options.signal?.removeEventListener('abort', abort);
+    call.cancel();
+  }
+}
+
+function methodOf(definition: Definition, method: string): Method {
+  const found = definition.methods[method];
+  if (found === undefined) throw new Error(`${definition.fullName} has no method ${method}`);
+  return found;
+}
+
+const encoder =
+  (type: MessageFns<unknown>) =>
+  (request: object): Buffer => {
+    const bytes = type.encode(type.fromPartial(request)).finish();
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  };
+
+const decoder =
+  (type: MessageFns<unknown>) =>
+  (bytes: Buffer): unknown =>
+    type.decode(bytes);
+
+function deadlineOf(options: CallOptions): number {
+  return options.deadlineMs === undefined || options.deadlineMs === Infinity
+    ? Infinity
+    : Date.now() + options.deadlineMs;
+}
+
+function rpcError(method: string, error: ServiceError): RpcError {
+  return new RpcError(method, error.code, error.details === '' ? error.message : error.details, { cause: error });
+}

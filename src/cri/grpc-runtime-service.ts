@@ -1,0 +1,33 @@
+import { RuntimeServiceDefinition } from './generated/cri.ts';
+import type { Channel } from './grpc-channel.ts';
+import { grpcService } from './grpc-service.ts';
+import type { RuntimeService } from './runtime-service.ts';
+
+/** Two minutes. kubelet: runtimeRequestTimeout */
+const requestTimeoutMs = 120_000;
+
+/**
+ * RuntimeService over a channel, with the kubelet's deadline for each method: RunPodSandbox may take twice the request
+ * timeout, StopContainer and ExecSync add the timeout they carry, ExecSync without one and event streams have none.
+ * kubelet: cri-client remote_runtime.go
+ */
+export function grpcRuntimeService(channel: Channel): RuntimeService {
+  return grpcService(channel, RuntimeServiceDefinition, deadlineOfRuntimeCall);
+}
+
+/** Milliseconds that a call may take. */
+export function deadlineOfRuntimeCall(method: string, request: { timeout?: number | bigint | string }): number {
+  const timeoutMs = Number(request.timeout ?? 0) * 1000;
+  switch (method) {
+    case 'runPodSandbox':
+      return 2 * requestTimeoutMs;
+    case 'stopContainer':
+      return requestTimeoutMs + timeoutMs;
+    case 'execSync':
+      return timeoutMs === 0 ? Infinity : requestTimeoutMs + timeoutMs;
+    case 'getContainerEvents':
+      return Infinity;
+    default:
+      return requestTimeoutMs;
+  }
+}

@@ -1,0 +1,44 @@
+import { UserError } from '../../errors.ts';
+
+/** How a command ended, as the runtime reports it on the error channel: a v1 Status. */
+export interface ExecStatus {
+  readonly status?: string;
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] };
+}
+
+/** The status in `text`, or undefined while it is not whole. */
+export function parseExecStatus(text: string): ExecStatus | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    // The start of a JSON object is never JSON itself: the rest is still on its way.
+    return undefined;
+  }
+}
+
+/** The exit code of a command that ran; a `UserError` for one that did not start. */
+export function exitCodeOf(status: ExecStatus, command: readonly string[]): number {
+  if (status.status === 'Success') return 0;
+  if (status.reason === 'NonZeroExitCode') {
+    const cause = status.details?.causes?.find(({ reason }) => reason === 'ExitCode');
+    const exitCode = Number(cause?.message ?? NaN);
+    if (Number.isInteger(exitCode)) return exitCode;
+  }
+  const message = status.message ?? 'the container runtime gave no reason';
+  throw new UserError(`cannot run "${command[0] ?? ''}" in the container: ${message}`, {
+    exitCode: startFailureExitCode(message),
+  });
+}
+
+/**
+ * The exit code a shell gives for a command it cannot start. The status has no code for it, so this is one place where
+ * the words decide: those of the kernel and of the Go and C runtimes that pass them on.
+ */
+function startFailureExitCode(message: string): number {
+  if (/executable file .*not found|no such file or directory/i.test(message)) return 127;
+  if (/permission denied|is a directory|exec format error/i.test(message)) return 126;
+  return 1;
+}

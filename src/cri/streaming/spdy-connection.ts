@@ -1,0 +1,165 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { Readable, type Duplex } from 'node:stream';
+import { ConnectionRefused, refusedBy, unreachable } from './connect-errors.ts';
+import { channels, type ExecConnection, type ExecMessage } from './exec-connection.ts';
+import {
+  dataFrame,
+  HeaderBlockWriter,
+  pingFrame,
+  resetFrame,
+  SpdyFrameReader,
+  synStreamFrame,
+  type SpdyFrame,
+} from './spdy-frames.ts';
+import { writeFully } from './write-fully.ts';
+
+/** Above v3 the error stream carries a Status, and with it the exit code. */
+const streamProtocol = 'v4.channel.k8s.io';
+const handshakeTimeoutMs = 30_000;
+const maxDataBytes = 64 * 1024;
+/** RST_STREAM status: we take no stream that the server opens. */
+const refusedStream = 3;
+
+/** Which streams the runtime was told about in Exec. It starts the command when all of them are open. */
+export interface SpdyStreams {
+  stdin: boolean;
+  stdout: boolean;
+  stderr: boolean;
+  resize: boolean;
+}
+
+/**
+ * Connects over SPDY/3.1 and opens one stream a channel; rejects with `ConnectionRefused` when the server does not speak
+ * it. There are no windows on purpose: the library in every runtime's streaming server neither keeps nor counts them, so
+ * waiting for one would stop after the first 64 KiB. A slow side is felt through TCP.
+ */
+export async function openSpdy(url: URL, wanted: SpdyStreams, signal?: AbortSignal): Promise<ExecConnection> {
+  const socket = await upgrade(url, signal);
+  const headerBlocks = new HeaderBlockWriter();
+  const names = (['error', 'stdin', 'stdout', 'stderr', 'resize'] as const).filter(
+    (name) => name === 'error' || wanted[name],
+  );
+  // A client's streams have odd numbers.
+  const streamIDs = new Map(names.map((name, index) => [channels[name] as number, 2 * index + 1]));
+  for (const name of names) {
+    const streamID = streamIDs.get(channels[name]) ?? 0;
+    socket.write(synStreamFrame(streamID, headerBlocks.write({ streamtype: name })));
+  }
+  return {
+    messages: readMessages(socket, new Map([...streamIDs].map(([channel, streamID]) => [streamID, channel]))),
+    send: async (channel, bytes) => {
+      for (let start = 0; start < bytes.length; start += maxDataBytes) {
+        const part = bytes.subarray(start, start + maxDataBytes);
+        await writeFully(socket, dataFrame(streamIDs.get(channel) ?? 0, part));
+      }
+    },
+    closeStdin: () => {
+      const streamID = streamIDs.get(channels.stdin);
+      if (streamID !== undefined && socket.writable) socket.write(dataFrame(streamID, Buffer.alloc(0), true));
+    },
+    close: () => {
+      socket.destroy();
+    },
+  };
+}
+
+function upgrade(url: URL, signal?: AbortSignal): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
+      method: 'POST',
+      headers: { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': streamProtocol },
+      timeout: handshakeTimeoutMs,
+      agent: false,
+      // The URL came over the runtime's own socket, and the certificate is one that the runtime made for itself.
+      ...(url.protocol === 'https:' ? { rejectUnauthorized: false } : {}),
+    });
+    const abort = (): void => {
+      request.destroy(signal?.reason as Error);
+    };
+    const forget = (): void => {
+      signal?.removeEventListener('abort', abort);
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    request.on('timeout', () => {
+      request.destroy(new Error('no answer to the handshake'));
+    });
+    request.on('error', (error) => {
+      forget();
+      reject(signal?.aborted === true ? (signal.reason as Error) : unreachable(url, error));
+    });
+    request.on('response', (response) => {
+      void refusedBy(response).then((error) => {
+        forget();
+        request.destroy();
+        reject(error);
+      });
+    });
+    request.on('upgrade', (response, socket, head) => {
+      forget();
+      // The reader of `messages` gets errors too; this keeps one that comes after it from being uncaught.
+      socket.on('error', () => undefined);
+      socket.setTimeout(0);
+      if (head.length > 0) socket.unshift(head);
+      const protocol = response.headers['x-stream-protocol-version'];
+      if (protocol === streamProtocol) {
+        resolve(socket);
+        return;
+      }
+      socket.destroy();
+      reject(new ConnectionRefused(`the streaming server speaks ${String(protocol)}, not ${streamProtocol}`));
+    });
+    request.end();
+  });
+}
+
+/**
+ * Reads the socket as it comes and pauses it when messages wait. What arrived before an error is still handed out: a
+ * server whose command leaves some input unread ends the connection with a reset, right after the status.
+ */
+async function* readMessages(
+  socket: Duplex,
+  channelOfStream: ReadonlyMap<number, number>,
+): AsyncGenerator<ExecMessage, void> {
+  const frames = new SpdyFrameReader();
+  const messages = new Readable({
+    objectMode: true,
+    read: () => {
+      socket.resume();
+    },
+  });
+  let failure: Error | undefined;
+  const receive = (chunk: Buffer): void => {
+    for (const frame of frames.read(chunk)) {
+      answer(socket, frame);
+      const channel = frame.type === 'data' || frame.type === 'reset' ? channelOfStream.get(frame.streamID) : undefined;
+      if (frame.type === 'reset' && channel === channels.error) throw new Error('the container runtime gave up');
+      if (frame.type !== 'data' || channel === undefined || frame.bytes.length === 0) continue;
+      if (!messages.push({ channel, bytes: frame.bytes } satisfies ExecMessage)) socket.pause();
+    }
+  };
+  socket.on('data', (chunk: Buffer) => {
+    try {
+      receive(chunk);
+    } catch (error) {
+      socket.destroy(error as Error);
+    }
+  });
+  socket.on('error', (error) => {
+    failure = error;
+  });
+  socket.on('close', () => {
+    messages.push(null);
+  });
+  socket.on('end', () => {
+    socket.destroy();
+  });
+  yield* messages as AsyncIterable<ExecMessage>;
+  if (failure !== undefined) throw failure;
+}
+
+function answer(socket: Duplex, frame: SpdyFrame): void {
+  // Pings of a server have even numbers; an odd one would be the echo of ours.
+  if (frame.type === 'ping' && frame.id % 2 === 0) socket.write(pingFrame(frame.id));
+  else if (frame.type === 'synStream') socket.write(resetFrame(frame.streamID, refusedStream));
+}

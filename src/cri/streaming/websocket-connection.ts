@@ -1,0 +1,88 @@
+import type { Duplex } from 'node:stream';
+import { createWebSocketStream, WebSocket } from 'ws';
+import { ConnectionRefused, refusedBy, unreachable } from './connect-errors.ts';
+import { channels, type ExecConnection, type ExecMessage } from './exec-connection.ts';
+import { writeFully } from './write-fully.ts';
+
+const handshakeTimeoutMs = 30_000;
+/** v5 only: the message that ends the channel whose number follows. */
+const closeChannel = 255;
+
+/**
+ * Connects with the first of `protocols` that the server knows; rejects with `ConnectionRefused` when it knows none.
+ * Each message is a channel number and bytes.
+ */
+export async function openWebSocket(
+  url: URL,
+  protocols: readonly string[],
+  signal?: AbortSignal,
+): Promise<ExecConnection> {
+  const { stream, protocol } = await handshake(url, protocols, signal);
+  return {
+    messages: readMessages(stream),
+    send: (channel, bytes) => writeFully(stream, Buffer.concat([Buffer.of(channel), bytes])),
+    closeStdin: () => {
+      if (protocol.startsWith('v5.') && stream.writable) stream.write(Buffer.of(closeChannel, channels.stdin));
+    },
+    close: () => {
+      stream.destroy();
+    },
+  };
+}
+
+function handshake(
+  url: URL,
+  protocols: readonly string[],
+  signal?: AbortSignal,
+): Promise<{ stream: Duplex; protocol: string }> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const socket = new WebSocket(url, [...protocols], {
+      handshakeTimeout: handshakeTimeoutMs,
+      perMessageDeflate: false,
+      // The URL came over the runtime's own socket, and the certificate is one that the runtime made for itself.
+      rejectUnauthorized: false,
+    });
+    // Made at once: messages may follow the handshake in the same packet.
+    const stream = createWebSocketStream(socket, { readableObjectMode: true });
+    // The reader of `messages` gets errors too; this keeps one that comes after it from being uncaught.
+    stream.on('error', () => undefined);
+    const abort = (): void => {
+      socket.terminate();
+    };
+    const forget = (): void => {
+      signal?.removeEventListener('abort', abort);
+    };
+    signal?.addEventListener('abort', abort, { once: true });
+    let upgraded = false;
+    socket.once('upgrade', () => {
+      upgraded = true;
+    });
+    socket.once('unexpected-response', (request, response) => {
+      void refusedBy(response).then((error) => {
+        forget();
+        request.destroy();
+        reject(error);
+      });
+    });
+    socket.once('error', (error) => {
+      forget();
+      if (signal?.aborted === true) reject(signal.reason as Error);
+      // An upgrade that picks none of our protocols.
+      else if (upgraded) reject(new ConnectionRefused(error.message, { cause: error }));
+      else reject(unreachable(url, error));
+    });
+    socket.once('open', () => {
+      forget();
+      resolve({ stream, protocol: socket.protocol });
+    });
+  });
+}
+
+async function* readMessages(stream: Duplex): AsyncGenerator<ExecMessage, void> {
+  for await (const message of stream as AsyncIterable<Buffer | string>) {
+    const bytes = typeof message === 'string' ? Buffer.from(message) : message;
+    const channel = bytes[0];
+    if (channel !== undefined) yield { channel, bytes: bytes.subarray(1) };
+  }
+}

@@ -1,0 +1,6 @@
+/** The CRI messages the engine reads and writes. A `…Config` may leave out any field that has its zero value. */
+import type * as cri from './generated/cri.ts';
+
+export type PodSandboxConfig = cri.DeepPartial<cri.PodSandboxConfig>;
+export type ContainerConfig = cri.DeepPartial<cri.ContainerConfig>;
+export type { Container, ContainerStatus, Image, PodSandbox, PodSandboxStatus } from './generated/cri.ts';

@@ -1,0 +1,36 @@
+/** An unbounded first-in-first-out queue with one reader: `push` never blocks, `pull` waits. */
+export class AsyncQueue<T> {
+  private readonly items: T[] = [];
+  private wake: (() => void) | undefined;
+
+  push(item: T): void {
+    this.items.push(item);
+    this.wake?.();
+  }
+
+  get length(): number {
+    return this.items.length;
+  }
+
+  /** The oldest item; waits while there is none. Rejects with the signal's reason when aborted. */
+  async pull(signal: AbortSignal): Promise<T> {
+    for (;;) {
+      signal.throwIfAborted();
+      const item = this.items.shift();
+      if (item !== undefined) return item;
+      await this.pushed(signal);
+    }
+  }
+
+  private pushed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.wake = undefined;
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.wake = done;
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+}

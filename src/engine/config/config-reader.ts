@@ -1,0 +1,84 @@
+import type { Clock } from '../../clock.ts';
+import type { Emit } from '../event-bus.ts';
+import { podEventRecorder } from '../event-recorder.ts';
+import type { ManifestProblem, SourceName } from '../events.ts';
+import { reasons } from '../reasons.ts';
+import type { SourceSnapshot } from '../snapshot.ts';
+import { PodConfig, type PodUpdate } from './pod-config.ts';
+import type { PodSource } from './pod-source.ts';
+
+interface Deps {
+  sources: readonly PodSource[];
+  clock: Clock;
+  emit: Emit;
+  /** Takes what changed, in the order in which it has to be handled. */
+  onUpdate: (update: PodUpdate) => void;
+}
+
+/** Runs the sources, merges what they declare, and remembers what is wrong with it. kubelet: config/config.go */
+export class ConfigReader {
+  private readonly deps: Deps;
+  private readonly podConfig = new PodConfig();
+  private readonly snapshots: SourceSnapshot[];
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+    this.snapshots = deps.sources.map(({ source, where }) => ({ source, where, ready: false, pods: 0, problems: [] }));
+  }
+
+  /** Reads every source until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.deps.sources.map((source, index) => this.read(source, index, signal)));
+  }
+
+  /** The updates of a configuration without any pod. They are not handed to `onUpdate`. */
+  declareNothing(): PodUpdate[] {
+    const now = this.deps.clock.now();
+    return this.sourceNames.flatMap((source) => this.podConfig.merge(source, [], now).updates);
+  }
+
+  get sourceNames(): SourceName[] {
+    return this.deps.sources.map(({ source }) => source);
+  }
+
+  snapshot(): SourceSnapshot[] {
+    return this.snapshots.map((snapshot) => ({ ...snapshot }));
+  }
+
+  private async read(source: PodSource, index: number, signal: AbortSignal): Promise<void> {
+    const { clock, emit, onUpdate } = this.deps;
+    await source.run(
+      {
+        onUpdate: ({ pods, problems }) => {
+          const { updates, duplicates } = this.podConfig.merge(source.source, pods, clock.now());
+          for (const pod of duplicates) {
+            const message = `pod ${pod.metadata.namespace}/${pod.metadata.name} is declared twice`;
+            podEventRecorder(emit, pod).warning(reasons.failedValidation, message);
+          }
+          this.remember(index, pods.length, problems);
+          for (const update of updates) onUpdate(update);
+        },
+        onProblems: (problems) => {
+          this.remember(index, undefined, problems);
+        },
+      },
+      signal,
+    );
+  }
+
+  /** `pods` undefined: there is no new list, the pods stay. */
+  private remember(index: number, pods: number | undefined, problems: ManifestProblem[]): void {
+    const snapshot = this.snapshots[index];
+    if (snapshot === undefined) return;
+    const before = JSON.stringify(snapshot.problems);
+    const changed = before !== JSON.stringify(problems) || pods !== snapshot.pods || !snapshot.ready;
+    snapshot.problems = problems;
+    snapshot.lastReadAt = this.deps.clock.now();
+    if (pods !== undefined) {
+      snapshot.pods = pods;
+      snapshot.ready = true;
+    }
+    const { source, where } = snapshot;
+    if (changed) this.deps.emit({ type: 'SourceRead', source, where, pods: snapshot.pods, problems });
+  }
+}

@@ -1,0 +1,138 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Pod } from '../../api/types.ts';
+import type { SourceName } from '../events.ts';
+import { podFullName } from '../pod-names.ts';
+
+/** kubelet: types/pod_update.go PodOperation. SET and DELETE reach no sync loop from static pods but by deletionTimestamp. */
+export type PodOperation = 'ADD' | 'UPDATE' | 'REMOVE' | 'RECONCILE' | 'DELETE';
+
+/** What the sync loop is told about one source. An ADD without pods says that the source was read for the first time. */
+export interface PodUpdate {
+  op: PodOperation;
+  source: SourceName;
+  pods: Pod[];
+}
+
+export const configAnnotations = {
+  source: 'kubernetes.io/config.source',
+  mirror: 'kubernetes.io/config.mirror',
+  seen: 'kubernetes.io/config.seen',
+  hash: 'kubernetes.io/config.hash',
+} as const;
+
+/**
+ * Merges the complete lists that the sources hand over (SETs) into single changes. kubelet: config/config.go podStorage
+ *
+ * INVARIANTS: a source owns its pods, the same UID in two sources is two entries; pods that go out are copies, the
+ * entries kept here change in place.
+ */
+export class PodConfig {
+  private readonly sources = new Map<SourceName, Map<string, Pod>>();
+
+  /** Takes the list of a source; the returned updates are in the order in which the sync loop must see them. */
+  merge(source: SourceName, incoming: readonly Pod[], now: number): { updates: PodUpdate[]; duplicates: Pod[] } {
+    const known = this.sources.get(source);
+    const { unique, duplicates } = splitDuplicates(incoming);
+    const next = new Map<string, Pod>();
+    const changed: Record<PodOperation, Pod[]> = { ADD: [], UPDATE: [], REMOVE: [], RECONCILE: [], DELETE: [] };
+    for (const pod of unique) {
+      const uid = pod.metadata.uid;
+      const existing = known?.get(uid);
+      const annotated = withAnnotations(pod, { [configAnnotations.source]: source });
+      if (existing === undefined) {
+        const seen = withAnnotations(annotated, { [configAnnotations.seen]: rfc3339Nano(now) });
+        next.set(uid, seen);
+        changed.ADD.push(seen);
+        continue;
+      }
+      next.set(uid, existing);
+      const op = updateInPlace(existing, annotated);
+      if (op !== undefined) changed[op].push(existing);
+    }
+    for (const [uid, pod] of known ?? []) if (!next.has(uid)) changed.REMOVE.push(pod);
+    this.sources.set(source, next);
+    return { updates: toUpdates(source, changed, known === undefined), duplicates };
+  }
+}
+
+/** In one list the first pod of a full name wins. kubelet: config/config.go filterInvalidPods */
+function splitDuplicates(pods: readonly Pod[]): { unique: Pod[]; duplicates: Pod[] } {
+  const names = new Set<string>();
+  const unique: Pod[] = [];
+  const duplicates: Pod[] = [];
+  for (const pod of pods) {
+    const name = podFullName(pod);
+    (names.has(name) ? duplicates : unique).push(pod);
+    names.add(name);
+  }
+  return { unique, duplicates };
+}
+
+/** Takes over what the manifest says now and names the operation. kubelet: config/config.go checkAndUpdatePod */
+function updateInPlace(existing: Pod, incoming: Pod): PodOperation | undefined {
+  if (!podsDifferSemantically(existing, incoming)) {
+    if (isDeepStrictEqual(existing.status, incoming.status)) return undefined;
+    assignOrDelete(existing, 'status', incoming.status);
+    return 'RECONCILE';
+  }
+  existing.spec = incoming.spec;
+  assignOrDelete(existing, 'status', incoming.status);
+  assignOrDelete(existing.metadata, 'labels', incoming.metadata.labels);
+  assignOrDelete(existing.metadata, 'deletionTimestamp', incoming.metadata.deletionTimestamp);
+  assignOrDelete(existing.metadata, 'deletionGracePeriodSeconds', incoming.metadata.deletionGracePeriodSeconds);
+  existing.metadata.annotations = {
+    ...incoming.metadata.annotations,
+    ...pick(existing.metadata.annotations ?? {}, localAnnotations),
+  };
+  return incoming.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
+}
+
+/** Annotations that the kubelet itself writes and that say nothing about what the user wants. */
+const localAnnotations: readonly string[] = [
+  configAnnotations.source,
+  configAnnotations.mirror,
+  configAnnotations.seen,
+];
+
+function podsDifferSemantically(a: Pod, b: Pod): boolean {
+  return !isDeepStrictEqual(meaning(a), meaning(b));
+}
+
+/** kubelet: config/config.go podsDifferSemantically */
+function meaning(pod: Pod): unknown {
+  const { labels, deletionTimestamp, deletionGracePeriodSeconds, annotations = {} } = pod.metadata;
+  return {
+    spec: pod.spec,
+    labels,
+    deletionTimestamp,
+    deletionGracePeriodSeconds,
+    annotations: Object.fromEntries(Object.entries(annotations).filter(([key]) => !localAnnotations.includes(key))),
+  };
+}
+
+function toUpdates(source: SourceName, changed: Record<PodOperation, Pod[]>, first: boolean): PodUpdate[] {
+  const order: PodOperation[] = ['REMOVE', 'ADD', 'UPDATE', 'DELETE'];
+  const updates = order.filter((op) => changed[op].length > 0).map((op) => ({ op, source, pods: changed[op] }));
+  const silent = !updates.some(({ op }) => op !== 'REMOVE');
+  if (first && silent) updates.push({ op: 'ADD', source, pods: [] });
+  if (changed.RECONCILE.length > 0) updates.push({ op: 'RECONCILE', source, pods: changed.RECONCILE });
+  return updates.map((update) => ({ ...update, pods: update.pods.map((pod) => structuredClone(pod)) }));
+}
+
+function withAnnotations(pod: Pod, annotations: Record<string, string>): Pod {
+  return { ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, ...annotations } } };
+}
+
+function pick(from: Record<string, string>, keys: readonly string[]): Record<string, string> {
+  return Object.fromEntries(Object.entries(from).filter(([key]) => keys.includes(key)));
+}
+
+function assignOrDelete<T extends object, K extends keyof T>(target: T, key: K, value: T[K] | undefined): void {
+  if (value === undefined) Reflect.deleteProperty(target, key);
+  else target[key] = value;
+}
+
+/** RFC 3339 with nine digits, as the kubelet stamps `config.seen`; a JavaScript clock has three of them. */
+function rfc3339Nano(now: number): string {
+  return new Date(now).toISOString().replace('Z', '000000Z');
+}

@@ -1,0 +1,25 @@
+import type { Pod } from '../../api/types.ts';
+import type { ManifestProblem, SourceName } from '../events.ts';
+
+/** The complete list of pods a source declares now (a SET), with everything that is wrong with it. */
+export interface SourceUpdate {
+  source: SourceName;
+  where: string;
+  pods: Pod[];
+  problems: ManifestProblem[];
+}
+
+/** Somewhere pods are declared. */
+export interface PodSource {
+  readonly source: SourceName;
+  /** Folder, file, URL or `<stdin>`, for people. */
+  readonly where: string;
+  /**
+   * Hands over a list at once and after every change, until the signal is aborted. `onProblems` tells what is wrong when
+   * there is no new list to hand over: the pods stay as they are.
+   */
+  run(
+    sink: { onUpdate: (update: SourceUpdate) => void; onProblems: (problems: ManifestProblem[]) => void },
+    signal: AbortSignal,
+  ): Promise<void>;
+}

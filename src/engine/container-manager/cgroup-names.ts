@@ -1,0 +1,86 @@
+import { posix } from 'node:path';
+import type { QOSClass } from '../../api/qos.ts';
+import { UserError } from '../../errors.ts';
+
+export type CgroupDriver = 'cgroupfs' | 'systemd';
+
+/** Where a cgroup is, as the names from the root down, without any driver's escaping. kubelet: cm/types.go CgroupName */
+export type CgroupName = readonly string[];
+
+/** Names of the cgroups that hold all pods and the pods of each QoS class. */
+export interface QOSCgroups {
+  root: CgroupName;
+  Guaranteed: CgroupName;
+  Burstable: CgroupName;
+  BestEffort: CgroupName;
+}
+
+const podCgroupPrefix = 'pod';
+const systemdSuffix = '.slice';
+
+/** The cgroups below the configured cgroupRoot that pods go to. kubelet: cm/qos_container_manager_linux.go Start */
+export function qosCgroups(cgroupRoot: string): QOSCgroups {
+  const root = [...parseCgroupfs(cgroupRoot), 'kubepods'];
+  return { root, Guaranteed: root, Burstable: [...root, 'burstable'], BestEffort: [...root, 'besteffort'] };
+}
+
+/**
+ * The cgroup that the node's allocatable resources are enforced on.
+ * kubelet: cm/node_container_manager_linux.go NodeAllocatableRoot
+ */
+export function nodeAllocatableCgroup(cgroupRoot: string, cgroupsPerQOS: boolean): CgroupName {
+  return cgroupsPerQOS ? qosCgroups(cgroupRoot).root : parseCgroupfs(cgroupRoot);
+}
+
+/** The cgroup of one pod. kubelet: cm/pod_container_manager_linux.go GetPodContainerName */
+export function podCgroupName(cgroupRoot: string, qosClass: QOSClass, podUID: string): CgroupName {
+  // "_" stands for "-" in systemd names, so a uid with one could not be read back from the machine.
+  if (/[/_]/.test(podUID)) {
+    throw new UserError(`metadata.uid "${podUID}" has a character that cgroup names cannot hold`, {
+      hint: 'Leave metadata.uid out, or write it without "/" and "_".',
+    });
+  }
+  return [...qosCgroups(cgroupRoot)[qosClass], podCgroupPrefix + podUID];
+}
+
+/**
+ * Path of a cgroup below the cgroup mount, as the runtime wants a sandbox's `cgroup_parent`.
+ * kubelet: cm/cgroup_manager_linux.go ToCgroupfs, ToSystemd
+ */
+export function cgroupPath(name: CgroupName, driver: CgroupDriver): string {
+  return driver === 'systemd' ? systemdPath(name) : `/${name.join('/')}`;
+}
+
+/**
+ * The uid of the pod whose cgroup a path is; undefined if it is none.
+ * kubelet: cm/pod_container_manager_linux.go IsPodCgroup
+ */
+export function podUIDOfCgroup(path: string, cgroupRoot: string, driver: CgroupDriver): string | undefined {
+  const name = driver === 'systemd' ? parseSystemd(path) : parseCgroupfs(path);
+  const parents = qosCgroups(cgroupRoot);
+  const isBelowTier = [parents.BestEffort, parents.Burstable, parents.Guaranteed].some(
+    (parent) => name.length === parent.length + 1,
+  );
+  const last = name.at(-1);
+  if (!isBelowTier || !last?.startsWith(podCgroupPrefix)) return undefined;
+  const [, uid, ...rest] = last.split(podCgroupPrefix);
+  return rest.length === 0 ? uid : undefined;
+}
+
+/** `a-b.slice` lives in `a.slice`: systemd wants every ancestor in the path. */
+function systemdPath(name: CgroupName): string {
+  const escaped = name.map((part) => part.replaceAll('-', '_'));
+  const slices = escaped.map((_, index) => escaped.slice(0, index + 1).join('-') + systemdSuffix);
+  return `/${slices.join('/')}`;
+}
+
+function parseCgroupfs(path: string): CgroupName {
+  return path.split('/').filter((part) => part !== '');
+}
+
+function parseSystemd(path: string): CgroupName {
+  return posix
+    .basename(path, systemdSuffix)
+    .split('-')
+    .map((part) => part.replaceAll('_', '-'));
+}

@@ -1,0 +1,26 @@
+/** CFS period the quota is counted in, in microseconds. kubelet: cm/helpers_linux.go QuotaPeriod */
+export const quotaPeriodMicros = 100_000;
+/** The smallest value the kernel takes for CPU shares. */
+export const minShares = 2;
+
+const maxShares = 262_144;
+const sharesPerCPU = 1024n;
+/** One millisecond, the smallest quota the kernel takes. */
+const minQuotaMicros = 1000;
+
+/** cgroup v1 CPU shares of a CPU request in milli-CPU. kubelet: cm/helpers_linux.go MilliCPUToShares */
+export function milliCPUToShares(milliCPU: bigint): number {
+  const shares = Number((milliCPU * sharesPerCPU) / 1000n);
+  return Math.min(Math.max(shares, minShares), maxShares);
+}
+
+/** CFS quota in microseconds of a CPU limit in milli-CPU; 0 for no limit. kubelet: cm/helpers_linux.go MilliCPUToQuota */
+export function milliCPUToQuota(milliCPU: bigint): number {
+  if (milliCPU === 0n) return 0;
+  return Math.max(Number((milliCPU * BigInt(quotaPeriodMicros)) / 1000n), minQuotaMicros);
+}
+
+/** cgroup v2 CPU weight (1 to 10000) of cgroup v1 shares. kubelet: cm/cgroup_v2_manager_linux.go cpuSharesToCPUWeight */
+export function cpuSharesToWeight(shares: number): number {
+  return 1 + Math.trunc(((shares - minShares) * 9999) / (maxShares - minShares));
+}

@@ -1,0 +1,46 @@
+import { podQOSClass } from '../../api/qos.ts';
+import type { Container, Pod } from '../../api/types.ts';
+import { isSidecar } from '../kuberuntime/sidecars.ts';
+import { isNodeCriticalPod } from './critical-pod.ts';
+import { memoryBytes, toTotals } from './resource-amounts.ts';
+
+const guaranteed = -997;
+const bestEffort = 1000;
+
+/**
+ * How early the kernel kills a container when memory runs out: -997 last, 1000 first.
+ * kubelet: qos/policy.go GetContainerOOMScoreAdjust
+ */
+export function containerOOMScoreAdj(pod: Pod, container: Container, memoryCapacityBytes: bigint): number {
+  if (isNodeCriticalPod(pod)) return guaranteed;
+  switch (podQOSClass(pod)) {
+    case 'Guaranteed':
+      return guaranteed;
+    case 'BestEffort':
+      return bestEffort;
+    case 'Burstable':
+      return burstableScore(pod, container, memoryCapacityBytes);
+  }
+}
+
+/** The more of the node's memory a container requests, the later it is killed; always between the other classes. */
+function burstableScore(pod: Pod, container: Container, memoryCapacityBytes: bigint): number {
+  const scoreOf = (requestBytes: bigint) => 1000 - Number((1000n * requestBytes) / memoryCapacityBytes);
+  const own = scoreOf(memoryRequest(container));
+  // A sidecar must not be killed before the containers it serves.
+  const score = isSidecarOf(pod, container) ? Math.min(own, scoreOf(smallestMemoryRequest(pod))) : own;
+  return Math.min(Math.max(score, 1000 + guaranteed), bestEffort - 1);
+}
+
+function isSidecarOf({ spec }: Pod, container: Container): boolean {
+  return (spec.initContainers ?? []).some(({ name }) => name === container.name) && isSidecar(container);
+}
+
+function smallestMemoryRequest({ spec }: Pod): bigint {
+  const requests = spec.containers.map(memoryRequest);
+  return requests.reduce((smallest, request) => (request < smallest ? request : smallest), requests[0] ?? 0n);
+}
+
+function memoryRequest({ resources }: Container): bigint {
+  return memoryBytes(toTotals(resources?.requests));
+}

@@ -1,0 +1,75 @@
+import { podQOSClass } from '../../api/qos.ts';
+import { podLimits, podRequests } from '../../api/resource-totals.ts';
+import type { Container, Pod } from '../../api/types.ts';
+import { milliCPUToQuota, milliCPUToShares, minShares, quotaPeriodMicros } from './cpu-conversion.ts';
+import { hugePageLimits } from './huge-pages.ts';
+import { memoryBytes, milliCPU, toTotals } from './resource-amounts.ts';
+
+/** Settings of one cgroup; what is absent is left as it is. kubelet: cm/types.go ResourceConfig */
+export interface CgroupLimits {
+  cpuShares?: number;
+  cpuQuotaMicros?: number;
+  cpuPeriodMicros?: number;
+  memoryBytes?: bigint;
+  pidsLimit?: bigint;
+  /** Bytes by page size in bytes. */
+  hugePageLimits: ReadonlyMap<bigint, bigint>;
+}
+
+export interface PodCgroupSettings {
+  /** cpuCFSQuota: CPU limits are enforced. */
+  enforceCPULimits: boolean;
+  cpuPeriodMicros?: number;
+  /** podPidsLimit; none if it is not positive. */
+  podPidsLimit?: number;
+}
+
+const noQuota = -1;
+
+/** Settings of a pod's own cgroup. kubelet: cm/helpers_linux.go ResourceConfigForPod */
+export function podCgroupLimits(pod: Pod, settings: PodCgroupSettings): CgroupLimits {
+  const { podPidsLimit = 0 } = settings;
+  return {
+    ...cpuAndMemory(pod, settings),
+    ...(podPidsLimit > 0 && { pidsLimit: BigInt(podPidsLimit) }),
+    hugePageLimits: hugePageLimits(podRequests(pod)),
+  };
+}
+
+/** A Burstable pod is only limited as a whole in what every one of its containers limits. */
+function cpuAndMemory(pod: Pod, settings: PodCgroupSettings): Omit<CgroupLimits, 'hugePageLimits'> {
+  const cpuShares = milliCPUToShares(milliCPU(podRequests(pod)));
+  switch (podQOSClass(pod)) {
+    case 'Guaranteed':
+      return { cpuShares, ...cpuQuota(pod, settings), ...memoryLimit(pod) };
+    case 'Burstable':
+      return {
+        cpuShares,
+        ...(everyContainerLimits(pod, 'cpu') && cpuQuota(pod, settings)),
+        ...(everyContainerLimits(pod, 'memory') && memoryLimit(pod)),
+      };
+    case 'BestEffort':
+      return { cpuShares: minShares };
+  }
+}
+
+function cpuQuota(
+  pod: Pod,
+  { enforceCPULimits, cpuPeriodMicros = quotaPeriodMicros }: PodCgroupSettings,
+): Pick<CgroupLimits, 'cpuQuotaMicros' | 'cpuPeriodMicros'> {
+  const quota = milliCPUToQuota(milliCPU(podLimits(pod)));
+  return { cpuQuotaMicros: enforceCPULimits ? quota : noQuota, cpuPeriodMicros };
+}
+
+function memoryLimit(pod: Pod): Pick<CgroupLimits, 'memoryBytes'> {
+  return { memoryBytes: memoryBytes(podLimits(pod)) };
+}
+
+function everyContainerLimits({ spec }: Pod, resource: 'cpu' | 'memory'): boolean {
+  return [...(spec.initContainers ?? []), ...spec.containers].every((container) => limits(container, resource));
+}
+
+function limits({ resources }: Container, resource: 'cpu' | 'memory'): boolean {
+  const limit = toTotals(resources?.limits).get(resource);
+  return limit !== undefined && limit.nanos !== 0n;
+}

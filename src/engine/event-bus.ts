@@ -1,0 +1,52 @@
+import type { Clock } from '../clock.ts';
+import type { KubeletEvent } from './events.ts';
+
+type Unstamped<E> = E extends unknown ? Omit<E, 'at'> : never;
+/** Tells the world one thing; the bus adds the time. */
+export type Emit = (event: Unstamped<KubeletEvent>) => void;
+
+/** How many events each pod keeps. */
+const maxEventsPerPod = 64;
+
+/** Hands every engine event to every subscriber, in order, and keeps the newest of each pod. */
+export class EventBus {
+  private readonly listeners = new Set<(event: KubeletEvent) => void>();
+  private readonly history = new Map<string, KubeletEvent[]>();
+  private readonly clock: Clock;
+
+  constructor(deps: { clock: Clock }) {
+    this.clock = deps.clock;
+  }
+
+  readonly emit: Emit = (event) => {
+    const stamped: KubeletEvent = { at: this.clock.now(), ...event };
+    if ('pod' in stamped) this.remember(stamped.pod.uid, stamped);
+    for (const listener of this.listeners) listener(stamped);
+  };
+
+  subscribe(listener: (event: KubeletEvent) => void): () => void {
+    this.listeners.add(listener);
+    return () => {
+      this.listeners.delete(listener);
+    };
+  }
+
+  eventsOf(podUID: string): KubeletEvent[] {
+    return [...(this.history.get(podUID) ?? [])];
+  }
+
+  /** Forgets pods that are gone for good. */
+  retain(podUIDs: ReadonlySet<string>): void {
+    for (const uid of this.history.keys()) if (!podUIDs.has(uid)) this.history.delete(uid);
+  }
+
+  private remember(podUID: string, event: KubeletEvent): void {
+    const events = this.history.get(podUID);
+    if (events === undefined) {
+      this.history.set(podUID, [event]);
+      return;
+    }
+    events.push(event);
+    if (events.length > maxEventsPerPod) events.shift();
+  }
+}

@@ -1,0 +1,117 @@
+import { errorMessage } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { PodCgroups } from '../container-manager/pod-cgroups.ts';
+import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
+import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import { isPodRunning, type RuntimePod } from '../pleg/pod-records.ts';
+import type { VolumeManager } from '../volumes/volume-manager.ts';
+import { type PodRemover, surplusContainers } from './pod-remover.ts';
+
+interface Deps {
+  runtimePods: RuntimePods;
+  podRemover: PodRemover;
+  cgroups: PodCgroups;
+  volumeManager: VolumeManager;
+  logger: Logger;
+  /** A manifest declares the pod, or a worker works on it. */
+  isKnown: (uid: string) => boolean;
+  /** Stops a pod that runs although nobody knows it. */
+  killOrphan: (runningPod: RuntimePod) => void;
+  /** The pod changed in the runtime. */
+  onPodChanged: (uid: string) => void;
+}
+
+/**
+ * What pods leave behind: in the runtime, among the cgroups, on the disk. All of it goes beside the sync loop, so that a
+ * runtime that hangs does not hold that up.
+ *
+ * INVARIANTS: a pod is ours by its folder below the root-dir, and only ours are touched; the folder goes last, so that what
+ * is left of a pod is found again until nothing is; one removal of a pod at a time.
+ */
+export class PodRemains {
+  private readonly deps: Deps;
+  /** By UID. */
+  private readonly removals = new Map<string, Promise<void>>();
+  private orphanCleanUp: Promise<void> | undefined;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Removes everything that is left of a stopped pod. Absent is fine. */
+  async removePod(uid: string): Promise<void> {
+    const { runtimePods, podRemover, cgroups, volumeManager, onPodChanged } = this.deps;
+    const [pod] = await runtimePods.getPods({ uid });
+    if (pod !== undefined) await podRemover.removePod(pod);
+    await cgroups.removePodCgroup(uid);
+    await volumeManager.removePodDir(uid);
+    onPodChanged(uid);
+  }
+
+  /** The same for a pod on which no worker works; calls for one pod are one removal. */
+  removeUnworked(uid: string): Promise<void> {
+    const underWay = this.removals.get(uid);
+    if (underWay !== undefined) return underWay;
+    const removal = this.removePod(uid).finally(() => {
+      this.removals.delete(uid);
+    });
+    this.removals.set(uid, removal);
+    return removal;
+  }
+
+  startRemoval(uid: string): void {
+    this.removeUnworked(uid).catch((error: unknown) => {
+      this.warn(uid, error, 'Removing the remains of a pod failed, it is tried again');
+    });
+  }
+
+  /** The removal of this pod that is under way. It does not reject. */
+  removalOf(uid: string): Promise<unknown> | undefined {
+    const removal = this.removals.get(uid);
+    return removal === undefined ? undefined : Promise.allSettled([removal]);
+  }
+
+  /** Resolves when no removal is under way. */
+  settled(): Promise<unknown> {
+    return Promise.allSettled(this.removals.values());
+  }
+
+  /** Ends and removes pods of an earlier life whose manifest went meanwhile. One such clean-up at a time. */
+  startOrphanCleanUp(known: ReadonlySet<string>): void {
+    this.orphanCleanUp ??= this.cleanUpOrphans(known).finally(() => {
+      this.orphanCleanUp = undefined;
+    });
+  }
+
+  /** Removes dead instances of a container beyond the newest. */
+  removeSurplus(status: RuntimePodStatus, containerName: string): void {
+    for (const container of surplusContainers(status, containerName)) {
+      this.deps.podRemover.removeContainer(status, container).catch((error: unknown) => {
+        this.warn(status.uid, error, 'Removing a dead container failed');
+      });
+    }
+  }
+
+  private async cleanUpOrphans(known: ReadonlySet<string>): Promise<void> {
+    const ours = await this.deps.volumeManager.podUIDs();
+    const orphans = ours.filter((uid) => !known.has(uid) && !this.removals.has(uid));
+    await Promise.all(orphans.map((uid) => this.cleanUpOrphan(uid)));
+  }
+
+  private async cleanUpOrphan(uid: string): Promise<void> {
+    const { runtimePods, isKnown, killOrphan } = this.deps;
+    try {
+      const [runningPod] = await runtimePods.getPods({ uid });
+      // Its manifest may have come back in the meantime.
+      if (isKnown(uid)) return;
+      if (runningPod !== undefined && isPodRunning(runningPod)) killOrphan(runningPod);
+      else this.startRemoval(uid);
+    } catch (error) {
+      this.warn(uid, error, 'Looking at an orphaned pod failed, it is tried again');
+    }
+  }
+
+  private warn(podUID: string, error: unknown, message: string): void {
+    this.deps.logger.warn({ err: errorMessage(error), podUID }, message);
+  }
+}

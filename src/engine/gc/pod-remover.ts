@@ -1,0 +1,93 @@
+import { readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { isNotFound } from '../../cri/errors.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import { hasCode } from '../../errors.ts';
+import { containerLogPath, containerLogSymlinkName, podLogsDirectory } from '../kuberuntime/log-paths.ts';
+import { stopPodSandbox } from '../kuberuntime/kill-pod.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import type { RuntimePod } from '../pleg/pod-records.ts';
+
+interface Deps {
+  runtime: RuntimeService;
+  podLogsDir: string;
+  containerLogLinksDir: string;
+}
+
+interface PodIdentity {
+  uid: string;
+  name: string;
+  namespace: string;
+}
+
+/** Removes what stopped containers and pods leave in the runtime and among the logs. kubelet: kuberuntime/kuberuntime_gc.go */
+export class PodRemover {
+  private readonly deps: Deps;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Removes one dead container, its log files and the link to them. What is gone already is fine. */
+  async removeContainer(pod: PodIdentity, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
+    const { podLogsDir } = this.deps;
+    await this.removeFromRuntime(id);
+    await this.removeLogLink(pod, name, id);
+    const log = join(podLogsDirectory(podLogsDir, pod), containerLogPath(name, restartCount));
+    await removeWithPrefix(log);
+  }
+
+  /** Removes every container and sandbox of a stopped pod, its logs last: a pod half removed is found again by them. */
+  async removePod(pod: RuntimePod): Promise<void> {
+    await Promise.all(
+      pod.containers.map(async ({ id, name }) => {
+        await this.removeFromRuntime(id);
+        await this.removeLogLink(pod, name, id);
+      }),
+    );
+    await Promise.all(pod.sandboxes.map(({ id }) => this.removePodSandbox(id)));
+    await rm(podLogsDirectory(this.deps.podLogsDir, pod), { recursive: true, force: true });
+  }
+
+  private async removeFromRuntime(containerId: string): Promise<void> {
+    try {
+      await this.deps.runtime.removeContainer({ containerId });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  private async removePodSandbox(podSandboxId: string): Promise<void> {
+    // Stopping once more releases a network that an interrupted stop left behind.
+    await stopPodSandbox(this.deps.runtime, podSandboxId);
+    try {
+      await this.deps.runtime.removePodSandbox({ podSandboxId });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  private async removeLogLink(pod: PodIdentity, containerName: string, containerID: string): Promise<void> {
+    const link = containerLogSymlinkName(pod, containerName, containerID);
+    await rm(join(this.deps.containerLogLinksDir, link), { force: true });
+  }
+}
+
+/**
+ * Dead instances of this container that are too many: only the newest stays, for its status and `logs --previous`.
+ * kubelet: pod_container_deletor.go getContainersToDeleteInPod
+ */
+export function surplusContainers({ containerStatuses }: RuntimePodStatus, name: string): RuntimeContainerStatus[] {
+  return containerStatuses.filter((status) => status.name === name && status.state === 'exited').slice(1);
+}
+
+/** A container's log and its rotated files. */
+async function removeWithPrefix(path: string): Promise<void> {
+  try {
+    const names = await readdir(dirname(path));
+    const own = names.map((name) => join(dirname(path), name)).filter((file) => file.startsWith(path));
+    await Promise.all(own.map((file) => rm(file, { force: true })));
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+  }
+}

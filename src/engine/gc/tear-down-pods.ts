@@ -1,0 +1,56 @@
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import type { PodCgroups } from '../container-manager/pod-cgroups.ts';
+import { podEventRecorder } from '../event-recorder.ts';
+import { killPod } from '../kuberuntime/kill-pod.ts';
+import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
+import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import type { VolumeManager } from '../volumes/volume-manager.ts';
+import type { PodRemover } from './pod-remover.ts';
+
+interface Deps {
+  runtime: RuntimeService;
+  runtimePods: RuntimePods;
+  podRemover: PodRemover;
+  volumeManager: VolumeManager;
+  cgroups: PodCgroups;
+  clock: Clock;
+}
+
+/** Stops every pod whose folder is below the root-dir, with the grace period it was started with, and removes all of it. */
+export async function tearDownPods(deps: Deps): Promise<string[]> {
+  const names = await Promise.all((await deps.volumeManager.podUIDs()).map((uid) => tearDownPod(deps, uid)));
+  return names.filter((name) => name !== undefined).sort();
+}
+
+async function tearDownPod(deps: Deps, uid: string): Promise<string | undefined> {
+  const { runtimePods, podRemover, volumeManager, cgroups } = deps;
+  const podStatus = await runtimePods.getPodStatus(uid);
+  const pod = podOf(podStatus);
+  await killPod(
+    deps,
+    pod,
+    podStatus,
+    podEventRecorder(() => undefined, pod),
+  );
+  const [left] = await runtimePods.getPods({ uid });
+  if (left !== undefined) await podRemover.removePod(left);
+  await cgroups.removePodCgroup(uid);
+  await volumeManager.removePodDir(uid);
+  return podStatus.name === '' ? undefined : `${podStatus.namespace}/${podStatus.name}`;
+}
+
+/** As much of the pod as its containers in the runtime tell. */
+function podOf({ uid, name, namespace, containerStatuses }: RuntimePodStatus): Pod {
+  const grace = containerStatuses
+    .map(({ terminationGracePeriodSeconds }) => terminationGracePeriodSeconds)
+    .find((seconds) => seconds !== undefined);
+  return {
+    metadata: { uid, name, namespace },
+    spec: {
+      containers: containerStatuses.map((status) => ({ name: status.name })),
+      ...(grace === undefined ? {} : { terminationGracePeriodSeconds: grace }),
+    },
+  };
+}

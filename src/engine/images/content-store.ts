@@ -1,0 +1,59 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import { hasCode } from '../../errors.ts';
+import type { PullProgress } from './stalled-pull.ts';
+
+/**
+ * How far the pulls of a containerd have come, by what is in its content store: the CRI does not say. Other runtimes, and
+ * a store that cannot be read, tell nothing.
+ */
+export function contentStoreProgress(runtime: RuntimeService): PullProgress {
+  let store: string | undefined;
+  return async () => {
+    store ??= await contentStoreOf(runtime);
+    if (store === undefined) return undefined;
+    const ingests = await bytesIn(join(store, 'ingest'), 'data');
+    const blobs = await bytesIn(join(store, 'blobs', 'sha256'));
+    return ingests === undefined || blobs === undefined ? undefined : ingests + blobs;
+  };
+}
+
+async function contentStoreOf(runtime: RuntimeService): Promise<string | undefined> {
+  try {
+    const { info } = await runtime.status({ verbose: true });
+    const root = containerdRootDir(info['config']);
+    return root === undefined ? undefined : join(root, 'io.containerd.content.v1.content');
+  } catch {
+    // It does not answer, or in a form of its own: then the pull goes on unwatched.
+    return undefined;
+  }
+}
+
+function containerdRootDir(config: string | undefined): string | undefined {
+  const parsed: unknown = JSON.parse(config ?? '{}');
+  if (typeof parsed !== 'object' || parsed === null || !('containerdRootDir' in parsed)) return undefined;
+  return typeof parsed.containerdRootDir === 'string' ? parsed.containerdRootDir : undefined;
+}
+
+/** Sizes of all entries of a folder, or of one file in each; undefined when there is no such folder. */
+async function bytesIn(folder: string, file = ''): Promise<number | undefined> {
+  try {
+    const names = await readdir(folder);
+    const sizes = await Promise.all(names.map((name) => sizeOf(join(folder, name, file))));
+    return sizes.reduce((sum, size) => sum + size, 0);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'EACCES')) return undefined;
+    throw error;
+  }
+}
+
+/** An ingest may become a blob while we look. */
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return 0;
+    throw error;
+  }
+}

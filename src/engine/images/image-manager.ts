@@ -1,0 +1,160 @@
+import pLimit from 'p-limit';
+import { pullReference } from '../../api/image-name.ts';
+import type { Container, Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import type { ImageService } from '../../cri/image-service.ts';
+import type { Image, PodSandboxConfig } from '../../cri/types.ts';
+import { errorMessage } from '../../errors.ts';
+import type { BackOff } from '../back-off.ts';
+import type { PodEventRecorder } from '../event-recorder.ts';
+import { reasons } from '../reasons.ts';
+import { ContainerStartError } from './container-start-error.ts';
+import { type PullProgress, unlessStalled } from './stalled-pull.ts';
+
+interface Deps {
+  imageService: ImageService;
+  backOff: BackOff;
+  clock: Clock;
+  /** How many pulls may run at a time. kubelet: serializeImagePulls, maxParallelImagePulls */
+  maxParallelImagePulls: number;
+  pullProgress: PullProgress;
+}
+
+interface PullRequest {
+  pod: Pod;
+  container: Container;
+  sandboxConfig: PodSandboxConfig;
+  recorder: PodEventRecorder;
+  signal: AbortSignal;
+}
+
+/** Sees to it that the image of a container is there before the container is created. kubelet: images/image_manager.go */
+export class ImageManager {
+  private readonly deps: Deps;
+  private readonly pulls: ReturnType<typeof pLimit>;
+  /** Last pull failure by back-off key, shown while the pull backs off. */
+  private readonly lastFailures = new Map<string, string>();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+    this.pulls = pLimit(deps.maxParallelImagePulls);
+  }
+
+  /** The image, as the runtime identifies it. Rejects with a `ContainerStartError` that carries the waiting reason. */
+  async ensureImageExists(request: PullRequest): Promise<Image> {
+    const { container, recorder } = request;
+    const image = withDefaultTag(container.image ?? '', recorder);
+    const present = await this.presentImage(image, request);
+    if (container.imagePullPolicy !== 'Always' && present !== undefined) {
+      recorder.normal(reasons.pulled, `Container image "${image}" already present on machine`, container.name);
+      return present;
+    }
+    if (container.imagePullPolicy === 'Never') {
+      const message = `Container image "${image}" is not present with pull policy of Never`;
+      recorder.warning(reasons.errImageNeverPull, message, container.name);
+      throw new ContainerStartError(reasons.errImageNeverPull, message);
+    }
+    return this.pull(image, request);
+  }
+
+  private async presentImage(image: string, { container, recorder, signal }: PullRequest): Promise<Image | undefined> {
+    if (container.imagePullPolicy === 'Always') return undefined;
+    try {
+      return await this.imageStatus(image, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = `Failed to inspect image "${image}": ${errorMessage(error)}`;
+      recorder.warning(reasons.inspectFailed, message, container.name);
+      throw new ContainerStartError(reasons.imageInspectError, message, { cause: error });
+    }
+  }
+
+  private async imageStatus(image: string, signal: AbortSignal): Promise<Image | undefined> {
+    const { image: found } = await this.deps.imageService.imageStatus({ image: { image } }, { signal });
+    return found === undefined || found.id === '' ? undefined : found;
+  }
+
+  private async pull(image: string, request: PullRequest): Promise<Image> {
+    const { pod, container, recorder } = request;
+    const { backOff, clock } = this.deps;
+    const key = `${pod.metadata.uid}_${container.image ?? ''}`;
+    if (backOff.isInBackOffSinceUpdate(key, clock.now())) {
+      const message = `Back-off pulling image "${image}"`;
+      recorder.normal(reasons.backOff, message, container.name);
+      const last = this.lastFailures.get(key);
+      throw new ContainerStartError(reasons.imagePullBackOff, last === undefined ? message : `${message}: ${last}`, {
+        retryAt: backOff.backOffUntilSinceUpdate(key) ?? clock.now(),
+      });
+    }
+    try {
+      const pulled = await this.pullNow(image, request);
+      this.lastFailures.delete(key);
+      return pulled;
+    } catch (error) {
+      request.signal.throwIfAborted();
+      const failure = pullFailure(error);
+      recorder.warning(reasons.failed, `Failed to pull image "${image}": ${failure.message}`, container.name);
+      backOff.next(key, clock.now());
+      this.lastFailures.set(key, `${failure.reason}: ${failure.message}`);
+      throw failure;
+    }
+  }
+
+  private pullNow(image: string, { pod, container, sandboxConfig, recorder, signal }: PullRequest): Promise<Image> {
+    const { imageService, pullProgress, clock } = this.deps;
+    recorder.normal(reasons.pulling, `Pulling image "${image}"`, container.name);
+    const waitedSince = clock.monotonic();
+    return this.pulls(async () => {
+      const startedAt = clock.monotonic();
+      const request = { image: { image, annotations: pod.metadata.annotations ?? {} }, sandboxConfig };
+      const { imageRef } = await unlessStalled((bounded) => imageService.pullImage(request, { signal: bounded }), {
+        progress: pullProgress,
+        clock,
+        signal,
+      });
+      const endedAt = clock.monotonic();
+      // The image is there: that it cannot be looked at now fails nothing.
+      const found = await this.imageStatus(imageRef, signal).catch(() => undefined);
+      signal.throwIfAborted();
+      const size = found?.size ?? 0n;
+      recorder.normal(
+        reasons.pulled,
+        `Successfully pulled image "${image}" in ${inSeconds(endedAt - startedAt)} ` +
+          `(${inSeconds(endedAt - waitedSince)} including waiting). Image size: ${size.toString()} bytes.`,
+        container.name,
+      );
+      return found ?? { ...emptyImage, id: imageRef };
+    });
+  }
+}
+
+const emptyImage: Image = {
+  id: '',
+  repoTags: [],
+  repoDigests: [],
+  size: 0n,
+  uid: undefined,
+  username: '',
+  spec: undefined,
+  pinned: false,
+};
+
+/** kubelet: images/image_manager.go applyDefaultImageTag */
+function withDefaultTag(image: string, recorder: PodEventRecorder): string {
+  const reference = pullReference(image);
+  if (reference !== undefined) return reference;
+  const message = `Failed to apply default image tag "${image}": couldn't parse image name`;
+  recorder.warning(reasons.inspectFailed, message);
+  throw new ContainerStartError(reasons.invalidImageName, message);
+}
+
+/** kubelet: images/image_manager.go evalCRIPullErr */
+function pullFailure(error: unknown): ContainerStartError {
+  const message = errorMessage(error);
+  const reason =
+    [reasons.registryUnavailable, reasons.signatureValidationFailed].find((known) => message.startsWith(known)) ??
+    reasons.errImagePull;
+  return new ContainerStartError(reason, message, { cause: error });
+}
+
+const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(3).replace(/\.?0+$/, '')}s`;

@@ -1,0 +1,42 @@
+import type { Clock } from '../../clock.ts';
+
+/** Bytes that pulls have brought so far; undefined when that cannot be told. */
+export type PullProgress = () => Promise<number | undefined>;
+
+const checkPeriodMs = 10_000;
+/** A pull has no deadline as long as it gets on. */
+const stallTimeoutMs = 240_000;
+
+/**
+ * Runs a pull and gives it up when it has brought nothing for four minutes. Where progress cannot be told it may take as
+ * long as it likes.
+ */
+export async function unlessStalled<T>(
+  pull: (signal: AbortSignal) => Promise<T>,
+  { progress, clock, signal }: { progress: PullProgress; clock: Clock; signal: AbortSignal },
+): Promise<T> {
+  const stalled = new AbortController();
+  const ended = new AbortController();
+  void watch(progress, clock, ended.signal).then((isStalled) => {
+    if (isStalled) stalled.abort(new Error(`no progress for ${stallTimeoutMs / 1000} seconds`));
+  });
+  try {
+    return await pull(AbortSignal.any([signal, stalled.signal]));
+  } finally {
+    ended.abort();
+  }
+}
+
+/** True when the pull stalled; false when it ended, or cannot be watched. */
+async function watch(progress: PullProgress, clock: Clock, ended: AbortSignal): Promise<boolean> {
+  let bytes = await progress();
+  let changedAt = clock.monotonic();
+  while (bytes !== undefined && !ended.aborted) {
+    await clock.sleep(checkPeriodMs, { signal: ended }).catch(() => undefined);
+    const now = await progress();
+    if (now !== bytes) changedAt = clock.monotonic();
+    else if (clock.monotonic() - changedAt >= stallTimeoutMs) return true;
+    bytes = now;
+  }
+  return false;
+}

@@ -1,0 +1,26 @@
+import type { Container } from '../../api/types.ts';
+import { goJSON } from './go-json.ts';
+
+const FNV_OFFSET_BASIS = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/**
+ * Hash of what makes a container another one: its name and image. Changes of anything else never restart it.
+ * kubelet: container/helpers.go HashContainer
+ */
+export function containerHash({ name, image = '' }: Container): number {
+  // The kubelet hashes the printed form of the JSON's bytes, not the bytes.
+  const json = Buffer.from(goJSON({ image, name }));
+  return fnv1a32(`([]uint8)[${json.join(' ')}]`);
+}
+
+/** The hash as the annotation `io.kubernetes.container.hash` has it. */
+export function containerHashHex(container: Container): string {
+  return containerHash(container).toString(16);
+}
+
+function fnv1a32(ascii: string): number {
+  let hash = FNV_OFFSET_BASIS;
+  for (let i = 0; i < ascii.length; i++) hash = Math.imul(hash ^ ascii.charCodeAt(i), FNV_PRIME);
+  return hash >>> 0;
+}

@@ -1,0 +1,38 @@
+import type { Container, Pod } from '../../api/types.ts';
+import type { BackOff } from '../back-off.ts';
+import { formatPod } from '../pod-names.ts';
+import { containerHashHex } from './container-hash.ts';
+import type { RuntimePodStatus } from './runtime-pod-status.ts';
+
+/**
+ * When the container may be started again and what to say until then; undefined: now, and this start is counted.
+ * kubelet: kuberuntime_manager.go doBackOff
+ */
+export function crashLoopBackOff(
+  backOff: BackOff,
+  pod: Pod,
+  container: Container,
+  podStatus: RuntimePodStatus,
+): { message: string; until: number } | undefined {
+  const exited = podStatus.containerStatuses.find(({ name, state }) => name === container.name && state === 'exited');
+  if (exited === undefined) return undefined;
+  const key = stableKey(pod, container);
+  if (!backOff.isInBackOffSince(key, exited.finishedAt)) {
+    backOff.next(key, exited.finishedAt);
+    return undefined;
+  }
+  const delayMs = backOff.get(key);
+  const message = `back-off ${goDuration(delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`;
+  return { message, until: exited.finishedAt + delayMs };
+}
+
+/** kubelet: kuberuntime/helpers.go GetStableKey */
+function stableKey({ metadata: { name, namespace, uid } }: Pod, container: Container): string {
+  return `${name}_${namespace}_${uid}_${container.name}_${containerHashHex(container)}`;
+}
+
+/** Whole seconds as Go prints a duration: 10s, 1m20s, 5m0s. */
+function goDuration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}

@@ -1,0 +1,74 @@
+import { expand } from '../../api/expand.ts';
+import type { Container, Pod } from '../../api/types.ts';
+import type { ContainerConfig } from '../../cri/types.ts';
+import { containerAnnotations, containerLabels } from './container-annotations.ts';
+import type { EnvironmentVariable } from './environment.ts';
+import { containerResources, type NodeResources } from './linux-resources.ts';
+import { containerLogPath } from './log-paths.ts';
+import {
+  containerSecurityContext,
+  type ImageUser,
+  type PodSecurity,
+  type SecurityNode,
+  verifyRunAsNonRoot,
+} from './security-context.ts';
+
+export interface ContainerRequest {
+  pod: Pod;
+  container: Container;
+  restartCount: number;
+  /** What the image name was resolved to. */
+  imageRef: string;
+  imageUser: ImageUser;
+  /** From `makeEnvironment`; variables of device plugins first. */
+  envs: readonly EnvironmentVariable[];
+  mounts?: NonNullable<ContainerConfig['mounts']>;
+  devices?: NonNullable<ContainerConfig['devices']>;
+  /** Names of CDI devices. */
+  cdiDevices?: readonly string[];
+  /** Annotations of device plugins. */
+  annotations?: Readonly<Record<string, string>>;
+  security?: PodSecurity;
+  node: ContainerNode;
+}
+
+/** What a container's configuration depends on of its node. */
+export interface ContainerNode extends SecurityNode {
+  resources: NodeResources;
+}
+
+/**
+ * What CreateContainer is asked for. Throws a `UserError` for a container that may not be made, which is the waiting
+ * reason CreateContainerConfigError. kubelet: kuberuntime/kuberuntime_container.go generateContainerConfig
+ */
+export function generateContainerConfig(request: ContainerRequest): ContainerConfig {
+  const { pod, container, restartCount, imageUser, envs, node, security = {} } = request;
+  verifyRunAsNonRoot(pod, container, imageUser);
+  return {
+    metadata: { name: container.name, attempt: restartCount },
+    image: { image: request.imageRef, userSpecifiedImage: container.image ?? '' },
+    command: expandAll(container.command, envs),
+    args: expandAll(container.args, envs),
+    workingDir: container.workingDir ?? '',
+    envs: envs.map(({ name, value }) => ({ key: name, value: Buffer.from(value) })),
+    mounts: request.mounts ?? [],
+    devices: request.devices ?? [],
+    labels: containerLabels(pod, container),
+    annotations: containerAnnotations(pod, container, restartCount, request.annotations),
+    logPath: containerLogPath(container.name, restartCount),
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+    linux: {
+      resources: containerResources(pod, container, node.resources),
+      securityContext: containerSecurityContext(pod, container, imageUser, node, security),
+    },
+    CDIDevices: (request.cdiDevices ?? []).map((name) => ({ name })),
+  };
+}
+
+/** kubelet: container/helpers.go ExpandContainerCommandAndArgs */
+function expandAll(words: readonly string[] = [], envs: readonly EnvironmentVariable[]): string[] {
+  const values = new Map(envs.map(({ name, value }) => [name, value]));
+  return words.map((word) => expand(word, (name) => values.get(name)));
+}

@@ -1,0 +1,263 @@
+import { mkdir } from 'node:fs/promises';
+import type { Container, Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import type { PodSandboxConfig, PodSandboxStatus } from '../../cri/types.ts';
+import { errorMessage } from '../../errors.ts';
+import type { BackOff } from '../back-off.ts';
+import type { PodEventRecorder } from '../event-recorder.ts';
+import type { PodRemover } from '../gc/pod-remover.ts';
+import { ContainerStartError } from '../images/container-start-error.ts';
+import type { ProbeResults } from '../prober/probe-results.ts';
+import { formatPod } from '../pod-names.ts';
+import { reasons } from '../reasons.ts';
+import type { MountedVolume } from '../volumes/volume-manager.ts';
+import { computePodActions } from './compute-pod-actions.ts';
+import { crashLoopBackOff } from './crash-loop-back-off.ts';
+import { killContainer } from './kill-container.ts';
+import { killPod } from './kill-pod.ts';
+import { podLogsDirectory } from './log-paths.ts';
+import { podSandboxConfig } from './pod-sandbox-config.ts';
+import type { RuntimePodStatus } from './runtime-pod-status.ts';
+import { hasSidecar } from './sidecars.ts';
+import { type StartContainerDeps, startContainer } from './start-container.ts';
+import type { SyncResult } from './sync-result.ts';
+
+interface Deps extends StartContainerDeps {
+  clock: Clock;
+  backOff: BackOff;
+  podRemover: PodRemover;
+}
+
+export interface PodSync {
+  pod: Pod;
+  podStatus: RuntimePodStatus;
+  probes: ProbeResults;
+  volumes: ReadonlyMap<string, MountedVolume>;
+  recorder: PodEventRecorder;
+  signal: AbortSignal;
+}
+
+interface Sandbox {
+  id: string;
+  config: PodSandboxConfig;
+  podIPs: readonly string[];
+}
+
+/** Carries out what `computePodActions` decided, over the CRI. kubelet: kuberuntime/kuberuntime_manager.go */
+export class KuberuntimeManager {
+  private readonly deps: Deps;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /**
+   * One sync of a pod, in the kubelet's order. Every failure is in the results; only an abort rejects.
+   * kubelet: kuberuntime_manager.go SyncPod
+   */
+  async syncPod(sync: PodSync): Promise<SyncResult[]> {
+    const { pod, podStatus, recorder } = sync;
+    const results: SyncResult[] = [];
+
+    // Step 1: decide.
+    const actions = computePodActions(pod, podStatus, sync.probes);
+    this.deps.logger.debug({ pod: formatPod(pod), actions }, 'Computed pod actions');
+    if (actions.createSandbox && actions.sandboxID !== '') {
+      recorder.normal(reasons.sandboxChanged, 'Pod sandbox changed, it will be killed and re-created.');
+    }
+
+    // Step 2: kill the whole pod, or
+    if (actions.killPod) {
+      if (!(await this.recorded(results, 'killPod', pod.metadata.name, () => this.killPod(pod, podStatus, recorder)))) {
+        return results;
+      }
+      if (actions.createSandbox) await this.purgeInitContainers(sync);
+    } else {
+      // Step 3: the containers that must go.
+      for (const kill of actions.containersToKill) {
+        const killed = await this.recorded(results, 'killContainer', kill.name, () =>
+          killContainer(this.deps.runtime, pod, kill, recorder),
+        );
+        if (!killed) return results;
+      }
+    }
+
+    // Step 4: of finished init containers only the newest instance of each is kept.
+    await this.pruneInitContainers(sync);
+
+    // Step 5: the sandbox.
+    const sandbox = actions.createSandbox
+      ? await this.createSandbox(sync, actions.attempt, results)
+      : await this.existingSandbox(sync, actions.sandboxID, actions.attempt, results);
+    if (sandbox === undefined) return results;
+
+    // Step 6: init containers. Without sidecars one at a time; a sidecar that fails does not hold back the others.
+    const init = pod.spec.initContainers ?? [];
+    const initToStart = hasSidecar(pod.spec)
+      ? actions.initContainersToStart
+      : actions.nextInitContainerToStart === null
+        ? []
+        : [actions.nextInitContainerToStart];
+    for (const container of at(init, initToStart)) {
+      const started = await this.start(sync, container, sandbox, results);
+      if (!started && container.restartPolicy !== 'Always') return results;
+    }
+
+    // Step 7: the containers; one that fails does not hold back the others.
+    for (const container of at(pod.spec.containers, actions.containersToStart)) {
+      await this.start(sync, container, sandbox, results);
+    }
+    return results;
+  }
+
+  /** Stops every container and sandbox of the pod. */
+  killPod(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    recorder: PodEventRecorder,
+    gracePeriodOverride?: number,
+  ): Promise<void> {
+    return killPod(this.deps, pod, podStatus, recorder, gracePeriodOverride);
+  }
+
+  private async createSandbox(sync: PodSync, attempt: number, results: SyncResult[]): Promise<Sandbox | undefined> {
+    const { pod, recorder } = sync;
+    const { runtime, node } = this.deps;
+    const target = formatPod(pod);
+    const config = await this.sandboxConfig(sync, attempt, results, recorder);
+    if (config === undefined) return undefined;
+    try {
+      await mkdir(podLogsDirectory(node.podLogsDir, pod.metadata), { recursive: true, mode: 0o755 });
+      const { podSandboxId } = await runtime.runPodSandbox({ config });
+      results.push({ action: 'createPodSandbox', target });
+      if (pod.spec.hostNetwork === true) return { id: podSandboxId, config, podIPs: [] };
+      const { status } = await runtime.podSandboxStatus({ podSandboxId });
+      return { id: podSandboxId, config, podIPs: networkIPs(status) };
+    } catch (error) {
+      recorder.warning(reasons.failedCreatePodSandBox, `Failed to create pod sandbox: ${errorMessage(error)}`);
+      results.push({
+        action: 'createPodSandbox',
+        target,
+        error,
+        reason: reasons.createPodSandboxError,
+        message: errorMessage(error),
+      });
+      return undefined;
+    }
+  }
+
+  private async existingSandbox(
+    sync: PodSync,
+    id: string,
+    attempt: number,
+    results: SyncResult[],
+  ): Promise<Sandbox | undefined> {
+    const config = await this.sandboxConfig(sync, attempt, results, undefined);
+    return config === undefined ? undefined : { id, config, podIPs: sync.podStatus.ips };
+  }
+
+  private async sandboxConfig(
+    sync: PodSync,
+    attempt: number,
+    results: SyncResult[],
+    // Only a new sandbox is worth saying again what is odd about it.
+    recorder: PodEventRecorder | undefined,
+  ): Promise<PodSandboxConfig | undefined> {
+    const { pod } = sync;
+    try {
+      return await podSandboxConfig(pod, attempt, this.deps.node, recorder);
+    } catch (error) {
+      const message = errorMessage(error);
+      results.push({
+        action: 'configPodSandbox',
+        target: formatPod(pod),
+        error,
+        reason: reasons.configPodSandboxError,
+        message,
+      });
+      return undefined;
+    }
+  }
+
+  /** True when the container runs. */
+  private async start(sync: PodSync, container: Container, sandbox: Sandbox, results: SyncResult[]): Promise<boolean> {
+    const { pod, podStatus, recorder } = sync;
+    const target = container.name;
+    const waiting = crashLoopBackOff(this.deps.backOff, pod, container, podStatus);
+    if (waiting !== undefined) {
+      recorder.warning(
+        reasons.backOff,
+        `Back-off restarting failed container ${target} in pod ${formatPod(pod)}`,
+        target,
+      );
+      const error = new ContainerStartError(reasons.crashLoopBackOff, waiting.message, { retryAt: waiting.until });
+      results.push({
+        action: 'startContainer',
+        target,
+        error,
+        reason: reasons.crashLoopBackOff,
+        message: waiting.message,
+      });
+      return false;
+    }
+    try {
+      await startContainer(this.deps, {
+        ...sync,
+        container,
+        podIPs: sandbox.podIPs,
+        podSandboxID: sandbox.id,
+        sandboxConfig: sandbox.config,
+      });
+      results.push({ action: 'startContainer', target });
+      return true;
+    } catch (error) {
+      const reason = error instanceof ContainerStartError ? error.reason : reasons.runContainerError;
+      results.push({ action: 'startContainer', target, error, reason, message: errorMessage(error) });
+      return false;
+    }
+  }
+
+  private async recorded(
+    results: SyncResult[],
+    action: SyncResult['action'],
+    target: string,
+    act: () => Promise<void>,
+  ): Promise<boolean> {
+    try {
+      await act();
+      results.push({ action, target });
+      return true;
+    } catch (error) {
+      const reason = action === 'killPod' ? reasons.killPodSandboxError : reasons.killContainerError;
+      results.push({ action, target, error, reason, message: errorMessage(error) });
+      return false;
+    }
+  }
+
+  /** A new sandbox runs the init containers anew. kubelet: kuberuntime_container.go purgeInitContainers */
+  private async purgeInitContainers({ pod, podStatus }: PodSync): Promise<void> {
+    const names = new Set((pod.spec.initContainers ?? []).map(({ name }) => name));
+    for (const status of podStatus.containerStatuses) {
+      if (names.has(status.name)) await this.deps.podRemover.removeContainer(pod.metadata, status);
+    }
+  }
+
+  /** kubelet: kuberuntime_container.go pruneInitContainersBeforeStart */
+  private async pruneInitContainers({ pod, podStatus }: PodSync): Promise<void> {
+    for (const { name } of pod.spec.initContainers ?? []) {
+      const finished = podStatus.containerStatuses.filter(
+        (status) => status.name === name && (status.state === 'exited' || status.state === 'unknown'),
+      );
+      for (const status of finished.slice(1)) await this.deps.podRemover.removeContainer(pod.metadata, status);
+    }
+  }
+}
+
+function at(containers: readonly Container[], indexes: readonly number[]): Container[] {
+  return indexes.flatMap((index) => containers[index] ?? []);
+}
+
+function networkIPs(status: PodSandboxStatus | undefined): string[] {
+  const { ip = '', additionalIps = [] } = status?.network ?? {};
+  return [ip, ...additionalIps.map((additional) => additional.ip)].filter((address) => address !== '');
+}

@@ -1,0 +1,15 @@
+/** Labels and annotations by which containers in the runtime are known as ours. kubelet: types/labels.go, kuberuntime/labels.go */
+export const criLabels = {
+  podName: 'io.kubernetes.pod.name',
+  podNamespace: 'io.kubernetes.pod.namespace',
+  podUID: 'io.kubernetes.pod.uid',
+  containerName: 'io.kubernetes.container.name',
+} as const;
+
+export const criAnnotations = {
+  containerHash: 'io.kubernetes.container.hash',
+  restartCount: 'io.kubernetes.container.restartCount',
+  terminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
+  terminationMessagePath: 'io.kubernetes.container.terminationMessagePath',
+  terminationMessagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
+} as const;

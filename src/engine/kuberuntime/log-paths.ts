@@ -1,0 +1,59 @@
+import { posix } from 'node:path';
+
+interface LoggedPod {
+  namespace: string;
+  name: string;
+  uid: string;
+}
+
+/** Where links to container logs are kept for log collectors. */
+export const containerLogLinksDir = '/var/log/containers';
+
+const logSuffix = '.log';
+/** Longest file name of the common file systems, in bytes. */
+const maxFileNameLength = 255;
+/** The kubelet looks a container up by no fewer characters of its id. */
+const minContainerIDLength = 6;
+
+/** `<podLogsDir>/<namespace>_<name>_<uid>`. kubelet: kuberuntime/helpers.go BuildPodLogsDirectory */
+export function podLogsDirectory(podLogsDir: string, { namespace, name, uid }: LoggedPod): string {
+  return posix.join(podLogsDir, `${namespace}_${name}_${uid}`);
+}
+
+/** kubelet: kuberuntime/helpers.go BuildContainerLogsDirectory */
+export function containerLogsDirectory(podLogsDir: string, pod: LoggedPod, containerName: string): string {
+  return posix.join(podLogsDirectory(podLogsDir, pod), containerName);
+}
+
+/** Log of one container instance, relative to the pod's directory. kubelet: kuberuntime/helpers.go buildContainerLogsPath */
+export function containerLogPath(containerName: string, restartCount: number): string {
+  return posix.join(containerName, `${restartCount}${logSuffix}`);
+}
+
+/**
+ * Name of the link in /var/log/containers to a container's log, cut to what file systems take.
+ * kubelet: kuberuntime/legacy.go logSymlink
+ */
+export function containerLogSymlinkName(
+  { namespace, name }: Omit<LoggedPod, 'uid'>,
+  containerName: string,
+  containerID: string,
+): string {
+  const stem = `${name}_${namespace}_${containerName}-${containerID}`;
+  return stem.slice(0, maxFileNameLength - logSuffix.length) + logSuffix;
+}
+
+/** The pod uid in the name of a pod's log directory. kubelet: kuberuntime/helpers.go parsePodUIDFromLogsDirectory */
+export function podUIDOfLogsDirectory(directoryName: string): string {
+  return directoryName.slice(directoryName.lastIndexOf('_') + 1);
+}
+
+/**
+ * The container id in the name of a log link, cut as the name was; undefined if there is none.
+ * kubelet: kuberuntime/legacy.go getContainerIDFromLegacyLogSymlink
+ */
+export function containerIDOfLogSymlink(linkName: string): string | undefined {
+  if (!linkName.endsWith(logSuffix)) return undefined;
+  const containerID = linkName.slice(linkName.lastIndexOf('-') + 1, -logSuffix.length);
+  return containerID.length >= minContainerIDLength ? containerID : undefined;
+}

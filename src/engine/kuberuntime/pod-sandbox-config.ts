@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises';
+import { podQOSClass } from '../../api/qos.ts';
+import type { Pod } from '../../api/types.ts';
+import type { PodSandboxConfig } from '../../cri/types.ts';
+import { cgroupPath, podCgroupName } from '../container-manager/cgroup-names.ts';
+import type { PodEventRecorder } from '../event-recorder.ts';
+import { podDNS } from '../network/dns.ts';
+import { parseResolvConf } from '../network/resolv-conf.ts';
+import type { NodeConfig } from '../node-config.ts';
+import { generatePodSandboxConfig } from './generate-pod-sandbox-config.ts';
+import { podHostname } from './hostname.ts';
+
+/**
+ * The sandbox configuration of a pod on this node, with the node's resolver file as it is now. With a recorder the pod is
+ * told what is odd about its DNS settings.
+ */
+export async function podSandboxConfig(
+  pod: Pod,
+  attempt: number,
+  node: NodeConfig,
+  recorder?: PodEventRecorder,
+): Promise<PodSandboxConfig> {
+  const { config: dns, warnings } = podDNS(pod, {
+    clusterDNS: node.clusterDNS,
+    clusterDomain: node.clusterDomain,
+    hostResolvConf:
+      node.resolvConf === '' ? undefined : parseResolvConf(await readFile(node.resolvConf, 'utf8'), node.resolvConf),
+    nodeIPs: node.nodeIPs,
+  });
+  for (const { reason, message, about } of warnings) {
+    if (about !== 'pod') continue;
+    // A node alone has no cluster DNS as a rule; the kubelet warns of it.
+    if (reason === 'MissingClusterDNS') recorder?.normal(reason, message);
+    else recorder?.warning(reason, message);
+  }
+  return generatePodSandboxConfig(pod, attempt, {
+    podLogsDir: node.podLogsDir,
+    cgroupParent: podCgroupParent(pod, node),
+    dns,
+    hostname: podHostname(pod, node.clusterDomain),
+    resources: node.containerNode.resources,
+  });
+}
+
+/** The pod's cgroup in the driver's form; empty when pods have none of their own. */
+export function podCgroupParent(pod: Pod, node: NodeConfig): string {
+  if (!node.cgroupsPerQOS) return '';
+  return cgroupPath(podCgroupName(node.cgroupRoot, podQOSClass(pod), pod.metadata.uid), node.cgroupDriver);
+}

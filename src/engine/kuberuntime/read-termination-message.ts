@@ -1,0 +1,22 @@
+import type { ContainerStatus } from '../../cri/types.ts';
+import { readLogTail } from '../logs/read-log-tail.ts';
+import { criAnnotations } from './labels.ts';
+import { readFileTail } from './read-file-tail.ts';
+import { terminationMessage } from './termination-message.ts';
+
+/** The message of a container with what it wrote at its end, read from the files of this machine. */
+export function readTerminationMessage(status: ContainerStatus): Promise<string> {
+  return terminationMessage(
+    {
+      state: status.state === 'CONTAINER_EXITED' ? 'exited' : 'running',
+      exitCode: status.exitCode,
+      reason: status.reason,
+      message: status.message,
+      mounts: status.mounts,
+      logPath: status.logPath,
+      terminationMessagePath: status.annotations[criAnnotations.terminationMessagePath] ?? '',
+      terminationMessagePolicy: status.annotations[criAnnotations.terminationMessagePolicy] ?? '',
+    },
+    { readFileTail, readLogTail },
+  );
+}

@@ -1,0 +1,48 @@
+/** What the runtime says about one pod, in the kubelet's shape. kubelet: container/runtime.go PodStatus */
+export interface RuntimePodStatus {
+  uid: string;
+  name: string;
+  namespace: string;
+  /** Addresses of the newest sandbox while it is ready, primary first; none for a host-network pod. */
+  ips: string[];
+  /** Every container of the pod in the runtime, newest first. Several of one name are its earlier instances. */
+  containerStatuses: RuntimeContainerStatus[];
+  /** Every sandbox of the pod in the runtime, newest first. */
+  sandboxStatuses: RuntimeSandboxStatus[];
+}
+
+export type RuntimeContainerState = 'created' | 'running' | 'exited' | 'unknown';
+
+/** kubelet: container/runtime.go Status */
+export interface RuntimeContainerStatus {
+  id: string;
+  name: string;
+  state: RuntimeContainerState;
+  /** Milliseconds since the epoch, as every `…At` here; 0 when it did not happen. */
+  createdAt: number;
+  startedAt: number;
+  finishedAt: number;
+  exitCode: number;
+  /** Image as the runtime names it. */
+  image: string;
+  /** CRI `image_ref`, shown as `imageID` in the pod status. */
+  imageRef: string;
+  /** From the annotation `io.kubernetes.container.hash`; 0 when it is missing. */
+  hash: number;
+  restartCount: number;
+  reason: string;
+  message: string;
+  /** What its pod had when it was made, from its annotation; for when the manifest is gone. */
+  terminationGracePeriodSeconds?: number;
+}
+
+export interface RuntimeSandboxStatus {
+  id: string;
+  attempt: number;
+  state: 'ready' | 'notready';
+  createdAt: number;
+  /** Network namespace the sandbox was made with. */
+  networkMode: 'pod' | 'node';
+  /** Null: the runtime reported no network part at all. Empty: it did, without an address. */
+  ip: string | null;
+}

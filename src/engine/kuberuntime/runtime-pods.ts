@@ -1,0 +1,181 @@
+import { isNotFound } from '../../cri/errors.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
+import type { PlegRuntime } from '../pleg/generic-pleg.ts';
+import type { RuntimePod } from '../pleg/pod-records.ts';
+import { criAnnotations, criLabels } from './labels.ts';
+import type {
+  RuntimeContainerState,
+  RuntimeContainerStatus,
+  RuntimePodStatus,
+  RuntimeSandboxStatus,
+} from './runtime-pod-status.ts';
+
+/** Adds what the container wrote as its termination message to the message of the runtime. */
+export type ReadTerminationMessage = (status: ContainerStatus) => Promise<string>;
+
+/** Reads pods out of the runtime, joined on the pod UID. kubelet: kuberuntime_manager.go GetPods, GetPodStatus */
+export class RuntimePods implements PlegRuntime {
+  private readonly runtime: RuntimeService;
+  private readonly readTerminationMessage: ReadTerminationMessage;
+
+  constructor(deps: { runtime: RuntimeService; readTerminationMessage: ReadTerminationMessage }) {
+    this.runtime = deps.runtime;
+    this.readTerminationMessage = deps.readTerminationMessage;
+  }
+
+  /** Every pod in the runtime, or the one with this UID; newest first. */
+  async getPods({ signal, uid }: { signal?: AbortSignal; uid?: string }): Promise<RuntimePod[]> {
+    const options = signal === undefined ? {} : { signal };
+    const request = uid === undefined ? {} : { filter: { labelSelector: { [criLabels.podUID]: uid } } };
+    const [{ items }, { containers }] = await Promise.all([
+      this.runtime.listPodSandbox(request, options),
+      this.runtime.listContainers(request, options),
+    ]);
+    return joinPods(items, containers);
+  }
+
+  /**
+   * Everything about one pod; what vanishes while it is read counts as absent. With `listed`, from `getPods`, it is not
+   * listed again.
+   */
+  async getPodStatus(
+    uid: string,
+    { listed, signal }: { listed?: RuntimePod; signal?: AbortSignal } = {},
+  ): Promise<RuntimePodStatus> {
+    const options = signal === undefined ? {} : { signal };
+    const pod = listed ?? (await this.getPods({ uid, ...options }))[0];
+    const [sandboxes, statuses] = await Promise.all([
+      present(
+        (pod?.sandboxes ?? []).map(
+          async ({ id }) => (await this.runtime.podSandboxStatus({ podSandboxId: id }, options)).status,
+        ),
+      ),
+      present(
+        (pod?.containers ?? []).map(
+          async ({ id }) => (await this.runtime.containerStatus({ containerId: id }, options)).status,
+        ),
+      ),
+    ]);
+    const sandboxStatuses = sandboxes.sort(newestFirst);
+    const newest = sandboxStatuses[0];
+    return {
+      uid,
+      name: newest?.metadata?.name ?? pod?.name ?? '',
+      namespace: newest?.metadata?.namespace ?? pod?.namespace ?? '',
+      ips: newest === undefined ? [] : sandboxIPs(newest),
+      sandboxStatuses: sandboxStatuses.map(toSandboxStatus),
+      containerStatuses: await Promise.all(
+        statuses
+          .sort(newestFirst)
+          .map(async (status) => toContainerStatus(status, await this.readTerminationMessage(status))),
+      ),
+    };
+  }
+}
+
+function joinPods(sandboxes: readonly PodSandbox[], containers: readonly Container[]): RuntimePod[] {
+  const pods = new Map<string, RuntimePod>();
+  const podOf = (uid: string, name: string, namespace: string): RuntimePod => {
+    const pod = pods.get(uid) ?? { uid, name, namespace, createdAt: 0, sandboxes: [], containers: [] };
+    pods.set(uid, pod);
+    return pod;
+  };
+  for (const { id, metadata, state, createdAt } of sandboxes) {
+    if (metadata === undefined) continue;
+    const pod = podOf(metadata.uid, metadata.name, metadata.namespace);
+    const created = millis(createdAt);
+    pod.createdAt = Math.max(pod.createdAt, created);
+    pod.sandboxes.push({ id, state: state === 'SANDBOX_READY' ? 'ready' : 'notready', createdAt: created });
+  }
+  for (const { id, labels, metadata, state, createdAt, podSandboxId } of containers) {
+    const uid = labels[criLabels.podUID];
+    // A container that carries no pod UID is not a kubelet's; leave it alone.
+    if (uid === undefined || metadata === undefined) continue;
+    const pod = podOf(uid, labels[criLabels.podName] ?? '', labels[criLabels.podNamespace] ?? '');
+    pod.containers.push({
+      id,
+      name: labels[criLabels.containerName] ?? metadata.name,
+      state: containerState(state),
+      createdAt: millis(createdAt),
+      sandboxID: podSandboxId,
+    });
+  }
+  return [...pods.values()].sort((a, b) => b.createdAt - a.createdAt);
+}
+
+/** kubelet: kuberuntime_container.go toKubeContainerStatus */
+function toContainerStatus(status: ContainerStatus, message: string): RuntimeContainerStatus {
+  const { annotations, labels } = status;
+  const grace = annotations[criAnnotations.terminationGracePeriod];
+  return {
+    id: status.id,
+    name: labels[criLabels.containerName] ?? status.metadata?.name ?? '',
+    state: containerState(status.state),
+    createdAt: millis(status.createdAt),
+    startedAt: millis(status.startedAt),
+    finishedAt: millis(status.finishedAt),
+    exitCode: status.exitCode,
+    image: status.image?.image ?? '',
+    imageRef: status.imageRef,
+    hash: parsedOr(0, annotations[criAnnotations.containerHash], 16),
+    restartCount: parsedOr(0, annotations[criAnnotations.restartCount], 10),
+    reason: status.reason,
+    message,
+    ...(grace === undefined ? {} : { terminationGracePeriodSeconds: parsedOr(0, grace, 10) }),
+  };
+}
+
+function toSandboxStatus({ id, metadata, state, createdAt, network, linux }: PodSandboxStatus): RuntimeSandboxStatus {
+  return {
+    id,
+    attempt: metadata?.attempt ?? 0,
+    state: state === 'SANDBOX_READY' ? 'ready' : 'notready',
+    createdAt: millis(createdAt),
+    networkMode: linux?.namespaces?.options?.network === 'NODE' ? 'node' : 'pod',
+    ip: network === undefined ? null : network.ip,
+  };
+}
+
+/** Only the newest sandbox counts, and only while it is ready. kubelet: kuberuntime_sandbox.go determinePodSandboxIPs */
+function sandboxIPs({ state, network, linux }: PodSandboxStatus): string[] {
+  if (state !== 'SANDBOX_READY' || network === undefined || linux?.namespaces?.options?.network === 'NODE') return [];
+  return [network.ip, ...network.additionalIps.map(({ ip }) => ip)].filter((ip) => ip !== '');
+}
+
+function containerState(state: Container['state']): RuntimeContainerState {
+  switch (state) {
+    case 'CONTAINER_CREATED':
+      return 'created';
+    case 'CONTAINER_RUNNING':
+      return 'running';
+    case 'CONTAINER_EXITED':
+      return 'exited';
+    case 'CONTAINER_UNKNOWN':
+    case 'UNRECOGNIZED':
+      return 'unknown';
+  }
+}
+
+async function present<T>(reads: readonly Promise<T | undefined>[]): Promise<T[]> {
+  const settled = await Promise.all(
+    reads.map((read) =>
+      read.catch((error: unknown) => {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }),
+    ),
+  );
+  return settled.filter((value) => value !== undefined);
+}
+
+const newestFirst = (a: { createdAt: bigint }, b: { createdAt: bigint }): number =>
+  a.createdAt === b.createdAt ? 0 : a.createdAt < b.createdAt ? 1 : -1;
+
+/** CRI times are nanoseconds. */
+const millis = (nanos: bigint): number => Number(nanos / 1_000_000n);
+
+function parsedOr(fallback: number, text: string | undefined, radix: number): number {
+  const value = Number.parseInt(text ?? '', radix);
+  return Number.isNaN(value) ? fallback : value;
+}

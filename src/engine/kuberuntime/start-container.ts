@@ -1,0 +1,139 @@
+import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Container, Pod } from '../../api/types.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import type { Image, PodSandboxConfig } from '../../cri/types.ts';
+import { errorMessage, hasCode } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { PodEventRecorder } from '../event-recorder.ts';
+import { ContainerStartError } from '../images/container-start-error.ts';
+import type { ImageManager } from '../images/image-manager.ts';
+import type { NodeConfig } from '../node-config.ts';
+import { reasons } from '../reasons.ts';
+import type { MountedVolume, VolumeManager } from '../volumes/volume-manager.ts';
+import { containerMounts } from './container-mounts.ts';
+import { makeEnvironment } from './environment.ts';
+import { findContainerStatus } from './find-container-status.ts';
+import { generateContainerConfig } from './generate-container-config.ts';
+import { containerLogPath, containerLogsDirectory, containerLogSymlinkName, podLogsDirectory } from './log-paths.ts';
+import { restartCountFromLogFiles } from './restart-count-from-logs.ts';
+import type { RuntimePodStatus } from './runtime-pod-status.ts';
+
+export interface StartContainerDeps {
+  runtime: RuntimeService;
+  imageManager: ImageManager;
+  volumeManager: VolumeManager;
+  node: NodeConfig;
+  logger: Logger;
+}
+
+export interface ContainerStart {
+  pod: Pod;
+  container: Container;
+  podStatus: RuntimePodStatus;
+  podIPs: readonly string[];
+  podSandboxID: string;
+  sandboxConfig: PodSandboxConfig;
+  volumes: ReadonlyMap<string, MountedVolume>;
+  recorder: PodEventRecorder;
+  signal: AbortSignal;
+}
+
+/**
+ * Brings one container from its image to running. Rejects with a `ContainerStartError` that carries the waiting reason.
+ * kubelet: kuberuntime_container.go startContainer
+ */
+export async function startContainer(deps: StartContainerDeps, start: ContainerStart): Promise<void> {
+  const { runtime, imageManager, logger } = deps;
+  const { pod, container, podSandboxID, sandboxConfig, recorder } = start;
+  const { name } = container;
+
+  // Step 1: the image.
+  const image = await imageManager.ensureImageExists(start).catch((error: unknown) => {
+    if (error instanceof ContainerStartError && error.retryAt === undefined)
+      recorder.warning(reasons.failed, `Error: ${error.reason}`, name);
+    throw error;
+  });
+
+  // Step 2: create the container.
+  const restartCount = await nextRestartCount(deps.node, start);
+  const config = await failingWith(reasons.createContainerConfigError, start, () =>
+    containerConfig(deps, start, image, restartCount),
+  );
+  const { containerId } = await failingWith(reasons.createContainerError, start, () =>
+    runtime.createContainer({ podSandboxId: podSandboxID, config, sandboxConfig }),
+  );
+  recorder.normal(reasons.created, `Created container: ${name}`, name);
+
+  // Step 3: start it.
+  await failingWith(reasons.runContainerError, start, () => runtime.startContainer({ containerId }));
+  recorder.normal(reasons.started, `Started container ${name}`, name);
+
+  // Step 4: a link to its log for log shippers; nothing depends on it.
+  await linkLog(deps.node, pod, name, restartCount, containerId).catch((error: unknown) => {
+    logger.warn({ err: error, pod: pod.metadata.name, containerName: name }, 'Linking the container log failed');
+  });
+}
+
+async function containerConfig(
+  { volumeManager, node }: StartContainerDeps,
+  { pod, container, podIPs, volumes }: ContainerStart,
+  image: Image,
+  restartCount: number,
+): Promise<ReturnType<typeof generateContainerConfig>> {
+  await mkdir(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), { recursive: true, mode: 0o755 });
+  const mounts = await containerMounts({
+    pod,
+    container,
+    podIPs,
+    volumes,
+    podDir: volumeManager.podDir(pod.metadata.uid),
+    clusterDomain: node.clusterDomain,
+    selinuxEnabled: node.selinuxEnabled,
+  });
+  const envs = makeEnvironment(pod, container, { podIPs, nodeIPs: node.nodeIPs, allocatable: node.allocatable });
+  return generateContainerConfig({
+    pod,
+    container,
+    restartCount,
+    imageRef: image.id,
+    imageUser:
+      image.uid === undefined ? { username: image.username } : { uid: image.uid.value, username: image.username },
+    envs,
+    mounts,
+    node: node.containerNode,
+  });
+}
+
+/** kubelet: kuberuntime_container.go startContainer, calcRestartCountByLogDir */
+async function nextRestartCount(node: NodeConfig, { pod, container, podStatus }: ContainerStart): Promise<number> {
+  const last = findContainerStatus(podStatus, container.name);
+  if (last !== undefined) return last.restartCount + 1;
+  try {
+    const logs = await readdir(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name));
+    return restartCountFromLogFiles(logs) ?? 0;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return 0;
+    throw error;
+  }
+}
+
+async function linkLog(node: NodeConfig, pod: Pod, name: string, restartCount: number, id: string): Promise<void> {
+  await mkdir(node.containerLogLinksDir, { recursive: true, mode: 0o755 });
+  const target = join(podLogsDirectory(node.podLogsDir, pod.metadata), containerLogPath(name, restartCount));
+  await symlink(target, join(node.containerLogLinksDir, containerLogSymlinkName(pod.metadata, name, id)));
+}
+
+async function failingWith<T>(
+  reason: string,
+  { container, recorder }: ContainerStart,
+  act: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    const message = errorMessage(error);
+    recorder.warning(reasons.failed, `Error: ${message}`, container.name);
+    throw new ContainerStartError(reason, message, { cause: error });
+  }
+}

@@ -1,0 +1,76 @@
+import { errorMessage } from '../../errors.ts';
+import type { RuntimeContainerState } from './runtime-pod-status.ts';
+
+/** Bytes of the termination message file that are shown, from its end. */
+const MAX_FILE_BYTES = 4096;
+/** What is shown of a log in place of the file: the last lines, and of those the last bytes. */
+const MAX_LOG_LINES = 80;
+const MAX_LOG_BYTES = 2048;
+
+/** What the runtime says about a container, with the two fields that the kubelet keeps in its annotations. */
+export interface TerminationMessageContainer {
+  state: RuntimeContainerState;
+  exitCode: number;
+  reason: string;
+  message: string;
+  mounts: readonly { containerPath: string; hostPath: string }[];
+  logPath: string;
+  /** Annotation `io.kubernetes.container.terminationMessagePath`; empty when it is missing. */
+  terminationMessagePath: string;
+  /** Annotation `io.kubernetes.container.terminationMessagePolicy`. */
+  terminationMessagePolicy: string;
+}
+
+/** Where the words of a container are read. */
+export interface TerminationMessageReader {
+  /** The last `maxBytes` of a file; undefined when there is no such file. Other errors are thrown. */
+  readFileTail(path: string, maxBytes: number): Promise<Uint8Array | undefined>;
+  /** The last lines of a container log, without their timestamps, each with its newline. Never throws. */
+  readLogTail(logPath: string, maxLines: number): Promise<Uint8Array>;
+}
+
+/**
+ * The message of a container: the runtime's, and after it what an exited container left in its termination message file
+ * or, if its policy allows, at the end of its log. kubelet: kuberuntime_container.go convertToKubeContainerStatus
+ */
+export async function terminationMessage(
+  container: TerminationMessageContainer,
+  reader: TerminationMessageReader,
+): Promise<string> {
+  if (container.state !== 'exited') return container.message;
+  const lastWords = await readLastWords(container, reader);
+  return [container.message, lastWords].filter((part) => part !== '').join(': ');
+}
+
+async function readLastWords(
+  container: TerminationMessageContainer,
+  reader: TerminationMessageReader,
+): Promise<string> {
+  let fromFile: Uint8Array | undefined;
+  const path = hostPathOfMessage(container);
+  if (path !== undefined) {
+    try {
+      fromFile = await reader.readFileTail(path, MAX_FILE_BYTES);
+    } catch (error) {
+      return `Error on reading termination log ${path}: ${errorMessage(error)}`;
+    }
+  }
+  if (fromFile?.length) return decode(fromFile);
+  if (!fallsBackToLogs(container)) return '';
+  return decode((await reader.readLogTail(container.logPath, MAX_LOG_LINES)).subarray(-MAX_LOG_BYTES));
+}
+
+function hostPathOfMessage({ terminationMessagePath, mounts }: TerminationMessageContainer): string | undefined {
+  if (terminationMessagePath === '') return undefined;
+  const containerPath = terminationMessagePath.startsWith('/') ? terminationMessagePath : `/${terminationMessagePath}`;
+  return mounts.find((mount) => mount.containerPath === containerPath)?.hostPath;
+}
+
+function fallsBackToLogs({ terminationMessagePolicy, exitCode, reason }: TerminationMessageContainer): boolean {
+  // A container that could not be started has no log.
+  return terminationMessagePolicy === 'FallbackToLogsOnError' && exitCode !== 0 && reason !== 'ContainerCannotRun';
+}
+
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+}

@@ -1,0 +1,63 @@
+import { watch, type FSWatcher } from 'node:fs';
+import { UserError, hasCode } from '../../errors.ts';
+
+/** Tells of changes to files in some directories, as the kernel reports them. */
+export class ChangeWatch {
+  readonly #watchers: FSWatcher[] = [];
+  #changed = false;
+  #error: Error | undefined;
+  #wake: (() => void) | undefined;
+  /** True when a file appeared, went away or was renamed since it was last set to false. */
+  entriesChanged = false;
+
+  constructor(directories: Iterable<string>) {
+    try {
+      for (const directory of directories) this.#watch(directory);
+    } catch (error) {
+      this.close();
+      throw watchFailure(error);
+    }
+  }
+
+  /** Resolves at the first change since the last call, at once if there was one; rejects when watching broke. */
+  async next(): Promise<void> {
+    if (!this.#changed) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    this.#changed = false;
+    if (this.#error !== undefined) throw watchFailure(this.#error);
+  }
+
+  /** Ends the wait of `next` as a change does. */
+  wake(): void {
+    this.#changed = true;
+    this.#wake?.();
+    this.#wake = undefined;
+  }
+
+  close(): void {
+    for (const watcher of this.#watchers) watcher.close();
+  }
+
+  #watch(directory: string): void {
+    const watcher = watch(directory, (eventType) => {
+      if (eventType === 'rename') this.entriesChanged = true;
+      this.wake();
+    });
+    watcher.on('error', (error) => {
+      this.#error = error;
+      this.wake();
+    });
+    this.#watchers.push(watcher);
+  }
+}
+
+function watchFailure(error: unknown): unknown {
+  if (!hasCode(error, 'ENOSPC', 'EMFILE')) return error;
+  return new UserError('cannot watch the container log: the limit of inotify watches or instances is reached', {
+    hint: 'Raise fs.inotify.max_user_instances and fs.inotify.max_user_watches with sysctl.',
+    cause: error,
+  });
+}

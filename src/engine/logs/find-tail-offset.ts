@@ -1,0 +1,28 @@
+import type { FileHandle } from 'node:fs/promises';
+
+const blockBytes = 64 * 1024;
+const newline = 0x0a;
+
+/**
+ * Where the last `lineCount` whole lines of a file begin; 0 when it has fewer. Reads blocks from the end, so that the
+ * size of the file does not matter. A line without an end at the very end does not count. kubelet: cri-client tail.go
+ */
+export async function findTailOffset(file: FileHandle, lineCount: number): Promise<number> {
+  const block = Buffer.allocUnsafe(blockBytes);
+  let newlinesLeft = lineCount;
+  for (let end = (await file.stat()).size; end > 0; end -= blockBytes) {
+    const start = Math.max(0, end - blockBytes);
+    const { bytesRead } = await file.read(block, 0, end - start, start);
+    // The newline before the first wanted line is one more than the lines themselves have.
+    for (let at = lastNewline(block, bytesRead); at >= 0; at = lastNewline(block, at)) {
+      if (newlinesLeft === 0) return start + at + 1;
+      newlinesLeft -= 1;
+    }
+  }
+  return 0;
+}
+
+/** The last newline before `end`, or -1. */
+function lastNewline(block: Buffer, end: number): number {
+  return end === 0 ? -1 : block.lastIndexOf(newline, end - 1);
+}

@@ -1,0 +1,29 @@
+import type { ResourceList } from '../api/types.ts';
+import type { CgroupDriver } from './container-manager/cgroup-names.ts';
+import type { ContainerNode } from './kuberuntime/generate-container-config.ts';
+
+/** What the engine knows of the machine and was told by flags. Fixed while it runs. */
+export interface NodeConfig {
+  /** Lower case, as pod names end in it. */
+  nodeName: string;
+  /** Addresses of the node, primary first. */
+  nodeIPs: readonly string[];
+  /** kubelet: --root-dir */
+  rootDir: string;
+  /** kubelet: podLogsDir */
+  podLogsDir: string;
+  /** Folder of links to container logs. */
+  containerLogLinksDir: string;
+  /** Path of the node's resolver file; empty: none. kubelet: resolvConf */
+  resolvConf: string;
+  clusterDNS: readonly string[];
+  clusterDomain: string;
+  cgroupDriver: CgroupDriver;
+  cgroupRoot: string;
+  cgroupsPerQOS: boolean;
+  selinuxEnabled: boolean;
+  /** What pods may use, by resource name, as the downward API shows it where a container sets no limit. */
+  allocatable: ResourceList;
+  /** What containers of this node are made with. */
+  containerNode: ContainerNode;
+}

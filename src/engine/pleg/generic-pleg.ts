@@ -1,0 +1,164 @@
+import type { Clock } from '../../clock.ts';
+import { toError } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import type { PodCache } from './pod-cache.ts';
+import type { PodLifecycleEvent } from './pod-lifecycle-event.ts';
+import { computePodLifecycleEvents, type RuntimePod } from './pod-records.ts';
+
+/** One second after the end of the one before. kubelet: kubelet.go genericPlegRelistPeriod */
+const relistPeriodMs = 1000;
+/** kubelet: kubelet.go genericPlegRelistThreshold */
+const relistThresholdMs = 180_000;
+
+export interface PlegRuntime {
+  /** Every pod in the runtime; with `uid`, only that one. */
+  getPods(options: { signal: AbortSignal; uid?: string }): Promise<RuntimePod[]>;
+  /** `listed` is the pod as `getPods` gave it a moment ago. */
+  getPodStatus(uid: string, options: { listed: RuntimePod; signal: AbortSignal }): Promise<RuntimePodStatus>;
+}
+
+interface Deps {
+  runtime: PlegRuntime;
+  cache: PodCache;
+  clock: Clock;
+  logger: Logger;
+  /** Takes the events of one pod, after the cache has its status. */
+  onEvents: (events: PodLifecycleEvent[], status: RuntimePodStatus) => void;
+}
+
+/**
+ * Pod lifecycle events from listing the runtime again and again. kubelet: pleg/generic.go
+ *
+ * INVARIANTS: one relist at a time, of all pods or of one; a pod's record is promoted only after its status was read, so
+ * that no change is lost; the cache is written before events go out.
+ */
+export class GenericPleg {
+  private readonly deps: Deps;
+  private readonly records = new Map<string, RuntimePod>();
+  /** Pods whose status could not be read and that are looked at again. */
+  private readonly toReinspect = new Set<string>();
+  private readonly requested = new Set<string>();
+  private relisting: Promise<void> = Promise.resolve();
+  private lastRelistStart: number | undefined;
+  lastRelistAt: number | undefined;
+  lastRelistMs: number | undefined;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Relists until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.relist(signal);
+      await this.deps.clock.sleep(relistPeriodMs, { signal });
+    }
+  }
+
+  /** Lists everything and sends what changed. A failed listing is logged and tried again at the next turn. */
+  relist(signal: AbortSignal): Promise<void> {
+    return this.exclusively(() => this.relistAll(signal));
+  }
+
+  /** Looks at one pod now, after our own action changed it. Requests that come while one waits are one. */
+  relistPod(uid: string, signal: AbortSignal): Promise<void> {
+    if (this.requested.has(uid)) return Promise.resolve();
+    this.requested.add(uid);
+    return this.exclusively(async () => {
+      this.requested.delete(uid);
+      const startedAt = this.deps.clock.monotonic();
+      try {
+        const [pod] = await this.deps.runtime.getPods({ signal, uid });
+        this.toReinspect.add(uid);
+        await this.inspect(uid, pod, startedAt, signal);
+      } catch (error) {
+        if (!signal.aborted) this.deps.logger.warn({ err: error, podUID: uid }, 'Relist of one pod failed');
+      }
+    });
+  }
+
+  /** Every pod in the runtime, as it was when it was last looked at. */
+  pods(): RuntimePod[] {
+    return [...this.records.values()];
+  }
+
+  /** Undefined while healthy. kubelet: pleg/generic.go Healthy */
+  unhealthyBecause(): string | undefined {
+    if (this.lastRelistStart === undefined) return 'pleg has yet to be successful';
+    const elapsedMs = this.deps.clock.monotonic() - this.lastRelistStart;
+    if (elapsedMs <= relistThresholdMs) return undefined;
+    return `pleg was last seen active ${Math.round(elapsedMs / 1000)}s ago; threshold is ${relistThresholdMs / 1000}s`;
+  }
+
+  private exclusively(work: () => Promise<void>): Promise<void> {
+    this.relisting = this.relisting.then(work);
+    return this.relisting;
+  }
+
+  private async relistAll(signal: AbortSignal): Promise<void> {
+    const { clock, runtime, cache, logger } = this.deps;
+    const startedAt = clock.monotonic();
+    try {
+      const pods = new Map((await runtime.getPods({ signal })).map((pod) => [pod.uid, pod]));
+      const uids = new Set([...pods.keys(), ...this.records.keys(), ...this.toReinspect]);
+      const inspections = [...uids].map((uid) => this.inspect(uid, pods.get(uid), startedAt, signal));
+      await Promise.all(inspections);
+      this.lastRelistStart = startedAt;
+      this.lastRelistAt = clock.now();
+      this.lastRelistMs = clock.monotonic() - startedAt;
+      cache.updateTime(startedAt);
+    } catch (error) {
+      if (!signal.aborted) logger.warn({ err: error }, 'Relist of the runtime failed');
+    }
+  }
+
+  /** Brings cache and record of one pod up to date and sends its events. kubelet: pleg/generic.go updateCache */
+  private async inspect(
+    uid: string,
+    pod: RuntimePod | undefined,
+    startedAt: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { runtime, cache, logger, onEvents } = this.deps;
+    const events = computePodLifecycleEvents(this.records.get(uid), pod);
+    if (events.length === 0 && !this.toReinspect.has(uid)) return;
+    if (pod === undefined) {
+      const lastStatus = cache.get(uid);
+      cache.delete(uid, startedAt);
+      this.settle(uid, undefined);
+      onEvents(visible(events), lastStatus);
+      return;
+    }
+    // The time before the pod was listed: what changed since then must count as unseen.
+    const readAt = startedAt;
+    try {
+      const status = withKnownIPs(await runtime.getPodStatus(uid, { listed: pod, signal }), cache.get(uid));
+      cache.set(uid, status, undefined, readAt);
+      this.settle(uid, pod);
+      onEvents(visible(events), status);
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.warn({ err: error, podUID: uid }, 'Reading the status of a pod failed');
+      cache.set(uid, cache.get(uid), toError(error), readAt);
+      this.toReinspect.add(uid);
+    }
+  }
+
+  private settle(uid: string, pod: RuntimePod | undefined): void {
+    this.toReinspect.delete(uid);
+    if (pod === undefined) this.records.delete(uid);
+    else this.records.set(uid, pod);
+  }
+}
+
+/** Changes to created or unknown are not sent. kubelet: pleg/generic.go Relist */
+function visible(events: PodLifecycleEvent[]): PodLifecycleEvent[] {
+  return events.filter(({ type }) => type !== 'ContainerChanged');
+}
+
+/** A pod that lost its sandbox keeps the addresses it had. kubelet: pleg/generic.go getPodIPs */
+function withKnownIPs(status: RuntimePodStatus, before: RuntimePodStatus): RuntimePodStatus {
+  if (status.ips.length > 0 || status.sandboxStatuses.some(({ state }) => state === 'ready')) return status;
+  return { ...status, ips: before.ips };
+}

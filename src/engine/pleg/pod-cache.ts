@@ -1,0 +1,102 @@
+import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+
+interface Entry {
+  status: RuntimePodStatus;
+  /** Why the status could not be read; `status` is the last one that could. */
+  error: Error | undefined;
+  /** Monotonic time before the status was read. */
+  modified: number;
+}
+
+interface Waiter {
+  uid: string;
+  newerThan: number;
+  resolve: (status: RuntimePodStatus) => void;
+  reject: (error: Error) => void;
+}
+
+/**
+ * The newest status of every pod in the runtime, written by the PLEG alone. kubelet: container/cache.go
+ *
+ * INVARIANTS: `Entry.modified` and the global time only grow. A reader that asks for news since `t` gets a status that
+ * was read from the runtime after `t`, or waits.
+ */
+export class PodCache {
+  private readonly entries = new Map<string, Entry>();
+  private waiters: Waiter[] = [];
+  /** Every pod without an entry of its own was known to be absent at this time. */
+  private globalTime = -Infinity;
+
+  /** The newest status, however old; an empty one for a pod that the runtime does not have. */
+  get(uid: string): RuntimePodStatus {
+    return this.entries.get(uid)?.status ?? emptyStatus(uid);
+  }
+
+  /** True when `getNewerThan` would not have to wait. */
+  hasNewerThan(uid: string, newerThan: number): boolean {
+    return Math.max(this.entries.get(uid)?.modified ?? -Infinity, this.globalTime) > newerThan;
+  }
+
+  /** The status as of a moment after `newerThan` (monotonic milliseconds). Rejects with the error of reading it. */
+  getNewerThan(uid: string, newerThan: number, signal: AbortSignal): Promise<RuntimePodStatus> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason as Error);
+        return;
+      }
+      const waiter: Waiter = { uid, newerThan, resolve, reject };
+      if (this.answer(waiter)) return;
+      const abort = (): void => {
+        this.waiters = this.waiters.filter((other) => other !== waiter);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      waiter.resolve = (status) => {
+        signal.removeEventListener('abort', abort);
+        resolve(status);
+      };
+      waiter.reject = (error) => {
+        signal.removeEventListener('abort', abort);
+        reject(error);
+      };
+      this.waiters.push(waiter);
+    });
+  }
+
+  set(uid: string, status: RuntimePodStatus, error: Error | undefined, modified: number): void {
+    this.entries.set(uid, { status, error, modified });
+    this.wake();
+  }
+
+  /** The runtime did not have the pod at this monotonic time. */
+  delete(uid: string, time: number): void {
+    this.entries.delete(uid);
+    this.waiters = this.waiters.filter((waiter) => {
+      if (waiter.uid !== uid || time <= waiter.newerThan) return true;
+      waiter.resolve(emptyStatus(uid));
+      return false;
+    });
+  }
+
+  /** Everything was looked at, at this monotonic time. */
+  updateTime(time: number): void {
+    this.globalTime = time;
+    this.wake();
+  }
+
+  private wake(): void {
+    this.waiters = this.waiters.filter((waiter) => !this.answer(waiter));
+  }
+
+  private answer({ uid, newerThan, resolve, reject }: Waiter): boolean {
+    if (!this.hasNewerThan(uid, newerThan)) return false;
+    const entry = this.entries.get(uid);
+    if (entry?.error !== undefined) reject(entry.error);
+    else resolve(entry?.status ?? emptyStatus(uid));
+    return true;
+  }
+}
+
+function emptyStatus(uid: string): RuntimePodStatus {
+  return { uid, name: '', namespace: '', ips: [], containerStatuses: [], sandboxStatuses: [] };
+}

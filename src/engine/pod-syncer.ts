@@ -1,0 +1,177 @@
+import { mkdir } from 'node:fs/promises';
+import type { Pod, PodStatus } from '../api/types.ts';
+import type { Clock } from '../clock.ts';
+import { errorMessage } from '../errors.ts';
+import type { PodCgroups } from './container-manager/pod-cgroups.ts';
+import type { Emit } from './event-bus.ts';
+import { type PodEventRecorder, podEventRecorder } from './event-recorder.ts';
+import { ContainerStartError } from './images/container-start-error.ts';
+import type { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
+import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
+import type { SyncResult } from './kuberuntime/sync-result.ts';
+import type { RuntimePod } from './pleg/pod-records.ts';
+import type { PodSyncer } from './pod-workers/pod-workers.ts';
+import { NetworkNotReadyError, SyncPodError } from './pod-workers/sync-pod-error.ts';
+import type { SyncPodType } from './pod-workers/pod-sync-status.ts';
+import { noProbeWorkers, unprobedResults } from './prober/unprobed-results.ts';
+import { reasons } from './reasons.ts';
+import { generatePodStatus } from './status/generate-pod-status.ts';
+import type { ReasonCache } from './status/reason-cache.ts';
+import type { StatusManager } from './status/status-manager.ts';
+import type { VolumeManager } from './volumes/volume-manager.ts';
+
+/** kubelet: an orphan without a manifest gets a second. pod_workers.go, kubelet_pods.go HandlePodCleanups */
+const orphanGracePeriodSeconds = 1;
+
+interface Deps {
+  kuberuntime: KuberuntimeManager;
+  volumeManager: VolumeManager;
+  statusManager: StatusManager;
+  reasonCache: ReasonCache;
+  cgroups: PodCgroups;
+  clock: Clock;
+  emit: Emit;
+  /** Set while the pod network is not ready. */
+  networkError: () => string | undefined;
+  runtimeName: () => string;
+  /** Reads the pod from the runtime anew. */
+  getPodStatus: (uid: string) => Promise<RuntimePodStatus>;
+  /** Our own action changed the pod in the runtime. */
+  onPodChanged: (uid: string) => void;
+  /** True: no manifest declares the pod any more. */
+  isPodGone: (uid: string) => boolean;
+  /** Removes what is left of a stopped pod from the runtime and the disk. */
+  removePod: (uid: string) => Promise<void>;
+}
+
+/** The three syncs of a pod worker. kubelet: kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatedPod */
+export class KubeletPodSyncer implements PodSyncer {
+  private readonly deps: Deps;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  async syncPod(_type: SyncPodType, pod: Pod, podStatus: RuntimePodStatus, signal: AbortSignal): Promise<boolean> {
+    const { kuberuntime, volumeManager, reasonCache } = this.deps;
+    const { uid } = pod.metadata;
+    const recorder = podEventRecorder(this.deps.emit, pod);
+
+    // Step 1: the status as it is now; a pod in a final phase is not started again.
+    const status = this.updateStatus(pod, podStatus, false);
+    if (isTerminal(status)) return true;
+
+    // Step 2: without a network only host-network pods can start.
+    const networkError = this.deps.networkError();
+    if (networkError !== undefined && pod.spec.hostNetwork !== true) {
+      recorder.warning(reasons.networkNotReady, `network is not ready: ${networkError}`);
+      throw new NetworkNotReadyError(`network is not ready: ${networkError}`);
+    }
+
+    // Step 3: the pod's folder is there before anything of it is in the runtime: by it the pod is known as ours.
+    await mkdir(volumeManager.podDir(uid), { recursive: true, mode: 0o750 });
+    const volumes = await volumeManager.mountPodVolumes(pod).catch((error: unknown) => {
+      recorder.warning(reasons.failedMount, `MountVolume.SetUp failed: ${errorMessage(error)}`);
+      throw new SyncPodError(`unable to mount volumes: ${errorMessage(error)}`, { cause: error });
+    });
+
+    // Step 4: the runtime.
+    signal.throwIfAborted();
+    const probes = unprobedResults(podStatus);
+    const results = await kuberuntime.syncPod({ pod, podStatus, probes, volumes, recorder, signal });
+    reasonCache.update(uid, results);
+    if (results.length > 0) this.deps.onPodChanged(uid);
+    this.updateStatus(pod, podStatus, false);
+    throwOnFailure(results, this.deps.clock.now());
+    return false;
+  }
+
+  async syncTerminatingPod(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    gracePeriodSeconds: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    this.updateStatus(pod, podStatus, false);
+    await this.kill(pod, podStatus, podEventRecorder(this.deps.emit, pod), gracePeriodSeconds);
+    signal.throwIfAborted();
+    const stopped = await this.deps.getPodStatus(pod.metadata.uid);
+    const running = stopped.containerStatuses.filter(({ state }) => state === 'running').map(({ name }) => name);
+    if (running.length > 0) {
+      throw new SyncPodError(`containers run on after they were stopped: ${running.join(', ')}`);
+    }
+    this.updateStatus(pod, { ...stopped, ips: podStatus.ips }, true);
+  }
+
+  async syncTerminatingRuntimePod(runningPod: RuntimePod): Promise<void> {
+    const { uid, name, namespace, containers } = runningPod;
+    const pod: Pod = {
+      metadata: { uid, name, namespace },
+      spec: { containers: containers.map((container) => ({ name: container.name })) },
+    };
+    const podStatus = await this.deps.getPodStatus(uid);
+    await this.kill(pod, podStatus, podEventRecorder(this.deps.emit, pod), orphanGracePeriodSeconds);
+  }
+
+  async syncTerminatedPod(pod: Pod, podStatus: RuntimePodStatus): Promise<void> {
+    const { volumeManager, cgroups, isPodGone } = this.deps;
+    const { uid } = pod.metadata;
+    this.updateStatus(pod, podStatus, true);
+    await volumeManager.unmountPodVolumes(uid);
+    await cgroups.removePodCgroup(uid);
+    // What a finished pod leaves behind stays for `logs` and for its status until its manifest goes.
+    if (isPodGone(uid)) await this.deps.removePod(uid);
+  }
+
+  private async kill(
+    pod: Pod,
+    podStatus: RuntimePodStatus,
+    recorder: PodEventRecorder,
+    gracePeriodSeconds: number | undefined,
+  ): Promise<void> {
+    try {
+      await this.deps.kuberuntime.killPod(pod, podStatus, recorder, gracePeriodSeconds);
+    } catch (error) {
+      recorder.warning(reasons.failedKillPod, `error killing pod: ${errorMessage(error)}`);
+      throw new SyncPodError(`error killing pod: ${errorMessage(error)}`, { cause: error });
+    } finally {
+      this.deps.onPodChanged(pod.metadata.uid);
+    }
+  }
+
+  private updateStatus(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean): PodStatus {
+    const { statusManager, reasonCache, clock, runtimeName } = this.deps;
+    const { uid } = pod.metadata;
+    const status = generatePodStatus({
+      pod,
+      podStatus,
+      oldStatus: statusManager.get(uid),
+      probes: unprobedResults(podStatus),
+      probeWorkers: noProbeWorkers,
+      startFailures: reasonCache.of(uid),
+      podIsTerminal,
+      now: clock.now(),
+      runtimeName: runtimeName(),
+    });
+    statusManager.setPodStatus(pod, status);
+    return status;
+  }
+}
+
+const isTerminal = ({ phase }: PodStatus): boolean => phase === 'Succeeded' || phase === 'Failed';
+
+/** The sync failed when a step did; containers that only wait for their back-off say when to come again. */
+function throwOnFailure(results: readonly SyncResult[], now: number): void {
+  const failed = results.filter(({ error }) => error !== undefined);
+  const [first] = failed;
+  if (first === undefined) return;
+  const message = failed.map(
+    ({ action, target, reason = '', message: text = '' }) => `${action} ${target}: ${reason}: ${text}`,
+  );
+  const retries = failed.map(({ error }) => (error instanceof ContainerStartError ? error.retryAt : undefined));
+  const known = retries.filter((retryAt) => retryAt !== undefined);
+  throw new SyncPodError(message.join('; '), {
+    cause: first.error,
+    ...(known.length === failed.length ? { retryAfterMs: Math.max(0, Math.min(...known) - now) } : {}),
+  });
+}

@@ -1,0 +1,9 @@
+/**
+ * State of a pod worker (kubelet: pod_workers.go PodWorkType, plus the two ends):
+ *
+ *   waiting ──► sync ──► terminating ──► terminated ──► finished
+ *      └──────────────────────┴── (never started: straight to finished)
+ *
+ * `waiting`: another pod of the same full name has to go first, or nothing ran yet.
+ */
+export type PodWorkerState = 'waiting' | 'sync' | 'terminating' | 'terminated' | 'finished';

@@ -1,0 +1,39 @@
+import type { Clock } from '../../clock.ts';
+
+/**
+ * When each pod is due for its next sync; a later entry for a pod replaces the earlier one. Unlike the kubelet's, which is
+ * looked at every second, it tells when something is due. kubelet: util/queue/work_queue.go
+ */
+export class WorkQueue {
+  private readonly clock: Clock;
+  private readonly onDue: (uid: string) => void;
+  private readonly timers = new Map<string, { dueAt: number; cancel: () => void }>();
+
+  constructor(deps: { clock: Clock; onDue: (uid: string) => void }) {
+    this.clock = deps.clock;
+    this.onDue = deps.onDue;
+  }
+
+  enqueue(uid: string, delayMs: number): void {
+    this.timers.get(uid)?.cancel();
+    const cancel = this.clock.after(delayMs, () => {
+      this.timers.delete(uid);
+      this.onDue(uid);
+    });
+    this.timers.set(uid, { dueAt: this.clock.now() + delayMs, cancel });
+  }
+
+  remove(uid: string): void {
+    this.timers.get(uid)?.cancel();
+    this.timers.delete(uid);
+  }
+
+  /** Milliseconds since the epoch. */
+  dueAt(uid: string): number | undefined {
+    return this.timers.get(uid)?.dueAt;
+  }
+
+  stop(): void {
+    for (const uid of [...this.timers.keys()]) this.remove(uid);
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * Reasons that users see in container states and events. kubelet: events/event.go, container/sync_result.go,
+ * images/types.go
+ */
+export const reasons = {
+  // Container waiting reasons.
+  containerCreating: 'ContainerCreating',
+  podInitializing: 'PodInitializing',
+  crashLoopBackOff: 'CrashLoopBackOff',
+  createContainerConfigError: 'CreateContainerConfigError',
+  createContainerError: 'CreateContainerError',
+  runContainerError: 'RunContainerError',
+  postStartHookError: 'PostStartHookError',
+  errImagePull: 'ErrImagePull',
+  imagePullBackOff: 'ImagePullBackOff',
+  imageInspectError: 'ImageInspectError',
+  errImageNeverPull: 'ErrImageNeverPull',
+  invalidImageName: 'InvalidImageName',
+  registryUnavailable: 'RegistryUnavailable',
+  signatureValidationFailed: 'SignatureValidationFailed',
+  // Results of a sync that are not shown as container reasons.
+  killContainerError: 'KillContainerError',
+  killPodSandboxError: 'KillPodSandboxError',
+  createPodSandboxError: 'CreatePodSandboxError',
+  configPodSandboxError: 'ConfigPodSandboxError',
+  // Terminated reason that the kubelet makes up.
+  containerStatusUnknown: 'ContainerStatusUnknown',
+  // Events.
+  backOff: 'BackOff',
+  created: 'Created',
+  failed: 'Failed',
+  failedCreatePodSandBox: 'FailedCreatePodSandBox',
+  failedKillPod: 'FailedKillPod',
+  failedMount: 'FailedMount',
+  failedPodSandBoxStatus: 'FailedPodSandBoxStatus',
+  failedSync: 'FailedSync',
+  failedValidation: 'FailedValidation',
+  inspectFailed: 'InspectFailed',
+  killing: 'Killing',
+  networkNotReady: 'NetworkNotReady',
+  pulled: 'Pulled',
+  pulling: 'Pulling',
+  sandboxChanged: 'SandboxChanged',
+  started: 'Started',
+} as const;

@@ -1,0 +1,90 @@
+import type { Clock } from '../clock.ts';
+import type { RuntimeService } from '../cri/runtime-service.ts';
+import { errorMessage } from '../errors.ts';
+import type { Emit } from './event-bus.ts';
+
+/** kubelet: kubelet.go updateRuntimeUp is called every 5 s */
+const checkPeriodMs = 5000;
+/** kubelet: kubelet.go maxWaitForContainerRuntime */
+const maxSilenceMs = 30_000;
+
+interface Deps {
+  runtime: RuntimeService;
+  clock: Clock;
+  emit: Emit;
+  /** Undefined while healthy. */
+  plegUnhealthyBecause: () => string | undefined;
+}
+
+/** Whether the runtime answers and is ready, and its network. kubelet: runtime.go, kubelet.go updateRuntimeUp */
+export class RuntimeState {
+  private readonly deps: Deps;
+  private lastReadyAt: number | undefined;
+  private statusError: string | undefined;
+  /** Set while the pod network is not ready; only host-network pods start then. */
+  networkError: string | undefined = 'network state unknown';
+  name = '';
+  version = '';
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Asks the runtime again and again until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.check(signal);
+      await this.deps.clock.sleep(checkPeriodMs, { signal });
+    }
+  }
+
+  /** Undefined while pods may be worked on. kubelet: runtime.go runtimeErrors */
+  error(): string | undefined {
+    if (this.lastReadyAt === undefined) {
+      return this.statusError ?? 'container runtime status check may not have completed yet';
+    }
+    if (this.deps.clock.monotonic() - this.lastReadyAt > maxSilenceMs) {
+      return `container runtime is down: ${this.statusError ?? 'it does not answer'}`;
+    }
+    const pleg = this.deps.plegUnhealthyBecause();
+    return pleg === undefined ? this.statusError : `PLEG is not healthy: ${pleg}`;
+  }
+
+  private async check(signal: AbortSignal): Promise<void> {
+    const { runtime, clock, emit } = this.deps;
+    const before = this.statusError;
+    try {
+      if (this.name === '') {
+        const { runtimeName, runtimeVersion } = await runtime.version({ version: '0.1.0' }, { signal });
+        this.name = runtimeName;
+        this.version = runtimeVersion;
+      }
+      const { status } = await runtime.status({}, { signal });
+      const conditions = new Map(status?.conditions.map((condition) => [condition.type, condition]));
+      this.networkError = notReady('container runtime network not ready', conditions.get('NetworkReady'));
+      this.statusError = notReady('container runtime not ready', conditions.get('RuntimeReady'));
+      const firstTime = this.lastReadyAt === undefined;
+      if (this.statusError === undefined) this.lastReadyAt = clock.monotonic();
+      if (this.statusError === undefined && (firstTime || before !== undefined)) {
+        emit({ type: 'RuntimeReady', name: this.name, version: this.version });
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      this.statusError = errorMessage(error);
+      // A new runtime may answer on the socket.
+      this.name = '';
+    }
+    if (this.statusError !== undefined && this.statusError !== before) {
+      emit({ type: 'RuntimeNotReady', message: this.statusError });
+    }
+  }
+}
+
+function notReady(
+  what: string,
+  condition: { status: boolean; reason: string; message: string } | undefined,
+): string | undefined {
+  if (condition?.status === true) return undefined;
+  const { reason = 'unknown', message = '' } = condition ?? {};
+  return `${what}: ${reason}${message === '' ? '' : `: ${message}`}`;
+}

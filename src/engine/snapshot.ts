@@ -1,0 +1,73 @@
+import type { Pod } from '../api/types.ts';
+import type { KubeletEvent, ManifestProblem, SourceName } from './events.ts';
+import type { PodWorkerState } from './pod-workers/pod-worker-state.ts';
+
+/** The whole engine at one moment, as plain JSON. The screen, `ps` and the control socket read this and `subscribe()`. */
+export interface EngineSnapshot {
+  nodeName: string;
+  /** Milliseconds since the epoch, as every `…At` here. */
+  startedAt: number;
+  runtime: RuntimeSnapshot;
+  pleg: PlegSnapshot;
+  sources: SourceSnapshot[];
+  /** Declared pods and those that are still terminating, sorted by namespace and name. */
+  pods: PodSnapshot[];
+}
+
+export interface RuntimeSnapshot {
+  endpoint: string;
+  /** Why this endpoint was chosen, for people. */
+  chosenBecause: string;
+  name: string;
+  version: string;
+  /** Undefined while the runtime is healthy. */
+  error?: string;
+  /** Set while the runtime says that the pod network is not ready; only host-network pods start then. */
+  networkError?: string;
+}
+
+export interface PlegSnapshot {
+  mode: 'generic' | 'evented';
+  lastRelistAt?: number;
+  /** How long the last relist took. */
+  lastRelistMs?: number;
+}
+
+export interface SourceSnapshot {
+  source: SourceName;
+  /** Folder, file, URL or `<stdin>`. */
+  where: string;
+  /** False until it was read for the first time. */
+  ready: boolean;
+  pods: number;
+  lastReadAt?: number;
+  problems: ManifestProblem[];
+}
+
+export interface PodSnapshot {
+  /** The pod with its current status. */
+  pod: Pod;
+  source: SourceName;
+  worker: WorkerSnapshot;
+  /** The newest events of this pod, oldest first; at most 64. */
+  events: KubeletEvent[];
+}
+
+export interface WorkerSnapshot {
+  state: PodWorkerState;
+  /** A sync is in flight now. */
+  working: boolean;
+  /** An update waits for the sync in flight to end. */
+  pending: boolean;
+  lastSyncAt?: number;
+  lastSyncMs?: number;
+  lastSyncError?: string;
+  nextSyncAt?: number;
+}
+
+/** What a reader may hold of a running engine. */
+export interface EngineView {
+  snapshot(): EngineSnapshot;
+  /** Calls `listener` for every event from now on, until the returned function is called. A listener must not throw. */
+  subscribe(listener: (event: KubeletEvent) => void): () => void;
+}

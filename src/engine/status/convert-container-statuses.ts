@@ -1,0 +1,106 @@
+import type { Container, ContainerStatus, Pod } from '../../api/types.ts';
+import { findContainerStatus } from '../kuberuntime/find-container-status.ts';
+import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import { shouldContainerBeRestarted } from '../kuberuntime/should-container-be-restarted.ts';
+import { reasons } from '../reasons.ts';
+import { terminatedUnseen } from './container-status-unknown.ts';
+import { convertContainerStatus } from './convert-container-status.ts';
+import { volumeMountStatuses } from './volume-mount-statuses.ts';
+
+/** Why the last attempt to start a container failed. kubelet: reason_cache.go ReasonItem */
+export interface StartFailure {
+  /** One of reasons.ts, such as `ErrImagePull`. */
+  reason: string;
+  message: string;
+}
+
+export interface ContainerStatusesInput {
+  pod: Pod;
+  podStatus: RuntimePodStatus;
+  /** Statuses of the same containers computed last time. */
+  oldStatuses: readonly ContainerStatus[];
+  /** By container name; containers that were started since are not in it. */
+  startFailures: ReadonlyMap<string, StartFailure>;
+  /** Scheme of container ids, such as `containerd`. */
+  runtimeName: string;
+  /** What read-only mounts with `recursiveReadOnly: IfPossible` come to. */
+  supportsRecursiveReadOnly: boolean;
+}
+
+/**
+ * API statuses of the regular or of the init containers of a pod: regular ones sorted by name, init ones in spec order.
+ * kubelet: kubelet_pods.go convertToAPIContainerStatuses
+ */
+export function convertContainerStatuses(kind: 'init' | 'regular', input: ContainerStatusesInput): ContainerStatus[] {
+  const { initContainers = [], containers } = input.pod.spec;
+  const waitingReason = initContainers.length > 0 ? reasons.podInitializing : reasons.containerCreating;
+  const statuses = (kind === 'init' ? initContainers : containers).map((container) => {
+    const oldStatus = input.oldStatuses.find(({ name }) => name === container.name);
+    const status =
+      fromRuntime(container, oldStatus, input) ?? withoutRuntime(container, oldStatus, waitingReason, input);
+    return withStartFailure(kind, container, status, input);
+  });
+  return kind === 'init' ? statuses : statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The newest instance is the state, the one before it the last state. */
+function fromRuntime(
+  { name }: Container,
+  oldStatus: ContainerStatus | undefined,
+  { podStatus, runtimeName }: ContainerStatusesInput,
+): ContainerStatus | undefined {
+  const [newest, previous] = podStatus.containerStatuses
+    .filter((instance) => instance.name === name)
+    .map((instance) => convertContainerStatus(instance, oldStatus, runtimeName));
+  return newest && { ...newest, lastState: previous?.state ?? {} };
+}
+
+function withoutRuntime(
+  container: Container,
+  oldStatus: ContainerStatus | undefined,
+  waitingReason: string,
+  { pod, supportsRecursiveReadOnly }: ContainerStatusesInput,
+): ContainerStatus {
+  if (oldStatus?.state?.terminated) return oldStatus;
+
+  const lastState = oldStatus?.lastState ?? {};
+  const restartCount = oldStatus?.restartCount ?? 0;
+  const volumeMounts = volumeMountStatuses(container, supportsRecursiveReadOnly);
+  const status: ContainerStatus = {
+    name: container.name,
+    state: { waiting: { reason: waitingReason } },
+    lastState,
+    ready: false,
+    restartCount,
+    image: container.image ?? '',
+    imageID: '',
+    ...(volumeMounts.length > 0 && { volumeMounts }),
+  };
+  // It ran and is gone. A last state keeps the pod from looking as if it had never come out of Pending.
+  if (!oldStatus?.state?.running || lastState.terminated) return status;
+  return {
+    ...status,
+    lastState: terminatedUnseen('deleted'),
+    restartCount: pod.metadata.deletionTimestamp === undefined ? restartCount + 1 : restartCount,
+  };
+}
+
+/** A container that is to be started, and could not be the last time, waits for that reason. */
+function withStartFailure(
+  kind: 'init' | 'regular',
+  container: Container,
+  status: ContainerStatus,
+  { pod, podStatus, startFailures }: ContainerStatusesInput,
+): ContainerStatus {
+  const instance = findContainerStatus(podStatus, container.name);
+  if (kind === 'init' && instance?.state === 'exited' && instance.exitCode === 0) return status;
+  const failure = startFailures.get(container.name);
+  if (!failure || !shouldContainerBeRestarted(container, pod, podStatus)) return status;
+
+  const { reason, message } = failure;
+  return {
+    ...status,
+    state: { waiting: { reason, ...(message !== '' && { message }) } },
+    lastState: status.state?.terminated ? status.state : (status.lastState ?? {}),
+  };
+}

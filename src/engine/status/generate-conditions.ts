@@ -1,0 +1,116 @@
+import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../../api/types.ts';
+import { podSandboxChanged } from '../kuberuntime/pod-sandbox-changed.ts';
+import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import { isSidecar, sidecarsOf } from '../kuberuntime/sidecars.ts';
+import type { PodPhase } from './get-pod-phase.ts';
+import { hasAnyRegularContainerStarted } from './has-any-regular-container-started.ts';
+
+/** Types of the conditions that the kubelet sets. kubelet: types/pod_status.go PodConditionsByKubelet */
+export const kubeletConditionTypes: ReadonlySet<string> = new Set([
+  'PodReadyToStartContainers',
+  'Initialized',
+  'Ready',
+  'ContainersReady',
+  'PodScheduled',
+]);
+
+export interface ConditionsInput {
+  pod: Pod;
+  podStatus: RuntimePodStatus;
+  /** Of init and regular containers, `ready` and `started` set. */
+  containerStatuses: readonly ContainerStatus[];
+  phase: PodPhase;
+  /** Conditions of others, which readiness gates ask for. */
+  foreignConditions: readonly PodCondition[];
+}
+
+/** The kubelet's own conditions of a pod, in its order and without times. kubelet: status/generate.go */
+export function generateConditions(input: ConditionsInput): PodCondition[] {
+  const { pod, podStatus, containerStatuses, phase, foreignConditions } = input;
+  const containersReady = containersReadyCondition(pod.spec, containerStatuses, phase);
+  return [
+    { type: 'PodReadyToStartContainers', status: podSandboxChanged(pod, podStatus).changed ? 'False' : 'True' },
+    initializedCondition(pod.spec, containerStatuses, phase),
+    readyCondition(pod.spec, containersReady, foreignConditions),
+    containersReady,
+    { type: 'PodScheduled', status: 'True' },
+  ];
+}
+
+/** Ready, from ContainersReady and the readiness gates. kubelet: status/generate.go GeneratePodReadyCondition */
+export function readyCondition(
+  spec: PodSpec,
+  containersReady: PodCondition,
+  conditions: readonly PodCondition[],
+): PodCondition {
+  const type = 'Ready';
+  if (containersReady.status !== 'True') return { ...containersReady, type };
+
+  const messages = (spec.readinessGates ?? []).flatMap(({ conditionType }) => {
+    const status = conditions.find((condition) => condition.type === conditionType)?.status;
+    if (status === undefined)
+      return [`corresponding condition of pod readiness gate "${conditionType}" does not exist.`];
+    return status === 'True'
+      ? []
+      : [`the status of pod readiness gate "${conditionType}" is not "True", but ${status}`];
+  });
+  if (messages.length === 0) return { type, status: 'True' };
+  return { type, status: 'False', reason: 'ReadinessGatesNotReady', message: messages.join(', ') };
+}
+
+/** kubelet: status/generate.go GenerateContainersReadyCondition */
+export function containersReadyCondition(
+  spec: PodSpec,
+  statuses: readonly ContainerStatus[],
+  phase: PodStatus['phase'],
+): PodCondition {
+  const type = 'ContainersReady';
+  const { unknown, lacking } = sortOut([...sidecarsOf(spec), ...spec.containers], statuses, (_, { ready }) => ready);
+  if (phase === 'Succeeded' && unknown.length === 0) return { type, status: 'False', reason: 'PodCompleted' };
+  // Containers of a failed pod may still be on their way out.
+  if (phase === 'Failed') return { type, status: 'False', reason: 'PodFailed' };
+  const message = describe({ unknown, lacking, lack: 'unready' });
+  if (message === '') return { type, status: 'True' };
+  return { type, status: 'False', reason: 'ContainersNotReady', message };
+}
+
+/** kubelet: status/generate.go GeneratePodInitializedCondition */
+function initializedCondition(spec: PodSpec, statuses: readonly ContainerStatus[], phase: PodPhase): PodCondition {
+  const type = 'Initialized';
+  const { unknown, lacking } = sortOut(spec.initContainers ?? [], statuses, (container, { ready, started }) =>
+    isSidecar(container) ? started === true : ready,
+  );
+  if (phase === 'Succeeded' && unknown.length === 0) return { type, status: 'True', reason: 'PodCompleted' };
+  // Sidecars that restart do not undo the initialization.
+  if (hasAnyRegularContainerStarted(spec, statuses)) return { type, status: 'True' };
+  const message = describe({ unknown, lacking, lack: 'incomplete' });
+  if (message === '') return { type, status: 'True' };
+  return { type, status: 'False', reason: 'ContainersNotInitialized', message };
+}
+
+/** Names of the containers without a status, and of those that `isFine` says no to. */
+function sortOut(
+  containers: readonly Container[],
+  statuses: readonly ContainerStatus[],
+  isFine: (container: Container, status: ContainerStatus) => boolean,
+): { unknown: string[]; lacking: string[] } {
+  const unknown: string[] = [];
+  const lacking: string[] = [];
+  for (const container of containers) {
+    const status = statuses.find(({ name }) => name === container.name);
+    if (!status) unknown.push(container.name);
+    else if (!isFine(container, status)) lacking.push(container.name);
+  }
+  return { unknown, lacking };
+}
+
+function describe(names: { unknown: string[]; lacking: string[]; lack: 'unready' | 'incomplete' }): string {
+  const parts = [
+    { what: 'unknown', list: names.unknown },
+    { what: names.lack, list: names.lacking },
+  ];
+  return parts
+    .filter(({ list }) => list.length > 0)
+    .map(({ what, list }) => `containers with ${what} status: [${list.join(' ')}]`)
+    .join(', ');
+}

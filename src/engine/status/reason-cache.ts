@@ -1,0 +1,26 @@
+import type { SyncResult } from '../kuberuntime/sync-result.ts';
+import type { StartFailure } from './convert-container-statuses.ts';
+
+/** Why containers did not start the last time it was tried, by pod. kubelet: reason_cache.go */
+export class ReasonCache {
+  private readonly byPod = new Map<string, Map<string, StartFailure>>();
+
+  update(podUID: string, results: readonly SyncResult[]): void {
+    const failures = this.byPod.get(podUID) ?? new Map<string, StartFailure>();
+    for (const { action, target, error, reason = '', message = '' } of results) {
+      if (action !== 'startContainer') continue;
+      if (error === undefined) failures.delete(target);
+      else failures.set(target, { reason, message });
+    }
+    this.byPod.set(podUID, failures);
+  }
+
+  of(podUID: string): ReadonlyMap<string, StartFailure> {
+    return this.byPod.get(podUID) ?? new Map<string, StartFailure>();
+  }
+
+  /** Forgets every pod but these. */
+  retain(podUIDs: ReadonlySet<string>): void {
+    for (const uid of this.byPod.keys()) if (!podUIDs.has(uid)) this.byPod.delete(uid);
+  }
+}

@@ -1,0 +1,189 @@
+import type { Pod } from '../api/types.ts';
+import type { BackOff } from './back-off.ts';
+import type { PodUpdate } from './config/pod-config.ts';
+import type { EventBus } from './event-bus.ts';
+import { podEventRecorder } from './event-recorder.ts';
+import type { SourceName } from './events.ts';
+import type { PodRemains } from './gc/pod-remains.ts';
+import type { Housekeeping } from './housekeeping.ts';
+import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
+import { rejectionOf } from './lifecycle/admit-pod.ts';
+import type { PodLifecycleEvent } from './pleg/pod-lifecycle-event.ts';
+import { isPodRunning, type RuntimePod } from './pleg/pod-records.ts';
+import type { PodManager } from './pod-manager/pod-manager.ts';
+import { podRef } from './pod-names.ts';
+import type { PodWorkers } from './pod-workers/pod-workers.ts';
+import type { ReasonCache } from './status/reason-cache.ts';
+import type { StatusManager } from './status/status-manager.ts';
+import type { SyncHandler } from './sync-loop.ts';
+
+interface Deps {
+  podManager: PodManager;
+  workers: PodWorkers;
+  statusManager: StatusManager;
+  reasonCache: ReasonCache;
+  events: EventBus;
+  backOff: BackOff;
+  remains: PodRemains;
+  sourceNames: readonly SourceName[];
+  /** The pods of the runtime as they were last listed. */
+  runtimePods: () => RuntimePod[];
+  relistPod: (uid: string) => Promise<void>;
+  housekeeping: Housekeeping;
+  maxPods: number;
+  leaveOrphans: boolean;
+}
+
+/** What the sync loop does with its inputs: it asks the pod workers. kubelet: kubelet.go HandlePod… */
+export class SyncHandlers implements SyncHandler {
+  private readonly deps: Deps;
+  /** Sources of which the first list was handled. */
+  private readonly sourcesSeen = new Set<SourceName>();
+  /** UIDs of the pods that an earlier life left. */
+  private earlierPods: ReadonlySet<string> = new Set();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Before the first input: the pods that an earlier life left. */
+  adopt(earlierPods: readonly string[]): void {
+    this.earlierPods = new Set(earlierPods);
+  }
+
+  /** kubelet: kubelet.go HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile */
+  handleConfig({ op, pods, source }: PodUpdate): void {
+    const { podManager, workers, remains, housekeeping } = this.deps;
+    const { emit } = this.deps.events;
+    for (const pod of pods) {
+      switch (op) {
+        case 'ADD':
+          podManager.setPod(pod);
+          emit({ type: 'PodAdded', pod: podRef(pod), source });
+          this.startPod(pod);
+          break;
+        case 'UPDATE':
+        case 'DELETE':
+          podManager.setPod(pod);
+          emit({ type: 'PodUpdated', pod: podRef(pod), source });
+          workers.updatePod({ type: 'update', pod });
+          break;
+        case 'REMOVE':
+          podManager.removePod(pod.metadata.uid);
+          emit({ type: 'PodRemoved', pod: podRef(pod), source });
+          workers.updatePod({ type: 'kill', pod });
+          // A finished pod has no worker that would remove what it left.
+          if (workers.snapshot(pod.metadata.uid).state === 'finished') remains.startRemoval(pod.metadata.uid);
+          break;
+        case 'RECONCILE':
+          podManager.setPod(pod);
+          break;
+      }
+    }
+    if (this.sourcesSeen.has(source)) return;
+    this.sourcesSeen.add(source);
+    // What waited for the sources to be read waits no longer.
+    housekeeping.request();
+  }
+
+  handlePlegEvents(events: PodLifecycleEvent[], status: RuntimePodStatus): void {
+    let worthSyncing = false;
+    for (const { type, id, podUID, containerName } of events) {
+      const container = status.containerStatuses.find((other) => other.id === id);
+      this.deps.events.emit({
+        type,
+        id,
+        pod: { uid: podUID, name: status.name, namespace: status.namespace },
+        ...(containerName === undefined ? {} : { containerName }),
+        ...(container?.state === 'exited' ? { exitCode: container.exitCode } : {}),
+      });
+      worthSyncing ||= type !== 'ContainerRemoved';
+      if (type === 'ContainerDied' && container !== undefined) this.deps.remains.removeSurplus(status, container.name);
+    }
+    if (worthSyncing) this.handlePodSync(status.uid);
+  }
+
+  handlePodSync(podUID: string): void {
+    const pod = this.deps.podManager.get(podUID);
+    if (pod !== undefined) this.deps.workers.updatePod({ type: 'sync', pod });
+  }
+
+  /** kubelet: kubelet_pods.go HandlePodCleanups */
+  handlePodCleanups(): void {
+    this.deps.housekeeping.taken();
+    if (!this.sourcesReady) return;
+    const { podManager, workers, statusManager, reasonCache, events, backOff, remains, leaveOrphans } = this.deps;
+    const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
+
+    // Step 1: workers of pods that are no longer declared end; finished ones are forgotten.
+    const working = workers.syncKnownPods(desired);
+
+    // Step 2: what belongs to pods that are neither declared nor worked on is forgotten.
+    const known = new Set([...desired, ...working.keys()]);
+    statusManager.retain(known);
+    reasonCache.retain(known);
+    events.retain(known);
+
+    // Step 3: a declared pod without a worker gets one: it terminated under the same UID, or did not fit until now.
+    for (const pod of podManager.pods()) if (!working.has(pod.metadata.uid)) this.startPod(pod);
+
+    // Step 4: orphans of ours in the runtime and on disk.
+    if (!leaveOrphans) remains.startOrphanCleanUp(known);
+    backOff.gc();
+  }
+
+  /** kubelet: config/config.go SeenAllSources */
+  private get sourcesReady(): boolean {
+    return this.deps.sourceNames.every((source) => this.sourcesSeen.has(source));
+  }
+
+  /**
+   * Gives the pod a worker, unless the node has no room for it or its last revision has to go first; then it is tried again
+   * at every housekeeping.
+   */
+  private startPod(pod: Pod): void {
+    const { workers, statusManager, events } = this.deps;
+    const predecessor = this.predecessorOf(pod);
+    if (predecessor !== undefined) {
+      this.stopPredecessor(predecessor);
+      return;
+    }
+    const rejection = rejectionOf(pod, workers.pods(), this.deps);
+    if (rejection === undefined) {
+      // Its status starts over: it was not admitted until now, or its last run under this UID is over.
+      if (!workers.has(pod.metadata.uid)) statusManager.forget(pod.metadata.uid);
+      workers.updatePod({ type: 'create', pod });
+      return;
+    }
+    if (!statusManager.reject(pod, rejection)) return;
+    podEventRecorder(events.emit, pod).warning(rejection.reason, rejection.message);
+  }
+
+  /** The revision of the pod that still runs from before its manifest was changed while no engine ran. */
+  private predecessorOf({ metadata: { name, namespace } }: Pod): RuntimePod | undefined {
+    if (this.deps.leaveOrphans) return undefined;
+    return this.deps
+      .runtimePods()
+      .find(
+        (other) =>
+          other.name === name &&
+          other.namespace === namespace &&
+          this.earlierPods.has(other.uid) &&
+          this.deps.podManager.get(other.uid) === undefined &&
+          isPodRunning(other),
+      );
+  }
+
+  private stopPredecessor(runningPod: RuntimePod): void {
+    const { workers, relistPod, housekeeping } = this.deps;
+    const { uid } = runningPod;
+    // A source that was not read yet may declare it.
+    if (!this.sourcesReady || workers.has(uid)) return;
+    const onTerminated = (): void => {
+      void relistPod(uid).then(() => {
+        housekeeping.request();
+      });
+    };
+    workers.updatePod({ type: 'kill', runningPod, killPodOptions: { onTerminated } });
+  }
+}

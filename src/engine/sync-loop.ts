@@ -1,0 +1,85 @@
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import type { AsyncQueue } from './async-queue.ts';
+import type { PodUpdate } from './config/pod-config.ts';
+import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
+import type { PodLifecycleEvent } from './pleg/pod-lifecycle-event.ts';
+
+/**
+ * Everything the sync loop reacts to. Who puts it in → who it goes to:
+ *
+ *   config        sources, through PodConfig      → additions, updates, removes, reconcile
+ *   pleg          PLEG                            → pod syncs, clean-up of dead containers
+ *   sync          work queue                      → pod syncs
+ *   housekeeping  timer, every 2 s                → clean-ups
+ */
+export type SyncLoopInput =
+  | { type: 'config'; update: PodUpdate }
+  | { type: 'pleg'; events: PodLifecycleEvent[]; status: RuntimePodStatus }
+  | { type: 'sync'; podUID: string }
+  | { type: 'housekeeping' };
+
+/** kubelet: kubelet.go SyncHandler */
+export interface SyncHandler {
+  handleConfig(update: PodUpdate): void;
+  handlePlegEvents(events: PodLifecycleEvent[], status: RuntimePodStatus): void;
+  handlePodSync(podUID: string): void;
+  handlePodCleanups(): void;
+}
+
+interface Deps {
+  inputs: AsyncQueue<SyncLoopInput>;
+  handler: SyncHandler;
+  clock: Clock;
+  logger: Logger;
+  /** Undefined while the runtime is healthy. */
+  runtimeError: () => string | undefined;
+}
+
+/** kubelet: kubelet.go syncLoop */
+const minWaitMs = 100;
+const maxWaitMs = 5000;
+
+/**
+ * The one loop: takes the inputs in the order in which they came, one at a time, and nothing while the runtime is not
+ * healthy. Ends when the signal is aborted. kubelet: kubelet.go syncLoop, syncLoopIteration
+ */
+export async function runSyncLoop(
+  { inputs, handler, clock, logger, runtimeError }: Deps,
+  signal: AbortSignal,
+): Promise<void> {
+  let waitMs = minWaitMs;
+  while (!signal.aborted) {
+    const input = await inputs.pull(signal);
+    for (let error = runtimeError(); error !== undefined; error = runtimeError()) {
+      logger.debug({ err: error }, 'Skipping pod synchronization');
+      await clock.sleep(waitMs, { signal });
+      waitMs = Math.min(waitMs * 2, maxWaitMs);
+    }
+    waitMs = minWaitMs;
+    try {
+      dispatch(input, handler);
+    } catch (error) {
+      logger.error({ err: error, input: input.type }, 'Handling an input of the sync loop failed');
+    }
+  }
+}
+
+function dispatch(input: SyncLoopInput, handler: SyncHandler): void {
+  switch (input.type) {
+    case 'config':
+      handler.handleConfig(input.update);
+      return;
+    case 'pleg':
+      handler.handlePlegEvents(input.events, input.status);
+      return;
+    case 'sync':
+      handler.handlePodSync(input.podUID);
+      return;
+    case 'housekeeping':
+      handler.handlePodCleanups();
+      return;
+    default:
+      input satisfies never;
+  }
+}

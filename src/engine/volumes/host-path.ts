@@ -1,0 +1,58 @@
+import { mkdir, open, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import type { Volume } from '../../api/types.ts';
+import { hasCode, UserError } from '../../errors.ts';
+
+interface Kind {
+  is: (stats: Stats) => boolean;
+  noun: string;
+  create?: (path: string) => Promise<void>;
+}
+
+/** kubelet: pkg/volume/hostpath/host_path.go checkTypeInternal */
+const kinds: Record<string, Kind> = {
+  Directory: { is: (stats) => stats.isDirectory(), noun: 'directory' },
+  DirectoryOrCreate: {
+    is: (stats) => stats.isDirectory(),
+    noun: 'directory',
+    create: async (path) => {
+      await mkdir(path, { recursive: true, mode: 0o755 });
+    },
+  },
+  File: { is: (stats) => stats.isFile(), noun: 'file' },
+  FileOrCreate: {
+    is: (stats) => stats.isFile(),
+    noun: 'file',
+    create: async (path) => {
+      await (await open(path, 'a', 0o644)).close();
+    },
+  },
+  Socket: { is: (stats) => stats.isSocket(), noun: 'socket file' },
+  CharDevice: { is: (stats) => stats.isCharacterDevice(), noun: 'character device' },
+  BlockDevice: { is: (stats) => stats.isBlockDevice(), noun: 'block device' },
+};
+
+/** Checks that the path is what `type` says, and makes what an …OrCreate type lacks. An empty type checks nothing. */
+export async function checkHostPath({ path, type = '' }: NonNullable<Volume['hostPath']>): Promise<void> {
+  const kind = kinds[type];
+  if (kind === undefined) return;
+  let stats = await statOrUndefined(path);
+  if (stats === undefined && kind.create !== undefined) {
+    await kind.create(path);
+    stats = await statOrUndefined(path);
+  }
+  if (stats === undefined || !kind.is(stats)) {
+    throw new UserError(`hostPath type check failed: ${path} is not a ${kind.noun}`, {
+      hint: `Create it on this machine, or change hostPath.type (now ${type}).`,
+    });
+  }
+}
+
+async function statOrUndefined(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}

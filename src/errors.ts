@@ -1,0 +1,32 @@
+/**
+ * A mistake or a missing thing outside this program that the user can put right: a bad manifest, no socket, no root.
+ * Commands print `message` and `hint` and no stack. Anything else that reaches the top is a bug.
+ */
+export class UserError extends Error {
+  override readonly name = 'UserError';
+  /** What to do about it, one sentence, shown on a line of its own. */
+  readonly hint: string | undefined;
+  /** Exit code of the command that ends with this error. */
+  readonly exitCode: number;
+
+  constructor(message: string, options: { hint?: string; exitCode?: number; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.hint = options.hint;
+    this.exitCode = options.exitCode ?? 1;
+  }
+}
+
+/** The text of whatever was thrown. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Whatever was thrown, as an error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+/** True for an error of the file system or network with this code, such as `ENOENT`. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);
+}

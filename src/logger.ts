@@ -1,0 +1,9 @@
+import type { Logger as PinoLogger } from 'pino';
+
+/**
+ * What the engine logs with: a fixed message in sentence case, facts as fields with the kubelet's keys (`pod`, `podUID`,
+ * `containerName`, `containerID`, `err`).
+ */
+export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {
+  child(bindings: Record<string, unknown>): Logger;
+};

@@ -1,0 +1,19 @@
+import { inspect } from 'node:util';
+import { UserError } from './errors.ts';
+
+/** Runs the command line; resolves to the exit code. Mistakes of the user are told without a stack. */
+export async function main(argv: readonly string[]): Promise<number> {
+  try {
+    const { runProgram } = await import('./commands/program.ts');
+    return await runProgram(argv);
+  } catch (error) {
+    if (!(error instanceof UserError)) {
+      // A bug. Left to Node, it would print the line of the bundle that it is in, which is all of it.
+      process.stderr.write(`${inspect(error)}\n`);
+      return 1;
+    }
+    process.stderr.write(`error: ${error.message}\n`);
+    if (error.hint !== undefined) process.stderr.write(`hint: ${error.hint}\n`);
+    return error.exitCode;
+  }
+}

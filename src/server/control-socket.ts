@@ -1,0 +1,112 @@
+import { chmod, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import type { Server, ServerResponse } from 'node:http';
+import { dirname } from 'node:path';
+import { systemClock } from '../clock.ts';
+import { hasCode, UserError } from '../errors.ts';
+import type { EngineView } from '../engine/snapshot.ts';
+import { fetchAgent } from './control-client.ts';
+import { httpServer, listening } from './http-server.ts';
+
+/** Longest path of a socket, in bytes, without its closing zero. */
+const maxSocketPathBytes = 107;
+const lockLifeMs = 10_000;
+const lockPollMs = 20;
+/** How much a reader of events may be behind. */
+const maxUnreadBytes = 4 * 1024 * 1024;
+
+/**
+ * Serves the engine on a socket that only its owner may open: `GET /v1/agent` (who is there), `GET /v1/snapshot`,
+ * `GET /v1/events` (one JSON object a line, until the reader goes), `POST /v1/shutdown`. Whoever asks for the engine before
+ * it is built waits for it. The socket is also the lock of the root-dir: rejects when an agent answers.
+ */
+export async function serveControlSocket(
+  path: string,
+  { view, shutdown }: { view: Promise<EngineView>; shutdown: () => void },
+): Promise<Server> {
+  if (Buffer.byteLength(path) > maxSocketPathBytes) {
+    throw new UserError(`the path of the control socket is too long: ${path}`, {
+      hint: 'Choose a shorter --root-dir.',
+    });
+  }
+  const server = httpServer({
+    'GET /v1/agent': (_request, response) => {
+      sendJSON(response, { pid: process.pid });
+    },
+    'GET /v1/snapshot': (_request, response) => {
+      void view.then((engine) => {
+        sendJSON(response, { pid: process.pid, ...engine.snapshot() });
+      });
+    },
+    'GET /v1/events': (_request, response) => {
+      void view.then((engine) => {
+        response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+        response.flushHeaders();
+        const unsubscribe = engine.subscribe((event) => {
+          response.write(`${JSON.stringify(event)}\n`);
+          // A reader that does not keep up must not grow our memory; it may connect again and look at the snapshot.
+          if (response.writableLength > maxUnreadBytes) response.destroy();
+        });
+        response.on('close', unsubscribe);
+      });
+    },
+    'POST /v1/shutdown': (_request, response) => {
+      response.end();
+      shutdown();
+    },
+  });
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  // Bound under another name and renamed once its mode is right, so that nobody else can open it in between.
+  const unnamed = `${path}.${process.pid}`;
+  await rm(unnamed, { force: true });
+  await listening(server, { path: unnamed });
+  await chmod(unnamed, 0o600);
+  try {
+    await holdingLock(`${path}.lock`, async () => {
+      await refuseSecondAgent(path);
+      await rename(unnamed, path);
+    });
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+  server.unref();
+  return server;
+}
+
+/** Two agents that start at once look and take the name one after the other. */
+async function holdingLock(lock: string, work: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      await (await open(lock, 'wx', 0o600)).close();
+      break;
+    } catch (error) {
+      if (!hasCode(error, 'EEXIST')) throw error;
+      await waitForLock(lock);
+    }
+  }
+  try {
+    await work();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+/** A lock is held for milliseconds; one that is old was left by an agent that died with it. */
+async function waitForLock(lock: string): Promise<void> {
+  const stats = await stat(lock).catch(() => undefined);
+  if (stats !== undefined && systemClock.now() - stats.mtimeMs > lockLifeMs) await rm(lock, { force: true });
+  else await systemClock.sleep(lockPollMs);
+}
+
+async function refuseSecondAgent(path: string): Promise<void> {
+  const other = await fetchAgent(path);
+  if (other === undefined) return;
+  throw new UserError(`kubelet-ts runs already on this root-dir (pid ${other.pid})`, {
+    hint: 'Stop it first, or give this one another --root-dir.',
+  });
+}
+
+function sendJSON(response: ServerResponse, value: unknown): void {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(value));
+}

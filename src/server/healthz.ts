@@ -1,0 +1,30 @@
+import type { Server } from 'node:http';
+import { hasCode, UserError } from '../errors.ts';
+import { httpServer, listening, sendText } from './http-server.ts';
+
+/** `GET /healthz` answers `ok`, or 500 with what is wrong. kubelet: cmd/kubelet/app/server.go healthz */
+export async function serveHealthz(options: {
+  bindAddress: string;
+  port: number;
+  /** Undefined while healthy. */
+  unhealthyBecause: () => string | undefined;
+}): Promise<Server> {
+  const server = httpServer({
+    'GET /healthz': (_request, response) => {
+      const problem = options.unhealthyBecause();
+      if (problem === undefined) sendText(response, 200, 'ok');
+      else sendText(response, 500, problem);
+    },
+  });
+  try {
+    await listening(server, { host: options.bindAddress, port: options.port });
+  } catch (error) {
+    if (!hasCode(error, 'EADDRINUSE')) throw error;
+    throw new UserError(`healthz cannot listen on ${options.bindAddress}:${options.port}: the port is in use`, {
+      hint: 'Is a kubelet running already? Choose another --healthz-port, or 0 for none.',
+      cause: error,
+    });
+  }
+  server.unref();
+  return server;
+}

@@ -1,0 +1,102 @@
+import { Box, type Key, useInput, useStdin } from 'ink';
+import type { ReactNode } from 'react';
+import { detailsLines } from './details-lines.ts';
+import { eventLines } from './event-lines.ts';
+import { helpLines, statusLine, tooSmallLines } from './help-lines.ts';
+import type { Layout } from './layout.ts';
+import { type Line, textLine } from './line.ts';
+import { Pane } from './Pane.tsx';
+import { podTable } from './pod-table.ts';
+import { manifestProblems, problemLines } from './problem-lines.ts';
+import { layoutOf, selectedPod, type ViewState, visibleEvents, visibleHeader, visiblePods } from './view-state.ts';
+
+interface AppProps {
+  state: ViewState;
+  hasColors: boolean;
+  /** Has to be the same function every time. */
+  onKey: (input: string, key: Key) => void;
+}
+
+/** The whole screen: header, panes or an overlay, and the line of keys. */
+export function App({ state, hasColors, onKey }: AppProps): ReactNode {
+  const { isRawModeSupported } = useStdin();
+  useInput(onKey, { isActive: isRawModeSupported });
+  const { columns, rows } = state;
+  const layout = layoutOf(state);
+  if (layout === undefined) {
+    return <Pane lines={tooSmallLines(state)} columns={columns} height={rows} hasColors={hasColors} />;
+  }
+  const overlay = overlayLines(state, layout);
+  const panes: [lines: Line[], height: number][] =
+    overlay === undefined
+      ? [
+          [podsPane(state, layout), layout.pods],
+          [eventsPane(state, layout), layout.events],
+          [problemsPane(state, layout), layout.problems],
+        ]
+      : [[overlay, layout.body]];
+  return (
+    <Box flexDirection="column" height={rows} width={columns}>
+      <Pane lines={visibleHeader(state)} columns={columns} height={layout.header} hasColors={hasColors} />
+      {panes.map(([lines, height], index) => (
+        <Pane key={index} lines={lines} columns={columns} height={height} hasColors={hasColors} />
+      ))}
+      <Pane lines={[statusLine(state)]} columns={columns} height={1} hasColors={hasColors} />
+    </Box>
+  );
+}
+
+function overlayLines(state: ViewState, layout: Layout): Line[] | undefined {
+  const entry = selectedPod(state);
+  if (state.overlay === 'details' && entry !== undefined) {
+    const lines = detailsLines(entry, state.now);
+    return lines.slice(Math.max(0, Math.min(state.scroll.details, lines.length - layout.body)));
+  }
+  return state.overlay === 'help' ? helpLines() : undefined;
+}
+
+function podsPane(state: ViewState, layout: Layout): Line[] {
+  const pods = visiblePods(state);
+  if (pods.length === 0) {
+    const text = state.filter === '' ? 'No pods. Put a manifest into a source.' : 'No pod matches the filter.';
+    return [textLine('  PODS', { bold: state.pane === 'pods' }), textLine(`  ${text}`, { color: 'gray' })];
+  }
+  return podTable(pods, {
+    now: state.now,
+    columns: state.columns,
+    height: layout.pods,
+    selectedUID: state.selectedUID,
+    focused: state.pane === 'pods',
+  });
+}
+
+function eventsPane(state: ViewState, layout: Layout): Line[] {
+  const events = visibleEvents(state);
+  const height = layout.events - 1;
+  const end = Math.max(Math.min(height, events.length), events.length - state.scroll.events);
+  const shown = events.slice(Math.max(0, end - height), end);
+  const waiting = state.held === undefined ? '' : `, paused (${state.eventCount - state.held.eventCount} new)`;
+  const title = titleLine(`EVENTS ${state.eventKind}${waiting}`, state.pane === 'events', state.columns);
+  return [title, ...eventLines(shown, state.columns)];
+}
+
+function problemsPane(state: ViewState, layout: Layout): Line[] {
+  const problems = manifestProblems(state.snapshot);
+  const lines = problemLines(problems);
+  const first = Math.max(0, Math.min(state.scroll.problems, lines.length - (layout.problems - 1)));
+  return [
+    titleLine(`PROBLEMS ${problems.length}`, state.pane === 'problems', state.columns, 'red'),
+    ...lines.slice(first),
+  ];
+}
+
+function titleLine(title: string, focused: boolean, columns: number, color: 'red' | 'cyan' = 'cyan'): Line {
+  const rule = '─'.repeat(Math.max(0, columns - title.length - 4));
+  return {
+    spans: [
+      { text: focused ? '━━ ' : '── ', color },
+      { text: title, bold: focused, color },
+      { text: ` ${focused ? rule.replaceAll('─', '━') : rule}`, color },
+    ],
+  };
+}

@@ -1,0 +1,116 @@
+import { ageText, humanDuration, podStatusText, readyText, restartsText } from '../api/pod-printer.ts';
+import type { Container, ContainerState, ContainerStatus, Pod } from '../api/types.ts';
+import type { PodSnapshot, WorkerSnapshot } from '../engine/snapshot.ts';
+import { fitToWidth } from './display-width.ts';
+import { podEventLine } from './event-lines.ts';
+import { type Line, type Span, textLine } from './line.ts';
+import { nextSyncText, workerText } from './pod-row.ts';
+
+/** Everything about one pod: its containers with their ends, its worker, and its own history, newest first. */
+export function detailsLines(entry: PodSnapshot, now: number): Line[] {
+  const { pod, worker } = entry;
+  return [
+    ...factLines(entry, now),
+    ...workerErrorLines(worker),
+    textLine(''),
+    ...containerLines(pod, now),
+    textLine(''),
+    textLine(`EVENTS (${entry.events.length}, newest first)`, { bold: true }),
+    ...entry.events.toReversed().map(podEventLine),
+  ];
+}
+
+function factLines(entry: PodSnapshot, now: number): Line[] {
+  const { pod, worker } = entry;
+  const conditions = (pod.status?.conditions ?? []).map(({ type, status }) => `${type}=${status}`).join(' ');
+  const message = pod.status?.message;
+  return [
+    textLine(`${pod.metadata.namespace}/${pod.metadata.name}`, { bold: true }),
+    fact('Status', `${podStatusText(pod, worker)}, ready ${readyText(pod)}, restarts ${restartsText(pod, now)}`),
+    ...(message === undefined ? [] : [fact('Message', message)]),
+    fact('Phase', `${pod.status?.phase ?? 'Pending'}, age ${ageText(pod, now)}, QoS ${pod.status?.qosClass ?? '-'}`),
+    fact('Pod IP', pod.status?.podIP ?? (pod.spec.hostNetwork ? 'host network' : '-')),
+    fact('UID', `${pod.metadata.uid} from ${entry.source}`),
+    ...(conditions === '' ? [] : [fact('Conditions', conditions)]),
+    fact('Worker', `${workerText(worker)}, next sync ${nextSyncText(worker, now)}`),
+  ];
+}
+
+function workerErrorLines(worker: WorkerSnapshot): Line[] {
+  return worker.lastSyncError === undefined ? [] : [fact('Sync error', worker.lastSyncError, { color: 'red' })];
+}
+
+function fact(name: string, text: string, style: Omit<Span, 'text'> = {}): Line {
+  return {
+    spans: [
+      { text: fitToWidth(name, 12), color: 'gray' },
+      { text, ...style },
+    ],
+  };
+}
+
+function containerLines(pod: Pod, now: number): Line[] {
+  const initContainers = pod.spec.initContainers ?? [];
+  const containers = [...initContainers, ...pod.spec.containers];
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  const nameWidth = Math.max('CONTAINER'.length, ...containers.map((container) => container.name.length));
+  return [
+    textLine(`${fitToWidth('CONTAINER', nameWidth)}  KIND     READY  RESTARTS  STATE`, { bold: true }),
+    ...containers.flatMap((container) => {
+      const status = statuses.find(({ name }) => name === container.name);
+      const kind = initContainers.includes(container) ? initKind(container) : 'app';
+      return [containerLine(container, kind, status, nameWidth, now), ...lastEndLines(status, now)];
+    }),
+  ];
+}
+
+function initKind(container: Container): string {
+  return container.restartPolicy === 'Always' ? 'sidecar' : 'init';
+}
+
+function containerLine(
+  container: Container,
+  kind: string,
+  status: ContainerStatus | undefined,
+  nameWidth: number,
+  now: number,
+): Line {
+  return {
+    spans: [
+      { text: `${fitToWidth(container.name, nameWidth)}  ${kind.padEnd(7)}  ` },
+      { text: `${(status?.ready ? 'yes' : 'no').padEnd(5)}  ${String(status?.restartCount ?? 0).padEnd(8)}  ` },
+      stateSpan(status?.state, now),
+      { text: `  ${container.image ?? ''}`, color: 'gray' },
+    ],
+  };
+}
+
+function stateSpan(state: ContainerState | undefined, now: number): Span {
+  if (state?.running) {
+    return { text: `Running for ${sinceText(state.running.startedAt, now)}`, color: 'green' };
+  }
+  if (state?.terminated) {
+    return { text: endText(state.terminated, now), color: state.terminated.exitCode === 0 ? 'gray' : 'red' };
+  }
+  const { reason, message } = state?.waiting ?? {};
+  return { text: ['Waiting', reason, message].filter(Boolean).join(': '), color: 'yellow' };
+}
+
+function lastEndLines(status: ContainerStatus | undefined, now: number): Line[] {
+  const ended = status?.lastState?.terminated;
+  return ended === undefined ? [] : [textLine(`  last: ${endText(ended, now)}`, { color: 'gray' })];
+}
+
+function endText(ended: NonNullable<ContainerState['terminated']>, now: number): string {
+  const ranMs = Date.parse(ended.finishedAt ?? '') - Date.parse(ended.startedAt ?? '');
+  return [
+    `${ended.reason ?? 'Terminated'}, exit ${ended.exitCode}, ${sinceText(ended.finishedAt, now)} ago`,
+    ...(Number.isNaN(ranMs) ? [] : [`ran ${humanDuration(ranMs)}`]),
+    ...(ended.message ? [ended.message] : []),
+  ].join(', ');
+}
+
+function sinceText(time: string | undefined, now: number): string {
+  const at = Date.parse(time ?? '');
+  return Number.isNaN(at) ? '<unknown>' : humanDuration(now - at);
+}

@@ -1,0 +1,68 @@
+import { humanDuration } from '../api/pod-printer.ts';
+import type { EngineSnapshot, RuntimeSnapshot, SourceSnapshot } from '../engine/snapshot.ts';
+import { displayWidth, printable } from './display-width.ts';
+import type { Line, Span } from './line.ts';
+import { isPodReady } from './pod-row.ts';
+
+/** The most lines the header takes. */
+export const headerLineLimit = 2;
+
+const gap = '  ';
+
+/** Node, runtime, pods, sources, PLEG and uptime, on as many lines as they need and `limit` allows; the last ones give way. */
+export function headerLines(snapshot: EngineSnapshot, now: number, columns: number, limit: number): Line[] {
+  const lines: Line[] = [];
+  let rest = 0;
+  for (const span of headerSpans(snapshot, now)) {
+    const width = displayWidth(printable(span.text));
+    const current = lines.at(-1);
+    if (current !== undefined && gap.length + width <= rest) {
+      current.spans.push({ text: gap }, span);
+      rest -= gap.length + width;
+    } else if (lines.length < limit) {
+      lines.push({ spans: [span] });
+      rest = columns - width;
+    }
+  }
+  return lines;
+}
+
+function headerSpans(snapshot: EngineSnapshot, now: number): Span[] {
+  const { pods, pleg } = snapshot;
+  const readyCount = pods.filter((entry) => isPodReady(entry.pod)).length;
+  const relist =
+    pleg.lastRelistAt === undefined ? 'no relist yet' : `relist ${humanDuration(now - pleg.lastRelistAt)} ago`;
+  return [
+    { text: `kubelet-ts ${snapshot.nodeName}`, bold: true },
+    ...runtimeSpans(snapshot.runtime),
+    { text: `pods ${readyCount}/${pods.length} ready`, color: readyCount === pods.length ? 'green' : 'yellow' },
+    ...snapshot.sources.map(sourceSpan),
+    { text: `PLEG ${pleg.mode}, ${relist}` },
+    { text: `up ${humanDuration(now - snapshot.startedAt)}` },
+  ];
+}
+
+function runtimeSpans(runtime: RuntimeSnapshot): Span[] {
+  if (runtime.error !== undefined) {
+    return [{ text: `runtime: ${runtime.error}`, color: 'red' }];
+  }
+  const spans: Span[] = [{ text: `${runtime.name} ${runtime.version}`, color: 'cyan' }];
+  return runtime.networkError === undefined
+    ? spans
+    : [...spans, { text: `network: ${runtime.networkError}`, color: 'yellow' }];
+}
+
+function sourceSpan(source: SourceSnapshot): Span {
+  if (!source.ready) {
+    return { text: `${source.source} not read yet`, color: 'yellow' };
+  }
+  const count = source.problems.length;
+  if (count === 0) {
+    return { text: `${source.source} ${source.pods}` };
+  }
+  const hasError = source.problems.some((problem) => problem.severity === 'error');
+  return {
+    text: `${source.source} ${source.pods} (${count} ${count === 1 ? 'problem' : 'problems'})`,
+    color: hasError ? 'red' : 'yellow',
+  };
+}

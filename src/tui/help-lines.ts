@@ -1,0 +1,59 @@
+import { keyHelp } from './key-bindings.ts';
+import { minimumSize } from './layout.ts';
+import { type Line, textLine } from './line.ts';
+import type { ViewState } from './view-state.ts';
+
+/** The bottom line: the filter while it is typed, else the most useful keys that fit. */
+export function statusLine(state: ViewState): Line {
+  if (state.editingFilter) {
+    return { spans: [{ text: '/', bold: true }, { text: state.filter }, { text: '▏', color: 'cyan' }] };
+  }
+  const filter = state.filter === '' ? [] : [{ text: `/${state.filter}  `, color: 'yellow' as const }];
+  return { spans: [...filter, { text: keyLine(state, state.columns - (filter[0]?.text.length ?? 0)), color: 'gray' }] };
+}
+
+/** The help overlay. */
+export function helpLines(): Line[] {
+  return [
+    textLine('KEYS', { bold: true }),
+    ...keyHelp.map(([keys, meaning]): Line => ({
+      spans: [{ text: `  ${keys.padEnd(11)}`, color: 'cyan' }, { text: meaning }],
+    })),
+    textLine(''),
+    textLine('In WORKER, * is a sync in flight and + an update that waits for it.', { color: 'gray' }),
+  ];
+}
+
+/** What a terminal says in which nothing fits. */
+export function tooSmallLines({ columns, rows }: ViewState): Line[] {
+  return [
+    textLine(`Terminal too small: ${columns}x${rows}`, { color: 'yellow' }),
+    textLine(`kubelet-ts needs ${minimumSize.columns}x${minimumSize.rows}.`),
+    textLine('Pods keep running.'),
+  ].slice(0, rows);
+}
+
+/** Keys by importance; those that no longer fit give way. */
+function keyLine(state: ViewState, columns: number): string {
+  const back = state.overlay === 'none' ? [] : ['esc back'];
+  const keys = [
+    'q quit (pods keep running)',
+    '? help',
+    ...back,
+    'enter details',
+    '/ filter',
+    'tab pane',
+    '↑↓/jk select',
+    `e events: ${state.eventKind}`,
+    state.held === undefined ? 'p pause' : 'p continue',
+  ];
+  let line = '';
+  for (const key of keys) {
+    const longer = line === '' ? key : `${line}  ${key}`;
+    if (longer.length > columns) {
+      break;
+    }
+    line = longer;
+  }
+  return line;
+}

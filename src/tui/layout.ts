@@ -1,0 +1,35 @@
+/** Rows of each part of the screen, from top to bottom; the help line takes one more at the bottom. */
+export interface Layout {
+  header: number;
+  /** Head and rows of the pods table. */
+  pods: number;
+  /** Title and lines of the events pane. */
+  events: number;
+  /** Title and lines of the problems pane; 0 while there are none. */
+  problems: number;
+  /** Pods, events and problems together: what details and help take. */
+  body: number;
+}
+
+export type Pane = 'pods' | 'events' | 'problems';
+
+/** The smallest terminal in which the screen says something useful. */
+export const minimumSize = { columns: 40, rows: 10 };
+
+/** Divides the rows of the terminal; the pane in use gets the most. Everything that pods and problems leave goes to the events. */
+export function computeLayout(options: {
+  rows: number;
+  header: number;
+  podCount: number;
+  problemLineCount: number;
+  pane: Pane;
+}): Layout {
+  const body = Math.max(0, options.rows - options.header - 1);
+  const most = Math.floor(body * 0.6);
+  const problemsLimit = options.pane === 'problems' ? most : Math.max(2, Math.floor(body / 4));
+  const problems = options.problemLineCount === 0 ? 0 : Math.min(1 + options.problemLineCount, problemsLimit);
+  const eventsAtLeast = Math.max(3, options.pane === 'events' ? most - problems : Math.floor(body / 3));
+  const podsWanted = 1 + Math.max(1, options.podCount);
+  const pods = Math.max(2, Math.min(podsWanted, body - problems - eventsAtLeast));
+  return { header: options.header, pods, events: Math.max(0, body - problems - pods), problems, body };
+}

@@ -1,0 +1,45 @@
+import { displayWidth, printable, truncateToWidth } from './display-width.ts';
+
+export type Color = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'gray';
+
+/** A piece of a line in one style. */
+export interface Span {
+  text: string;
+  color?: Color;
+  bold?: boolean;
+}
+
+/** One row of the screen. */
+export interface Line {
+  spans: Span[];
+  /** Shown inverse over the whole width. */
+  selected?: boolean;
+}
+
+const colorCodes: Record<Color, number> = { red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36, gray: 90 };
+
+/** A line of one style. */
+export function textLine(text: string, style: Omit<Span, 'text'> = {}): Line {
+  return { spans: [{ text, ...style }] };
+}
+
+/** The line as terminal text of at most `width` columns. Without colors, only bold and inverse remain. */
+export function styleLine(line: Line, width: number, hasColors: boolean): string {
+  let rest = width;
+  let styled = '';
+  for (const span of line.spans) {
+    if (rest <= 0) {
+      break;
+    }
+    const text = truncateToWidth(printable(span.text), rest);
+    rest -= displayWidth(text);
+    // A selected line is inverse: its colors would become backgrounds, which are hard to read.
+    styled += styleSpan({ ...span, text }, hasColors && !line.selected);
+  }
+  return line.selected ? `\u001b[7m${styled}${' '.repeat(Math.max(0, rest))}\u001b[27m` : styled;
+}
+
+function styleSpan(span: Span, hasColors: boolean): string {
+  const colored = hasColors && span.color ? `\u001b[${colorCodes[span.color]}m${span.text}\u001b[39m` : span.text;
+  return span.bold ? `\u001b[1m${colored}\u001b[22m` : colored;
+}

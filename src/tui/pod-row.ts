@@ -1,0 +1,80 @@
+import { ageText, humanDuration, podStatusText, readyText, restartCount, restartsText } from '../api/pod-printer.ts';
+import type { Pod } from '../api/types.ts';
+import type { PodSnapshot, WorkerSnapshot } from '../engine/snapshot.ts';
+import { printable } from './display-width.ts';
+import type { Color, Span } from './line.ts';
+
+/** The cells of one pod in the pods table. */
+export interface PodRow {
+  namespace: Span;
+  name: Span;
+  ready: Span;
+  status: Span;
+  restarts: Span;
+  /** `restarts` without the time of the last one. */
+  restartCount: Span;
+  age: Span;
+  worker: Span;
+  lastSync: Span;
+  next: Span;
+}
+
+/** What the pods table says about a pod at `now`. */
+export function podRow(entry: PodSnapshot, now: number): PodRow {
+  const { pod, worker } = entry;
+  const status = printable(podStatusText(pod, worker));
+  return {
+    namespace: { text: pod.metadata.namespace },
+    name: { text: pod.metadata.name },
+    ready: { text: readyText(pod) },
+    status: { text: status, color: statusColor(pod, status) },
+    restarts: { text: restartsText(pod, now) },
+    restartCount: { text: String(restartCount(pod)) },
+    age: { text: ageText(pod, now) },
+    worker: { text: workerText(worker), ...(worker.working && { color: 'cyan' }) },
+    lastSync: lastSyncSpan(worker, now),
+    next: { text: nextSyncText(worker, now) },
+  };
+}
+
+/** Whether the pod's Ready condition is true. */
+export function isPodReady(pod: Pod): boolean {
+  return (pod.status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
+}
+
+/** State of the worker; `*` while a sync runs, `+` while an update waits for it. */
+export function workerText(worker: WorkerSnapshot): string {
+  return `${worker.state}${worker.working ? '*' : ''}${worker.pending ? '+' : ''}`;
+}
+
+/** Seconds until the pod is due again. */
+export function nextSyncText(worker: WorkerSnapshot, now: number): string {
+  if (worker.nextSyncAt === undefined) {
+    return '-';
+  }
+  return worker.nextSyncAt <= now ? 'now' : `${Math.ceil((worker.nextSyncAt - now) / 1000)}s`;
+}
+
+function lastSyncSpan(worker: WorkerSnapshot, now: number): Span {
+  if (worker.lastSyncAt === undefined) {
+    return { text: '-' };
+  }
+  const age = humanDuration(now - worker.lastSyncAt);
+  if (worker.lastSyncError !== undefined) {
+    return { text: `${age} ago: ${printable(worker.lastSyncError)}`, color: 'red' };
+  }
+  return { text: worker.lastSyncMs === undefined ? `${age} ago` : `${age} ago, ${Math.round(worker.lastSyncMs)}ms` };
+}
+
+function statusColor(pod: Pod, status: string): Color {
+  if (status === 'Running') {
+    return isPodReady(pod) ? 'green' : 'yellow';
+  }
+  if (status === 'Completed' || status === 'Succeeded') {
+    return 'gray';
+  }
+  if (status === 'Terminating') {
+    return 'magenta';
+  }
+  return /BackOff|Err|Fail|Invalid|Unknown|Unavailable|Killed|ExitCode|Signal/.test(status) ? 'red' : 'yellow';
+}

@@ -1,0 +1,105 @@
+import type { PodSnapshot } from '../engine/snapshot.ts';
+import { displayWidth, fitToWidth } from './display-width.ts';
+import type { Line, Span } from './line.ts';
+import { podRow, type PodRow } from './pod-row.ts';
+
+interface Column {
+  title: string;
+  cell: keyof PodRow;
+  /** The widest it becomes. */
+  maxWidth: number;
+  /** It may shrink to this before other columns give way. */
+  minWidth?: number;
+  /** It also keeps this share of the table before other columns give way. */
+  minShare?: number;
+  /** Columns with the highest number go first when the screen is narrow; without one a column stays. */
+  dropOrder?: number;
+}
+
+const columnsInOrder: Column[] = [
+  { title: 'NAMESPACE', cell: 'namespace', maxWidth: 20, dropOrder: 4 },
+  { title: 'NAME', cell: 'name', maxWidth: 63, minWidth: 12, minShare: 0.3 },
+  { title: 'READY', cell: 'ready', maxWidth: 5 },
+  { title: 'STATUS', cell: 'status', maxWidth: 26, minWidth: 'CrashLoopBackOff'.length },
+  { title: 'RESTARTS', cell: 'restarts', maxWidth: 18, dropOrder: 2 },
+  { title: 'AGE', cell: 'age', maxWidth: 9, dropOrder: 1 },
+  { title: 'WORKER', cell: 'worker', maxWidth: 13, dropOrder: 3 },
+  { title: 'LAST SYNC', cell: 'lastSync', maxWidth: 60, minWidth: 14, dropOrder: 6 },
+  { title: 'NEXT', cell: 'next', maxWidth: 5, dropOrder: 5 },
+];
+const selectedMark = '> ';
+const unselectedMark = '  ';
+
+/** From this width on, RESTARTS says when, and two blanks stand between columns. */
+const wideFrom = 110;
+
+/** The pods table: a head and at most `height - 1` rows, those around the selected pod. */
+export function podTable(
+  pods: readonly PodSnapshot[],
+  options: { now: number; columns: number; height: number; selectedUID: string | undefined; focused: boolean },
+): Line[] {
+  const rows = pods.map((entry) => podRow(entry, options.now));
+  const isWide = options.columns >= wideFrom;
+  const gapWidth = isWide ? 2 : 1;
+  const gap = ' '.repeat(gapWidth);
+  const columns = computeColumns(rows, options.columns - selectedMark.length, gapWidth, isWide);
+  const head: Line = {
+    spans: [
+      { text: unselectedMark },
+      { text: columns.map(({ title, width }) => fitToWidth(title, width)).join(gap), bold: options.focused },
+    ],
+  };
+  const selectedIndex = pods.findIndex((entry) => entry.pod.metadata.uid === options.selectedUID);
+  const visibleCount = Math.max(0, options.height - 1);
+  const first = firstVisible(selectedIndex, rows.length, visibleCount);
+  const visible = rows.slice(first, first + visibleCount).map((row, index): Line => {
+    const selected = first + index === selectedIndex;
+    const cells = columns.flatMap(({ cell, width }, column): Span[] => [
+      { text: column === 0 ? '' : gap },
+      { ...row[cell], text: fitToWidth(row[cell].text, width) },
+    ]);
+    return { spans: [{ text: selected ? selectedMark : unselectedMark }, ...cells], selected };
+  });
+  return [head, ...visible];
+}
+
+/** The selected row stays in the middle, except near both ends. */
+function firstVisible(selectedIndex: number, count: number, visibleCount: number): number {
+  return Math.max(0, Math.min(selectedIndex - Math.floor(visibleCount / 2), count - visibleCount));
+}
+
+interface SizedColumn extends Column {
+  width: number;
+  leastWidth: number;
+}
+
+/** Which columns fit, and how wide they are: everything at its least width first, then the rest of the width from left to right. */
+function computeColumns(rows: PodRow[], width: number, gapWidth: number, isWide: boolean): SizedColumn[] {
+  const wanted = columnsInOrder.map((column): SizedColumn => {
+    const cell = column.cell === 'restarts' && !isWide ? 'restartCount' : column.cell;
+    const naturalWidth = Math.max(column.title.length, ...rows.map((row) => displayWidth(row[cell].text)));
+    const wantedWidth = Math.min(naturalWidth, column.maxWidth);
+    const minWidth = Math.max(column.minWidth ?? wantedWidth, Math.floor(width * (column.minShare ?? 0)));
+    return { ...column, cell, width: wantedWidth, leastWidth: Math.min(wantedWidth, minWidth) };
+  });
+  const kept = dropColumns(wanted, width, gapWidth);
+  let rest = Math.max(0, width - leastTotal(kept, gapWidth));
+  return kept.map((column) => {
+    const grown = Math.min(column.width, column.leastWidth + rest);
+    rest -= grown - column.leastWidth;
+    return { ...column, width: grown };
+  });
+}
+
+function dropColumns(columns: SizedColumn[], width: number, gapWidth: number): SizedColumn[] {
+  const droppedFirst = columns.toSorted((a, b) => (b.dropOrder ?? 0) - (a.dropOrder ?? 0))[0];
+  if (droppedFirst?.dropOrder === undefined || leastTotal(columns, gapWidth) <= width) {
+    return columns;
+  }
+  const fewer = columns.filter((column) => column !== droppedFirst);
+  return dropColumns(fewer, width, gapWidth);
+}
+
+function leastTotal(columns: SizedColumn[], gapWidth: number): number {
+  return columns.reduce((sum, column) => sum + column.leastWidth, 0) + gapWidth * (columns.length - 1);
+}

@@ -1,0 +1,40 @@
+import type { ManifestProblem } from '../engine/events.ts';
+import type { EngineSnapshot } from '../engine/snapshot.ts';
+import type { Line } from './line.ts';
+
+/** Everything that is wrong with manifests now, errors first; files are named within the folder of their source. */
+export function manifestProblems(snapshot: EngineSnapshot): ManifestProblem[] {
+  const problems = snapshot.sources.flatMap(({ where, problems }) =>
+    problems.map((problem) => ({ ...problem, origin: withoutFolder(problem.origin, where) })),
+  );
+  return [...problems.filter(isError), ...problems.filter((problem) => !isError(problem))];
+}
+
+/** Where it is and what is wrong, then on a line of its own what to do about it. */
+export function problemLines(problems: readonly ManifestProblem[]): Line[] {
+  return problems.flatMap((problem) => {
+    const what: Line = {
+      spans: [
+        { text: `${problem.severity} `, color: isError(problem) ? 'red' : 'yellow' },
+        { text: place(problem), bold: true },
+        { text: ` ${problem.field === undefined ? '' : `${problem.field}: `}${problem.message}` },
+      ],
+    };
+    return problem.hint === undefined
+      ? [what]
+      : [what, { spans: [{ text: `  hint: ${problem.hint}`, color: 'cyan' }] }];
+  });
+}
+
+function withoutFolder(origin: string, where: string): string {
+  return origin.startsWith(`${where}/`) ? origin.slice(where.length + 1) : origin;
+}
+
+function isError(problem: ManifestProblem): boolean {
+  return problem.severity === 'error';
+}
+
+/** `file:line:column`, as editors and compilers write it. */
+function place(problem: ManifestProblem): string {
+  return [problem.origin, problem.line, problem.column].filter((part) => part !== undefined).join(':');
+}

@@ -1,0 +1,221 @@
+import process from 'node:process';
+import { type Instance, type Key, render } from 'ink';
+import { type Clock, systemClock } from '../clock.ts';
+import type { KubeletEvent } from '../engine/events.ts';
+import type { EngineView } from '../engine/snapshot.ts';
+import { App } from './App.tsx';
+import { FrameStream } from './frame-stream.ts';
+import { computeKeyCommand, splitKeys } from './key-bindings.ts';
+import { openTerminal, type Terminal, type TerminalOutput } from './terminal.ts';
+import { type GuardedProcess, guardTerminal } from './terminal-guard.ts';
+import { initialViewState, reduce, type ViewAction, type ViewState } from './view-state.ts';
+
+/** A screen that is shown. */
+export interface Screen {
+  /** Gives the terminal back, at once. The engine goes on. */
+  unmount(): void;
+  /** Settles when the terminal is given back: also after `q`, a signal, or a lost terminal. Rejects if the screen failed. */
+  readonly exited: Promise<void>;
+}
+
+export interface ScreenOptions {
+  view: EngineView;
+  stdout: TerminalOutput;
+  stdin: NodeJS.ReadStream;
+  /** The user pressed `q` or Ctrl-C; the terminal is given back already. The screen itself never stops a pod. */
+  onQuit: () => void;
+  clock?: Clock;
+  /** Whose end and signals give the terminal back. */
+  guarded?: GuardedProcess;
+}
+
+/** Shows the node on the whole terminal until `q`. Nothing else may write to the terminal meanwhile. */
+export function runScreen(options: ScreenOptions): Screen {
+  return new LiveScreen({ clock: systemClock, guarded: process, ...options });
+}
+
+/** Least time between two frames. */
+const beatMs = 100;
+/** Ages count in seconds. */
+const tickMs = 1000;
+
+/**
+ * INVARIANTS:
+ * - events, keys and resizes only change values and ask for a frame; frames come at most once a beat;
+ * - after `#close` nothing is drawn, no timer is pending, and the terminal is as it was;
+ * - nothing is thrown into the engine or a timer: a failure closes the screen and rejects `exited`.
+ */
+class LiveScreen implements Screen {
+  readonly exited: Promise<void>;
+  readonly #options: Required<ScreenOptions>;
+  readonly #hasColors: boolean;
+  readonly #terminal: Terminal;
+  readonly #ink: Instance;
+  readonly #unsubscribe: () => void;
+  readonly #removeGuard: () => void;
+  #resolveExited: () => void = ignore;
+  #rejectExited: (error: unknown) => void = ignore;
+  #state: ViewState;
+  #pendingEvents: KubeletEvent[] = [];
+  /** The snapshot in `#state` is older than the last event or tick. */
+  #isStale = false;
+  #isClosed = false;
+  #lastPaintAt = 0;
+  #cancelPaint: (() => void) | undefined;
+  #cancelTick: () => void;
+
+  constructor(options: Required<ScreenOptions>) {
+    const { view, stdout, stdin, clock, guarded } = options;
+    this.#options = options;
+    this.exited = new Promise((resolve, reject) => {
+      this.#resolveExited = resolve;
+      this.#rejectExited = reject;
+    });
+    // Awaiting `exited` is the caller's choice; a failed screen must not end a process that does not.
+    this.exited.catch(ignore);
+    this.#hasColors = stdout.hasColors();
+    this.#state = initialViewState(view.snapshot(), clock.now(), sizeOf(stdout));
+    this.#terminal = openTerminal(stdout);
+    this.#ink = this.#renderNothing();
+    this.#ink.waitUntilExit().then(this.#onLeave, (error: unknown) => {
+      this.#close(error);
+    });
+    this.#cancelTick = clock.after(tickMs, this.#tick);
+    this.#unsubscribe = view.subscribe(this.#onEvent);
+    stdout.on('resize', this.#onResize);
+    // These two stay: writing to a terminal that is gone fails later than the write, and must not end the process.
+    stdout.on('error', this.#onLeave);
+    stdin.on('error', this.#onLeave);
+    this.#removeGuard = guardTerminal(this.#onLeave, guarded);
+    this.#paint();
+  }
+
+  unmount(): void {
+    this.#close();
+  }
+
+  /** ink reports what fails in the first frame to nobody: nobody waits for its exit yet. So that one is empty. */
+  #renderNothing(): Instance {
+    const { stdout, stdin } = this.#options;
+    const frames = new FrameStream(
+      () => sizeOf(stdout),
+      (frame) => {
+        if (!this.#isClosed) {
+          this.#terminal.paint(frame);
+        }
+      },
+    );
+    return render(null, {
+      // ink writes and reads the size, nothing else of a terminal.
+      stdout: frames as unknown as NodeJS.WriteStream,
+      stdin,
+      debug: true,
+      exitOnCtrlC: false,
+      patchConsole: false,
+      isScreenReaderEnabled: false,
+    });
+  }
+
+  readonly #onEvent = (event: KubeletEvent): void => {
+    this.#pendingEvents.push(event);
+    this.#isStale = true;
+    this.#requestPaint();
+  };
+
+  readonly #tick = (): void => {
+    this.#cancelTick = this.#options.clock.after(tickMs, this.#tick);
+    this.#isStale = true;
+    this.#requestPaint();
+  };
+
+  readonly #onResize = (): void => {
+    this.#terminal.invalidate();
+    this.#dispatch({ type: 'resized', ...sizeOf(this.#options.stdout) });
+  };
+
+  readonly #onKey = (input: string, key: Key): void => {
+    for (const press of splitKeys(input, key)) {
+      const command = computeKeyCommand(this.#state, press);
+      if (command?.type === 'quit') {
+        this.#close();
+        this.#options.onQuit();
+        return;
+      }
+      if (command !== undefined) {
+        this.#dispatch(command);
+      }
+    }
+  };
+
+  readonly #onLeave = (): void => {
+    this.#close();
+  };
+
+  #dispatch(action: ViewAction): void {
+    this.#state = reduce(this.#state, action);
+    this.#requestPaint();
+  }
+
+  #requestPaint(): void {
+    if (this.#isClosed || this.#cancelPaint !== undefined) {
+      return;
+    }
+    const { clock } = this.#options;
+    this.#cancelPaint = clock.after(Math.max(0, this.#lastPaintAt + beatMs - clock.monotonic()), this.#paint);
+  }
+
+  readonly #paint = (): void => {
+    const { clock } = this.#options;
+    this.#cancelPaint = undefined;
+    this.#lastPaintAt = clock.monotonic();
+    try {
+      this.#refresh();
+      this.#ink.rerender(<App state={this.#state} hasColors={this.#hasColors} onKey={this.#onKey} />);
+    } catch (error) {
+      this.#close(error);
+    }
+  };
+
+  #refresh(): void {
+    if (!this.#isStale) {
+      return;
+    }
+    this.#isStale = false;
+    const events = this.#pendingEvents;
+    this.#pendingEvents = [];
+    const { view, clock } = this.#options;
+    this.#state = reduce(this.#state, { type: 'refreshed', snapshot: view.snapshot(), events, now: clock.now() });
+  }
+
+  #close(error?: unknown): void {
+    if (this.#isClosed) {
+      return;
+    }
+    this.#isClosed = true;
+    const { stdout, stdin } = this.#options;
+    this.#unsubscribe();
+    this.#cancelTick();
+    this.#cancelPaint?.();
+    stdout.off('resize', this.#onResize);
+    this.#terminal.restore();
+    // ink does this too, but later than a process that is about to end can wait for.
+    if (stdin.isTTY) {
+      stdin.setRawMode(false);
+    }
+    this.#ink.unmount();
+    this.#removeGuard();
+    if (error === undefined) {
+      this.#resolveExited();
+    } else {
+      this.#rejectExited(error);
+    }
+  }
+}
+
+function sizeOf(stdout: TerminalOutput): { columns: number; rows: number } {
+  return { columns: stdout.columns, rows: stdout.rows };
+}
+
+function ignore(): void {
+  // Nothing to do.
+}

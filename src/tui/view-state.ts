@@ -1,0 +1,276 @@
+import { podStatusText } from '../api/pod-printer.ts';
+import type { KubeletEvent } from '../engine/events.ts';
+import type { EngineSnapshot, PodSnapshot } from '../engine/snapshot.ts';
+import { describeEvent } from './describe-event.ts';
+import { detailsLines } from './details-lines.ts';
+import { type EventKind, eventKindOf, nextEventKind } from './event-kinds.ts';
+import { headerLineLimit, headerLines } from './header-lines.ts';
+import { computeLayout, type Layout, minimumSize, type Pane } from './layout.ts';
+import type { Line } from './line.ts';
+import { manifestProblems, problemLines } from './problem-lines.ts';
+
+/** Everything the screen draws from. */
+export interface ViewState {
+  snapshot: EngineSnapshot;
+  /** When the snapshot was taken; ages count up to it. */
+  now: number;
+  columns: number;
+  rows: number;
+  /** The newest events of the events pane, oldest first. */
+  events: readonly KubeletEvent[];
+  /** How many events of the events pane there were since the start. */
+  eventCount: number;
+  /** What the events pane shows while it is paused. */
+  held: { events: readonly KubeletEvent[]; eventCount: number } | undefined;
+  eventKind: EventKind;
+  pane: Pane;
+  overlay: 'none' | 'details' | 'help';
+  /** Undefined only while there is no pod. */
+  selectedUID: string | undefined;
+  filter: string;
+  editingFilter: boolean;
+  /** Lines scrolled away: from the newest event, from the first problem, from the top of the details. */
+  scroll: { events: number; problems: number; details: number };
+}
+
+export type Move = 'up' | 'down' | 'pageUp' | 'pageDown' | 'first' | 'last';
+
+/** What changes the view: the engine, the terminal, or a key. */
+export type ViewAction =
+  | { type: 'refreshed'; snapshot: EngineSnapshot; events: readonly KubeletEvent[]; now: number }
+  | { type: 'resized'; columns: number; rows: number }
+  | { type: 'moved'; move: Move }
+  | { type: 'paneSwitched'; by: 1 | -1 }
+  | { type: 'detailsToggled' }
+  | { type: 'helpToggled' }
+  | { type: 'closed' }
+  | { type: 'eventKindSwitched' }
+  | { type: 'pauseToggled' }
+  | { type: 'filterOpened' }
+  | { type: 'filterTyped'; text: string }
+  | { type: 'filterErased' }
+  | { type: 'filterKept' }
+  | { type: 'filterCleared' };
+
+/** Events that the screen remembers. */
+export const maxEvents = 500;
+
+/** The view before the first event. */
+export function initialViewState(
+  snapshot: EngineSnapshot,
+  now: number,
+  size: { columns: number; rows: number },
+): ViewState {
+  const state: ViewState = {
+    snapshot,
+    now,
+    ...size,
+    events: [],
+    eventCount: 0,
+    held: undefined,
+    eventKind: 'all',
+    pane: 'pods',
+    overlay: 'none',
+    selectedUID: undefined,
+    filter: '',
+    editingFilter: false,
+    scroll: { events: 0, problems: 0, details: 0 },
+  };
+  return keepSelection(state, state);
+}
+
+/** The next view. */
+export function reduce(state: ViewState, action: ViewAction): ViewState {
+  switch (action.type) {
+    case 'refreshed':
+      return keepSelection(state, refresh(state, action));
+    case 'resized':
+      return { ...state, columns: action.columns, rows: action.rows };
+    case 'moved':
+      return move(state, action.move);
+    case 'paneSwitched':
+      return { ...state, pane: nextPane(state, action.by) };
+    case 'detailsToggled':
+      if (state.overlay === 'details' || state.selectedUID === undefined) {
+        return { ...state, overlay: 'none' };
+      }
+      return { ...state, overlay: 'details', scroll: { ...state.scroll, details: 0 } };
+    case 'helpToggled':
+      return { ...state, overlay: state.overlay === 'help' ? 'none' : 'help' };
+    case 'closed':
+      return state.overlay === 'none' ? withFilter(state, '') : { ...state, overlay: 'none' };
+    case 'eventKindSwitched':
+      return { ...withoutEventScroll(state), eventKind: nextEventKind(state.eventKind) };
+    case 'pauseToggled':
+      return state.held === undefined ? hold(state) : withoutEventScroll(state);
+    case 'filterOpened':
+      return { ...state, overlay: 'none', editingFilter: true };
+    case 'filterTyped':
+      return withFilter(state, state.filter + action.text);
+    case 'filterErased':
+      return withFilter(state, Array.from(state.filter).slice(0, -1).join(''));
+    case 'filterKept':
+      return { ...state, editingFilter: false };
+    case 'filterCleared':
+      return { ...withFilter(state, ''), editingFilter: false };
+  }
+}
+
+/** Pods that the filter lets through. */
+export function visiblePods(state: ViewState): PodSnapshot[] {
+  const wanted = state.filter.toLowerCase();
+  return state.snapshot.pods.filter(({ pod, worker }) => {
+    const { namespace, name } = pod.metadata;
+    return `${namespace}/${name} ${podStatusText(pod, worker)} ${worker.state}`.toLowerCase().includes(wanted);
+  });
+}
+
+/** Events that kind and filter let through, oldest first; those of the moment of the pause while paused. */
+export function visibleEvents(state: ViewState): KubeletEvent[] {
+  const wanted = state.filter.toLowerCase();
+  return (state.held?.events ?? state.events).filter((event) => {
+    if (state.eventKind !== 'all' && eventKindOf(event) !== state.eventKind) {
+      return false;
+    }
+    const { pod, title, detail } = describeEvent(event);
+    return `${pod?.namespace ?? ''}/${pod?.name ?? ''} ${title} ${detail}`.toLowerCase().includes(wanted);
+  });
+}
+
+/** The pod that is selected. */
+export function selectedPod(state: ViewState): PodSnapshot | undefined {
+  return state.snapshot.pods.find((entry) => entry.pod.metadata.uid === state.selectedUID);
+}
+
+/** The header as this size of terminal shows it. */
+export function visibleHeader(state: ViewState): Line[] {
+  return headerLines(state.snapshot, state.now, state.columns, state.rows < 16 ? 1 : headerLineLimit);
+}
+
+/** The rows of each part of the screen; undefined when the terminal is too small. */
+export function layoutOf(state: ViewState): Layout | undefined {
+  if (state.columns < minimumSize.columns || state.rows < minimumSize.rows) {
+    return undefined;
+  }
+  return computeLayout({
+    rows: state.rows,
+    header: visibleHeader(state).length,
+    podCount: visiblePods(state).length,
+    problemLineCount: problemLines(manifestProblems(state.snapshot)).length,
+    pane: state.pane,
+  });
+}
+
+function refresh(state: ViewState, action: Extract<ViewAction, { type: 'refreshed' }>): ViewState {
+  const { snapshot, now } = action;
+  const shown = action.events.filter((event) => eventKindOf(event) !== undefined);
+  const hasProblems = manifestProblems(snapshot).length > 0;
+  return {
+    ...state,
+    snapshot,
+    now,
+    events: shown.length === 0 ? state.events : [...state.events, ...shown].slice(-maxEvents),
+    eventCount: state.eventCount + shown.length,
+    pane: state.pane === 'problems' && !hasProblems ? 'pods' : state.pane,
+  };
+}
+
+/** The selected pod stays selected; when it is gone, the one that took its place in the list of `before` is. */
+function keepSelection(before: ViewState, state: ViewState): ViewState {
+  const pods = visiblePods(state);
+  if (pods.some((entry) => entry.pod.metadata.uid === state.selectedUID)) {
+    return state;
+  }
+  const index = visiblePods(before).findIndex((entry) => entry.pod.metadata.uid === state.selectedUID);
+  const next = pods[Math.max(0, Math.min(index, pods.length - 1))];
+  return {
+    ...state,
+    selectedUID: next?.pod.metadata.uid,
+    overlay: state.overlay === 'details' ? 'none' : state.overlay,
+  };
+}
+
+function withFilter(state: ViewState, filter: string): ViewState {
+  return keepSelection(state, { ...state, filter, scroll: { ...state.scroll, events: 0 } });
+}
+
+function nextPane(state: ViewState, by: 1 | -1): Pane {
+  const panes: Pane[] = ['pods', 'events'];
+  if (manifestProblems(state.snapshot).length > 0) {
+    panes.push('problems');
+  }
+  return panes[(panes.indexOf(state.pane) + by + panes.length) % panes.length] ?? 'pods';
+}
+
+function hold(state: ViewState): ViewState {
+  return state.held ? state : { ...state, held: { events: state.events, eventCount: state.eventCount } };
+}
+
+/** Back to the newest events, which follow from now on. */
+function withoutEventScroll(state: ViewState): ViewState {
+  return { ...state, held: undefined, scroll: { ...state.scroll, events: 0 } };
+}
+
+function move(state: ViewState, direction: Move): ViewState {
+  const layout = layoutOf(state);
+  if (layout === undefined || state.overlay === 'help') {
+    return state;
+  }
+  if (state.overlay === 'details') {
+    const entry = selectedPod(state);
+    const lineCount = entry === undefined ? 0 : detailsLines(entry, state.now).length;
+    return withScroll(state, 'details', moved(state.scroll.details, direction, layout.body, lineCount - layout.body));
+  }
+  switch (state.pane) {
+    case 'pods':
+      return moveSelection(state, direction, layout.pods - 1);
+    case 'problems': {
+      const height = layout.problems - 1;
+      const lineCount = problemLines(manifestProblems(state.snapshot)).length;
+      return withScroll(state, 'problems', moved(state.scroll.problems, direction, height, lineCount - height));
+    }
+    case 'events':
+      return moveEvents(state, direction, layout.events - 1);
+  }
+}
+
+function moveSelection(state: ViewState, direction: Move, height: number): ViewState {
+  const pods = visiblePods(state);
+  const index = pods.findIndex((entry) => entry.pod.metadata.uid === state.selectedUID);
+  const next = pods[moved(index, direction, height, pods.length - 1)];
+  return next === undefined ? state : { ...state, selectedUID: next.pod.metadata.uid };
+}
+
+/** Scrolling counts from the newest event, so up is away from it; going up holds the events, or they would run away. */
+function moveEvents(state: ViewState, direction: Move, height: number): ViewState {
+  if (direction === 'last') {
+    return withoutEventScroll(state);
+  }
+  const opposite: Record<Move, Move> = {
+    up: 'down',
+    down: 'up',
+    pageUp: 'pageDown',
+    pageDown: 'pageUp',
+    first: 'last',
+    last: 'first',
+  };
+  const scroll = moved(state.scroll.events, opposite[direction], height, visibleEvents(state).length - height);
+  return scroll === 0 ? withScroll(state, 'events', 0) : withScroll(hold(state), 'events', scroll);
+}
+
+function withScroll(state: ViewState, part: keyof ViewState['scroll'], lines: number): ViewState {
+  return { ...state, scroll: { ...state.scroll, [part]: lines } };
+}
+
+/** `position` after the move, within 0 and `last`. */
+function moved(position: number, direction: Move, page: number, last: number): number {
+  const target = {
+    up: position - 1,
+    down: position + 1,
+    pageUp: position - page,
+    pageDown: position + page,
+    first: 0,
+    last,
+  }[direction];
+  return Math.max(0, Math.min(target, last));
+}

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { decodeManifest } from '../../src/api/decode-manifest.ts';
+import { loadPod } from '../../src/api/load-pod.ts';
+import { podUID, toStaticPod } from '../../src/api/static-pod.ts';
+import type { RawPod } from '../../src/api/types.ts';
+
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+const options = { nodeName: 'Edge1', source: 'file', origin: '/manifests/web.yaml', hash } as const;
+
+function rawPod(text: string): RawPod {
+  const { pod } = decodeManifest(text, options.origin);
+  if (!pod) throw new Error('the manifest of this test is broken');
+  return pod;
+}
+
+describe('loadPod', () => {
+  test('gives what is wrong with a pod the line of the field, or of its nearest ancestor', () => {
+    const text = [
+      'apiVersion: v1',
+      'kind: Pod',
+      'metadata: {name: web}',
+      'spec:',
+      '  restartPolicy: Sometimes',
+      '  containers:',
+      '  - name: c',
+      '    ports:',
+      '    - containerPort: 70000',
+    ].join('\n');
+    const { pod, problems } = loadPod(text, { ...options, nodeName: 'edge1' });
+    expect(pod).toBeUndefined();
+    expect(problems.map(({ column, field, line, message }) => ({ column, field, line, message }))).toEqual([
+      { line: 7, column: 5, field: 'spec.containers[0].image', message: 'Required value: must be set' },
+      {
+        line: 9,
+        column: 22,
+        field: 'spec.containers[0].ports[0].containerPort',
+        message: 'Invalid value: 70000: must be between 1 and 65535',
+      },
+      {
+        line: 5,
+        column: 18,
+        field: 'spec.restartPolicy',
+        message: 'Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
+      },
+    ]);
+  });
+
+  test('needs a name', () => {
+    expect(loadPod('apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {}\n', options).problems).toEqual([
+      {
+        origin: options.origin,
+        line: 3,
+        column: 1,
+        field: 'metadata.name',
+        message: 'A name is needed',
+        severity: 'error',
+      },
+    ]);
+  });
+
+  test('says what a pod asks for in vain', () => {
+    const text = [
+      'apiVersion: v1',
+      'kind: Pod',
+      'metadata: {name: web}',
+      'spec:',
+      '  containers: [{name: c, image: b}]',
+      '  volumes:',
+      '  - name: data',
+      '    nfs: {server: a, path: /b}',
+    ].join('\n');
+    const { pod, problems } = loadPod(text, { ...options, nodeName: 'edge1' });
+    expect(pod?.metadata.name).toBe('web-edge1');
+    expect(problems).toMatchObject([{ line: 8, column: 5, field: 'spec.volumes[0].nfs', severity: 'warning' }]);
+  });
+});
+
+describe('toStaticPod', () => {
+  const raw = rawPod('{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[]}}');
+
+  test('names and places a pod of a file on the node', () => {
+    const uid = podUID(raw, options);
+    expect(toStaticPod(raw, options)).toMatchObject({
+      metadata: { name: 'web-edge1', namespace: 'default', uid, annotations: { 'kubernetes.io/config.hash': uid } },
+      spec: { nodeName: 'Edge1', tolerations: [{ operator: 'Exists', effect: 'NoExecute' }] },
+      status: { phase: 'Pending' },
+    });
+  });
+
+  test('adds no toleration to a pod of a URL', () => {
+    expect(toStaticPod(raw, { ...options, source: 'http' }).spec.tolerations).toBeUndefined();
+  });
+
+  test('keeps the UID a manifest gives, and what is known of its status', () => {
+    const given = { ...raw, metadata: { name: 'web', uid: 'u' }, status: { phase: 'Running', podIP: '192.0.2.1' } };
+    expect(toStaticPod(given, options)).toMatchObject({
+      metadata: { uid: 'u', annotations: { 'kubernetes.io/config.hash': 'u' } },
+      status: { phase: 'Pending', podIP: '192.0.2.1' },
+    });
+  });
+});
+
+describe('podUID', () => {
+  const yaml = 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  labels: {a: x, b: v}\n';
+  const uid = podUID(rawPod(yaml), options);
+
+  test('is 32 hex digits', () => {
+    expect(uid).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test.each([
+    ['comments', `# a web server\n${yaml}`],
+    ['the order of fields', 'kind: Pod\napiVersion: v1\nmetadata:\n  labels: {b: v, a: x}\n  name: web\n'],
+    ['YAML or JSON', '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","labels":{"a":"x","b":"v"}}}'],
+  ])('does not depend on %s', (_what, text) => {
+    expect(podUID(rawPod(text), options)).toBe(uid);
+  });
+
+  test.each([
+    ['a value', rawPod(yaml.replace('v}', 'w}')), options],
+    ['the node', rawPod(yaml), { ...options, nodeName: 'edge2' }],
+    ['the origin', rawPod(yaml), { ...options, origin: '/manifests/other.yaml' }],
+  ])('changes with %s', (_what, raw, changed) => {
+    expect(podUID(raw, changed)).not.toBe(uid);
+  });
+});

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { unsupportedFields } from '../../src/api/supported-fields.ts';
+
+test('names every field of a pod that is not carried out, by its path', () => {
+  const fields = unsupportedFields({
+    spec: {
+      runtimeClassName: 'kata',
+      containers: [
+        { name: 'a' },
+        {
+          name: 'b',
+          env: [
+            { name: 'A', value: 'a' },
+            { name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+          ],
+          volumeMounts: [{ name: 'v', mountPath: '/v', subPath: 'x' }],
+        },
+      ],
+      volumes: [
+        { name: 'v', emptyDir: {} },
+        { name: 'w', csi: { driver: 'd' } },
+      ],
+    },
+  });
+  expect(fields.map(({ field }) => field)).toEqual([
+    'spec.runtimeClassName',
+    'spec.volumes[1].csi',
+    'spec.containers[1].env[1].valueFrom.secretKeyRef',
+    'spec.containers[1].volumeMounts[0].subPath',
+  ]);
+});
+
+test('has nothing to say about a pod that is carried out whole', () => {
+  expect(unsupportedFields({ spec: { containers: [{ name: 'a', image: 'b' }] } })).toEqual([]);
+});

@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+import type { NodeConfig } from '../../src/engine/node-config.ts';
+import { makeNodeResources } from '../engine/kuberuntime/node-resources.ts';
+
+/** Node `edge1` with everything it writes below `folder`, without cgroups and resolver file of its own. */
+export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = {}): NodeConfig {
+  return {
+    nodeName: 'edge1',
+    nodeIPs: ['192.0.2.1'],
+    rootDir: join(folder, 'root'),
+    podLogsDir: join(folder, 'logs', 'pods'),
+    containerLogLinksDir: join(folder, 'logs', 'containers'),
+    resolvConf: '',
+    clusterDNS: ['192.0.2.53'],
+    clusterDomain: '',
+    cgroupDriver: 'cgroupfs',
+    cgroupRoot: '/',
+    cgroupsPerQOS: false,
+    selinuxEnabled: false,
+    allocatable: { cpu: '2', memory: '1Gi' },
+    containerNode: {
+      seccompProfileRoot: join(folder, 'root', 'seccomp'),
+      seccompDefault: false,
+      thermalThrottlePaths: [],
+      resources: makeNodeResources(),
+    },
+    ...overrides,
+  };
+}

@@ -1,0 +1,20 @@
+import type { Pod, RawPod } from '../../src/api/types.ts';
+import { toStaticPod } from '../../src/api/static-pod.ts';
+import { podUIDHash } from '../../src/engine/config/manifest-file.ts';
+
+/**
+ * The pod that a manifest of this name becomes on node `edge1`: defaulted, so that a syncer can run it. By default one
+ * container `main`, restarted for ever.
+ */
+export function makeStaticPod(
+  name: string,
+  { uid, namespace, spec }: { uid?: string; namespace?: string; spec?: Partial<RawPod['spec']> } = {},
+): Pod {
+  const raw: RawPod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, ...(uid !== undefined && { uid }), ...(namespace !== undefined && { namespace }) },
+    spec: { containers: [{ name: 'main', image: 'registry.example/app:1' }], ...spec },
+  };
+  return toStaticPod(raw, { nodeName: 'edge1', source: 'file', origin: `/manifests/${name}.yaml`, hash: podUIDHash });
+}

@@ -1,0 +1,161 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { Command } from 'commander';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { CommandDeps, InputStream, OutputStream } from '../../src/commands/deps.ts';
+import { registerExec } from '../../src/commands/exec.ts';
+import { openTerminal } from '../../src/commands/terminal.ts';
+import { startStreamingServer, type Session, type StreamingServer } from '../cri/streaming/streaming-server.ts';
+import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';
+
+let rootDir: string;
+let server: StreamingServer | undefined;
+
+beforeEach(async () => {
+  rootDir = await mkdtemp(join(tmpdir(), 'exec-command-'));
+});
+afterEach(async () => {
+  await server?.close();
+});
+
+async function makeExecDeps(
+  onSession: (session: Session) => void,
+  changes: Partial<CommandDeps> = {},
+): Promise<ReturnType<typeof makeDeps>> {
+  server = await startStreamingServer({ spdy: true }, onSession);
+  const containers = [
+    makeContainer({ id: 'app-0', name: 'app', createdAt: 2n }),
+    makeContainer({ id: 'done-0', name: 'done', createdAt: 1n, state: 'CONTAINER_EXITED' }),
+  ];
+  const execUrl = `http://127.0.0.1:${String(server.port)}/exec/token`;
+  return makeDeps(makeRuntime([makeSandbox({ name: 'web' })], containers, { execUrl }), changes);
+}
+
+async function exec(deps: CommandDeps, ...args: string[]): Promise<void> {
+  const program = new Command();
+  registerExec(program, deps);
+  await program.parseAsync(['exec', '--root-dir', rootDir, ...args], { from: 'user' });
+}
+
+/** A terminal that remembers each mode it was set to. */
+function makeTerminal(): { stdin: InputStream; stdout: OutputStream; modes: boolean[] } {
+  const modes: boolean[] = [];
+  const stdin = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (raw: boolean) => {
+      modes.push(raw);
+    },
+  });
+  const stdout = Object.assign(new PassThrough().resume(), { isTTY: true, columns: 80, rows: 24 });
+  return { stdin, stdout, modes };
+}
+
+describe('exec', () => {
+  test('passes output and the exit code on', async () => {
+    const deps = await makeExecDeps((session) => {
+      session.send('stdout', 'out\n');
+      session.send('stderr', 'err\n');
+      session.exit(7);
+    });
+    await exec(deps, 'web', '-c', 'app', '--', 'sh', '-c', 'exit 7');
+    expect(deps.printed).toEqual({ stdout: 'out\n', stderr: 'err\n', exitCode: 7 });
+  });
+
+  test('passes stdin on only with -i', async () => {
+    const stdin = new PassThrough();
+    stdin.end('input');
+    const echo = (session: Session): void => {
+      if (!session.streams.includes('stdin')) session.exit(1);
+      session.received = (_stream, bytes) => {
+        if (bytes === 'end') session.exit(0);
+        else session.send('stdout', bytes);
+      };
+    };
+    const deps = await makeExecDeps(echo, { stdin });
+    await exec(deps, 'web', '-c', 'app', '--', 'cat');
+    expect(deps.printed).toEqual({ stdout: '', stderr: '', exitCode: 1 });
+    await exec(deps, '-i', 'web', '-c', 'app', '--', 'cat');
+    expect(deps.printed).toEqual({ stdout: 'input', stderr: '', exitCode: 0 });
+  });
+
+  test('tells that stdin is no terminal and goes on without one', async () => {
+    const deps = await makeExecDeps((session) => {
+      session.exit(session.streams.includes('resize') ? 1 : 0);
+    });
+    await exec(deps, '-it', 'web', '-c', 'app', '--', 'sh');
+    expect(deps.printed).toEqual({
+      stdout: '',
+      stderr: 'Unable to use a TTY - input is not a terminal or the right kind of file\n',
+      exitCode: 0,
+    });
+  });
+
+  test('passes keys and sizes of the terminal on and puts it back at the end', async () => {
+    const { stdin, stdout, modes } = makeTerminal();
+    const received: string[] = [];
+    const deps = await makeExecDeps(
+      (session) => {
+        session.received = (stream, bytes) => {
+          received.push(`${stream} ${bytes.toString()}`);
+          if (received.length === 1) {
+            Object.assign(stdout, { columns: 132, rows: 43 });
+            stdout.emit('resize');
+          } else if (received.length === 2) stdin.push('\x03');
+          else session.exit(130);
+        };
+      },
+      { stdin, stdout },
+    );
+    await exec(deps, '-it', 'web', '-c', 'app', '--', 'sh');
+    expect(received).toEqual(['resize {"Width":80,"Height":24}', 'resize {"Width":132,"Height":43}', 'stdin \x03']);
+    expect(deps.printed.exitCode).toBe(130);
+    expect(modes).toEqual([true, false]);
+  });
+
+  test('puts the terminal back when the connection is lost', async () => {
+    const { stdin, stdout, modes } = makeTerminal();
+    const deps = await makeExecDeps(
+      (session) => {
+        session.drop();
+      },
+      { stdin, stdout },
+    );
+    await expect(exec(deps, '-it', 'web', '-c', 'app', '--', 'sh')).rejects.toThrow('lost the connection');
+    expect(modes).toEqual([true, false]);
+  });
+
+  test('ends quietly when nobody reads the output', async () => {
+    const stdout = new Writable({
+      write: (_chunk, _encoding, done) => {
+        done(Object.assign(new Error('broken pipe'), { code: 'EPIPE' }));
+      },
+    });
+    const deps = await makeExecDeps(
+      (session) => {
+        session.send('stdout', 'out');
+      },
+      { stdout },
+    );
+    await exec(deps, 'web', '-c', 'app', '--', 'yes');
+    expect(deps.printed.exitCode).toBe(141);
+  });
+
+  test('says that a container does not run', async () => {
+    const deps = await makeExecDeps(() => undefined);
+    await expect(exec(deps, 'web', '-c', 'done', '--', 'sh')).rejects.toThrow(
+      'container "done" of pod default/web is not running',
+    );
+  });
+});
+
+test('a signal that ends the session has the exit code of a shell', () => {
+  const { stdin, stdout, modes } = makeTerminal();
+  const terminal = openTerminal(makeDeps(makeRuntime([], []), { stdin, stdout }), { stdin: true, tty: true });
+  process.emit('SIGTERM', 'SIGTERM');
+  expect(terminal.execOptions.signal?.aborted).toBe(true);
+  expect(terminal.exitCode).toBe(143);
+  terminal.close();
+  expect(modes).toEqual([true, false]);
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { logEvents } from '../../src/commands/log-events.ts';
+import type { KubeletEvent } from '../../src/engine/events.ts';
+import type { Logger } from '../../src/logger.ts';
+
+describe('the log of an engine', () => {
+  /** The log lines of these events, as `level message facts`. */
+  function logOf(...events: KubeletEvent[]): string[] {
+    const lines: string[] = [];
+    const write =
+      (level: string) =>
+      (facts: unknown, message?: string): void => {
+        lines.push(`${level} ${message ?? ''} ${JSON.stringify(facts)}`);
+      };
+    const logger: Logger = {
+      debug: write('debug'),
+      info: write('info'),
+      warn: write('warn'),
+      error: write('error'),
+      child: () => logger,
+    };
+    const snapshot = (): never => {
+      throw new Error('The log needs no snapshot');
+    };
+    const subscribe = (listener: (event: KubeletEvent) => void): (() => void) => {
+      for (const event of events) listener(event);
+      return () => undefined;
+    };
+    logEvents({ snapshot, subscribe }, logger);
+    return lines;
+  }
+
+  const pod = { namespace: 'default', name: 'web-edge1', uid: 'u1' };
+
+  test('has a line for what users care about, each problem of a manifest by itself', () => {
+    expect(
+      logOf(
+        {
+          at: 0,
+          type: 'SourceRead',
+          source: 'file',
+          where: '/m',
+          pods: 1,
+          problems: [
+            { origin: '/m/a.yaml', severity: 'error', message: 'broken', line: 2 },
+            { origin: '/m/b.yaml', severity: 'warning', message: 'odd' },
+          ],
+        },
+        { at: 0, type: 'PodAdded', pod, source: 'file' },
+        { at: 0, type: 'PodStatusChanged', pod, phase: 'Running', ready: true },
+        { at: 0, type: 'Recorded', eventType: 'Normal', reason: 'Started', message: 'Started container main', pod },
+        {
+          at: 0,
+          type: 'Recorded',
+          eventType: 'Warning',
+          reason: 'BackOff',
+          message: 'Back-off',
+          pod,
+          containerName: 'main',
+        },
+        { at: 0, type: 'RuntimeReady', name: 'containerd', version: '2' },
+        { at: 0, type: 'RuntimeNotReady', message: 'no answer' },
+      ),
+    ).toEqual([
+      'info Read manifests {"source":"/m","pods":1}',
+      'error broken {"origin":"/m/a.yaml","line":2}',
+      'warn odd {"origin":"/m/b.yaml"}',
+      'info Pod added {"pod":"default/web-edge1","podUID":"u1","source":"file"}',
+      'info Pod status {"pod":"default/web-edge1","phase":"Running","ready":true}',
+      'info Started container main {"pod":"default/web-edge1","reason":"Started"}',
+      'warn Back-off {"pod":"default/web-edge1","containerName":"main","reason":"BackOff"}',
+      'info Container runtime is ready {"runtime":"containerd","version":"2"}',
+      'error Container runtime is not ready {"err":"no answer"}',
+    ]);
+  });
+
+  test('keeps what only happens all the time for the debug level', () => {
+    expect(
+      logOf(
+        { at: 0, type: 'SyncStarted', pod, state: 'sync' },
+        { at: 0, type: 'SyncFinished', pod, durationMs: 1, nextSyncAt: 2 },
+        { at: 0, type: 'WorkerStateChanged', pod, state: 'terminating' },
+        { at: 0, type: 'ContainerDied', pod, id: 'c1', containerName: 'main', exitCode: 3 },
+      ),
+    ).toEqual([
+      'debug Pod worker {"pod":"default/web-edge1","state":"terminating"}',
+      'debug PLEG event {"pod":"default/web-edge1","event":"ContainerDied","containerName":"main","containerID":"c1","exitCode":3}',
+    ]);
+  });
+});

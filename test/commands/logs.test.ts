@@ -1,0 +1,145 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { Command } from 'commander';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Pod } from '../../src/api/types.ts';
+import type { CommandDeps } from '../../src/commands/deps.ts';
+import { LinePrefixer } from '../../src/commands/line-prefixer.ts';
+import { readOptions, registerLogs, type LogsFlags } from '../../src/commands/logs.ts';
+import { willRestart } from '../../src/commands/watch-container-end.ts';
+import type { RuntimeService } from '../../src/cri/runtime-service.ts';
+import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'logs-command-'));
+});
+
+async function runtimeWithLogs(): Promise<RuntimeService> {
+  const logPaths: Record<string, string> = {};
+  for (const id of ['app-0', 'app-1', 'side-0']) {
+    logPaths[id] = join(directory, `${id}.log`);
+    await writeFile(logPaths[id], `2024-05-06T07:08:09Z stdout F one of ${id}\n2024-05-06T07:08:10Z stderr F two\n`);
+  }
+  const containers = [
+    makeContainer({ id: 'app-0', name: 'app', createdAt: 1n, state: 'CONTAINER_EXITED' }),
+    makeContainer({ id: 'side-0', name: 'side', createdAt: 2n, state: 'CONTAINER_EXITED' }),
+    makeContainer({ id: 'app-1', name: 'app', createdAt: 3n }),
+    makeContainer({ id: 'new-0', name: 'new', createdAt: 4n, state: 'CONTAINER_CREATED' }),
+  ];
+  return makeRuntime([makeSandbox({ name: 'web' })], containers, { logPaths });
+}
+
+async function logs(deps: CommandDeps, ...args: string[]): Promise<void> {
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
+  registerLogs(program, deps);
+  for (const command of program.commands) command.exitOverride().configureOutput({ writeErr: () => undefined });
+  await program.parseAsync(['logs', '--root-dir', directory, ...args], { from: 'user' });
+}
+
+describe('logs', () => {
+  test.each([
+    [['web', '-c', 'app'], 'one of app-1\ntwo\n'],
+    [['web', '-c', 'app', '-p'], 'one of app-0\ntwo\n'],
+    [['web', '-c', 'side', '--tail', '1'], 'two\n'],
+    [['web', '-c', 'side', '--tail', '-1'], 'one of side-0\ntwo\n'],
+    [['web', '-c', 'side', '--timestamps', '--tail=1'], '2024-05-06T07:08:10.000000000Z two\n'],
+    [['web', '-c', 'side', '--since-time', '2024-05-06T07:08:10Z'], 'two\n'],
+    [['web', '-c', 'side', '--limit-bytes', '3'], 'one'],
+    [['web', '-c', 'side', '--follow'], 'one of side-0\ntwo\n'],
+    [['web', '--all-containers', '--prefix', '--tail', '1'], '[pod/web/app] two\n[pod/web/side] two\n'],
+  ])('%j prints %j', async (args, expected) => {
+    const deps = makeDeps(await runtimeWithLogs());
+    await logs(deps, ...args);
+    expect(deps.printed.stdout).toBe(expected);
+  });
+
+  test('tells on stderr which container it chose', async () => {
+    const deps = makeDeps(await runtimeWithLogs());
+    await logs(deps, 'web');
+    expect(deps.printed).toEqual({
+      stdout: 'one of app-1\ntwo\n',
+      stderr: 'Defaulted container "app" out of: app, side, new\n',
+      exitCode: undefined,
+    });
+  });
+
+  test('says that a container did not start or has no previous attempt', async () => {
+    const deps = makeDeps(await runtimeWithLogs());
+    await expect(logs(deps, 'web', '-c', 'new')).rejects.toThrow('container "new" in pod "web" is waiting to start');
+    await expect(logs(deps, 'web', '-p', '-c', 'new')).rejects.toThrow(
+      'previous terminated container "new" in pod "web" not found',
+    );
+  });
+
+  test('ends quietly when nobody reads any more', async () => {
+    const stdout = new Writable({
+      write: (_chunk, _encoding, done) => {
+        done(Object.assign(new Error('broken pipe'), { code: 'EPIPE' }));
+      },
+    });
+    await expect(logs(makeDeps(await runtimeWithLogs(), { stdout }), 'web', '-c', 'app')).resolves.toBeUndefined();
+  });
+
+  test.each([
+    [['--tail', 'x'], 'It must be a number of lines, or -1.'],
+    [['--tail', '-2'], 'It must be a number of lines, or -1.'],
+    [['--limit-bytes', '0'], 'It must be a whole number above 0.'],
+    [['--since', '5x'], 'It must be a duration such as 20s or 1m30s.'],
+    [['--since-time', 'yesterday'], 'It must be a time such as 2024-05-06T07:08:09Z.'],
+    [['--since', '5m', '--since-time', '2024-05-06T07:08:09Z'], 'use only one of --since and --since-time'],
+    [['--all-containers', '-c', 'app'], 'use only one of --all-containers and --container'],
+  ])('refuses %j', async (args, message) => {
+    await expect(logs(makeDeps(await runtimeWithLogs()), 'web', ...args)).rejects.toThrow(message);
+  });
+});
+
+test.each<[Partial<LogsFlags>, object]>([
+  [{}, { follow: false, timestamps: false }],
+  [
+    { tail: 0, follow: true },
+    { follow: true, timestamps: false, tailLines: 0 },
+  ],
+  [{ since: 5000 }, { follow: false, timestamps: false, sinceMs: 95_000 }],
+  [{ sinceTime: '1970-01-01T00:00:01,5+00:00' }, { follow: false, timestamps: false, sinceMs: 1500 }],
+  [
+    { limitBytes: 7, timestamps: true },
+    { follow: false, timestamps: true, limitBytes: 7 },
+  ],
+])('the flags %j come to %j', (flags, expected) => {
+  expect(readOptions({ rootDir: '', ...flags }, 100_000)).toEqual(expected);
+});
+
+test('a prefix is put before whole lines only', () => {
+  const lines = new LinePrefixer('> ');
+  const add = (text: string): string => lines.add(Buffer.from(text)).toString();
+  expect([add('a\nb'), add('c'), add('\n\nd'), lines.rest().toString()]).toEqual(['> a\n', '', '> bc\n> \n', '> d']);
+});
+
+describe('whether an agent starts a container again', () => {
+  const podWith = (changes: Partial<Pod['spec']>, status: Pod['status'] = {}): Pod => ({
+    metadata: { name: 'web', namespace: 'default', uid: 'u' },
+    spec: {
+      containers: [{ name: 'app' }],
+      initContainers: [{ name: 'setup' }, { name: 'proxy', restartPolicy: 'Always' }],
+      ...changes,
+    },
+    status,
+  });
+  test.each<[string, Pod | undefined, string, number, boolean]>([
+    ['without an agent', undefined, 'app', 1, false],
+    ['with policy Always', podWith({}), 'app', 0, true],
+    ['with policy OnFailure, after success', podWith({ restartPolicy: 'OnFailure' }), 'app', 0, false],
+    ['with policy OnFailure, after failure', podWith({ restartPolicy: 'OnFailure' }), 'app', 1, true],
+    ['with policy Never', podWith({ restartPolicy: 'Never' }), 'app', 1, false],
+    ['an init container that succeeded', podWith({}), 'setup', 0, false],
+    ['an init container that failed', podWith({}), 'setup', 1, true],
+    ['a sidecar', podWith({ restartPolicy: 'Never' }), 'proxy', 0, true],
+    ['of a pod that failed', podWith({}, { phase: 'Failed' }), 'app', 1, false],
+  ])('%s', (_title, pod, name, exitCode, expected) => {
+    expect(willRestart(pod, name, exitCode)).toBe(expected);
+  });
+});

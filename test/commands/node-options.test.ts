@@ -1,0 +1,107 @@
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { addNodeOptions } from '../../src/commands/node-flags.ts';
+import { type NodeFlags, type NodeOptions, nodeOptions } from '../../src/commands/node-options.ts';
+
+/** What `run` makes of these arguments. */
+function optionsOf(...args: string[]): NodeOptions {
+  const command = addNodeOptions(new Command('run'))
+    .argument('[manifests...]')
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined });
+  command.parse(args, { from: 'user' });
+  return nodeOptions(command.opts<NodeFlags>(), command.args);
+}
+
+test("the defaults are the kubelet's", () => {
+  expect(optionsOf('--hostname-override', 'edge1', '--node-ip', '192.0.2.1')).toEqual({
+    manifestPaths: [],
+    manifestURL: undefined,
+    manifestURLHeaders: [],
+    rootDir: '/var/lib/kubelet-ts',
+    runtimeEndpoint: undefined,
+    imageServiceEndpoint: undefined,
+    nodeName: 'edge1',
+    nodeIPs: ['192.0.2.1'],
+    resolvConf: '/etc/resolv.conf',
+    clusterDNS: [],
+    clusterDomain: '',
+    cgroupDriver: undefined,
+    cgroupRoot: '/',
+    maxPods: 110,
+    healthzBindAddress: '127.0.0.1',
+    healthzPort: 10248,
+    fileCheckFrequencyMs: 20_000,
+    httpCheckFrequencyMs: 20_000,
+    maxParallelImagePulls: 1,
+    podLogsDir: '/var/log/pods',
+    seccompDefault: false,
+    leaveOrphans: false,
+  });
+});
+
+describe('a flag', () => {
+  test('and an argument for manifests may be there several times, relative to where we are', () => {
+    expect(optionsOf('a', '--pod-manifest-path', '/b', 'c/', '--pod-manifest-path', 'd').manifestPaths).toEqual([
+      `${process.cwd()}/a`,
+      `${process.cwd()}/c`,
+      '/b',
+      `${process.cwd()}/d`,
+    ]);
+  });
+
+  test('of addresses takes several at once or one after the other', () => {
+    const { nodeIPs, clusterDNS } = optionsOf(
+      '--node-ip',
+      '192.0.2.1,2001:db8::1',
+      '--cluster-dns',
+      '10.0.0.1',
+      '--cluster-dns',
+      '10.0.0.2',
+    );
+    expect({ nodeIPs, clusterDNS }).toEqual({
+      nodeIPs: ['192.0.2.1', '2001:db8::1'],
+      clusterDNS: ['10.0.0.1', '10.0.0.2'],
+    });
+  });
+
+  test('of headers is split at the first colon', () => {
+    expect(
+      optionsOf('--manifest-url-header', 'X-Time: 10:30', '--manifest-url-header', 'A:b').manifestURLHeaders,
+    ).toEqual([
+      ['X-Time', '10:30'],
+      ['A', 'b'],
+    ]);
+  });
+
+  test('of the node name makes it lower case, without space around it', () => {
+    expect(optionsOf('--hostname-override', ' Edge1.Example ').nodeName).toBe('edge1.example');
+  });
+
+  test.each([
+    ['20s', 20_000],
+    ['1m30s', 90_000],
+    ['500ms', 500],
+    ['1.5h', 5_400_000],
+  ])('of a duration takes %s', (text, ms) => {
+    expect(optionsOf('--file-check-frequency', text, '--http-check-frequency', text)).toMatchObject({
+      fileCheckFrequencyMs: ms,
+      httpCheckFrequencyMs: ms,
+    });
+  });
+
+  test.each([
+    ['--file-check-frequency', '20'],
+    ['--file-check-frequency', 'soon'],
+    ['--file-check-frequency', '-5s'],
+    ['--max-pods', '1.5'],
+    ['--max-pods', '-1'],
+    ['--healthz-port', 'none'],
+    ['--cgroup-driver', 'cgroupv2'],
+    ['--manifest-url-header', 'no colon'],
+    ['--manifest-url-header', ': nameless'],
+    ['--hostname-override', ' '],
+  ])('%s refuses "%s"', (flag, value) => {
+    expect(() => optionsOf(flag, value)).toThrow();
+  });
+});

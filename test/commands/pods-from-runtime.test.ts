@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { podsFromRuntime } from '../../src/commands/pods-from-runtime.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { FakeRuntime } from '../fakes/fake-runtime.ts';
+
+describe('the pods of a runtime without an agent', () => {
+  const clock = new FakeClock(Date.parse('2025-01-01T00:00:00Z'));
+
+  async function runPod(runtime: FakeRuntime, name: string, exitCode?: number): Promise<void> {
+    const labels = {
+      'io.kubernetes.pod.name': name,
+      'io.kubernetes.pod.namespace': 'default',
+      'io.kubernetes.pod.uid': `uid-of-${name}`,
+      'io.kubernetes.container.name': 'main',
+    };
+    const { podSandboxId } = await runtime.runPodSandbox({
+      config: { metadata: { name, namespace: 'default', uid: `uid-of-${name}` }, labels },
+    });
+    const { containerId } = await runtime.createContainer({
+      podSandboxId,
+      config: {
+        metadata: { name: 'main', attempt: 2 },
+        image: { image: 'app:1' },
+        labels,
+        annotations: { 'io.kubernetes.container.restartCount': '2' },
+      },
+    });
+    await runtime.startContainer({ containerId });
+    if (exitCode !== undefined) runtime.exitContainer(containerId, exitCode);
+  }
+
+  test('are there with what the runtime knows of them, by name', async () => {
+    const runtime = new FakeRuntime({ clock });
+    runtime.addImage('app:1');
+    await runPod(runtime, 'web-edge1');
+    await runPod(runtime, 'db-edge1', 1);
+    const pods = await podsFromRuntime(runtime);
+    expect(
+      pods.map(({ metadata, status }) => ({
+        name: `${metadata.namespace}/${metadata.name}`,
+        phase: status?.phase,
+        podIP: status?.podIP,
+        startTime: status?.startTime,
+        containers: status?.containerStatuses?.map(({ name, ready, restartCount, state }) => [
+          name,
+          ready,
+          restartCount,
+          ...Object.keys(state ?? {}),
+        ]),
+      })),
+    ).toEqual([
+      {
+        name: 'default/db-edge1',
+        phase: 'Running',
+        podIP: '10.88.0.3',
+        startTime: '2025-01-01T00:00:00.000Z',
+        containers: [['main', false, 2, 'terminated']],
+      },
+      {
+        name: 'default/web-edge1',
+        phase: 'Running',
+        podIP: '10.88.0.1',
+        startTime: '2025-01-01T00:00:00.000Z',
+        containers: [['main', true, 2, 'running']],
+      },
+    ]);
+  });
+
+  test('are none in an empty runtime', async () => {
+    expect(await podsFromRuntime(new FakeRuntime({ clock }))).toEqual([]);
+  });
+});

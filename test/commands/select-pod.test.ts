@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import type { Pod } from '../../src/api/types.ts';
+import { defaultContainer, findSandbox, namedContainer, selectPod } from '../../src/commands/select-pod.ts';
+import type { SelectedPod } from '../../src/commands/select-pod.ts';
+import { makeContainer, makeSandbox, makeRuntime } from './runtime-listings.ts';
+
+const nodeName = 'node1';
+
+function found(pod: string, sandboxes = someSandboxes, namespace?: string): string {
+  return findSandbox(sandboxes, { pod, namespace, nodeName }).id;
+}
+
+const someSandboxes = [
+  makeSandbox({ id: 'web', name: 'web-node1' }),
+  makeSandbox({ id: 'web-api', name: 'web-api-node1' }),
+  makeSandbox({ id: 'etcd', name: 'etcd-node1', namespace: 'kube-system' }),
+  makeSandbox({ id: 'job', name: 'job' }),
+  makeSandbox({ id: 'dns-a', name: 'dns', namespace: 'a' }),
+  makeSandbox({ id: 'dns-b', name: 'dns', namespace: 'b' }),
+];
+
+describe('findSandbox', () => {
+  test.each([
+    ['job', 'job'],
+    ['web-node1', 'web'],
+    ['web', 'web'],
+    ['web-api', 'web-api'],
+    ['kube-system/etcd', 'etcd'],
+    ['pod/web', 'web'],
+    ['b/dns', 'dns-b'],
+  ])('takes %s for the pod %s', (written, expected) => {
+    expect(found(written)).toBe(expected);
+  });
+
+  test('looks only in the namespace that is given', () => {
+    expect(found('dns', someSandboxes, 'a')).toBe('dns-a');
+    expect(() => found('job', someSandboxes, 'a')).toThrow('no pod "job" in namespace a');
+    expect(() => found('b/dns', someSandboxes, 'a')).toThrow('"b/dns" names another namespace than --namespace a');
+  });
+
+  test('knows a static pod by its short name whatever the name of the node', () => {
+    expect(found('web', [makeSandbox({ id: 'web', name: 'web-other' })])).toBe('web');
+  });
+
+  test('lists the pods that a name could mean', () => {
+    expect(() => found('dns')).toThrow('several pods match "dns": a/dns, b/dns');
+    expect(() => found('w', [makeSandbox({ name: 'w-x' }), makeSandbox({ name: 'w-y' })])).toThrow(
+      'several pods match "w": default/w-x, default/w-y',
+    );
+  });
+
+  test.each([
+    ['etd', 'Did you mean kube-system/etcd-node1?'],
+    ['zzz', 'Pods: a/dns, b/dns, default/job, default/web-api-node1, default/web-node1, kube-system/etcd-node1.'],
+  ])('suggests a name near to %s, else lists the pods', (written, hint) => {
+    expect(() => found(written)).toThrow(expect.objectContaining({ message: `no pod "${written}"`, hint }));
+  });
+
+  test.each(['', '/', 'a/', 'a/b/c'])('refuses %j', (written) => {
+    expect(() => found(written)).toThrow(`"${written}" is not the name of a pod`);
+  });
+
+  test('takes a ready sandbox before others, then the newest', () => {
+    const sandboxes = [
+      makeSandbox({ id: 'old', name: 'job', createdAt: 1n, state: 'SANDBOX_NOTREADY' }),
+      makeSandbox({ id: 'ready', name: 'job', createdAt: 2n }),
+      makeSandbox({ id: 'newest', name: 'job', createdAt: 3n, state: 'SANDBOX_NOTREADY' }),
+    ];
+    expect(found('job', sandboxes)).toBe('ready');
+    expect(
+      found(
+        'job',
+        sandboxes.filter(({ id }) => id !== 'ready'),
+      ),
+    ).toBe('newest');
+  });
+});
+
+describe('the containers of a pod', () => {
+  const containers = [
+    makeContainer({ id: 'setup-0', name: 'setup', createdAt: 1n, state: 'CONTAINER_EXITED' }),
+    makeContainer({ id: 'app-1', name: 'app', createdAt: 4n }),
+    makeContainer({ id: 'side-0', name: 'side', createdAt: 3n }),
+    makeContainer({ id: 'app-0', name: 'app', createdAt: 2n, state: 'CONTAINER_EXITED' }),
+  ];
+  const declared: Pod = {
+    metadata: { name: 'web-node1', namespace: 'default', uid: 'uid-web-node1' },
+    spec: { initContainers: [{ name: 'setup' }], containers: [{ name: 'side' }, { name: 'app' }, { name: 'late' }] },
+  };
+  const select = (annotations: Record<string, string> = {}, pods: Pod[] = []): Promise<SelectedPod> =>
+    selectPod(
+      makeRuntime([makeSandbox({ name: 'web-node1', annotations })], containers),
+      { pod: 'web', nodeName },
+      pods,
+    );
+  const summary = ({ containers: listed }: SelectedPod): unknown =>
+    listed.map(({ name, isInit, attempts }) => [name, isInit, attempts.map(({ id }) => id)]);
+
+  test('come in the order of their creation, attempts newest first', async () => {
+    expect(summary(await select())).toEqual([
+      ['setup', false, ['setup-0']],
+      ['app', false, ['app-1', 'app-0']],
+      ['side', false, ['side-0']],
+    ]);
+  });
+
+  test('come as the manifest has them when an agent runs the pod', async () => {
+    expect(summary(await select({}, [declared]))).toEqual([
+      ['setup', true, ['setup-0']],
+      ['side', false, ['side-0']],
+      ['app', false, ['app-1', 'app-0']],
+      ['late', false, []],
+    ]);
+  });
+
+  test('the default one is the first that runs, or the first of the manifest', async () => {
+    const { container, note } = defaultContainer(await select());
+    expect([container.name, note]).toEqual(['app', 'Defaulted container "app" out of: setup, app, side\n']);
+    const known = defaultContainer(await select({}, [declared]));
+    expect([known.container.name, known.note]).toEqual([
+      'side',
+      'Defaulted container "side" out of: side, app, late, setup (init)\n',
+    ]);
+  });
+
+  test('the default one is the one that the annotation names', async () => {
+    const annotation = 'kubectl.kubernetes.io/default-container';
+    const { container, note } = defaultContainer(await select({ [annotation]: 'side' }));
+    expect([container.name, note]).toEqual(['side', '']);
+    const missing = defaultContainer(await select({ [annotation]: 'nope' }));
+    expect(missing.note).toBe(
+      'Default container name "nope" not found in pod web-node1\nDefaulted container "app" out of: setup, app, side\n',
+    );
+  });
+
+  test('a name that is none of them is an error that lists them', async () => {
+    const pod = await select();
+    expect(namedContainer(pod, 'side').name).toBe('side');
+    expect(() => namedContainer(pod, 'nope')).toThrow(
+      expect.objectContaining({
+        message: 'container "nope" not found in pod default/web-node1',
+        hint: 'Its containers are: setup, app, side.',
+      }),
+    );
+  });
+});

@@ -1,0 +1,460 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Pod } from '../../src/api/types.ts';
+import { ManualSource } from '../fakes/manual-source.ts';
+import { codes, Refusal } from '../fakes/fake-calls.ts';
+import { makeStaticPod } from '../builders/static-pod.ts';
+import { type Engine, World } from './world.ts';
+
+/** An engine that runs these pods, on a machine of its own. */
+async function running(...pods: Pod[]): Promise<{ world: World; engine: Engine; source: ManualSource }> {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  source.set(...pods);
+  await world.until(() => pods.every((pod) => engine.isReady(pod.metadata.name)));
+  return { world, engine, source };
+}
+
+const podFolders = (world: World): Promise<string[]> => readdir(join(world.rootDir, 'pods'));
+
+describe('a pod that is declared', () => {
+  test('runs and is ready; every step of it is told in order', async () => {
+    const { world, engine } = await running(makeStaticPod('web'));
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
+    expect(engine.events.sequence('web-edge1')).toEqual([
+      'PodAdded',
+      'WorkerStateChanged sync',
+      'SyncStarted',
+      'PodStatusChanged Pending',
+      'Recorded Pulling',
+      'Recorded Pulled',
+      'Recorded Created',
+      'Recorded Started',
+      'SyncFinished',
+      'ContainerStarted main',
+      'ContainerStarted sandbox',
+      'SyncStarted',
+      'PodStatusChanged Running',
+      'SyncFinished',
+    ]);
+    expect(engine.pod('web-edge1')?.pod.status).toMatchObject({
+      phase: 'Running',
+      podIP: '10.88.0.1',
+      containerStatuses: [{ name: 'main', ready: true, restartCount: 0, containerID: 'fake://container2' }],
+    });
+  });
+
+  test('leaves nothing behind when its manifest goes', async () => {
+    const { world, engine, source } = await running(makeStaticPod('web'));
+    const before = engine.events.sequence('web-edge1').length;
+    source.set();
+    await world.until(() => engine.pod('web-edge1') === undefined);
+    expect(await world.inventory()).toEqual([]);
+    expect(await podFolders(world)).toEqual([]);
+    expect(await readdir(join(world.folder, 'logs', 'pods'))).toEqual([]);
+    expect(await readdir(join(world.folder, 'logs', 'containers'))).toEqual([]);
+    expect(engine.events.sequence('web-edge1').slice(before, before + 4)).toEqual([
+      'PodRemoved',
+      'WorkerStateChanged terminating',
+      'SyncStarted',
+      'Recorded Killing',
+    ]);
+  });
+
+  test('runs again when its manifest comes back unchanged while it terminates', async () => {
+    const { world, engine, source } = await running(makeStaticPod('web'));
+    world.runtime.script('main', { stopAfterMs: 5000 });
+    source.set();
+    await world.until(() => engine.events.sequence('web-edge1').includes('Recorded Killing'));
+    source.set(makeStaticPod('web'));
+    await world.until(() => engine.events.sequence('web-edge1').includes('WorkerStateChanged removed'));
+    await world.until(() => engine.isReady('web-edge1'));
+    expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
+    expect(engine.phase('web-edge1')).toBe('Running');
+  });
+
+  test('starts over when its manifest comes back while it terminates, whatever its restart policy', async () => {
+    const once = makeStaticPod('once', { spec: { restartPolicy: 'Never' } });
+    const { world, engine, source } = await running(once);
+    world.runtime.script('main', { stopAfterMs: 5000 });
+    source.set();
+    await world.until(() => engine.messages('Killing').length === 1);
+    source.set(once);
+    await world.until(() => world.runtime.requestsOf('startContainer').length === 2);
+    await world.until(() => engine.isReady('once-edge1'));
+    expect(await world.inventory()).toEqual(['once-edge1#0 SANDBOX_READY', 'once-edge1/main#0 CONTAINER_RUNNING']);
+  });
+
+  test('that completed runs again when its manifest goes and comes back', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    const job = makeStaticPod('job', { spec: { restartPolicy: 'Never' } });
+    world.runtime.script('main', { exitAfterMs: 300 });
+    source.set(job);
+    await world.until(() => engine.pod('job-edge1')?.worker.state === 'finished');
+    source.set();
+    source.set(job);
+    await world.until(() => world.runtime.requestsOf('startContainer').length === 2);
+    await world.until(() => engine.pod('job-edge1')?.worker.state === 'finished');
+    expect(engine.phase('job-edge1')).toBe('Succeeded');
+  });
+
+  test('runs again when its manifest comes back unchanged after it has gone', async () => {
+    const { world, engine, source } = await running(makeStaticPod('web'));
+    source.set();
+    await world.until(() => engine.events.sequence('web-edge1').includes('WorkerStateChanged finished'));
+    source.set(makeStaticPod('web'));
+    await world.until(() => engine.isReady('web-edge1'));
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
+  });
+
+  test('gives way to its next revision only when it has stopped', async () => {
+    const { world, engine, source } = await running(makeStaticPod('web', { uid: 'first' }));
+    world.runtime.script('main', { stopAfterMs: 7000 });
+    const changedAt = world.clock.now();
+    source.set(makeStaticPod('web', { uid: 'second' }));
+    await world.runtime.waitForCall('runPodSandbox');
+    const second = world.runtime.waitForCall('runPodSandbox', ({ config }) => config?.metadata?.uid === 'second');
+    await world.until(() =>
+      engine.events.events.some((event) => event.type === 'PodAdded' && event.pod.uid === 'second'),
+    );
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
+    await world.until(() => engine.isReady('web-edge1') && engine.kubelet.snapshot().pods.length === 1);
+    expect((await second).at - changedAt).toBeGreaterThanOrEqual(7000);
+    // Not a back-off later: who waits for a name is told when it is free.
+    expect((await second).at - changedAt).toBeLessThan(8000);
+    expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
+    expect(await world.inventory()).toEqual(['web-edge1#0 SANDBOX_READY', 'web-edge1/main#0 CONTAINER_RUNNING']);
+  });
+
+  test('that completes keeps its remains until its manifest goes', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    world.runtime.script('main', { exitAfterMs: 300 });
+    source.set(makeStaticPod('job', { spec: { restartPolicy: 'Never' } }));
+    await world.until(() => engine.pod('job-edge1')?.worker.state === 'finished');
+    expect(engine.phase('job-edge1')).toBe('Succeeded');
+    expect(await world.inventory()).toEqual(['job-edge1#0 SANDBOX_NOTREADY', 'job-edge1/main#0 CONTAINER_EXITED']);
+    source.set();
+    await world.until(async () => (await podFolders(world)).length === 0);
+    expect(await world.inventory()).toEqual([]);
+  });
+});
+
+describe('a container that exits', () => {
+  test('is restarted at once, the second time after ten seconds', async () => {
+    const { world, engine } = await running(makeStaticPod('web'));
+    world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+    await world.until(() => world.runtime.running().includes('web-edge1/main#1'));
+    world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+    const exitedAt = world.clock.now();
+    await world.until(() => engine.waitingReason('web-edge1') === 'CrashLoopBackOff');
+    expect(engine.messages('BackOff')).toEqual([
+      `Back-off restarting failed container main in pod web-edge1_default(${engine.pod('web-edge1')?.pod.metadata.uid ?? ''})`,
+    ]);
+    await world.until(() => world.runtime.running().includes('web-edge1/main#2'));
+    const waitedMs = world.clock.now() - exitedAt;
+    expect(waitedMs).toBeGreaterThanOrEqual(10_000);
+    expect(waitedMs).toBeLessThan(10_500);
+    expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
+  });
+
+  test('leaves only its last instance in the runtime', async () => {
+    const { world } = await running(makeStaticPod('web'));
+    world.runtime.script('main', { exitAfterMs: 2000, exitCode: 3 });
+    world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+    await world.until(() => world.runtime.running().includes('web-edge1/main#3'));
+    await world.pass(5000);
+    expect(await world.inventory()).toEqual(['web-edge1#0 SANDBOX_READY', 'web-edge1/main#3 CONTAINER_EXITED']);
+  });
+});
+
+describe('an engine that ends', () => {
+  test('leaves its pods to the next one, which neither restarts nor recreates anything', async () => {
+    const { world, engine } = await running(makeStaticPod('web'));
+    await engine.kill();
+    const callsBefore = world.runtime.calls.length;
+    const source = new ManualSource();
+    const next = await world.boot({ sources: [source] });
+    source.set(makeStaticPod('web'));
+    await world.until(() => next.isReady('web-edge1'));
+    await world.pass(10_000);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
+    const changes = world.runtime.calls
+      .slice(callsBefore)
+      .filter(({ method }) => /^(run|create|start|stop|remove)/.test(method));
+    expect(changes).toEqual([]);
+    expect(next.events.sequence('web-edge1').filter((label) => !label.startsWith('ContainerStarted'))).toEqual([
+      'PodAdded',
+      'WorkerStateChanged sync',
+      'SyncStarted',
+      'PodStatusChanged Running',
+      'SyncFinished',
+      'SyncStarted',
+      'SyncFinished',
+    ]);
+  });
+
+  test('is followed by one that goes on counting restarts', async () => {
+    const { world, engine } = await running(makeStaticPod('web'));
+    world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+    await world.until(() => world.runtime.running().includes('web-edge1/main#1'));
+    await engine.kill();
+    world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+    const source = new ManualSource();
+    const next = await world.boot({ sources: [source] });
+    source.set(makeStaticPod('web'));
+    await world.until(() => next.isReady('web-edge1'));
+    expect(world.runtime.running()).toEqual(['web-edge1/main#2']);
+  });
+
+  test('is followed by one that stops a revision which was replaced meanwhile before it starts the next', async () => {
+    const { world, engine } = await running(makeStaticPod('web', { uid: 'first' }));
+    world.runtime.script('main', { stopAfterMs: 700 });
+    await engine.kill();
+    const source = new ManualSource();
+    const next = await world.boot({ sources: [source] });
+    const bootedAt = world.clock.now();
+    source.set(makeStaticPod('web', { uid: 'second' }));
+    await world.until(() => next.isReady('web-edge1'));
+    expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
+    // Not a back-off later.
+    expect(world.clock.now() - bootedAt).toBeLessThan(10_000);
+    await world.until(async () => (await podFolders(world)).length === 1);
+    expect(await podFolders(world)).toEqual(['second']);
+  });
+
+  test('does not wait for a call that the runtime does not answer', async () => {
+    const world = await World.make();
+    world.runtime.hang('runPodSandbox');
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    source.set(makeStaticPod('stuck'));
+    await world.until(() => world.runtime.requestsOf('runPodSandbox').length === 1);
+    const stoppedAt = world.clock.now();
+    await engine.kill();
+    expect(world.clock.now() - stoppedAt).toBe(2000);
+  });
+});
+
+describe('orphans', () => {
+  test('are stopped and removed when their manifest went while no engine ran', async () => {
+    const { world, engine } = await running(makeStaticPod('web'), makeStaticPod('old'));
+    await engine.kill();
+    const source = new ManualSource();
+    const next = await world.boot({ sources: [source] });
+    source.set(makeStaticPod('web'));
+    await world.until(async () => next.isReady('web-edge1') && (await podFolders(world)).length === 1);
+    expect(await world.inventory()).toEqual(['web-edge1#0 SANDBOX_READY', 'web-edge1/main#0 CONTAINER_RUNNING']);
+    expect(await podFolders(world)).toEqual([makeStaticPod('web').metadata.uid]);
+  });
+
+  test('stay while they are not ours: pods that somebody else made are not touched', async () => {
+    const world = await World.make();
+    world.runtime.addImage('app:1');
+    const labels = { 'io.kubernetes.pod.name': 'theirs', 'io.kubernetes.pod.uid': 'theirs-1' };
+    const { podSandboxId } = await world.runtime.runPodSandbox({
+      config: { metadata: { name: 'theirs', namespace: 'default', uid: 'theirs-1' }, labels },
+    });
+    const { containerId } = await world.runtime.createContainer({
+      podSandboxId,
+      config: { metadata: { name: 'main' }, image: { image: 'app:1' }, labels },
+    });
+    await world.runtime.startContainer({ containerId });
+    const source = new ManualSource();
+    await world.boot({ sources: [source] });
+    source.set();
+    await world.pass(10_000);
+    expect(world.runtime.running()).toEqual(['theirs/main#0']);
+  });
+
+  test('stay with leaveOrphans', async () => {
+    const { world, engine } = await running(makeStaticPod('old'));
+    await engine.kill();
+    const source = new ManualSource();
+    await world.boot({ sources: [source], leaveOrphans: true });
+    source.set();
+    await world.pass(10_000);
+    expect(world.runtime.running()).toEqual(['old-edge1/main#0']);
+  });
+
+  test('of which only the folder is left lose it', async () => {
+    const world = await World.make();
+    await mkdir(join(world.rootDir, 'pods', 'gone', 'volumes'), { recursive: true });
+    const source = new ManualSource();
+    await world.boot({ sources: [source] });
+    source.set();
+    await world.until(async () => (await podFolders(world)).length === 0);
+  });
+
+  test('that cannot be removed hold up neither each other nor a pod', async () => {
+    const { world, engine } = await running(makeStaticPod('bad'), makeStaticPod('good'));
+    await engine.kill();
+    const { uid } = makeStaticPod('bad').metadata;
+    const [bad] = (await world.runtime.listPodSandbox()).items.filter(({ metadata }) => metadata?.uid === uid);
+    world.runtime.hang('removePodSandbox', { when: ({ podSandboxId }) => podSandboxId === bad?.id });
+    const source = new ManualSource();
+    const next = await world.boot({ sources: [source] });
+    source.set();
+    await world.until(() => world.runtime.requestsOf('removePodSandbox').length === 2);
+    source.set(makeStaticPod('new'));
+    await world.until(() => next.isReady('new-edge1'));
+  });
+
+  test('that are declared again while they are removed run when that is done', async () => {
+    const { world, engine } = await running(makeStaticPod('web'));
+    await engine.kill();
+    world.runtime.killSandbox('web-edge1');
+    const release = world.runtime.hang('removePodSandbox');
+    const source = new ManualSource();
+    const next = await world.boot({ sources: [source] });
+    source.set();
+    await world.until(() => world.runtime.requestsOf('removePodSandbox').length === 1);
+    source.set(makeStaticPod('web'));
+    await world.pass(5000);
+    expect(world.runtime.running()).toEqual([]);
+    release();
+    await world.until(() => next.isReady('web-edge1'));
+    await world.pass(5000);
+    expect(await world.inventory()).toEqual(['web-edge1#0 SANDBOX_READY', 'web-edge1/main#0 CONTAINER_RUNNING']);
+    expect(await podFolders(world)).toEqual([makeStaticPod('web').metadata.uid]);
+  });
+
+  test('are nothing before every source was read', async () => {
+    const { world, engine } = await running(makeStaticPod('web'));
+    await engine.kill();
+    const files = new ManualSource();
+    const url = new ManualSource('http');
+    const next = await world.boot({ sources: [files, url] });
+    files.set();
+    await world.pass(20_000);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
+    url.set(makeStaticPod('web'));
+    await world.until(() => next.isReady('web-edge1'));
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
+  });
+
+  test('are nothing before what every source said was handled', async () => {
+    const { world, engine } = await running(makeStaticPod('web'));
+    await engine.kill();
+    const files = new ManualSource();
+    const url = new ManualSource('http');
+    // Until the runtime is ready the sync loop handles nothing, and its inputs line up.
+    world.runtime.setCondition('RuntimeReady', false);
+    const next = await world.boot({ sources: [files, url] });
+    files.set();
+    await world.pass(10_000);
+    url.set(makeStaticPod('web'));
+    world.runtime.setCondition('RuntimeReady', true);
+    await world.until(() => next.isReady('web-edge1'));
+    await world.pass(5000);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
+    expect(world.runtime.requestsOf('stopContainer')).toEqual([]);
+  });
+});
+
+describe('a runtime', () => {
+  test('that goes down and comes back finds the syncs resumed', async () => {
+    const { world, engine, source } = await running(makeStaticPod('web'));
+    world.server.stop();
+    await world.pass(60_000);
+    expect(engine.kubelet.unhealthyBecause()).toMatch(/^container runtime is down: /);
+    source.set(makeStaticPod('web'), makeStaticPod('late'));
+    await world.server.start({ socketPath: world.socketPath });
+    await world.until(() => engine.isReady('late-edge1'));
+    expect(engine.kubelet.unhealthyBecause()).toBeUndefined();
+    expect(world.runtime.running()).toEqual(['late-edge1/main#0', 'web-edge1/main#0']);
+  });
+
+  test('that was down for long is not met with all the housekeeping that was due meanwhile', async () => {
+    const { world, engine } = await running(makeStaticPod('web'));
+    await mkdir(join(world.rootDir, 'pods', 'gone'), { recursive: true });
+    world.runtime.setCondition('RuntimeReady', false);
+    await world.pass(5 * 60_000);
+    world.runtime.injectError('listContainers', new Refusal(codes.unknown, 'no'), {
+      times: Infinity,
+      when: ({ filter }) => filter?.labelSelector['io.kubernetes.pod.uid'] === 'gone',
+    });
+    world.runtime.setCondition('RuntimeReady', true);
+    await world.until(() => engine.kubelet.unhealthyBecause() === undefined);
+    await world.pass(7000);
+    const looks = world.runtime
+      .requestsOf('listContainers')
+      .filter(({ filter }) => filter?.labelSelector['io.kubernetes.pod.uid'] === 'gone');
+    expect(looks.length).toBeLessThan(6);
+  });
+
+  test('that hangs at the sandbox of one pod does not delay another pod', async () => {
+    const world = await World.make();
+    const release = world.runtime.hang('runPodSandbox', {
+      when: ({ config }) => config?.metadata?.name === 'stuck-edge1',
+    });
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    source.set(makeStaticPod('stuck'));
+    await world.until(() => world.runtime.requestsOf('runPodSandbox').length === 1);
+    source.set(makeStaticPod('stuck'), makeStaticPod('web'));
+    await world.until(() => engine.isReady('web-edge1'));
+    expect(engine.phase('stuck-edge1')).toBe('Pending');
+    release();
+    await world.until(() => engine.isReady('stuck-edge1'));
+  });
+
+  test('without a network starts host-network pods only, and the others once it is there', async () => {
+    const world = await World.make();
+    world.runtime.setCondition('NetworkReady', false, 'NetworkPluginNotReady', 'no CNI configuration');
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    source.set(makeStaticPod('host', { spec: { hostNetwork: true } }), makeStaticPod('web'));
+    await world.until(() => engine.isReady('host-edge1'));
+    expect(engine.messages('NetworkNotReady').at(-1)).toBe(
+      'network is not ready: container runtime network not ready: NetworkPluginNotReady: no CNI configuration',
+    );
+    expect(engine.phase('web-edge1')).toBe('Pending');
+    world.runtime.setCondition('NetworkReady', true);
+    const readyAt = world.clock.now();
+    await world.until(() => engine.isReady('web-edge1'));
+    expect(world.clock.now() - readyAt).toBeLessThan(7000);
+  });
+
+  test('that loses a sandbox gets a new one', async () => {
+    const { world, engine } = await running(makeStaticPod('web'));
+    world.runtime.killSandbox('web-edge1');
+    await world.until(() => world.runtime.running().length === 1);
+    expect(await world.inventory()).toContain('web-edge1#1 SANDBOX_READY');
+    expect(engine.messages('SandboxChanged')).toEqual(['Pod sandbox changed, it will be killed and re-created.']);
+  });
+});
+
+describe('removeAllPods', () => {
+  test('stops and removes every pod, also what completed before', async () => {
+    const world = await World.make();
+    world.runtime.script('main', { exitAfterMs: 300 });
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source], leaveOrphans: true });
+    const sleeper = { containers: [{ name: 'sleeper', image: 'registry.example/app:1' }] };
+    source.set(makeStaticPod('job', { spec: { restartPolicy: 'Never' } }), makeStaticPod('web', { spec: sleeper }));
+    await world.until(() => engine.pod('job-edge1')?.worker.state === 'finished' && engine.isReady('web-edge1'));
+    let done = false;
+    const removed = engine.kubelet.removeAllPods().then(() => {
+      done = true;
+    });
+    await world.until(() => done);
+    await removed;
+    expect(await world.inventory()).toEqual([]);
+    expect(await podFolders(world)).toEqual([]);
+  });
+
+  test('is done at once when there are none', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    source.set();
+    await world.pass(1000);
+    await expect(engine.kubelet.removeAllPods()).resolves.toBeUndefined();
+  });
+});

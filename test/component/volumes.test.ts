@@ -1,0 +1,238 @@
+import { chmod, mkdir, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Pod, Volume } from '../../src/api/types.ts';
+import { checkHostPath } from '../../src/engine/volumes/host-path.ts';
+import { mountPointsUnder, mountTmpfs, removeTree } from '../../src/engine/volumes/mounts.ts';
+import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
+import { makeContainer, makePod } from '../builders/pods.ts';
+import { temporaryFolder } from '../containerd/temporary-folder.ts';
+
+let folder: string;
+let manager: VolumeManager;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  manager = new VolumeManager({ rootDir: folder });
+});
+
+/** A pod with one volume, which its container mounts. */
+function podWith(volume: Omit<Volume, 'name'>): Pod {
+  const container = makeContainer({ volumeMounts: [{ name: 'data', mountPath: '/data' }] });
+  return makePod({
+    metadata: { uid: 'u1' },
+    spec: { containers: [container], volumes: [{ name: 'data', ...volume }] },
+  });
+}
+
+const emptyDirPath = (): string => join(folder, 'pods', 'u1', 'volumes', 'kubernetes.io~empty-dir', 'data');
+
+/** Undoes what a failed test leaves mounted, lest the folder be deleted through it. */
+function unmountedAtEnd(path: string): void {
+  onTestFinished(async () => {
+    for (const mountPoint of await mountPointsUnder(path)) await execa('umount', ['-l', mountPoint]);
+  });
+}
+
+describe('an emptyDir', () => {
+  test('is a folder that every user may write to, and keeps what is in it', async () => {
+    const pod = podWith({ emptyDir: {} });
+    expect(await manager.mountPodVolumes(pod)).toEqual(new Map([['data', { hostPath: emptyDirPath() }]]));
+    expect((await stat(emptyDirPath())).mode & 0o7777).toBe(0o777);
+    await writeFile(join(emptyDirPath(), 'kept'), '');
+    await chmod(emptyDirPath(), 0o700);
+    await manager.mountPodVolumes(pod);
+    expect(await readdir(emptyDirPath())).toEqual(['kept']);
+    expect((await stat(emptyDirPath())).mode & 0o7777).toBe(0o700);
+  });
+
+  test('is made anew when the pod runs again under its UID', async () => {
+    const pod = podWith({ emptyDir: {} });
+    await manager.mountPodVolumes(pod);
+    await writeFile(join(emptyDirPath(), 'gone'), '');
+    await manager.unmountPodVolumes('u1');
+    await manager.mountPodVolumes(pod);
+    expect(await readdir(emptyDirPath())).toEqual([]);
+  });
+
+  test('in memory is a tmpfs of its size, mounted once, and gone with the pod', async () => {
+    unmountedAtEnd(folder);
+    const pod = podWith({ emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } });
+    await manager.mountPodVolumes(pod);
+    await manager.mountPodVolumes(pod);
+    expect(await mountPointsUnder(folder)).toEqual([emptyDirPath()]);
+    const { stdout } = await execa('df', ['--output=fstype,size', emptyDirPath()]);
+    expect(stdout.split('\n')[1]?.split(/\s+/)).toEqual(['tmpfs', '1024']);
+    expect((await stat(emptyDirPath())).mode & 0o7777).toBe(0o1777);
+    await manager.unmountPodVolumes('u1');
+    expect(await mountPointsUnder(folder)).toEqual([]);
+    expect(await manager.podUIDs()).toEqual(['u1']);
+    await manager.removePodDir('u1');
+    expect(await manager.podUIDs()).toEqual([]);
+  });
+
+  test('in memory is mounted once when the root-dir is a link', async () => {
+    unmountedAtEnd(folder);
+    await mkdir(join(folder, 'real'));
+    await symlink('real', join(folder, 'root'));
+    const linked = new VolumeManager({ rootDir: join(folder, 'root') });
+    const pod = podWith({ emptyDir: { medium: 'Memory' } });
+    await linked.mountPodVolumes(pod);
+    await linked.mountPodVolumes(pod);
+    expect(await mountPointsUnder(folder)).toHaveLength(1);
+    await linked.removePodDir('u1');
+    expect(await mountPointsUnder(folder)).toEqual([]);
+  });
+
+  test('of an unknown medium is refused and leaves nothing', async () => {
+    await expect(manager.mountPodVolumes(podWith({ emptyDir: { medium: 'Paper' } }))).rejects.toThrow(
+      'volume "data": unknown storage medium "Paper"',
+    );
+    expect(await readdir(join(emptyDirPath(), '..'))).toEqual([]);
+  });
+});
+
+describe('volumes of a pod', () => {
+  test('that no container mounts are not set up', async () => {
+    const pod = makePod({ metadata: { uid: 'u1' }, spec: { volumes: [{ name: 'data', emptyDir: {} }] } });
+    expect(await manager.mountPodVolumes(pod)).toEqual(new Map());
+  });
+
+  test('of other kinds are refused by name', async () => {
+    await expect(manager.mountPodVolumes(podWith({ nfs: { server: 's', path: '/' } }))).rejects.toThrow(
+      'volume "data": volumes of type nfs are not supported yet',
+    );
+  });
+
+  test('are removed without complaint when there are none', async () => {
+    await manager.unmountPodVolumes('u2');
+    await manager.removePodDir('u2');
+    expect(await manager.podUIDs()).toEqual([]);
+  });
+});
+
+describe('a hostPath', () => {
+  test('is the path itself', async () => {
+    expect(await manager.mountPodVolumes(podWith({ hostPath: { path: '/srv/data' } }))).toEqual(
+      new Map([['data', { hostPath: '/srv/data' }]]),
+    );
+  });
+
+  test('is made when its type says so, with its folders', async () => {
+    await checkHostPath({ path: join(folder, 'a', 'b'), type: 'DirectoryOrCreate' });
+    await checkHostPath({ path: join(folder, 'file'), type: 'FileOrCreate' });
+    expect((await stat(join(folder, 'a', 'b'))).mode & 0o777).toBe(0o755);
+    expect((await stat(join(folder, 'file'))).mode & 0o777).toBe(0o644);
+  });
+
+  test('that is there already is left as it is by an …OrCreate type', async () => {
+    await writeFile(join(folder, 'file'), 'content', { mode: 0o600 });
+    await checkHostPath({ path: join(folder, 'file'), type: 'FileOrCreate' });
+    expect(await readFile(join(folder, 'file'), 'utf8')).toBe('content');
+    expect((await stat(join(folder, 'file'))).mode & 0o777).toBe(0o600);
+  });
+
+  test('has to be what its type says', async () => {
+    await writeFile(join(folder, 'file'), '');
+    await mkdir(join(folder, 'folder'));
+    const server = createServer().listen(join(folder, 'socket'));
+    onTestFinished(() => {
+      server.close();
+    });
+    const types = ['', 'Directory', 'DirectoryOrCreate', 'File', 'FileOrCreate', 'Socket', 'CharDevice', 'BlockDevice'];
+    const accepted = async (path: string): Promise<string[]> => {
+      const answers = await Promise.allSettled(types.map((type) => checkHostPath({ path, type })));
+      return types.filter((_type, index) => answers[index]?.status === 'fulfilled');
+    };
+    expect({
+      file: await accepted(join(folder, 'file')),
+      folder: await accepted(join(folder, 'folder')),
+      socket: await accepted(join(folder, 'socket')),
+      device: await accepted('/dev/null'),
+    }).toEqual({
+      file: ['', 'File', 'FileOrCreate'],
+      folder: ['', 'Directory', 'DirectoryOrCreate'],
+      socket: ['', 'Socket'],
+      device: ['', 'CharDevice'],
+    });
+    await expect(checkHostPath({ path: join(folder, 'none'), type: 'File' })).rejects.toThrow(
+      `hostPath type check failed: ${join(folder, 'none')} is not a file`,
+    );
+  });
+});
+
+describe('removeTree', () => {
+  test('unmounts what is mounted inside, deepest first, and deletes nothing through a mount', async () => {
+    unmountedAtEnd(folder);
+    const precious = join(folder, 'precious');
+    await mkdir(precious);
+    await writeFile(join(precious, 'file'), 'still here');
+    const tree = join(folder, 'tree');
+    await mkdir(join(tree, 'memory'), { recursive: true });
+    await mountTmpfs(join(tree, 'memory'), undefined);
+    await mkdir(join(tree, 'memory', 'bound'));
+    await execa('mount', ['--bind', precious, join(tree, 'memory', 'bound')]);
+    expect(await mountPointsUnder(tree)).toEqual([join(tree, 'memory', 'bound'), join(tree, 'memory')]);
+    await removeTree(tree);
+    expect(await readdir(folder)).toEqual(['precious']);
+    expect(await readFile(join(precious, 'file'), 'utf8')).toBe('still here');
+  });
+
+  test('deletes nothing when something is in use', async () => {
+    unmountedAtEnd(folder);
+    const tree = join(folder, 'tree');
+    await mkdir(join(tree, 'memory'), { recursive: true });
+    await mountTmpfs(join(tree, 'memory'), undefined);
+    await writeFile(join(tree, 'memory', 'file'), '');
+    const user = execa('sleep', ['60'], { cwd: join(tree, 'memory'), reject: false });
+    await expect(removeTree(tree)).rejects.toThrow(/busy/);
+    expect(await readdir(join(tree, 'memory'))).toEqual(['file']);
+    user.kill();
+    await user;
+    await removeTree(tree);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('finds the mounts of a tree that is reached through a link', async () => {
+    unmountedAtEnd(folder);
+    await mkdir(join(folder, 'real', 'tree', 'bound'), { recursive: true });
+    await symlink('real', join(folder, 'link'));
+    await mkdir(join(folder, 'precious'));
+    await writeFile(join(folder, 'precious', 'file'), '');
+    await execa('mount', ['--bind', join(folder, 'precious'), join(folder, 'real', 'tree', 'bound')]);
+    await removeTree(join(folder, 'link', 'tree'));
+    expect(await readdir(join(folder, 'precious'))).toEqual(['file']);
+    expect(await readdir(join(folder, 'real'))).toEqual([]);
+  });
+
+  test('deletes links, not what they lead to', async () => {
+    await mkdir(join(folder, 'precious'));
+    await writeFile(join(folder, 'precious', 'file'), '');
+    await mkdir(join(folder, 'tree'));
+    await execa('ln', ['-s', join(folder, 'precious'), join(folder, 'tree', 'link')]);
+    await removeTree(join(folder, 'tree'));
+    expect(await readdir(join(folder, 'precious'))).toEqual(['file']);
+  });
+});
+
+test('mount points are found whatever their names are, each also when several are mounted on one place', async () => {
+  unmountedAtEnd(folder);
+  const names = ['with space', 'tab\there', 'line\nbreak', 'back\\slash', 'größe', 'octal\\040text', '#hash'];
+  for (const name of names) {
+    await mkdir(join(folder, name));
+    await mountTmpfs(join(folder, name), 65_536n);
+  }
+  expect(await mountPointsUnder(folder)).toEqual(names.map((name) => join(folder, name)).reverse());
+  await execa('mount', ['-t', 'tmpfs', 'tmpfs', join(folder, '#hash')]);
+  await removeTree(folder);
+  expect(await mountPointsUnder(folder)).toEqual([]);
+});
+
+test('mount points of a sibling whose name only begins alike do not count', async () => {
+  unmountedAtEnd(folder);
+  await mkdir(join(folder, 'pod-2'));
+  await mountTmpfs(join(folder, 'pod-2'), 65_536n);
+  expect(await mountPointsUnder(join(folder, 'pod'))).toEqual([]);
+});

@@ -1,0 +1,238 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { openChannel, type Channel } from '../../src/cri/grpc-channel.ts';
+import { grpcImageService } from '../../src/cri/grpc-image-service.ts';
+import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
+import type { Clock } from '../../src/clock.ts';
+import { Kubelet, type KubeletDeps } from '../../src/engine/kubelet.ts';
+import type { PodSnapshot } from '../../src/engine/snapshot.ts';
+import { makeNodeConfig } from '../builders/node-config.ts';
+import { EventRecorder } from '../fakes/event-recorder.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { FakeCriServer } from '../fakes/fake-cri-server.ts';
+import { FakeRuntime } from '../fakes/fake-runtime.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
+
+/** Time moves in steps of this, once nothing is going on any more. */
+const stepMs = 100;
+/** More than any test waits for; who gets here waits for something that does not come. */
+const patienceMs = 600_000;
+
+/** A call without any sign of life for this long, of real time, counts as one that waits for time or for the test. */
+const heldAfterMs = 150;
+
+/**
+ * A machine: a runtime behind a real socket, a root-dir, and the engines that are started on them one after the other.
+ * Time is the test's. It passes only in `until` and `pass`, and only while no call and no sync is under way, except those
+ * that are held.
+ */
+export class World {
+  readonly clock = new FakeClock();
+  readonly runtime = new FakeRuntime({ clock: this.clock });
+  readonly server = new FakeCriServer(this.runtime);
+  readonly folder: string;
+  /** Calls and syncs under way. */
+  #underWay = 0;
+  #signsOfLife = 0;
+  #heldSince = -1;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** It is gone when the test ends. */
+  static async make(): Promise<World> {
+    const world = new World(await mkdtemp(join(tmpdir(), 'kubelet-world-')));
+    await world.server.start({ socketPath: world.socketPath });
+    onTestFinished(async () => {
+      world.server.stop();
+      await rm(world.folder, { recursive: true, force: true });
+    });
+    return world;
+  }
+
+  get socketPath(): string {
+    return join(this.folder, 'cri.sock');
+  }
+
+  get rootDir(): string {
+    return join(this.folder, 'root');
+  }
+
+  /** Starts an engine; it is stopped when the test ends, if not before. */
+  async boot(deps: Pick<KubeletDeps, 'sources'> & Partial<KubeletDeps>): Promise<Engine> {
+    const channel = openChannel(this.socketPath);
+    const kubelet = new Kubelet({
+      runtime: this.#counting(grpcRuntimeService(channel)),
+      imageService: this.#counting(grpcImageService(channel)),
+      node: makeNodeConfig(this.folder),
+      endpoint: { endpoint: this.socketPath, because: 'it is there' },
+      leaveOrphans: false,
+      maxParallelImagePulls: 1,
+      maxPods: 110,
+      readTerminationMessage: ({ message }) => Promise.resolve(message),
+      clock: ticking(this.clock),
+      random: () => 0,
+      logger: silentLogger,
+      ...deps,
+    });
+    kubelet.subscribe(({ type }) => {
+      this.#note(type === 'SyncStarted' ? 1 : type === 'SyncFinished' ? -1 : 0);
+    });
+    const engine = new Engine(this, kubelet, channel);
+    onTestFinished(() => engine.kill());
+    await this.runtime.waitForCall('version');
+    return engine;
+  }
+
+  /** Lets time pass until it is so. */
+  async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+    const deadline = this.clock.monotonic() + patienceMs;
+    for (;;) {
+      await this.#settle();
+      if (await isSo()) return;
+      if (this.clock.monotonic() > deadline)
+        throw new Error(
+          `It is not so after ${patienceMs} ms, ${this.#underWay} calls and syncs are under way: ${isSo.toString()}`,
+        );
+      await this.clock.advance(stepMs);
+    }
+  }
+
+  async pass(ms: number): Promise<void> {
+    const end = this.clock.monotonic() + ms;
+    await this.until(() => this.clock.monotonic() >= end);
+  }
+
+  /** What the runtime has, as `pod/container#attempt state`, sandboxes without container. */
+  async inventory(): Promise<string[]> {
+    const [{ items }, { containers }] = await Promise.all([
+      this.runtime.listPodSandbox(),
+      this.runtime.listContainers(),
+    ]);
+    const podOf = (id: string): string => items.find((sandbox) => sandbox.id === id)?.metadata?.name ?? '';
+    return [
+      ...items.map(({ metadata, state }) => `${metadata?.name ?? ''}#${metadata?.attempt ?? 0} ${state}`),
+      ...containers.map(
+        ({ podSandboxId, metadata, state }) =>
+          `${podOf(podSandboxId)}/${metadata?.name ?? ''}#${metadata?.attempt ?? 0} ${state}`,
+      ),
+    ].sort();
+  }
+
+  /** Nothing is under way that ends without time passing. */
+  async #settle(): Promise<void> {
+    let seen = -1;
+    let quietSince = performance.now();
+    for (let turns = 0; turns < 4 || (this.#isBusy() && performance.now() - quietSince < heldAfterMs); turns++) {
+      await nextTurn();
+      if (seen === this.#signsOfLife) continue;
+      seen = this.#signsOfLife;
+      quietSince = performance.now();
+      turns = 0;
+    }
+    this.#heldSince = seen;
+  }
+
+  /** What did not move when time passed last is not waited for again. */
+  #isBusy(): boolean {
+    return this.#underWay > 0 && this.#signsOfLife !== this.#heldSince;
+  }
+
+  #note(change: number): void {
+    this.#underWay += change;
+    this.#signsOfLife += 1;
+  }
+
+  #counting<S extends object>(service: S): S {
+    return new Proxy(service, {
+      get: (target, name, receiver) => {
+        const method: unknown = Reflect.get(target, name, receiver);
+        if (typeof method !== 'function') return method;
+        return (...args: unknown[]): unknown => {
+          const answer: unknown = Reflect.apply(method, target, args);
+          if (!(answer instanceof Promise)) return answer;
+          this.#note(1);
+          return answer.finally(() => {
+            this.#note(-1);
+          });
+        };
+      },
+    });
+  }
+}
+
+/** Two readings of a real monotonic clock are never the same, and who asks for something newer relies on it. */
+function ticking(clock: FakeClock): Clock {
+  let readings = 0;
+  return {
+    now: () => clock.now(),
+    monotonic: () => {
+      readings += 1;
+      return clock.monotonic() + readings * 1e-6;
+    },
+    sleep: (ms, options) => clock.sleep(ms, options),
+    after: (ms, fn) => clock.after(ms, fn),
+  };
+}
+
+/** One engine on a `World`, running. */
+export class Engine {
+  readonly kubelet: Kubelet;
+  readonly events: EventRecorder;
+  readonly #world: World;
+  readonly #channel: Channel;
+  readonly #stopping = new AbortController();
+  readonly #ended: Promise<void>;
+  #hasEnded = false;
+
+  constructor(world: World, kubelet: Kubelet, channel: Channel) {
+    this.kubelet = kubelet;
+    this.#world = world;
+    this.#channel = channel;
+    this.events = new EventRecorder(world.clock);
+    kubelet.subscribe(this.events.record);
+    this.#ended = kubelet.run(this.#stopping.signal).finally(() => {
+      this.#hasEnded = true;
+    });
+    // Whoever kills it hears of an error.
+    this.#ended.catch(() => undefined);
+  }
+
+  /** It ends, as by SIGTERM; what runs goes on running. */
+  async kill(): Promise<void> {
+    this.#stopping.abort(new Error('the test is over'));
+    await this.#world.until(() => this.#hasEnded);
+    await this.#ended;
+    this.#channel.close();
+  }
+
+  pod(name: string): PodSnapshot | undefined {
+    return this.kubelet.snapshot().pods.find(({ pod }) => pod.metadata.name === name);
+  }
+
+  phase(name: string): string | undefined {
+    return this.pod(name)?.pod.status?.phase;
+  }
+
+  isReady(name: string): boolean {
+    return (
+      this.pod(name)?.pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
+    );
+  }
+
+  /** Why a container does not run, as its waiting state says. */
+  waitingReason(name: string, container = 'main'): string | undefined {
+    const statuses = this.pod(name)?.pod.status?.containerStatuses ?? [];
+    return statuses.find((status) => status.name === container)?.state?.waiting?.reason;
+  }
+
+  messages(reason: string): string[] {
+    return this.events.events.flatMap((event) =>
+      event.type === 'Recorded' && event.reason === reason ? [event.message] : [],
+    );
+  }
+}

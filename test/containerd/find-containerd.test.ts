@@ -1,0 +1,73 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { findContainerd, searchFolders } from '../../src/containerd/find-containerd.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** A folder of programs; `containerd` says this version. */
+async function programs(names: readonly string[], version = '1.6.20'): Promise<string> {
+  const folder = await temporaryFolder();
+  for (const name of names) {
+    await writeFile(join(folder, name), `#!/bin/sh\necho containerd example.org/containerd ${version} abc\n`, {
+      mode: 0o755,
+    });
+  }
+  return folder;
+}
+
+const all = ['containerd', 'containerd-shim-runc-v2', 'ctr', 'runc'];
+
+test('finds containerd and what belongs to it, first on PATH', async () => {
+  const folder = await programs(all);
+  expect(await findContainerd({ path: `relative:${folder}:/usr/bin` })).toEqual({
+    containerd: join(folder, 'containerd'),
+    version: { major: 1, minor: 6, patch: 20, text: '1.6.20' },
+    ctr: join(folder, 'ctr'),
+    ociRuntime: join(folder, 'runc'),
+  });
+});
+
+test('refuses a containerd without CRI v1', async () => {
+  const folder = await programs(all, '1.5.9');
+  await expect(findContainerd({ path: folder })).rejects.toMatchObject({
+    name: 'UserError',
+    message: `${folder}/containerd is version 1.5.9, which has no CRI v1`,
+  });
+});
+
+test('refuses a containerd that does not run', async () => {
+  const folder = await programs(all);
+  await writeFile(join(folder, 'containerd'), '#!/bin/sh\nexit 3\n');
+  await expect(findContainerd({ path: folder })).rejects.toThrow(`${folder}/containerd does not run`);
+});
+
+test('tells how to install what is missing', async () => {
+  const osReleaseFile = join(await temporaryFolder(), 'os-release');
+  await writeFile(osReleaseFile, 'ID=alpine\n');
+  const find = (folders: readonly string[]) => findContainerd({ osReleaseFile, cgroup: 'hybrid', folders });
+  const hint = 'Install it with: apk add containerd containerd-ctr runc cni-plugins';
+  const missing = { name: 'UserError', hint };
+
+  await expect(find([])).rejects.toMatchObject({ ...missing, message: 'containerd is not installed on this machine' });
+  const noShim = await programs(['containerd', 'runc']);
+  await expect(find([noShim])).rejects.toMatchObject({
+    ...missing,
+    message: `${noShim}/containerd has no containerd-shim-runc-v2 beside it or on PATH`,
+  });
+  await expect(find([await programs(['containerd', 'containerd-shim-runc-v2', 'crun'])])).rejects.toMatchObject({
+    ...missing,
+    message: 'No runc is installed, which containerd needs to start containers',
+  });
+});
+
+test('takes crun where there is no runc and the machine has cgroup v2', async () => {
+  const folder = await programs(['containerd', 'containerd-shim-runc-v2', 'crun']);
+  expect(await findContainerd({ folders: [folder], cgroup: 'v2' })).toMatchObject({
+    ctr: undefined,
+    ociRuntime: join(folder, 'crun'),
+  });
+});
+
+test('looks in the usual folders after those of PATH', () => {
+  expect(searchFolders('/mine:/usr/bin').slice(0, 3)).toEqual(['/mine', '/usr/bin', '/usr/local/sbin']);
+});

@@ -1,0 +1,64 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { importImageArchive, parseImportedNames, type ImageStore } from '../../src/containerd/import-image-archive.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+async function emptyArchive(): Promise<string> {
+  const file = join(await temporaryFolder(), 'a.tar');
+  await writeFile(file, '');
+  return file;
+}
+
+/** A `ctr` that answers every command with this script. */
+async function storeWith(script: string, minor = 6): Promise<ImageStore> {
+  const ctr = join(await temporaryFolder(), 'ctr');
+  await writeFile(ctr, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return { ctr, ctrVersion: { major: 1, minor }, address: '/c.sock' };
+}
+
+test('reads the names that ctr prints', () => {
+  const output =
+    'unpacking localhost/a:1 (sha256:0a)...done\nunpacking docker.io/library/b@sha256:ff (sha256:ff)...time="x" msg="y"\ndone\n';
+  expect(parseImportedNames(output)).toEqual(['localhost/a:1', 'docker.io/library/b@sha256:ff']);
+});
+
+test('asks a ctr that could use the transfer service not to', async () => {
+  const store = await storeWith(
+    'echo "unpacking $* (sha256:0a)" | tr " " _ | sed "s/^unpacking_/unpacking /; s/_(sha/ (sha/"',
+    7,
+  );
+  const file = await emptyArchive();
+  expect(await importImageArchive({ ...store, snapshotter: 'native' }, file)).toEqual([
+    `--address_/c.sock_--namespace_k8s.io_images_import_--local_--snapshotter_native_${file}`,
+  ]);
+});
+
+test('a failure names the file and what ctr said last', async () => {
+  const store = await storeWith('echo "time=x level=warning" >&2; echo "ctr: unrecognized image format" >&2; exit 1');
+  const file = await emptyArchive();
+  await expect(importImageArchive(store, file)).rejects.toMatchObject({
+    name: 'UserError',
+    message: `Could not import the image archive ${file}: unrecognized image format`,
+  });
+});
+
+test('an archive without an image for this machine is a failure', async () => {
+  const file = await emptyArchive();
+  await expect(importImageArchive(await storeWith('true'), file)).rejects.toThrow(
+    `Could not import the image archive ${file}: it holds no image for this machine`,
+  );
+});
+
+test('gives ctr the plain archive of one in gzip', async () => {
+  const file = join(await temporaryFolder(), 'a.tgz');
+  await writeFile(file, gzipSync('unpacking localhost/a:1 (sha256:0a)...done\n'));
+  expect(await importImageArchive(await storeWith('cat'), file)).toEqual(['localhost/a:1']);
+});
+
+test('a missing file is a failure that names it', async () => {
+  await expect(importImageArchive(await storeWith('true'), '/nonexistent/a.tar')).rejects.toThrow(
+    'Could not import the image archive /nonexistent/a.tar: ENOENT',
+  );
+});

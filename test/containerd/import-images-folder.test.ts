@@ -1,0 +1,92 @@
+import { mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { importImagesFolder, type ImagesFolderOptions } from '../../src/containerd/import-images-folder.ts';
+import { UserError } from '../../src/errors.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** An images folder with these files, and an importer that names an image after its archive and refuses content `bad`. */
+async function imagesFolder(files: Record<string, string>) {
+  const top = await temporaryFolder();
+  const folder = join(top, 'images');
+  await mkdir(folder);
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+  const calls: string[] = [];
+  const options: ImagesFolderOptions = {
+    folder,
+    stateFile: join(top, 'state', 'imported-images.json'),
+    store: 'store-1',
+    importArchive: async (file) => {
+      calls.push(file);
+      if ((await readFile(file, 'utf8')) === 'bad') throw new UserError(`${file} is bad`);
+      return [`localhost/${String(file.split('/').at(-1))}:1`];
+    },
+  };
+  return { options, calls, at: (name: string) => join(folder, name) };
+}
+
+test('imports every archive, and tells of files that are none', async () => {
+  const { options, at } = await imagesFolder({ 'b.tar.gz': '', 'a.tar': '', '.c.tar': '', 'README.md': '' });
+  expect(await importImagesFolder(options)).toEqual({
+    imported: [
+      { file: at('a.tar'), names: ['localhost/a.tar:1'] },
+      { file: at('b.tar.gz'), names: ['localhost/b.tar.gz:1'] },
+    ],
+    failed: [],
+    unchanged: [],
+    ignored: [at('README.md')],
+  });
+});
+
+test('imports each archive once, until it changes', async () => {
+  const { options, calls, at } = await imagesFolder({ 'a.tar': '1', 'b.tar': '1' });
+  await importImagesFolder(options);
+  expect(await importImagesFolder(options)).toEqual({
+    imported: [],
+    failed: [],
+    unchanged: [at('a.tar'), at('b.tar')],
+    ignored: [],
+  });
+  await utimes(at('b.tar'), 1, 1);
+  expect((await importImagesFolder(options)).imported).toEqual([{ file: at('b.tar'), names: ['localhost/b.tar:1'] }]);
+  expect(calls).toEqual([at('a.tar'), at('b.tar'), at('b.tar')]);
+});
+
+test('imports all again into another store', async () => {
+  const { options, calls, at } = await imagesFolder({ 'a.tar': '1' });
+  await importImagesFolder(options);
+  await importImagesFolder({ ...options, store: 'store-2' });
+  expect(calls).toEqual([at('a.tar'), at('a.tar')]);
+});
+
+test('reports a bad archive, goes on with the others, and tries it again at the next start', async () => {
+  const { options, at } = await imagesFolder({ 'a.tar': 'bad', 'b.tar': '' });
+  const failed = [{ file: at('a.tar'), error: new UserError(`${at('a.tar')} is bad`) }];
+  expect(await importImagesFolder(options)).toEqual({
+    imported: [{ file: at('b.tar'), names: ['localhost/b.tar:1'] }],
+    failed,
+    unchanged: [],
+    ignored: [],
+  });
+  expect(await importImagesFolder(options)).toEqual({ imported: [], failed, unchanged: [at('b.tar')], ignored: [] });
+});
+
+test.each(['', '{', '{"store":"store-1","files":null}', '[]', 'null'])(
+  'takes a broken state file (%j) for none',
+  async (state) => {
+    const { options, at } = await imagesFolder({ 'a.tar': '' });
+    await importImagesFolder(options);
+    await writeFile(options.stateFile, state);
+    expect((await importImagesFolder(options)).imported).toEqual([{ file: at('a.tar'), names: ['localhost/a.tar:1'] }]);
+  },
+);
+
+test('does nothing without a folder', async () => {
+  const { options } = await imagesFolder({});
+  expect(await importImagesFolder({ ...options, folder: '/nonexistent/images' })).toEqual({
+    imported: [],
+    failed: [],
+    unchanged: [],
+    ignored: [],
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import type { ProbeResult } from '../../src/containerd/probe-endpoint.ts';
+import { chooseRuntimeEndpoint, normalizeEndpoint } from '../../src/containerd/runtime-endpoint.ts';
+
+const containerd: ProbeResult = { kind: 'answers', runtimeName: 'containerd', runtimeVersion: '1.7.24' };
+const crio: ProbeResult = { kind: 'answers', runtimeName: 'cri-o', runtimeVersion: '1.32.0' };
+const managed = 'unix:///var/lib/kubelet-ts/containerd/containerd.sock';
+
+/** A machine with these sockets; every other one is absent. */
+const machine = (sockets: Record<string, ProbeResult>, recorded = false) => ({
+  rootDir: '/var/lib/kubelet-ts',
+  recorded,
+  probe: (endpoint: string): Promise<ProbeResult> => Promise.resolve(sockets[endpoint] ?? { kind: 'absent' }),
+});
+
+describe('what was named', () => {
+  test('the flag goes before everything', async () => {
+    const sockets = { 'unix:///a.sock': crio, 'unix:///b.sock': containerd };
+    expect(await chooseRuntimeEndpoint({ ...machine(sockets, true), flag: '/a.sock', env: 'unix:///b.sock' })).toEqual({
+      endpoint: 'unix:///a.sock',
+      managed: false,
+      because: 'cri-o 1.32.0 on unix:///a.sock, as --container-runtime-endpoint says.',
+    });
+  });
+
+  test('the environment goes before the managed containerd', async () => {
+    const sockets = { 'unix:///b.sock': containerd };
+    expect(await chooseRuntimeEndpoint({ ...machine(sockets, true), flag: '', env: 'unix:///b.sock' })).toEqual({
+      endpoint: 'unix:///b.sock',
+      managed: false,
+      because: 'containerd 1.7.24 on unix:///b.sock, as $CONTAINER_RUNTIME_ENDPOINT says.',
+    });
+  });
+
+  test.each<[ProbeResult, string, string]>([
+    [{ kind: 'absent' }, 'does not exist', 'Is the runtime running?'],
+    [{ kind: 'refused' }, 'has nobody listening on it', 'Is the runtime running?'],
+    [{ kind: 'denied', error: new Error('EACCES') }, 'may not be used by this user', 'as root'],
+    [{ kind: 'no-cri', error: new Error('unknown service') }, 'is its CRI plugin disabled?', 'disabled_plugins'],
+    [{ kind: 'failed', reason: 'deadline', error: new Error('deadline') }, 'Version call: deadline', 'log'],
+  ])('is not passed over when it is %j', async (result, message, hint) => {
+    const choice = chooseRuntimeEndpoint({ ...machine({ 'unix:///a.sock': result }), flag: '/a.sock' });
+    await expect(choice).rejects.toMatchObject({
+      name: 'UserError',
+      message: expect.stringContaining(message) as string,
+      hint: expect.stringContaining(hint) as string,
+    });
+  });
+});
+
+describe('what was not named', () => {
+  test('a managed containerd that has our pods goes before a well-known socket', async () => {
+    const sockets = { 'unix:///run/containerd/containerd.sock': containerd };
+    expect(await chooseRuntimeEndpoint(machine(sockets, true))).toEqual({
+      endpoint: managed,
+      managed: true,
+      because: 'The managed containerd of this root-dir has our pods and images.',
+    });
+  });
+
+  test('the first well-known socket that answers is taken', async () => {
+    const sockets = {
+      'unix:///run/containerd/containerd.sock': { kind: 'no-cri', error: undefined },
+      'unix:///run/crio/crio.sock': crio,
+      'unix:///run/k3s/containerd/containerd.sock': containerd,
+    } as const;
+    expect(await chooseRuntimeEndpoint(machine(sockets))).toEqual({
+      endpoint: 'unix:///run/crio/crio.sock',
+      managed: false,
+      because: 'cri-o 1.32.0 answers on unix:///run/crio/crio.sock.',
+    });
+  });
+
+  test('a managed containerd comes last', async () => {
+    expect(await chooseRuntimeEndpoint(machine({}))).toEqual({
+      endpoint: managed,
+      managed: true,
+      because: 'kubelet-ts runs a containerd of its own: no container runtime answers on a well-known socket.',
+    });
+  });
+
+  test('a socket that was passed over is told with its reason', async () => {
+    const sockets = { 'unix:///run/containerd/containerd.sock': { kind: 'no-cri', error: undefined } } as const;
+    expect((await chooseRuntimeEndpoint(machine(sockets))).because).toBe(
+      'kubelet-ts runs a containerd of its own: unix:///run/containerd/containerd.sock answers but has no CRI v1 (is its CRI plugin disabled?).',
+    );
+  });
+
+  test('a well-known socket that refuses this user is an error', async () => {
+    const sockets = { 'unix:///run/containerd/containerd.sock': { kind: 'denied', error: undefined } } as const;
+    await expect(chooseRuntimeEndpoint(machine(sockets))).rejects.toMatchObject({ hint: 'Run kubelet-ts as root.' });
+  });
+});
+
+test.each([
+  ['/run/a.sock', 'unix:///run/a.sock'],
+  ['unix:///run/a.sock', 'unix:///run/a.sock'],
+  ['unix:/run/a.sock', 'unix:///run/a.sock'],
+])('reads the endpoint %s as %s', (endpoint, expected) => {
+  expect(normalizeEndpoint(endpoint)).toBe(expected);
+});
+
+test.each(['tcp://127.0.0.1:1', 'run/a.sock', 'npipe:////./pipe/a'])('refuses the endpoint %s', (endpoint) => {
+  expect(() => normalizeEndpoint(endpoint)).toThrow('is not a unix socket');
+});

@@ -1,0 +1,31 @@
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { writeFileAtomic } from '../../src/containerd/write-file-atomic.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+test('makes the folder and a file that only its owner reads', async () => {
+  const folder = join(await temporaryFolder(), 'a', 'b');
+  await writeFileAtomic(join(folder, 'file'), 'content');
+  expect(await readdir(folder)).toEqual(['file']);
+  expect(await readFile(join(folder, 'file'), 'utf8')).toBe('content');
+  expect((await stat(join(folder, 'file'))).mode & 0o777).toBe(0o600);
+});
+
+test('replaces a file by a new one, and leaves one with the same content alone', async () => {
+  const file = join(await temporaryFolder(), 'file');
+  await writeFile(file, 'old');
+  const { ino } = await stat(file);
+  await writeFileAtomic(file, 'old');
+  expect((await stat(file)).ino).toBe(ino);
+  await writeFileAtomic(file, 'new');
+  expect((await stat(file)).ino).not.toBe(ino);
+  expect(await readFile(file, 'utf8')).toBe('new');
+});
+
+test('leaves nothing of a write that fails', async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'file'));
+  await expect(writeFileAtomic(join(folder, 'file'), 'content')).rejects.toThrow('EISDIR');
+  expect(await readdir(folder)).toEqual(['file']);
+});

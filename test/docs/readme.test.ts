@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import type { CommandDeps } from '../../src/commands/deps.ts';
+import { registerDown } from '../../src/commands/down.ts';
+import { registerExec } from '../../src/commands/exec.ts';
+import { registerImages } from '../../src/commands/images.ts';
+import { registerLogs } from '../../src/commands/logs.ts';
+import { registerPs } from '../../src/commands/ps.ts';
+import { registerRun } from '../../src/commands/run.ts';
+import { registerRunOnce } from '../../src/commands/run-once.ts';
+import { registerWait } from '../../src/commands/wait.ts';
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const packageJSON = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  scripts: Record<string, string>;
+};
+
+const program = registered();
+
+test.each(program.commands.map((command) => command.name()))('the README has command %s in its table', (name) => {
+  expect(readme).toContain(`| \`kubelet-ts ${name}`);
+});
+
+test.each(program.commands.map((command): [string, Command] => [command.name(), command]))(
+  'the README names every flag of %s',
+  (_name, command) => {
+    const flags = command.options.map(({ long }) => long ?? '').filter((flag) => !readme.includes(flag));
+    expect(flags).toEqual([]);
+  },
+);
+
+test('the README names no flag that no command has', () => {
+  const known = new Set(program.commands.flatMap((command) => command.options.map(({ long }) => long)));
+  const named = new Set([...readme.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag));
+  expect([...named].filter((flag) => !known.has(flag) && flag !== '--help')).toEqual([]);
+});
+
+test('the npm scripts that the documents name exist', () => {
+  const documents = ['README.md', 'CONTRIBUTING.md'].map((name) =>
+    readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'),
+  );
+  const named = documents.flatMap((text) => [...text.matchAll(/npm run ([a-z:-]+)/g)].map(([, script = '']) => script));
+  expect(named.filter((script) => packageJSON.scripts[script] === undefined)).toEqual([]);
+});
+
+function registered(): Command {
+  const root = new Command();
+  const unused = (): never => {
+    throw new Error('no command is run here');
+  };
+  const deps = { connect: unused, setExitCode: unused } as unknown as CommandDeps;
+  for (const register of [registerRun, registerRunOnce, registerPs, registerLogs, registerExec, registerWait]) {
+    register(root, deps);
+  }
+  registerImages(root, deps);
+  registerDown(root, deps);
+  return root;
+}

@@ -1,0 +1,148 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Agent, nodeName, startAgent } from './agent.ts';
+import { makePod, serve, shell } from './manifests.ts';
+import { untilGone } from './until-gone.ts';
+
+let agent: Agent;
+
+beforeEach(async () => {
+  agent = await startAgent({ manifests: { 'web.yaml': makePod('web', { containers: [shell('app', serve)] }) } });
+  await agent.untilReady('web');
+});
+afterEach(() => agent.cleanUp());
+
+const restarts = async (): Promise<number | undefined> =>
+  (await agent.untilReady('web')).pod.status?.containerStatuses?.[0]?.restartCount;
+
+test('SIGTERM ends the agent and leaves the pods running for the next one', async () => {
+  const before = await agent.runningContainer('web');
+  expect(await agent.stop()).toEqual({ code: 0, signal: null });
+  expect(await agent.runningContainer('web')).toEqual(before);
+  await agent.start();
+  expect(await restarts()).toBe(0);
+  expect(await agent.runningContainer('web')).toEqual(before);
+});
+
+test('kill -9 in the middle of a start leaves nothing twice', async () => {
+  await agent.write('other.yaml', makePod('other', { containers: [shell('app', serve)] }));
+  await agent.untilPod('other', ({ worker }) => worker.working);
+  await agent.kill9();
+  await agent.start();
+  const { pod } = await agent.untilReady('other');
+  const { containers, sandboxes } = await agent.findPod(pod.metadata.uid);
+  expect([containers.length, sandboxes.length]).toEqual([1, 1]);
+});
+
+test('a second agent on the same root-dir is refused', async () => {
+  expect(await agent.cli(['run', agent.manifestsFolder, '--no-tui', '--log-level', 'error'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: [
+      `error: kubelet-ts runs already on this root-dir (pid ${agent.pid})`,
+      'hint: Stop it first, or give this one another --root-dir.',
+      '',
+    ].join('\n'),
+  });
+  expect(await restarts()).toBe(0);
+});
+
+test('a pod whose manifest went while no agent ran is stopped by the next one', async () => {
+  await agent.write('other.yaml', makePod('other', { containers: [shell('app', serve)] }));
+  const { pod } = await agent.untilReady('other');
+  const before = await agent.runningContainer('web');
+  await agent.stop();
+  await agent.remove('other.yaml');
+  await agent.start();
+  // Its folder goes last.
+  await untilGone(join(agent.rootDir, 'pods', pod.metadata.uid));
+  expect(await agent.findPod(pod.metadata.uid)).toEqual({ containers: [], sandboxes: [], folders: [] });
+  expect(await agent.runningContainer('web')).toEqual(before);
+});
+
+test('pods of somebody else in the same runtime are never touched', async () => {
+  const connection = await agent.connect();
+  try {
+    const { runtime } = connection;
+    const labels = {
+      'io.kubernetes.pod.name': `foreign-${nodeName}`,
+      'io.kubernetes.pod.namespace': 'default',
+      'io.kubernetes.pod.uid': 'uid-of-somebody-else',
+    };
+    const sandboxConfig = {
+      metadata: { name: `foreign-${nodeName}`, uid: 'uid-of-somebody-else', namespace: 'default', attempt: 0 },
+      logDirectory: join(agent.rootDir, 'foreign-logs'),
+      labels,
+      linux: {
+        cgroupParent: `${agent.cgroupRoot}/foreign`,
+        securityContext: { namespaceOptions: { network: 'NODE' as const } },
+      },
+    };
+    const { podSandboxId } = await runtime.runPodSandbox({ config: sandboxConfig });
+    const { containerId } = await runtime.createContainer({
+      podSandboxId,
+      sandboxConfig,
+      config: {
+        metadata: { name: 'app', attempt: 0 },
+        image: { image: 'localhost/busybox:1' },
+        command: ['sh', '-c', serve],
+        labels: { ...labels, 'io.kubernetes.container.name': 'app' },
+        logPath: 'app.log',
+        linux: {},
+      },
+    });
+    await runtime.startContainer({ containerId });
+    // An orphan of ours shows that orphans were looked for.
+    const { pod } = await agent.untilReady('web');
+    await agent.stop();
+    await agent.remove('web.yaml');
+    await agent.start();
+    await untilGone(join(agent.rootDir, 'pods', pod.metadata.uid));
+    expect((await agent.down()).stdout).toBe('kubelet-ts stopped\n');
+    const { containers } = await runtime.listContainers({});
+    expect(containers.map(({ id, state }) => ({ id, state }))).toEqual([
+      { id: containerId, state: 'CONTAINER_RUNNING' },
+    ]);
+    await runtime.stopPodSandbox({ podSandboxId });
+    await runtime.removePodSandbox({ podSandboxId });
+  } finally {
+    connection.close();
+  }
+});
+
+test('a managed containerd that is killed comes back, and its pods never stop', async () => {
+  const before = await agent.runningContainer('web');
+  process.kill(await agent.containerdPid(), 'SIGKILL');
+  await agent.waitForLog(({ msg }) => msg === 'The managed containerd runs again');
+  expect(await agent.cli(['ps', '-o', 'name'])).toEqual({ code: 0, stdout: 'pod/web-edge1\n', stderr: '' });
+  expect(await agent.runningContainer('web')).toEqual(before);
+  // The engine works on it as before.
+  await agent.write('other.yaml', makePod('other', { containers: [shell('app', serve)] }));
+  await agent.untilReady('other');
+  expect(await restarts()).toBe(0);
+});
+
+test('down stops pods and containerd of an agent that was killed together with its containerd', async () => {
+  const pid = await agent.containerdPid();
+  await agent.kill9();
+  process.kill(pid, 'SIGKILL');
+  expect(await agent.down('--all')).toEqual({
+    code: 0,
+    stdout: 'pod default/web-edge1 removed\nmanaged containerd stopped\n',
+    stderr: '',
+  });
+});
+
+test('commands say so when no containerd runs', async () => {
+  await agent.down('--all');
+  const said = await Promise.all(
+    [['ps'], ['logs', 'web'], ['exec', 'web', '--', 'true'], ['images', 'list']].map((words) => agent.cli(words)),
+  );
+  const endpoint = `unix://${agent.rootDir}/containerd/containerd.sock`;
+  const nobody = {
+    code: 1,
+    stdout: '',
+    stderr: `error: no container runtime answers at ${endpoint}\nhint: kubelet-ts run starts it.\n`,
+  };
+  expect(said).toEqual([nobody, nobody, nobody, nobody]);
+});

@@ -1,0 +1,395 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { link, mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { execa } from 'execa';
+import { expect } from 'vitest';
+import { findContainerdProcess } from '../../src/containerd/containerd-process.ts';
+import { managedPaths } from '../../src/containerd/managed-paths.ts';
+import { openRuntime, type RuntimeConnection } from '../../src/commands/runtime-connection.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../src/engine/snapshot.ts';
+import { hasCode } from '../../src/errors.ts';
+import type { ContainerdRelease } from './containerd-releases.ts';
+import { EngineWatch } from './engine-watch.ts';
+import { cgroupFolders, findLeftovers, mountsBelow, nothingLeft, processesInCgroups } from './leftovers.ts';
+import { type ImageArchive, imagesFolder, program } from './program.ts';
+import { processesOf } from './processes.ts';
+
+export const nodeName = 'edge1';
+
+export interface AgentOptions {
+  /** Manifests by file name, there before the start. */
+  manifests?: Readonly<Record<string, unknown>>;
+  /** More flags of `run` and `run-once`. */
+  flags?: readonly string[];
+  /** Without it the installed one. */
+  containerd?: ContainerdRelease;
+  images?: readonly ImageArchive[];
+  /** Runs the agent and every command in it: a path below /run/netns. */
+  networkNamespace?: string;
+}
+
+/** One entry of the agent's log. */
+export interface LogEntry {
+  readonly level: number;
+  readonly msg: string;
+  readonly [fact: string]: unknown;
+}
+
+/** What came of a command. */
+export interface CommandResult {
+  code: number | undefined;
+  stdout: string;
+  stderr: string;
+}
+
+export interface CommandOptions {
+  /** All of stdin; without it stdin is empty. */
+  input?: string | Uint8Array;
+  /** Leaves stdin open, to be written to by the test. */
+  stdin?: 'pipe';
+}
+
+const textOptions = { reject: false, stripFinalNewline: false } as const;
+
+/** A started agent on a root-dir, a containerd, logs and cgroups of its own. Every test that starts one cleans it up. */
+export async function startAgent(options: AgentOptions = {}): Promise<Agent> {
+  const agent = await Agent.create(options);
+  try {
+    await agent.start();
+  } catch (error) {
+    await agent.cleanUp();
+    throw error;
+  }
+  return agent;
+}
+
+/** Longer than an agent needs for anything that it logs. */
+const logDeadlineMs = 60_000;
+
+export class Agent {
+  readonly rootDir: string;
+  readonly manifestsFolder: string;
+  readonly podLogsDir: string;
+  readonly cgroupRoot: string;
+  readonly #options: AgentOptions;
+  readonly #logs: LogEntry[] = [];
+  readonly #changes = new EventEmitter();
+  /** What the agent wrote to stderr that is no log entry. */
+  #otherOutput = '';
+  #child: ChildProcessByStdio<null, null, Readable> | undefined;
+  #exited: Promise<{ code: number | null; signal: string | null }> | undefined;
+  #watch: EngineWatch | undefined;
+
+  private constructor(rootDir: string, options: AgentOptions) {
+    this.rootDir = rootDir;
+    this.manifestsFolder = join(rootDir, 'manifests');
+    this.podLogsDir = join(rootDir, 'logs');
+    this.cgroupRoot = `/${basename(rootDir)}`;
+    this.#options = options;
+  }
+
+  /** All that an agent needs, not started. */
+  static async create(options: AgentOptions = {}): Promise<Agent> {
+    // Sockets have short paths.
+    const agent = new Agent(await mkdtemp('/tmp/kts-'), options);
+    await mkdir(agent.manifestsFolder);
+    await mkdir(join(agent.rootDir, 'images'));
+    for (const archive of options.images ?? ['busybox.tar']) {
+      await link(join(imagesFolder, archive), join(agent.rootDir, 'images', archive)).catch(() =>
+        execa('cp', [join(imagesFolder, archive), join(agent.rootDir, 'images')]),
+      );
+    }
+    // As if it had run before: a runtime that this machine has is not used.
+    await mkdir(join(agent.rootDir, 'containerd'), { mode: 0o700 });
+    await writeFile(join(agent.rootDir, 'containerd/config.toml'), '');
+    for (const [name, manifest] of Object.entries(options.manifests ?? {})) await agent.write(name, manifest);
+    return agent;
+  }
+
+  get pid(): number {
+    const pid = this.#child?.pid;
+    if (pid === undefined) throw new Error('the agent does not run');
+    return pid;
+  }
+
+  /** Starts the agent; resolves when it answers on its socket. */
+  async start(): Promise<void> {
+    const [command = '', ...arguments_] = this.commandLine([
+      'run',
+      this.manifestsFolder,
+      ...['--no-tui', '--log-format', 'json', '--log-level', 'debug'],
+    ]);
+    const child = spawn(command, arguments_, { stdio: ['ignore', 'ignore', 'pipe'], env: this.environment });
+    this.#child = child;
+    this.#exited = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => ({
+      code: typeof code === 'number' ? code : null,
+      signal: typeof signal === 'string' ? signal : null,
+    }));
+    const since = this.#logs.length;
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      this.#readLine(line);
+    });
+    void this.#exited.then(() => this.#changes.emit('change'));
+    await this.waitForLog(({ msg }) => msg === 'Container runtime is ready', since);
+    this.#watch = await EngineWatch.open(this.rootDir);
+  }
+
+  /** The first log entry that fits, from all of this agent's lives or those after `since` entries. */
+  async waitForLog(fits: (entry: LogEntry) => boolean, since = 0): Promise<LogEntry> {
+    const deadline = AbortSignal.timeout(logDeadlineMs);
+    for (;;) {
+      const found = this.#logs.slice(since).find(fits);
+      if (found !== undefined) return found;
+      const hasEnded = this.#child?.exitCode !== null || this.#child.signalCode !== null;
+      if (hasEnded) throw new Error(`the agent ended before it logged ${fits.toString()}\n${this.logText()}`);
+      await once(this.#changes, 'change', { signal: deadline }).catch(() => {
+        throw new Error(`the agent never logged ${fits.toString()}\n${this.logText()}`);
+      });
+    }
+  }
+
+  get logs(): readonly LogEntry[] {
+    return this.#logs;
+  }
+
+  logText(): string {
+    return [...this.#logs.map((entry) => JSON.stringify(entry)), this.#otherOutput].join('\n');
+  }
+
+  /** The first snapshot of the engine of which `isSo` is true. */
+  until(isSo: (snapshot: EngineSnapshot) => boolean): Promise<EngineSnapshot> {
+    return this.#running.until(isSo);
+  }
+
+  /** The pod of this name (without the node's) as soon as `isSo` is true of it. */
+  async untilPod(name: string, isSo: (pod: PodSnapshot) => boolean): Promise<PodSnapshot> {
+    const find = ({ pods }: EngineSnapshot): PodSnapshot | undefined =>
+      pods.find((candidate) => candidate.pod.metadata.name === `${name}-${nodeName}` && isSo(candidate));
+    const found = find(
+      await this.#running.until((snapshot) => find(snapshot) !== undefined, `${name}: ${isSo.toString()}`),
+    );
+    if (found === undefined) throw new Error(`no pod ${name}`);
+    return found;
+  }
+
+  /** The pod of this name when all its containers run and are ready. */
+  untilReady(name: string): Promise<PodSnapshot> {
+    return this.untilPod(name, isReady);
+  }
+
+  untilNoPods(): Promise<EngineSnapshot> {
+    return this.#running.until(({ pods }) => pods.length === 0);
+  }
+
+  /** Writes a manifest as editors do: the file is there at once and whole. */
+  async write(fileName: string, manifest: unknown): Promise<void> {
+    const text = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
+    const temporary = join(this.rootDir, 'manifest.tmp');
+    await writeFile(temporary, text);
+    await rename(temporary, join(this.manifestsFolder, fileName));
+  }
+
+  async remove(fileName: string): Promise<void> {
+    await rm(join(this.manifestsFolder, fileName));
+  }
+
+  /** Removes every manifest; resolves when all pods are gone. */
+  async removeAll(): Promise<void> {
+    for (const fileName of await readdir(this.manifestsFolder)) await this.remove(fileName);
+    await this.untilNoPods();
+  }
+
+  /** A command of the program on this agent's node. */
+  commandLine(words: readonly string[]): string[] {
+    const [command = '', ...rest] = words;
+    const subcommand = command === 'images' ? rest.splice(0, 1) : [];
+    const { networkNamespace, flags = [] } = this.#options;
+    const prefix = networkNamespace === undefined ? [] : ['nsenter', `--net=${networkNamespace}`];
+    const node = ['--pod-logs-dir', this.podLogsDir, '--cgroup-root', this.cgroupRoot];
+    const isNode = command === 'run' || command === 'run-once';
+    return [
+      ...prefix,
+      ...[program, command, ...subcommand, '--root-dir', this.rootDir],
+      ...(isNode || command === 'down' ? node : []),
+      ...(isNode ? ['--hostname-override', nodeName, '--healthz-port', '0', ...flags] : []),
+      ...rest,
+    ];
+  }
+
+  get environment(): NodeJS.ProcessEnv {
+    const folder = this.#options.containerd?.folder;
+    const path = process.env['PATH'] ?? '';
+    return { ...process.env, PATH: folder === undefined ? path : `${folder}:${path}` };
+  }
+
+  /** Starts a command of the program, for tests that talk to it while it runs. */
+  spawn(words: readonly string[], options: CommandOptions = {}) {
+    const [command = '', ...arguments_] = this.commandLine(words);
+    return execa(command, arguments_, { ...textOptions, env: this.environment, ...options });
+  }
+
+  /** Runs a command of the program to its end. */
+  async cli(words: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+    const { exitCode, stdout, stderr } = await this.spawn(words, options);
+    return { code: exitCode, stdout, stderr };
+  }
+
+  /** As `cli`, for output that is no text. */
+  async cliBytes(
+    words: readonly string[],
+    options: CommandOptions = {},
+  ): Promise<{ code: number | undefined; stdout: Buffer; stderr: string }> {
+    const [command = '', ...arguments_] = this.commandLine(words);
+    const bytes = { reject: false, encoding: 'buffer', env: this.environment, ...options } as const;
+    const { exitCode, stdout, stderr } = await execa(command, arguments_, bytes);
+    return { code: exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr).toString('utf8') };
+  }
+
+  /** The container runtime itself; the caller closes the connection. */
+  connect(): Promise<RuntimeConnection> {
+    return openRuntime(managedPaths(this.rootDir).endpoint);
+  }
+
+  /** Process id of the container of a pod that runs now, and the container's id. */
+  async runningContainer(name: string, containerName?: string): Promise<{ id: string; pid: number }> {
+    const connection = await this.connect();
+    try {
+      const { containers } = await connection.runtime.listContainers({
+        filter: { state: { state: 'CONTAINER_RUNNING' } },
+      });
+      const container = containers.find(
+        ({ labels }) =>
+          labels['io.kubernetes.pod.name'] === `${name}-${nodeName}` &&
+          (containerName === undefined || labels['io.kubernetes.container.name'] === containerName),
+      );
+      if (container === undefined) throw new Error(`no container of pod ${name} runs`);
+      const { info } = await connection.runtime.containerStatus({ containerId: container.id, verbose: true });
+      return { id: container.id, pid: pidOf(info) };
+    } finally {
+      connection.close();
+    }
+  }
+
+  /** Process id of the managed containerd. */
+  async containerdPid(): Promise<number> {
+    const { configFile, pidFile } = managedPaths(this.rootDir);
+    const found = await findContainerdProcess(configFile, pidFile);
+    if (found === undefined) throw new Error('no containerd runs');
+    return found.pid;
+  }
+
+  /** Process id of what holds the namespaces of a pod. */
+  async sandboxPid(name: string): Promise<number> {
+    const connection = await this.connect();
+    try {
+      const filter = { labelSelector: { 'io.kubernetes.pod.name': `${name}-${nodeName}` } };
+      const { items } = await connection.runtime.listPodSandbox({ filter });
+      const [newest] = items.sort((a, b) => Number(b.createdAt - a.createdAt));
+      if (newest === undefined) throw new Error(`pod ${name} has no sandbox`);
+      const { info } = await connection.runtime.podSandboxStatus({ podSandboxId: newest.id, verbose: true });
+      return pidOf(info);
+    } finally {
+      connection.close();
+    }
+  }
+
+  /** What there is of a pod in the runtime and on disk. */
+  async findPod(uid: string): Promise<{ containers: string[]; sandboxes: string[]; folders: string[] }> {
+    const connection = await this.connect();
+    try {
+      const filter = { labelSelector: { 'io.kubernetes.pod.uid': uid } };
+      const { containers } = await connection.runtime.listContainers({ filter });
+      const { items } = await connection.runtime.listPodSandbox({ filter });
+      const folders = [...(await readdir(join(this.rootDir, 'pods'))), ...(await readdir(this.podLogsDir))];
+      return {
+        containers: containers.map(({ id }) => id),
+        sandboxes: items.map(({ id }) => id),
+        folders: folders.filter((folder) => folder.endsWith(uid)),
+      };
+    } finally {
+      connection.close();
+    }
+  }
+
+  /** Ends the agent as `systemctl stop` does; resolves to its exit. */
+  async stop(): Promise<{ code: number | null; signal: string | null }> {
+    return this.#end('SIGTERM');
+  }
+
+  /** Ends the agent as a crash does. */
+  async kill9(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  down(...flags: string[]): Promise<CommandResult> {
+    return this.cli(['down', ...flags]);
+  }
+
+  /** Takes everything down, checks that nothing is left, and removes the folders. Kills what a failed test left. */
+  async cleanUp(): Promise<void> {
+    try {
+      const down = await this.down('--all');
+      this.#watch?.close();
+      const leftovers = await findLeftovers(this);
+      expect({ down: { code: down.code, stderr: down.stderr }, leftovers }).toEqual({
+        down: { code: 0, stderr: '' },
+        leftovers: nothingLeft,
+      });
+    } finally {
+      const left = await processesOf(this.rootDir);
+      for (const pid of [...left.map(({ pid }) => pid), ...(await processesInCgroups(this.cgroupRoot))]) kill(pid);
+      for (const mount of await mountsBelow(this.rootDir)) await execa('umount', ['-l', mount], { reject: false });
+      for (const folder of (await cgroupFolders(this.cgroupRoot)).reverse()) {
+        await rmdir(folder).catch(() => undefined);
+      }
+      await rm(this.rootDir, { recursive: true, force: true });
+    }
+  }
+
+  get #running(): EngineWatch {
+    if (this.#watch === undefined) throw new Error('the agent does not run');
+    return this.#watch;
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<{ code: number | null; signal: string | null }> {
+    const exited = this.#exited;
+    if (exited === undefined) throw new Error('the agent does not run');
+    this.#child?.kill(signal);
+    const exit = await exited;
+    this.#watch?.close();
+    this.#watch = undefined;
+    return exit;
+  }
+
+  #readLine(line: string): void {
+    try {
+      this.#logs.push(JSON.parse(line) as LogEntry);
+    } catch {
+      // Not every line is one: a crash of Node is told in words.
+      this.#otherOutput += `${line}\n`;
+    }
+    this.#changes.emit('change');
+  }
+}
+
+export function isReady({ pod }: PodSnapshot): boolean {
+  return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!hasCode(error, 'ESRCH')) throw error;
+  }
+}
+
+/** What containerd adds to a verbose status. */
+function pidOf(info: Readonly<Record<string, string>>): number {
+  const { pid } = JSON.parse(info['info'] ?? '{}') as { pid?: number };
+  if (pid === undefined) throw new Error('the status names no process');
+  return pid;
+}

@@ -1,0 +1,26 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { errorMessage } from '../../src/errors.ts';
+import { cache, repository } from './program.ts';
+
+/** A containerd release and the folder of its programs, undefined for the installed one. */
+export interface ContainerdRelease {
+  readonly release: string;
+  readonly folder: string | undefined;
+}
+
+/** The installed containerd, and of the others those that can be had here; why one is left out is printed. */
+export function containerdReleases(): ContainerdRelease[] {
+  return [{ release: 'as installed', folder: undefined }, ...cachedRelease('1.7'), ...cachedRelease('2')];
+}
+
+function cachedRelease(line: string): ContainerdRelease[] {
+  try {
+    const script = join(repository, 'scripts/fetch-containerd');
+    const target = execFileSync(script, [line, cache], { encoding: 'utf8' }).trim();
+    return [{ release: line, folder: join(target, 'usr/bin') }];
+  } catch (error) {
+    process.stderr.write(`containerd ${line} is left out: ${errorMessage(error)}\n`);
+    return [];
+  }
+}

@@ -1,0 +1,84 @@
+import { access, cp, mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import type { TestProject } from 'vitest/node';
+import { findContainerd } from '../../src/containerd/find-containerd.ts';
+import { errorMessage, UserError } from '../../src/errors.ts';
+import { buildTestImages } from '../images/build-test-images.ts';
+
+const repository = join(import.meta.dirname, '../..');
+
+/** Makes what every e2e test needs, and fails, rather than skips, on a machine where they cannot run. */
+export default async function setUp(project: TestProject): Promise<void> {
+  await checkMachine();
+  const [program] = await Promise.all([buildProgram(), buildTestImages(join(repository, '.cache/images'))]);
+  project.provide('program', program);
+}
+
+async function checkMachine(): Promise<void> {
+  const lacks: string[] = [];
+  if (process.getuid?.() !== 0) lacks.push('root: run them with sudo');
+  await findContainerd().catch((error: unknown) => {
+    const hint = error instanceof UserError && error.hint !== undefined ? `: ${error.hint}` : '';
+    lacks.push(`${errorMessage(error)}${hint}`);
+  });
+  for (const [name, debianPackage] of [
+    ['tmux', 'tmux'],
+    ['ip', 'iproute2'],
+    ['nsenter', 'util-linux'],
+  ] as const) {
+    if ((await execa('which', [name], { reject: false })).exitCode !== 0) {
+      lacks.push(`${name} is not installed: apt-get install ${debianPackage}`);
+    }
+  }
+  if (lacks.length > 0) throw new Error(`The e2e tests cannot run on this machine:\n- ${lacks.join('\n- ')}`);
+}
+
+/**
+ * The path of the program, built from the sources as they are. It is not `dist`, and every state of the sources has a
+ * folder of its own: a build at the same time does not pull the program away from running tests.
+ */
+async function buildProgram(): Promise<string> {
+  const sources = ['src', 'bin', 'proto', 'scripts/build.mjs', 'package.json'].map((name) => join(repository, name));
+  const newest = Math.max(...(await Promise.all(sources.map(newestChange))));
+  const builds = join(repository, '.cache/e2e');
+  const folder = join(builds, String(Math.trunc(newest)));
+  const program = join(folder, 'bin/kubelet-ts');
+  await mkdir(builds, { recursive: true });
+  await removeOldBuilds(builds);
+  if (await exists(folder)) return program;
+  const unfinished = `${folder}.${process.pid}`;
+  await cp(join(repository, 'bin'), join(unfinished, 'bin'), { recursive: true });
+  await cp(join(repository, 'package.json'), join(unfinished, 'package.json'));
+  await symlink(join(repository, 'src'), join(unfinished, 'src'));
+  await execa(join(repository, 'scripts/generate'));
+  await execa('node', [join(repository, 'scripts/build.mjs')], { cwd: unfinished });
+  // Another run may have been faster.
+  if (!(await exists(folder))) await rename(unfinished, folder);
+  return program;
+}
+
+async function removeOldBuilds(builds: string): Promise<void> {
+  const hourMs = 3_600_000;
+  for (const name of await readdir(builds)) {
+    const { mtimeMs } = await stat(join(builds, name));
+    if (Date.now() - mtimeMs > hourMs) await rm(join(builds, name), { recursive: true, force: true });
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The time of the newest file at a path. */
+async function newestChange(path: string): Promise<number> {
+  const stats = await stat(path);
+  if (!stats.isDirectory()) return stats.mtimeMs;
+  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && !entry.parentPath.endsWith('/generated'));
+  const times = files.map(async (file) => (await stat(join(file.parentPath, file.name))).mtimeMs);
+  return Math.max(stats.mtimeMs, ...(await Promise.all(times)));
+}

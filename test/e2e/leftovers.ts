@@ -1,0 +1,84 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { containerLogLinksDir } from '../../src/engine/kuberuntime/log-paths.ts';
+import { processesOf } from './processes.ts';
+
+/** What is left of an agent that was taken down. */
+export interface Leftovers {
+  processes: string[];
+  mounts: string[];
+  cgroups: string[];
+  podFolders: string[];
+  logFolders: string[];
+  logLinks: string[];
+}
+
+export const nothingLeft: Leftovers = {
+  processes: [],
+  mounts: [],
+  cgroups: [],
+  podFolders: [],
+  logFolders: [],
+  logLinks: [],
+};
+
+export async function findLeftovers(node: {
+  rootDir: string;
+  podLogsDir: string;
+  cgroupRoot: string;
+}): Promise<Leftovers> {
+  const { rootDir, podLogsDir, cgroupRoot } = node;
+  const [processes, mounts, folders, podFolders, logFolders, logLinks] = await Promise.all([
+    processesOf(rootDir),
+    mountsBelow(rootDir),
+    cgroupFolders(cgroupRoot),
+    list(join(rootDir, 'pods')),
+    list(podLogsDir),
+    linksInto(podLogsDir),
+  ]);
+  return {
+    processes: processes.map(({ commandLine }) => commandLine),
+    mounts,
+    // The cgroups of the QoS classes stay, as the kubelet's do.
+    cgroups: folders.filter((folder) => /\/pod[^/]+/.test(folder)),
+    podFolders,
+    logFolders,
+    logLinks,
+  };
+}
+
+/** What is mounted below a folder, the last one first. */
+export async function mountsBelow(folder: string): Promise<string[]> {
+  const lines = (await readFile('/proc/self/mounts', 'utf8')).split('\n');
+  const paths = lines.map((line) => line.split(' ')[1] ?? '');
+  return paths.filter((path) => path.startsWith(`${folder}/`)).reverse();
+}
+
+/** Every cgroup below a root, in every hierarchy, parents first. */
+export async function cgroupFolders(cgroupRoot: string): Promise<string[]> {
+  const mount = '/sys/fs/cgroup';
+  const tops = [mount, ...(await list(mount)).map((name) => join(mount, name))].map((top) => join(top, cgroupRoot));
+  const below = tops.map(async (top) => {
+    const entries = await readdir(top, { recursive: true, withFileTypes: true }).catch(() => undefined);
+    if (entries === undefined) return [];
+    return [top, ...entries.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))];
+  });
+  return (await Promise.all(below)).flat().sort();
+}
+
+/** Whatever runs in the cgroups below a root: containers too, whose command lines say nothing. */
+export async function processesInCgroups(cgroupRoot: string): Promise<number[]> {
+  const files = (await cgroupFolders(cgroupRoot)).map((folder) => join(folder, 'cgroup.procs'));
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
+  return [...new Set(texts.flatMap((text) => text.split('\n')).filter((line) => line !== ''))].map(Number);
+}
+
+async function linksInto(folder: string): Promise<string[]> {
+  const links = (await list(containerLogLinksDir)).map((name) => join(containerLogLinksDir, name));
+  const targets = await Promise.all(links.map((link) => readlink(link).catch(() => '')));
+  return links.filter((_, index) => targets[index]?.startsWith(`${folder}/`));
+}
+
+async function list(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}

@@ -1,0 +1,279 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Container, ContainerState, EnvVar, Pod } from '../../src/api/types.ts';
+import type { KubeletEvent } from '../../src/engine/events.ts';
+import { type Agent, isReady, startAgent } from './agent.ts';
+import { hostFolder, makePod, serve, shell } from './manifests.ts';
+
+let agent: Agent;
+
+beforeAll(async () => {
+  agent = await startAgent();
+});
+afterEach(() => agent.removeAll());
+afterAll(() => agent.cleanUp());
+
+/** A folder that containers write to, mounted at /journal, and what they wrote. */
+function journal(name: string) {
+  const folder = join(agent.rootDir, `journal-${name}`);
+  return {
+    volumes: [hostFolder('journal', folder)],
+    volumeMounts: [{ name: 'journal', mountPath: '/journal' }],
+    read: async (): Promise<string[]> => (await readFile(join(folder, 'log'), 'utf8')).trim().split('\n'),
+  };
+}
+
+/** What `kubectl get pod -o yaml` tells of the containers, without times and ids. */
+function containersOf({ status }: Pod): object[] {
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  return statuses.map(({ name, ready, restartCount, state }) => ({ name, ready, restartCount, ...stateOf(state) }));
+}
+
+function stateOf({ terminated, waiting }: ContainerState = {}): object {
+  if (terminated !== undefined) return { exitCode: terminated.exitCode, reason: terminated.reason };
+  return waiting === undefined ? {} : { waiting: waiting.reason };
+}
+
+test('an edited manifest stops the old pod before the new one starts', async () => {
+  const { volumes, volumeMounts, read } = journal('edit');
+  const write = (version: string): Promise<void> => {
+    const script = `echo start ${version} >> /journal/log
+      trap 'sleep 0.3; echo end ${version} >> /journal/log; exit 0' TERM
+      while :; do sleep 3600 & wait; done`;
+    return agent.write('web.yaml', makePod('web', { volumes, containers: [shell('app', script, { volumeMounts })] }));
+  };
+  await write('v1');
+  const { pod: first } = await agent.untilReady('web');
+  await write('v2');
+  await agent.untilPod('web', (entry) => entry.pod.metadata.uid !== first.metadata.uid && isReady(entry));
+  expect(await read()).toEqual(['start v1', 'end v1', 'start v2']);
+});
+
+test('a removed manifest stops its pod, and nothing of it is left', async () => {
+  await agent.write('web.yaml', makePod('web', { containers: [shell('app', serve)] }));
+  await agent.write('dns.yaml', makePod('dns', { containers: [shell('app', serve)] }));
+  const { pod } = await agent.untilReady('web');
+  await agent.untilReady('dns');
+  await agent.remove('web.yaml');
+  const { pods } = await agent.until((snapshot) => snapshot.pods.length === 1);
+  expect(pods.map((entry) => entry.pod.metadata.name)).toEqual(['dns-edge1']);
+  const left = await agent.findPod(pod.metadata.uid);
+  expect(left).toEqual({ containers: [], sandboxes: [], folders: [] });
+});
+
+test('init containers run one after the other, then the app', async () => {
+  const { volumes, volumeMounts, read } = journal('init');
+  const say = (name: string, after = ''): Container =>
+    shell(name, `echo begin ${name} >> /journal/log; sleep 0.1; echo end ${name} >> /journal/log; ${after}`, {
+      volumeMounts,
+    });
+  const manifest = makePod('web', {
+    volumes,
+    initContainers: [say('one'), say('two')],
+    containers: [say('app', serve)],
+  });
+  await agent.write('web.yaml', manifest);
+  const { pod } = await agent.untilReady('web');
+  expect(containersOf(pod)).toEqual([
+    { name: 'one', ready: true, restartCount: 0, exitCode: 0, reason: 'Completed' },
+    { name: 'two', ready: true, restartCount: 0, exitCode: 0, reason: 'Completed' },
+    { name: 'app', ready: true, restartCount: 0 },
+  ]);
+  expect((await read()).slice(0, 5)).toEqual(['begin one', 'end one', 'begin two', 'end two', 'begin app']);
+});
+
+test.each([
+  { restartPolicy: 'Never', script: 'exit 0', phase: 'Succeeded', restartCount: 0, exitCode: 0, reason: 'Completed' },
+  { restartPolicy: 'Never', script: 'exit 3', phase: 'Failed', restartCount: 0, exitCode: 3, reason: 'Error' },
+  {
+    restartPolicy: 'OnFailure',
+    script: 'exit 0',
+    phase: 'Succeeded',
+    restartCount: 0,
+    exitCode: 0,
+    reason: 'Completed',
+  },
+  {
+    restartPolicy: 'OnFailure',
+    script: '[ -e /journal/log ] && exit 0; echo failed > /journal/log; exit 4',
+    phase: 'Succeeded',
+    restartCount: 1,
+    exitCode: 0,
+    reason: 'Completed',
+  },
+])('restartPolicy $restartPolicy with `$script` ends as $phase', async ({ restartPolicy, script, phase, ...end }) => {
+  const { volumes, volumeMounts } = journal(`end-${restartPolicy}-${end.restartCount}`);
+  const containers = [shell('app', script, { volumeMounts })];
+  await agent.write('job.yaml', makePod('job', { restartPolicy, volumes, containers }));
+  const { pod } = await agent.untilPod('job', ({ worker }) => worker.state === 'finished');
+  expect({ phase: pod.status?.phase, containers: containersOf(pod) }).toEqual({
+    phase,
+    containers: [{ name: 'app', ready: false, ...end }],
+  });
+});
+
+test('a container that crashes again and again waits in CrashLoopBackOff', async () => {
+  await agent.write('web.yaml', makePod('web', { containers: [shell('app', 'exit 1')] }));
+  const isWaiting = ({ pod }: { pod: Pod }): boolean =>
+    pod.status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff';
+  const { pod } = await agent.untilPod('web', isWaiting);
+  expect(containersOf(pod)).toEqual([{ name: 'app', ready: false, restartCount: 1, waiting: 'CrashLoopBackOff' }]);
+  const { stdout } = await agent.cli(['ps', '--no-headers']);
+  expect(stdout.replaceAll(/\d+s/g, '0s').split(/\s\s+/)).toEqual([
+    'default',
+    'web-edge1',
+    '0/1',
+    'CrashLoopBackOff',
+    '1 (0s ago)',
+    '0s\n',
+  ]);
+});
+
+test('containers share emptyDir volumes, on disk and in memory', async () => {
+  const volumeMounts = [
+    { name: 'disk', mountPath: '/disk' },
+    { name: 'memory', mountPath: '/memory' },
+  ];
+  const manifest = makePod('web', {
+    volumes: [
+      { name: 'disk', emptyDir: {} },
+      { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '2Mi' } },
+    ],
+    containers: [
+      shell('writer', `echo one > /disk/file; echo two > /memory/file; ${serve}`, { volumeMounts }),
+      shell('reader', serve, { volumeMounts }),
+    ],
+  });
+  await agent.write('web.yaml', manifest);
+  await agent.untilReady('web');
+  // The first log line of the writer would come later than its start.
+  const wait = 'until [ -s /memory/file ]; do :; done';
+  const look =
+    'cat /disk/file /memory/file; stat -f -c %T /memory; df -k /memory | awk "END { print \\$2 }"; stat -c %a /disk';
+  expect(await agent.cli(['exec', 'web', '-c', 'reader', '--', 'sh', '-c', `${wait}; ${look}`])).toEqual({
+    code: 0,
+    stdout: 'one\ntwo\ntmpfs\n2048\n777\n',
+    stderr: '',
+  });
+});
+
+test('hostPath volumes are made, found or refused as their type says', async () => {
+  const at = (name: string): string => join(agent.rootDir, 'host', name);
+  const volumes = [
+    { name: 'made-folder', hostPath: { path: at('folder'), type: 'DirectoryOrCreate' } },
+    { name: 'made-file', hostPath: { path: at('file'), type: 'FileOrCreate' } },
+    { name: 'device', hostPath: { path: '/dev/zero', type: 'CharDevice' } },
+    { name: 'any', hostPath: { path: agent.manifestsFolder } },
+  ];
+  const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/v/${name}` }));
+  await agent.write('web.yaml', makePod('web', { volumes, containers: [shell('app', serve, { volumeMounts })] }));
+  await agent.untilReady('web');
+  const { stdout } = await agent.cli([
+    'exec',
+    'web',
+    '--',
+    'stat',
+    '-c',
+    '%F %a',
+    ...volumeMounts.map((m) => m.mountPath),
+  ]);
+  expect(stdout.split('\n')).toEqual([
+    'directory 755',
+    'regular empty file 644',
+    'character special file 666',
+    'directory 755',
+    '',
+  ]);
+
+  const wrong = [{ name: 'sock', hostPath: { path: '/etc/hostname', type: 'Socket' } }];
+  const mounts = [{ name: 'sock', mountPath: '/sock' }];
+  const refused = makePod('refused', { volumes: wrong, containers: [shell('app', serve, { volumeMounts: mounts })] });
+  await agent.write('refused.yaml', refused);
+  const isRefused = (event: KubeletEvent): boolean => event.type === 'Recorded' && event.reason === 'FailedMount';
+  const { pod, events } = await agent.untilPod('refused', (entry) => entry.events.some(isRefused));
+  expect({ phase: pod.status?.phase, event: events.find(isRefused) }).toMatchObject({
+    phase: 'Pending',
+    event: {
+      eventType: 'Warning',
+      message: 'MountVolume.SetUp failed: hostPath type check failed: /etc/hostname is not a socket file',
+    },
+  });
+});
+
+test('the environment is that of the manifest, with fields of the pod', async () => {
+  const field = (name: string, fieldPath: string): EnvVar => ({ name, valueFrom: { fieldRef: { fieldPath } } });
+  const env = [
+    field('POD_NAME', 'metadata.name'),
+    field('POD_NAMESPACE', 'metadata.namespace'),
+    field('NODE_NAME', 'spec.nodeName'),
+    field('ANNOTATION', "metadata.annotations['example.com/color']"),
+    { name: 'LIMIT', valueFrom: { resourceFieldRef: { resource: 'limits.memory' } } },
+    { name: 'GREETING', value: 'I am $(POD_NAME), not $$(POD_NAME)' },
+  ];
+  const app = shell('app', serve, { env, resources: { limits: { memory: '64Mi' } } });
+  await agent.write('web.yaml', makePod('web', { annotations: { 'example.com/color': 'blue' }, containers: [app] }));
+  await agent.untilReady('web');
+  const { stdout } = await agent.cli(['exec', 'web', '--', 'env']);
+  expect(stdout.trim().split('\n').sort()).toEqual([
+    'ANNOTATION=blue',
+    'GREETING=I am web-edge1, not $(POD_NAME)',
+    expect.stringMatching(/^HOME=/),
+    expect.stringMatching(/^HOSTNAME=/),
+    'LIMIT=67108864',
+    'NODE_NAME=edge1',
+    'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    'POD_NAME=web-edge1',
+    'POD_NAMESPACE=default',
+  ]);
+});
+
+test('a sidecar starts before the app and stops after it', async () => {
+  const { volumes, volumeMounts, read } = journal('sidecar');
+  const say = (name: string): Container =>
+    shell(
+      name,
+      `echo start ${name} >> /journal/log
+       trap 'echo end ${name} >> /journal/log; exit 0' TERM
+       while :; do sleep 3600 & wait; done`,
+      { volumeMounts },
+    );
+  const sidecar: Container = { ...say('sidecar'), restartPolicy: 'Always' };
+  const manifest = makePod('web', {
+    volumes,
+    terminationGracePeriodSeconds: 5,
+    initContainers: [sidecar],
+    containers: [say('app')],
+  });
+  await agent.write('web.yaml', manifest);
+  await agent.untilReady('web');
+  await agent.removeAll();
+  expect(await read()).toEqual(['start sidecar', 'start app', 'end app', 'end sidecar']);
+});
+
+test('a manifest that becomes broken keeps its pod, and is told', async () => {
+  await agent.write('web.yaml', makePod('web', { containers: [shell('app', serve)] }));
+  const { pod: before } = await agent.untilReady('web');
+  await agent.write('web.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: {}}\n');
+  const { pods, sources } = await agent.until((snapshot) =>
+    snapshot.sources.some(({ problems }) => problems.length > 0),
+  );
+  expect(pods.map(({ pod }) => pod.metadata.uid)).toEqual([before.metadata.uid]);
+  expect(sources.flatMap(({ problems }) => problems)).toMatchObject([
+    { severity: 'error', origin: join(agent.manifestsFolder, 'web.yaml'), field: 'spec.containers', line: 4 },
+    { severity: 'warning', message: 'the last good revision of pod default/web-edge1 still runs' },
+  ]);
+});
+
+test('a pod whose sandbox dies is made anew', async () => {
+  await agent.write('web.yaml', makePod('web', { containers: [shell('app', serve)] }));
+  await agent.untilReady('web');
+  const before = await agent.runningContainer('web');
+  const pause = await agent.sandboxPid('web');
+  process.kill(pause, 'SIGKILL');
+  await agent.untilPod(
+    'web',
+    (entry) => isReady(entry) && entry.pod.status?.containerStatuses?.[0]?.containerID !== `containerd://${before.id}`,
+  );
+  expect((await agent.runningContainer('web')).id).not.toBe(before.id);
+});

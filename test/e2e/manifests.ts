@@ -1,0 +1,37 @@
+import type { Container, PodSpec, Volume } from '../../src/api/types.ts';
+
+export const busybox = 'localhost/busybox:1';
+
+/** A pod manifest on the host network, which needs no CNI, that ends quickly. */
+export function makePod(
+  name: string,
+  {
+    namespace,
+    annotations,
+    ...spec
+  }: Omit<PodSpec, 'containers'> & {
+    containers: Container[];
+    namespace?: string;
+    annotations?: Record<string, string>;
+  },
+): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace, annotations },
+    spec: { hostNetwork: true, terminationGracePeriodSeconds: 1, ...spec },
+  };
+}
+
+/** A container that runs a shell script. */
+export function shell(name: string, script: string, more: Partial<Container> = {}): Container {
+  return { name, image: busybox, command: ['sh', '-c', script], ...more };
+}
+
+/** Goes on at the end of a script until it is told to stop, and stops at once then. */
+export const serve = 'trap "exit 0" TERM; while :; do sleep 3600 & wait; done';
+
+/** A folder of this machine as a volume, made when it is absent. */
+export function hostFolder(name: string, path: string): Volume {
+  return { name, hostPath: { path, type: 'DirectoryOrCreate' } };
+}

@@ -1,0 +1,38 @@
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { repository } from './program.ts';
+
+let folder: string;
+let tarball: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp('/tmp/kts-package-');
+  await execa('npm', ['pack', '--pack-destination', folder], { cwd: repository });
+  tarball = join(folder, (await readdir(folder)).find((name) => name.endsWith('.tgz')) ?? '');
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test('the package holds the program and the examples, and needs no other package', async () => {
+  const { stdout } = await execa('tar', ['-tf', tarball]);
+  const top = new Set(stdout.split('\n').map((path) => path.split('/')[1]));
+  expect([...top]).toEqual(expect.arrayContaining(['bin', 'dist', 'manifests', 'package.json']));
+  expect([...top]).not.toEqual(expect.arrayContaining(['src', 'test', 'node_modules']));
+  const text = await readFile(join(repository, 'package.json'), 'utf8');
+  expect(Object.keys(JSON.parse(text) as object)).not.toContain('dependencies');
+});
+
+test('it installs without a registry and runs', async () => {
+  const prefix = join(folder, 'prefix');
+  await execa('npm', ['install', '--offline', '--no-audit', '--no-fund', '--global', '--prefix', prefix, tarball]);
+  const program = join(prefix, 'bin/kubelet-ts');
+  const { version } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8')) as { version: string };
+  expect((await execa(program, ['--version'])).stdout).toBe(version);
+  const { exitCode, stderr } = await execa(program, ['ps', '--root-dir', join(folder, 'root')], { reject: false });
+  expect({ exitCode, isTold: stderr.startsWith('error: no container runtime answers') }).toEqual({
+    exitCode: 1,
+    isTold: true,
+  });
+  expect((await execa(program, ['help'])).stdout).toContain('Usage: kubelet-ts');
+});

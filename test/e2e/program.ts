@@ -1,0 +1,17 @@
+import { join } from 'node:path';
+import { inject } from 'vitest';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    program: string;
+  }
+}
+
+export const repository = join(import.meta.dirname, '../..');
+export const cache = join(repository, '.cache');
+
+/** The built program, as global-setup.ts says. */
+export const program = inject('program');
+
+export const imagesFolder = join(cache, 'images');
+export type ImageArchive = 'busybox.tar' | 'etcd.tar';

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { type Agent, startAgent } from './agent.ts';
+import { makePod, serve, shell } from './manifests.ts';
+
+let agent: Agent;
+
+beforeAll(async () => {
+  agent = await startAgent({
+    manifests: {
+      'web.yaml': makePod('web', { containers: [shell('app', serve), shell('side', serve)] }),
+      'dns.yaml': makePod('dns', { namespace: 'kube-system', containers: [shell('app', serve)] }),
+      'job.yaml': makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'exit 3')] }),
+    },
+  });
+  await agent.untilReady('web');
+  await agent.untilReady('dns');
+  await agent.untilPod('job', ({ pod, worker }) => pod.status?.phase === 'Failed' && worker.state === 'finished');
+});
+afterAll(() => agent.cleanUp());
+
+const ageless = (text: string): string => text.replace(/\b\d+s\b/g, '0s');
+
+async function ps(...flags: string[]): Promise<object> {
+  const { stdout, ...rest } = await agent.cli(['ps', ...flags]);
+  return { ...rest, stdout: ageless(stdout).split('\n') };
+}
+
+describe.each(['with a running agent', 'without an agent'])('ps %s', (condition) => {
+  const hasAgent = condition === 'with a running agent';
+  beforeAll(async () => {
+    if (!hasAgent) await agent.stop();
+  });
+
+  test('lists the pods as kubectl does', async () => {
+    expect(await ps()).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: [
+        'NAMESPACE     NAME        READY   STATUS    RESTARTS   AGE',
+        'default       job-edge1   0/1     Error     0          0s',
+        'default       web-edge1   2/2     Running   0          0s',
+        'kube-system   dns-edge1   1/1     Running   0          0s',
+        '',
+      ],
+    });
+  });
+
+  test('-o wide adds the address, the node and what the pod worker does', async () => {
+    const node = hasAgent ? 'edge1' : '<none>';
+    const [finished, synced] = hasAgent ? ['finished', 'sync'] : ['<no agent>', '<no agent>'];
+    expect(await ps('-o', 'wide')).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: [
+        `NAMESPACE     NAME        READY   STATUS    RESTARTS   AGE   IP       ${'NODE'.padEnd(hasAgent ? 5 : 6)}   WORKER`,
+        `default       job-edge1   0/1     Error     0          0s    <none>   ${node}   ${finished}`,
+        `default       web-edge1   2/2     Running   0          0s    <none>   ${node}   ${synced}`,
+        `kube-system   dns-edge1   1/1     Running   0          0s    <none>   ${node}   ${synced}`,
+        '',
+      ],
+    });
+  });
+
+  test('-n lists one namespace, and --no-headers only the pods', async () => {
+    expect(await ps('-n', 'kube-system', '--no-headers')).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: ['kube-system   dns-edge1   1/1   Running   0   0s', ''],
+    });
+    expect(await ps('-n', 'nobody')).toEqual({ code: 0, stderr: '', stdout: ['No pods.', ''] });
+  });
+
+  test('-o name names them for scripts', async () => {
+    expect(await ps('-o', 'name')).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: ['pod/job-edge1', 'pod/web-edge1', 'pod/dns-edge1', ''],
+    });
+  });
+
+  test('-o json and -o yaml are the same Kubernetes List', async () => {
+    const [json, yaml] = await Promise.all([agent.cli(['ps', '-o', 'json']), agent.cli(['ps', '-o', 'yaml'])]);
+    const list = JSON.parse(json.stdout) as { items: object[] };
+    expect(parse(yaml.stdout)).toEqual(list);
+    expect(list).toMatchObject({
+      apiVersion: 'v1',
+      kind: 'List',
+      items: [
+        {
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { namespace: 'default', name: 'job-edge1' },
+          status: {
+            // Without an agent nobody knows that it is not started again.
+            phase: hasAgent ? 'Failed' : 'Running',
+            containerStatuses: [
+              { name: 'app', restartCount: 0, state: { terminated: { exitCode: 3, reason: 'Error' } } },
+            ],
+          },
+        },
+        { metadata: { namespace: 'default', name: 'web-edge1' }, status: { phase: 'Running' } },
+        { metadata: { namespace: 'kube-system', name: 'dns-edge1' }, status: { phase: 'Running' } },
+      ],
+    });
+  });
+});
+
+test('a format that does not exist is an error that names the others', async () => {
+  expect(await agent.cli(['ps', '-o', 'xml'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'error: --output must be wide, json, yaml or name, not "xml"\n',
+  });
+});

@@ -1,0 +1,24 @@
+import { existsSync, watch } from 'node:fs';
+import { dirname } from 'node:path';
+
+const deadlineMs = 60_000;
+
+/** Resolves when nothing of this path is there any more, as the kernel tells. */
+export async function untilGone(path: string): Promise<void> {
+  const deadline = AbortSignal.timeout(deadlineMs);
+  await new Promise<void>((resolve, reject) => {
+    const watcher = watch(dirname(path));
+    const look = (): void => {
+      if (existsSync(path)) return;
+      watcher.close();
+      resolve();
+    };
+    watcher.on('change', look);
+    deadline.addEventListener('abort', () => {
+      watcher.close();
+      reject(new Error(`${path} never went`));
+    });
+    // It may have gone before the watch.
+    look();
+  });
+}

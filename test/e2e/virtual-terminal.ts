@@ -1,0 +1,88 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { execa } from 'execa';
+
+const deadlineMs = 60_000;
+
+/** A real terminal: a tmux server of its own, whose control mode tells when something was written to the screen. */
+export class VirtualTerminal {
+  readonly #server: string;
+  readonly #client: ChildProcessByStdio<Writable, Readable, null>;
+  readonly #changes = new EventEmitter();
+
+  private constructor(server: string) {
+    this.#server = server;
+    this.#changes.setMaxListeners(0);
+    this.#client = spawn('tmux', ['-L', server, '-C', 'attach'], { stdio: ['pipe', 'pipe', 'ignore'] });
+    createInterface({ input: this.#client.stdout }).on('line', () => this.#changes.emit('change'));
+  }
+
+  /**
+   * Runs a shell command in a terminal of this size. The terminal outlives it: of a program that ends, tmux's
+   * control mode may leave out the last output.
+   */
+  static async open(
+    command: string,
+    { columns = 100, rows = 30, env = process.env }: { columns?: number; rows?: number; env?: NodeJS.ProcessEnv } = {},
+  ): Promise<VirtualTerminal> {
+    const server = `kts-${process.pid}-${process.hrtime.bigint()}`;
+    const size = ['-x', String(columns), '-y', String(rows)];
+    await execa(
+      'tmux',
+      [
+        ...['-L', server, '-f', '/dev/null', 'start-server', ';'],
+        ...['set', '-g', 'status', 'off', ';'],
+        // Only now: tmux 3.3 crashes when a first window is made while its size is set by hand.
+        ...['new-session', '-d', ...size, `${command}; exec sleep infinity`, ';', 'set', '-w', 'window-size', 'manual'],
+      ],
+      { env: { ...env, TMUX: undefined } },
+    );
+    return new VirtualTerminal(server);
+  }
+
+  /** The first screen of which `isSo` is true, looked at now and after every change; without the blanks at line ends. */
+  async until(isSo: (screen: string) => boolean): Promise<string> {
+    const deadline = AbortSignal.timeout(deadlineMs);
+    for (;;) {
+      const changed = once(this.#changes, 'change', { signal: deadline }).catch(() => undefined);
+      const screen = await this.screen();
+      if (isSo(screen)) return screen;
+      await changed;
+      if (deadline.aborted) throw new Error(`the screen never was so: ${isSo.toString()}\n${screen}`);
+    }
+  }
+
+  async screen(): Promise<string> {
+    const { stdout } = await this.#tmux('capture-pane', '-p');
+    return stdout;
+  }
+
+  async type(text: string): Promise<void> {
+    await this.#tmux('send-keys', '-l', text);
+  }
+
+  /** A key by tmux's name, such as `C-c` or `Enter`. */
+  async press(key: string): Promise<void> {
+    await this.#tmux('send-keys', key);
+  }
+
+  async resize(columns: number, rows: number): Promise<void> {
+    await this.#tmux('resize-window', '-x', String(columns), '-y', String(rows));
+  }
+
+  /** A format of tmux, such as `#{alternate_on}`. */
+  async ask(format: string): Promise<string> {
+    return (await this.#tmux('display-message', '-p', format)).stdout;
+  }
+
+  async close(): Promise<void> {
+    this.#client.stdin.end();
+    await execa('tmux', ['-L', this.#server, 'kill-server'], { reject: false });
+  }
+
+  #tmux(...words: string[]) {
+    return execa('tmux', ['-L', this.#server, ...words]);
+  }
+}

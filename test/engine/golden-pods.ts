@@ -1,0 +1,84 @@
+import type { Pod } from '../../src/api/types.ts';
+import type {
+  RuntimeContainerState,
+  RuntimeContainerStatus,
+  RuntimePodStatus,
+  RuntimeSandboxStatus,
+} from '../../src/engine/kuberuntime/runtime-pod-status.ts';
+import type { ProbeResult, ProbeResults, ProbeType } from '../../src/engine/prober/probe-results.ts';
+
+/** What the runtime reports, as the golden tables write it. */
+export interface GoldenRuntime {
+  sandboxes: {
+    id: string;
+    attempt: number;
+    state: string;
+    networkMode: 'pod' | 'node';
+    createdAt: string;
+    ip: string | null;
+  }[];
+  containers: {
+    id: string;
+    name: string;
+    state: RuntimeContainerState;
+    createdAt: string;
+    startedAt?: string;
+    finishedAt?: string;
+    exitCode?: number;
+    image?: string;
+    imageID?: string;
+    hash?: number;
+    restartCount?: number;
+    reason?: string;
+    message?: string;
+  }[];
+  ips?: string[];
+}
+
+export type GoldenProbes = Partial<Record<ProbeType, Record<string, ProbeResult>>>;
+
+export function runtimePodStatus(pod: Pod, { sandboxes, containers, ips = [] }: GoldenRuntime): RuntimePodStatus {
+  const { uid, name, namespace } = pod.metadata;
+  return {
+    uid,
+    name,
+    namespace,
+    ips,
+    sandboxStatuses: sandboxes.map(sandboxStatus),
+    containerStatuses: containers.map(containerStatus),
+  };
+}
+
+export function probeResults(probes: GoldenProbes): ProbeResults {
+  const results = (type: ProbeType) => new Map(Object.entries(probes[type] ?? {}));
+  return { liveness: results('liveness'), readiness: results('readiness'), startup: results('startup') };
+}
+
+function sandboxStatus({ id, attempt, state, networkMode, createdAt, ip }: GoldenRuntime['sandboxes'][number]) {
+  const status: RuntimeSandboxStatus = {
+    id,
+    attempt,
+    state: state === 'ready' ? 'ready' : 'notready',
+    createdAt: Date.parse(createdAt),
+    networkMode,
+    ip,
+  };
+  return status;
+}
+
+function containerStatus(container: GoldenRuntime['containers'][number]): RuntimeContainerStatus {
+  const { createdAt, startedAt, finishedAt, imageID = '', ...rest } = container;
+  return {
+    exitCode: 0,
+    image: '',
+    hash: 0,
+    restartCount: 0,
+    reason: '',
+    message: '',
+    ...rest,
+    imageRef: imageID,
+    createdAt: Date.parse(createdAt),
+    startedAt: startedAt === undefined ? 0 : Date.parse(startedAt),
+    finishedAt: finishedAt === undefined ? 0 : Date.parse(finishedAt),
+  };
+}

@@ -1,0 +1,232 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Container } from '../../../src/api/types.ts';
+import { BackOff } from '../../../src/engine/back-off.ts';
+import { podEventRecorder } from '../../../src/engine/event-recorder.ts';
+import { ContainerStartError } from '../../../src/engine/images/container-start-error.ts';
+import { ImageManager } from '../../../src/engine/images/image-manager.ts';
+import { makeContainer, makePod } from '../../builders/pods.ts';
+import { EventRecorder } from '../../fakes/event-recorder.ts';
+import { codes, Refusal } from '../../fakes/fake-calls.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { FakeRuntime } from '../../fakes/fake-runtime.ts';
+
+let clock: FakeClock;
+let runtime: FakeRuntime;
+let events: EventRecorder;
+let manager: ImageManager;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  runtime = new FakeRuntime({ clock });
+  events = new EventRecorder(clock);
+  manager = makeManager(1);
+});
+
+const makeManager = (maxParallelImagePulls: number): ImageManager =>
+  new ImageManager({
+    imageService: runtime,
+    backOff: new BackOff(clock),
+    clock,
+    maxParallelImagePulls,
+    pullProgress: () => Promise.resolve(undefined),
+  });
+
+const pod = makePod({ metadata: { uid: 'u1', annotations: { note: 'x' } } });
+
+function ensure(container: Partial<Container>, signal = new AbortController().signal): Promise<string> {
+  const request = {
+    pod,
+    container: makeContainer({ image: 'app:1', ...container }),
+    sandboxConfig: { metadata: { name: 'web' } },
+    recorder: podEventRecorder(events.emit, pod),
+    signal,
+  };
+  return manager.ensureImageExists(request).then(({ repoTags }) => repoTags[0] ?? '');
+}
+
+/** Why it failed: `reason: message`, and for how long it backs off. */
+async function failure(container: Partial<Container>): Promise<{ text: string; retryInMs?: number }> {
+  try {
+    await ensure(container);
+  } catch (error) {
+    if (!(error instanceof ContainerStartError)) throw error;
+    const text = `${error.reason}: ${error.message}`;
+    return error.retryAt === undefined ? { text } : { text, retryInMs: error.retryAt - clock.now() };
+  }
+  throw new Error('It did not fail');
+}
+
+const recorded = (): string[] =>
+  events.events.flatMap((event) =>
+    event.type === 'Recorded' ? [`${event.eventType} ${event.reason}: ${event.message}`] : [],
+  );
+
+const pulls = (): string[] => runtime.requestsOf('pullImage').map(({ image }) => image?.image ?? '');
+
+describe('the pull policy', () => {
+  test('IfNotPresent takes the image that is there', async () => {
+    runtime.addImage('app:1');
+    expect(await ensure({ imagePullPolicy: 'IfNotPresent' })).toBe('app:1');
+    expect(pulls()).toEqual([]);
+    expect(recorded()).toEqual(['Normal Pulled: Container image "app:1" already present on machine']);
+  });
+
+  test('IfNotPresent pulls the image that is not', async () => {
+    runtime.latency('pullImage', 1250);
+    const pulled = ensure({ imagePullPolicy: 'IfNotPresent' });
+    await runtime.waitForCall('pullImage');
+    await clock.advance(1250);
+    expect(await pulled).toBe('app:1');
+    expect(recorded()).toEqual([
+      'Normal Pulling: Pulling image "app:1"',
+      'Normal Pulled: Successfully pulled image "app:1" in 1.25s (1.25s including waiting). Image size: 1000000 bytes.',
+    ]);
+  });
+
+  test('Always pulls also what is there', async () => {
+    runtime.addImage('app:1');
+    await ensure({ imagePullPolicy: 'Always' });
+    expect(pulls()).toEqual(['app:1']);
+  });
+
+  test('Never pulls nothing: what is not there is an error', async () => {
+    expect(await failure({ imagePullPolicy: 'Never' })).toEqual({
+      text: 'ErrImageNeverPull: Container image "app:1" is not present with pull policy of Never',
+    });
+    runtime.addImage('app:1');
+    expect(await ensure({ imagePullPolicy: 'Never' })).toBe('app:1');
+    expect(pulls()).toEqual([]);
+  });
+});
+
+describe('a pull', () => {
+  test('is asked for with the tag it means, the sandbox and the annotations of the pod', async () => {
+    await ensure({ image: 'app', imagePullPolicy: 'IfNotPresent' });
+    expect(runtime.requestsOf('pullImage')).toMatchObject([
+      { image: { image: 'app:latest', annotations: { note: 'x' } }, sandboxConfig: { metadata: { name: 'web' } } },
+    ]);
+  });
+
+  test('waits for its turn, and says how long', async () => {
+    runtime.latency('pullImage', 1000);
+    const first = ensure({ image: 'one:1' });
+    const second = ensure({ image: 'two:1' });
+    await clock.advance(500);
+    expect(pulls()).toEqual(['one:1']);
+    await clock.advance(1500);
+    await Promise.all([first, second]);
+    expect(pulls()).toEqual(['one:1', 'two:1']);
+    expect(recorded().at(-1)).toBe(
+      'Normal Pulled: Successfully pulled image "two:1" in 1s (2s including waiting). Image size: 1000000 bytes.',
+    );
+  });
+
+  test('has company when several may run', async () => {
+    manager = makeManager(2);
+    runtime.hang('pullImage');
+    for (const image of ['one:1', 'two:1', 'three:1']) ensure({ image }).catch(() => undefined);
+    await clock.advance(0);
+    expect(pulls()).toEqual(['one:1', 'two:1']);
+  });
+
+  test('that waits and is not wanted any more is not begun', async () => {
+    const release = runtime.hang('pullImage');
+    const first = ensure({ image: 'one:1' });
+    const stopping = new AbortController();
+    const second = ensure({ image: 'two:1' }, stopping.signal);
+    await runtime.waitForCall('pullImage');
+    stopping.abort(new Error('the pod goes'));
+    release();
+    await first;
+    await expect(second).rejects.toThrow('the pod goes');
+    expect(pulls()).toEqual(['one:1']);
+  });
+
+  test('that is aborted is no failure of the image', async () => {
+    const release = runtime.hang('pullImage');
+    const stopping = new AbortController();
+    const pulling = ensure({}, stopping.signal);
+    await runtime.waitForCall('pullImage');
+    stopping.abort(new Error('the pod goes'));
+    await expect(pulling).rejects.toThrow('the pod goes');
+    release();
+    expect(await ensure({})).toBe('app:1');
+  });
+});
+
+describe('a failure', () => {
+  const refused = new Refusal(codes.unknown, 'connection refused');
+
+  test('of a pull backs off for 10 s, then 20 s, up to 5 min, each time counted from the failure', async () => {
+    runtime.injectError('pullImage', refused, { times: Infinity });
+    const waits: number[] = [];
+    for (let round = 0; round < 7; round++) {
+      expect(await failure({})).toEqual({ text: 'ErrImagePull: connection refused' });
+      const { retryInMs = 0 } = await failure({});
+      waits.push(retryInMs);
+      await clock.advance(retryInMs - 1);
+      expect((await failure({})).text).toMatch(/^ImagePullBackOff: /);
+      await clock.advance(1);
+    }
+    expect(waits).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+    expect(pulls()).toHaveLength(7);
+  });
+
+  test('is told in the back-off, and each step of it in an event', async () => {
+    runtime.injectError('pullImage', refused);
+    await failure({});
+    expect(await failure({})).toEqual({
+      text: 'ImagePullBackOff: Back-off pulling image "app:1": ErrImagePull: connection refused',
+      retryInMs: 10_000,
+    });
+    expect(recorded()).toEqual([
+      'Normal Pulling: Pulling image "app:1"',
+      'Warning Failed: Failed to pull image "app:1": connection refused',
+      'Normal BackOff: Back-off pulling image "app:1"',
+    ]);
+  });
+
+  test('of one image does not hold up another one of the pod', async () => {
+    runtime.injectError('pullImage', refused);
+    await failure({ image: 'bad:1' });
+    expect(await ensure({ image: 'good:1' })).toBe('good:1');
+  });
+
+  test('does not hold up an image that is there meanwhile', async () => {
+    runtime.injectError('pullImage', refused);
+    await failure({});
+    runtime.addImage('app:1');
+    expect(await ensure({ imagePullPolicy: 'IfNotPresent' })).toBe('app:1');
+  });
+
+  test.each(['RegistryUnavailable', 'SignatureValidationFailed'])(
+    'that the runtime calls %s is called so',
+    async (reason) => {
+      runtime.injectError('pullImage', new Refusal(codes.unknown, `${reason}: more about it`));
+      expect(await failure({})).toEqual({ text: `${reason}: ${reason}: more about it` });
+    },
+  );
+
+  test('to look for the image is an ImageInspectError', async () => {
+    runtime.injectError('imageStatus', refused);
+    expect(await failure({})).toEqual({
+      text: 'ImageInspectError: Failed to inspect image "app:1": connection refused',
+    });
+    expect(recorded()).toEqual(['Warning InspectFailed: Failed to inspect image "app:1": connection refused']);
+  });
+
+  test('to read the name is an InvalidImageName, and asks the runtime nothing', async () => {
+    expect((await failure({ image: 'Not A Name' })).text).toMatch(
+      /^InvalidImageName: Failed to apply default image tag "Not A Name": /,
+    );
+    expect(runtime.calls).toEqual([]);
+  });
+
+  test('to read the size of what was pulled is no failure of the pull', async () => {
+    runtime.injectError('imageStatus', refused, { when: ({ image }) => image?.image.startsWith('sha256:') === true });
+    await ensure({ imagePullPolicy: 'Always' });
+    expect(recorded().at(-1)).toBe(
+      'Normal Pulled: Successfully pulled image "app:1" in 0s (0s including waiting). Image size: 0 bytes.',
+    );
+  });
+});

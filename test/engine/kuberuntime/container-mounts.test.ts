@@ -1,0 +1,96 @@
+import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import type { Container, Pod } from '../../../src/api/types.ts';
+import { containerMounts } from '../../../src/engine/kuberuntime/container-mounts.ts';
+import { makeContainer, makePod } from '../../builders/pods.ts';
+import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+
+let podDir: string;
+beforeEach(async () => {
+  podDir = join(await temporaryFolder(), 'u1');
+  await mkdir(podDir);
+});
+
+let selinuxEnabled = false;
+
+const mountsOf = (container: Container, pod: Pod = makePod({ spec: { containers: [container] } })) =>
+  containerMounts({
+    pod,
+    container,
+    podIPs: ['10.88.0.2'],
+    volumes: new Map([
+      ['data', { hostPath: '/host/data' }],
+      ['cache', { hostPath: '/host/cache' }],
+    ]),
+    podDir,
+    clusterDomain: '',
+    selinuxEnabled,
+  });
+
+test('volumes come in the order of the spec, then the hosts file, then the termination log', async () => {
+  const container = makeContainer({
+    terminationMessagePath: '/dev/termination-log',
+    volumeMounts: [
+      { name: 'data', mountPath: '/data', readOnly: true },
+      { name: 'cache', mountPath: 'relative', mountPropagation: 'HostToContainer' },
+      { name: 'data', mountPath: '/both', mountPropagation: 'Bidirectional' },
+    ],
+  });
+  const mounts = await mountsOf(container);
+  const [log = ''] = await readdir(join(podDir, 'containers', 'web'));
+  expect(mounts).toEqual([
+    { containerPath: '/data', hostPath: '/host/data', readonly: true, propagation: 'PROPAGATION_PRIVATE' },
+    {
+      containerPath: '/relative',
+      hostPath: '/host/cache',
+      readonly: false,
+      propagation: 'PROPAGATION_HOST_TO_CONTAINER',
+    },
+    { containerPath: '/both', hostPath: '/host/data', readonly: false, propagation: 'PROPAGATION_BIDIRECTIONAL' },
+    { containerPath: '/etc/hosts', hostPath: join(podDir, 'etc-hosts') },
+    { containerPath: '/dev/termination-log', hostPath: join(podDir, 'containers', 'web', log) },
+  ]);
+});
+
+test('files of ours get the label of the container where the machine has SELinux', async () => {
+  selinuxEnabled = true;
+  const mounts = await mountsOf(makeContainer({ terminationMessagePath: '/dev/termination-log' }));
+  selinuxEnabled = false;
+  expect(mounts.map(({ selinuxRelabel }) => selinuxRelabel)).toEqual([true, true]);
+});
+
+test('the hosts file names the pod, and is the same file for every container', async () => {
+  await mountsOf(makeContainer());
+  const { ino } = await stat(join(podDir, 'etc-hosts'));
+  await mountsOf(makeContainer({ name: 'other' }));
+  const after = await stat(join(podDir, 'etc-hosts'));
+  expect({ ino: after.ino, mode: after.mode & 0o777 }).toEqual({ ino, mode: 0o644 });
+  expect(await readFile(join(podDir, 'etc-hosts'), 'utf8')).toMatch(/^10\.88\.0\.2\tweb-node1$/m);
+});
+
+test('a container that mounts /etc/hosts itself keeps what it mounts', async () => {
+  const container = makeContainer({ volumeMounts: [{ name: 'data', mountPath: '/etc/hosts' }] });
+  expect((await mountsOf(container)).map(({ hostPath }) => hostPath)).toEqual(['/host/data']);
+});
+
+test('each start of a container gets a termination log of its own, which everybody may write', async () => {
+  const container = makeContainer({ terminationMessagePath: 'log' });
+  const paths = [await mountsOf(container), await mountsOf(container)].map((mounts) => mounts.at(-1)?.hostPath ?? '');
+  expect(new Set(paths).size).toBe(2);
+  for (const path of paths) {
+    const { mode, size } = await stat(path);
+    expect({ mode: mode & 0o777, size }).toEqual({ mode: 0o666, size: 0 });
+  }
+});
+
+test('a volume that the pod does not have, and a subPath, are refused by name', async () => {
+  const mounting = (more: object): Container =>
+    makeContainer({ volumeMounts: [{ name: 'data', mountPath: '/data', ...more }] });
+  await expect(mountsOf(mounting({ name: 'none' }))).rejects.toThrow(
+    'cannot find volume "none" to mount into container "web"',
+  );
+  for (const subPath of [{ subPath: 'a' }, { subPathExpr: '$(A)' }, { subPath: '', subPathExpr: '$(A)' }]) {
+    await expect(mountsOf(mounting(subPath))).rejects.toThrow('mounts a subPath of volume "data"');
+  }
+});

@@ -1,0 +1,51 @@
+import { posix } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import {
+  containerIDOfLogSymlink,
+  containerLogLinksDir,
+  containerLogPath,
+  containerLogsDirectory,
+  containerLogSymlinkName,
+  podLogsDirectory,
+  podUIDOfLogsDirectory,
+} from '../../../src/engine/kuberuntime/log-paths.ts';
+import { loadTable } from '../../golden-tables.ts';
+
+interface Paths {
+  kind: 'paths';
+  podLogsDir: string;
+  namespace: string;
+  name: string;
+  uid: string;
+  container: string;
+  containerID: string;
+  restartCount: number;
+}
+type In = Paths | { kind: 'uidOfLogDirectory' | 'containerIDOfSymlink'; value: string };
+
+function actual(input: In): unknown {
+  switch (input.kind) {
+    case 'paths':
+      return {
+        podLogsDirectory: podLogsDirectory(input.podLogsDir, input),
+        containerLogsDirectory: containerLogsDirectory(input.podLogsDir, input, input.container),
+        logPath: containerLogPath(input.container, input.restartCount),
+        symlink: posix.join(containerLogLinksDir, containerLogSymlinkName(input, input.container, input.containerID)),
+      };
+    case 'uidOfLogDirectory':
+      return { uid: podUIDOfLogsDirectory(input.value) };
+    case 'containerIDOfSymlink': {
+      const containerID = containerIDOfLogSymlink(input.value);
+      return containerID === undefined ? { ok: false } : { ok: true, containerID };
+    }
+  }
+}
+
+describe('names of logs agree with the recorded kubelet', () => {
+  it.each(loadTable<In, unknown>('log-names').map((entry, index) => ({ index, ...entry })))(
+    'case $index ($in.kind)',
+    ({ in: input, out }) => {
+      expect(actual(input)).toEqual(out);
+    },
+  );
+});

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { restartCountFromLogFiles } from '../../../src/engine/kuberuntime/restart-count-from-logs.ts';
+
+test('goes on after the highest number, rotated logs included', () => {
+  expect(restartCountFromLogFiles(['2.log', '3.log.20240101-000000.gz', 'notes.txt'])).toBe(4);
+});
+
+test('starts at zero without logs', () => {
+  expect(restartCountFromLogFiles([])).toBe(0);
+});
+
+test('is undefined when a number is too large to be a count', () => {
+  expect(restartCountFromLogFiles(['1.log', '99999999999999999999.log'])).toBeUndefined();
+});

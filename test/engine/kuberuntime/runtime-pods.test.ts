@@ -1,0 +1,107 @@
+import { beforeEach, expect, test } from 'vitest';
+import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
+import { codes, Refusal } from '../../fakes/fake-calls.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { FakeRuntime } from '../../fakes/fake-runtime.ts';
+
+const start = Date.parse('2025-01-01T00:00:00Z');
+
+let clock: FakeClock;
+let runtime: FakeRuntime;
+let pods: RuntimePods;
+
+beforeEach(() => {
+  clock = new FakeClock(start);
+  runtime = new FakeRuntime({ clock });
+  runtime.addImage('app:1');
+  pods = new RuntimePods({ runtime, readTerminationMessage: ({ exitCode }) => Promise.resolve(`said ${exitCode}`) });
+});
+
+async function sandbox(uid: string, attempt = 0): Promise<string> {
+  const labels = {
+    'io.kubernetes.pod.name': uid,
+    'io.kubernetes.pod.namespace': 'default',
+    'io.kubernetes.pod.uid': uid,
+  };
+  const metadata = { name: uid, namespace: 'default', uid, attempt };
+  return (await runtime.runPodSandbox({ config: { metadata, labels } })).podSandboxId;
+}
+
+async function container(podSandboxId: string, uid: string, attempt: number, annotations = {}): Promise<string> {
+  const labels = {
+    'io.kubernetes.pod.name': uid,
+    'io.kubernetes.pod.namespace': 'default',
+    'io.kubernetes.pod.uid': uid,
+    'io.kubernetes.container.name': 'main',
+  };
+  const config = { metadata: { name: 'main', attempt }, image: { image: 'app:1' }, labels, annotations };
+  const { containerId } = await runtime.createContainer({ podSandboxId, config });
+  await runtime.startContainer({ containerId });
+  return containerId;
+}
+
+test('a pod is all of its sandboxes and containers, newest first, joined on its UID', async () => {
+  const first = await sandbox('a');
+  const dead = await container(first, 'a', 0);
+  runtime.killSandbox('a');
+  await clock.advance(1000);
+  const second = await sandbox('a', 1);
+  const annotations = {
+    'io.kubernetes.container.hash': 'ff',
+    'io.kubernetes.container.restartCount': '1',
+    'io.kubernetes.pod.terminationGracePeriod': '12',
+  };
+  const alive = await container(second, 'a', 1, annotations);
+  await sandbox('b');
+  const status = await pods.getPodStatus('a');
+  expect(status).toMatchObject({
+    uid: 'a',
+    name: 'a',
+    namespace: 'default',
+    ips: ['10.88.0.3'],
+    sandboxStatuses: [
+      { id: second, attempt: 1, state: 'ready', createdAt: start + 1000, networkMode: 'pod', ip: '10.88.0.3' },
+      { id: first, attempt: 0, state: 'notready', createdAt: start, networkMode: 'pod', ip: '' },
+    ],
+    containerStatuses: [
+      { id: alive, state: 'running', hash: 255, restartCount: 1, terminationGracePeriodSeconds: 12 },
+      { id: dead, state: 'exited', exitCode: 137, finishedAt: start, message: 'said 137', hash: 0, restartCount: 0 },
+    ],
+  });
+  expect((await pods.getPods({})).map(({ uid, containers }) => `${uid} ${containers.length}`).sort()).toEqual([
+    'a 2',
+    'b 0',
+  ]);
+  expect((await pods.getPods({ uid: 'b' })).map(({ uid }) => uid)).toEqual(['b']);
+});
+
+test('what vanishes while it is read counts as absent', async () => {
+  const id = await sandbox('a');
+  await container(id, 'a', 0);
+  runtime.injectError('containerStatus', new Refusal(codes.notFound, 'gone'));
+  expect((await pods.getPodStatus('a')).containerStatuses).toEqual([]);
+});
+
+test('what cannot be read fails the whole reading', async () => {
+  const id = await sandbox('a');
+  await container(id, 'a', 0);
+  runtime.injectError('podSandboxStatus', new Refusal(codes.unknown, 'no'));
+  await expect(pods.getPodStatus('a')).rejects.toThrow('no');
+});
+
+test('a pod that the runtime does not have is empty', async () => {
+  expect(await pods.getPodStatus('none')).toEqual({
+    uid: 'none',
+    name: '',
+    namespace: '',
+    ips: [],
+    sandboxStatuses: [],
+    containerStatuses: [],
+  });
+});
+
+test('the newest sandbox alone has addresses, and only while it is ready', async () => {
+  await sandbox('a');
+  runtime.killSandbox('a');
+  expect((await pods.getPodStatus('a')).ips).toEqual([]);
+});

@@ -1,0 +1,224 @@
+import { appendFile, mkdtemp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { readLogs, type ReadLogsOptions } from '../../../src/engine/logs/read-logs.ts';
+
+let directory: string;
+let path: string;
+
+beforeEach(async () => {
+  directory = join(await mkdtemp(join(tmpdir(), 'read-logs-')), 'app');
+  await mkdir(directory);
+  path = join(directory, '0.log');
+});
+
+const entry = (text: string, { tag = 'F', stream = 'stdout', second = 0 } = {}): string =>
+  `2024-05-06T07:08:${String(second).padStart(2, '0')}.000000000Z ${stream} ${tag} ${text}\n`;
+
+async function read(options: Partial<ReadLogsOptions> = {}): Promise<string> {
+  const parts: Buffer[] = [];
+  await readLogs({ path, ...options }, (bytes) => {
+    parts.push(bytes);
+    return Promise.resolve();
+  });
+  return Buffer.concat(parts).toString('latin1');
+}
+
+describe('a log that is read once', () => {
+  test('gives what the container wrote, with the parts of a line joined', async () => {
+    await writeFile(path, entry('one') + entry('tw', { tag: 'P' }) + entry('', { tag: 'P' }) + entry('o') + entry(''));
+    expect(await read()).toBe('one\ntwo\n\n');
+  });
+
+  test('tells the streams apart and keeps their order', async () => {
+    await writeFile(path, entry('a') + entry('b') + entry('c', { stream: 'stderr' }) + entry('d'));
+    const seen: string[] = [];
+    await readLogs({ path }, (bytes, stream) => {
+      seen.push(`${stream}: ${bytes.toString()}`);
+      return Promise.resolve();
+    });
+    expect(seen).toEqual(['stdout: a\nb\n', 'stderr: c\n', 'stdout: d\n']);
+  });
+
+  test('gives all bytes of a log of many blocks', async () => {
+    const lines = Array.from({ length: 5000 }, (_, index) => `${String(index)} ${'x'.repeat(index % 300)}`);
+    await writeFile(path, lines.map((line) => entry(line)).join(''));
+    expect(await read()).toBe(lines.map((line) => `${line}\n`).join(''));
+  });
+
+  test('includes an entry whose end is still missing', async () => {
+    await writeFile(path, entry('whole') + entry('half').trimEnd());
+    expect(await read()).toBe('whole\nhalf');
+  });
+
+  test('shows the last lines only, each part of a line counted', async () => {
+    await writeFile(path, entry('a') + entry('b', { tag: 'P' }) + entry('c') + entry('d'));
+    expect(await read({ tailLines: 2 })).toBe('c\nd\n');
+    expect(await read({ tailLines: 0 })).toBe('');
+  });
+
+  test('leaves out entries before a time', async () => {
+    await writeFile(path, entry('old', { second: 1 }) + entry('at', { second: 2 }) + entry('new', { second: 3 }));
+    expect(await read({ sinceMs: Date.UTC(2024, 4, 6, 7, 8, 2) })).toBe('at\nnew\n');
+  });
+
+  test('puts the time before each line, not before each part', async () => {
+    await writeFile(path, entry('a', { tag: 'P', second: 1 }) + entry('b', { second: 2 }) + entry('c', { second: 3 }));
+    expect(await read({ timestamps: true })).toBe(
+      '2024-05-06T07:08:01.000000000Z ab\n2024-05-06T07:08:03.000000000Z c\n',
+    );
+  });
+
+  test('stops at a number of bytes, times included', async () => {
+    await writeFile(path, entry('abc') + entry('def'));
+    expect(await read({ limitBytes: 6 })).toBe('abc\nde');
+    expect(await read({ limitBytes: 32, timestamps: true })).toBe('2024-05-06T07:08:00.000000000Z a');
+  });
+
+  test('leaves out a damaged line, but says so when the first line is no log line', async () => {
+    await writeFile(path, `${entry('a')}\0\0\0\n${entry('b')}`);
+    expect(await read()).toBe('a\nb\n');
+    await writeFile(path, 'hello\n');
+    await expect(read()).rejects.toThrow(`${path}: the first line is neither in CRI nor in Docker JSON log format`);
+  });
+
+  test('says that a log file is missing', async () => {
+    await expect(read()).rejects.toThrow(`the log file ${path} does not exist`);
+    await expect(read({ follow: true })).rejects.toThrow(`the log file ${path} does not exist`);
+  });
+});
+
+/** Follows `path` and lets a test wait until so much was seen. */
+function follow(options: Partial<ReadLogsOptions> = {}): {
+  seen: (text: string) => Promise<void>;
+  finish: () => void;
+  done: Promise<string>;
+} {
+  const finished = new AbortController();
+  let text = '';
+  let check = (): void => undefined;
+  const done = readLogs({ path, follow: true, finished: finished.signal, ...options }, (bytes) => {
+    text += bytes.toString();
+    check();
+    return Promise.resolve();
+  }).then(() => text);
+  const seen = (wanted: string): Promise<void> =>
+    Promise.race([
+      new Promise<void>((resolve) => {
+        check = () => {
+          if (text.includes(wanted)) resolve();
+        };
+        check();
+      }),
+      done.then((all) => {
+        expect(all).toContain(wanted);
+      }),
+    ]);
+  return {
+    seen,
+    finish: () => {
+      finished.abort();
+    },
+    done,
+  };
+}
+
+describe('a log that is followed', () => {
+  test('shows lines as they are written, the last one read after the container finished', async () => {
+    await writeFile(path, entry('first'));
+    const log = follow();
+    await log.seen('first\n');
+    await appendFile(path, entry('second'));
+    await log.seen('second\n');
+    await appendFile(path, entry('last'));
+    log.finish();
+    expect(await log.done).toBe('first\nsecond\nlast\n');
+  });
+
+  test('waits for the rest of an entry', async () => {
+    const [start, rest] = [entry('in two').slice(0, 40), entry('in two').slice(40)];
+    await writeFile(path, entry('a') + start);
+    const log = follow();
+    await log.seen('a\n');
+    await appendFile(path, rest + entry('b'));
+    await log.seen('b\n');
+    log.finish();
+    expect(await log.done).toBe('a\nin two\nb\n');
+  });
+
+  test('begins with the tail', async () => {
+    await writeFile(path, entry('a') + entry('b'));
+    const log = follow({ tailLines: 1 });
+    await log.seen('b\n');
+    await appendFile(path, entry('c') + entry('d'));
+    await log.seen('d\n');
+    log.finish();
+    expect(await log.done).toBe('b\nc\nd\n');
+  });
+
+  test('goes on over a rotation, with what was still written to the file that was renamed', async () => {
+    await writeFile(path, entry('a'));
+    const log = follow();
+    await log.seen('a\n');
+    const rotated = `${path}.20240506-070809`;
+    await rename(path, rotated);
+    await appendFile(rotated, entry('b'));
+    await log.seen('b\n');
+    await writeFile(path, '');
+    await appendFile(rotated, entry('c'));
+    await appendFile(path, entry('d'));
+    await log.seen('d\n');
+    await appendFile(path, entry('e'));
+    await log.seen('e\n');
+    log.finish();
+    expect(await log.done).toBe('a\nb\nc\nd\ne\n');
+  });
+
+  test('goes on with the log of the next attempt when the container is restarted', async () => {
+    await writeFile(path, entry('attempt 0'));
+    const log = follow();
+    await log.seen('attempt 0\n');
+    await appendFile(path, entry('end of 0'));
+    await writeFile(join(directory, '1.log'), entry('attempt 1'));
+    await log.seen('attempt 1\n');
+    await writeFile(join(directory, '3.log'), entry('attempt 3'));
+    await log.seen('attempt 3\n');
+    log.finish();
+    expect(await log.done).toBe('attempt 0\nend of 0\nattempt 1\nattempt 3\n');
+  });
+
+  test('reads a restart that came at the same time as the end', async () => {
+    await writeFile(path, entry('attempt 0'));
+    const log = follow();
+    await log.seen('attempt 0\n');
+    await writeFile(join(directory, '1.log'), entry('attempt 1'));
+    log.finish();
+    expect(await log.done).toBe('attempt 0\nattempt 1\n');
+  });
+
+  test('ends when the directory of the log is removed', async () => {
+    await writeFile(path, entry('a'));
+    const log = follow();
+    await log.seen('a\n');
+    await rm(directory, { recursive: true });
+    expect(await log.done).toBe('a\n');
+  });
+
+  test('ends at a number of bytes, whatever else comes', async () => {
+    await writeFile(path, entry('abc'));
+    const log = follow({ limitBytes: 6 });
+    await log.seen('abc\n');
+    await appendFile(path, entry('def'));
+    expect(await log.done).toBe('abc\nde');
+  });
+
+  test('rejects with the reason of the signal when it is given up', async () => {
+    await writeFile(path, entry('a'));
+    const controller = new AbortController();
+    const log = follow({ signal: controller.signal });
+    await log.seen('a\n');
+    controller.abort(new Error('enough'));
+    await expect(log.done).rejects.toThrow('enough');
+  });
+});

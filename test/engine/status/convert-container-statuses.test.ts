@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import type { ContainerStatus, Pod } from '../../../src/api/types.ts';
+import {
+  convertContainerStatuses,
+  type ContainerStatusesInput,
+} from '../../../src/engine/status/convert-container-statuses.ts';
+import { makeContainer, makeContainerStatus, makePod, makePodStatus, NOW } from '../../builders/pods.ts';
+
+const web = makeContainer();
+
+function convert(overrides: Partial<ContainerStatusesInput> = {}, pod: Pod = makePod()) {
+  return convertContainerStatuses('regular', {
+    pod,
+    podStatus: makePodStatus(pod),
+    oldStatuses: [],
+    startFailures: new Map(),
+    runtimeName: 'containerd',
+    supportsRecursiveReadOnly: false,
+    ...overrides,
+  });
+}
+const noContainers = makePodStatus(makePod(), { containerStatuses: [] });
+const wasRunning: ContainerStatus = {
+  name: 'web',
+  state: { running: { startedAt: '2024-06-01T09:00:00Z' } },
+  lastState: {},
+  ready: true,
+  restartCount: 2,
+  image: 'registry.example/web:1',
+  imageID: 'sha256:0123',
+  containerID: 'containerd://web-old',
+};
+
+test('a container that was never created waits', () => {
+  expect(convert({ podStatus: noContainers })).toEqual([
+    {
+      name: 'web',
+      state: { waiting: { reason: 'ContainerCreating' } },
+      lastState: {},
+      ready: false,
+      restartCount: 0,
+      image: 'registry.example/web:1',
+      imageID: '',
+    },
+  ]);
+});
+
+test('a container in a crash loop waits for that reason, and its end is the last state', () => {
+  const podStatus = makePodStatus(makePod(), {
+    containerStatuses: [
+      makeContainerStatus(web, {
+        state: 'exited',
+        exitCode: 3,
+        reason: 'Error',
+        message: 'last words',
+        restartCount: 4,
+      }),
+    ],
+  });
+  const startFailures = new Map([['web', { reason: 'CrashLoopBackOff', message: 'back-off 10s' }]]);
+  expect(convert({ podStatus, startFailures })).toMatchObject([
+    {
+      state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s' } },
+      lastState: {
+        terminated: {
+          exitCode: 3,
+          reason: 'Error',
+          message: 'last words',
+          startedAt: '2024-06-01T10:00:00Z',
+          finishedAt: '2024-06-01T10:00:00Z',
+          containerID: 'containerd://web-0',
+        },
+      },
+      restartCount: 4,
+    },
+  ]);
+});
+
+test('the instance before the newest is the last state, older ones are not shown', () => {
+  const podStatus = makePodStatus(makePod(), {
+    containerStatuses: [
+      makeContainerStatus(web, { id: 'web-2', restartCount: 2 }),
+      makeContainerStatus(web, { id: 'web-1', state: 'exited', exitCode: 1 }),
+      makeContainerStatus(web, { id: 'web-0', state: 'exited', exitCode: 7 }),
+    ],
+  });
+  expect(convert({ podStatus })).toMatchObject([
+    { containerID: 'containerd://web-2', restartCount: 2, lastState: { terminated: { exitCode: 1 } } },
+  ]);
+});
+
+test('a container that ran and is gone counts one restart and ended in an unknown way', () => {
+  expect(convert({ podStatus: noContainers, oldStatuses: [wasRunning] })).toMatchObject([
+    {
+      state: { waiting: { reason: 'ContainerCreating' } },
+      lastState: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } },
+      restartCount: 3,
+    },
+  ]);
+});
+
+test('a container that ended keeps its status when the runtime forgets it', () => {
+  const ended: ContainerStatus = { ...wasRunning, state: { terminated: { exitCode: 0, reason: 'Completed' } } };
+  expect(convert({ podStatus: noContainers, oldStatuses: [ended] })).toEqual([ended]);
+});
+
+test('a container that never ran has no times in its end', () => {
+  const podStatus = makePodStatus(makePod(), {
+    containerStatuses: [makeContainerStatus(web, { state: 'exited', exitCode: 128, startedAt: 0, finishedAt: NOW })],
+  });
+  expect(convert({ podStatus })[0]?.state).toEqual({
+    terminated: { exitCode: 128, finishedAt: '2024-06-01T10:00:00Z', containerID: 'containerd://web-0' },
+  });
+});
+
+test('volume mounts are shown from the first status on', () => {
+  const volumeMounts = [
+    { name: 'data', mountPath: '/data' },
+    { name: 'config', mountPath: '/etc/web', readOnly: true },
+  ];
+  const pod = makePod({ spec: { containers: [makeContainer({ volumeMounts })] } });
+  const shown = [
+    { name: 'data', mountPath: '/data' },
+    { name: 'config', mountPath: '/etc/web', readOnly: true, recursiveReadOnly: 'Disabled' },
+  ];
+  const first = convert({ podStatus: noContainers }, pod);
+  expect(first[0]?.volumeMounts).toEqual(shown);
+  expect(convert({ oldStatuses: first }, pod)[0]?.volumeMounts).toEqual(shown);
+});

@@ -1,0 +1,94 @@
+import type { Clock } from '../../src/clock.ts';
+
+interface Timer {
+  readonly dueMs: number;
+  readonly fire: () => void;
+}
+
+/** A clock that moves only when the test says so. */
+export class FakeClock implements Clock {
+  #monotonicMs = 0;
+  #wallMs: number;
+  readonly #timers = new Set<Timer>();
+
+  constructor(wallMs: number = Date.UTC(2025, 0, 1)) {
+    this.#wallMs = wallMs;
+  }
+
+  /** How many sleeps and `after`s have not fired yet. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
+  now(): number {
+    return this.#wallMs;
+  }
+
+  monotonic(): number {
+    return this.#monotonicMs;
+  }
+
+  sleep(ms: number, { signal }: { signal?: AbortSignal } = {}): Promise<void> {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const cancel = this.after(ms, () => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      });
+      const abort = (): void => {
+        cancel();
+        reject(signal?.reason as Error);
+      };
+      signal?.addEventListener('abort', abort, { once: true });
+    });
+  }
+
+  after(ms: number, fn: () => void): () => void {
+    const timer: Timer = { dueMs: this.#monotonicMs + Math.max(0, ms), fire: fn };
+    this.#timers.add(timer);
+    return () => {
+      this.#timers.delete(timer);
+    };
+  }
+
+  /**
+   * Moves both times on, and on the way fires what is due, each timer at its own moment. What a timer set off is done
+   * (as far as it waits for promises only) before the next one fires and before this returns.
+   */
+  async advance(ms: number): Promise<void> {
+    const targetMs = this.#monotonicMs + ms;
+    await settle();
+    for (let timer = this.#nextDue(targetMs); timer !== undefined; timer = this.#nextDue(targetMs)) {
+      this.#timers.delete(timer);
+      this.#moveTo(timer.dueMs);
+      timer.fire();
+      await settle();
+    }
+    this.#moveTo(targetMs);
+  }
+
+  /** Wall time jumps, as when someone sets the machine's clock; monotonic time and timers do not notice. */
+  setWallClock(ms: number): void {
+    this.#wallMs = ms;
+  }
+
+  #moveTo(monotonicMs: number): void {
+    this.#wallMs += monotonicMs - this.#monotonicMs;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  #nextDue(untilMs: number): Timer | undefined {
+    let next: Timer | undefined;
+    for (const timer of this.#timers) {
+      if (timer.dueMs <= untilMs && (next === undefined || timer.dueMs < next.dueMs)) next = timer;
+    }
+    return next;
+  }
+}
+
+/** Lets every promise chain run as far as it can: microtasks are all done before the event loop's next phase. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

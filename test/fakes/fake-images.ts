@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import type { DeepPartial } from '../../src/cri/generated/cri.ts';
+import { Image } from '../../src/cri/generated/cri.ts';
+
+/** The images of a fake runtime: those it has, and those it could pull. Names are compared as they are written. */
+export class FakeImages {
+  readonly #present = new Map<string, Image>();
+  readonly #pullable = new Map<string, Image>();
+
+  /** The image is there, as if pulled before. */
+  add(name: string, image: DeepPartial<Image> = {}): Image {
+    const added = imageOf(name, image);
+    this.#present.set(added.id, added);
+    return added;
+  }
+
+  /** What a pull of this name brings. From the first call on, only names given here can be pulled; before, any can. */
+  addPullable(name: string, image: DeepPartial<Image> = {}): void {
+    this.#pullable.set(name, imageOf(name, image));
+  }
+
+  /** Pulls the image; undefined when there is none of this name. */
+  pull(name: string): Image | undefined {
+    const image = this.#pullable.size === 0 ? imageOf(name, {}) : this.#pullable.get(name);
+    if (image !== undefined) this.#present.set(image.id, image);
+    return image;
+  }
+
+  /** By id, tag or digest. */
+  find(reference: string): Image | undefined {
+    return this.list().find(({ id, repoTags, repoDigests }) => [id, ...repoTags, ...repoDigests].includes(reference));
+  }
+
+  remove(reference: string): void {
+    const image = this.find(reference);
+    if (image !== undefined) this.#present.delete(image.id);
+  }
+
+  list(): Image[] {
+    return [...this.#present.values()];
+  }
+}
+
+function imageOf(name: string, image: DeepPartial<Image>): Image {
+  const id = `sha256:${createHash('sha256').update(name).digest('hex')}`;
+  const names = name.includes('@') ? { repoDigests: [name] } : { repoTags: [name] };
+  return Image.fromPartial({ id, size: 1_000_000n, ...names, ...image });
+}

@@ -1,0 +1,454 @@
+import { EventEmitter, on } from 'node:events';
+import type { Clock } from '../../src/clock.ts';
+import {
+  CgroupDriver,
+  Container,
+  ContainerState,
+  PodSandbox,
+  type ContainerEventResponse,
+  type ContainerFilter,
+  type ContainerStats,
+  type DeepPartial,
+  type ExecSyncRequest,
+  type ExecSyncResponse,
+  type Image,
+  type PodSandboxConfig,
+  type PodSandboxFilter,
+  type RuntimeCondition,
+  type StatusResponse,
+} from '../../src/cri/generated/cri.ts';
+import type { ImageService } from '../../src/cri/image-service.ts';
+import type { RuntimeService } from '../../src/cri/runtime-service.ts';
+import { FakeCalls, codes, Refusal, type MethodName } from './fake-calls.ts';
+import { FakeClock } from './fake-clock.ts';
+import { FakeImages } from './fake-images.ts';
+import {
+  containerNameOf,
+  FakeSandboxes,
+  podNameOf,
+  wrongState,
+  type FakeContainer,
+  type FakeSandbox,
+} from './fake-sandboxes.ts';
+
+/** What a container does by itself. */
+export interface ContainerScript {
+  /** Ends this long after its start. Default: runs until it is stopped. */
+  exitAfterMs?: number;
+  /** Default 0. */
+  exitCode?: number;
+  /** Ends this long after it was told to stop; Infinity ignores it. Default: at once. */
+  stopAfterMs?: number;
+  /** Default 143, killed by SIGTERM. */
+  stopExitCode?: number;
+}
+
+/** A container id, or the newest container of this name in the pod of this name. */
+export type ContainerRef = string | { pod: string; container: string };
+
+type ExecHandler = (
+  request: ExecSyncRequest & { pod: string; container: string },
+) => DeepPartial<ExecSyncResponse> | Promise<DeepPartial<ExecSyncResponse>>;
+
+/**
+ * A container runtime in memory, with the semantics of containerd: both CRI services, and the controls of a test.
+ * Give it to a part under test directly, or to a FakeCriServer to put a real socket between.
+ */
+export class FakeRuntime extends FakeCalls implements RuntimeService, ImageService {
+  readonly images = new FakeImages();
+  /** Handlers and features that `Status` reports. */
+  readonly capabilities: DeepPartial<Pick<StatusResponse, 'runtimeHandlers' | 'features'>> = {
+    runtimeHandlers: [{ name: '', features: { userNamespaces: true, recursiveReadOnlyMounts: false } }],
+    features: { supplementalGroupsPolicy: true },
+  };
+  /** Stats by container id, for containers that have any. */
+  readonly stats = new Map<string, DeepPartial<ContainerStats>>();
+  cgroupDriver: CgroupDriver = CgroupDriver.CGROUPFS;
+  /** Where Exec, Attach and PortForward send their callers. */
+  streamingUrl = 'http://127.0.0.1:1';
+
+  readonly #events = new EventEmitter();
+  readonly #world: FakeSandboxes;
+  readonly #scripts = new Map<string, ContainerScript>();
+  readonly #stopping = new Set<string>();
+  readonly #conditions = new Map<string, RuntimeCondition>();
+  #exec: ExecHandler = () => ({});
+
+  constructor({ clock = new FakeClock() }: { clock?: Clock } = {}) {
+    super(clock);
+    this.#world = new FakeSandboxes(clock, (event) => this.#events.emit('event', event));
+    this.setCondition('RuntimeReady', true);
+    this.setCondition('NetworkReady', true);
+  }
+
+  // Controls.
+
+  /** Every instance of a container of this name behaves so from its next step on. */
+  script(containerName: string, script: ContainerScript): void {
+    this.#scripts.set(containerName, script);
+  }
+
+  /** What ExecSync answers; by default exit code 0 and no output. */
+  scriptExec(handler: ExecHandler): void {
+    this.#exec = handler;
+  }
+
+  /** Addresses of sandboxes from now on; none for `[]`. Host-network sandboxes never have any. */
+  scriptPodIPs(ipsOf: (config: PodSandboxConfig) => string[]): void {
+    this.#world.ipsOf = ipsOf;
+  }
+
+  setCondition(type: string, ok: boolean, reason = '', message = ''): void {
+    this.#conditions.set(type, { type, status: ok, reason, message });
+  }
+
+  /** The image is there, as if pulled before. */
+  addImage(name: string, image: DeepPartial<Image> = {}): Image {
+    return this.images.add(name, image);
+  }
+
+  /** A running container ends by itself. */
+  exitContainer(
+    ref: ContainerRef,
+    exitCode: number,
+    { reason, oom = false }: { reason?: string; oom?: boolean } = {},
+  ): void {
+    const container = this.#resolve(ref);
+    if (container.status.state !== ContainerState.CONTAINER_RUNNING) throw wrongState(container);
+    const exitReason = oom ? 'OOMKilled' : reason;
+    this.#world.exit(container, exitReason === undefined ? { exitCode } : { exitCode, reason: exitReason });
+  }
+
+  /** The container is gone without a trace and without an event, as when the runtime lost it. */
+  dropContainer(ref: ContainerRef): void {
+    this.#world.drop(this.#resolve(ref));
+  }
+
+  /** The newest sandbox of the pod dies, and its containers with it. */
+  killSandbox(podName: string): void {
+    const sandbox = [...this.#world.sandboxes.values()].findLast((candidate) => podNameOf(candidate) === podName);
+    if (sandbox === undefined) throw new Error(`no sandbox of pod ${podName}`);
+    this.#world.stopSandbox(sandbox);
+  }
+
+  /** Ends the open event streams, with an error when one is given. */
+  endEventStreams(error?: Error): void {
+    if (error === undefined) this.#events.emit('end');
+    else if (this.#events.listenerCount('error') > 0) this.#events.emit('error', error);
+  }
+
+  /** Running containers as `pod/container#attempt`, sorted. */
+  running(): string[] {
+    return [...this.#world.containers.values()]
+      .filter((container) => container.status.state === ContainerState.CONTAINER_RUNNING)
+      .map((container) => `${nameOf(container)}#${container.config.metadata?.attempt ?? 0}`)
+      .sort();
+  }
+
+  /** The most instances of this container that ever ran at once; above 1 something ran twice. */
+  maxConcurrentRunning(podName: string, containerName: string): number {
+    return this.#world.mostRunning.get(`${podName}/${containerName}`) ?? 0;
+  }
+
+  // The runtime.
+
+  readonly version = this.unary('version', () => ({
+    version: '0.1.0',
+    runtimeName: 'fake',
+    runtimeVersion: '1.0.0',
+    runtimeApiVersion: 'v1',
+  }));
+
+  readonly status = this.unary('status', () => ({
+    status: { conditions: [...this.#conditions.values()] },
+    ...this.capabilities,
+  }));
+
+  readonly runtimeConfig = this.unary('runtimeConfig', () => ({ linux: { cgroupDriver: this.cgroupDriver } }));
+
+  readonly updateRuntimeConfig = this.unary('updateRuntimeConfig', () => ({}));
+
+  readonly getContainerEvents = this.stream('getContainerEvents', (signal) => this.#subscribe(signal));
+
+  // Sandboxes.
+
+  readonly runPodSandbox = this.unary('runPodSandbox', ({ config, runtimeHandler }) => {
+    if (config?.metadata === undefined) throw new Refusal(codes.unknown, 'sandbox config must include metadata');
+    return { podSandboxId: this.#world.runSandbox(config, runtimeHandler).id };
+  });
+
+  readonly stopPodSandbox = this.unary('stopPodSandbox', ({ podSandboxId }) => {
+    const sandbox = this.#world.sandboxes.get(podSandboxId);
+    if (sandbox !== undefined) this.#world.stopSandbox(sandbox);
+    return {};
+  });
+
+  readonly removePodSandbox = this.unary('removePodSandbox', ({ podSandboxId }) => {
+    const sandbox = this.#world.sandboxes.get(podSandboxId);
+    if (sandbox !== undefined) this.#world.removeSandbox(sandbox);
+    return {};
+  });
+
+  readonly podSandboxStatus = this.unary('podSandboxStatus', ({ podSandboxId }) => ({
+    status: this.#sandbox(podSandboxId).status,
+  }));
+
+  readonly listPodSandbox = this.unary('listPodSandbox', ({ filter }) => ({
+    items: [...this.#world.sandboxes.values()]
+      .filter((sandbox) => filter === undefined || isSandboxWanted(sandbox, filter))
+      .map((sandbox) => PodSandbox.fromPartial(sandbox.status)),
+  }));
+
+  readonly updatePodSandboxResources = this.unary('updatePodSandboxResources', ({ podSandboxId }) => {
+    this.#sandbox(podSandboxId);
+    return {};
+  });
+
+  readonly portForward = this.unary('portForward', ({ podSandboxId }) => ({
+    url: `${this.streamingUrl}/portforward/${this.#sandbox(podSandboxId).id}`,
+  }));
+
+  // Containers.
+
+  readonly createContainer = this.unary('createContainer', ({ podSandboxId, config }) => {
+    if (config?.metadata === undefined) throw new Refusal(codes.unknown, 'container config must include metadata');
+    const sandbox = this.#sandbox(podSandboxId);
+    const image = this.images.find(config.image?.image ?? '');
+    if (image === undefined) throw notFound('image', config.image?.image ?? '');
+    return { containerId: this.#world.create(sandbox, config, image).id };
+  });
+
+  readonly startContainer = this.unary('startContainer', ({ containerId }) => {
+    const container = this.#container(containerId);
+    this.#world.start(container);
+    const { exitAfterMs, exitCode = 0 } = this.#scriptOf(container);
+    if (exitAfterMs !== undefined) this.#exitLater(container, exitAfterMs, exitCode);
+    return {};
+  });
+
+  readonly stopContainer = this.unary('stopContainer', async ({ containerId, timeout }, signal) => {
+    const container = this.#world.containers.get(containerId);
+    if (container?.status.state !== ContainerState.CONTAINER_RUNNING) return {};
+    if (timeout > 0n) await this.#terminate(container, Number(timeout) * 1000, signal);
+    this.#world.exit(container, { exitCode: 137 });
+    return {};
+  });
+
+  readonly removeContainer = this.unary('removeContainer', ({ containerId }) => {
+    const container = this.#world.containers.get(containerId);
+    if (container !== undefined) this.#world.remove(container);
+    return {};
+  });
+
+  readonly containerStatus = this.unary('containerStatus', ({ containerId }) => ({
+    status: this.#container(containerId).status,
+  }));
+
+  readonly listContainers = this.unary('listContainers', ({ filter }) => ({
+    containers: [...this.#world.containers.values()]
+      .filter((container) => filter === undefined || isContainerWanted(container, filter))
+      .map((container) => Container.fromPartial({ ...container.status, podSandboxId: container.sandbox.id })),
+  }));
+
+  readonly updateContainerResources = this.unary('updateContainerResources', ({ containerId, linux }) => {
+    this.#container(containerId).status.resources = { linux, windows: undefined };
+    return {};
+  });
+
+  readonly reopenContainerLog = this.unary('reopenContainerLog', ({ containerId }) => {
+    this.#runningContainer(containerId);
+    return {};
+  });
+
+  readonly execSync = this.unary('execSync', async (request, signal) => {
+    const container = this.#runningContainer(request.containerId);
+    const answer = Promise.resolve(
+      this.#exec({ ...request, pod: podNameOf(container.sandbox), container: containerNameOf(container) }),
+    );
+    if (request.timeout <= 0n) return answer;
+    const inTime = await this.#within(Number(request.timeout) * 1000, answer, signal);
+    if (!inTime) throw new Refusal(codes.deadlineExceeded, `timeout ${request.timeout}s exceeded`);
+    return answer;
+  });
+
+  readonly exec = this.unary('exec', ({ containerId }) => ({
+    url: `${this.streamingUrl}/exec/${this.#runningContainer(containerId).id}`,
+  }));
+
+  readonly attach = this.unary('attach', ({ containerId }) => ({
+    url: `${this.streamingUrl}/attach/${this.#runningContainer(containerId).id}`,
+  }));
+
+  readonly containerStats = this.unary('containerStats', ({ containerId }) => ({
+    stats: this.#statsOf(this.#container(containerId)),
+  }));
+
+  readonly listContainerStats = this.unary('listContainerStats', ({ filter }) => ({
+    stats: [...this.#world.containers.values()]
+      .filter((container) => container.status.state === ContainerState.CONTAINER_RUNNING)
+      .filter((container) => filter === undefined || isContainerWanted(container, { ...filter, state: undefined }))
+      .map((container) => this.#statsOf(container)),
+  }));
+
+  // Images.
+
+  readonly listImages = this.unary('listImages', ({ filter }) => {
+    const name = filter?.image?.image ?? '';
+    const found = this.images.find(name);
+    return { images: name === '' ? this.images.list() : found === undefined ? [] : [found] };
+  });
+
+  readonly imageStatus = this.unary('imageStatus', ({ image }) => ({ image: this.images.find(image?.image ?? '') }));
+
+  readonly pullImage = this.unary('pullImage', ({ image }) => {
+    const name = image?.image ?? '';
+    const pulled = this.images.pull(name);
+    if (pulled === undefined) throw notFound('image', name);
+    return { imageRef: pulled.id };
+  });
+
+  readonly removeImage = this.unary('removeImage', ({ image }) => {
+    this.images.remove(image?.image ?? '');
+    return {};
+  });
+
+  readonly imageFsInfo = this.unary('imageFsInfo', () => {
+    const usedBytes = this.images.list().reduce((sum, { size }) => sum + size, 0n);
+    const fsId = { mountpoint: '/var/lib/fake' };
+    return { imageFilesystems: [{ fsId, usedBytes: { value: usedBytes }, inodesUsed: { value: 0n } }] };
+  });
+
+  // What the runtime does not have, like many real ones.
+
+  readonly checkpointContainer = this.#unimplemented('checkpointContainer');
+  readonly checkpointPod = this.#unimplemented('checkpointPod');
+  readonly restorePod = this.#unimplemented('restorePod');
+  readonly podSandboxStats = this.#unimplemented('podSandboxStats');
+  readonly listPodSandboxStats = this.#unimplemented('listPodSandboxStats');
+  readonly listMetricDescriptors = this.#unimplemented('listMetricDescriptors');
+  readonly listPodSandboxMetrics = this.#unimplemented('listPodSandboxMetrics');
+  readonly streamPodSandboxes = this.#unimplementedStream('streamPodSandboxes');
+  readonly streamContainers = this.#unimplementedStream('streamContainers');
+  readonly streamContainerStats = this.#unimplementedStream('streamContainerStats');
+  readonly streamPodSandboxStats = this.#unimplementedStream('streamPodSandboxStats');
+  readonly streamPodSandboxMetrics = this.#unimplementedStream('streamPodSandboxMetrics');
+  readonly streamImages = this.#unimplementedStream('streamImages');
+
+  #unimplemented<K extends MethodName>(method: K) {
+    return this.unary(method, () => {
+      throw unimplemented(method);
+    });
+  }
+
+  #unimplementedStream<K extends MethodName>(method: K) {
+    return this.stream(method, () => {
+      throw unimplemented(method);
+    });
+  }
+
+  #sandbox(id: string): FakeSandbox {
+    const sandbox = this.#world.sandboxes.get(id);
+    if (sandbox === undefined) throw notFound('sandbox', id);
+    return sandbox;
+  }
+
+  #container(id: string): FakeContainer {
+    const container = this.#world.containers.get(id);
+    if (container === undefined) throw notFound('container', id);
+    return container;
+  }
+
+  #runningContainer(id: string): FakeContainer {
+    const container = this.#container(id);
+    if (container.status.state !== ContainerState.CONTAINER_RUNNING) throw wrongState(container);
+    return container;
+  }
+
+  #resolve(ref: ContainerRef): FakeContainer {
+    if (typeof ref === 'string') return this.#container(ref);
+    const name = `${ref.pod}/${ref.container}`;
+    const container = [...this.#world.containers.values()].findLast((candidate) => nameOf(candidate) === name);
+    if (container === undefined) throw new Error(`no container ${name}`);
+    return container;
+  }
+
+  #scriptOf(container: FakeContainer): ContainerScript {
+    return this.#scripts.get(containerNameOf(container)) ?? {};
+  }
+
+  /** Tells the container to stop and waits until it did or the time is over. Told again, it does not start anew. */
+  async #terminate(container: FakeContainer, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const { stopAfterMs = 0, stopExitCode = 143 } = this.#scriptOf(container);
+    const exited = new Promise<void>((resolve) => container.onExit.add(resolve));
+    if (!this.#stopping.has(container.id)) {
+      this.#stopping.add(container.id);
+      if (stopAfterMs === 0) this.#world.exit(container, { exitCode: stopExitCode });
+      else if (stopAfterMs !== Infinity) this.#exitLater(container, stopAfterMs, stopExitCode);
+    }
+    await this.#within(timeoutMs, exited, signal);
+  }
+
+  #exitLater(container: FakeContainer, ms: number, exitCode: number): void {
+    const cancel = this.clock.after(ms, () => {
+      this.#world.exit(container, { exitCode });
+    });
+    container.onExit.add(cancel);
+  }
+
+  /** True when `work` ended before the time was over. */
+  async #within(ms: number, work: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+    const over = new AbortController();
+    const expired = this.clock.sleep(ms, { signal: AbortSignal.any([signal, over.signal]) }).then(() => false);
+    try {
+      return await Promise.race([work.then(() => true), expired]);
+    } finally {
+      over.abort();
+    }
+  }
+
+  #statsOf({ id, status: { metadata, labels, annotations } }: FakeContainer): DeepPartial<ContainerStats> {
+    return { attributes: { id, metadata, labels, annotations }, ...this.stats.get(id) };
+  }
+
+  #subscribe(signal: AbortSignal): AsyncIterable<ContainerEventResponse> {
+    return firstOfEach(on(this.#events, 'event', { close: ['end'], signal }));
+  }
+}
+
+/** Arguments of an emitter's events, as `on` collects them, with the one that counts. */
+async function* firstOfEach<T>(events: AsyncIterable<unknown[]>): AsyncGenerator<T> {
+  for await (const [event] of events) yield event as T;
+}
+
+const nameOf = (container: FakeContainer): string => `${podNameOf(container.sandbox)}/${containerNameOf(container)}`;
+
+const notFound = (what: string, id: string): Refusal => new Refusal(codes.notFound, `${what} "${id}": not found`);
+
+const unimplemented = (method: MethodName): Refusal => new Refusal(codes.unimplemented, `no method ${method}`);
+
+function isSandboxWanted(
+  { id, status: current }: FakeSandbox,
+  { id: wantedId, state, labelSelector }: PodSandboxFilter,
+): boolean {
+  return (
+    (wantedId === '' || wantedId === id) &&
+    (state === undefined || state.state === current.state) &&
+    hasLabels(current.labels, labelSelector)
+  );
+}
+
+function isContainerWanted(
+  { id, sandbox, status: current }: FakeContainer,
+  { id: wantedId, podSandboxId, state, labelSelector }: ContainerFilter,
+): boolean {
+  return (
+    (wantedId === '' || wantedId === id) &&
+    (podSandboxId === '' || podSandboxId === sandbox.id) &&
+    (state === undefined || state.state === current.state) &&
+    hasLabels(current.labels, labelSelector)
+  );
+}
+
+function hasLabels(labels: Record<string, string>, selector: Record<string, string>): boolean {
+  return Object.entries(selector).every(([key, value]) => labels[key] === value);
+}

@@ -1,0 +1,44 @@
+import type { Pod } from '../../src/api/types.ts';
+import type { PodSource } from '../../src/engine/config/pod-source.ts';
+import type { ManifestProblem, SourceName } from '../../src/engine/events.ts';
+
+type Sink = Parameters<PodSource['run']>[0];
+
+/** A source whose pods are what the test says; until it says something, the source has not been read. */
+export class ManualSource implements PodSource {
+  readonly source: SourceName;
+  readonly where: string;
+  #sink: Sink | undefined;
+  #pods: Pod[] | undefined;
+
+  constructor(source: SourceName = 'file', where = `<${source}>`) {
+    this.source = source;
+    this.where = where;
+  }
+
+  /** These are all the pods it declares from now on. */
+  set(...pods: Pod[]): void {
+    this.#pods = pods;
+    this.#handOver();
+  }
+
+  complain(...problems: ManifestProblem[]): void {
+    this.#sink?.onProblems(problems);
+  }
+
+  run(sink: Sink, signal: AbortSignal): Promise<void> {
+    this.#sink = sink;
+    this.#handOver();
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      signal.addEventListener('abort', () => {
+        resolve();
+      });
+    });
+  }
+
+  #handOver(): void {
+    if (this.#pods === undefined) return;
+    this.#sink?.onUpdate({ source: this.source, where: this.where, pods: this.#pods, problems: [] });
+  }
+}

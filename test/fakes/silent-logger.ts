@@ -1,0 +1,12 @@
+import type { Logger } from '../../src/logger.ts';
+
+const nothing = (): void => undefined;
+
+/** For tests that assert on something else than the log. */
+export const silentLogger: Logger = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  child: () => silentLogger,
+};

@@ -1,0 +1,196 @@
+import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
+import { request, type IncomingMessage } from 'node:http';
+import { createServer, type Server } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { KubeletEvent } from '../../src/engine/events.ts';
+import type { EngineSnapshot, EngineView } from '../../src/engine/snapshot.ts';
+import {
+  fetchAgent,
+  fetchSnapshot,
+  followEvents,
+  requestShutdown,
+  waitForEnd,
+} from '../../src/server/control-client.ts';
+import { serveControlSocket } from '../../src/server/control-socket.ts';
+import { temporaryFolder } from '../containerd/temporary-folder.ts';
+
+const snapshot: EngineSnapshot = {
+  nodeName: 'edge1',
+  startedAt: 1,
+  runtime: { endpoint: '/run/cri.sock', chosenBecause: 'it is there', name: 'fake', version: '1' },
+  pleg: { mode: 'generic' },
+  sources: [],
+  pods: [],
+};
+
+/** An engine as far as the socket sees it. */
+class View implements EngineView {
+  readonly listeners = new Set<(event: KubeletEvent) => void>();
+  snapshot(): EngineSnapshot {
+    return snapshot;
+  }
+  subscribe(listener: (event: KubeletEvent) => void): () => void {
+    this.listeners.add(listener);
+    return () => {
+      this.listeners.delete(listener);
+    };
+  }
+}
+
+let path: string;
+let view: View;
+let shutdowns: number;
+
+beforeEach(async () => {
+  path = join(await temporaryFolder(), 'agent', 'kubelet-ts.sock');
+  view = new View();
+  shutdowns = 0;
+});
+
+async function serve(engine: Promise<EngineView> = Promise.resolve(view)) {
+  const server = await serveControlSocket(path, {
+    view: engine,
+    shutdown: () => {
+      shutdowns += 1;
+    },
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return server;
+}
+
+/** Resolves when the engine has this many listeners. */
+async function untilListeners(count: number): Promise<void> {
+  while (view.listeners.size !== count) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const ready: KubeletEvent = { at: 5, type: 'RuntimeReady', name: 'fake', version: '1' };
+
+describe('the socket', () => {
+  test('may be opened by its owner only, and so may its folder', async () => {
+    await serve();
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(path, '..'))).mode & 0o777).toBe(0o700);
+    expect(await readdir(join(path, '..'))).toEqual(['kubelet-ts.sock']);
+  });
+
+  test('refuses a second agent, and the first one does not notice', async () => {
+    await serve();
+    await expect(serve()).rejects.toMatchObject({
+      name: 'UserError',
+      message: expect.stringContaining(`pid ${process.pid}`) as string,
+    });
+    expect(await fetchAgent(path)).toEqual({ pid: process.pid });
+  });
+
+  test('refuses a second agent while the first is still starting', async () => {
+    await serve(new Promise(() => undefined));
+    await expect(serve()).rejects.toThrow('runs already');
+  });
+
+  test('takes the place of one that a killed agent left', async () => {
+    const left = createServer();
+    const folder = await temporaryFolder();
+    path = join(folder, 'left.sock');
+    left.listen(path);
+    await once(left, 'listening');
+    await closeKeepingSocket(left);
+    expect(await fetchAgent(path)).toBeUndefined();
+    await serve();
+    expect(await fetchSnapshot(path)).toEqual({ pid: process.pid, ...snapshot });
+  });
+
+  test('cannot have a path that is longer than the kernel takes', async () => {
+    path = join(await temporaryFolder(), 'x'.repeat(100));
+    await expect(serve()).rejects.toThrow('the path of the control socket is too long');
+  });
+
+  /** Ends the server as a kill does: its socket stays, and nobody answers on it. */
+  async function closeKeepingSocket(server: Server): Promise<void> {
+    server.close();
+    await once(server, 'close');
+    await writeFile(path, '');
+    await chmod(path, 0o600);
+  }
+});
+
+describe('a reader', () => {
+  test('finds nobody where there is no socket', async () => {
+    expect(await fetchAgent(path)).toBeUndefined();
+    expect(await fetchSnapshot(path)).toBeUndefined();
+    expect(await requestShutdown(path)).toBe(false);
+    await waitForEnd(path);
+  });
+
+  test('gets the snapshot, once there is an engine', async () => {
+    let built = (_view: EngineView): void => undefined;
+    await serve(
+      new Promise((resolve) => {
+        built = resolve;
+      }),
+    );
+    const asked = fetchSnapshot(path);
+    expect(await fetchAgent(path)).toEqual({ pid: process.pid });
+    built(view);
+    expect(await asked).toEqual({ pid: process.pid, ...snapshot });
+  });
+
+  test('follows the events from then on, and is forgotten when it goes', async () => {
+    await serve();
+    const stopping = new AbortController();
+    const events = followEvents(path, stopping.signal);
+    const first = events.next();
+    await untilListeners(1);
+    for (const listener of view.listeners) listener(ready);
+    expect(await first).toEqual({ done: false, value: ready });
+    stopping.abort();
+    expect(await events.next()).toEqual({ done: true, value: undefined });
+    await untilListeners(0);
+  });
+
+  test('follows the events to their end when the agent is killed', async () => {
+    const server = await serve();
+    const events = followEvents(path, new AbortController().signal);
+    const first = events.next();
+    await untilListeners(1);
+    for (const listener of view.listeners) listener(ready);
+    await first;
+    server.closeAllConnections();
+    expect(await events.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test('that has given up already follows nothing', async () => {
+    await serve();
+    expect(await followEvents(path, AbortSignal.abort()).next()).toEqual({ done: true, value: undefined });
+  });
+
+  test('may ask for a shutdown, and hears of the end', async () => {
+    const server = await serve();
+    const ended = waitForEnd(path);
+    await untilListeners(1);
+    expect(await requestShutdown(path)).toBe(true);
+    expect(shutdowns).toBe(1);
+    server.closeAllConnections();
+    server.close();
+    await ended;
+  });
+
+  test('is told of what there is not', async () => {
+    await serve();
+    const statusOf = async (method: string, at: string): Promise<number | undefined> => {
+      const sent = request({ socketPath: path, method, path: at, agent: false });
+      sent.end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      response.resume();
+      return response.statusCode;
+    };
+    expect(await statusOf('GET', '/v1/nothing')).toBe(404);
+    expect(await statusOf('GET', '/v1/shutdown')).toBe(404);
+    expect(await statusOf('POST', '/v1/snapshot')).toBe(404);
+    expect(shutdowns).toBe(0);
+  });
+});

@@ -1,0 +1,147 @@
+import { EventEmitter, once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import type { KubeletEvent } from '../../src/engine/events.ts';
+import type { EngineSnapshot, EngineView } from '../../src/engine/snapshot.ts';
+import type { TerminalOutput } from '../../src/tui/terminal.ts';
+import type { GuardedProcess } from '../../src/tui/terminal-guard.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+
+// eslint-disable-next-line no-control-regex -- a terminal is made of these
+const rowWrites = /\u001b\[(\d+);1H\u001b\[K([^]*?)(?=\u001b\[\d+;1H|\u001b\[\?2026l|$)/g;
+
+/** A terminal that keeps what was written and what a user would see. */
+export class FakeStdout extends EventEmitter implements TerminalOutput {
+  columns: number;
+  rows: number;
+  writableLength = 0;
+  colors = false;
+  readonly writes: string[] = [];
+  #screen: string[] = [];
+
+  constructor(columns: number, rows: number) {
+    super();
+    this.columns = columns;
+    this.rows = rows;
+  }
+
+  hasColors(): boolean {
+    return this.colors;
+  }
+
+  write(text: string): boolean {
+    this.writes.push(text);
+    if (text.includes('\u001b[2J')) {
+      this.#screen = [];
+    }
+    for (const [, row, content] of text.matchAll(rowWrites)) {
+      this.#screen[Number(row) - 1] = stripVTControlCharacters(content ?? '');
+    }
+    return true;
+  }
+
+  resize(columns: number, rows: number): void {
+    this.columns = columns;
+    this.rows = rows;
+    this.emit('resize');
+  }
+
+  /** The rows as they are seen, without blanks at their ends. */
+  screen(): string[] {
+    return Array.from({ length: this.rows }, (_, row) => (this.#screen[row] ?? '').trimEnd());
+  }
+}
+
+/** A keyboard. */
+export class FakeStdin extends PassThrough {
+  readonly isTTY: boolean;
+  isRaw = false;
+
+  constructor(isTTY = true) {
+    super();
+    this.isTTY = isTTY;
+  }
+
+  setRawMode(isRaw: boolean): this {
+    this.isRaw = isRaw;
+    this.emit(isRaw ? 'raw' : 'cooked');
+    return this;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+
+  /** Resolves when the screen listens to keys. */
+  async ready(): Promise<void> {
+    if (!this.isRaw) {
+      await once(this, 'raw');
+    }
+  }
+
+  asReadStream(): NodeJS.ReadStream {
+    return this as unknown as NodeJS.ReadStream;
+  }
+}
+
+/** A clock that tells when somebody sets a timer, which is how the screen asks for a frame. */
+export class ScreenClock extends FakeClock {
+  readonly #timers = new EventEmitter();
+
+  override after(ms: number, fn: () => void): () => void {
+    const cancel = super.after(ms, fn);
+    this.#timers.emit('set');
+    return cancel;
+  }
+
+  async nextTimer(): Promise<void> {
+    await once(this.#timers, 'set');
+  }
+}
+
+/** An engine whose snapshot is set by hand. */
+export class FakeView implements EngineView {
+  current: EngineSnapshot;
+  snapshotCount = 0;
+  readonly #listeners = new Set<(event: KubeletEvent) => void>();
+
+  constructor(snapshot: EngineSnapshot) {
+    this.current = snapshot;
+  }
+
+  snapshot(): EngineSnapshot {
+    this.snapshotCount += 1;
+    return this.current;
+  }
+
+  subscribe(listener: (event: KubeletEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  emit(...events: KubeletEvent[]): void {
+    for (const event of events) {
+      this.#listeners.forEach((listener) => {
+        listener(event);
+      });
+    }
+  }
+
+  listenerCount(): number {
+    return this.#listeners.size;
+  }
+}
+
+/** A process that only remembers how it was killed. */
+export class FakeProcess extends EventEmitter implements GuardedProcess {
+  readonly pid = 4242;
+  readonly kills: [pid: number, signal: string][] = [];
+
+  kill(pid: number, signal: string): void {
+    this.kills.push([pid, signal]);
+  }
+}

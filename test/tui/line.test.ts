@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { displayWidth, fitToWidth, printable, truncateToWidth } from '../../src/tui/display-width.ts';
+import { styleLine, textLine } from '../../src/tui/line.ts';
+
+describe('widths', () => {
+  test.each([
+    ['etcd', 4],
+    ['日本語', 6],
+    ['naïve', 5],
+    ['e\u0301', 1],
+    ['🚀', 2],
+    ['👩‍🚀', 2],
+  ])('%s takes %i columns', (text, expected) => {
+    expect(displayWidth(text)).toBe(expected);
+  });
+
+  test.each([
+    ['etcd-edge1', 10, 'etcd-edge1'],
+    ['etcd-edge1', 6, 'etcd-…'],
+    ['日本語', 5, '日本…'],
+    ['日本語', 4, '日…'],
+    ['etcd', 0, ''],
+  ])('%s is cut to %i columns as %s', (text, width, expected) => {
+    expect(truncateToWidth(text, width)).toBe(expected);
+  });
+
+  test('fills with blanks by what the terminal shows', () => {
+    expect([fitToWidth('日本語', 8), fitToWidth('日本語', 4)]).toEqual(['日本語  ', '日… ']);
+  });
+
+  test('makes one harmless line of any text', () => {
+    expect(printable('a\r\nb\tc \u001b[2Jd\u202ee')).toBe('a b c  [2Jd e');
+  });
+});
+
+describe('styleLine', () => {
+  test('cuts the line at the width across its spans', () => {
+    expect(styleLine({ spans: [{ text: 'abc' }, { text: 'def' }, { text: 'ghi' }] }, 5, true)).toBe('abcd…');
+  });
+
+  test('uses colors only where there are some', () => {
+    const line = textLine('Error', { color: 'red', bold: true });
+    expect([styleLine(line, 9, true), styleLine(line, 9, false)]).toEqual([
+      '\u001b[1m\u001b[31mError\u001b[39m\u001b[22m',
+      '\u001b[1mError\u001b[22m',
+    ]);
+  });
+
+  test('inverts a selected line over the whole width', () => {
+    expect(styleLine({ ...textLine('ab', { color: 'red' }), selected: true }, 4, true)).toBe('\u001b[7mab  \u001b[27m');
+  });
+});

@@ -1,0 +1,287 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { EngineSnapshot } from '../../src/engine/snapshot.ts';
+import { displayWidth } from '../../src/tui/display-width.ts';
+import { runScreen, type Screen } from '../../src/tui/screen.tsx';
+import { FakeProcess, FakeStdin, FakeStdout, FakeView, ScreenClock } from './fake-terminal.ts';
+import { makeDied, makeEntry, makeRecorded, makeSnapshot, noon } from './make-snapshot.ts';
+
+const screens: Screen[] = [];
+afterEach(() => {
+  screens.splice(0).forEach((screen) => {
+    screen.unmount();
+  });
+});
+
+function start(snapshot: EngineSnapshot, size: { columns: number; rows: number }, stdin = new FakeStdin()) {
+  const view = new FakeView(snapshot);
+  const clock = new ScreenClock(noon);
+  const stdout = new FakeStdout(size.columns, size.rows);
+  const guarded = new FakeProcess();
+  const quits: string[] = [];
+  const onQuit = () => quits.push('quit');
+  const screen = runScreen({ view, stdout, stdin: stdin.asReadStream(), onQuit, clock, guarded });
+  screens.push(screen);
+  /** Types, and waits until the screen asked for a frame because of it. */
+  const type = async (text: string) => {
+    await stdin.ready();
+    const asked = clock.nextTimer();
+    stdin.write(text);
+    await asked;
+    await clock.advance(100);
+  };
+  return { view, clock, stdout, stdin, guarded, quits, screen, type };
+}
+
+const small = { columns: 60, rows: 12 };
+const enter = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J';
+const restore = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
+
+const crashing = makeEntry('web', {
+  containerState: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 20s' } },
+  container: {
+    restartCount: 3,
+    lastState: {
+      terminated: {
+        exitCode: 1,
+        reason: 'Error',
+        startedAt: new Date(noon - 35_000).toISOString(),
+        finishedAt: new Date(noon - 30_000).toISOString(),
+      },
+    },
+  },
+});
+
+describe('frames', () => {
+  test('show pods, events and keys', async () => {
+    const { view, clock, stdout } = start(makeSnapshot([makeEntry('db'), crashing]), small);
+    view.emit(makeDied(137), makeRecorded('Pulled', 'Image is there'));
+    await clock.advance(100);
+    expect(stdout.screen()).toEqual([
+      'kubelet-ts edge1  containerd 1.7.24  pods 1/2 ready  file 2',
+      '  NAMESPACE NAME READY STATUS           RESTARTS AGE WORKER',
+      '> default   db   1/1   Running          0        60m sync',
+      '  default   web  0/1   CrashLoopBackOff 3        60m sync',
+      '── EVENTS all ──────────────────────────────────────────────',
+      '12:00:00 web ContainerDied    main 0123456789abc exit 137',
+      '12:00:00 web Pulled           Image is there',
+      '',
+      '',
+      '',
+      '',
+      'q quit (pods keep running)  ? help  enter details  / filter',
+    ]);
+  });
+
+  test('show what is wrong with manifests and with the runtime', () => {
+    const problem = {
+      origin: '/manifests/web.yaml',
+      line: 7,
+      column: 5,
+      field: 'spec.containers',
+      message: 'Required value',
+      hint: 'add a container',
+      severity: 'error' as const,
+    };
+    const snapshot = makeSnapshot([], {
+      runtime: { endpoint: '', chosenBecause: '', name: '', version: '', error: 'no answer' },
+      sources: [
+        { source: 'file', where: '/manifests', ready: true, pods: 0, problems: [problem] },
+        { source: 'http', where: 'http://edge/pods', ready: false, pods: 0, problems: [] },
+      ],
+    });
+    const { stdout } = start(snapshot, { columns: 72, rows: 16 });
+    expect(stdout.screen()).toEqual([
+      'kubelet-ts edge1  runtime: no answer  pods 0/0 ready  file 0 (1 problem)',
+      'http not read yet  PLEG evented, relist 3s ago  up 120m',
+      '  PODS',
+      '  No pods. Put a manifest into a source.',
+      '── EVENTS all ──────────────────────────────────────────────────────────',
+      '',
+      '',
+      '',
+      '',
+      '',
+      '',
+      '',
+      '── PROBLEMS 1 ──────────────────────────────────────────────────────────',
+      'error web.yaml:7:5 spec.containers: Required value',
+      '  hint: add a container',
+      'q quit (pods keep running)  ? help  enter details  / filter  tab pane',
+    ]);
+  });
+
+  test('show the details of the selected pod', async () => {
+    const entry = { ...crashing, events: [makeRecorded('Started', 'Started container main'), makeDied(1)] };
+    const { stdout, type } = start(makeSnapshot([entry]), { columns: 80, rows: 18 });
+    await type('\r');
+    expect(stdout.screen()).toEqual([
+      'kubelet-ts edge1  containerd 1.7.24  pods 0/1 ready  file 1',
+      'PLEG evented, relist 3s ago  up 120m',
+      'default/web',
+      'Status      CrashLoopBackOff, ready 0/1, restarts 3 (30s ago)',
+      'Phase       Running, age 60m, QoS BestEffort',
+      'Pod IP      10.88.0.2',
+      'UID         uid-web from file',
+      'Conditions  Ready=False',
+      'Worker      sync, next sync 50s',
+      '',
+      'CONTAINER  KIND     READY  RESTARTS  STATE',
+      'main       app      no     3         Waiting: CrashLoopBackOff: back-off 20s  b…',
+      '  last: Error, exit 1, 30s ago, ran 5s',
+      '',
+      'EVENTS (2, newest first)',
+      '12:00:00 ContainerDied    main 0123456789abc exit 1',
+      '12:00:00 Started          Started container main',
+      'q quit (pods keep running)  ? help  esc back  enter details  / filter  tab pane',
+    ]);
+  });
+
+  test('show 50 pods in 80x24 around the selected one, one row each', async () => {
+    const pods = Array.from({ length: 50 }, (_, index) => makeEntry(`pod-${String(index).padStart(2, '0')}-edge1`));
+    const { stdout, type } = start(makeSnapshot(pods), { columns: 80, rows: 24 });
+    const shown = () => stdout.screen().filter((row) => row.includes('pod-'));
+    expect([shown().length, shown()[0]]).toEqual([
+      13,
+      '> default   pod-00-edge1 1/1   Running 0        60m sync   12s ago, 34ms 50s',
+    ]);
+    await type('G');
+    expect([shown().length, shown().at(-1)]).toEqual([
+      13,
+      '> default   pod-49-edge1 1/1   Running 0        60m sync   12s ago, 34ms 50s',
+    ]);
+  });
+
+  test('never pass the edges of the terminal', async () => {
+    const pods = [
+      makeEntry('a-rather-long-name-of-a-pod-that-somebody-gave-edge1', { namespace: 'kube-system' }),
+      crashing,
+    ];
+    const sizes = [40, 60, 80, 120, 200].flatMap((columns) => [10, 15, 24, 50].map((rows) => ({ columns, rows })));
+    const { view, clock, stdout } = start(makeSnapshot(pods), small);
+    view.emit(makeRecorded('Failed', 'メッセージ '.repeat(40)));
+    const bad: unknown[] = [];
+    for (const size of sizes) {
+      stdout.resize(size.columns, size.rows);
+      await clock.advance(100);
+      const screen = stdout.screen();
+      if (screen.some((row) => displayWidth(row) > size.columns) || !screen.at(-1)?.startsWith('q quit')) {
+        bad.push({ size, screen });
+      }
+    }
+    expect(bad).toEqual([]);
+  });
+
+  test('say so when the terminal is too small, and come back when it grows', async () => {
+    const { clock, stdout } = start(makeSnapshot([crashing]), small);
+    stdout.resize(30, 5);
+    await clock.advance(100);
+    const tiny = stdout.screen();
+    stdout.resize(60, 12);
+    await clock.advance(100);
+    expect([tiny, stdout.screen()[2]]).toEqual([
+      ['Terminal too small: 30x5', 'kubelet-ts needs 40x10.', 'Pods keep running.', '', ''],
+      '> default   web  0/1   CrashLoopBackOff 3        60m sync',
+    ]);
+  });
+
+  test('have no colors where the terminal has none', () => {
+    const { stdout } = start(makeSnapshot([makeEntry('db'), crashing]), small);
+    // eslint-disable-next-line no-control-regex -- these are colors
+    expect(stdout.writes.join('')).not.toMatch(/\u001b\[(3[1-6]|90)m/);
+  });
+});
+
+describe('keys', () => {
+  test('filter and select', async () => {
+    const { stdout, type } = start(makeSnapshot([makeEntry('db'), crashing]), small);
+    await type('/crash\r');
+    expect(stdout.screen().slice(1, 4)).toEqual([
+      '  NAMESPACE NAME READY STATUS           RESTARTS AGE WORKER',
+      '> default   web  0/1   CrashLoopBackOff 3        60m sync',
+      '── EVENTS all ──────────────────────────────────────────────',
+    ]);
+  });
+
+  test.each([
+    ['q', 'q'],
+    ['ctrl-c', '\u0003'],
+  ])('%s gives the terminal back and tells the caller', async (_title, key) => {
+    const { stdout, stdin, quits, screen } = start(makeSnapshot(), small);
+    await stdin.ready();
+    stdin.write(key);
+    await screen.exited;
+    expect([quits, stdin.isRaw, stdout.writes.at(-1)]).toEqual([['quit'], false, restore]);
+  });
+
+  test('are not needed: the screen also runs without a keyboard', () => {
+    const { stdout } = start(makeSnapshot([crashing]), small, new FakeStdin(false));
+    expect(stdout.screen()[2]).toBe('> default   web  0/1   CrashLoopBackOff 3        60m sync');
+  });
+});
+
+describe('the beat', () => {
+  test('draws ten times a second at most, however many events there are', async () => {
+    const { view, clock, stdout } = start(makeSnapshot([crashing]), small);
+    const [frames, snapshots] = [stdout.writes.length, view.snapshotCount];
+    for (let ms = 0; ms < 1000; ms += 1) {
+      view.emit(makeRecorded('Pulled', `image ${ms}`));
+      await clock.advance(1);
+    }
+    expect([stdout.writes.length - frames, view.snapshotCount - snapshots]).toEqual([10, 10]);
+  });
+
+  test('draws once a second for the ages when nothing happens', async () => {
+    // Wide enough for the seconds of the last sync.
+    const { view, clock, stdout } = start(makeSnapshot([crashing]), { columns: 120, rows: 12 });
+    const [frames, snapshots] = [stdout.writes.length, view.snapshotCount];
+    await clock.advance(10_000);
+    expect([stdout.writes.length - frames, view.snapshotCount - snapshots]).toEqual([10, 10]);
+  });
+});
+
+describe('leaving', () => {
+  test('restores the terminal and lets go of everything', async () => {
+    const { view, clock, stdout, stdin, guarded, quits, screen } = start(makeSnapshot(), small);
+    await stdin.ready();
+    screen.unmount();
+    screen.unmount();
+    await screen.exited;
+    expect(stdout.writes.filter((text) => text === enter || text === restore)).toEqual([enter, restore]);
+    expect({
+      quits,
+      raw: stdin.isRaw,
+      listeners: view.listenerCount(),
+      timers: clock.pending,
+      guards: guarded.eventNames(),
+      resize: stdout.listenerCount('resize'),
+    }).toEqual({ quits: [], raw: false, listeners: 0, timers: 0, guards: [], resize: 0 });
+  });
+
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'exit', 'uncaughtExceptionMonitor'])(
+    'happens at once on %s',
+    async (event) => {
+      const { stdout, stdin, guarded } = start(makeSnapshot(), small);
+      await stdin.ready();
+      guarded.emit(event);
+      expect([stdout.writes.at(-1), stdin.isRaw]).toEqual([restore, false]);
+    },
+  );
+
+  test('happens when the terminal is lost, which is no failure', async () => {
+    const { stdout, screen, quits } = start(makeSnapshot(), small);
+    stdout.emit('error', new Error('write EIO'));
+    await screen.exited;
+    expect(quits).toEqual([]);
+  });
+
+  test('happens when a frame cannot be drawn, and the caller learns why', async () => {
+    const { view, clock, stdout, screen } = start(makeSnapshot(), small);
+    const failure = new Error('no snapshot');
+    view.snapshot = () => {
+      throw failure;
+    };
+    await clock.advance(1000);
+    await expect(screen.exited).rejects.toBe(failure);
+    expect(stdout.writes.at(-1)).toBe(restore);
+  });
+});
