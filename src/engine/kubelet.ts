@@ -6,6 +6,7 @@ import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { Logger } from '../logger.ts';
 import { AsyncQueue } from './async-queue.ts';
 import { BackOff } from './back-off.ts';
+import { ConfigObjects } from './config/config-objects.ts';
 import { ConfigReader } from './config/config-reader.ts';
 import { configAnnotations } from './config/pod-config.ts';
 import type { PodSource } from './config/pod-source.ts';
@@ -66,6 +67,7 @@ export class Kubelet implements EngineView {
   private readonly deps: KubeletDeps;
   private readonly events: EventBus;
   private readonly inputs = new AsyncQueue<SyncLoopInput>();
+  private readonly configObjects = new ConfigObjects();
   private readonly config: ConfigReader;
   private readonly podManager = new PodManager();
   private readonly cache = new PodCache();
@@ -91,10 +93,14 @@ export class Kubelet implements EngineView {
     const { emit } = this.events;
     this.config = new ConfigReader({
       sources: deps.sources,
+      configObjects: this.configObjects,
       clock,
       emit,
       onUpdate: (update) => {
         this.inputs.push({ type: 'config', update });
+      },
+      onConfigObjectsChanged: (keys) => {
+        this.inputs.push({ type: 'configObjects', keys });
       },
     });
     const runtimePods = new RuntimePods({ runtime, readTerminationMessage: deps.readTerminationMessage });

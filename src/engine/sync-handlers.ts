@@ -1,3 +1,4 @@
+import { configObjectReferences } from '../api/config-object-references.ts';
 import type { Pod } from '../api/types.ts';
 import type { BackOff } from './back-off.ts';
 import type { PodUpdate } from './config/pod-config.ts';
@@ -84,6 +85,14 @@ export class SyncHandlers implements SyncHandler {
     this.sourcesSeen.add(source);
     // What waited for the sources to be read waits no longer.
     housekeeping.request();
+  }
+
+  /** Variables of running containers stay; volumes follow, and what waited for an object is tried again. */
+  handleConfigObjects(keys: readonly string[]): void {
+    const changed = new Set(keys);
+    for (const pod of this.deps.podManager.pods()) {
+      if (configObjectReferences(pod).some((key) => changed.has(key))) this.handlePodSync(pod.metadata.uid);
+    }
   }
 
   handlePlegEvents(events: PodLifecycleEvent[], status: RuntimePodStatus): void {

@@ -9,12 +9,14 @@ import type { PodLifecycleEvent } from './pleg/pod-lifecycle-event.ts';
  * Everything the sync loop reacts to. Who puts it in → who it goes to:
  *
  *   config        sources, through PodConfig      → additions, updates, removes, reconcile
+ *   configObjects sources                         → syncs of the pods that use these ConfigMaps and Secrets
  *   pleg          PLEG                            → pod syncs, clean-up of dead containers
  *   sync          work queue                      → pod syncs
  *   housekeeping  timer, every 2 s                → clean-ups
  */
 export type SyncLoopInput =
   | { type: 'config'; update: PodUpdate }
+  | { type: 'configObjects'; keys: readonly string[] }
   | { type: 'pleg'; events: PodLifecycleEvent[]; status: RuntimePodStatus }
   | { type: 'sync'; podUID: string }
   | { type: 'housekeeping' };
@@ -22,6 +24,8 @@ export type SyncLoopInput =
 /** kubelet: kubelet.go SyncHandler */
 export interface SyncHandler {
   handleConfig(update: PodUpdate): void;
+  /** ConfigMaps and Secrets of these keys changed, came or went. */
+  handleConfigObjects(keys: readonly string[]): void;
   handlePlegEvents(events: PodLifecycleEvent[], status: RuntimePodStatus): void;
   handlePodSync(podUID: string): void;
   handlePodCleanups(): void;
@@ -69,6 +73,9 @@ function dispatch(input: SyncLoopInput, handler: SyncHandler): void {
   switch (input.type) {
     case 'config':
       handler.handleConfig(input.update);
+      return;
+    case 'configObjects':
+      handler.handleConfigObjects(input.keys);
       return;
     case 'pleg':
       handler.handlePlegEvents(input.events, input.status);

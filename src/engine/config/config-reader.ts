@@ -4,15 +4,20 @@ import { podEventRecorder } from '../event-recorder.ts';
 import type { ManifestProblem, SourceName } from '../events.ts';
 import { reasons } from '../reasons.ts';
 import type { SourceSnapshot } from '../snapshot.ts';
+import type { ConfigObjects } from './config-objects.ts';
 import { PodConfig, type PodUpdate } from './pod-config.ts';
 import type { PodSource } from './pod-source.ts';
 
 interface Deps {
   sources: readonly PodSource[];
+  /** Told what the sources declare besides pods. */
+  configObjects: ConfigObjects;
   clock: Clock;
   emit: Emit;
   /** Takes what changed, in the order in which it has to be handled. */
   onUpdate: (update: PodUpdate) => void;
+  /** Keys of ConfigMaps and Secrets that changed, came or went; told before the pods of the same list. */
+  onConfigObjectsChanged: (keys: readonly string[]) => void;
 }
 
 /** Runs the sources, merges what they declare, and remembers what is wrong with it. kubelet: config/config.go */
@@ -46,10 +51,12 @@ export class ConfigReader {
   }
 
   private async read(source: PodSource, index: number, signal: AbortSignal): Promise<void> {
-    const { clock, emit, onUpdate } = this.deps;
+    const { clock, configObjects, emit, onConfigObjectsChanged, onUpdate } = this.deps;
     await source.run(
       {
-        onUpdate: ({ pods, problems }) => {
+        onUpdate: ({ pods, problems, configObjects: objects = [] }) => {
+          const changed = configObjects.replace(`${source.source} ${source.where}`, objects);
+          if (changed.length > 0) onConfigObjectsChanged(changed);
           const { updates, duplicates } = this.podConfig.merge(source.source, pods, clock.now());
           for (const pod of duplicates) {
             const message = `pod ${pod.metadata.namespace}/${pod.metadata.name} is declared twice`;

@@ -1,3 +1,4 @@
+import type { ConfigObject } from '../../api/config-object.ts';
 import type { Pod } from '../../api/types.ts';
 import type { ManifestProblem, SourceName } from '../events.ts';
 
@@ -6,6 +7,8 @@ export interface SourceUpdate {
   source: SourceName;
   where: string;
   pods: Pod[];
+  /** ConfigMaps and Secrets; absent: none. */
+  configObjects?: ConfigObject[];
   problems: ManifestProblem[];
 }
 

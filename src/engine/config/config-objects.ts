@@ -1,0 +1,38 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type ConfigObject, configObjectKey } from '../../api/config-object.ts';
+
+/** Where pods find the ConfigMaps and Secrets they refer to. */
+export interface ConfigObjectLookup {
+  /** Undefined: no manifest declares it. */
+  get(kind: ConfigObject['kind'], namespace: string, name: string): ConfigObject | undefined;
+}
+
+/**
+ * The ConfigMaps and Secrets that all sources declare now. Two sources may declare one object: the first source in the
+ * order in which the sources were first read gives it.
+ */
+export class ConfigObjects implements ConfigObjectLookup {
+  private readonly bySource = new Map<string, ReadonlyMap<string, ConfigObject>>();
+
+  get(kind: ConfigObject['kind'], namespace: string, name: string): ConfigObject | undefined {
+    return this.find(configObjectKey({ kind, namespace, name }));
+  }
+
+  /** Takes the complete list of a source, named by any text; returns the keys of the objects that are not what they were. */
+  replace(source: string, objects: readonly ConfigObject[]): string[] {
+    const before = this.bySource.get(source);
+    const after = new Map(objects.map((object) => [configObjectKey(object), object]));
+    const keys = new Set([...(before?.keys() ?? []), ...after.keys()]);
+    const was = new Map([...keys].map((key) => [key, this.find(key)]));
+    this.bySource.set(source, after);
+    return [...keys].filter((key) => !isDeepStrictEqual(was.get(key), this.find(key))).sort();
+  }
+
+  private find(key: string): ConfigObject | undefined {
+    for (const objects of this.bySource.values()) {
+      const object = objects.get(key);
+      if (object !== undefined) return object;
+    }
+    return undefined;
+  }
+}
