@@ -204,7 +204,7 @@ export class Kubelet implements EngineView {
       events: this.events,
       backOff,
       remains: this.remains,
-      sourceNames: this.config.sourceNames,
+      sourceIds: this.config.sourceIds.map(({ id }) => id),
       runtimePods: () => this.pleg.pods(),
       relistPod: (uid) => this.relistPod(uid),
       housekeeping: this.housekeeping,

@@ -4,7 +4,6 @@ import type { BackOff } from './back-off.ts';
 import type { PodUpdate } from './config/pod-config.ts';
 import type { EventBus } from './event-bus.ts';
 import { podEventRecorder } from './event-recorder.ts';
-import type { SourceName } from './events.ts';
 import type { PodRemains } from './gc/pod-remains.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
@@ -26,7 +25,8 @@ interface Deps {
   events: EventBus;
   backOff: BackOff;
   remains: PodRemains;
-  sourceNames: readonly SourceName[];
+  /** Ids of all sources. */
+  sourceIds: readonly string[];
   /** The pods of the runtime as they were last listed. */
   runtimePods: () => RuntimePod[];
   relistPod: (uid: string) => Promise<void>;
@@ -38,8 +38,8 @@ interface Deps {
 /** What the sync loop does with its inputs: it asks the pod workers. kubelet: kubelet.go HandlePod… */
 export class SyncHandlers implements SyncHandler {
   private readonly deps: Deps;
-  /** Sources of which the first list was handled. */
-  private readonly sourcesSeen = new Set<SourceName>();
+  /** Ids of the sources of which the first list was handled. */
+  private readonly sourcesSeen = new Set<string>();
   /** UIDs of the pods that an earlier life left. */
   private earlierPods: ReadonlySet<string> = new Set();
 
@@ -53,7 +53,7 @@ export class SyncHandlers implements SyncHandler {
   }
 
   /** kubelet: kubelet.go HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile */
-  handleConfig({ op, pods, source }: PodUpdate): void {
+  handleConfig({ op, pods, source, sourceId }: PodUpdate): void {
     const { podManager, workers, remains, housekeeping } = this.deps;
     const { emit } = this.deps.events;
     for (const pod of pods) {
@@ -81,8 +81,8 @@ export class SyncHandlers implements SyncHandler {
           break;
       }
     }
-    if (this.sourcesSeen.has(source)) return;
-    this.sourcesSeen.add(source);
+    if (this.sourcesSeen.has(sourceId)) return;
+    this.sourcesSeen.add(sourceId);
     // What waited for the sources to be read waits no longer.
     housekeeping.request();
   }
@@ -143,7 +143,7 @@ export class SyncHandlers implements SyncHandler {
 
   /** kubelet: config/config.go SeenAllSources */
   private get sourcesReady(): boolean {
-    return this.deps.sourceNames.every((source) => this.sourcesSeen.has(source));
+    return this.deps.sourceIds.every((id) => this.sourcesSeen.has(id));
   }
 
   /**

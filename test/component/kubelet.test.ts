@@ -324,13 +324,14 @@ describe('orphans', () => {
     expect(await podFolders(world)).toEqual([makeStaticPod('web').metadata.uid]);
   });
 
-  test('are nothing before every source was read', async () => {
+  test.each([
+    ['a folder and a URL', new ManualSource('file'), new ManualSource('http')],
+    ['two URLs', new ManualSource('http'), new ManualSource('http')],
+  ])('are nothing before every source was read, of %s', async (_what, other, url) => {
     const { world, engine } = await running(makeStaticPod('web'));
     await engine.kill();
-    const files = new ManualSource();
-    const url = new ManualSource('http');
-    const next = await world.boot({ sources: [files, url] });
-    files.set();
+    const next = await world.boot({ sources: [other, url] });
+    other.set();
     await world.pass(20_000);
     expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
     url.set(makeStaticPod('web'));

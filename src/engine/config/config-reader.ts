@@ -1,11 +1,11 @@
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../event-bus.ts';
 import { podEventRecorder } from '../event-recorder.ts';
-import type { ManifestProblem, SourceName } from '../events.ts';
+import type { ManifestProblem } from '../events.ts';
 import { reasons } from '../reasons.ts';
 import type { SourceSnapshot } from '../snapshot.ts';
 import type { ConfigObjects } from './config-objects.ts';
-import { PodConfig, type PodUpdate } from './pod-config.ts';
+import { PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
 import type { PodSource } from './pod-source.ts';
 
 interface Deps {
@@ -22,42 +22,41 @@ interface Deps {
 
 /** Runs the sources, merges what they declare, and remembers what is wrong with it. kubelet: config/config.go */
 export class ConfigReader {
+  /** In the order of the sources. */
+  readonly sourceIds: readonly SourceId[];
   private readonly deps: Deps;
   private readonly podConfig = new PodConfig();
   private readonly snapshots: SourceSnapshot[];
 
   constructor(deps: Deps) {
     this.deps = deps;
+    this.sourceIds = deps.sources.map(({ source }, index) => ({ id: `${source}#${index}`, source }));
     this.snapshots = deps.sources.map(({ source, where }) => ({ source, where, ready: false, pods: 0, problems: [] }));
   }
 
   /** Reads every source until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.deps.sources.map((source, index) => this.read(source, index, signal)));
+    await Promise.all(this.sourceIds.map((sourceId, index) => this.read(sourceId, index, signal)));
   }
 
   /** The updates of a configuration without any pod. They are not handed to `onUpdate`. */
   declareNothing(): PodUpdate[] {
     const now = this.deps.clock.now();
-    return this.sourceNames.flatMap((source) => this.podConfig.merge(source, [], now).updates);
-  }
-
-  get sourceNames(): SourceName[] {
-    return this.deps.sources.map(({ source }) => source);
+    return this.sourceIds.flatMap((source) => this.podConfig.merge(source, [], now).updates);
   }
 
   snapshot(): SourceSnapshot[] {
     return this.snapshots.map((snapshot) => ({ ...snapshot }));
   }
 
-  private async read(source: PodSource, index: number, signal: AbortSignal): Promise<void> {
-    const { clock, configObjects, emit, onConfigObjectsChanged, onUpdate } = this.deps;
-    await source.run(
+  private async read(sourceId: SourceId, index: number, signal: AbortSignal): Promise<void> {
+    const { clock, configObjects, emit, onConfigObjectsChanged, onUpdate, sources } = this.deps;
+    await sources[index]?.run(
       {
         onUpdate: ({ pods, problems, configObjects: objects = [] }) => {
-          const changed = configObjects.replace(`${source.source} ${source.where}`, objects);
+          const changed = configObjects.replace(sourceId.id, objects);
           if (changed.length > 0) onConfigObjectsChanged(changed);
-          const { updates, duplicates } = this.podConfig.merge(source.source, pods, clock.now());
+          const { updates, duplicates } = this.podConfig.merge(sourceId, pods, clock.now());
           for (const pod of duplicates) {
             const message = `pod ${pod.metadata.namespace}/${pod.metadata.name} is declared twice`;
             podEventRecorder(emit, pod).warning(reasons.failedValidation, message);

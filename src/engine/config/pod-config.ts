@@ -6,10 +6,18 @@ import { podFullName } from '../pod-names.ts';
 /** kubelet: types/pod_update.go PodOperation. SET and DELETE reach no sync loop from static pods but by deletionTimestamp. */
 export type PodOperation = 'ADD' | 'UPDATE' | 'REMOVE' | 'RECONCILE' | 'DELETE';
 
+/** One of the sources of a node. Several may share a name, such as two URLs; the id is that of one of them alone. */
+export interface SourceId {
+  id: string;
+  source: SourceName;
+}
+
 /** What the sync loop is told about one source. An ADD without pods says that the source was read for the first time. */
 export interface PodUpdate {
   op: PodOperation;
   source: SourceName;
+  /** Which source of that name: the id of its `SourceId`. */
+  sourceId: string;
   pods: Pod[];
 }
 
@@ -27,11 +35,11 @@ export const configAnnotations = {
  * entries kept here change in place.
  */
 export class PodConfig {
-  private readonly sources = new Map<SourceName, Map<string, Pod>>();
+  private readonly sources = new Map<string, Map<string, Pod>>();
 
   /** Takes the list of a source; the returned updates are in the order in which the sync loop must see them. */
-  merge(source: SourceName, incoming: readonly Pod[], now: number): { updates: PodUpdate[]; duplicates: Pod[] } {
-    const known = this.sources.get(source);
+  merge({ id, source }: SourceId, incoming: readonly Pod[], now: number): { updates: PodUpdate[]; duplicates: Pod[] } {
+    const known = this.sources.get(id);
     const { unique, duplicates } = splitDuplicates(incoming);
     const next = new Map<string, Pod>();
     const changed: Record<PodOperation, Pod[]> = { ADD: [], UPDATE: [], REMOVE: [], RECONCILE: [], DELETE: [] };
@@ -50,8 +58,8 @@ export class PodConfig {
       if (op !== undefined) changed[op].push(existing);
     }
     for (const [uid, pod] of known ?? []) if (!next.has(uid)) changed.REMOVE.push(pod);
-    this.sources.set(source, next);
-    return { updates: toUpdates(source, changed, known === undefined), duplicates };
+    this.sources.set(id, next);
+    return { updates: toUpdates({ id, source }, changed, known === undefined), duplicates };
   }
 }
 
@@ -110,13 +118,13 @@ function meaning(pod: Pod): unknown {
   };
 }
 
-function toUpdates(source: SourceName, changed: Record<PodOperation, Pod[]>, first: boolean): PodUpdate[] {
+function toUpdates({ id, source }: SourceId, changed: Record<PodOperation, Pod[]>, first: boolean): PodUpdate[] {
   const order: PodOperation[] = ['REMOVE', 'ADD', 'UPDATE', 'DELETE'];
-  const updates = order.filter((op) => changed[op].length > 0).map((op) => ({ op, source, pods: changed[op] }));
-  const silent = !updates.some(({ op }) => op !== 'REMOVE');
-  if (first && silent) updates.push({ op: 'ADD', source, pods: [] });
-  if (changed.RECONCILE.length > 0) updates.push({ op: 'RECONCILE', source, pods: changed.RECONCILE });
-  return updates.map((update) => ({ ...update, pods: update.pods.map((pod) => structuredClone(pod)) }));
+  const ops = order.filter((op) => changed[op].length > 0);
+  const silent = !ops.some((op) => op !== 'REMOVE');
+  if (first && silent) ops.push('ADD');
+  if (changed.RECONCILE.length > 0) ops.push('RECONCILE');
+  return ops.map((op) => ({ op, source, sourceId: id, pods: changed[op].map((pod) => structuredClone(pod)) }));
 }
 
 function withAnnotations(pod: Pod, annotations: Record<string, string>): Pod {

@@ -12,7 +12,9 @@ test.each(loadTable<In, { steps: { updates: object[] }[] }>('pod-config-merge'))
   'merge of pod sources, case %#',
   ({ in: { steps }, out }) => {
     const config = new PodConfig();
-    const merged = steps.map(({ source, pods }) => ({ updates: config.merge(source, pods, 0).updates.map(shown) }));
+    const merged = steps.map(({ source, pods }) => ({
+      updates: config.merge({ id: source, source }, pods, 0).updates.map(shown),
+    }));
     expect(merged).toEqual(out.steps);
   },
 );
