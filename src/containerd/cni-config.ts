@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { searchFolders } from './find-containerd.ts';
 import { computeFreeSubnet, formatSubnet, parseRoutes, type Subnet } from './cni-subnet.ts';
-import { writeFileAtomic } from './write-file-atomic.ts';
+import { writeFileAtomic } from '../write-file-atomic.ts';
 
 export interface CNIOptions {
   /** Where our own configuration goes: `<root-dir>/cni/net.d`. */

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { writeFileAtomic } from './write-file-atomic.ts';
+import { writeFileAtomic } from '../write-file-atomic.ts';
 
 /** A process, told from a later one with the same number by when it started. */
 export interface ContainerdProcess {

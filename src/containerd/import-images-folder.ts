@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage, hasCode, UserError } from '../errors.ts';
-import { writeFileAtomic } from './write-file-atomic.ts';
+import { writeFileAtomic } from '../write-file-atomic.ts';
 
 export interface ImagesFolderOptions {
   /** `<root-dir>/images`; it need not exist. */

@@ -25,7 +25,7 @@ import { nextRestartDelayMs, steadyRunMs } from './restart-delay.ts';
 import { chooseSnapshotter } from './snapshotter.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
 import { watchConnection } from './watch-connection.ts';
-import { writeFileAtomic } from './write-file-atomic.ts';
+import { writeFileAtomic } from '../write-file-atomic.ts';
 
 export interface ManagedContainerdOptions {
   readonly rootDir: string;
