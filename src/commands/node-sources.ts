@@ -1,6 +1,7 @@
 import { systemClock } from '../clock.ts';
 import { FileSource } from '../engine/config/file-source.ts';
 import { HTTPSource } from '../engine/config/http-source.ts';
+import { LastGoodManifests } from '../engine/config/last-good-manifests.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -8,7 +9,12 @@ import type { NodeOptions } from './node-options.ts';
 
 /** The sources that the flags name. */
 export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
-  const { nodeName, manifestPaths, manifestURL } = options;
+  const { nodeName, manifestPaths, manifestURL, rootDir } = options;
+  const lastGood = new LastGoodManifests({
+    rootDir,
+    clock: systemClock,
+    logger: logger.child({ component: 'last-good-manifests' }),
+  });
   const sources: PodSource[] = [];
   if (manifestPaths.length > 0) {
     sources.push(
@@ -18,6 +24,7 @@ export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
         fileCheckFrequencyMs: options.fileCheckFrequencyMs,
         clock: systemClock,
         logger: logger.child({ component: 'file-source' }),
+        lastGood,
       }),
     );
   }

@@ -10,8 +10,9 @@ import { AsyncQueue } from '../async-queue.ts';
 import type { ManifestProblem } from '../events.ts';
 import { podFullName } from '../pod-names.ts';
 import { ignoredBecause } from './manifest-file-name.ts';
+import type { LastGoodManifests } from './last-good-manifests.ts';
 import { ManifestWatch } from './manifest-watch.ts';
-import { fingerprintOf, type ManifestRead, readManifestFile } from './manifest-file.ts';
+import { fingerprintOf, loadManifest, type ManifestRead, readManifestFile } from './manifest-file.ts';
 import type { PodSource, SourceUpdate } from './pod-source.ts';
 
 /** A file that is being written is read once nothing was written to it for this long, so that no half of it is acted on. */
@@ -31,6 +32,8 @@ interface Deps {
   fileCheckFrequencyMs: number;
   clock: Clock;
   logger: Logger;
+  /** Where the last good revision of every file is kept; undefined: nowhere. */
+  lastGood?: LastGoodManifests;
 }
 
 interface FileEntry extends ManifestRead {
@@ -88,7 +91,11 @@ export class FileSource implements PodSource {
     const paths = [...new Set(found)];
     const entries = await Promise.all(paths.map((path) => this.look(path)));
     const present = new Set(paths.filter((_path, index) => entries[index] !== undefined));
-    for (const path of this.files.keys()) if (!present.has(path)) this.files.delete(path);
+    for (const path of this.files.keys()) {
+      if (present.has(path)) continue;
+      this.files.delete(path);
+      void this.deps.lastGood?.forget('file', path);
+    }
     for (const [index, path] of paths.entries()) {
       const entry = entries[index];
       if (entry !== undefined) this.files.set(path, entry);
@@ -156,7 +163,9 @@ export class FileSource implements PodSource {
         this.wakeUp();
         return known;
       }
-      return { ...read, lastGood: read.pod ?? known?.lastGood };
+      const lastGood = read.pod ?? known?.lastGood ?? (known === undefined ? await this.loadLastGood(path) : undefined);
+      if (read.pod !== undefined && read.bytes !== undefined) void this.deps.lastGood?.save('file', path, read.bytes);
+      return { fingerprint: read.fingerprint, pod: read.pod, problems: read.problems, lastGood };
     } catch (error) {
       if (hasCode(error, 'ENOENT')) {
         if (await isLink(path)) this.complain(path, 'is a link to nothing', { severity: 'warning' });
@@ -165,6 +174,12 @@ export class FileSource implements PodSource {
       const problem: ManifestProblem = { origin: path, severity: 'error', message: errorMessage(error) };
       return { fingerprint: '', pod: undefined, problems: [problem], lastGood: known?.lastGood };
     }
+  }
+
+  /** What the file declared before this life began. */
+  private async loadLastGood(path: string): Promise<Pod | undefined> {
+    const saved = await this.deps.lastGood?.load('file', path);
+    return saved && loadManifest(saved.body, path, this.deps.nodeName).pod;
   }
 
   private async readWhole(path: string, known: string | undefined): Promise<ManifestRead | 'unchanged' | 'in writing'> {

@@ -11,6 +11,8 @@ import type { ManifestProblem } from '../events.ts';
 export interface ManifestRead {
   /** Changes whenever the content may have changed. */
   fingerprint: string;
+  /** Undefined: there was nothing to read. */
+  bytes?: Uint8Array;
   pod: Pod | undefined;
   problems: ManifestProblem[];
 }
@@ -41,14 +43,23 @@ export async function readManifestFile(path: string, nodeName: string): Promise<
   try {
     const fingerprint = fingerprintOf(await file.stat());
     const bytes = await file.readFile();
-    const { pod, problems } = loadPod(bytes, { origin: path, nodeName, source: 'file', hash: podUIDHash });
-    return { fingerprint, pod, problems };
+    return { fingerprint, bytes, ...loadManifest(bytes, path, nodeName) };
   } catch (error) {
     const problem: ManifestProblem = { origin: path, severity: 'error', message: errorMessage(error) };
     return { fingerprint: '', pod: undefined, problems: [problem] };
   } finally {
     await file.close();
   }
+}
+
+/** What the bytes of a file declare. */
+export function loadManifest(
+  bytes: Uint8Array,
+  path: string,
+  nodeName: string,
+): Pick<ManifestRead, 'pod' | 'problems'> {
+  const { pod, problems } = loadPod(bytes, { origin: path, nodeName, source: 'file', hash: podUIDHash });
+  return { pod, problems };
 }
 
 function refusedBecause(stats: Stats): { message: string; hint: string } | undefined {

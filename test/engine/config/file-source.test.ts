@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { FileSource } from '../../../src/engine/config/file-source.ts';
+import { LastGoodManifests } from '../../../src/engine/config/last-good-manifests.ts';
 import { temporaryFolder } from '../../containerd/temporary-folder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -23,7 +24,12 @@ beforeEach(async () => {
 const put = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
 
 function sourceOf(...paths: string[]): FileSource {
+  return sourceWith({}, ...paths);
+}
+
+function sourceWith(more: { lastGood?: LastGoodManifests }, ...paths: string[]): FileSource {
   return new FileSource({
+    ...more,
     paths: paths.length === 0 ? [folder] : paths,
     nodeName: 'edge1',
     fileCheckFrequencyMs: 20_000,
@@ -190,6 +196,17 @@ describe('from one look to the next', () => {
     await rm(join(folder, 'real'));
     expect(await read(source)).toEqual({ pods: [], problems: ['a.yaml: warning is a link to nothing'] });
   });
+});
+
+test('a file that broke while no agent ran keeps the pod of its last good revision', async () => {
+  const lastGood = () => new LastGoodManifests({ rootDir: join(folder, 'root'), clock, logger: silentLogger });
+  await put('a.yaml', manifest('one'));
+  const saved = lastGood();
+  const before = await sourceWith({ lastGood: saved }).read();
+  await saved.retry();
+  await put('a.yaml', 'broken');
+  const after = await sourceWith({ lastGood: lastGood() }).read();
+  expect(after.pods).toEqual(before.pods);
 });
 
 describe('what is no readable file', () => {

@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../clock.ts';
+import { hasCode } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { writeFileAtomic } from '../../write-file-atomic.ts';
+import type { SourceName } from '../events.ts';
+import { decodeLastGood, encodeLastGood, type LastGood } from './last-good-format.ts';
+
+interface Deps {
+  rootDir: string;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** What the disk shall hold of one origin; undefined: nothing. */
+type Wanted = LastGood | undefined;
+
+/**
+ * The newest good manifest of every origin, kept on disk for the times when the origin is broken or away:
+ * `<root-dir>/manifests-last-good/`, one file an origin, readable by its owner alone.
+ *
+ * INVARIANTS: the name of a file tells its origin and its content, so that nothing is written, and nothing read, for a
+ * manifest that did not change; a new file is complete before the one it replaces goes; a disk that is full or read-only
+ * is said once and holds nobody up: what could not be written is tried again with the next change and at `retry`.
+ */
+export class LastGoodManifests {
+  private readonly deps: Deps;
+  private readonly folder: string;
+  /** Names of files by key; read from the disk when it is needed first. */
+  private names: Promise<Map<string, string[]>> | undefined;
+  private readonly wanted = new Map<string, Wanted>();
+  private writing: Promise<void> | undefined;
+  /** Writing failed the last time. */
+  private failed = false;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+    this.folder = join(deps.rootDir, 'manifests-last-good');
+  }
+
+  /** The newest good manifest of an origin; undefined when there is none, or none that is whole. */
+  async load(source: SourceName, where: string): Promise<LastGood | undefined> {
+    return this.newest((await this.readNames()).get(keyOf(source, where)) ?? []);
+  }
+
+  /** What is kept for all origins of a source, in no order. */
+  async list(source: SourceName): Promise<LastGood[]> {
+    const found: LastGood[] = [];
+    // One after the other: a thousand of them are asked for only while a disk is away, and that is no time for hurry.
+    for (const [key, names] of await this.readNames()) {
+      const newest = key.startsWith(`${source}-`) ? await this.newest(names) : undefined;
+      if (newest !== undefined) found.push(newest);
+    }
+    return found;
+  }
+
+  /**
+   * Keeps a manifest that was read and is good. Never rejects; resolves when everything that is to be written is written,
+   * or could not be. `ranks`: see LastGood.
+   */
+  save(source: SourceName, where: string, body: Uint8Array, ranks: LastGood['ranks'] = {}): Promise<void> {
+    return this.want(keyOf(source, where), { source, where, body, ranks, savedAt: this.deps.clock.now() });
+  }
+
+  /** Drops what is kept for an origin that is gone for good. Never rejects. */
+  forget(source: SourceName, where: string): Promise<void> {
+    return this.want(keyOf(source, where), undefined);
+  }
+
+  /** Drops what is kept for all origins of a source but these. Never rejects. */
+  async retain(source: SourceName, wheres: Iterable<string>): Promise<void> {
+    const kept = new Set([...wheres].map((where) => keyOf(source, where)));
+    for (const key of (await this.readNames()).keys()) {
+      if (key.startsWith(`${source}-`) && !kept.has(key) && !this.wanted.has(key)) this.wanted.set(key, undefined);
+    }
+    await this.retry();
+  }
+
+  /** Writes what could not be written before. Never rejects. */
+  retry(): Promise<void> {
+    this.writing ??= this.write().finally(() => {
+      this.writing = undefined;
+    });
+    return this.writing;
+  }
+
+  private want(key: string, wanted: Wanted): Promise<void> {
+    // At the end, where a write that is under way comes by.
+    this.wanted.delete(key);
+    this.wanted.set(key, wanted);
+    return this.retry();
+  }
+
+  /** One at a time: nobody waits for it, and the disk may be slow. */
+  private async write(): Promise<void> {
+    for (const [key, wanted] of this.wanted) {
+      try {
+        await this.replace(key, wanted);
+      } catch (error) {
+        this.sayFailure(error);
+        return;
+      }
+      // It may have changed meanwhile.
+      if (this.wanted.get(key) === wanted) this.wanted.delete(key);
+      this.failed = false;
+    }
+  }
+
+  private async replace(key: string, wanted: Wanted): Promise<void> {
+    const names = await this.readNames();
+    const before = names.get(key) ?? [];
+    const name = wanted === undefined ? undefined : `${key}-${contentHash(wanted)}`;
+    if (name !== undefined && wanted !== undefined && !before.includes(name)) {
+      await mkdir(this.folder, { recursive: true, mode: 0o700 });
+      await writeFileAtomic(join(this.folder, name), encodeLastGood(wanted));
+      names.set(key, [...before, name]);
+    }
+    for (const other of before) if (other !== name) await rm(join(this.folder, other), { force: true });
+    if (name === undefined) names.delete(key);
+    else names.set(key, [name]);
+  }
+
+  /** A crash may have left the one that was replaced beside the one that replaces it. */
+  private async newest(names: readonly string[]): Promise<LastGood | undefined> {
+    const entries = await Promise.all(names.map((name) => this.read(name)));
+    return entries.reduce((a, b) => ((b?.savedAt ?? -1) > (a?.savedAt ?? -1) ? b : a), undefined);
+  }
+
+  private async read(name: string): Promise<LastGood | undefined> {
+    const path = join(this.folder, name);
+    try {
+      return decodeLastGood(await readFile(path));
+    } catch (error) {
+      this.deps.logger.warn({ err: error, path }, 'A saved manifest cannot be used');
+      return undefined;
+    }
+  }
+
+  private readNames(): Promise<Map<string, string[]>> {
+    this.names ??= this.listFolder();
+    return this.names;
+  }
+
+  private async listFolder(): Promise<Map<string, string[]>> {
+    const byKey = new Map<string, string[]>();
+    for (const name of await this.folderContent()) {
+      const key = /^([a-z]+-[0-9a-f]{32})-[0-9a-f]{32}$/.exec(name)?.[1];
+      if (key !== undefined) byKey.set(key, [...(byKey.get(key) ?? []), name]);
+      // What a crash left of a write.
+      else if (name.endsWith('.tmp')) await rm(join(this.folder, name), { force: true }).catch(() => undefined);
+    }
+    return byKey;
+  }
+
+  private async folderContent(): Promise<string[]> {
+    try {
+      return await readdir(this.folder);
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) {
+        this.deps.logger.warn({ err: error, path: this.folder }, 'Saved manifests cannot be read');
+      }
+      return [];
+    }
+  }
+
+  private sayFailure(error: unknown): void {
+    if (!this.failed) {
+      this.deps.logger.warn({ err: error, path: this.folder }, 'Manifests cannot be saved for the next start');
+    }
+    this.failed = true;
+  }
+}
+
+const keyOf = (source: SourceName, where: string): string => `${source}-${hashOf(where)}`;
+
+/** Of everything but the time: a manifest that is read again is the one that is kept. */
+const contentHash = (entry: LastGood): string => hashOf(encodeLastGood({ ...entry, savedAt: 0 }));
+
+const hashOf = (content: string | Uint8Array): string =>
+  createHash('sha256').update(content).digest('hex').slice(0, 32);

@@ -1,0 +1,151 @@
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { LastGoodManifests } from '../../../src/engine/config/last-good-manifests.ts';
+import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+
+let rootDir: string;
+let folder: string;
+let clock: FakeClock;
+let warnings: string[];
+
+beforeEach(async () => {
+  rootDir = await temporaryFolder();
+  folder = join(rootDir, 'manifests-last-good');
+  clock = new FakeClock(1000);
+  warnings = [];
+});
+
+/** As a new life of the agent has it. */
+function open(): LastGoodManifests {
+  const warn = (...words: unknown[]): void => {
+    warnings.push(String(words[1]));
+  };
+  return new LastGoodManifests({ rootDir, clock, logger: { ...silentLogger, warn } });
+}
+
+const body = (text: string): Uint8Array => Buffer.from(text);
+
+async function load(manifests: LastGoodManifests, where: string): Promise<object | undefined> {
+  const found = await manifests.load('file', where);
+  return found && { ...found, body: Buffer.from(found.body).toString() };
+}
+
+async function files(): Promise<string[]> {
+  return (await readdir(folder)).map((name) => join(folder, name));
+}
+
+test('gives back what was saved, in the next life too, byte for byte and with its time', async () => {
+  await open().save('file', '/m/a.yaml', Buffer.from([0, 255, 10, 10, 128]), { 'Pod/default/web': 1 });
+  expect(await open().load('file', '/m/a.yaml')).toEqual({
+    source: 'file',
+    where: '/m/a.yaml',
+    body: Buffer.from([0, 255, 10, 10, 128]),
+    savedAt: 1000,
+    ranks: { 'Pod/default/web': 1 },
+  });
+  expect(await open().load('file', '/m/b.yaml')).toBeUndefined();
+  expect(await open().load('http', '/m/a.yaml')).toBeUndefined();
+});
+
+test('is for the eyes of its owner alone', async () => {
+  await open().save('file', '/m/a.yaml', body('secret'));
+  const modes = await Promise.all([folder, ...(await files())].map(async (path) => (await stat(path)).mode & 0o777));
+  expect(modes).toEqual([0o700, 0o600]);
+});
+
+test('keeps the newest revision of an origin, and one file for it', async () => {
+  const manifests = open();
+  await manifests.save('file', '/m/a.yaml', body('one'));
+  await clock.advance(500);
+  await manifests.save('file', '/m/a.yaml', body('two'));
+  expect(await load(manifests, '/m/a.yaml')).toMatchObject({ body: 'two', savedAt: 1500 });
+  expect(await files()).toHaveLength(1);
+});
+
+test('does not write what it has already, and keeps its time', async () => {
+  await open().save('file', '/m/a.yaml', body('one'));
+  const [file = ''] = await files();
+  const { ino } = await stat(file);
+  await clock.advance(500);
+  await open().save('file', '/m/a.yaml', body('one'));
+  expect(await files()).toEqual([file]);
+  expect((await stat(file)).ino).toBe(ino);
+  expect(await load(open(), '/m/a.yaml')).toMatchObject({ savedAt: 1000 });
+});
+
+test('ends with what was asked last, however fast it is asked', async () => {
+  const manifests = open();
+  await Promise.all([
+    manifests.save('file', '/m/a.yaml', body('one')),
+    manifests.save('file', '/m/b.yaml', body('one')),
+    manifests.save('file', '/m/a.yaml', body('two')),
+    manifests.forget('file', '/m/b.yaml'),
+    manifests.save('file', '/m/c.yaml', body('one')),
+  ]);
+  const where = (await open().list('file')).map((entry) => [entry.where, Buffer.from(entry.body).toString()]);
+  expect(where.sort()).toEqual([
+    ['/m/a.yaml', 'two'],
+    ['/m/c.yaml', 'one'],
+  ]);
+});
+
+test('drops what it is told to, of one source only', async () => {
+  const manifests = open();
+  for (const where of ['/m/a.yaml', '/m/b.yaml', '/m/c.yaml']) await manifests.save('file', where, body(where));
+  await manifests.save('http', 'http://server/', body('pod'));
+  await manifests.forget('file', '/m/a.yaml');
+  await open().retain('file', ['/m/c.yaml']);
+  const left = [...(await open().list('file')), ...(await open().list('http'))];
+  expect(left.map(({ where }) => where)).toEqual(['/m/c.yaml', 'http://server/']);
+});
+
+test.each([
+  ['cut off', (bytes: Buffer) => bytes.subarray(0, -1)],
+  ['changed', (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -1), Buffer.from('!')])],
+  ['empty', () => Buffer.alloc(0)],
+])('does not use what was %s, and says so', async (_what, spoil) => {
+  await open().save('file', '/m/a.yaml', body('one'));
+  const [file = ''] = await files();
+  await writeFile(file, spoil(await readFile(file)));
+  expect(await load(open(), '/m/a.yaml')).toBeUndefined();
+  expect(warnings).toEqual(['A saved manifest cannot be used']);
+});
+
+test('uses the newer one of two that a crash left, and the older one when the newer is torn', async () => {
+  await open().save('file', '/m/a.yaml', body('one'));
+  const [older = ''] = await files();
+  const bytes = await readFile(older);
+  await clock.advance(500);
+  await open().save('file', '/m/a.yaml', body('two'));
+  const [newer = ''] = await files();
+  await writeFile(older, bytes);
+  await writeFile(`${older}.4711.tmp`, 'half');
+  expect(await load(open(), '/m/a.yaml')).toMatchObject({ body: 'two' });
+  expect((await files()).sort()).toEqual([older, newer].sort());
+  await writeFile(newer, 'torn');
+  expect(await load(open(), '/m/a.yaml')).toMatchObject({ body: 'one' });
+});
+
+test('says once that nothing can be written, and writes it when it can', async () => {
+  const manifests = open();
+  await writeFile(folder, 'in the way');
+  await manifests.save('file', '/m/a.yaml', body('one'));
+  await manifests.save('file', '/m/b.yaml', body('one'));
+  expect(warnings).toEqual(['Saved manifests cannot be read', 'Manifests cannot be saved for the next start']);
+  await rm(folder);
+  await manifests.retry();
+  expect((await open().list('file')).map(({ where }) => where).sort()).toEqual(['/m/a.yaml', '/m/b.yaml']);
+  expect(warnings).toHaveLength(2);
+});
+
+test('does not mind a folder of somebody else’s making', async () => {
+  await mkdir(folder);
+  await chmod(folder, 0o755);
+  await writeFile(join(folder, 'notes'), 'hello');
+  await open().save('file', '/m/a.yaml', body('one'));
+  expect(await load(open(), '/m/a.yaml')).toMatchObject({ body: 'one' });
+  expect(await readdir(folder)).toContain('notes');
+});
