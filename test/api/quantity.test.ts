@@ -1,61 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
-  addQuantities,
-  compareQuantities,
   formatQuantity,
   maxQuantity,
   parseQuantity,
-  quantityMilliValue,
-  quantityValue,
   roundUpToMilli,
-  subtractQuantities,
   toNumber,
   toQuantity,
 } from '../../src/api/quantity.ts';
-import { loadTable } from '../golden-tables.ts';
-
-interface Parsed {
-  ok: boolean;
-  string?: string;
-  format?: string;
-  sign?: number;
-  value?: string;
-  milliValue?: string;
-}
-
-describe('the recorded quantities', () => {
-  test.each(loadTable<{ s: string }, Parsed>('quantity'))('reads $in.s', ({ in: { s }, out }) => {
-    const quantity = parseQuantity(s);
-    if (!out.ok || !quantity) {
-      expect(quantity).toBeUndefined();
-      expect(out.ok).toBe(false);
-      return;
-    }
-    const { format, nanos } = quantity;
-    const found: Parsed = {
-      ok: true,
-      string: formatQuantity(quantity),
-      format,
-      sign: nanos > 0n ? 1 : nanos < 0n ? -1 : 0,
-      value: quantityValue(quantity).toString(),
-      milliValue: quantityMilliValue(quantity).toString(),
-    };
-    expect(found).toEqual(expect.objectContaining(out));
-  });
-
-  test.each(loadTable<{ a: string; b: string }, { cmp: number; sum: string; difference: string }>('quantity-ops'))(
-    'compares, adds and subtracts $in.a and $in.b',
-    ({ in: { a, b }, out }) => {
-      const [left, right] = [toQuantity(a), toQuantity(b)];
-      expect({
-        ok: true,
-        cmp: compareQuantities(left, right),
-        sum: formatQuantity(addQuantities(left, right)),
-        difference: formatQuantity(subtractQuantities(left, right)),
-      }).toEqual(out);
-    },
-  );
-});
 
 test.each([
   ['0.0001', '1m'],

@@ -47,8 +47,7 @@ export function generateContainerConfig(request: ContainerRequest): ContainerCon
   return {
     metadata: { name: container.name, attempt: restartCount },
     image: { image: request.imageRef, userSpecifiedImage: container.image ?? '' },
-    command: expandAll(container.command, envs),
-    args: expandAll(container.args, envs),
+    ...expandContainerCommandAndArgs(container, envs),
     workingDir: container.workingDir ?? '',
     envs: envs.map(({ name, value }) => ({ key: name, value: Buffer.from(value) })),
     mounts: request.mounts ?? [],
@@ -67,8 +66,15 @@ export function generateContainerConfig(request: ContainerRequest): ContainerCon
   };
 }
 
-/** kubelet: container/helpers.go ExpandContainerCommandAndArgs */
-function expandAll(words: readonly string[] = [], envs: readonly EnvironmentVariable[]): string[] {
+/**
+ * Command and arguments of a container with the `$(VAR)` references in them replaced; one that leads nowhere stays as
+ * written. kubelet: container/helpers.go ExpandContainerCommandAndArgs
+ */
+export function expandContainerCommandAndArgs(
+  { command = [], args = [] }: Pick<Container, 'command' | 'args'>,
+  envs: readonly EnvironmentVariable[],
+): { command: string[]; args: string[] } {
   const values = new Map(envs.map(({ name, value }) => [name, value]));
-  return words.map((word) => expand(word, (name) => values.get(name)));
+  const expanded = (word: string): string => expand(word, (name) => values.get(name));
+  return { command: command.map(expanded), args: args.map(expanded) };
 }

@@ -1,27 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parseLogLine } from '../../../src/engine/logs/log-line.ts';
 
-interface Case {
-  in: { line?: string; lineBase64?: string };
-  out: { ok: boolean; format?: string; stream?: string; timestamp?: string; log?: string; logBase64?: string };
-}
-
-const table = JSON.parse(readFileSync(new URL('../../golden/tables/cri-log-line.json', import.meta.url), 'utf8')) as {
-  cases: Case[];
-};
-
 describe('parseLogLine', () => {
-  test.each(table.cases)('parses as the kubelet does: $in', ({ in: given, out }) => {
-    const line =
-      given.lineBase64 === undefined ? Buffer.from(given.line ?? '') : Buffer.from(given.lineBase64, 'base64');
-    const parsed = parseLogLine(line);
-    const expected = out.logBase64 === undefined ? Buffer.from(out.log ?? '') : Buffer.from(out.logBase64, 'base64');
-    expect(parsed).toEqual(
-      out.ok ? { format: out.format, stream: out.stream, timestamp: out.timestamp, log: expected } : undefined,
-    );
-  });
-
   test('reads only the format that is asked for', () => {
     const line = Buffer.from('2024-05-06T07:08:09Z stdout F x\n');
     expect(parseLogLine(line, 'docker-json')).toBeUndefined();

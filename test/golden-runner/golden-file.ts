@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ManifestCase } from './manifest-case.ts';
+
+/** A file of recorded cases. */
+export type GoldenFile = { path: string } & (
+  { kind: 'table'; table: string; cases: TableCase[] } | { kind: 'manifests'; cases: ManifestCase[] }
+);
+
+export interface TableCase {
+  in: unknown;
+  out: unknown;
+}
+
+/** The golden files among a file or everything below a folder, found by what they hold, in the order of their paths. */
+export function findGoldenFiles(path: string): GoldenFile[] {
+  if (!statSync(path).isDirectory()) {
+    const file = readGoldenFile(path);
+    return file ? [file] : [];
+  }
+  return readdirSync(path)
+    .sort()
+    .flatMap((name) => findGoldenFiles(join(path, name)));
+}
+
+/** Undefined for a file that is in neither of the two formats. */
+function readGoldenFile(path: string): GoldenFile | undefined {
+  if (!/\.jsonl?$/.test(path)) return undefined;
+  const lines = readFileSync(path, 'utf8').trim();
+  if (path.endsWith('.json')) {
+    const content = parse(lines);
+    return isTable(content) ? { path, kind: 'table', ...content } : undefined;
+  }
+  const cases = lines.split('\n').map(parse);
+  return cases.every(isManifestCase) ? { path, kind: 'manifests', cases } : undefined;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A file of something else.
+    return undefined;
+  }
+}
+
+function isTable(value: unknown): value is { table: string; cases: TableCase[] } {
+  return isObject(value) && typeof value['table'] === 'string' && Array.isArray(value['cases']);
+}
+
+function isManifestCase(value: unknown): value is ManifestCase {
+  return isObject(value) && typeof value['name'] === 'string' && isObject(value['expect']);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,37 @@
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { findGoldenFiles } from './golden-file.ts';
+import { casesOf } from './replay.ts';
+import { tableAdapters } from './table-adapters.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const files = ['golden', 'golden-own'].flatMap((folder) => findGoldenFiles(`${root}${folder}`));
+const answered = new Set(tableAdapters.map(({ table }) => table));
+const isAnswered = (file: (typeof files)[number]): boolean => file.kind === 'manifests' || answered.has(file.table);
+
+describe.each(files.filter(isAnswered).map((file) => ({ path: relative(root, file.path), file })))(
+  'the kubelet that was recorded in $path',
+  ({ file }) => {
+    test.each(casesOf(file))('is agreed with in case $name', async ({ run }) => {
+      expect(await run()).not.toHaveProperty('because');
+    });
+  },
+);
+
+test('tables that nothing in src answers yet', () => {
+  const unknown = files.flatMap((file) => (isAnswered(file) || file.kind !== 'table' ? [] : [file.table]));
+  expect(unknown).toEqual([
+    'admission',
+    'container-gc',
+    'eviction-rank',
+    'eviction-sync',
+    'eviction-thresholds-met',
+    'eviction-thresholds',
+    'http-probe-request',
+    'image-gc',
+    'node-shutdown-groups',
+    'probe-worker',
+    'sysctl',
+  ]);
+});

@@ -1,0 +1,168 @@
+import { decodeManifest } from '../../src/api/decode-manifest.ts';
+import { loadPod } from '../../src/api/load-pod.ts';
+import { podQOSClass } from '../../src/api/qos.ts';
+import { podLimits, podRequests, toResourceList } from '../../src/api/resource-totals.ts';
+import { toStaticPod } from '../../src/api/static-pod.ts';
+import type { Container, Pod, RawPod } from '../../src/api/types.ts';
+import { validatePod } from '../../src/api/validate-pod.ts';
+import { podUIDHash } from '../../src/engine/config/manifest-file.ts';
+import { configAnnotations } from '../../src/engine/config/pod-config.ts';
+import { containerOOMScoreAdj } from '../../src/engine/container-manager/oom-score-adj.ts';
+import { containerHashHex } from '../../src/engine/kuberuntime/container-hash.ts';
+import { makeEnvironment } from '../../src/engine/kuberuntime/environment.ts';
+import { expandContainerCommandAndArgs } from '../../src/engine/kuberuntime/generate-container-config.ts';
+import { podHostname } from '../../src/engine/kuberuntime/hostname.ts';
+import { UserError } from '../../src/errors.ts';
+
+/** One recorded manifest; test/golden/manifests/README.md says what each member means. */
+export interface ManifestCase {
+  name: string;
+  manifest?: string;
+  manifestBase64?: string;
+  expect: Recorded;
+}
+
+interface Recorded {
+  parsed: boolean;
+  accepted: boolean;
+  fieldErrors: { field: string; type: string }[];
+  pod?: Pod;
+  qosClass?: string;
+  requests?: Record<string, string>;
+  limits?: Record<string, string>;
+  containerHash?: Record<string, string>;
+  hostname?: string;
+  hostDomain?: string;
+  runtime?: Record<string, JsonObject & { envError?: boolean }>;
+}
+type JsonObject = Record<string, unknown>;
+
+/** What was recorded of a manifest and what our code makes of it, in one form, without what is not to be compared. */
+export function replayManifest(manifestCase: ManifestCase): { expected: JsonObject; actual: JsonObject } {
+  const bytes = bytesOf(manifestCase);
+  const options = {
+    nodeName: 'edge1',
+    source: 'file',
+    origin: `/manifests/${manifestCase.name}.yaml`,
+    hash: podUIDHash,
+  } as const;
+  const { pod: raw } = decodeManifest(bytes, options.origin);
+  const { pod, problems } = loadPod(bytes, options);
+  const fieldErrors = raw?.metadata?.name ? validatePod(toStaticPod(raw, options)) : [];
+  const { expect } = manifestCase;
+  return {
+    expected: {
+      ...verdict(expect),
+      fieldErrors: asSet(expect.fieldErrors),
+      ...(expect.accepted ? { pod: comparable(expect.pod ?? {}, raw), ...recordedRuntime(expect) } : {}),
+    },
+    actual: {
+      parsed: raw !== undefined,
+      accepted: pod !== undefined,
+      saysWhy: problems.some(({ severity }) => severity === 'error'),
+      fieldErrors: asSet(fieldErrors.map(({ field, type }) => ({ field, type: typeNames[type] ?? type }))),
+      ...(pod && expect.accepted ? { pod: comparable(pod, raw), ...heldPod(pod) } : {}),
+    },
+  };
+}
+
+/** A manifest that is refused says why. */
+function verdict({ parsed, accepted }: Recorded): JsonObject {
+  return { parsed, accepted, saysWhy: !accepted };
+}
+
+function bytesOf({ manifest, manifestBase64 = '' }: ManifestCase): Uint8Array {
+  return manifest === undefined ? Buffer.from(manifestBase64, 'base64') : Buffer.from(manifest);
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  'Duplicate value': 'FieldValueDuplicate',
+  Forbidden: 'FieldValueForbidden',
+  'Invalid value': 'FieldValueInvalid',
+  'Not found': 'FieldValueNotFound',
+  'Required value': 'FieldValueRequired',
+  'Too long': 'FieldValueTooLong',
+  'Unsupported value': 'FieldValueNotSupported',
+};
+
+function asSet(errors: readonly { field: string; type: string }[]): string[] {
+  return [...new Set(errors.map(({ field, type }) => `${field}: ${type}`))].sort();
+}
+
+/** The members about a pod that is held which are compared as they stand. */
+function recordedRuntime({ qosClass, requests, limits, containerHash, hostname, hostDomain, runtime }: Recorded) {
+  return { qosClass, requests, limits, containerHash, hostname, hostDomain, runtime: withoutSubPaths(runtime) };
+}
+
+function withoutSubPaths(runtime: Recorded['runtime'] = {}): JsonObject {
+  const kept = Object.entries(runtime).map(([name, { subPaths: _, ...container }]) => [name, container] as const);
+  return Object.fromEntries(kept);
+}
+
+function heldPod(loaded: Pod): JsonObject {
+  const { metadata } = loaded;
+  const annotations = { ...metadata.annotations, [configAnnotations.source]: 'file' };
+  const pod: Pod = { ...loaded, metadata: { ...metadata, annotations } };
+  const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  const { hostname, domain } = podHostname(pod, 'cluster.local');
+  return {
+    qosClass: podQOSClass(pod),
+    requests: toResourceList(podRequests(pod)),
+    limits: toResourceList(podLimits(pod)),
+    containerHash: Object.fromEntries(containers.map((container) => [container.name, containerHashHex(container)])),
+    hostname,
+    hostDomain: domain,
+    runtime: Object.fromEntries(containers.map((container) => [container.name, containerRuntime(pod, container)])),
+  };
+}
+
+const memoryCapacityBytes = 8n * 1024n ** 3n;
+
+/** What a container is made with on the node of the recording. */
+function containerRuntime(pod: Pod, container: Container): JsonObject {
+  const oomScoreAdj = containerOOMScoreAdj(pod, container, memoryCapacityBytes);
+  const nodeIPs = ['192.0.2.10'];
+  try {
+    const envs = makeEnvironment(pod, container, {
+      podIPs: pod.spec.hostNetwork === true ? nodeIPs : ['10.88.0.5'],
+      nodeIPs,
+      allocatable: { cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi' },
+    });
+    const env = Object.fromEntries(envs.map(({ name, value }) => [name, value]));
+    return { env, ...expandContainerCommandAndArgs(container, envs), oomScoreAdj };
+  } catch (error) {
+    if (error instanceof UserError) return { envError: true, oomScoreAdj };
+    throw error;
+  }
+}
+
+/** Drops what the recording says not to compare. */
+function comparable(pod: object, raw: RawPod | undefined): JsonObject {
+  const copy = withoutNulls(structuredClone(pod)) as JsonObject & {
+    metadata: JsonObject & { annotations?: JsonObject };
+    spec: JsonObject;
+  };
+  delete copy['status'];
+  if (raw?.metadata?.uid === undefined) delete copy.metadata['uid'];
+  const annotations = Object.entries(copy.metadata.annotations ?? {}).filter(
+    ([key]) => !key.startsWith('kubernetes.io/config.'),
+  );
+  delete copy.metadata.annotations;
+  if (annotations.length > 0) copy.metadata.annotations = Object.fromEntries(annotations);
+  for (const list of ['containers', 'initContainers']) {
+    for (const container of (copy.spec[list] ?? []) as JsonObject[]) {
+      if (Object.keys(container['resources'] ?? {}).length === 0) delete container['resources'];
+    }
+  }
+  return copy;
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== null)
+      .map(([key, member]) => [key, withoutNulls(member)]),
+  );
+}

@@ -1,0 +1,69 @@
+import type { TableAdapter } from './table-adapter.ts';
+import { backoff } from './tables/backoff.ts';
+import { cgroupNames } from './tables/cgroup-names.ts';
+import { cpuConversion } from './tables/cpu-conversion.ts';
+import { criContainerConfig } from './tables/cri-container-config.ts';
+import { criLogLine } from './tables/cri-log-line.ts';
+import { criSandboxConfig } from './tables/cri-sandbox-config.ts';
+import { dns } from './tables/dns.ts';
+import { downwardAPIResources } from './tables/downward-api-resources.ts';
+import { downwardAPIValues } from './tables/downward-api-values.ts';
+import { duration } from './tables/duration.ts';
+import { expansion } from './tables/expansion.ts';
+import { gracePeriods } from './tables/grace-periods.ts';
+import { hostsFile } from './tables/hosts-file.ts';
+import { imageNames } from './tables/image-names.ts';
+import { imagePullPolicy } from './tables/image-pull-policy.ts';
+import { logNames } from './tables/log-names.ts';
+import { names } from './tables/names.ts';
+import { nodeAllocatable } from './tables/node-allocatable.ts';
+import { oomScoreAdj } from './tables/oom-score-adj.ts';
+import { plegEvents } from './tables/pleg-events.ts';
+import { podActions } from './tables/pod-actions.ts';
+import { podCgroupLimitsTable } from './tables/pod-cgroup-limits.ts';
+import { podConfigMerge } from './tables/pod-config-merge.ts';
+import { podPhase } from './tables/pod-phase.ts';
+import { podStatus } from './tables/pod-status.ts';
+import { podWorkers } from './tables/pod-workers.ts';
+import { qosCgroupSharesTable } from './tables/qos-cgroup-shares.ts';
+import { quantityOps } from './tables/quantity-ops.ts';
+import { quantity } from './tables/quantity.ts';
+import { restartCountFromLogs } from './tables/restart-count-from-logs.ts';
+import { sidecarTerminationOrder } from './tables/sidecar-termination-order.ts';
+import { terminationMessages } from './tables/termination-message.ts';
+
+/** Every table that our code can answer. A table that is not here is reported, and counts as failed. */
+export const tableAdapters: readonly TableAdapter[] = [
+  backoff,
+  cgroupNames,
+  cpuConversion,
+  criContainerConfig,
+  criLogLine,
+  criSandboxConfig,
+  dns,
+  downwardAPIResources,
+  downwardAPIValues,
+  duration,
+  expansion,
+  gracePeriods,
+  hostsFile,
+  imageNames,
+  imagePullPolicy,
+  logNames,
+  names,
+  nodeAllocatable,
+  oomScoreAdj,
+  plegEvents,
+  podActions,
+  podCgroupLimitsTable,
+  podConfigMerge,
+  podPhase,
+  podStatus,
+  podWorkers,
+  qosCgroupSharesTable,
+  quantityOps,
+  quantity,
+  restartCountFromLogs,
+  sidecarTerminationOrder,
+  terminationMessages,
+];

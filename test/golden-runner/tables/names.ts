@@ -1,0 +1,42 @@
+import {
+  checkAnnotationKey,
+  checkConfigMapKey,
+  checkDNS1035Label,
+  checkDNS1123Label,
+  checkDNS1123Subdomain,
+  checkEnvVarName,
+  checkHTTPHeaderName,
+  checkID,
+  checkIP,
+  checkLabelValue,
+  checkPortName,
+  checkPortNumber,
+  checkQualifiedName,
+  checkSysctlName,
+  type NameCheck,
+} from '../../../src/api/validation/names.ts';
+import { tableAdapter } from '../table-adapter.ts';
+
+const checks: Readonly<Record<string, NameCheck>> = {
+  annotationKey: checkAnnotationKey,
+  configMapKey: checkConfigMapKey,
+  dns1035Label: checkDNS1035Label,
+  dns1123Label: checkDNS1123Label,
+  dns1123Subdomain: checkDNS1123Subdomain,
+  envVarName: checkEnvVarName,
+  hostAliasHostname: checkDNS1123Subdomain,
+  httpHeaderName: checkHTTPHeaderName,
+  ip: checkIP,
+  labelKey: checkQualifiedName,
+  labelValue: checkLabelValue,
+  portName: checkPortName,
+  portNumber: (value) => checkPortNumber(Number(value)),
+  sysctlName: checkSysctlName,
+  uid: (value) => checkID(Number(value)),
+};
+
+export const names = tableAdapter<{ kind: string; value: string }>('names', ({ kind, value }) => {
+  const check = checks[kind];
+  if (!check) throw new Error(`There is no check for a ${kind}`);
+  return { valid: check(value) === undefined };
+});
