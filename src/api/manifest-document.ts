@@ -3,6 +3,7 @@ import { LineIndex } from './line-index.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import { readJson } from './read-json.ts';
 import { readYaml } from './read-yaml.ts';
+import { type DocumentRange, splitDocuments } from './split-documents.ts';
 
 /** A manifest larger than this is refused unread. The largest pod an API server takes is far smaller. */
 export const maxManifestBytes = 10 * 1024 * 1024;
@@ -13,11 +14,14 @@ export class ManifestDocument {
   readonly root: ManifestNode;
   readonly notes: readonly ManifestNote[];
   readonly #lines: LineIndex;
+  /** Where this document begins in the text that the lines are counted in. */
+  readonly #base: number;
 
-  /** Throws a ManifestSyntaxError for what is neither JSON nor YAML. */
-  constructor(origin: string, text: string, isYaml: boolean) {
+  /** Throws a ManifestSyntaxError for what is neither JSON nor YAML. The text stands at `base` among those lines. */
+  constructor(origin: string, text: string, isYaml: boolean, place: { lines: LineIndex; base: number }) {
     this.origin = origin;
-    this.#lines = new LineIndex(text);
+    this.#lines = place.lines;
+    this.#base = place.base;
     const { root, notes } = isYaml ? readYaml(text) : { root: readJson(text), notes: [] };
     this.root = root;
     this.notes = notes;
@@ -33,19 +37,53 @@ export class ManifestDocument {
       node = child.value;
       start = node.kind === 'object' || node.kind === 'list' ? child.keyStart : node.start;
     }
-    return this.#lines.positionAt(start);
+    return this.positionAt(start);
   }
 
   positionAt(start: number): { line: number; column: number } {
-    return this.#lines.positionAt(start);
+    return this.#lines.positionAt(this.#base + start);
   }
 }
 
-/** Reads the bytes of a manifest as the kubelet does: what starts with `{` is JSON, everything else YAML. */
+/** Reads the bytes of a manifest as the kubelet does: what starts with `{` is JSON, of everything else the first YAML document. */
 export function readManifest(
   bytes: Uint8Array | string,
   origin: string,
 ): { document: ManifestDocument } | { problem: ManifestProblem } {
+  const reading = readText(bytes, origin);
+  if ('problem' in reading) return reading;
+  return readDocument(origin, reading, { start: 0, end: reading.text.length }, new LineIndex(reading.text));
+}
+
+/**
+ * Reads all documents of a manifest: the one value of a JSON text, or every YAML document with anything in it. A document
+ * that cannot be read leaves a problem, and the others are still there. Positions are those of the whole text.
+ */
+export function readManifests(
+  bytes: Uint8Array | string,
+  origin: string,
+): { documents: ManifestDocument[]; problems: ManifestProblem[] } {
+  const reading = readText(bytes, origin);
+  if ('problem' in reading) return { documents: [], problems: [reading.problem] };
+  const { text, isYaml } = reading;
+  const lines = new LineIndex(text);
+  const ranges = isYaml ? splitDocuments(text) : [{ start: 0, end: text.length }];
+  const documents: ManifestDocument[] = [];
+  const problems: ManifestProblem[] = [];
+  for (const range of ranges) {
+    const read = readDocument(origin, reading, range, lines);
+    if ('document' in read) documents.push(read.document);
+    else problems.push(read.problem);
+  }
+  return { documents, problems };
+}
+
+interface ManifestText {
+  text: string;
+  isYaml: boolean;
+}
+
+function readText(bytes: Uint8Array | string, origin: string): ManifestText | { problem: ManifestProblem } {
   if (bytes.length > maxManifestBytes) {
     return {
       problem: {
@@ -56,24 +94,36 @@ export function readManifest(
       },
     };
   }
-  const text = typeof bytes === 'string' ? bytes : decodeText(bytes);
-  const isYaml = !/^\s*\{/u.test(text);
-  const body = text.startsWith(byteOrderMark) ? text.slice(1) : text;
+  const decoded = typeof bytes === 'string' ? bytes : decodeText(bytes);
+  const isYaml = !/^\s*\{/u.test(decoded);
+  const text = decoded.startsWith(byteOrderMark) ? decoded.slice(1) : decoded;
+  if (!isYaml || typeof bytes === 'string' || isValidUtf8(bytes)) return { text, isYaml };
+  // The decoder does not say where; its stand-in character does.
+  const start = Math.max(0, text.indexOf('\uFFFD'));
+  const error = new ManifestSyntaxError('The manifest is not valid UTF-8', start, 'Save the file as UTF-8.');
+  return { problem: syntaxProblem(origin, error, new LineIndex(text).positionAt(start)) };
+}
+
+function readDocument(
+  origin: string,
+  { text, isYaml }: ManifestText,
+  { start, end }: DocumentRange,
+  lines: LineIndex,
+): { document: ManifestDocument } | { problem: ManifestProblem } {
   try {
-    if (isYaml && typeof bytes !== 'string') refuseInvalidUtf8(bytes, body);
-    return { document: new ManifestDocument(origin, body, isYaml) };
+    return { document: new ManifestDocument(origin, text.slice(start, end), isYaml, { lines, base: start }) };
   } catch (error) {
     if (!(error instanceof ManifestSyntaxError)) throw error;
-    return {
-      problem: {
-        origin,
-        ...new LineIndex(body).positionAt(error.start),
-        message: error.message,
-        ...(error.hint === undefined ? {} : { hint: error.hint }),
-        severity: 'error',
-      },
-    };
+    return { problem: syntaxProblem(origin, error, lines.positionAt(start + error.start)) };
   }
+}
+
+function syntaxProblem(
+  origin: string,
+  { message, hint }: ManifestSyntaxError,
+  position: { line: number; column: number },
+): ManifestProblem {
+  return { origin, ...position, message, ...(hint === undefined ? {} : { hint }), severity: 'error' };
 }
 
 const byteOrderMark = '\uFEFF';
@@ -90,14 +140,14 @@ function utf16Encoding(bytes: Uint8Array): string | undefined {
 }
 
 /** YAML must be valid UTF-8; in JSON the kubelet reads U+FFFD for what is not. */
-function refuseInvalidUtf8(bytes: Uint8Array, text: string): void {
-  if (utf16Encoding(bytes)) return;
+function isValidUtf8(bytes: Uint8Array): boolean {
+  if (utf16Encoding(bytes)) return true;
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return true;
   } catch {
-    // The decoder does not say where; its stand-in character does.
-    const start = Math.max(0, text.indexOf('\uFFFD'));
-    throw new ManifestSyntaxError('The manifest is not valid UTF-8', start, 'Save the file as UTF-8.');
+    // The only thing that can go wrong is what is asked about.
+    return false;
   }
 }
 
