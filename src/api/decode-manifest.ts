@@ -1,7 +1,7 @@
-import { decodeObject } from './decode-object.ts';
 import { type ManifestDocument, readManifest } from './manifest-document.ts';
-import type { ManifestNode } from './manifest-node.ts';
+import { decodeManifestObject, type ManifestObject, notesOf, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
+import { objectType, podHint } from './object-type.ts';
 import type { RawPod } from './types.ts';
 
 /** What a manifest says. Warnings come with a pod, errors come without. */
@@ -23,68 +23,34 @@ export function decodeManifest(bytes: Uint8Array | string, origin: string): Deco
   const reading = readManifest(bytes, origin);
   if ('problem' in reading) return { problems: [reading.problem] };
   const { document } = reading;
-  const kindProblem = checkKind(document);
+  const object: ManifestObject = { document, node: document.root, path: '' };
+  const kindProblem = checkKind(object);
   if (kindProblem) return { problems: [kindProblem], document };
-
-  const { value, findings } = decodeObject('Pod', document.root);
-  const problems = [
-    ...document.notes.map((note) => ({
-      origin,
-      ...document.positionAt(note.start),
-      message: note.message,
-      hint: note.hint,
-      severity: 'warning' as const,
-    })),
-    ...findings.map(({ start, field, message, hint, severity }) => ({
-      origin,
-      ...document.positionAt(start),
-      ...(field === '' ? {} : { field }),
-      message,
-      ...(hint === undefined ? {} : { hint }),
-      severity,
-    })),
-  ];
-  if (problems.some((problem) => problem.severity === 'error')) return { problems, document };
-  // The schema behind decodeObject is made from the very declarations of this type.
-  return { pod: { ...value, apiVersion: 'v1', kind: 'Pod' }, problems, document };
+  const { pod, problems } = decodePod(object);
+  return { ...(pod && { pod }), problems: [...notesOf(document), ...problems], document };
 }
 
-function checkKind(document: ManifestDocument): ManifestProblem | undefined {
-  const { origin, root } = document;
-  const refuse = (field: string, message: string, hint: string): ManifestProblem => ({
-    origin,
-    ...document.positionOf(field),
-    ...(field === '' ? {} : { field }),
-    message,
-    hint,
-    severity: 'error',
-  });
-  if (root.kind !== 'object') {
-    return refuse('', `Expected a Pod, found ${root.kind === 'null' ? 'nothing' : `a ${root.kind}`}`, podHint);
+/** Decodes one object of a manifest as a Pod, whatever it says that it is. */
+export function decodePod(object: ManifestObject): Pick<DecodeResult, 'pod' | 'problems'> {
+  const { value, problems } = decodeManifestObject('Pod', object);
+  // The schema behind the decoder is made from the very declarations of this type.
+  return value === undefined ? { problems } : { pod: { ...value, apiVersion: 'v1', kind: 'Pod' }, problems };
+}
+
+/** Why the object is no v1 Pod; undefined when it is one. */
+function checkKind(object: ManifestObject): ManifestProblem | undefined {
+  const refuse = (field: string, message: string, hint: string): ManifestProblem =>
+    problemOf(object, { field, message, hint, severity: 'error' });
+  const { node } = object;
+  if (node.kind !== 'object') {
+    return refuse('', `Expected a Pod, found ${node.kind === 'null' ? 'nothing' : `a ${node.kind}`}`, podHint);
   }
-  for (const [field, expected] of [['apiVersion', 'v1'] as const, ['kind', 'Pod'] as const]) {
-    const node = typeField(root, field);
-    if (!node || node.kind === 'null') return refuse(field, `${field} is missing`, podHint);
-    if (node.kind !== 'string') return refuse(field, `${field} must be a string`, podHint);
-    if (field === 'apiVersion' && node.value !== expected && !isPodKind(root)) continue;
-    if (node.value !== expected)
-      return refuse(field, `${field} "${node.value}" is not supported`, hintForKind(node.value));
-  }
+  const read = objectType(object);
+  if ('problem' in read) return read.problem;
+  const { apiVersion, kind } = read.type;
+  if (kind !== 'Pod') return refuse('kind', `kind "${kind}" is not supported`, hintForKind(kind));
+  if (apiVersion !== 'v1') return refuse('apiVersion', `apiVersion "${apiVersion}" is not supported`, podHint);
   return undefined;
-}
-
-const podHint = 'A manifest starts with "apiVersion: v1" and "kind: Pod".';
-
-function isPodKind(root: ManifestNode): boolean {
-  const node = typeField(root, 'kind');
-  return node?.kind === 'string' && node.value === 'Pod';
-}
-
-/** Go finds these two names whatever their case, when no exact one is there. */
-function typeField(root: ManifestNode, name: string): ManifestNode | undefined {
-  if (root.kind !== 'object') return undefined;
-  const exact = root.entries.findLast((entry) => entry.key === name);
-  return (exact ?? root.entries.findLast((entry) => entry.key.toLowerCase() === name.toLowerCase()))?.value;
 }
 
 function hintForKind(kind: string): string {

@@ -1,9 +1,9 @@
 import { decodeManifest } from './decode-manifest.ts';
-import type { ManifestDocument } from './manifest-document.ts';
+import { type FieldProblem, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
 import { unsupportedFields } from './supported-fields.ts';
-import type { Pod } from './types.ts';
+import type { Pod, RawPod } from './types.ts';
 import { type FieldError, validatePod } from './validate-pod.ts';
 
 /** What came of a manifest: a pod to run, or errors; warnings in both cases. */
@@ -21,24 +21,26 @@ export interface LoadResult {
 export function loadPod(bytes: Uint8Array | string, options: StaticPodOptions): LoadResult {
   const { pod: raw, problems, document } = decodeManifest(bytes, options.origin);
   if (!raw || !document) return { problems };
+  const object = { document, node: document.root, path: '' };
+  const { pod, problems: more } = toValidPod(raw, options, (problem) => problemOf(object, problem));
+  return { ...(pod && { pod }), problems: [...problems, ...more] };
+}
+
+/** Makes a decoded pod a static pod of this node and validates that. `locate` finds the place of a field of the pod. */
+export function toValidPod(
+  raw: RawPod,
+  options: StaticPodOptions,
+  locate: (problem: FieldProblem) => ManifestProblem,
+): LoadResult {
   if ((raw.metadata?.name ?? '') === '') {
-    const nameless = { field: 'metadata.name', message: 'A name is needed', severity: 'error' } as const;
-    return { problems: [...problems, locate(document, nameless)] };
+    return { problems: [locate({ field: 'metadata.name', message: 'A name is needed', severity: 'error' })] };
   }
   const pod = toStaticPod(raw, options);
   const broken = validatePod(pod);
   const errors = (broken.length > 0 ? broken : refusedByLoader(pod)).map(({ field, type, message }) =>
-    locate(document, { field, message: `${type}: ${message}`, severity: 'error' }),
+    locate({ field, message: `${type}: ${message}`, severity: 'error' }),
   );
-  if (errors.length > 0) return { problems: [...problems, ...errors] };
-  return { pod, problems: [...problems, ...unsupportedFields(pod).map((warning) => locate(document, warning))] };
-}
-
-function locate(
-  document: ManifestDocument,
-  problem: Pick<ManifestProblem, 'message' | 'severity'> & { field: string },
-): ManifestProblem {
-  return { origin: document.origin, ...document.positionOf(problem.field), ...problem };
+  return errors.length > 0 ? { problems: errors } : { pod, problems: unsupportedFields(pod).map(locate) };
 }
 
 /** What is valid, yet needs an API server in a way that the kubelet refuses to load. */

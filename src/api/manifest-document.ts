@@ -45,37 +45,27 @@ export class ManifestDocument {
   }
 }
 
+/** A document, or why it could not be read. */
+export type DocumentReading = { document: ManifestDocument } | { problem: ManifestProblem };
+
 /** Reads the bytes of a manifest as the kubelet does: what starts with `{` is JSON, of everything else the first YAML document. */
-export function readManifest(
-  bytes: Uint8Array | string,
-  origin: string,
-): { document: ManifestDocument } | { problem: ManifestProblem } {
+export function readManifest(bytes: Uint8Array | string, origin: string): DocumentReading {
   const reading = readText(bytes, origin);
   if ('problem' in reading) return reading;
   return readDocument(origin, reading, { start: 0, end: reading.text.length }, new LineIndex(reading.text));
 }
 
 /**
- * Reads all documents of a manifest: the one value of a JSON text, or every YAML document with anything in it. A document
- * that cannot be read leaves a problem, and the others are still there. Positions are those of the whole text.
+ * Reads all documents of a manifest: the one value of a JSON text, or every YAML document with anything in it. What cannot
+ * be read leaves a problem in its place. Positions are those of the whole text.
  */
-export function readManifests(
-  bytes: Uint8Array | string,
-  origin: string,
-): { documents: ManifestDocument[]; problems: ManifestProblem[] } {
+export function readManifests(bytes: Uint8Array | string, origin: string): DocumentReading[] {
   const reading = readText(bytes, origin);
-  if ('problem' in reading) return { documents: [], problems: [reading.problem] };
+  if ('problem' in reading) return [reading];
   const { text, isYaml } = reading;
   const lines = new LineIndex(text);
   const ranges = isYaml ? splitDocuments(text) : [{ start: 0, end: text.length }];
-  const documents: ManifestDocument[] = [];
-  const problems: ManifestProblem[] = [];
-  for (const range of ranges) {
-    const read = readDocument(origin, reading, range, lines);
-    if ('document' in read) documents.push(read.document);
-    else problems.push(read.problem);
-  }
-  return { documents, problems };
+  return ranges.map((range) => readDocument(origin, reading, range, lines));
 }
 
 interface ManifestText {
@@ -109,7 +99,7 @@ function readDocument(
   { text, isYaml }: ManifestText,
   { start, end }: DocumentRange,
   lines: LineIndex,
-): { document: ManifestDocument } | { problem: ManifestProblem } {
+): DocumentReading {
   try {
     return { document: new ManifestDocument(origin, text.slice(start, end), isYaml, { lines, base: start }) };
   } catch (error) {

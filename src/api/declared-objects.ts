@@ -1,0 +1,108 @@
+import type { ManifestDocument } from './manifest-document.ts';
+import { type CarriedOutKind, kindMeaning } from './manifest-kinds.ts';
+import type { ManifestNode } from './manifest-node.ts';
+import { type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
+import type { ManifestProblem } from './manifest-problem.ts';
+import { nearestName } from './nearest-name.ts';
+import { type ObjectType, objectType } from './object-type.ts';
+
+/** What a document declares. */
+export interface Declarations {
+  objects: { kind: CarriedOutKind; object: ManifestObject }[];
+  /** Objects of kinds that a node alone does not carry out. */
+  ignored: { kind: string; object: ManifestObject; reason: string }[];
+  /** There is a list without items: it says that nothing is to run. */
+  hasEmptyList: boolean;
+  problems: ManifestProblem[];
+}
+
+/** Finds out what the objects of a document are, those in lists one by one. A document of nothing declares nothing. */
+export function declaredObjects(document: ManifestDocument): Declarations {
+  const found: Declarations = { objects: [], ignored: [], hasEmptyList: false, problems: [] };
+  if (document.root.kind !== 'null') declare(found, { document, node: document.root, path: '' }, undefined);
+  return found;
+}
+
+/** `listed` is the type that a list of one kind gives its items. */
+function declare(found: Declarations, object: ManifestObject, listed: ObjectType | undefined): void {
+  const refuse = (problem: Omit<FieldProblem, 'severity'>): void => {
+    found.problems.push(problemOf(object, { ...problem, severity: 'error' }));
+  };
+  if (object.node.kind !== 'object') {
+    refuse({ field: '', message: `Expected an object, found ${describe(object.node)}`, hint: hintForObject(object) });
+    return;
+  }
+  const read = objectType(object, listed);
+  if ('problem' in read) {
+    found.problems.push(read.problem);
+    return;
+  }
+  const { apiVersion, kind } = read.type;
+  if (listed && (apiVersion !== listed.apiVersion || kind !== listed.kind)) {
+    const message = `A ${listed.kind}List cannot hold a ${kind} of ${apiVersion}`;
+    refuse({ field: 'kind', message, hint: 'A list of anything has "apiVersion: v1" and "kind: List".' });
+    return;
+  }
+  const meaning = kindMeaning(apiVersion, kind);
+  switch (meaning.type) {
+    case 'carriedOut':
+      found.objects.push({ kind: meaning.kind, object });
+      break;
+    case 'list':
+      declareItems(found, object, meaning.itemKind === undefined ? undefined : { apiVersion, kind: meaning.itemKind });
+      break;
+    case 'notCarriedOut':
+      found.ignored.push({ kind, object, reason: meaning.reason });
+      break;
+    case 'unknown':
+      refuse({ field: meaning.field, message: meaning.message, hint: meaning.hint });
+  }
+}
+
+const listFields = ['apiVersion', 'kind', 'metadata', 'items'];
+
+function declareItems(found: Declarations, list: ManifestObject, listed: ObjectType | undefined): void {
+  const entries = list.node.kind === 'object' ? list.node.entries : [];
+  for (const { key } of entries) {
+    if (listFields.some((field) => field.toLowerCase() === key.toLowerCase())) continue;
+    const nearest = nearestName(key, listFields);
+    const hint = nearest === undefined ? 'Only the items of a list count.' : `Did you mean "${nearest}"?`;
+    found.problems.push(
+      problemOf(list, { field: key, message: `Unknown field "${key}" is ignored`, hint, severity: 'warning' }),
+    );
+  }
+  const items = entries.findLast(({ key }) => key === 'items')?.value;
+  if (items === undefined || (items.kind !== 'null' && items.kind !== 'list')) {
+    const message = items ? `Expected a list, found ${describe(items)}` : 'items is missing';
+    const hint = items ? 'Start each item with "- ".' : 'Write "items: []" for a list that declares nothing.';
+    found.problems.push(problemOf(list, { field: 'items', message, hint, severity: 'error' }));
+    return;
+  }
+  // A Go program writes null for a list without items.
+  const nodes = items.kind === 'list' ? items.items : [];
+  if (nodes.length === 0) found.hasEmptyList = true;
+  const path = list.path === '' ? 'items' : `${list.path}.items`;
+  for (const [index, node] of nodes.entries()) {
+    declare(found, { document: list.document, node, path: `${path}[${index}]` }, listed);
+  }
+}
+
+function hintForObject({ node, path }: ManifestObject): string {
+  if (node.kind === 'list' && path === '') return 'Put "---" between objects, or make them the items of a List.';
+  return 'An object has apiVersion and kind.';
+}
+
+function describe({ kind }: ManifestNode): string {
+  switch (kind) {
+    case 'null':
+      return 'nothing';
+    case 'object':
+      return 'an object';
+    case 'bool':
+      return 'true or false';
+    case 'list':
+    case 'number':
+    case 'string':
+      return `a ${kind}`;
+  }
+}
