@@ -1,13 +1,16 @@
+import { Command } from 'commander';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { nodeConfig } from '../src/commands/node-config.ts';
+import { addNodeOptions } from '../src/commands/node-flags.ts';
+import { type NodeFlags, nodeOptions } from '../src/commands/node-options.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../src/cri/types.ts';
 import { readMachine } from '../src/engine/container-manager/machine.ts';
 import { readCgroupDriver } from '../src/engine/container-manager/read-cgroup-driver.ts';
-import { containerNode } from '../src/engine/container-node.ts';
 import { podEventRecorder } from '../src/engine/event-recorder.ts';
 import { containerMounts } from '../src/engine/kuberuntime/container-mounts.ts';
 import { generateContainerConfig } from '../src/engine/kuberuntime/generate-container-config.ts';
-import { containerLogLinksDir, containerLogsDirectory } from '../src/engine/kuberuntime/log-paths.ts';
+import { containerLogsDirectory } from '../src/engine/kuberuntime/log-paths.ts';
 import { podSandboxConfig } from '../src/engine/kuberuntime/pod-sandbox-config.ts';
 import type { NodeConfig } from '../src/engine/node-config.ts';
 import { benchImage, benchPod } from './bench-pod.ts';
@@ -30,7 +33,7 @@ export interface FloorOfOne {
 /** One pod from nothing to running, its container stopped and started anew. */
 export async function measureFloorOfOne(stage: Stage, name: string): Promise<FloorOfOne> {
   const { runtime } = stage;
-  const node = await nodeConfig(stage);
+  const node = await defaultNode(stage);
   const pod = await prepare(stage, node, name);
   const startedFrom = Date.now();
   const { podSandboxId, containerId } = await startPod(stage, pod);
@@ -53,7 +56,7 @@ export async function measureFloorOfOne(stage: Stage, name: string): Promise<Flo
 
 /** Milliseconds until the last of many pods runs, all asked for at once. */
 export async function measureFloorOfMany(stage: Stage, name: string, count: number): Promise<number> {
-  const node = await nodeConfig(stage);
+  const node = await defaultNode(stage);
   const names = Array.from({ length: count }, (_, index) => `${name}-${index}`);
   const pods = await Promise.all(names.map((one) => prepare(stage, node, one)));
   const from = Date.now();
@@ -123,23 +126,10 @@ async function prepare({ images }: Stage, node: NodeConfig, name: string): Promi
 }
 
 /** The node as the agent finds it with its default flags. */
-async function nodeConfig(stage: Stage): Promise<NodeConfig> {
+async function defaultNode(stage: Stage): Promise<NodeConfig> {
   const rootDir = await stage.newFolder();
-  const machine = await readMachine(rootDir);
-  return {
-    nodeName: 'bench',
-    nodeIPs: [],
-    rootDir,
-    podLogsDir: join(rootDir, 'logs'),
-    containerLogLinksDir,
-    resolvConf: '/etc/resolv.conf',
-    clusterDNS: [],
-    clusterDomain: '',
-    cgroupDriver: await readCgroupDriver(stage.runtime),
-    cgroupRoot: '/',
-    cgroupsPerQOS: true,
-    selinuxEnabled: false,
-    allocatable: {},
-    containerNode: containerNode(machine, { rootDir, seccompDefault: false }),
-  };
+  const flags = ['--root-dir', rootDir, '--pod-logs-dir', join(rootDir, 'logs'), '--hostname-override', 'bench'];
+  const command = addNodeOptions(new Command('run')).parse(flags, { from: 'user' });
+  const options = nodeOptions(command.opts<NodeFlags>(), []);
+  return nodeConfig(options, await readMachine(rootDir), await readCgroupDriver(stage.runtime));
 }

@@ -5,7 +5,7 @@ import type { ReadLogsOptions } from '../engine/logs/read-logs.ts';
 import { hasCode, UserError } from '../errors.ts';
 import type { CommandDeps } from './deps.ts';
 import { addRuntimeOptions } from './flags.ts';
-import { duration } from './node-flags.ts';
+import { duration } from './flag-values.ts';
 import type { OpenPod, PodFlags } from './open-pod.ts';
 import type { PodContainer, SelectedPod } from './select-pod.ts';
 

@@ -1,9 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { collect, duration, list, wholeNumber } from './flag-values.ts';
 import { addRuntimeOptions } from './flags.ts';
+import { addResourceOptions } from './resource-flags.ts';
 
 /** Adds the flags that make a node: of `run` and `run-once`. Durations are Go's: 20s, 1m30s. */
 export function addNodeOptions(command: Command): Command {
-  return addRuntimeOptions(command)
+  return addResourceOptions(addRuntimeOptions(command))
     .option('--pod-manifest-path <path>', 'file or folder of pod manifests; repeatable', collect)
     .option('--manifest-url <url>', 'URL of a pod manifest')
     .option('--manifest-url-header <name:value>', 'header sent to the manifest URL; repeatable', collect)
@@ -17,7 +19,6 @@ export function addNodeOptions(command: Command): Command {
       new Option('--cgroup-driver <driver>', 'in place of what the runtime says').choices(['cgroupfs', 'systemd']),
     )
     .option('--cgroup-root <path>', 'cgroup below which those of pods go', '/')
-    .option('--max-pods <n>', 'pods that may run at a time', wholeNumber, 110)
     .option('--healthz-bind-address <ip>', 'where /healthz listens', '127.0.0.1')
     .option('--healthz-port <port>', 'port of /healthz, 0 for none', wholeNumber, 10248)
     .option('--file-check-frequency <duration>', 'how often manifest folders are read anew (default: 20s)', duration)
@@ -33,21 +34,4 @@ export function addLogOptions(command: Command, defaultLevel: string): Command {
   return command
     .addOption(new Option('--log-format <format>', 'form of the log lines').choices(['text', 'json']).default('text'))
     .addOption(new Option('--log-level <level>', 'what is logged').choices(levels).default(defaultLevel));
-}
-
-const collect = (value: string, values: string[] = []): string[] => [...values, value];
-const list = (value: string, values: string[] = []): string[] => [...values, ...value.split(',')];
-
-export function wholeNumber(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
-}
-
-/** A Go duration, in milliseconds. */
-export function duration(text: string): number {
-  const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/gy)];
-  const matched = parts.map(([part]) => part).join('');
-  if (text === '' || matched !== text) throw new InvalidArgumentError('It must be a duration such as 20s or 1m30s.');
-  return parts.reduce((sum, [, amount, unit = '']) => sum + Number(amount) * (units[unit] ?? 0), 0);
 }

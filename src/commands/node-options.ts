@@ -2,9 +2,10 @@ import { hostname, networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { UserError } from '../errors.ts';
+import { type ResourceFlags, type ResourceOptions, resourceOptions } from './resource-options.ts';
 
 /** What the flags of `run` and `run-once` come to; names and defaults are the kubelet's, where it has the flag. */
-export interface NodeOptions {
+export interface NodeOptions extends ResourceOptions {
   manifestPaths: string[];
   manifestURL: string | undefined;
   manifestURLHeaders: [name: string, value: string][];
@@ -19,7 +20,6 @@ export interface NodeOptions {
   /** Undefined: what the runtime says, else cgroupfs. */
   cgroupDriver: CgroupDriver | undefined;
   cgroupRoot: string;
-  maxPods: number;
   healthzBindAddress: string;
   /** 0: none. */
   healthzPort: number;
@@ -35,7 +35,7 @@ export interface NodeOptions {
 }
 
 /** Flags as commander hands them over. */
-export interface NodeFlags {
+export interface NodeFlags extends ResourceFlags {
   podManifestPath?: string[];
   manifestUrl?: string;
   manifestUrlHeader?: string[];
@@ -49,7 +49,6 @@ export interface NodeFlags {
   clusterDomain?: string;
   cgroupDriver?: string;
   cgroupRoot: string;
-  maxPods: number;
   healthzBindAddress: string;
   healthzPort: number;
   fileCheckFrequency?: number;
@@ -64,6 +63,7 @@ const checkFrequencyMs = 20_000;
 
 export function nodeOptions(flags: NodeFlags, manifests: readonly string[]): NodeOptions {
   return {
+    ...resourceOptions(flags),
     manifestPaths: [...manifests, ...(flags.podManifestPath ?? [])].map((path) => resolve(path)),
     manifestURL: flags.manifestUrl,
     manifestURLHeaders: (flags.manifestUrlHeader ?? []).map(parseHeader),
@@ -77,7 +77,6 @@ export function nodeOptions(flags: NodeFlags, manifests: readonly string[]): Nod
     clusterDomain: flags.clusterDomain ?? '',
     cgroupDriver: parseCgroupDriver(flags.cgroupDriver),
     cgroupRoot: flags.cgroupRoot,
-    maxPods: flags.maxPods,
     healthzBindAddress: flags.healthzBindAddress,
     healthzPort: flags.healthzPort,
     fileCheckFrequencyMs: flags.fileCheckFrequency ?? checkFrequencyMs,

@@ -1,16 +1,13 @@
 import { systemClock } from '../clock.ts';
 import type { ManagedContainerd } from '../containerd/managed-containerd.ts';
-import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { readCgroupDriver } from '../engine/container-manager/read-cgroup-driver.ts';
-import { containerNode } from '../engine/container-node.ts';
 import { Kubelet } from '../engine/kubelet.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
-import { containerLogLinksDir } from '../engine/kuberuntime/log-paths.ts';
-import type { NodeConfig } from '../engine/node-config.ts';
 import type { Logger } from '../logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
+import { nodeConfig } from './node-config.ts';
 import type { NodeOptions } from './node-options.ts';
 import { openRuntime, type RuntimeConnection } from './runtime-connection.ts';
 
@@ -29,7 +26,11 @@ export async function openNode(
   signal: AbortSignal,
 ): Promise<Node> {
   const runtime = await openNodeRuntime(options, logger, signal);
-  const node = await nodeConfig(options, runtime.connection.runtime);
+  const node = nodeConfig(
+    options,
+    await readMachine(options.rootDir),
+    options.cgroupDriver ?? (await readCgroupDriver(runtime.connection.runtime)),
+  );
   const kubelet = new Kubelet({
     runtime: runtime.connection.runtime,
     imageService: runtime.connection.images,
@@ -91,30 +92,4 @@ async function startManaged(options: NodeOptions, logger: Logger, signal: AbortS
   for (const { file, names } of imported) logger.info({ file, names }, 'Imported an image archive');
   for (const { file, error } of failed) logger.error({ file, err: error.message }, 'An image archive was not imported');
   return managed;
-}
-
-async function nodeConfig(options: NodeOptions, runtime: RuntimeService): Promise<NodeConfig> {
-  const machine = await readMachine(options.rootDir);
-  const { rootDir, podLogsDir, nodeName, nodeIPs, resolvConf, clusterDNS, clusterDomain, cgroupRoot } = options;
-  return {
-    nodeName,
-    nodeIPs,
-    rootDir,
-    podLogsDir,
-    containerLogLinksDir,
-    resolvConf,
-    clusterDNS,
-    clusterDomain,
-    cgroupDriver: options.cgroupDriver ?? (await readCgroupDriver(runtime)),
-    cgroupRoot,
-    cgroupsPerQOS: true,
-    selinuxEnabled: machine.selinuxEnabled,
-    allocatable: {
-      cpu: String(machine.cpus),
-      memory: machine.memoryBytes.toString(),
-      'ephemeral-storage': machine.ephemeralStorageBytes.toString(),
-      pods: String(options.maxPods),
-    },
-    containerNode: containerNode(machine, options),
-  };
 }

@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander';
 import { createLogger, type LogFormat } from './create-logger.ts';
 import type { CommandDeps } from './deps.ts';
+import { duration } from './flag-values.ts';
 import { logEvents } from './log-events.ts';
-import { addLogOptions, addNodeOptions, duration } from './node-flags.ts';
+import { addLogOptions, addNodeOptions } from './node-flags.ts';
 import { type NodeFlags, nodeOptions } from './node-options.ts';
 import type { PodResult } from './run-once-node.ts';
 

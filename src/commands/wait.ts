@@ -6,7 +6,7 @@ import { UserError } from '../errors.ts';
 import { controlSocketPath, fetchSnapshot, followEvents, waitForAgent } from '../server/control-client.ts';
 import type { CommandDeps } from './deps.ts';
 import { addRuntimeOptions } from './flags.ts';
-import { duration } from './node-flags.ts';
+import { duration } from './flag-values.ts';
 
 const defaultTimeoutMs = 60_000;
 

@@ -5,19 +5,20 @@ import type { ContainerNode } from './kuberuntime/generate-container-config.ts';
 /** What containers of this machine are made with. */
 export function containerNode(
   machine: Machine,
-  { rootDir, seccompDefault }: { rootDir: string; seccompDefault: boolean },
+  options: { rootDir: string; seccompDefault: boolean; cpuCFSQuota: boolean; cpuCFSQuotaPeriodMicros: number },
 ): ContainerNode {
   return {
-    seccompProfileRoot: join(rootDir, 'seccomp'),
-    seccompDefault,
+    seccompProfileRoot: join(options.rootDir, 'seccomp'),
+    seccompDefault: options.seccompDefault,
     thermalThrottlePaths: machine.thermalThrottlePaths,
     resources: {
       cgroupVersion: machine.cgroupVersion,
-      cpuCFSQuota: true,
+      cpuCFSQuota: options.cpuCFSQuota,
+      cpuCFSQuotaPeriodMicros: options.cpuCFSQuotaPeriodMicros,
       singleProcessOOMKill: machine.cgroupVersion === 1,
       memoryCapacityBytes: machine.memoryBytes,
       hasSwapController: machine.hasSwapController,
-      hugePageSizes: machine.hugePageSizes,
+      hugePageSizes: machine.hugePages.map(({ sizeBytes }) => sizeBytes),
     },
   };
 }

@@ -22,8 +22,15 @@ export interface NodeConfig {
   cgroupRoot: string;
   cgroupsPerQOS: boolean;
   selinuxEnabled: boolean;
-  /** What pods may use, by resource name, as the downward API shows it where a container sets no limit. */
+  /** What the node has. kubelet: node.status.capacity */
+  capacity: ResourceList;
+  /**
+   * What pods may use, by resource name, as admission counts it and as the downward API shows it where a container sets no
+   * limit. kubelet: node.status.allocatable
+   */
   allocatable: ResourceList;
+  /** kubelet: node.metadata.labels */
+  labels: Readonly<Record<string, string>>;
   /** What containers of this node are made with. */
   containerNode: ContainerNode;
 }

@@ -17,7 +17,9 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
     cgroupRoot: '/',
     cgroupsPerQOS: false,
     selinuxEnabled: false,
-    allocatable: { cpu: '2', memory: '1Gi' },
+    capacity: { cpu: '2', memory: '1124Mi', pods: '110' },
+    allocatable: { cpu: '2', memory: '1Gi', pods: '110' },
+    labels: { 'kubernetes.io/hostname': 'edge1', 'kubernetes.io/os': 'linux' },
     containerNode: {
       seccompProfileRoot: join(folder, 'root', 'seccomp'),
       seccompDefault: false,

@@ -28,7 +28,6 @@ test("the defaults are the kubelet's", () => {
     clusterDomain: '',
     cgroupDriver: undefined,
     cgroupRoot: '/',
-    maxPods: 110,
     healthzBindAddress: '127.0.0.1',
     healthzPort: 10248,
     fileCheckFrequencyMs: 20_000,
@@ -37,6 +36,26 @@ test("the defaults are the kubelet's", () => {
     podLogsDir: '/var/log/pods',
     seccompDefault: false,
     leaveOrphans: false,
+    cgroupsPerQOS: true,
+    enforceNodeAllocatable: ['pods'],
+    systemReserved: {},
+    kubeReserved: {},
+    systemReservedCgroup: '',
+    kubeReservedCgroup: '',
+    evictionHard: {
+      'memory.available': '100Mi',
+      'nodefs.available': '10%',
+      'nodefs.inodesFree': '5%',
+      'imagefs.available': '15%',
+      'imagefs.inodesFree': '5%',
+    },
+    maxPods: 110,
+    podsPerCore: 0,
+    podPidsLimit: -1,
+    cpuCFSQuota: true,
+    cpuCFSQuotaPeriodMicros: 100_000,
+    allowedUnsafeSysctls: [],
+    nodeLabels: {},
   });
 });
 
@@ -90,7 +109,54 @@ describe('a flag', () => {
     });
   });
 
+  test('of reserved amounts takes several at once or one after the other', () => {
+    const flags = ['--system-reserved=cpu=500m,memory=1Gi', '--system-reserved=pid=1000', '--kube-reserved=cpu=1'];
+    expect(optionsOf(...flags)).toMatchObject({
+      systemReserved: { cpu: '500m', memory: '1Gi', pid: '1000' },
+      kubeReserved: { cpu: '1' },
+    });
+  });
+
   test.each([
+    [['--cgroups-per-qos', '--cpu-cfs-quota'], true],
+    [['--cgroups-per-qos=false', '--cpu-cfs-quota=false'], false],
+  ])('that is true or false is read as Go reads it: %j', (flags, value) => {
+    expect(optionsOf(...flags)).toMatchObject({ cgroupsPerQOS: value, cpuCFSQuota: value });
+  });
+
+  test.each([
+    [['--cgroups-per-qos=false'], []],
+    [['--enforce-node-allocatable=none'], []],
+    [['--enforce-node-allocatable='], []],
+    [
+      ['--enforce-node-allocatable=pods,kube-reserved', '--kube-reserved-cgroup=/agent'],
+      ['pods', 'kube-reserved'],
+    ],
+  ])('of what is enforced is read as the kubelet reads it: %j', (flags, enforced) => {
+    expect(optionsOf(...flags).enforceNodeAllocatable).toEqual(enforced);
+  });
+
+  test('of labels takes those of a prefix that nodes may use', () => {
+    const nodeLabels = { disk: 'ssd', 'node.kubernetes.io/site': 'roof', 'topology.kubernetes.io/zone': 'a' };
+    const text = Object.entries(nodeLabels).map((pair) => pair.join('='));
+    expect(optionsOf('--node-labels', text.join(',')).nodeLabels).toEqual(nodeLabels);
+  });
+
+  test.each([
+    ['--system-reserved', 'cpu'],
+    ['--system-reserved', 'cpu=lots'],
+    ['--system-reserved', 'memory=-1Gi'],
+    ['--kube-reserved', 'gpu=1'],
+    ['--enforce-node-allocatable', 'everything'],
+    ['--enforce-node-allocatable', 'none,pods'],
+    ['--enforce-node-allocatable', 'pods,pods'],
+    ['--enforce-node-allocatable', 'system-reserved'],
+    ['--enforce-node-allocatable', 'kube-reserved,kube-reserved-compressible'],
+    ['--pod-max-pids', 'many'],
+    ['--cpu-cfs-quota-period', '2s'],
+    ['--node-labels', 'disk'],
+    ['--node-labels', 'disk=a b'],
+    ['--node-labels', 'example.kubernetes.io/site=roof'],
     ['--file-check-frequency', '20'],
     ['--file-check-frequency', 'soon'],
     ['--file-check-frequency', '-5s'],

@@ -14,10 +14,13 @@ export function milliCPUToShares(milliCPU: bigint): number {
   return Math.min(Math.max(shares, minShares), maxShares);
 }
 
-/** CFS quota in microseconds of a CPU limit in milli-CPU; 0 for no limit. kubelet: cm/helpers_linux.go MilliCPUToQuota */
-export function milliCPUToQuota(milliCPU: bigint): number {
+/**
+ * CFS quota in microseconds of a CPU limit in milli-CPU; 0 for no limit.
+ * kubelet: cm/helpers_linux.go MilliCPUToQuota
+ */
+export function milliCPUToQuota(milliCPU: bigint, periodMicros = quotaPeriodMicros): number {
   if (milliCPU === 0n) return 0;
-  return Math.max(Number((milliCPU * BigInt(quotaPeriodMicros)) / 1000n), minQuotaMicros);
+  return Math.max(Number((milliCPU * BigInt(periodMicros)) / 1000n), minQuotaMicros);
 }
 
 /** cgroup v2 CPU weight (1 to 10000) of cgroup v1 shares. kubelet: cm/cgroup_v2_manager_linux.go cpuSharesToCPUWeight */

@@ -1,5 +1,5 @@
 import { readdir, readFile, statfs } from 'node:fs/promises';
-import { availableParallelism, totalmem } from 'node:os';
+import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { pathExists } from '../path-exists.ts';
@@ -8,11 +8,15 @@ import { pathExists } from '../path-exists.ts';
 export interface Machine {
   /** 1 also for hybrid hosts: their controllers are version 1. */
   cgroupVersion: 1 | 2;
+  /** Processors that are online. */
   cpus: number;
   memoryBytes: bigint;
   /** Capacity of the file system that holds the root-dir. */
   ephemeralStorageBytes: bigint;
-  hugePageSizes: bigint[];
+  /** Every size of huge pages that the kernel knows, with how many are set aside now. */
+  hugePages: { sizeBytes: bigint; pages: bigint }[];
+  /** How many processes and threads there can be at a time. */
+  maxPIDs: bigint;
   hasSwapController: boolean;
   selinuxEnabled: boolean;
   thermalThrottlePaths: string[];
@@ -26,10 +30,11 @@ export async function readMachine(rootDir: string): Promise<Machine> {
   const { blocks, bsize } = await statfs(rootDir, { bigint: true });
   return {
     cgroupVersion,
-    cpus: availableParallelism(),
+    cpus: cpus().length,
     memoryBytes: BigInt(totalmem()),
     ephemeralStorageBytes: blocks * bsize,
-    hugePageSizes: await hugePageSizes(),
+    hugePages: await hugePages(),
+    maxPIDs: await maxPIDs(),
     hasSwapController: await hasSwapController(cgroupVersion),
     // The file system is there only while the kernel has a policy.
     selinuxEnabled: await pathExists('/sys/fs/selinux/enforce'),
@@ -37,12 +42,31 @@ export async function readMachine(rootDir: string): Promise<Machine> {
   };
 }
 
-async function hugePageSizes(): Promise<bigint[]> {
-  const names = await namesIn('/sys/kernel/mm/hugepages');
-  return names.flatMap((name) => {
+async function hugePages(): Promise<Machine['hugePages']> {
+  const base = '/sys/kernel/mm/hugepages';
+  const sizes = (await namesIn(base)).flatMap((name) => {
     const [, kibibytes] = /^hugepages-(\d+)kB$/.exec(name) ?? [];
-    return kibibytes === undefined ? [] : [BigInt(kibibytes) * 1024n];
+    return kibibytes === undefined ? [] : [{ name, sizeBytes: BigInt(kibibytes) * 1024n }];
   });
+  return Promise.all(
+    sizes.map(async ({ name, sizeBytes }) => ({
+      sizeBytes,
+      pages: await readNumber(join(base, name, 'nr_hugepages')),
+    })),
+  );
+}
+
+/** kubelet: stats/pidlimit/pidlimit_linux.go Stats */
+async function maxPIDs(): Promise<bigint> {
+  const [pids, threads] = await Promise.all([
+    readNumber('/proc/sys/kernel/pid_max'),
+    readNumber('/proc/sys/kernel/threads-max'),
+  ]);
+  return pids < threads ? pids : threads;
+}
+
+async function readNumber(path: string): Promise<bigint> {
+  return BigInt((await readFile(path, 'utf8')).trim());
 }
 
 /** kubelet: kuberuntime_container_linux.go isSwapControllerAvailable */

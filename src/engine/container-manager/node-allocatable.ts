@@ -23,6 +23,25 @@ export interface NodeReservations {
   evictionHard: Readonly<Record<string, string>>;
 }
 
+/** What the kernel can be made to hold to its share of the node. kubelet: types/constants.go NodeAllocatableEnforcementKey */
+export const nodeAllocatableEnforcements = [
+  'pods',
+  'system-reserved',
+  'system-reserved-compressible',
+  'kube-reserved',
+  'kube-reserved-compressible',
+] as const;
+export type NodeAllocatableEnforcement = (typeof nodeAllocatableEnforcements)[number];
+
+/** kubelet: eviction/defaults_linux.go DefaultEvictionHard */
+export const defaultEvictionHard: Readonly<Record<string, string>> = {
+  'memory.available': '100Mi',
+  'nodefs.available': '10%',
+  'nodefs.inodesFree': '5%',
+  'imagefs.available': '15%',
+  'imagefs.inodesFree': '5%',
+};
+
 /** Signals that pods are evicted on before they use up the resource. */
 const resourceOfSignal: Readonly<Record<string, string>> = {
   'memory.available': 'memory',

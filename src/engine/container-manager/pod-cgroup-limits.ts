@@ -19,7 +19,10 @@ export interface CgroupLimits {
 export interface PodCgroupSettings {
   /** cpuCFSQuota: CPU limits are enforced. */
   enforceCPULimits: boolean;
+  /** cpuCFSQuotaPeriod. */
   cpuPeriodMicros?: number;
+  /** CPU quotas are counted in that period; without it in 100 ms. kubelet: feature gate CustomCPUCFSQuotaPeriod */
+  customCPUCFSQuotaPeriod?: boolean;
   /** podPidsLimit; none if it is not positive. */
   podPidsLimit?: number;
 }
@@ -55,9 +58,9 @@ function cpuAndMemory(pod: Pod, settings: PodCgroupSettings): Omit<CgroupLimits,
 
 function cpuQuota(
   pod: Pod,
-  { enforceCPULimits, cpuPeriodMicros = quotaPeriodMicros }: PodCgroupSettings,
+  { enforceCPULimits, cpuPeriodMicros = quotaPeriodMicros, customCPUCFSQuotaPeriod = false }: PodCgroupSettings,
 ): Pick<CgroupLimits, 'cpuQuotaMicros' | 'cpuPeriodMicros'> {
-  const quota = milliCPUToQuota(milliCPU(podLimits(pod)));
+  const quota = milliCPUToQuota(milliCPU(podLimits(pod)), customCPUCFSQuotaPeriod ? cpuPeriodMicros : undefined);
   return { cpuQuotaMicros: enforceCPULimits ? quota : noQuota, cpuPeriodMicros };
 }
 

@@ -1,7 +1,7 @@
 import { podLimits, podRequests, type ResourceTotals } from '../../api/resource-totals.ts';
 import type { Container, Pod, ResourceList } from '../../api/types.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
-import { milliCPUToQuota, milliCPUToShares, quotaPeriodMicros } from '../container-manager/cpu-conversion.ts';
+import { milliCPUToQuota, milliCPUToShares } from '../container-manager/cpu-conversion.ts';
 import { hugePageLimits, hugePageSizeName } from '../container-manager/huge-pages.ts';
 import { containerOOMScoreAdj } from '../container-manager/oom-score-adj.ts';
 import { memoryBytes, milliCPU, toTotals } from '../container-manager/resource-amounts.ts';
@@ -13,6 +13,8 @@ export interface NodeResources {
   cgroupVersion: 1 | 2;
   /** cpuCFSQuota: CPU limits are enforced. */
   cpuCFSQuota: boolean;
+  /** cpuCFSQuotaPeriod, in which CPU quotas are counted. */
+  cpuCFSQuotaPeriodMicros: number;
   /** singleProcessOOMKill; a cgroup v1 node always kills single processes. */
   singleProcessOOMKill: boolean;
   memoryCapacityBytes: bigint;
@@ -75,10 +77,14 @@ function linuxResources(
   const isGroupKilled = node.cgroupVersion === 2 && !node.singleProcessOOMKill;
   return {
     cpuShares: milliCPUToShares(milliCPU(requests.has('cpu') ? requests : limits)),
-    ...(node.cpuCFSQuota && { cpuQuota: milliCPUToQuota(milliCPU(limits)), cpuPeriod: quotaPeriodMicros }),
+    ...(node.cpuCFSQuota && cpuQuota(milliCPU(limits), node.cpuCFSQuotaPeriodMicros)),
     memoryLimitInBytes: memoryBytes(limits),
     unified: isGroupKilled ? { 'memory.oom.group': '1' } : {},
   };
+}
+
+function cpuQuota(limitMilliCPU: bigint, periodMicros: number): LinuxContainerResources {
+  return { cpuQuota: milliCPUToQuota(limitMilliCPU, periodMicros), cpuPeriod: periodMicros };
 }
 
 /** Static pods are critical, and critical pods never swap, whatever swapBehavior says. */

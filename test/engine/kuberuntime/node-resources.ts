@@ -5,6 +5,7 @@ export function makeNodeResources(changes: Partial<NodeResources> = {}): NodeRes
   return {
     cgroupVersion: 2,
     cpuCFSQuota: true,
+    cpuCFSQuotaPeriodMicros: 100_000,
     singleProcessOOMKill: false,
     memoryCapacityBytes: 8n * 1024n ** 3n,
     hasSwapController: true,

@@ -1,0 +1,50 @@
+import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
+import type { Machine } from '../engine/container-manager/machine.ts';
+import {
+  nodeAllocatable,
+  type NodeReservations,
+  overReservedResources,
+} from '../engine/container-manager/node-allocatable.ts';
+import { nodeCapacity } from '../engine/container-manager/node-capacity.ts';
+import { containerNode } from '../engine/container-node.ts';
+import { containerLogLinksDir } from '../engine/kuberuntime/log-paths.ts';
+import type { NodeConfig } from '../engine/node-config.ts';
+import { nodeLabels } from '../engine/node-labels.ts';
+import { UserError } from '../errors.ts';
+import type { NodeOptions } from './node-options.ts';
+
+/** What the flags make of this machine. Throws a `UserError` when more is reserved than there is. */
+export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver: CgroupDriver): NodeConfig {
+  const { rootDir, podLogsDir, nodeName, nodeIPs, resolvConf, clusterDNS, clusterDomain } = options;
+  const { cgroupRoot, cgroupsPerQOS, systemReserved, kubeReserved, evictionHard } = options;
+  const capacity = nodeCapacity(machine, options);
+  const reservations = { capacity, systemReserved, kubeReserved, evictionHard };
+  refuseOverReservation({ ...reservations, capacity: { ...capacity, pid: machine.maxPIDs.toString() } });
+  return {
+    nodeName,
+    nodeIPs,
+    rootDir,
+    podLogsDir,
+    containerLogLinksDir,
+    resolvConf,
+    clusterDNS,
+    clusterDomain,
+    cgroupDriver,
+    cgroupRoot,
+    cgroupsPerQOS,
+    selinuxEnabled: machine.selinuxEnabled,
+    capacity,
+    allocatable: nodeAllocatable(reservations),
+    labels: nodeLabels(nodeName, process.arch, options.nodeLabels),
+    containerNode: containerNode(machine, options),
+  };
+}
+
+/** kubelet: cm/node_container_manager_linux.go validateNodeAllocatable */
+function refuseOverReservation(reservations: NodeReservations): void {
+  const [resource] = overReservedResources(reservations);
+  if (resource === undefined) return;
+  throw new UserError(`more ${resource} is reserved than the node has (${reservations.capacity[resource] ?? '0'})`, {
+    hint: 'It is the sum of --system-reserved, --kube-reserved and what is kept free before pods are evicted.',
+  });
+}

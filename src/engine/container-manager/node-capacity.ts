@@ -1,0 +1,27 @@
+import { formatQuantity } from '../../api/quantity.ts';
+import type { ResourceList } from '../../api/types.ts';
+import type { Machine } from './machine.ts';
+
+export interface PodCountLimits {
+  maxPods: number;
+  /** 0: as many as maxPods. */
+  podsPerCore: number;
+}
+
+/** What the node has, as its status shows it. kubelet: nodestatus/setters.go MachineInfo */
+export function nodeCapacity(machine: Machine, { maxPods, podsPerCore }: PodCountLimits): ResourceList {
+  const { cpus, memoryBytes, ephemeralStorageBytes, hugePages } = machine;
+  return {
+    cpu: String(cpus),
+    memory: formatBytes(memoryBytes),
+    'ephemeral-storage': formatBytes(ephemeralStorageBytes),
+    ...Object.fromEntries(
+      hugePages.map(({ sizeBytes, pages }) => [`hugepages-${formatBytes(sizeBytes)}`, formatBytes(sizeBytes * pages)]),
+    ),
+    pods: String(podsPerCore > 0 ? Math.min(cpus * podsPerCore, maxPods) : maxPods),
+  };
+}
+
+function formatBytes(bytes: bigint): string {
+  return formatQuantity({ nanos: bytes * 1_000_000_000n, format: 'BinarySI' });
+}

@@ -1,0 +1,22 @@
+import type { Machine } from '../../src/engine/container-manager/machine.ts';
+
+const gibibyte = 1024n ** 3n;
+
+/** A cgroup v2 machine of four processors and 8 GiB, 1 GiB of which is huge pages. */
+export function makeMachine(changes: Partial<Machine> = {}): Machine {
+  return {
+    cgroupVersion: 2,
+    cpus: 4,
+    memoryBytes: 8n * gibibyte,
+    ephemeralStorageBytes: 100n * gibibyte,
+    hugePages: [
+      { sizeBytes: 2n * 1024n ** 2n, pages: 512n },
+      { sizeBytes: gibibyte, pages: 0n },
+    ],
+    maxPIDs: 32_768n,
+    hasSwapController: true,
+    selinuxEnabled: false,
+    thermalThrottlePaths: [],
+    ...changes,
+  };
+}
