@@ -12,6 +12,16 @@ export interface LastGood {
   savedAt: number;
   /** Place of each declared object among the manifests of the source that declare it; 0: it is taken from this one. */
   ranks: Readonly<Record<string, number>>;
+  /** What came with the body, when it was fetched from a URL. */
+  fetched?: Fetched;
+}
+
+/** What a server said about a manifest, so that it can be asked whether that changed, and the body be verified again. */
+export interface Fetched {
+  etag?: string;
+  lastModified?: string;
+  /** Text of its `.minisig`. */
+  signature?: string;
 }
 
 /** A line with the hash of all that follows, a line of JSON about the manifest, the manifest. */
@@ -41,7 +51,16 @@ function isAbout(value: unknown): value is Omit<LastGood, 'body'> {
     typeof value.savedAt === 'number' &&
     typeof value.ranks === 'object' &&
     value.ranks !== null &&
-    Object.values(value.ranks).every((rank) => typeof rank === 'number')
+    Object.values(value.ranks).every((rank) => typeof rank === 'number') &&
+    (!('fetched' in value) || isFetched(value.fetched))
+  );
+}
+
+function isFetched(value: unknown): value is Fetched {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((text: unknown) => typeof text === 'string')
   );
 }
 

@@ -38,13 +38,14 @@ async function files(): Promise<string[]> {
 }
 
 test('gives back what was saved, in the next life too, byte for byte and with its time', async () => {
-  await open().save('file', '/m/a.yaml', Buffer.from([0, 255, 10, 10, 128]), { 'Pod/default/web': 1 });
+  const more = { ranks: { 'Pod/default/web': 1 }, fetched: { etag: '"1"', signature: 'untrusted comment: …' } };
+  await open().save('file', '/m/a.yaml', Buffer.from([0, 255, 10, 10, 128]), more);
   expect(await open().load('file', '/m/a.yaml')).toEqual({
     source: 'file',
     where: '/m/a.yaml',
     body: Buffer.from([0, 255, 10, 10, 128]),
     savedAt: 1000,
-    ranks: { 'Pod/default/web': 1 },
+    ...more,
   });
   expect(await open().load('file', '/m/b.yaml')).toBeUndefined();
   expect(await open().load('http', '/m/a.yaml')).toBeUndefined();
