@@ -10,4 +10,6 @@ export interface ManifestProblem {
   /** What to do about it. */
   hint?: string;
   severity: 'error' | 'warning';
+  /** The manifest is bad or away, and an earlier revision of it runs: when that was read; milliseconds since the epoch. */
+  lastGoodAt?: number;
 }

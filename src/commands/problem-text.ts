@@ -1,8 +1,14 @@
 import type { ManifestProblem } from '../api/manifest-problem.ts';
+import { humanDuration } from '../api/pod-printer.ts';
 
-/** A problem on one line, as compilers write them: `file:line:column: error: field: message (hint)`. */
-export function problemText({ origin, line, column, severity, field, message, hint }: ManifestProblem): string {
+/**
+ * A problem on one line, as compilers write them: `file:line:column: error: field: message (hint)`. `now`, in milliseconds
+ * since the epoch, gives the age of the revision that runs instead.
+ */
+export function problemText(problem: ManifestProblem, now: number): string {
+  const { origin, line, column, severity, field, message, hint, lastGoodAt } = problem;
   const where = [origin, line, column].filter((part) => part !== undefined).join(':');
   const what = [field, message].filter((part) => part !== undefined).join(': ');
-  return `${where}: ${severity}: ${what}${hint === undefined ? '' : ` (${hint})`}`;
+  const age = lastGoodAt === undefined ? '' : `, read ${humanDuration(now - lastGoodAt)} ago`;
+  return `${where}: ${severity}: ${what}${age}${hint === undefined ? '' : ` (${hint})`}`;
 }

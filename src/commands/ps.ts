@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { ageText, podStatusText, readyText, restartsText } from '../api/pod-printer.ts';
+import type { ManifestProblem } from '../api/manifest-problem.ts';
 import type { EngineSnapshot, PodSnapshot } from '../engine/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
@@ -110,9 +111,15 @@ function toList(pods: readonly ListedPod[]): { apiVersion: 'v1'; kind: 'List'; i
   return { apiVersion: 'v1', kind: 'List', items };
 }
 
+/** Errors, and files that are not read; not what is odd about a field of a pod that runs. */
+function isWorthTelling({ severity, field, line }: ManifestProblem): boolean {
+  return severity === 'error' || (field === undefined && line === undefined);
+}
+
 function warnings(snapshot: EngineSnapshot | undefined): string {
   const problems = snapshot?.sources.flatMap((source) => source.problems) ?? [];
-  const lines = problems.filter(({ severity }) => severity === 'error').map((problem) => problemText(problem));
+  const now = Date.now();
+  const lines = problems.filter(isWorthTelling).map((problem) => problemText(problem, now));
   if (snapshot?.runtime.error !== undefined) lines.unshift(`error: ${snapshot.runtime.error}`);
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -86,14 +86,14 @@ async function readManifests({ manifests, options, stdin, logger }: RunOnceReque
     problems.push(...read.problems);
   }
   refuse(pods, problems);
-  for (const problem of problems) logger.warn(problemText(problem));
+  for (const problem of problems) logger.warn(problemText(problem, systemClock.now()));
   return { source: 'file', where: manifests.join(', '), pods, problems };
 }
 
 function refuse(pods: readonly Pod[], problems: readonly ManifestProblem[]): void {
   const errors = problems.filter(({ severity }) => severity === 'error');
   if (errors.length > 0) {
-    const list = errors.map(problemText).join('\n');
+    const list = errors.map((problem) => problemText(problem, systemClock.now())).join('\n');
     throw new UserError(`broken manifest, nothing was started\n${list}`, { exitCode: exitCodes.brokenManifest });
   }
   if (pods.length > 0) return;

@@ -10,8 +10,6 @@ export interface LastGood {
   body: Uint8Array;
   /** When these bytes were read first; milliseconds since the epoch. */
   savedAt: number;
-  /** Place of each declared object among the manifests of the source that declare it; 0: it is taken from this one. */
-  ranks: Readonly<Record<string, number>>;
   /** What came with the body, when it was fetched from a URL. */
   fetched?: Fetched;
 }
@@ -44,14 +42,11 @@ export function decodeLastGood(bytes: Buffer): LastGood {
 
 function isAbout(value: unknown): value is Omit<LastGood, 'body'> {
   if (typeof value !== 'object' || value === null) return false;
-  if (!('source' in value && 'where' in value && 'savedAt' in value && 'ranks' in value)) return false;
+  if (!('source' in value && 'where' in value && 'savedAt' in value)) return false;
   return (
     (value.source === 'file' || value.source === 'http') &&
     typeof value.where === 'string' &&
     typeof value.savedAt === 'number' &&
-    typeof value.ranks === 'object' &&
-    value.ranks !== null &&
-    Object.values(value.ranks).every((rank) => typeof rank === 'number') &&
     (!('fetched' in value) || isFetched(value.fetched))
   );
 }

@@ -60,13 +60,8 @@ export class LastGoodManifests {
    * Keeps a manifest that was read and is good. Never rejects; resolves when everything that is to be written is written,
    * or could not be. `more`: see LastGood.
    */
-  save(
-    source: SourceName,
-    where: string,
-    body: Uint8Array,
-    more: Partial<Pick<LastGood, 'ranks' | 'fetched'>> = {},
-  ): Promise<void> {
-    return this.want(keyOf(source, where), { source, where, body, ranks: {}, savedAt: this.deps.clock.now(), ...more });
+  save(source: SourceName, where: string, body: Uint8Array, more: Pick<LastGood, 'fetched'> = {}): Promise<void> {
+    return this.want(keyOf(source, where), { source, where, body, savedAt: this.deps.clock.now(), ...more });
   }
 
   /** Drops what is kept for an origin that is gone for good. Never rejects. */

@@ -38,7 +38,7 @@ async function files(): Promise<string[]> {
 }
 
 test('gives back what was saved, in the next life too, byte for byte and with its time', async () => {
-  const more = { ranks: { 'Pod/default/web': 1 }, fetched: { etag: '"1"', signature: 'untrusted comment: …' } };
+  const more = { fetched: { etag: '"1"', signature: 'untrusted comment: …' } };
   await open().save('file', '/m/a.yaml', Buffer.from([0, 255, 10, 10, 128]), more);
   expect(await open().load('file', '/m/a.yaml')).toEqual({
     source: 'file',
