@@ -1,12 +1,29 @@
+import type { KubeletEvent, ManifestProblem } from '../engine/events.ts';
 import type { EngineView } from '../engine/snapshot.ts';
-import type { KubeletEvent } from '../engine/events.ts';
 import type { Logger } from '../logger.ts';
 
 /** Writes what the engine does to the log, for a `run` without a screen. Returns how to stop it. */
 export function logEvents(view: EngineView, logger: Logger): () => void {
+  const told = new Map<string, ReadonlySet<ManifestProblem>>();
   return view.subscribe((event) => {
     logEvent(event, logger);
+    if (event.type === 'SourceRead') told.set(event.where, logProblems(event.problems, told.get(event.where), logger));
   });
+}
+
+/** Each problem once, however often its source is read while it lasts. */
+function logProblems(
+  problems: readonly ManifestProblem[],
+  told: ReadonlySet<ManifestProblem> | undefined,
+  logger: Logger,
+): ReadonlySet<ManifestProblem> {
+  for (const problem of problems) {
+    if (told?.has(problem) === true) continue;
+    const { severity, message, ...where } = problem;
+    if (severity === 'error') logger.error(where, message);
+    else logger.warn(where, message);
+  }
+  return new Set(problems);
 }
 
 function logEvent(event: KubeletEvent, logger: Logger): void {
@@ -14,10 +31,6 @@ function logEvent(event: KubeletEvent, logger: Logger): void {
   switch (event.type) {
     case 'SourceRead':
       logger.info({ source: event.where, pods: event.pods }, 'Read manifests');
-      for (const { severity, message, ...where } of event.problems) {
-        if (severity === 'error') logger.error(where, message);
-        else logger.warn(where, message);
-      }
       return;
     case 'PodAdded':
     case 'PodUpdated':

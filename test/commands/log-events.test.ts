@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { logEvents } from '../../src/commands/log-events.ts';
-import type { KubeletEvent } from '../../src/engine/events.ts';
+import type { KubeletEvent, ManifestProblem } from '../../src/engine/events.ts';
 import type { Logger } from '../../src/logger.ts';
 
 describe('the log of an engine', () => {
@@ -71,6 +71,25 @@ describe('the log of an engine', () => {
       'warn Back-off {"pod":"default/web-edge1","containerName":"main","reason":"BackOff"}',
       'info Container runtime is ready {"runtime":"containerd","version":"2"}',
       'error Container runtime is not ready {"err":"no answer"}',
+    ]);
+  });
+
+  test('has a problem once while it lasts', () => {
+    const broken = { origin: '/m/a.yaml', severity: 'error', message: 'broken' } as const;
+    const odd = { origin: '/m/b.yaml', severity: 'warning', message: 'odd' } as const;
+    const read = (...problems: ManifestProblem[]): KubeletEvent => ({
+      at: 0,
+      type: 'SourceRead',
+      source: 'file',
+      where: '/m',
+      pods: 1,
+      problems,
+    });
+    const lines = logOf(read(broken), read(broken, odd), read(odd), read(broken));
+    expect(lines.filter((line) => !line.startsWith('info'))).toEqual([
+      'error broken {"origin":"/m/a.yaml"}',
+      'warn odd {"origin":"/m/b.yaml"}',
+      'error broken {"origin":"/m/a.yaml"}',
     ]);
   });
 

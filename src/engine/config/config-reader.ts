@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../event-bus.ts';
 import { podEventRecorder } from '../event-recorder.ts';
@@ -76,8 +77,8 @@ export class ConfigReader {
   private remember(index: number, pods: number | undefined, problems: ManifestProblem[]): void {
     const snapshot = this.snapshots[index];
     if (snapshot === undefined) return;
-    const before = JSON.stringify(snapshot.problems);
-    const changed = before !== JSON.stringify(problems) || pods !== snapshot.pods || !snapshot.ready;
+    const changed =
+      !isSameList(snapshot.problems, problems) || (pods !== undefined && pods !== snapshot.pods) || !snapshot.ready;
     snapshot.problems = problems;
     snapshot.lastReadAt = this.deps.clock.now();
     if (pods !== undefined) {
@@ -87,4 +88,9 @@ export class ConfigReader {
     const { source, where } = snapshot;
     if (changed) this.deps.emit({ type: 'SourceRead', source, where, pods: snapshot.pods, problems });
   }
+}
+
+/** Cheap when the items are the very same objects, as those of manifests that did not change are. */
+function isSameList(a: readonly ManifestProblem[], b: readonly ManifestProblem[]): boolean {
+  return a.length === b.length && a.every((problem, index) => isDeepStrictEqual(problem, b[index]));
 }

@@ -32,35 +32,48 @@ export const configAnnotations = {
  * Merges the complete lists that the sources hand over (SETs) into single changes. kubelet: config/config.go podStorage
  *
  * INVARIANTS: a source owns its pods, the same UID in two sources is two entries; pods that go out are copies, the
- * entries kept here change in place.
+ * entries kept here change in place; a pod that a source hands over is never changed by it, so that the very same object
+ * is the same pod and is not compared.
  */
 export class PodConfig {
-  private readonly sources = new Map<string, Map<string, Pod>>();
+  private readonly sources = new Map<string, Map<string, Entry>>();
 
   /** Takes the list of a source; the returned updates are in the order in which the sync loop must see them. */
   merge({ id, source }: SourceId, incoming: readonly Pod[], now: number): { updates: PodUpdate[]; duplicates: Pod[] } {
     const known = this.sources.get(id);
     const { unique, duplicates } = splitDuplicates(incoming);
-    const next = new Map<string, Pod>();
+    const next = new Map<string, Entry>();
     const changed: Record<PodOperation, Pod[]> = { ADD: [], UPDATE: [], REMOVE: [], RECONCILE: [], DELETE: [] };
     for (const pod of unique) {
       const uid = pod.metadata.uid;
-      const existing = known?.get(uid);
+      const entry = known?.get(uid);
+      if (entry?.declared === pod) {
+        next.set(uid, entry);
+        continue;
+      }
       const annotated = withAnnotations(pod, { [configAnnotations.source]: source });
-      if (existing === undefined) {
+      if (entry === undefined) {
         const seen = withAnnotations(annotated, { [configAnnotations.seen]: rfc3339Nano(now) });
-        next.set(uid, seen);
+        next.set(uid, { declared: pod, merged: seen });
         changed.ADD.push(seen);
         continue;
       }
-      next.set(uid, existing);
-      const op = updateInPlace(existing, annotated);
-      if (op !== undefined) changed[op].push(existing);
+      const { merged } = entry;
+      next.set(uid, { declared: pod, merged });
+      const op = updateInPlace(merged, annotated);
+      if (op !== undefined) changed[op].push(merged);
     }
-    for (const [uid, pod] of known ?? []) if (!next.has(uid)) changed.REMOVE.push(pod);
+    for (const [uid, { merged }] of known ?? []) if (!next.has(uid)) changed.REMOVE.push(merged);
     this.sources.set(id, next);
     return { updates: toUpdates({ id, source }, changed, known === undefined), duplicates };
   }
+}
+
+interface Entry {
+  /** As the source handed it over last. */
+  declared: Pod;
+  /** With the annotations of the kubelet. */
+  merged: Pod;
 }
 
 /** In one list the first pod of a full name wins. kubelet: config/config.go filterInvalidPods */
