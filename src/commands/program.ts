@@ -15,6 +15,10 @@ const commands: Record<string, CommandEntry> = {
     summary: 'Run pods once and exit with their result',
     load: async () => (await import('./run-once.ts')).registerRunOnce,
   },
+  validate: {
+    summary: 'Say what is wrong with manifests',
+    load: async () => (await import('./validate.ts')).registerValidate,
+  },
   wait: {
     summary: 'Wait until pods are Ready, completed or gone',
     load: async () => (await import('./wait.ts')).registerWait,

@@ -1,10 +1,7 @@
-import { join, resolve as resolvePath } from 'node:path';
-import { loadPod } from '../api/load-pod.ts';
+import { join } from 'node:path';
 import type { ManifestProblem } from '../api/manifest-problem.ts';
 import type { Pod } from '../api/types.ts';
 import { systemClock } from '../clock.ts';
-import { FileSource } from '../engine/config/file-source.ts';
-import { podUIDHash } from '../engine/config/manifest-file.ts';
 import type { PodSource, SourceUpdate } from '../engine/config/pod-source.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { readLogTail } from '../engine/logs/read-log-tail.ts';
@@ -13,6 +10,7 @@ import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { NodeOptions } from './node-options.ts';
 import { problemText } from './problem-text.ts';
+import { readManifests, readStdin } from './read-manifests.ts';
 import { exitCodes, type PodOutcome, podOutcome } from './run-once-outcome.ts';
 import { withAgent } from './with-agent.ts';
 
@@ -42,7 +40,7 @@ export interface PodResult extends PodOutcome {
 /** Runs the pods of the manifests until each is decided; the exit code is that of the first one that failed. */
 export async function runOnce(request: RunOnceRequest): Promise<{ results: PodResult[]; exitCode: number }> {
   const { options, logger, onKubelet, timeoutMs } = request;
-  const update = await readManifests(request);
+  const update = await declared(request);
   const stopping = new AbortController();
   const interrupted = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -70,24 +68,16 @@ export async function runOnce(request: RunOnceRequest): Promise<{ results: PodRe
   });
 }
 
-/** Everything the manifests declare. One problem is enough to start nothing. */
-async function readManifests({ manifests, options, stdin, logger }: RunOnceRequest): Promise<SourceUpdate> {
-  const paths = manifests.filter((manifest) => manifest !== '-').map((path) => resolvePath(path));
-  const source = new FileSource({ ...options, paths, clock: systemClock, logger });
-  const { pods, problems } = await source.read();
-  if (manifests.includes('-')) {
-    const read = loadPod(await readAll(stdin), {
-      origin: '<stdin>',
-      nodeName: options.nodeName,
-      source: 'file',
-      hash: podUIDHash,
-    });
-    if (read.pod !== undefined) pods.push(read.pod);
-    problems.push(...read.problems);
-  }
-  refuse(pods, problems);
-  for (const problem of problems) logger.warn(problemText(problem, systemClock.now()));
-  return { source: 'file', where: manifests.join(', '), pods, problems };
+/** Everything the manifests declare. One error is enough to start nothing. */
+async function declared({ manifests, options, stdin, logger }: RunOnceRequest): Promise<SourceUpdate> {
+  const update = await readManifests({
+    manifests,
+    nodeName: options.nodeName,
+    stdin: manifests.includes('-') ? await readStdin(stdin) : undefined,
+  });
+  refuse(update.pods, update.problems);
+  for (const problem of update.problems) logger.warn(problemText(problem, systemClock.now()));
+  return update;
 }
 
 function refuse(pods: readonly Pod[], problems: readonly ManifestProblem[]): void {
@@ -184,10 +174,4 @@ async function toResult({ metadata }: Pod, outcome: PodOutcome, { podLogsDir }: 
 async function failure(running: Promise<void>): Promise<never> {
   await running;
   throw new UserError('the engine ended before the pods were done');
-}
-
-async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }

@@ -9,6 +9,7 @@ import { registerLogs } from '../../src/commands/logs.ts';
 import { registerPs } from '../../src/commands/ps.ts';
 import { registerRun } from '../../src/commands/run.ts';
 import { registerRunOnce } from '../../src/commands/run-once.ts';
+import { registerValidate } from '../../src/commands/validate.ts';
 import { registerWait } from '../../src/commands/wait.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
@@ -53,6 +54,7 @@ function registered(): Command {
   for (const register of [registerRun, registerRunOnce, registerPs, registerLogs, registerExec, registerWait]) {
     register(root, deps);
   }
+  registerValidate(root, deps);
   registerImages(root, deps);
   registerDown(root, deps);
   return root;

@@ -1,0 +1,71 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { loadManifests } from '../api/load-manifests.ts';
+import { maxManifestBytes } from '../api/manifest-document.ts';
+import type { ManifestProblem } from '../api/manifest-problem.ts';
+import { systemClock } from '../clock.ts';
+import { FileSource } from '../engine/config/file-source.ts';
+import { podUIDHash } from '../engine/config/manifest-file.ts';
+import type { SourceUpdate } from '../engine/config/pod-source.ts';
+import { errorMessage, hasCode } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+
+/** Where a manifest from stdin is said to stand. */
+export const stdinOrigin = '<stdin>';
+
+export interface ManifestsRequest {
+  /** Files, folders, or `-` for stdin. */
+  manifests: readonly string[];
+  nodeName: string;
+  /** What came in on stdin; undefined: nothing was read from it. */
+  stdin: Uint8Array | undefined;
+}
+
+/** Everything that manifests declare now, read once by the rules of the file source, with all that is wrong with it. */
+export async function readManifests({ manifests, nodeName, stdin }: ManifestsRequest): Promise<SourceUpdate> {
+  const paths = manifests.filter((manifest) => manifest !== '-').map((path) => resolve(path));
+  const missing = (await Promise.all(paths.map(missingPath))).flatMap((problem) => problem ?? []);
+  const present = paths.filter((path) => !missing.some(({ origin }) => origin === path));
+  const source = new FileSource({
+    paths: present,
+    nodeName,
+    fileCheckFrequencyMs: 0,
+    clock: systemClock,
+    logger: quiet,
+  });
+  const { pods, configObjects = [], problems } = await source.read();
+  if (stdin !== undefined) {
+    const read = loadManifests(stdin, { origin: stdinOrigin, nodeName, source: 'file', hash: podUIDHash });
+    pods.push(...read.pods);
+    configObjects.push(...read.configObjects);
+    problems.push(...read.problems);
+  }
+  return { source: 'file', where: manifests.join(', '), pods, configObjects, problems: [...missing, ...problems] };
+}
+
+/** All of stdin, as far as it can be a manifest: whatever is longer is refused by its length. */
+export async function readStdin(stdin: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stdin) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxManifestBytes) break;
+  }
+  return Buffer.concat(chunks);
+}
+
+/** What is read once and not watched has to be there. */
+async function missingPath(path: string): Promise<ManifestProblem | undefined> {
+  try {
+    await stat(path);
+    return undefined;
+  } catch (error) {
+    const message = hasCode(error, 'ENOENT') ? 'no such file or folder' : errorMessage(error);
+    return { origin: path, message, severity: 'error' };
+  }
+}
+
+const nothing = (): void => undefined;
+/** A single read has nothing to log. */
+const quiet: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => quiet };

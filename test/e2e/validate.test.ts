@@ -1,0 +1,141 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { program } from './program.ts';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kts-validate-'));
+  await mkdir(join(folder, 'pods'));
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const good = `apiVersion: v1
+kind: Pod
+metadata: {name: web, uid: web-1}
+spec:
+  containers:
+    - {name: app, image: "localhost/busybox:1"}
+`;
+
+async function validate(args: readonly string[], input?: string): Promise<object> {
+  const { exitCode, stdout, stderr } = await execa(program, ['validate', '--hostname-override', 'edge1', ...args], {
+    cwd: folder,
+    reject: false,
+    stripFinalNewline: false,
+    ...(input === undefined ? { stdin: 'ignore' as const } : { input }),
+  });
+  return { exitCode, stdout, stderr };
+}
+
+test('a good manifest is said to be so', async () => {
+  expect(await validate(['-'], good)).toEqual({ exitCode: 0, stdout: '1 pod: 0 errors, 0 warnings\n', stderr: '' });
+});
+
+test('a folder is reported file by file, with every line in question', async () => {
+  await writeFile(join(folder, 'pods/a.yaml'), good.replace('image:', 'imagee: x, image:'));
+  await writeFile(join(folder, 'pods/b.json'), '{"apiVersion": "v1", "kind": "Pod",\n "metadata": {"name": 3}}\n');
+  await writeFile(join(folder, 'pods/b.json.bak'), '');
+  expect(await validate(['pods'])).toEqual({
+    exitCode: 2,
+    stdout: [
+      'pods/b.json.bak: warning: ignored: its name does not end in .yaml, .yml, .json',
+      'pods/a.yaml:6:19: warning: spec.containers[0].imagee: Unknown field "imagee" is ignored',
+      '    6 |     - {name: app, imagee: x, image: "localhost/busybox:1"}',
+      '      |                   ^~~~~~',
+      '  hint: Did you mean "image"?',
+      'pods/b.json:2:23: error: metadata.name: Expected a string, found the number 3',
+      '    2 |  "metadata": {"name": 3}}',
+      '      |                       ^',
+      '  hint: Put it in quotes: "3".',
+      '1 pod: 1 error, 2 warnings',
+      '',
+    ].join('\n'),
+    stderr: '',
+  });
+});
+
+test('warnings alone are fine, unless they are to be errors', async () => {
+  const odd = good.replace('metadata:', 'metadatas: {}\nmetadata:');
+  expect(await validate(['-'], odd)).toMatchObject({ exitCode: 0 });
+  expect(await validate(['--strict', '-'], odd)).toMatchObject({
+    exitCode: 2,
+    stdout: expect.stringContaining('<stdin>:3:1: error: metadatas: Unknown field "metadatas" is ignored\n') as string,
+  });
+});
+
+test('a path that is not there is an error', async () => {
+  expect(await validate(['gone.yaml'])).toEqual({
+    exitCode: 2,
+    stdout: 'gone.yaml: error: no such file or folder\n0 pods: 1 error, 0 warnings\n',
+    stderr: '',
+  });
+});
+
+test('-o json is one object', async () => {
+  const { stdout, ...rest } = (await validate(['-o', 'json', '-'], good)) as { stdout: string };
+  expect(rest).toEqual({ exitCode: 0, stderr: '' });
+  expect(JSON.parse(stdout)).toEqual({
+    errors: 0,
+    warnings: 0,
+    problems: [],
+    pods: [{ namespace: 'default', name: 'web-edge1', uid: 'web-1' }],
+    configMaps: [],
+    secrets: [],
+  });
+});
+
+test('--defaulted prints the pods as they would be held, and nothing else on stdout', async () => {
+  expect(await validate(['--defaulted', '-'], good)).toEqual({
+    exitCode: 0,
+    stderr: '1 pod: 0 errors, 0 warnings\n',
+    stdout: [
+      'apiVersion: v1',
+      'kind: Pod',
+      'metadata:',
+      '  annotations:',
+      '    kubernetes.io/config.hash: web-1',
+      '    kubernetes.io/config.source: file',
+      '  name: web-edge1',
+      '  namespace: default',
+      '  uid: web-1',
+      'spec:',
+      '  containers:',
+      '    - image: localhost/busybox:1',
+      '      imagePullPolicy: IfNotPresent',
+      '      name: app',
+      '      terminationMessagePath: /dev/termination-log',
+      '      terminationMessagePolicy: File',
+      '  dnsPolicy: ClusterFirst',
+      '  enableServiceLinks: true',
+      '  nodeName: edge1',
+      '  restartPolicy: Always',
+      '  schedulerName: default-scheduler',
+      '  securityContext: {}',
+      '  terminationGracePeriodSeconds: 30',
+      '  tolerations:',
+      '    - effect: NoExecute',
+      '      operator: Exists',
+      'status:',
+      '  phase: Pending',
+      '',
+    ].join('\n'),
+  });
+});
+
+test('nothing of a Secret is ever printed', async () => {
+  const secret = `---
+apiVersion: v1
+kind: Secret
+metadata: {name: login, namespace: default}
+stringData: {password: hunter2, 5: hunter3}
+data: [hunter4]
+`;
+  for (const flags of [['-'], ['-o', 'json', '-'], ['--defaulted', '-'], ['--defaulted', '-o', 'json', '-']]) {
+    expect(JSON.stringify(await validate(flags, good + secret))).not.toMatch(/hunter\d/);
+  }
+});
