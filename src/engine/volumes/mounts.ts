@@ -1,6 +1,7 @@
-import { readFile, realpath, rm } from 'node:fs/promises';
+import { realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
+import { readMountPoints } from '../mount-points.ts';
 
 /** True when something is mounted on exactly this path. */
 export async function isMountPoint(path: string): Promise<boolean> {
@@ -26,12 +27,8 @@ export async function removeTree(path: string): Promise<void> {
 /** Mount points at or below `path`, deepest first, as the kernel names them. */
 export async function mountPointsUnder(path: string): Promise<string[]> {
   const real = await asTheKernelNames(path);
-  const mountInfo = await readFile('/proc/self/mountinfo', 'utf8');
-  return mountInfo
-    .split('\n')
-    .map((line) => unescapeOctal(line.split(' ')[4] ?? ''))
-    .filter((mountPoint) => mountPoint === real || mountPoint.startsWith(`${real}/`))
-    .reverse();
+  const mountPoints = await readMountPoints();
+  return mountPoints.filter((mountPoint) => mountPoint === real || mountPoint.startsWith(`${real}/`)).reverse();
 }
 
 /** The path without links above it. A link at its end stays: it is itself what is deleted, not what it leads to. */
@@ -48,9 +45,4 @@ async function asTheKernelNames(path: string): Promise<string> {
 async function run(program: string, ...args: string[]): Promise<void> {
   const { execa } = await import('execa');
   await execa(program, args);
-}
-
-/** The kernel writes space, tab, newline and backslash in mount points as `\040` and so on. */
-function unescapeOctal(text: string): string {
-  return text.replaceAll(/\\([0-7]{3})/g, (_match, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
