@@ -1,6 +1,6 @@
-// Writes src/api/generated/pod-schema.ts: the fields of a Pod and of everything inside it, with their kinds, read from
-// the declarations of kubernetes-types and from the additions in src/api/types.ts. What TypeScript cannot say about the
-// Go types behind the API (pointers, integer widths) is listed here by hand.
+// Writes src/api/generated/pod-schema.ts: the fields of everything a manifest may declare, with their kinds, read from the
+// declarations of kubernetes-types and from the additions in src/api/types.ts. What TypeScript cannot say about the Go types
+// behind the API (pointers, integer widths, bytes) is listed here by hand.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
@@ -8,14 +8,34 @@ import ts from 'typescript';
 const root = path.resolve(import.meta.dirname, '..');
 const types = path.join(root, 'node_modules/kubernetes-types');
 const sources = [
+  path.join(types, 'apps/v1.d.ts'),
+  path.join(types, 'batch/v1.d.ts'),
   path.join(types, 'core/v1.d.ts'),
   path.join(types, 'meta/v1.d.ts'),
   path.join(root, 'src/api/types.ts'),
 ];
 const output = path.join(root, 'src/api/generated/pod-schema.ts');
 
-/** Integers of 64 bits; every other number of the Pod API has 32. */
+/** The objects a manifest may declare. */
+const roots = [
+  'Pod',
+  'ConfigMap',
+  'Secret',
+  'CronJob',
+  'DaemonSet',
+  'Deployment',
+  'Job',
+  'ReplicaSet',
+  'ReplicationController',
+  'StatefulSet',
+];
+
+/** Integers of 64 bits; every other number has 32. */
 const int64Fields = new Set([
+  'CronJobSpec.startingDeadlineSeconds',
+  'DaemonSetStatus.observedGeneration',
+  'DeploymentStatus.observedGeneration',
+  'JobSpec.activeDeadlineSeconds',
   'LinuxContainerUser.gid',
   'LinuxContainerUser.supplementalGroups',
   'LinuxContainerUser.uid',
@@ -28,10 +48,13 @@ const int64Fields = new Set([
   'PodSpec.activeDeadlineSeconds',
   'PodSpec.terminationGracePeriodSeconds',
   'Probe.terminationGracePeriodSeconds',
+  'ReplicaSetStatus.observedGeneration',
+  'ReplicationControllerStatus.observedGeneration',
   'SecurityContext.runAsGroup',
   'SecurityContext.runAsUser',
   'ServiceAccountTokenProjection.expirationSeconds',
   'SleepAction.seconds',
+  'StatefulSetStatus.observedGeneration',
   'Toleration.tolerationSeconds',
 ]);
 
@@ -118,6 +141,9 @@ const alwaysFields = new Set([
   'ResourceFieldSelector.divisor',
 ]);
 
+/** Maps of bytes: base64 in the text. */
+const bytesFields = new Set(['ConfigMap.binaryData', 'Secret.data']);
+
 /** Fields of older releases that 1.32 no longer has. */
 const removedFields = new Set(['PodResourceClaim.source']);
 
@@ -143,7 +169,7 @@ function readInterfaces() {
 function kindOf(type, field) {
   switch (type.kind) {
     case ts.SyntaxKind.StringKeyword:
-      return 'string';
+      return bytesFields.has(field) ? 'bytes' : 'string';
     case ts.SyntaxKind.BooleanKeyword:
       return 'bool';
     case ts.SyntaxKind.NumberKeyword:
@@ -179,10 +205,11 @@ function describe(interfaces, typeName, schema) {
 }
 
 const schema = {};
-describe(readInterfaces(), 'Pod', schema);
-for (const field of [...int64Fields, ...pointerFields, ...alwaysFields]) {
+const interfaces = readInterfaces();
+for (const root of roots) describe(interfaces, root, schema);
+for (const field of [...int64Fields, ...pointerFields, ...alwaysFields, ...bytesFields]) {
   const [type, name] = field.split('.');
-  if (schema[type]?.[name] === undefined) throw new Error(`${field} is listed here and is no field of a Pod`);
+  if (schema[type]?.[name] === undefined) throw new Error(`${field} is listed here and is no field of anything`);
 }
 mkdirSync(path.dirname(output), { recursive: true });
 writeFileSync(

@@ -39,6 +39,7 @@ function canonicalValue(kind: FieldKind, value: unknown): unknown {
     case 'time':
       return typeof value === 'string' ? canonicalTime(value) : value;
     case 'string':
+    case 'bytes':
     case 'bool':
     case 'int32':
     case 'int64':
@@ -53,6 +54,7 @@ function zeroValue(kind: FieldKind): unknown {
     case 'object':
       return canonicalObject(kind.name, {});
     case 'string':
+    case 'bytes':
       return '';
     case 'bool':
       return false;
@@ -76,6 +78,7 @@ function zeroValue(kind: FieldKind): unknown {
 function isOmitted(value: unknown, kind: FieldKind): boolean {
   switch (kind.type) {
     case 'string':
+    case 'bytes':
       return value === '';
     case 'bool':
       return value === false;

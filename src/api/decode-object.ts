@@ -1,3 +1,4 @@
+import { decodeBase64 } from './base64.ts';
 import type { ManifestNode } from './manifest-node.ts';
 import { nearestName } from './nearest-name.ts';
 import { type FieldKind, fieldsOf } from './pod-field.ts';
@@ -14,14 +15,14 @@ export interface DecodeFinding {
 }
 
 /**
- * Takes the fields of one object of the Pod API out of a manifest, as Go's decoder does: names match exactly, null is
- * absence, unknown fields are dropped (and reported here), a value of another type is an error.
+ * Takes the fields of one object of the API out of a manifest, as Go's decoder does: names match exactly, null is absence,
+ * unknown fields are dropped (and reported here), a value of another type is an error. No finding tells a value of a Secret.
  */
 export function decodeObject(
   objectName: string,
   node: ManifestNode,
 ): { value: Record<string, unknown>; findings: DecodeFinding[] } {
-  const decoder = new Decoder();
+  const decoder = new Decoder({ tellsValues: objectName !== 'Secret' });
   return { value: decoder.object(objectName, node, '', undefined), findings: decoder.findings() };
 }
 
@@ -32,7 +33,12 @@ const maxFindings = 50;
 
 class Decoder {
   readonly #findings = { error: [] as DecodeFinding[], warning: [] as DecodeFinding[] };
+  readonly #tellsValues: boolean;
   #notShown = 0;
+
+  constructor({ tellsValues }: { tellsValues: boolean }) {
+    this.#tellsValues = tellsValues;
+  }
 
   findings(): DecodeFinding[] {
     const shown = [...this.#findings.error, ...this.#findings.warning].toSorted((a, b) => a.start - b.start);
@@ -77,6 +83,8 @@ class Decoder {
         if (node.kind === 'string') return node.value;
         if (node.kind === 'null') return '';
         return this.#wrongType(node, field, 'a string', scalarText(node));
+      case 'bytes':
+        return this.#bytes(node, field);
       case 'bool':
         if (node.kind === 'bool') return node.value;
         if (node.kind === 'null') return false;
@@ -123,6 +131,21 @@ class Decoder {
     return Number(value);
   }
 
+  #bytes(node: ManifestNode, field: string): unknown {
+    if (node.kind === 'null') return '';
+    if (node.kind === 'string' && decodeBase64(node.value)) return node.value;
+    this.#add({
+      field,
+      start: node.start,
+      message: 'Expected a string in base64',
+      hint: field.startsWith('binaryData')
+        ? 'Encode it with base64, or put plain text into data.'
+        : 'Encode it with base64, or put plain text into stringData.',
+      severity: 'error',
+    });
+    return undefined;
+  }
+
   #quantity(node: ManifestNode, field: string): unknown {
     if (node.kind === 'null') return '0';
     const text = node.kind === 'number' ? node.text : node.kind === 'string' ? node.value.trim() : undefined;
@@ -139,11 +162,12 @@ class Decoder {
   }
 
   #wrongType(node: ManifestNode, field: string, expected: string, quoted: string | undefined): unknown {
-    const hint = quoted === undefined ? hintForType(node, expected) : `Put it in quotes: "${quoted}".`;
+    const shown = this.#tellsValues && quoted !== undefined ? `Put it in quotes: "${quoted}".` : 'Put it in quotes.';
+    const hint = quoted === undefined ? hintForType(node, expected) : shown;
     this.#add({
       field,
       start: node.start,
-      message: `Expected ${expected}, found ${describeNode(node)}`,
+      message: `Expected ${expected}, found ${this.#tellsValues ? describeNode(node) : describeKind(node)}`,
       ...(hint === undefined ? {} : { hint }),
       severity: 'error',
     });
@@ -205,17 +229,31 @@ function hintForType(node: ManifestNode, expected: string): string | undefined {
 
 function describeNode(node: ManifestNode): string {
   switch (node.kind) {
-    case 'null':
-      return 'null';
     case 'bool':
       return String(node.value);
     case 'number':
       return `the number ${node.text.slice(0, 40)}`;
     case 'string':
       return `the string ${JSON.stringify(node.value.slice(0, 40))}`;
+    case 'null':
     case 'list':
-      return 'a list';
+    case 'object':
+      return describeKind(node);
+  }
+}
+
+/** What a node is, without its value. */
+export function describeKind({ kind }: ManifestNode): string {
+  switch (kind) {
+    case 'null':
+      return 'null';
+    case 'bool':
+      return 'true or false';
     case 'object':
       return 'an object';
+    case 'list':
+    case 'number':
+    case 'string':
+      return `a ${kind}`;
   }
 }

@@ -1,12 +1,12 @@
 import { podSchema } from './generated/pod-schema.ts';
 
-/** Kind of a value of the Pod API. Names of objects are those of the Go types. */
+/** Kind of a value of the API. Names of objects are those of the Go types; bytes are base64 in the text. */
 export type FieldKind =
-  | { type: 'string' | 'bool' | 'int32' | 'int64' | 'quantity' | 'intOrString' | 'time' | 'any' }
+  | { type: 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'quantity' | 'intOrString' | 'time' | 'any' }
   | { type: 'list' | 'map'; element: FieldKind }
   | { type: 'object'; name: string };
 
-/** One field of an object of the Pod API. */
+/** One field of an object of the API. */
 export interface PodField {
   kind: FieldKind;
   /**
@@ -19,7 +19,7 @@ export interface PodField {
 /** The fields of an object type by name, such as those of `Container`. */
 export function fieldsOf(objectName: string): ReadonlyMap<string, PodField> {
   const fields = fieldsByObject.get(objectName);
-  if (!fields) throw new Error(`The Pod API has no object ${objectName}`);
+  if (!fields) throw new Error(`The API has no object ${objectName}`);
   return fields;
 }
 
@@ -41,6 +41,7 @@ function parseKind(text: string): FieldKind {
   if (text.startsWith('map ')) return { type: 'map', element: parseKind(text.slice(4)) };
   switch (text) {
     case 'string':
+    case 'bytes':
     case 'bool':
     case 'int32':
     case 'int64':
