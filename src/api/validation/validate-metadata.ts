@@ -7,9 +7,17 @@ import { checkDNS1123Label, checkDNS1123Subdomain, checkDNS1123SubdomainPrefix, 
 import { validateDescendingPath } from './paths.ts';
 import { validateTolerations } from './validate-scheduling.ts';
 
-/** Metadata of a pod. kubelet: validation.go ValidateObjectMeta, ValidatePodSpecificAnnotations */
+/** Metadata of a pod. kubelet: validation.go ValidatePodSpecificAnnotations */
 export function validateMetadata(errors: FieldErrors, pod: Pod): void {
-  const { metadata } = pod;
+  validateObjectMeta(errors, pod.metadata);
+  validatePodAnnotations(errors, pod);
+}
+
+/** Metadata of any object in a namespace. kubelet: apimachinery/pkg/api/validation/objectmeta.go ValidateObjectMeta */
+export function validateObjectMeta(
+  errors: FieldErrors,
+  metadata: ObjectMeta & { name: string; namespace: string },
+): void {
   if (metadata.generateName !== undefined) {
     errors.invalidIf(
       'metadata.generateName',
@@ -26,7 +34,6 @@ export function validateMetadata(errors: FieldErrors, pod: Pod): void {
   validateOwnerReferences(errors, metadata.ownerReferences ?? []);
   validateFinalizers(errors, metadata.finalizers ?? []);
   validateManagedFields(errors, metadata);
-  validatePodAnnotations(errors, pod);
 }
 
 function validateOwnerReferences(errors: FieldErrors, references: readonly OwnerReference[]): void {
