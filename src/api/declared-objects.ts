@@ -1,6 +1,6 @@
+import { describeKind } from './decode-object.ts';
 import type { ManifestDocument } from './manifest-document.ts';
 import { type CarriedOutKind, kindMeaning } from './manifest-kinds.ts';
-import type { ManifestNode } from './manifest-node.ts';
 import { type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import { nearestName } from './nearest-name.ts';
@@ -29,7 +29,11 @@ function declare(found: Declarations, object: ManifestObject, listed: ObjectType
     found.problems.push(problemOf(object, { ...problem, severity: 'error' }));
   };
   if (object.node.kind !== 'object') {
-    refuse({ field: '', message: `Expected an object, found ${describe(object.node)}`, hint: hintForObject(object) });
+    refuse({
+      field: '',
+      message: `Expected an object, found ${describeKind(object.node)}`,
+      hint: hintForObject(object),
+    });
     return;
   }
   const read = objectType(object, listed);
@@ -73,7 +77,7 @@ function declareItems(found: Declarations, list: ManifestObject, listed: ObjectT
   }
   const items = entries.findLast(({ key }) => key === 'items')?.value;
   if (items === undefined || (items.kind !== 'null' && items.kind !== 'list')) {
-    const message = items ? `Expected a list, found ${describe(items)}` : 'items is missing';
+    const message = items ? `Expected a list, found ${describeKind(items)}` : 'items is missing';
     const hint = items ? 'Start each item with "- ".' : 'Write "items: []" for a list that declares nothing.';
     found.problems.push(problemOf(list, { field: 'items', message, hint, severity: 'error' }));
     return;
@@ -90,19 +94,4 @@ function declareItems(found: Declarations, list: ManifestObject, listed: ObjectT
 function hintForObject({ node, path }: ManifestObject): string {
   if (node.kind === 'list' && path === '') return 'Put "---" between objects, or make them the items of a List.';
   return 'An object has apiVersion and kind.';
-}
-
-function describe({ kind }: ManifestNode): string {
-  switch (kind) {
-    case 'null':
-      return 'nothing';
-    case 'object':
-      return 'an object';
-    case 'bool':
-      return 'true or false';
-    case 'list':
-    case 'number':
-    case 'string':
-      return `a ${kind}`;
-  }
 }

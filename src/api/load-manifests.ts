@@ -1,8 +1,11 @@
 import type { ConfigObject } from './config-object.ts';
-import { decodePod } from './decode-manifest.ts';
+import { DeclaredNames } from './declared-names.ts';
 import { type Declarations, declaredObjects } from './declared-objects.ts';
-import { toValidPod } from './load-pod.ts';
+import { loadConfigObject } from './load-config-object.ts';
+import { loadPodObject } from './load-pod.ts';
+import { loadWorkload } from './load-workload.ts';
 import { readManifests } from './manifest-document.ts';
+import type { CarriedOutKind } from './manifest-kinds.ts';
 import { type ManifestObject, notesOf, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import type { StaticPodOptions } from './static-pod.ts';
@@ -27,7 +30,8 @@ export interface LoadManifestsOptions extends StaticPodOptions {
  */
 export function loadManifests(bytes: Uint8Array | string, options: LoadManifestsOptions): Manifests {
   const manifests: Manifests = { pods: [], configObjects: [], problems: [] };
-  const { problems } = manifests;
+  const { pods, configObjects, problems } = manifests;
+  const names = new DeclaredNames();
   const ignored: Declarations['ignored'] = [];
   let isStatement = false;
   for (const reading of readManifests(bytes, options.origin)) {
@@ -39,7 +43,14 @@ export function loadManifests(bytes: Uint8Array | string, options: LoadManifests
     ignored.push(...found.ignored);
     isStatement ||= found.objects.length > 0 || found.hasEmptyList;
     problems.push(...found.problems, ...(found.objects.length > 0 ? notesOf(reading.document) : []));
-    for (const { object } of found.objects) loadObject(manifests, object, options);
+    for (const { kind, object } of found.objects) {
+      const loaded = loadObject(kind, object, options);
+      const repeated = repeatedNames(names, object, loaded);
+      problems.push(...loaded.problems, ...repeated);
+      if (repeated.length > 0) continue;
+      if (loaded.pod) pods.push(loaded.pod);
+      if (loaded.configObject) configObjects.push(loaded.configObject);
+    }
   }
   for (const { kind, object, reason } of ignored) {
     const message = `A ${kind} is not carried out here: ${reason}`;
@@ -49,13 +60,42 @@ export function loadManifests(bytes: Uint8Array | string, options: LoadManifests
   return manifests;
 }
 
-function loadObject(manifests: Manifests, object: ManifestObject, options: LoadManifestsOptions): void {
-  const { pod: raw, problems } = decodePod(object);
-  manifests.problems.push(...problems);
-  if (!raw) return;
-  const { pod, problems: more } = toValidPod(raw, options, (problem) => problemOf(object, problem));
-  manifests.problems.push(...more);
-  if (pod) manifests.pods.push(pod);
+interface LoadedObject {
+  pod?: Pod;
+  configObject?: ConfigObject;
+  problems: ManifestProblem[];
+}
+
+function loadObject(kind: CarriedOutKind, object: ManifestObject, options: LoadManifestsOptions): LoadedObject {
+  switch (kind) {
+    case 'Pod':
+      return loadPodObject(object, options);
+    case 'ConfigMap':
+    case 'Secret':
+      return loadConfigObject(kind, object);
+    case 'CronJob':
+    case 'DaemonSet':
+    case 'Deployment':
+    case 'Job':
+    case 'ReplicaSet':
+    case 'ReplicationController':
+    case 'StatefulSet':
+      return loadWorkload(kind, object, options);
+  }
+}
+
+function repeatedNames(names: DeclaredNames, object: ManifestObject, loaded: LoadedObject): ManifestProblem[] {
+  const { pod, configObject } = loaded;
+  const claims: [what: string, field: string][] = [];
+  if (pod) {
+    const { namespace, name, uid } = pod.metadata;
+    claims.push([`Pod ${namespace}/${name}`, 'metadata.name'], [`uid ${uid}`, 'metadata.uid']);
+  }
+  if (configObject) {
+    const { kind, namespace, name } = configObject;
+    claims.push([`${kind} ${namespace}/${name}`, 'metadata.name']);
+  }
+  return claims.flatMap(([what, field]) => names.claim(what, object, field) ?? []);
 }
 
 function nothingIn(origin: string): ManifestProblem {

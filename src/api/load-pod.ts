@@ -1,5 +1,5 @@
-import { decodeManifest } from './decode-manifest.ts';
-import { type FieldProblem, problemOf } from './manifest-object.ts';
+import { decodeManifest, decodePod } from './decode-manifest.ts';
+import { type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
 import { unsupportedFields } from './supported-fields.ts';
@@ -21,9 +21,23 @@ export interface LoadResult {
 export function loadPod(bytes: Uint8Array | string, options: StaticPodOptions): LoadResult {
   const { pod: raw, problems, document } = decodeManifest(bytes, options.origin);
   if (!raw || !document) return { problems };
-  const object = { document, node: document.root, path: '' };
-  const { pod, problems: more } = toValidPod(raw, options, (problem) => problemOf(object, problem));
-  return { ...(pod && { pod }), problems: [...problems, ...more] };
+  return withValidPod(raw, problems, { document, node: document.root, path: '' }, options);
+}
+
+/** The same for one object of a manifest that may hold many. */
+export function loadPodObject(object: ManifestObject, options: StaticPodOptions): LoadResult {
+  const { pod: raw, problems } = decodePod(object);
+  return raw ? withValidPod(raw, problems, object, options) : { problems };
+}
+
+function withValidPod(
+  raw: RawPod,
+  decodeProblems: ManifestProblem[],
+  object: ManifestObject,
+  options: StaticPodOptions,
+): LoadResult {
+  const { pod, problems } = toValidPod(raw, options, (problem) => problemOf(object, problem));
+  return { ...(pod && { pod }), problems: [...decodeProblems, ...problems] };
 }
 
 /** Makes a decoded pod a static pod of this node and validates that. `locate` finds the place of a field of the pod. */

@@ -2,7 +2,18 @@ import { nearestName } from './nearest-name.ts';
 import { podHint } from './object-type.ts';
 
 /** The kinds that are carried out here, with their apiVersion. */
-export const carriedOutKinds = { Pod: 'v1', ConfigMap: 'v1', Secret: 'v1' } as const;
+export const carriedOutKinds = {
+  Pod: 'v1',
+  ConfigMap: 'v1',
+  Secret: 'v1',
+  CronJob: 'batch/v1',
+  DaemonSet: 'apps/v1',
+  Deployment: 'apps/v1',
+  Job: 'batch/v1',
+  ReplicaSet: 'apps/v1',
+  ReplicationController: 'v1',
+  StatefulSet: 'apps/v1',
+} as const;
 
 export type CarriedOutKind = keyof typeof carriedOutKinds;
 

@@ -53,3 +53,57 @@ describe('several documents', () => {
     expect(summary(text)).toEqual({ pods: ['default/a-edge1', 'default/b-edge1'], problems: [] });
   });
 });
+
+describe('workloads', () => {
+  test('are reduced to one pod, and say what is lost', () => {
+    const text = [
+      'apiVersion: apps/v1',
+      'kind: Deployment',
+      'metadata: {name: web, namespace: shop}',
+      'spec:',
+      '  replicas: 3',
+      '  selector: {matchLabels: {app: web}}',
+      '  strategy: {type: Recreate}',
+      '  template:',
+      '    metadata: {labels: {app: web}}',
+      '    spec: {containers: [{name: main, image: app:1}]}',
+    ].join('\n');
+    expect(summary(text)).toEqual({
+      pods: ['shop/web-edge1'],
+      problems: [
+        '2:7 warning kind A Deployment runs here as one pod of its template; ignored: selector, strategy',
+        '5:13 warning spec.replicas One pod runs here, not 3',
+      ],
+    });
+  });
+});
+
+describe('ConfigMaps and Secrets', () => {
+  test('give their values in bytes', () => {
+    const text = [
+      'apiVersion: v1',
+      'kind: Secret',
+      'metadata: {name: keys}',
+      'data: {a: b25l, b: dHdv}',
+      'stringData: {b: three}',
+    ].join('\n');
+    expect(loadManifests(text, options)).toEqual({
+      pods: [],
+      configObjects: [
+        {
+          kind: 'Secret',
+          namespace: 'default',
+          name: 'keys',
+          data: new Map([
+            ['a', Uint8Array.from(Buffer.from('one'))],
+            ['b', Uint8Array.from(Buffer.from('three'))],
+          ]),
+          binaryData: new Map(),
+          type: 'Opaque',
+          immutable: false,
+        },
+      ],
+      problems: [],
+    });
+  });
+});
