@@ -1,4 +1,5 @@
-import { type FieldKind, fieldsOf, type PodField } from './pod-field.ts';
+import type { FieldKind, ObjectField } from './object-schema.ts';
+import { fieldsOf } from './pod-field.ts';
 import { formatQuantity, parseQuantity, zeroQuantity } from './quantity.ts';
 import { canonicalTime } from './time.ts';
 
@@ -16,7 +17,7 @@ export function canonicalObject(objectName: string, object: object): Record<stri
   return Object.fromEntries(canonical);
 }
 
-function canonicalField(field: PodField, written: unknown): unknown {
+function canonicalField(field: ObjectField, written: unknown): unknown {
   if (written === undefined || written === null) {
     return field.presence === 'required' ? zeroValue(field.kind) : undefined;
   }
@@ -43,7 +44,11 @@ function canonicalValue(kind: FieldKind, value: unknown): unknown {
     case 'bool':
     case 'int32':
     case 'int64':
+    case 'uint32':
+    case 'float64':
     case 'intOrString':
+    case 'duration':
+    case 'durationOrNanoseconds':
     case 'any':
       return value;
   }
@@ -60,7 +65,11 @@ function zeroValue(kind: FieldKind): unknown {
       return false;
     case 'int32':
     case 'int64':
+    case 'uint32':
+    case 'float64':
     case 'intOrString':
+    case 'duration':
+    case 'durationOrNanoseconds':
       return 0;
     case 'quantity':
       return '0';
@@ -84,6 +93,8 @@ function isOmitted(value: unknown, kind: FieldKind): boolean {
       return value === false;
     case 'int32':
     case 'int64':
+    case 'uint32':
+    case 'float64':
       return value === 0;
     case 'list':
       return Array.isArray(value) && value.length === 0;
@@ -92,6 +103,8 @@ function isOmitted(value: unknown, kind: FieldKind): boolean {
     case 'intOrString':
     case 'quantity':
     case 'time':
+    case 'duration':
+    case 'durationOrNanoseconds':
     case 'object':
     case 'any':
       return false;

@@ -1,7 +1,8 @@
 import { decodeBase64 } from './base64.ts';
+import { parseDuration } from './duration.ts';
 import type { ManifestNode } from './manifest-node.ts';
 import { nearestName } from './nearest-name.ts';
-import { type FieldKind, fieldsOf } from './pod-field.ts';
+import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-schema.ts';
 import { parseQuantity } from './quantity.ts';
 import { isRfc3339Time } from './time.ts';
 
@@ -15,28 +16,34 @@ export interface DecodeFinding {
 }
 
 /**
- * Takes the fields of one object of the API out of a manifest, as Go's decoder does: names match exactly, null is absence,
- * unknown fields are dropped (and reported here), a value of another type is an error. No finding tells a value of a Secret.
+ * Takes the fields of one object of a schema out of a text, as Go's decoder does: names match exactly, null is absence,
+ * unknown fields are dropped (and reported here), a value of another type is an error. Durations become milliseconds. No
+ * finding tells a value of a Secret.
  */
 export function decodeObject(
+  schema: ObjectSchema,
   objectName: string,
   node: ManifestNode,
 ): { value: Record<string, unknown>; findings: DecodeFinding[] } {
-  const decoder = new Decoder({ tellsValues: objectName !== 'Secret' });
+  const decoder = new Decoder(schema, { tellsValues: objectName !== 'Secret' });
   return { value: decoder.object(objectName, node, '', undefined), findings: decoder.findings() };
 }
 
 type ObjectValue = Record<string, unknown>;
 
+const nanosecondsPerMillisecond = 1_000_000;
+
 /** More errors or more warnings than this help nobody; the rest is only counted. */
 const maxFindings = 50;
 
 class Decoder {
+  readonly #schema: ObjectSchema;
   readonly #findings = { error: [] as DecodeFinding[], warning: [] as DecodeFinding[] };
   readonly #tellsValues: boolean;
   #notShown = 0;
 
-  constructor({ tellsValues }: { tellsValues: boolean }) {
+  constructor(schema: ObjectSchema, { tellsValues }: { tellsValues: boolean }) {
+    this.#schema = schema;
     this.#tellsValues = tellsValues;
   }
 
@@ -54,7 +61,7 @@ class Decoder {
       if (node.kind !== 'null') this.#wrongType(node, field, 'an object', undefined);
       return Object.fromEntries(values);
     }
-    const fields = fieldsOf(name);
+    const fields = fieldsOfObject(this.#schema, name);
     for (const entry of node.entries) {
       const path = field === '' ? entry.key : `${field}.${entry.key}`;
       const known = fields.get(entry.key);
@@ -91,7 +98,17 @@ class Decoder {
         return this.#wrongType(node, field, 'true or false', undefined);
       case 'int32':
       case 'int64':
+      case 'uint32':
         return this.#integer(kind.type, node, field);
+      case 'float64':
+        if (node.kind === 'number') return Number(node.text);
+        if (node.kind === 'null') return 0;
+        return this.#wrongType(node, field, 'a number', undefined);
+      case 'duration':
+        return this.#duration(node, field);
+      case 'durationOrNanoseconds':
+        if (node.kind !== 'number') return this.#duration(node, field);
+        return Number(this.#integer('int64', node, field) ?? 0) / nanosecondsPerMillisecond;
       case 'intOrString':
         return node.kind === 'string' ? node.value : this.#integer('int32', node, field, 'a port number or name');
       case 'quantity':
@@ -119,12 +136,16 @@ class Decoder {
     return Object.fromEntries(values);
   }
 
-  #integer(type: 'int32' | 'int64', node: ManifestNode, field: string, expected = 'an integer'): unknown {
+  #integer(type: 'int32' | 'int64' | 'uint32', node: ManifestNode, field: string, expected = 'an integer'): unknown {
     if (node.kind === 'null') return 0;
     if (node.kind !== 'number') return this.#wrongType(node, field, expected, undefined);
     // No integer has more digits; BigInt is not asked about them.
     if (!/^-?[0-9]{1,40}$/.test(node.text)) return this.#wrongType(node, field, expected, undefined);
     const value = BigInt(node.text);
+    if (type === 'uint32') {
+      if (BigInt.asUintN(32, value) === value) return Number(value);
+      return this.#wrongType(node, field, 'an integer from 0 to 4294967295', undefined);
+    }
     if (BigInt.asIntN(type === 'int32' ? 32 : 64, value) !== value) {
       return this.#wrongType(node, field, `an integer of ${type === 'int32' ? 32 : 64} bits`, undefined);
     }
@@ -144,6 +165,13 @@ class Decoder {
       severity: 'error',
     });
     return undefined;
+  }
+
+  #duration(node: ManifestNode, field: string): unknown {
+    if (node.kind === 'null') return 0;
+    const nanoseconds = node.kind === 'string' ? parseDuration(node.value) : undefined;
+    if (nanoseconds !== undefined) return Number(nanoseconds) / nanosecondsPerMillisecond;
+    return this.#wrongType(node, field, 'a duration such as "20s" or "1m30s"', undefined);
   }
 
   #quantity(node: ManifestNode, field: string): unknown {

@@ -2,6 +2,8 @@ import { decodeObject } from './decode-object.ts';
 import type { ManifestDocument } from './manifest-document.ts';
 import type { ManifestNode } from './manifest-node.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
+import type { ObjectSchema } from './object-schema.ts';
+import { podSchema } from './pod-field.ts';
 
 /** One object of a manifest: a whole document, or an item of a list in it. */
 export interface ManifestObject {
@@ -29,8 +31,9 @@ export function problemOf({ document, path }: ManifestObject, { field, ...proble
 export function decodeManifestObject(
   typeName: string,
   { document, node, path }: ManifestObject,
+  schema: ObjectSchema = podSchema,
 ): { value: Record<string, unknown> | undefined; problems: ManifestProblem[] } {
-  const { value, findings } = decodeObject(typeName, node);
+  const { value, findings } = decodeObject(schema, typeName, node);
   const problems = findings.map(({ start, field, message, hint, severity }) => ({
     origin: document.origin,
     ...document.positionAt(start),

@@ -1,0 +1,82 @@
+/** Kind of a value. Names of objects are those of the Go types; bytes are base64 in the text. */
+export type FieldKind =
+  | {
+      type:
+        | 'string'
+        | 'bytes'
+        | 'bool'
+        | 'int32'
+        | 'int64'
+        | 'uint32'
+        | 'float64'
+        | 'quantity'
+        | 'intOrString'
+        | 'time'
+        | 'duration'
+        | 'durationOrNanoseconds'
+        | 'any';
+    }
+  | { type: 'list' | 'map'; element: FieldKind }
+  | { type: 'object'; name: string };
+
+/** One field of an object. */
+export interface ObjectField {
+  kind: FieldKind;
+  /**
+   * What an absent value means: `required` fields are always written, with their zero value when nothing was given;
+   * an explicit zero value of a `pointer` field differs from absence; of all `other` scalars it is absence.
+   */
+  presence: 'required' | 'pointer' | 'other';
+}
+
+/** The fields of every object type by name, such as those of `Container`. */
+export type ObjectSchema = ReadonlyMap<string, ReadonlyMap<string, ObjectField>>;
+
+/**
+ * Reads a schema written as kinds by field by object: `int32`, `[]string`, `map quantity`, the name of another object;
+ * `*` in front for a pointer, `!` for what is always written.
+ */
+export function parseSchema(kinds: Readonly<Record<string, Readonly<Record<string, string>>>>): ObjectSchema {
+  return new Map(
+    Object.entries(kinds).map(([name, fields]) => [
+      name,
+      new Map(Object.entries(fields).map(([field, kind]) => [field, parseField(kind)])),
+    ]),
+  );
+}
+
+/** The fields of an object type; throws for a name that the schema does not have. */
+export function fieldsOfObject(schema: ObjectSchema, objectName: string): ReadonlyMap<string, ObjectField> {
+  const fields = schema.get(objectName);
+  if (!fields) throw new Error(`The schema has no object ${objectName}`);
+  return fields;
+}
+
+function parseField(text: string): ObjectField {
+  if (text.startsWith('!')) return { kind: parseKind(text.slice(1)), presence: 'required' };
+  if (text.startsWith('*')) return { kind: parseKind(text.slice(1)), presence: 'pointer' };
+  return { kind: parseKind(text), presence: 'other' };
+}
+
+function parseKind(text: string): FieldKind {
+  if (text.startsWith('[]')) return { type: 'list', element: parseKind(text.slice(2)) };
+  if (text.startsWith('map ')) return { type: 'map', element: parseKind(text.slice(4)) };
+  switch (text) {
+    case 'string':
+    case 'bytes':
+    case 'bool':
+    case 'int32':
+    case 'int64':
+    case 'uint32':
+    case 'float64':
+    case 'quantity':
+    case 'intOrString':
+    case 'time':
+    case 'duration':
+    case 'durationOrNanoseconds':
+    case 'any':
+      return { type: text };
+    default:
+      return { type: 'object', name: text };
+  }
+}
