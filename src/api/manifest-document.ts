@@ -29,15 +29,24 @@ export class ManifestDocument {
 
   /** Line and column, from 1, of a field path; of its nearest ancestor when the manifest does not have the field. */
   positionOf(fieldPath: string): { line: number; column: number } {
+    return this.positionAt(this.#find(fieldPath).start);
+  }
+
+  /** Whether the manifest has the field. */
+  has(fieldPath: string): boolean {
+    return this.#find(fieldPath).isThere;
+  }
+
+  #find(fieldPath: string): { start: number; isThere: boolean } {
     let node = this.root;
     let start = node.start;
     for (const [, key, index] of fieldPath.matchAll(/([^.[\]]+)|\[([^\]]*)\]/g)) {
       const child = childOf(node, key ?? index ?? '');
-      if (!child) break;
+      if (!child) return { start, isThere: false };
       node = child.value;
       start = node.kind === 'object' || node.kind === 'list' ? child.keyStart : node.start;
     }
-    return this.positionAt(start);
+    return { start, isThere: true };
   }
 
   positionAt(start: number): { line: number; column: number } {

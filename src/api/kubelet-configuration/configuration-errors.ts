@@ -1,0 +1,23 @@
+/** A rule of the configuration that is broken, before anybody knows the line it stands on. */
+export interface ConfigurationError {
+  /** Field path, such as `logging.format` or `evictionHard[memory.available]`. */
+  field: string;
+  message: string;
+  hint?: string;
+}
+
+/** Collects what a validation finds, in order. */
+export class ConfigurationErrors {
+  readonly list: ConfigurationError[] = [];
+
+  add(field: string, message: string, hint?: string): void {
+    this.list.push({ field, message, ...(hint === undefined ? {} : { hint }) });
+  }
+
+  /** Adds an error unless the value is one of those allowed. */
+  addUnlessOneOf(field: string, value: string, allowed: readonly string[]): void {
+    if (!allowed.includes(value)) this.add(field, `"${value}" must be one of: ${allowed.map(quoted).join(', ')}`);
+  }
+}
+
+const quoted = (text: string): string => `"${text}"`;

@@ -1,0 +1,93 @@
+import { type ManifestDocument, readManifest } from '../manifest-document.ts';
+import type { ManifestNode } from '../manifest-node.ts';
+import { decodeManifestObject, type ManifestObject, notesOf, problemOf } from '../manifest-object.ts';
+import type { ManifestProblem } from '../manifest-problem.ts';
+import { objectType } from '../object-type.ts';
+import { kubeletConfigurationFields } from './fields.ts';
+import { configurationObject, configurationSchema } from './schema.ts';
+import type { GivenConfiguration } from './types.ts';
+
+/** What a configuration file says; nothing when it has an error. */
+export interface DecodedConfiguration {
+  given?: GivenConfiguration;
+  problems: ManifestProblem[];
+  /** The text behind it, for the places of fields; absent when it could not be read. */
+  document?: ManifestDocument;
+}
+
+const {
+  apiVersion: { default: apiVersion },
+  kind: { default: kind },
+} = kubeletConfigurationFields.KubeletConfiguration;
+const hint = `A configuration starts with "apiVersion: ${apiVersion}" and "kind: ${kind}".`;
+
+/**
+ * Decodes the bytes of a configuration file or drop-in, YAML or JSON. Unknown fields and repeated keys are warnings, as
+ * the kubelet falls back to a lenient decoder for them; fields that say null are null.
+ *
+ * kubelet: kubeletconfig/util/codec/codec.go DecodeKubeletConfiguration, DecodeKubeletConfigurationIntoJSON
+ */
+export function decodeKubeletConfiguration(bytes: Uint8Array | string, origin: string): DecodedConfiguration {
+  const reading = readManifest(bytes, origin);
+  if ('problem' in reading) return { problems: [reading.problem] };
+  const { document } = reading;
+  const object: ManifestObject = { document, node: document.root, path: '' };
+  const typeProblem = checkType(object);
+  if (typeProblem) return { problems: [typeProblem], document };
+  const { value, problems } = decodeManifestObject(configurationObject, object, configurationSchema);
+  const all = [...notesOf(document), ...repeatedKeys(document), ...problems];
+  // The schema behind the decoder and this type are made from one table.
+  return value === undefined
+    ? { problems: all, document }
+    : { given: withNulls(value, document.root), problems: all, document };
+}
+
+function checkType(object: ManifestObject): ManifestProblem | undefined {
+  if (object.node.kind !== 'object') {
+    const found = object.node.kind === 'null' ? 'nothing' : `a ${object.node.kind}`;
+    return problemOf(object, { field: '', message: `Expected a ${kind}, found ${found}`, hint, severity: 'error' });
+  }
+  const read = objectType(object);
+  if ('problem' in read) return { ...read.problem, hint };
+  const refuse = (field: 'apiVersion' | 'kind'): ManifestProblem =>
+    problemOf(object, { field, message: `${field} "${read.type[field]}" is not supported`, hint, severity: 'error' });
+  if (read.type.kind !== kind) return refuse('kind');
+  return read.type.apiVersion === apiVersion ? undefined : refuse('apiVersion');
+}
+
+/** The YAML reader notes repeated keys itself. */
+function repeatedKeys(document: ManifestDocument): ManifestProblem[] {
+  const noted = new Set(document.notes.map(({ start }) => start));
+  return repeatedKeysIn(document.root)
+    .filter(({ keyStart }) => !noted.has(keyStart))
+    .map(({ key, keyStart }) => ({
+      origin: document.origin,
+      ...document.positionAt(keyStart),
+      message: `Key "${key}" is written more than once; the last one counts`,
+      hint: 'Remove the others.',
+      severity: 'warning',
+    }));
+}
+
+function repeatedKeysIn(node: ManifestNode): { key: string; keyStart: number }[] {
+  if (node.kind === 'list') return node.items.flatMap(repeatedKeysIn);
+  if (node.kind !== 'object') return [];
+  const own = node.entries.filter(({ key }, index) => node.entries.findIndex((other) => other.key === key) < index);
+  return [...own, ...node.entries.flatMap(({ value }) => repeatedKeysIn(value))];
+}
+
+/** The decoder leaves out what is null; in a drop-in, null takes away what an earlier file said. */
+function withNulls(value: Record<string, unknown>, node: ManifestNode): Record<string, unknown> {
+  if (node.kind !== 'object') return value;
+  const known = new Map(Object.entries(value));
+  for (const { key, value: child } of node.entries) {
+    const decoded = known.get(key);
+    if (child.kind === 'null') known.set(key, null);
+    else if (isObject(decoded)) known.set(key, withNulls(decoded, child));
+  }
+  return Object.fromEntries(known);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,29 @@
+import type { ManifestProblem } from '../manifest-problem.ts';
+import { decodeKubeletConfiguration } from './decode.ts';
+import { documentLayer, resolveKubeletConfiguration } from './resolve.ts';
+import type { KubeletConfiguration } from './types.ts';
+import { fieldsWithoutEffect } from './without-effect.ts';
+
+/**
+ * Reads a configuration file all the way: decodes it, sets the defaults, checks it. There is no configuration when there is
+ * an error. Fields that are set and without effect here are warnings.
+ */
+export function loadKubeletConfiguration(
+  bytes: Uint8Array | string,
+  origin: string,
+): { configuration?: KubeletConfiguration; problems: ManifestProblem[] } {
+  const { given, document, problems } = decodeKubeletConfiguration(bytes, origin);
+  if (!given || !document) return { problems };
+  const layer = documentLayer(given, document);
+  const { resolved, problems: broken } = resolveKubeletConfiguration({ file: layer });
+  const all = [...problems, ...broken];
+  if (!resolved) return { problems: all };
+  const unused = fieldsWithoutEffect(resolved.configuration).map(({ field, reason }) => ({
+    origin,
+    ...document.positionOf(field),
+    field,
+    message: `without effect here: ${reason}`,
+    severity: 'warning' as const,
+  }));
+  return { configuration: resolved.configuration, problems: [...all, ...unused] };
+}

@@ -1,0 +1,211 @@
+import { formatDuration } from '../duration.ts';
+import { checkLabelValue, checkQualifiedName } from '../validation/names.ts';
+import { type ConfigurationError, ConfigurationErrors } from './configuration-errors.ts';
+import type { FeatureGates } from './feature-gates.ts';
+import type { KubeletConfiguration } from './types.ts';
+import { validateEviction } from './validate-eviction.ts';
+import { validateReservations } from './validate-reservations.ts';
+
+/**
+ * Every rule that a complete configuration breaks. What only the host can tell is not asked here.
+ *
+ * kubelet: apis/config/validation/validation.go ValidateKubeletConfiguration, and what start-up refuses besides
+ */
+export function validateKubeletConfiguration(kc: KubeletConfiguration, gates: FeatureGates): ConfigurationError[] {
+  const errors = new ConfigurationErrors();
+  validateRanges(errors, kc);
+  validateWords(errors, kc, gates);
+  validateImages(errors, kc, gates);
+  validateDurations(errors, kc, gates);
+  validateShutdown(errors, kc, gates);
+  validateReservations(errors, kc);
+  validateEviction(errors, kc);
+  validatePodLogsDir(errors, kc.podLogsDir);
+  validateLogging(errors, kc, gates);
+  validateServer(errors, kc, gates);
+  validateTaints(errors, kc);
+  if (kc.runOnce) errors.add('runOnce', 'was removed from the kubelet', 'Use kubelet-ts run-once.');
+  return errors.list;
+}
+
+const none = Infinity;
+const maxPort = 65535;
+
+/** Smallest and largest value of numbers. */
+const ranges = {
+  containerLogMaxFiles: [2, none],
+  containerLogMaxWorkers: [1, none],
+  eventBurst: [0, none],
+  eventRecordQPS: [0, none],
+  healthzPort: [0, maxPort],
+  imageGCHighThresholdPercent: [0, 100],
+  imageGCLowThresholdPercent: [0, 100],
+  iptablesDropBit: [0, 31],
+  iptablesMasqueradeBit: [0, 31],
+  kubeAPIBurst: [0, none],
+  kubeAPIQPS: [0, none],
+  maxOpenFiles: [0, none],
+  maxParallelImagePulls: [1, none],
+  maxPods: [0, none],
+  nodeLeaseDurationSeconds: [1, none],
+  nodeStatusMaxImages: [-1, none],
+  oomScoreAdj: [-1000, 1000],
+  podsPerCore: [0, none],
+  port: [1, maxPort],
+  readOnlyPort: [0, maxPort],
+  registryBurst: [0, none],
+  registryPullQPS: [0, none],
+} as const satisfies Partial<Record<keyof KubeletConfiguration, readonly [number, number]>>;
+
+function validateRanges(errors: ConfigurationErrors, kc: KubeletConfiguration): void {
+  for (const [name, [min, max]] of Object.entries(ranges)) {
+    const value = kc[name as keyof typeof ranges];
+    if (value === undefined || (value >= min && value <= max)) continue;
+    errors.add(name, `${value} must be ${max === none ? `at least ${min}` : `between ${min} and ${max}, inclusive`}`);
+  }
+  const { memoryThrottlingFactor: factor } = kc;
+  if (factor <= 0 || factor > 1) errors.add('memoryThrottlingFactor', `${factor} must be greater than 0 and at most 1`);
+  const { samplingRatePerMillion: rate = 0 } = kc.tracing ?? {};
+  if (rate < 0 || rate > 1_000_000) {
+    errors.add('tracing.samplingRatePerMillion', `${rate} must be between 0 and 1000000, inclusive`);
+  }
+}
+
+/** The words that a field may have. */
+const words = {
+  cgroupDriver: ['cgroupfs', 'systemd'],
+  configMapAndSecretChangeDetectionStrategy: ['Get', 'Cache', 'Watch'],
+  cpuManagerPolicy: ['none', 'static'],
+  hairpinMode: ['none', 'hairpin-veth', 'promiscuous-bridge'],
+  memoryManagerPolicy: ['None', 'Static'],
+  topologyManagerPolicy: ['none', 'best-effort', 'restricted', 'single-numa-node'],
+  topologyManagerScope: ['container', 'pod'],
+} as const satisfies Partial<Record<keyof KubeletConfiguration, readonly string[]>>;
+
+function validateWords(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {
+  for (const [name, allowed] of Object.entries(words)) {
+    errors.addUnlessOneOf(name, kc[name as keyof typeof words], allowed);
+  }
+  errors.addUnlessOneOf('authorization.mode', kc.authorization.mode, ['AlwaysAllow', 'Webhook']);
+  const { swapBehavior } = kc.memorySwap;
+  if (gates.NodeSwap) errors.addUnlessOneOf('memorySwap.swapBehavior', swapBehavior, ['', 'LimitedSwap', 'NoSwap']);
+  else if (swapBehavior !== '') errors.add('memorySwap.swapBehavior', 'needs the feature gate NodeSwap');
+}
+
+function validateImages(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {
+  const { imageGCLowThresholdPercent: low, imageGCHighThresholdPercent: high } = kc;
+  if (low >= high) {
+    errors.add('imageGCLowThresholdPercent', `${low} must be less than imageGCHighThresholdPercent ${high}`);
+  }
+  const { imageMinimumGCAge: minAge, imageMaximumGCAge: maxAge } = kc;
+  if (maxAge !== 0 && !gates.ImageMaximumGCAge)
+    errors.add('imageMaximumGCAge', 'needs the feature gate ImageMaximumGCAge');
+  if (maxAge > 0 && maxAge <= minAge) {
+    errors.add('imageMaximumGCAge', `${text(maxAge)} must be greater than imageMinimumGCAge ${text(minAge)}`);
+  }
+  if (kc.serializeImagePulls && (kc.maxParallelImagePulls ?? 1) > 1) {
+    errors.add('maxParallelImagePulls', 'cannot be larger than 1 unless serializeImagePulls is false');
+  }
+}
+
+/** Periods that nothing could be done at. */
+const positive = [
+  'fileCheckFrequency',
+  'httpCheckFrequency',
+  'runtimeRequestTimeout',
+  'syncFrequency',
+] as const satisfies (keyof KubeletConfiguration)[];
+const notNegative = ['imageMaximumGCAge', 'imageMinimumGCAge'] as const satisfies (keyof KubeletConfiguration)[];
+
+const second = 1000;
+const defaultQuotaPeriod = 100;
+
+function validateDurations(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {
+  for (const name of positive) if (kc[name] <= 0) errors.add(name, `${text(kc[name])} must be positive`);
+  for (const name of notNegative) if (kc[name] < 0) errors.add(name, `${text(kc[name])} must not be negative`);
+  if (kc.containerLogMonitorInterval < 3 * second) {
+    errors.add('containerLogMonitorInterval', `${text(kc.containerLogMonitorInterval)} must be at least 3s`);
+  }
+  const { cpuCFSQuotaPeriod: period } = kc;
+  if (!gates.CustomCPUCFSQuotaPeriod && period !== defaultQuotaPeriod) {
+    errors.add('cpuCFSQuotaPeriod', `${text(period)} needs the feature gate CustomCPUCFSQuotaPeriod`);
+  } else if (period < 1 || period > second) {
+    errors.add('cpuCFSQuotaPeriod', `${text(period)} must be between 1ms and 1s, inclusive`);
+  }
+  const { maxContainerRestartPeriod: restart } = kc.crashLoopBackOff;
+  const restartField = 'crashLoopBackOff.maxContainerRestartPeriod';
+  if (restart === undefined) return;
+  if (!gates.KubeletCrashLoopBackOffMax) errors.add(restartField, 'needs the feature gate KubeletCrashLoopBackOffMax');
+  else if (restart < second || restart > 300 * second) {
+    errors.add(restartField, `${text(restart)} must be between 1s and 300s, inclusive`);
+  }
+}
+
+function validateShutdown(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {
+  const { shutdownGracePeriod: all, shutdownGracePeriodCriticalPods: critical } = kc;
+  for (const name of ['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods'] as const) {
+    if (kc[name] !== 0 && kc[name] < second) errors.add(name, `${text(kc[name])} must be zero or at least 1s`);
+    if (kc[name] > 0 && !gates.GracefulNodeShutdown) errors.add(name, 'needs the feature gate GracefulNodeShutdown');
+  }
+  if (critical > all) {
+    const message = `${text(critical)} must not be longer than shutdownGracePeriod ${text(all)}`;
+    errors.add('shutdownGracePeriodCriticalPods', message);
+  }
+  if (kc.shutdownGracePeriodByPodPriority.length === 0) return;
+  const field = 'shutdownGracePeriodByPodPriority';
+  if (!gates.GracefulNodeShutdownBasedOnPodPriority) {
+    errors.add(field, 'needs the feature gate GracefulNodeShutdownBasedOnPodPriority');
+  } else if (all > 0 || critical > 0) errors.add(field, 'cannot be set together with shutdownGracePeriod');
+}
+
+/** It is a label of metrics, and pods of an earlier start are looked for below it. */
+function validatePodLogsDir(errors: ConfigurationErrors, path: string): void {
+  if (!path.startsWith('/')) errors.add('podLogsDir', `"${path}" must be an absolute path`);
+  if (/\/(\/|$|\.\.?(\/|$))/.test(path) && path !== '/') {
+    errors.add('podLogsDir', `"${path}" must be a normal path`, 'Leave out "//", "/./", "/../" and a "/" at the end.');
+  }
+  if (/[^\p{ASCII}]/u.test(path)) errors.add('podLogsDir', `"${path}" must have ASCII characters only`);
+}
+
+function validateLogging(errors: ConfigurationErrors, { logging }: KubeletConfiguration, gates: FeatureGates): void {
+  errors.addUnlessOneOf('logging.format', logging.format, ['text', 'json']);
+  if (logging.format !== 'text' && logging.vmodule.length > 0) {
+    errors.add('logging.vmodule', 'is only for the format "text"');
+  }
+  for (const format of ['text', 'json'] as const) {
+    const { splitStream, infoBufferSize } = logging.options[format];
+    if ((splitStream || !/^0*$/.test(infoBufferSize)) && !gates.LoggingAlphaOptions) {
+      errors.add(`logging.options.${format}`, 'needs the feature gate LoggingAlphaOptions');
+    }
+  }
+}
+
+/** The one minor release before the reference. */
+const previousMinorVersion = '1.31';
+
+function validateServer(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {
+  if (kc.serverTLSBootstrap && !gates.RotateKubeletServerCertificate) {
+    errors.add('serverTLSBootstrap', 'needs the feature gate RotateKubeletServerCertificate');
+  }
+  if (kc.enableSystemLogQuery && !gates.NodeLogQuery) {
+    errors.add('enableSystemLogQuery', 'needs the feature gate NodeLogQuery');
+  }
+  if (kc.enableSystemLogQuery && !kc.enableSystemLogHandler) {
+    errors.add('enableSystemLogQuery', 'needs enableSystemLogHandler');
+  }
+  if (!['', previousMinorVersion].includes(kc.showHiddenMetricsForVersion)) {
+    errors.add('showHiddenMetricsForVersion', `must be left out or be ${previousMinorVersion}`);
+  }
+}
+
+function validateTaints(errors: ConfigurationErrors, { registerWithTaints }: KubeletConfiguration): void {
+  for (const [index, { key, value, effect, timeAdded }] of registerWithTaints.entries()) {
+    const field = `registerWithTaints[${index}]`;
+    const problem = checkQualifiedName(key) ?? (value === '' ? undefined : checkLabelValue(value));
+    if (problem !== undefined) errors.add(field, `invalid taint: ${problem}`);
+    if (timeAdded !== undefined) errors.add(`${field}.timeAdded`, 'must not be set');
+    errors.addUnlessOneOf(`${field}.effect`, effect, ['NoSchedule', 'PreferNoSchedule', 'NoExecute']);
+  }
+}
+
+const text = (milliseconds: number): string => formatDuration(BigInt(Math.round(milliseconds * 1_000_000)));

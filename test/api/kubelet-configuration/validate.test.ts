@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'vitest';
+import { loadKubeletConfiguration } from '../../../src/api/kubelet-configuration/load-kubelet-configuration.ts';
+
+/** The errors of a configuration, as `field: message`. */
+function errorsOf(body: string): string[] {
+  const text = `apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n${body}`;
+  const { problems, configuration } = loadKubeletConfiguration(text, 'kubelet.yaml');
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  expect(configuration === undefined).toBe(errors.length > 0);
+  return errors.map(({ field = '', message }) => `${field}: ${message}`);
+}
+
+describe('a configuration is refused for', () => {
+  test.each([
+    ['imageGCHighThresholdPercent: 101', 'imageGCHighThresholdPercent: 101 must be between 0 and 100, inclusive'],
+    [
+      'imageGCLowThresholdPercent: 85',
+      'imageGCLowThresholdPercent: 85 must be less than imageGCHighThresholdPercent 85',
+    ],
+    ['imageMaximumGCAge: 2m', 'imageMaximumGCAge: 2m0s must be greater than imageMinimumGCAge 2m0s'],
+    ['imageMinimumGCAge: -1s', 'imageMinimumGCAge: -1s must not be negative'],
+    [
+      'imageMaximumGCAge: 1h\nfeatureGates: {ImageMaximumGCAge: false}',
+      'imageMaximumGCAge: needs the feature gate ImageMaximumGCAge',
+    ],
+    ['healthzPort: 65536', 'healthzPort: 65536 must be between 0 and 65535, inclusive'],
+    ['port: 70000', 'port: 70000 must be between 1 and 65535, inclusive'],
+    ['readOnlyPort: -1', 'readOnlyPort: -1 must be between 0 and 65535, inclusive'],
+    ['oomScoreAdj: -1001', 'oomScoreAdj: -1001 must be between -1000 and 1000, inclusive'],
+    ['iptablesDropBit: 32', 'iptablesDropBit: 32 must be between 0 and 31, inclusive'],
+    ['registryPullQPS: -1', 'registryPullQPS: -1 must be at least 0'],
+    ['nodeStatusMaxImages: -2', 'nodeStatusMaxImages: -2 must be at least -1'],
+    ['maxParallelImagePulls: 0', 'maxParallelImagePulls: 0 must be at least 1'],
+    [
+      'maxParallelImagePulls: 2\nserializeImagePulls: true',
+      'maxParallelImagePulls: cannot be larger than 1 unless serializeImagePulls is false',
+    ],
+    ['containerLogMaxFiles: 1', 'containerLogMaxFiles: 1 must be at least 2'],
+    ['containerLogMaxWorkers: 0', 'containerLogMaxWorkers: 0 must be at least 1'],
+    ['containerLogMonitorInterval: 2s', 'containerLogMonitorInterval: 2s must be at least 3s'],
+    ['containerLogMaxSize: ten', 'containerLogMaxSize: "ten" must be a positive quantity such as "10Mi"'],
+    ['memoryThrottlingFactor: 0', 'memoryThrottlingFactor: 0 must be greater than 0 and at most 1'],
+    ['memoryThrottlingFactor: 1.5', 'memoryThrottlingFactor: 1.5 must be greater than 0 and at most 1'],
+    ['syncFrequency: -1m', 'syncFrequency: -1m0s must be positive'],
+    ['cpuCFSQuotaPeriod: 50ms', 'cpuCFSQuotaPeriod: 50ms needs the feature gate CustomCPUCFSQuotaPeriod'],
+    [
+      'cpuCFSQuotaPeriod: 500us\nfeatureGates: {CustomCPUCFSQuotaPeriod: true}',
+      'cpuCFSQuotaPeriod: 500µs must be between 1ms and 1s, inclusive',
+    ],
+    ['cgroupDriver: cgroupv2', 'cgroupDriver: "cgroupv2" must be one of: "cgroupfs", "systemd"'],
+    [
+      'hairpinMode: yes please',
+      'hairpinMode: "yes please" must be one of: "none", "hairpin-veth", "promiscuous-bridge"',
+    ],
+    [
+      'topologyManagerPolicy: best',
+      'topologyManagerPolicy: "best" must be one of: "none", "best-effort", "restricted", "single-numa-node"',
+    ],
+    ['topologyManagerScope: node', 'topologyManagerScope: "node" must be one of: "container", "pod"'],
+    ['authorization: {mode: RBAC}', 'authorization.mode: "RBAC" must be one of: "AlwaysAllow", "Webhook"'],
+    [
+      'memorySwap: {swapBehavior: UnlimitedSwap}',
+      'memorySwap.swapBehavior: "UnlimitedSwap" must be one of: "", "LimitedSwap", "NoSwap"',
+    ],
+    [
+      'memorySwap: {swapBehavior: NoSwap}\nfeatureGates: {NodeSwap: false}',
+      'memorySwap.swapBehavior: needs the feature gate NodeSwap',
+    ],
+    ['enforceNodeAllocatable: [pods, pods]', 'enforceNodeAllocatable: has "pods" twice'],
+    [
+      'enforceNodeAllocatable: [all]',
+      'enforceNodeAllocatable: "all" must be one of: "pods", "system-reserved", "system-reserved-compressible", ' +
+        '"kube-reserved", "kube-reserved-compressible", "none", ""',
+    ],
+    ['enforceNodeAllocatable: [none, pods]', 'enforceNodeAllocatable: cannot have other values beside "none"'],
+    [
+      'enforceNodeAllocatable: [system-reserved]',
+      'enforceNodeAllocatable: "system-reserved" needs systemReservedCgroup',
+    ],
+    [
+      'enforceNodeAllocatable: [kube-reserved, kube-reserved-compressible]\nkubeReservedCgroup: /agent',
+      'enforceNodeAllocatable: cannot have both "kube-reserved" and "kube-reserved-compressible"',
+    ],
+    ['enforceNodeAllocatable: [pods]\ncgroupsPerQOS: false', 'enforceNodeAllocatable: "pods" needs cgroupsPerQOS'],
+    ['systemCgroups: /system', 'systemCgroups: needs cgroupRoot'],
+    ['systemReserved: {cpu: lots}', 'systemReserved[cpu]: "lots" is no amount of cpu'],
+    ['kubeReserved: {memory: -1Gi}', 'kubeReserved[memory]: "-1Gi" is no amount of memory'],
+    ['kubeReserved: {gpu: "1"}', 'kubeReserved[gpu]: "gpu" cannot be reserved'],
+    ['reservedSystemCPUs: 0..3', 'reservedSystemCPUs: "0..3" must be a list of CPUs such as "0-3,8"'],
+    [
+      'reservedSystemCPUs: 0-3,8\nsystemReservedCgroup: /system',
+      'reservedSystemCPUs: cannot be set together with systemReservedCgroup',
+    ],
+    [
+      'reservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}, {numaNode: 0, limits: {memory: 2Gi}}]',
+      'reservedMemory[1].limits[memory]: is there twice for NUMA node 0',
+    ],
+    [
+      'reservedMemory: [{numaNode: 0, limits: {memory: 0}}]',
+      'reservedMemory[0].limits[memory]: must be more than zero',
+    ],
+    ['qosReserved: {memory: half}', 'qosReserved[memory]: "half" must be a percentage up to 100%'],
+    ['evictionHard: {memory.free: 1Gi}', 'evictionHard[memory.free]: unknown eviction signal "memory.free"'],
+    [
+      'evictionHard: {memory.available: 120%}',
+      'evictionHard[memory.available]: "120%" must be a positive quantity or 0% to 100%',
+    ],
+    [
+      'evictionHard: {memory.available: "0"}',
+      'evictionHard[memory.available]: "0" must be a positive quantity or 0% to 100%',
+    ],
+    ['evictionSoft: {memory.available: 1Gi}', 'evictionSoft[memory.available]: has no grace period'],
+    [
+      'evictionSoft: {memory.available: 1Gi}\nevictionSoftGracePeriod: {memory.available: soon}',
+      'evictionSoftGracePeriod[memory.available]: "soon" must be a duration such as "1m30s"',
+    ],
+    [
+      'evictionMinimumReclaim: {memory.available: 0%}',
+      'evictionMinimumReclaim[memory.available]: "0%" must be a quantity or a percentage',
+    ],
+    ['shutdownGracePeriod: 500ms', 'shutdownGracePeriod: 500ms must be zero or at least 1s'],
+    [
+      'shutdownGracePeriod: 10s\nshutdownGracePeriodCriticalPods: 20s',
+      'shutdownGracePeriodCriticalPods: 20s must not be longer than shutdownGracePeriod 10s',
+    ],
+    [
+      'shutdownGracePeriod: 10s\nfeatureGates: {GracefulNodeShutdown: false}',
+      'shutdownGracePeriod: needs the feature gate GracefulNodeShutdown',
+    ],
+    [
+      'shutdownGracePeriod: 10s\nshutdownGracePeriodByPodPriority: [{priority: 0, shutdownGracePeriodSeconds: 5}]',
+      'shutdownGracePeriodByPodPriority: cannot be set together with shutdownGracePeriod',
+    ],
+    [
+      'crashLoopBackOff: {maxContainerRestartPeriod: 10s}',
+      'crashLoopBackOff.maxContainerRestartPeriod: needs the feature gate KubeletCrashLoopBackOffMax',
+    ],
+    [
+      'crashLoopBackOff: {maxContainerRestartPeriod: 301s}\nfeatureGates: {KubeletCrashLoopBackOffMax: true}',
+      'crashLoopBackOff.maxContainerRestartPeriod: 5m1s must be between 1s and 300s, inclusive',
+    ],
+    ['podLogsDir: logs', 'podLogsDir: "logs" must be an absolute path'],
+    ['podLogsDir: /var/log/pods/', 'podLogsDir: "/var/log/pods/" must be a normal path'],
+    ['podLogsDir: /var/log/../pods', 'podLogsDir: "/var/log/../pods" must be a normal path'],
+    ['podLogsDir: /var/log/påds', 'podLogsDir: "/var/log/påds" must have ASCII characters only'],
+    ['runOnce: true', 'runOnce: was removed from the kubelet'],
+    ['enableSystemLogQuery: true', 'enableSystemLogQuery: needs the feature gate NodeLogQuery'],
+    [
+      'enableSystemLogQuery: true\nenableSystemLogHandler: false\nfeatureGates: {NodeLogQuery: true}',
+      'enableSystemLogQuery: needs enableSystemLogHandler',
+    ],
+    [
+      'serverTLSBootstrap: true\nfeatureGates: {RotateKubeletServerCertificate: false}',
+      'serverTLSBootstrap: needs the feature gate RotateKubeletServerCertificate',
+    ],
+    ['showHiddenMetricsForVersion: "1.20"', 'showHiddenMetricsForVersion: must be left out or be 1.31'],
+    [
+      'registerWithTaints: [{key: a b, effect: NoSchedule}]',
+      'registerWithTaints[0]: invalid taint: must consist of letters, digits, "-", "_" and ".", and start and end with a letter or digit',
+    ],
+    [
+      'registerWithTaints: [{key: a, effect: Never}]',
+      'registerWithTaints[0].effect: "Never" must be one of: "NoSchedule", "PreferNoSchedule", "NoExecute"',
+    ],
+    ['logging: {format: xml}', 'logging.format: "xml" must be one of: "text", "json"'],
+    [
+      'logging: {format: json, vmodule: [{filePattern: a, verbosity: 1}]}',
+      'logging.vmodule: is only for the format "text"',
+    ],
+    [
+      'logging: {options: {json: {infoBufferSize: 1Ki}}}',
+      'logging.options.json: needs the feature gate LoggingAlphaOptions',
+    ],
+    [
+      'tracing: {samplingRatePerMillion: 1000001}',
+      'tracing.samplingRatePerMillion: 1000001 must be between 0 and 1000000, inclusive',
+    ],
+    [
+      'featureGates: {AppArmor: false}',
+      'featureGates[AppArmor]: cannot set feature gate AppArmor to false, it is locked to true',
+    ],
+  ])('%s', (body, error) => {
+    expect(errorsOf(body)).toEqual([error]);
+  });
+
+  test('all its mistakes at once', () => {
+    expect(errorsOf('maxPods: -1\nport: -1\nfeatureGates: {Nope: true}\n')).toEqual([
+      'featureGates[Nope]: unrecognized feature gate: Nope',
+      'maxPods: -1 must be at least 0',
+      'port: -1 must be between 1 and 65535, inclusive',
+    ]);
+  });
+});
+
+describe('a configuration is taken with', () => {
+  test.each([
+    'enforceNodeAllocatable: [none]\ncgroupsPerQOS: false',
+    'enforceNodeAllocatable: [""]',
+    'enforceNodeAllocatable: [pods, system-reserved, kube-reserved-compressible]\n' +
+      'systemReservedCgroup: /system\nkubeReservedCgroup: /agent',
+    'evictionHard: {memory.available: 0%, nodefs.available: 100%, pid.available: 12.5%}',
+    'evictionMinimumReclaim: {memory.available: "0", nodefs.available: 500Mi}',
+    'featureGates: {AppArmor: true, ExecProbeTimeout: false}',
+    'logging: {options: {text: {splitStream: true}}}\nfeatureGates: {LoggingAlphaOptions: true}',
+    'cpuCFSQuotaPeriod: 1s\nfeatureGates: {AllAlpha: true}',
+    'reservedMemory: [{numaNode: 0, limits: {memory: 1Gi, hugepages-2Mi: 4Mi}}, {numaNode: 1, limits: {memory: 1Gi}}]',
+    'registerWithTaints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]',
+    'shutdownGracePeriod: 30s\nshutdownGracePeriodCriticalPods: 30s',
+    'podLogsDir: /var/log/..pods/.x',
+  ])('%s', (body) => {
+    expect(errorsOf(body)).toEqual([]);
+  });
+});
