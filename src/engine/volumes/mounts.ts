@@ -1,4 +1,5 @@
-import { realpath, rm } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
+import { release } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { readMountPoints } from '../mount-points.ts';
@@ -8,20 +9,32 @@ export async function isMountPoint(path: string): Promise<boolean> {
   return (await mountPointsUnder(path)).includes(await asTheKernelNames(path));
 }
 
-/** Mounts a tmpfs on `path` unless something is mounted there already. `sizeBytes` undefined: the kernel's default. */
+/**
+ * Mounts a tmpfs on `path` unless something is mounted there already. `sizeBytes` undefined: the kernel's default. Where
+ * the kernel can, nothing of it is written to swap. kubelet: pkg/volume/emptydir/empty_dir.go setupTmpfs
+ */
 export async function mountTmpfs(path: string, sizeBytes: bigint | undefined): Promise<void> {
   if (await isMountPoint(path)) return;
-  const options = sizeBytes === undefined ? [] : ['-o', `size=${sizeBytes.toString()}`];
-  await run('mount', '-t', 'tmpfs', ...options, 'tmpfs', path);
+  const size = sizeBytes === undefined ? [] : [`size=${sizeBytes.toString()}`];
+  if (mayKeepOutOfSwap()) {
+    try {
+      await mount('tmpfs', path, [...size, 'noswap']);
+      return;
+    } catch {
+      // In a user namespace the kernel does not take this option.
+    }
+  }
+  await mount('tmpfs', path, size);
 }
 
-/**
- * Unmounts everything at and below `path`, deepest first, then deletes it. When something cannot be unmounted nothing is
- * deleted, as deleting would go through the mount.
- */
-export async function removeTree(path: string): Promise<void> {
+/** Mounts huge pages of one size, such as `2Mi`, on `path` unless something is mounted there already. */
+export async function mountHugePages(path: string, pageSize: string): Promise<void> {
+  if (!(await isMountPoint(path))) await mount('hugetlbfs', path, [`pagesize=${pageSize}`]);
+}
+
+/** Unmounts everything at and below `path`, deepest first. Rejects when something is in use. */
+export async function unmountTree(path: string): Promise<void> {
   for (const mountPoint of await mountPointsUnder(path)) await run('umount', mountPoint);
-  await rm(path, { recursive: true, force: true });
 }
 
 /** Mount points at or below `path`, deepest first, as the kernel names them. */
@@ -29,6 +42,12 @@ export async function mountPointsUnder(path: string): Promise<string[]> {
   const real = await asTheKernelNames(path);
   const mountPoints = await readMountPoints();
   return mountPoints.filter((mountPoint) => mountPoint === real || mountPoint.startsWith(`${real}/`)).reverse();
+}
+
+/** tmpfs has the option since Linux 6.4. */
+function mayKeepOutOfSwap(): boolean {
+  const [major = 0, minor = 0] = release().split('.').map(Number);
+  return major > 6 || (major === 6 && minor >= 4);
 }
 
 /** The path without links above it. A link at its end stays: it is itself what is deleted, not what it leads to. */
@@ -41,8 +60,13 @@ async function asTheKernelNames(path: string): Promise<string> {
   }
 }
 
+function mount(type: string, path: string, options: readonly string[]): Promise<void> {
+  return run('mount', '-t', type, ...(options.length === 0 ? [] : ['-o', options.join(',')]), type, path);
+}
+
 /** Most nodes never mount anything, so what it takes is loaded with the first call. */
 async function run(program: string, ...args: string[]): Promise<void> {
   const { execa } = await import('execa');
-  await execa(program, args);
+  const { failed, stderr, shortMessage } = await execa(program, args, { reject: false });
+  if (failed) throw new Error(stderr === '' ? shortMessage : stderr);
 }

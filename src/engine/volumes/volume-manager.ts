@@ -4,7 +4,7 @@ import type { Pod, Volume } from '../../api/types.ts';
 import { hasCode, UserError } from '../../errors.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
 import { checkHostPath } from './host-path.ts';
-import { removeTree } from './mounts.ts';
+import { removeTree } from './remove-tree.ts';
 
 /** Where a volume of a pod is on the host, ready to be mounted into a container. */
 export interface MountedVolume {

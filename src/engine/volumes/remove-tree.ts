@@ -1,0 +1,38 @@
+import { lstat, rmdir, unlink } from 'node:fs/promises';
+import { errorMessage, hasCode } from '../../errors.ts';
+import { unmountTree } from './mounts.ts';
+import { walkTree } from './walk-tree.ts';
+
+/**
+ * Unmounts everything at and below `path`, then deletes it. Never deletes through a mount or a link, also while a container
+ * still changes the tree: then it rejects, and can be called again. When something cannot be unmounted nothing is deleted.
+ * Absent is fine.
+ */
+export async function removeTree(path: string): Promise<void> {
+  await unmountTree(path);
+  try {
+    await ifPresent(removeUnmounted(path));
+  } catch (error) {
+    throw new Error(`cannot remove ${path}: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+async function removeUnmounted(path: string): Promise<void> {
+  if (!(await lstat(path)).isDirectory()) {
+    await unlink(path);
+    return;
+  }
+  await walkTree(path, async (folder, { name, isDirectory }) => {
+    await ifPresent((isDirectory ? rmdir : unlink)(folder.at(name)));
+    return undefined;
+  });
+  await rmdir(path);
+}
+
+async function ifPresent(removal: Promise<void>): Promise<void> {
+  try {
+    await removal;
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+  }
+}

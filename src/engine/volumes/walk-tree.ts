@@ -1,0 +1,77 @@
+import { hasCode } from '../../errors.ts';
+import { type FolderEntry, OpenFolder } from './open-folder.ts';
+
+/** Acts on one entry of `folder`. `stop` ends the walk. */
+export type Visit = (folder: OpenFolder, entry: FolderEntry) => Promise<'stop' | undefined>;
+
+/** A folder on the way from the root to where the walk is. */
+interface Level {
+  name: string;
+  identity: string;
+  /** Entries that were not visited yet. */
+  left: FolderEntry[];
+}
+
+/**
+ * Visits everything below the folder `path`, the entries of a folder before the folder itself, and not `path`. Follows no
+ * link and enters nothing that is mounted inside. Rejects when a folder is moved while the walk is in it. Holds two
+ * folders open at most, however deep the tree is.
+ */
+export async function walkTree(path: string, visit: Visit): Promise<void> {
+  let folder = await OpenFolder.open(path);
+  const rootMount = folder.mountID;
+  try {
+    const levels: Level[] = [{ name: '', identity: folder.identity, left: await folder.entries() }];
+    for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+      const entry = level.left.pop();
+      if (entry === undefined) {
+        levels.pop();
+        const parent = levels.at(-1);
+        if (parent === undefined) return;
+        folder = await replace(folder, await openParent(folder, parent));
+        if ((await visit(folder, { name: level.name, isDirectory: true })) === 'stop') return;
+        continue;
+      }
+      const child = entry.isDirectory ? await openChild(folder, entry, rootMount) : 'leaf';
+      if (child === 'gone') continue;
+      if (child !== 'leaf') {
+        folder = await replace(folder, child);
+        levels.push({ name: entry.name, identity: child.identity, left: await child.entries() });
+      } else if ((await visit(folder, entry)) === 'stop') {
+        return;
+      }
+    }
+  } finally {
+    await folder.close();
+  }
+}
+
+async function replace(folder: OpenFolder, next: OpenFolder): Promise<OpenFolder> {
+  await folder.close();
+  return next;
+}
+
+async function openChild(
+  folder: OpenFolder,
+  { name }: FolderEntry,
+  mount: string,
+): Promise<OpenFolder | 'leaf' | 'gone'> {
+  try {
+    const child = await OpenFolder.open(folder.at(name));
+    if (child.mountID === mount) return child;
+    await child.close();
+    return 'leaf';
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return 'gone';
+    // It was a folder when it was listed.
+    if (hasCode(error, 'ENOTDIR', 'ELOOP')) return 'leaf';
+    throw error;
+  }
+}
+
+async function openParent(folder: OpenFolder, { identity }: Level): Promise<OpenFolder> {
+  const parent = await OpenFolder.open(folder.at('..'));
+  if (parent.identity === identity) return parent;
+  await parent.close();
+  throw new Error('a folder was moved while it was walked through');
+}
