@@ -1,5 +1,6 @@
 import type { ManifestProblem } from './manifest-problem.ts';
 import type { Pod } from './types.ts';
+import { unmountableVolumes } from './unmountable-volumes.ts';
 
 /** A warning about one field, before anybody knows the line it stands on. */
 export type FieldWarning = Pick<ManifestProblem, 'message' | 'severity'> & { field: string };
@@ -18,7 +19,6 @@ export function unsupportedFields(pod: Pick<Pod, 'spec'>): FieldWarning[] {
 
 const notCarriedOut = 'not carried out yet: the pod will not start';
 const ignored = 'ignored yet';
-const networkVolume = 'volumes of this kind are not supported: the pod will not start';
 
 /** One row a field of the pod's spec; `[]` stands for every item of a list. Take a row out when its field works. */
 const podFields: readonly (readonly [path: string, reason: string])[] = [
@@ -27,42 +27,14 @@ const podFields: readonly (readonly [path: string, reason: string])[] = [
   ['runtimeClassName', 'runtime classes need an API server: the default runtime is used'],
   ['imagePullSecrets', 'ignored yet: images are pulled without credentials'],
   ['resources', 'resources of the whole pod are ignored'],
-  ['volumes[].configMap', notCarriedOut],
-  ['volumes[].downwardAPI', notCarriedOut],
-  ['volumes[].image', notCarriedOut],
-  ['volumes[].projected', notCarriedOut],
-  ['volumes[].secret', notCarriedOut],
-  ['volumes[].awsElasticBlockStore', networkVolume],
-  ['volumes[].azureDisk', networkVolume],
-  ['volumes[].azureFile', networkVolume],
-  ['volumes[].cephfs', networkVolume],
-  ['volumes[].cinder', networkVolume],
-  ['volumes[].csi', networkVolume],
-  ['volumes[].ephemeral', networkVolume],
-  ['volumes[].fc', networkVolume],
-  ['volumes[].flexVolume', networkVolume],
-  ['volumes[].flocker', networkVolume],
-  ['volumes[].gcePersistentDisk', networkVolume],
-  ['volumes[].gitRepo', networkVolume],
-  ['volumes[].glusterfs', networkVolume],
-  ['volumes[].iscsi', networkVolume],
-  ['volumes[].nfs', networkVolume],
-  ['volumes[].persistentVolumeClaim', networkVolume],
-  ['volumes[].photonPersistentDisk', networkVolume],
-  ['volumes[].portworxVolume', networkVolume],
-  ['volumes[].quobyte', networkVolume],
-  ['volumes[].rbd', networkVolume],
-  ['volumes[].scaleIO', networkVolume],
-  ['volumes[].storageos', networkVolume],
-  ['volumes[].vsphereVolume', networkVolume],
+  ['volumes[].projected.sources[].serviceAccountToken', 'needs an API server: the pod will not start'],
+  ...Object.entries(unmountableVolumes).map(
+    ([kind, reason]) => [`volumes[].${kind}`, `${reason}: the pod will not start`] as const,
+  ),
 ];
 
 /** One row a field of a container or an init container. */
 const containerFields: readonly (readonly [path: string, reason: string])[] = [
-  ['env[].valueFrom.configMapKeyRef', notCarriedOut],
-  ['env[].valueFrom.secretKeyRef', notCarriedOut],
-  ['envFrom[].configMapRef', notCarriedOut],
-  ['envFrom[].secretRef', notCarriedOut],
   ['lifecycle.postStart', ignored],
   ['lifecycle.preStop', ignored],
   ['livenessProbe', ignored],

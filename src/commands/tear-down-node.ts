@@ -7,7 +7,7 @@ import { tearDownPods } from '../engine/gc/tear-down-pods.ts';
 import { containerLogLinksDir } from '../engine/kuberuntime/log-paths.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
-import { VolumeManager } from '../engine/volumes/volume-manager.ts';
+import { PodDirs } from '../engine/pod-dirs.ts';
 import { createLogger } from './create-logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { openRuntime } from './runtime-connection.ts';
@@ -20,8 +20,8 @@ export async function tearDownNode(options: {
   cgroupRoot: string;
 }): Promise<string[]> {
   const { rootDir, podLogsDir, cgroupRoot } = options;
-  const volumeManager = new VolumeManager({ rootDir });
-  if ((await volumeManager.podUIDs()).length === 0) return [];
+  const podDirs = new PodDirs({ rootDir });
+  if ((await podDirs.podUIDs()).length === 0) return [];
   const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: options.containerRuntimeEndpoint });
   const containerd = managed ? await startContainerd(rootDir) : undefined;
   const connection = await openRuntime(endpoint);
@@ -32,7 +32,7 @@ export async function tearDownNode(options: {
       runtime,
       runtimePods: new RuntimePods({ runtime, readTerminationMessage }),
       podRemover: new PodRemover({ runtime, podLogsDir, containerLogLinksDir }),
-      volumeManager,
+      podDirs,
       cgroups: new PodCgroups({ node: { cgroupsPerQOS: true, cgroupDriver, cgroupRoot } }),
       clock: systemClock,
     });

@@ -24,6 +24,7 @@ import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
 import type { NodeConfig } from './node-config.ts';
 import { GenericPleg } from './pleg/generic-pleg.ts';
 import { PodCache } from './pleg/pod-cache.ts';
+import { PodDirs } from './pod-dirs.ts';
 import { PodManager } from './pod-manager/pod-manager.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers/pod-workers.ts';
@@ -76,7 +77,7 @@ export class Kubelet implements EngineView {
   private readonly workQueue: WorkQueue;
   private readonly workers: PodWorkers;
   private readonly statusManager: StatusManager;
-  private readonly volumeManager: VolumeManager;
+  private readonly podDirs: PodDirs;
   private readonly remains: PodRemains;
   private readonly housekeeping: Housekeeping;
   private readonly handlers: SyncHandlers;
@@ -132,7 +133,8 @@ export class Kubelet implements EngineView {
       },
     });
     this.statusManager = new StatusManager({ emit });
-    this.volumeManager = new VolumeManager({ rootDir: node.rootDir });
+    this.podDirs = new PodDirs(node);
+    const { podDirs, configObjects } = this;
     const reasonCache = new ReasonCache();
     const backOff = new BackOff(clock);
     const cgroups = new PodCgroups({ node });
@@ -141,7 +143,7 @@ export class Kubelet implements EngineView {
       runtimePods,
       podRemover,
       cgroups,
-      volumeManager: this.volumeManager,
+      podDirs,
       logger: logger.child({ component: 'gc' }),
       isKnown: (uid) => this.podManager.get(uid) !== undefined || this.workers.has(uid),
       killOrphan: (runningPod) => {
@@ -161,14 +163,16 @@ export class Kubelet implements EngineView {
           maxParallelImagePulls: deps.maxParallelImagePulls,
           pullProgress: contentStoreProgress(runtime),
         }),
-        volumeManager: this.volumeManager,
+        podDirs,
+        configObjects,
         podRemover,
         node,
         clock,
         backOff,
         logger: logger.child({ component: 'kuberuntime' }),
       }),
-      volumeManager: this.volumeManager,
+      podDirs,
+      volumeManager: new VolumeManager({ podDirs, configObjects, allocatable: node.allocatable, clock }),
       statusManager: this.statusManager,
       reasonCache,
       cgroups,
@@ -221,7 +225,7 @@ export class Kubelet implements EngineView {
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     const stopped = this.stopping.signal;
-    this.handlers.adopt(await this.volumeManager.podUIDs());
+    this.handlers.adopt(await this.podDirs.podUIDs());
     if (signal.aborted) return;
     this.housekeeping.start();
     const parts = [

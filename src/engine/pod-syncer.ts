@@ -10,6 +10,7 @@ import type { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
 import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
 import type { SyncResult } from './kuberuntime/sync-result.ts';
 import type { RuntimePod } from './pleg/pod-records.ts';
+import type { PodDirs } from './pod-dirs.ts';
 import type { PodSyncer } from './pod-workers/pod-workers.ts';
 import { NetworkNotReadyError, SyncPodError } from './pod-workers/sync-pod-error.ts';
 import type { SyncPodType } from './pod-workers/pod-sync-status.ts';
@@ -18,13 +19,14 @@ import { reasons } from './reasons.ts';
 import { generatePodStatus } from './status/generate-pod-status.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
-import type { VolumeManager } from './volumes/volume-manager.ts';
+import type { MountedVolume, VolumeManager } from './volumes/volume-manager.ts';
 
 /** kubelet: an orphan without a manifest gets a second. pod_workers.go, kubelet_pods.go HandlePodCleanups */
 const orphanGracePeriodSeconds = 1;
 
 interface Deps {
   kuberuntime: KuberuntimeManager;
+  podDirs: PodDirs;
   volumeManager: VolumeManager;
   statusManager: StatusManager;
   reasonCache: ReasonCache;
@@ -53,7 +55,7 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncPod(_type: SyncPodType, pod: Pod, podStatus: RuntimePodStatus, signal: AbortSignal): Promise<boolean> {
-    const { kuberuntime, volumeManager, reasonCache } = this.deps;
+    const { kuberuntime, podDirs, reasonCache } = this.deps;
     const { uid } = pod.metadata;
     const recorder = podEventRecorder(this.deps.emit, pod);
 
@@ -69,11 +71,8 @@ export class KubeletPodSyncer implements PodSyncer {
     }
 
     // Step 3: the pod's folder is there before anything of it is in the runtime: by it the pod is known as ours.
-    await mkdir(volumeManager.podDir(uid), { recursive: true, mode: 0o750 });
-    const volumes = await volumeManager.mountPodVolumes(pod).catch((error: unknown) => {
-      recorder.warning(reasons.failedMount, `MountVolume.SetUp failed: ${errorMessage(error)}`);
-      throw new SyncPodError(`unable to mount volumes: ${errorMessage(error)}`, { cause: error });
-    });
+    await mkdir(podDirs.podDir(uid), { recursive: true, mode: 0o750 });
+    const volumes = await this.mountVolumes(pod, recorder);
 
     // Step 4: the runtime.
     signal.throwIfAborted();
@@ -121,6 +120,20 @@ export class KubeletPodSyncer implements PodSyncer {
     await cgroups.removePodCgroup(uid);
     // What a finished pod leaves behind stays for `logs` and for its status until its manifest goes.
     if (isPodGone(uid)) await this.deps.removePod(uid);
+  }
+
+  /** A volume that only keeps what it had, as its ConfigMap or Secret is gone, holds nothing up. */
+  private async mountVolumes(pod: Pod, recorder: PodEventRecorder): Promise<ReadonlyMap<string, MountedVolume>> {
+    const { mounted, failures } = await this.deps.volumeManager.mountPodVolumes(pod);
+    for (const [name, { message }] of failures) {
+      recorder.warning(reasons.failedMount, `MountVolume.SetUp failed for volume "${name}" : ${message}`);
+    }
+    const unmounted = [...failures].filter(([name]) => !mounted.has(name));
+    const [first] = unmounted;
+    if (first === undefined) return mounted;
+    const [, cause] = first;
+    const names = unmounted.map(([name]) => name).join(' ');
+    throw new SyncPodError(`unmounted volumes=[${names}]: ${cause.message}`, { cause });
   }
 
   private async kill(

@@ -9,23 +9,23 @@ test('names every field of a pod that is not carried out, by its path', () => {
         { name: 'a' },
         {
           name: 'b',
-          env: [
-            { name: 'A', value: 'a' },
-            { name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
-          ],
+          env: [{ name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }],
+          lifecycle: { preStop: { sleep: { seconds: 1 } } },
           volumeMounts: [{ name: 'v', mountPath: '/v', subPath: 'x' }],
         },
       ],
       volumes: [
         { name: 'v', emptyDir: {} },
         { name: 'w', csi: { driver: 'd' } },
+        { name: 'x', projected: { sources: [{ secret: {} }, { serviceAccountToken: { path: 't' } }] } },
       ],
     },
   });
   expect(fields.map(({ field }) => field)).toEqual([
     'spec.runtimeClassName',
+    'spec.volumes[2].projected.sources[1].serviceAccountToken',
     'spec.volumes[1].csi',
-    'spec.containers[1].env[1].valueFrom.secretKeyRef',
+    'spec.containers[1].lifecycle.preStop',
     'spec.containers[1].volumeMounts[0].subPath',
   ]);
 });

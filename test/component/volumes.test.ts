@@ -4,20 +4,40 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Pod, Volume } from '../../src/api/types.ts';
+import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
+import { readMachine } from '../../src/engine/container-manager/machine.ts';
+import { PodDirs } from '../../src/engine/pod-dirs.ts';
 import { checkHostPath } from '../../src/engine/volumes/host-path.ts';
 import { mountPointsUnder, mountTmpfs } from '../../src/engine/volumes/mounts.ts';
 import { removeTree } from '../../src/engine/volumes/remove-tree.ts';
-import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
+import { type MountedVolume, VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
 import { makeContainer, makePod } from '../builders/pods.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
 import { temporaryFolder } from '../containerd/temporary-folder.ts';
 
 let folder: string;
+let podDirs: PodDirs;
 let manager: VolumeManager;
 
 beforeEach(async () => {
   folder = await temporaryFolder();
-  manager = new VolumeManager({ rootDir: folder });
+  ({ podDirs, manager } = openRoot(folder));
 });
+
+function openRoot(rootDir: string): { podDirs: PodDirs; manager: VolumeManager } {
+  const podDirs = new PodDirs({ rootDir });
+  const allocatable = { memory: '8Mi' };
+  return {
+    podDirs,
+    manager: new VolumeManager({ podDirs, configObjects: new ConfigObjects(), allocatable, clock: new FakeClock() }),
+  };
+}
+
+/** The one volume of the pod where it is mounted from, or why it is not. */
+async function mountData(pod: Pod, volumeManager = manager): Promise<MountedVolume | string | undefined> {
+  const { mounted, failures } = await volumeManager.mountPodVolumes(pod);
+  return failures.get('data')?.message ?? mounted.get('data');
+}
 
 /** A pod with one volume, which its container mounts. */
 function podWith(volume: Omit<Volume, 'name'>): Pod {
@@ -40,7 +60,7 @@ function unmountedAtEnd(path: string): void {
 describe('an emptyDir', () => {
   test('is a folder that every user may write to, and keeps what is in it', async () => {
     const pod = podWith({ emptyDir: {} });
-    expect(await manager.mountPodVolumes(pod)).toEqual(new Map([['data', { hostPath: emptyDirPath() }]]));
+    expect(await mountData(pod)).toEqual({ hostPath: emptyDirPath(), readOnly: false, managed: true });
     expect((await stat(emptyDirPath())).mode & 0o7777).toBe(0o777);
     await writeFile(join(emptyDirPath(), 'kept'), '');
     await chmod(emptyDirPath(), 0o700);
@@ -69,56 +89,74 @@ describe('an emptyDir', () => {
     expect((await stat(emptyDirPath())).mode & 0o7777).toBe(0o1777);
     await manager.unmountPodVolumes('u1');
     expect(await mountPointsUnder(folder)).toEqual([]);
-    expect(await manager.podUIDs()).toEqual(['u1']);
-    await manager.removePodDir('u1');
-    expect(await manager.podUIDs()).toEqual([]);
+    expect(await podDirs.podUIDs()).toEqual(['u1']);
+    await podDirs.removePodDir('u1');
+    expect(await podDirs.podUIDs()).toEqual([]);
   });
 
   test('in memory is mounted once when the root-dir is a link', async () => {
     unmountedAtEnd(folder);
     await mkdir(join(folder, 'real'));
     await symlink('real', join(folder, 'root'));
-    const linked = new VolumeManager({ rootDir: join(folder, 'root') });
+    const linked = openRoot(join(folder, 'root'));
     const pod = podWith({ emptyDir: { medium: 'Memory' } });
-    await linked.mountPodVolumes(pod);
-    await linked.mountPodVolumes(pod);
+    await linked.manager.mountPodVolumes(pod);
+    await linked.manager.mountPodVolumes(pod);
     expect(await mountPointsUnder(folder)).toHaveLength(1);
-    await linked.removePodDir('u1');
+    await linked.podDirs.removePodDir('u1');
     expect(await mountPointsUnder(folder)).toEqual([]);
   });
 
+  test('of huge pages is a hugetlbfs with pages of the size that the pod asks for', async () => {
+    unmountedAtEnd(folder);
+    const { hugePageSizes } = await readMachine('/');
+    const bytes = hugePageSizes.reduce((least, size) => (size < least ? size : least));
+    const pod = podWith({ emptyDir: { medium: 'HugePages' } });
+    for (const container of pod.spec.containers) {
+      container.resources = { requests: { [`hugepages-${bytes}`]: String(bytes) } };
+    }
+    await manager.mountPodVolumes(pod);
+    await manager.mountPodVolumes(pod);
+    expect(await mountPointsUnder(folder)).toEqual([emptyDirPath()]);
+    const { stdout } = await execa('stat', ['-f', '-c', '%T %S', emptyDirPath()]);
+    expect(stdout).toBe(`hugetlbfs ${bytes}`);
+  });
+
   test('of an unknown medium is refused and leaves nothing', async () => {
-    await expect(manager.mountPodVolumes(podWith({ emptyDir: { medium: 'Paper' } }))).rejects.toThrow(
-      'volume "data": unknown storage medium "Paper"',
-    );
-    expect(await readdir(join(emptyDirPath(), '..'))).toEqual([]);
+    expect(await mountData(podWith({ emptyDir: { medium: 'Paper' } }))).toBe('unknown storage medium "Paper"');
+    expect(await podDirs.podUIDs()).toEqual([]);
   });
 });
 
 describe('volumes of a pod', () => {
   test('that no container mounts are not set up', async () => {
     const pod = makePod({ metadata: { uid: 'u1' }, spec: { volumes: [{ name: 'data', emptyDir: {} }] } });
-    expect(await manager.mountPodVolumes(pod)).toEqual(new Map());
+    expect(await manager.mountPodVolumes(pod)).toEqual({ mounted: new Map(), failures: new Map() });
   });
 
   test('of other kinds are refused by name', async () => {
-    await expect(manager.mountPodVolumes(podWith({ nfs: { server: 's', path: '/' } }))).rejects.toThrow(
-      'volume "data": volumes of type nfs are not supported yet',
+    expect(await mountData(podWith({ nfs: { server: 's', path: '/' } }))).toBe(
+      'nfs: volumes of this kind are not supported',
+    );
+    expect(await mountData(podWith({ persistentVolumeClaim: { claimName: 'c' } }))).toBe(
+      'persistentVolumeClaim: needs an API server',
     );
   });
 
   test('are removed without complaint when there are none', async () => {
     await manager.unmountPodVolumes('u2');
-    await manager.removePodDir('u2');
-    expect(await manager.podUIDs()).toEqual([]);
+    await podDirs.removePodDir('u2');
+    expect(await podDirs.podUIDs()).toEqual([]);
   });
 });
 
 describe('a hostPath', () => {
   test('is the path itself', async () => {
-    expect(await manager.mountPodVolumes(podWith({ hostPath: { path: '/srv/data' } }))).toEqual(
-      new Map([['data', { hostPath: '/srv/data' }]]),
-    );
+    expect(await mountData(podWith({ hostPath: { path: '/srv/data' } }))).toEqual({
+      hostPath: '/srv/data',
+      readOnly: false,
+      managed: false,
+    });
   });
 
   test('is made when its type says so, with its folders', async () => {

@@ -196,7 +196,8 @@ test('hostPath volumes are made, found or refused as their type says', async () 
     phase: 'Pending',
     event: {
       eventType: 'Warning',
-      message: 'MountVolume.SetUp failed: hostPath type check failed: /etc/hostname is not a socket file',
+      message:
+        'MountVolume.SetUp failed for volume "sock" : hostPath type check failed: /etc/hostname is not a socket file',
     },
   });
 });

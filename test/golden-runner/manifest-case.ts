@@ -6,6 +6,7 @@ import { toStaticPod } from '../../src/api/static-pod.ts';
 import type { Container, Pod, RawPod } from '../../src/api/types.ts';
 import { validatePod } from '../../src/api/validate-pod.ts';
 import { podUIDHash } from '../../src/engine/config/manifest-file.ts';
+import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
 import { configAnnotations } from '../../src/engine/config/pod-config.ts';
 import { containerOOMScoreAdj } from '../../src/engine/container-manager/oom-score-adj.ts';
 import { containerHashHex } from '../../src/engine/kuberuntime/container-hash.ts';
@@ -127,6 +128,7 @@ function containerRuntime(pod: Pod, container: Container): JsonObject {
       podIPs: pod.spec.hostNetwork === true ? nodeIPs : ['10.88.0.5'],
       nodeIPs,
       allocatable: { cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi' },
+      configObjects: new ConfigObjects(),
     });
     const env = Object.fromEntries(envs.map(({ name, value }) => [name, value]));
     return { env, ...expandContainerCommandAndArgs(container, envs), oomScoreAdj };

@@ -4,14 +4,14 @@ import type { PodCgroups } from '../container-manager/pod-cgroups.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
 import { isPodRunning, type RuntimePod } from '../pleg/pod-records.ts';
-import type { VolumeManager } from '../volumes/volume-manager.ts';
+import type { PodDirs } from '../pod-dirs.ts';
 import { type PodRemover, surplusContainers } from './pod-remover.ts';
 
 interface Deps {
   runtimePods: RuntimePods;
   podRemover: PodRemover;
   cgroups: PodCgroups;
-  volumeManager: VolumeManager;
+  podDirs: PodDirs;
   logger: Logger;
   /** A manifest declares the pod, or a worker works on it. */
   isKnown: (uid: string) => boolean;
@@ -40,11 +40,11 @@ export class PodRemains {
 
   /** Removes everything that is left of a stopped pod. Absent is fine. */
   async removePod(uid: string): Promise<void> {
-    const { runtimePods, podRemover, cgroups, volumeManager, onPodChanged } = this.deps;
+    const { runtimePods, podRemover, cgroups, podDirs, onPodChanged } = this.deps;
     const [pod] = await runtimePods.getPods({ uid });
     if (pod !== undefined) await podRemover.removePod(pod);
     await cgroups.removePodCgroup(uid);
-    await volumeManager.removePodDir(uid);
+    await podDirs.removePodDir(uid);
     onPodChanged(uid);
   }
 
@@ -93,7 +93,7 @@ export class PodRemains {
   }
 
   private async cleanUpOrphans(known: ReadonlySet<string>): Promise<void> {
-    const ours = await this.deps.volumeManager.podUIDs();
+    const ours = await this.deps.podDirs.podUIDs();
     const orphans = ours.filter((uid) => !known.has(uid) && !this.removals.has(uid));
     await Promise.all(orphans.map((uid) => this.cleanUpOrphan(uid)));
   }

@@ -6,26 +6,26 @@ import { podEventRecorder } from '../event-recorder.ts';
 import { killPod } from '../kuberuntime/kill-pod.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
-import type { VolumeManager } from '../volumes/volume-manager.ts';
+import type { PodDirs } from '../pod-dirs.ts';
 import type { PodRemover } from './pod-remover.ts';
 
 interface Deps {
   runtime: RuntimeService;
   runtimePods: RuntimePods;
   podRemover: PodRemover;
-  volumeManager: VolumeManager;
+  podDirs: PodDirs;
   cgroups: PodCgroups;
   clock: Clock;
 }
 
 /** Stops every pod whose folder is below the root-dir, with the grace period it was started with, and removes all of it. */
 export async function tearDownPods(deps: Deps): Promise<string[]> {
-  const names = await Promise.all((await deps.volumeManager.podUIDs()).map((uid) => tearDownPod(deps, uid)));
+  const names = await Promise.all((await deps.podDirs.podUIDs()).map((uid) => tearDownPod(deps, uid)));
   return names.filter((name) => name !== undefined).sort();
 }
 
 async function tearDownPod(deps: Deps, uid: string): Promise<string | undefined> {
-  const { runtimePods, podRemover, volumeManager, cgroups } = deps;
+  const { runtimePods, podRemover, podDirs, cgroups } = deps;
   const podStatus = await runtimePods.getPodStatus(uid);
   const pod = podOf(podStatus);
   await killPod(
@@ -37,7 +37,7 @@ async function tearDownPod(deps: Deps, uid: string): Promise<string | undefined>
   const [left] = await runtimePods.getPods({ uid });
   if (left !== undefined) await podRemover.removePod(left);
   await cgroups.removePodCgroup(uid);
-  await volumeManager.removePodDir(uid);
+  await podDirs.removePodDir(uid);
   return podStatus.name === '' ? undefined : `${podStatus.namespace}/${podStatus.name}`;
 }
 

@@ -28,7 +28,10 @@ interface MountRequest {
  */
 export async function containerMounts(request: MountRequest): Promise<Mount[]> {
   const { pod, container, podIPs } = request;
-  const mounts = (container.volumeMounts ?? []).map((mount) => volumeMount(mount, request));
+  const mounts = (container.volumeMounts ?? []).map((mount, index) => ({
+    ...volumeMount(mount, request),
+    ...(isFirstOfManaged(index, request) ? relabel(request) : {}),
+  }));
   if (shouldMountHostsFile(container, { hostNetwork: pod.spec.hostNetwork ?? false, podIPs })) {
     mounts.push({ containerPath: '/etc/hosts', hostPath: await writeHostsFile(request), ...relabel(request) });
   }
@@ -41,6 +44,12 @@ export async function containerMounts(request: MountRequest): Promise<Mount[]> {
     });
   }
   return mounts;
+}
+
+/** One label does for all mounts of a volume; what is not the pod's own keeps the label it has. */
+function isFirstOfManaged(index: number, { container: { volumeMounts = [] }, volumes }: MountRequest): boolean {
+  const name = volumeMounts[index]?.name ?? '';
+  return volumes.get(name)?.managed === true && volumeMounts.findIndex((mount) => mount.name === name) === index;
 }
 
 const relabel = ({ selinuxEnabled }: MountRequest): { selinuxRelabel?: true } =>
@@ -69,7 +78,7 @@ function volumeMount(
   return {
     containerPath: absolute(mountPath),
     hostPath: volume.hostPath,
-    readonly: readOnly,
+    readonly: readOnly || volume.readOnly,
     propagation: propagations[mountPropagation ?? 'None'] ?? 'PROPAGATION_PRIVATE',
   };
 }

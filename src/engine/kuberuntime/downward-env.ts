@@ -35,14 +35,14 @@ export function podFieldValue(pod: Pod, fieldPath: string, sources: DownwardSour
 }
 
 /**
- * Value of a resourceFieldRef: a whole number of divisors, rounded up.
+ * Value of a resourceFieldRef: a whole number of divisors, rounded up. `container` is asked when the reference names none.
  * kubelet: pkg/api/v1/resource/helpers.go ExtractContainerResourceValue
  */
 export function containerResourceValue(
   pod: Pod,
-  container: Container,
+  container: Pick<Container, 'resources'>,
   { containerName, resource: path, divisor }: ResourceFieldSelector,
-  { allocatable }: DownwardSources,
+  { allocatable }: Pick<DownwardSources, 'allocatable'>,
   where: string,
 ): string {
   const { resources = {} } = containerName ? containerNamed(pod, containerName, where) : container;

@@ -1,7 +1,9 @@
 import type { EnvFromSource, EnvVarSource } from 'kubernetes-types/core/v1.js';
+import type { ConfigObject } from '../../api/config-object.ts';
 import { expand } from '../../api/expand.ts';
 import type { Container, EnvVar, Pod } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
+import type { ConfigObjectLookup } from '../config/config-objects.ts';
 import { containerResourceValue, type DownwardSources, podFieldValue } from './downward-env.ts';
 
 export interface EnvironmentVariable {
@@ -9,16 +11,10 @@ export interface EnvironmentVariable {
   value: string;
 }
 
-/** The values of a ConfigMap or Secret by key, as text; undefined if there is no such object. */
-export type ConfigLookup = (namespace: string, name: string) => ReadonlyMap<string, string> | undefined;
-
 /** What variables are made from besides the manifest. */
 export interface EnvironmentSources extends DownwardSources {
-  lookupConfigMap?: ConfigLookup;
-  lookupSecret?: ConfigLookup;
+  configObjects: ConfigObjectLookup;
 }
-
-type ConfigKind = 'ConfigMap' | 'Secret';
 
 /**
  * Environment of a container: envFrom in order, then env in order, a later one overwriting an earlier one of the same
@@ -28,7 +24,7 @@ type ConfigKind = 'ConfigMap' | 'Secret';
 export function makeEnvironment(pod: Pod, container: Container, sources: EnvironmentSources): EnvironmentVariable[] {
   const variables = new Map<string, string>();
   for (const source of container.envFrom ?? []) {
-    for (const [name, value] of envFromVariables(pod, container, source, sources)) variables.set(name, value);
+    for (const [name, value] of envFromVariables(pod, source, sources)) variables.set(name, value);
   }
   for (const variable of container.env ?? []) {
     const value = envValue(pod, container, variable, variables, sources);
@@ -39,16 +35,12 @@ export function makeEnvironment(pod: Pod, container: Container, sources: Environ
 
 function envFromVariables(
   pod: Pod,
-  container: Container,
   { prefix = '', configMapRef, secretRef }: EnvFromSource,
   sources: EnvironmentSources,
 ): [string, string][] {
-  const where = `envFrom of container "${container.name}"`;
-  const configMap = configMapRef && lookup('ConfigMap', pod, configMapRef, sources, where);
-  const secret = secretRef && lookup('Secret', pod, secretRef, sources, where);
-  return [...(configMap ?? []), ...(secret ?? [])]
-    .map(([key, value]): [string, string] => [prefix + key, value])
-    .filter(([name]) => isEnvironmentName(name));
+  const configMap = configMapRef && lookup('ConfigMap', pod, configMapRef, sources);
+  const secret = secretRef && lookup('Secret', pod, secretRef, sources);
+  return [...(configMap?.data ?? []), ...(secret?.data ?? [])].map(([key, value]) => [prefix + key, text(value)]);
 }
 
 /** Undefined: the variable is left out, because what it refers to is optional and missing. */
@@ -74,42 +66,39 @@ function sourceValue(
   const where = `env "${name}" of container "${container.name}"`;
   if (fieldRef) return podFieldValue(pod, fieldRef.fieldPath, sources, where);
   if (resourceFieldRef) return containerResourceValue(pod, container, resourceFieldRef, sources, where);
-  if (configMapKeyRef) return keyValue('ConfigMap', pod, configMapKeyRef, sources, where);
-  if (secretKeyRef) return keyValue('Secret', pod, secretKeyRef, sources, where);
+  if (configMapKeyRef) return keyValue('ConfigMap', pod, configMapKeyRef, sources);
+  if (secretKeyRef) return keyValue('Secret', pod, secretKeyRef, sources);
   return '';
 }
 
 function keyValue(
-  kind: ConfigKind,
+  kind: ConfigObject['kind'],
   pod: Pod,
   reference: { name?: string; key: string; optional?: boolean },
   sources: EnvironmentSources,
-  where: string,
 ): string | undefined {
-  const value = lookup(kind, pod, reference, sources, where)?.get(reference.key);
-  if (value !== undefined || reference.optional) return value;
-  throw new UserError(
-    `${where}: ${kind} "${pod.metadata.namespace}/${reference.name ?? ''}" has no key "${reference.key}"`,
-    { hint: `Add the key to the ${kind}, or set optional: true.` },
-  );
+  const { name = '', key, optional = false } = reference;
+  const value = lookup(kind, pod, reference, sources)?.data.get(key);
+  if (value !== undefined) return text(value);
+  if (optional) return undefined;
+  throw new UserError(`couldn't find key ${key} in ${kind} ${pod.metadata.namespace}/${name}`, {
+    hint: `Add the key to the ${kind}, or set optional: true.`,
+  });
 }
 
 /** Undefined: the object is missing and optional. */
 function lookup(
-  kind: ConfigKind,
+  kind: ConfigObject['kind'],
   { metadata: { namespace } }: Pod,
-  { name = '', optional }: { name?: string; optional?: boolean },
-  { lookupConfigMap, lookupSecret }: EnvironmentSources,
-  where: string,
-): ReadonlyMap<string, string> | undefined {
-  const values = (kind === 'ConfigMap' ? lookupConfigMap : lookupSecret)?.(namespace, name);
-  if (values || optional) return values;
-  throw new UserError(`${where}: there is no ${kind} "${namespace}/${name}"`, {
+  { name = '', optional = false }: { name?: string; optional?: boolean },
+  { configObjects }: EnvironmentSources,
+): ConfigObject | undefined {
+  const object = configObjects.get(kind, namespace, name);
+  if (object !== undefined || optional) return object;
+  throw new UserError(`${kind.toLowerCase()} "${name}" not found`, {
     hint: `Put a ${kind} of that name beside the manifest of the pod, or set optional: true.`,
   });
 }
 
-/** Keys that cannot be a variable's name are passed over. kubelet: apimachinery validation IsRelaxedEnvVarName */
-function isEnvironmentName(name: string): boolean {
-  return /^[ -<>-~]+$/.test(name);
-}
+/** What is no text is made into some, as runtimes do it. */
+const text = (value: Uint8Array): string => Buffer.from(value).toString('utf8');

@@ -5,12 +5,14 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Image, PodSandboxConfig } from '../../cri/types.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
+import type { ConfigObjectLookup } from '../config/config-objects.ts';
 import type { PodEventRecorder } from '../event-recorder.ts';
 import { ContainerStartError } from '../images/container-start-error.ts';
 import type { ImageManager } from '../images/image-manager.ts';
 import type { NodeConfig } from '../node-config.ts';
 import { reasons } from '../reasons.ts';
-import type { MountedVolume, VolumeManager } from '../volumes/volume-manager.ts';
+import type { PodDirs } from '../pod-dirs.ts';
+import type { MountedVolume } from '../volumes/volume-manager.ts';
 import { containerMounts } from './container-mounts.ts';
 import { makeEnvironment } from './environment.ts';
 import { findContainerStatus } from './find-container-status.ts';
@@ -22,7 +24,8 @@ import type { RuntimePodStatus } from './runtime-pod-status.ts';
 export interface StartContainerDeps {
   runtime: RuntimeService;
   imageManager: ImageManager;
-  volumeManager: VolumeManager;
+  podDirs: PodDirs;
+  configObjects: ConfigObjectLookup;
   node: NodeConfig;
   logger: Logger;
 }
@@ -76,7 +79,7 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
 }
 
 async function containerConfig(
-  { volumeManager, node }: StartContainerDeps,
+  { podDirs, configObjects, node }: StartContainerDeps,
   { pod, container, podIPs, volumes }: ContainerStart,
   image: Image,
   restartCount: number,
@@ -87,11 +90,12 @@ async function containerConfig(
     container,
     podIPs,
     volumes,
-    podDir: volumeManager.podDir(pod.metadata.uid),
+    podDir: podDirs.podDir(pod.metadata.uid),
     clusterDomain: node.clusterDomain,
     selinuxEnabled: node.selinuxEnabled,
   });
-  const envs = makeEnvironment(pod, container, { podIPs, nodeIPs: node.nodeIPs, allocatable: node.allocatable });
+  const { nodeIPs, allocatable } = node;
+  const envs = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
   return generateContainerConfig({
     pod,
     container,

@@ -1,43 +1,57 @@
-import { chmod, mkdir, rmdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Volume } from '../../api/types.ts';
+import type { Pod, Volume } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 import { pathExists } from '../path-exists.ts';
-import { emptyDirMemoryBytes } from './empty-dir-size.ts';
-import { isMountPoint, mountTmpfs } from './mounts.ts';
+import { hugePageVolumePageBytes, memoryVolumeBytes } from './empty-dir-size.ts';
+import { isMountPoint, mountHugePages, mountTmpfs } from './mounts.ts';
+import { setVolumeOwnership } from './ownership.ts';
 
-const plugin = 'kubernetes.io~empty-dir';
+interface EmptyDirRequest {
+  pod: Pod;
+  podDir: string;
+  /** Name of the volume; one that another kind of volume is made on begins with `wrapped_`. */
+  name: string;
+  /** Where it is to be. */
+  path: string;
+  source: NonNullable<Volume['emptyDir']>;
+  /** Memory that pods may use in all. */
+  allocatableMemory: string | undefined;
+}
 
 /**
- * Makes an emptyDir of a pod, on disk or in memory, and resolves to its path. One that was made before stays as the
- * containers left it; a marker beside it says that it was made to the end.
- * kubelet: pkg/volume/emptydir/empty_dir.go SetUpAt
+ * Makes an emptyDir of a pod, on disk, in memory or of huge pages. One that was made before stays as the containers left
+ * it; a marker beside it says that it was made to the end. kubelet: pkg/volume/emptydir/empty_dir.go SetUpAt
  */
-export async function setUpEmptyDir(
-  podDir: string,
-  name: string,
-  { medium = '', sizeLimit }: NonNullable<Volume['emptyDir']>,
-): Promise<string> {
-  const path = join(podDir, 'volumes', plugin, name);
-  const marker = join(podDir, 'plugins', plugin, name, 'ready');
-  // A tmpfs is gone after a reboot, its marker is not.
-  if ((await pathExists(marker)) && (medium !== 'Memory' || (await isMountPoint(path)))) return path;
+export async function setUpEmptyDir(request: EmptyDirRequest): Promise<void> {
+  const { pod, podDir, name, path, source } = request;
+  const { medium = '' } = source;
+  const marker = join(podDir, 'plugins', 'kubernetes.io~empty-dir', name, 'ready');
+  // What is mounted is gone after a reboot, its marker is not.
+  if ((await pathExists(marker)) && (await (medium === '' ? pathExists(path) : isMountPoint(path)))) return;
+  const mount = mountOf(request);
   await mkdir(path, { recursive: true, mode: 0o750 });
   // mkdir is bound by the umask, chmod is not.
   await chmod(path, 0o777);
-  switch (medium) {
-    case '':
-      break;
-    case 'Memory':
-      await mountTmpfs(path, emptyDirMemoryBytes(sizeLimit));
-      break;
-    default:
-      await rmdir(path);
-      throw new UserError(`volume "${name}": unknown storage medium "${medium}"`, {
-        hint: 'emptyDir.medium may be empty or Memory.',
-      });
-  }
+  await mount();
+  await setVolumeOwnership(path, { fsGroup: pod.spec.securityContext?.fsGroup, readOnly: false });
   await mkdir(dirname(marker), { recursive: true, mode: 0o750 });
   await writeFile(marker, '');
-  return path;
+}
+
+/** What is mounted on the folder; throws for a medium that cannot be. */
+function mountOf({ pod, path, source, allocatableMemory }: EmptyDirRequest): () => Promise<void> {
+  const { medium = '', sizeLimit } = source;
+  if (medium === '') return () => Promise.resolve();
+  if (medium === 'Memory') {
+    const bytes = memoryVolumeBytes(pod, sizeLimit, allocatableMemory);
+    return () => mountTmpfs(path, bytes);
+  }
+  if (/^HugePages(-|$)/.test(medium)) {
+    const pageBytes = hugePageVolumePageBytes(pod, medium);
+    return () => mountHugePages(path, pageBytes);
+  }
+  throw new UserError(`unknown storage medium "${medium}"`, {
+    hint: 'emptyDir.medium may be empty, Memory, HugePages or HugePages-<size>.',
+  });
 }

@@ -27,9 +27,9 @@ export async function mountTmpfs(path: string, sizeBytes: bigint | undefined): P
   await mount('tmpfs', path, size);
 }
 
-/** Mounts huge pages of one size, such as `2Mi`, on `path` unless something is mounted there already. */
-export async function mountHugePages(path: string, pageSize: string): Promise<void> {
-  if (!(await isMountPoint(path))) await mount('hugetlbfs', path, [`pagesize=${pageSize}`]);
+/** Mounts huge pages of one size on `path` unless something is mounted there already. */
+export async function mountHugePages(path: string, pageBytes: bigint): Promise<void> {
+  if (!(await isMountPoint(path))) await mount('hugetlbfs', path, [`pagesize=${pageBytes}`]);
 }
 
 /** Unmounts everything at and below `path`, deepest first. Rejects when something is in use. */

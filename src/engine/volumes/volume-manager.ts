@@ -1,77 +1,108 @@
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
-import { hasCode, UserError } from '../../errors.ts';
+import { unmountableVolumes } from '../../api/unmountable-volumes.ts';
+import type { Clock } from '../../clock.ts';
+import { toError, UserError } from '../../errors.ts';
+import type { PodDirs } from '../pod-dirs.ts';
+import { hasPayload } from './atomic-writer.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
 import { checkHostPath } from './host-path.ts';
+import { payloadKindOf, setUpPayloadVolume } from './payload-volume.ts';
 import { removeTree } from './remove-tree.ts';
+import type { PayloadSources } from './volume-payload.ts';
 
-/** Where a volume of a pod is on the host, ready to be mounted into a container. */
+/** Where a volume of a pod is on the host, ready to be mounted into a container. kubelet: pkg/volume Attributes */
 export interface MountedVolume {
   hostPath: string;
+  /** Containers can only read it, whatever their mount says. */
+  readOnly: boolean;
+  /** It is the pod's own, so that SELinux may label it as the container's. */
+  managed: boolean;
 }
 
-/** Sets up and takes down the volumes of pods under `<root-dir>/pods/<uid>/volumes`. kubelet: volumemanager */
+export interface PodVolumes {
+  /** By name: those that can be mounted. */
+  mounted: ReadonlyMap<string, MountedVolume>;
+  /** By name: why a volume could not be set up or brought up to date. One that is mounted as well keeps what it had. */
+  failures: ReadonlyMap<string, Error>;
+}
+
+interface Deps extends PayloadSources {
+  podDirs: PodDirs;
+  clock: Pick<Clock, 'now'>;
+}
+
+/**
+ * Sets up and takes down the volumes of pods under `<root-dir>/pods/<uid>/volumes`. What a crash leaves half done, the next
+ * set-up or removal ends. kubelet: volumemanager
+ */
 export class VolumeManager {
-  private readonly rootDir: string;
+  private readonly deps: Deps;
 
-  constructor(deps: { rootDir: string }) {
-    this.rootDir = deps.rootDir;
-  }
-
-  /** `<root-dir>/pods/<uid>` */
-  podDir(uid: string): string {
-    return join(this.rootDir, 'pods', uid);
-  }
-
-  /** The pods that have a folder: those this agent started and has not removed. */
-  async podUIDs(): Promise<string[]> {
-    try {
-      return await readdir(join(this.rootDir, 'pods'));
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return [];
-      throw error;
-    }
+  constructor(deps: Deps) {
+    this.deps = deps;
   }
 
   /**
-   * Sets up every volume that a container of the pod mounts; what is there already stays as it is. Rejects with the reason
-   * of the first volume that cannot be set up.
+   * Sets up every volume that a container of the pod mounts, and brings up to date what follows ConfigMaps, Secrets or the
+   * pod; everything else stays as the containers left it. One call at a time for a pod.
    */
-  async mountPodVolumes(pod: Pod): Promise<ReadonlyMap<string, MountedVolume>> {
+  async mountPodVolumes(pod: Pod): Promise<PodVolumes> {
     const wanted = mountedVolumeNames(pod);
     const mounted = new Map<string, MountedVolume>();
-    for (const volume of pod.spec.volumes ?? []) {
-      if (wanted.has(volume.name)) mounted.set(volume.name, await this.setUp(pod, volume));
+    const failures = new Map<string, Error>();
+    for (const volume of (pod.spec.volumes ?? []).filter(({ name }) => wanted.has(name))) {
+      const mount = this.mountOf(pod, volume);
+      try {
+        await this.setUp(pod, volume, mount);
+        mounted.set(volume.name, mount);
+      } catch (error) {
+        failures.set(volume.name, toError(error));
+        if (payloadKindOf(volume) && (await hasPayload(mount.hostPath))) mounted.set(volume.name, mount);
+      }
     }
-    return mounted;
+    return { mounted, failures };
   }
 
   /** Unmounts and removes the volumes of a pod that has terminated; the rest of its folder stays. Absent is fine. */
   async unmountPodVolumes(uid: string): Promise<void> {
-    // The markers go first: a volume without one is made anew.
-    await removeTree(join(this.podDir(uid), 'plugins'));
-    await removeTree(join(this.podDir(uid), 'volumes'));
+    const podDir = this.deps.podDirs.podDir(uid);
+    // The markers go before what they are about: a volume without one is made anew.
+    for (const folder of ['volume-subpaths', 'plugins', 'volumes']) await removeTree(join(podDir, folder));
   }
 
-  /** Unmounts and removes everything of the pod. Never deletes through a mount. Absent is fine. */
-  async removePodDir(uid: string): Promise<void> {
-    await removeTree(this.podDir(uid));
+  /** Where the volume is once it is set up. */
+  private mountOf(pod: Pod, volume: Volume): MountedVolume {
+    if (volume.hostPath) return { hostPath: volume.hostPath.path, readOnly: false, managed: false };
+    const payloadKind = payloadKindOf(volume);
+    const plugin = payloadKind?.plugin ?? 'kubernetes.io~empty-dir';
+    const hostPath = join(this.deps.podDirs.podDir(pod.metadata.uid), 'volumes', plugin, volume.name);
+    return { hostPath, readOnly: payloadKind !== undefined, managed: true };
   }
 
-  private async setUp(pod: Pod, volume: Volume): Promise<MountedVolume> {
-    if (volume.hostPath !== undefined) {
+  private async setUp(pod: Pod, volume: Volume, { hostPath: path }: MountedVolume): Promise<void> {
+    const { podDirs, allocatable, clock } = this.deps;
+    const podDir = podDirs.podDir(pod.metadata.uid);
+    const payloadKind = payloadKindOf(volume);
+    if (volume.hostPath) {
       await checkHostPath(volume.hostPath);
-      return { hostPath: volume.hostPath.path };
+    } else if (volume.emptyDir) {
+      const { name, emptyDir: source } = volume;
+      await setUpEmptyDir({ pod, podDir, name, path, source, allocatableMemory: allocatable['memory'] });
+    } else if (payloadKind) {
+      const { medium } = payloadKind;
+      await setUpPayloadVolume({ pod, podDir, volume, path, medium, now: clock.now(), sources: this.deps });
+    } else {
+      throw unmountable(volume);
     }
-    if (volume.emptyDir !== undefined) {
-      return { hostPath: await setUpEmptyDir(this.podDir(pod.metadata.uid), volume.name, volume.emptyDir) };
-    }
-    const kind = Object.keys(volume).find((key) => key !== 'name') ?? 'unknown';
-    throw new UserError(`volume "${volume.name}": volumes of type ${kind} are not supported yet`, {
-      hint: 'Use emptyDir or hostPath.',
-    });
   }
+}
+
+function unmountable(volume: Volume): UserError {
+  const kind = Object.keys(volume).find((key) => key !== 'name') ?? 'unknown';
+  return new UserError(`${kind}: ${unmountableVolumes[kind] ?? 'volumes of this kind are not known'}`, {
+    hint: 'Use emptyDir, hostPath, configMap, secret, projected or downwardAPI.',
+  });
 }
 
 function mountedVolumeNames({ spec }: Pod): Set<string> {

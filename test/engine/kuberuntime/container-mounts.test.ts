@@ -20,8 +20,9 @@ const mountsOf = (container: Container, pod: Pod = makePod({ spec: { containers:
     container,
     podIPs: ['10.88.0.2'],
     volumes: new Map([
-      ['data', { hostPath: '/host/data' }],
-      ['cache', { hostPath: '/host/cache' }],
+      ['data', { hostPath: '/host/data', readOnly: false, managed: false }],
+      ['cache', { hostPath: '/host/cache', readOnly: false, managed: true }],
+      ['config', { hostPath: '/host/config', readOnly: true, managed: true }],
     ]),
     podDir,
     clusterDomain: '',
@@ -53,11 +54,28 @@ test('volumes come in the order of the spec, then the hosts file, then the termi
   ]);
 });
 
-test('files of ours get the label of the container where the machine has SELinux', async () => {
+test('what is ours gets the label of the container once, where the machine has SELinux', async () => {
   selinuxEnabled = true;
-  const mounts = await mountsOf(makeContainer({ terminationMessagePath: '/dev/termination-log' }));
+  const volumeMounts = ['data', 'cache', 'cache'].map((name, index) => ({ name, mountPath: `/${index}` }));
+  const mounts = await mountsOf(makeContainer({ terminationMessagePath: '/dev/termination-log', volumeMounts }));
   selinuxEnabled = false;
-  expect(mounts.map(({ selinuxRelabel }) => selinuxRelabel)).toEqual([true, true]);
+  expect(mounts.map(({ containerPath, selinuxRelabel }) => [containerPath, selinuxRelabel])).toEqual([
+    ['/0', undefined],
+    ['/1', true],
+    ['/2', undefined],
+    ['/etc/hosts', true],
+    ['/dev/termination-log', true],
+  ]);
+});
+
+test('a volume that can only be read is mounted so', async () => {
+  const mounts = await mountsOf(makeContainer({ volumeMounts: [{ name: 'config', mountPath: '/config' }] }));
+  expect(mounts[0]).toEqual({
+    containerPath: '/config',
+    hostPath: '/host/config',
+    readonly: true,
+    propagation: 'PROPAGATION_PRIVATE',
+  });
 });
 
 test('the hosts file names the pod, and is the same file for every container', async () => {

@@ -2,20 +2,17 @@ import { describe, expect, it } from 'vitest';
 import type { Container, EnvVar } from '../../../src/api/types.ts';
 import { type EnvironmentSources, makeEnvironment } from '../../../src/engine/kuberuntime/environment.ts';
 import { UserError } from '../../../src/errors.ts';
+import { configObjectsOf, makeConfigMap, makeSecret } from '../../builders/config-objects.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 
 const sources: EnvironmentSources = {
   podIPs: ['10.88.0.2', 'fd00::2'],
   nodeIPs: ['192.0.2.7', 'fd00::7'],
   allocatable: { cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi' },
-  lookupConfigMap: (_namespace, name) =>
-    name === 'settings'
-      ? new Map([
-          ['mode', 'blue'],
-          ['SIZE', '3'],
-        ])
-      : undefined,
-  lookupSecret: (_namespace, name) => (name === 'login' ? new Map([['password', '$(SIZE)']]) : undefined),
+  configObjects: configObjectsOf(
+    makeConfigMap('settings', { mode: 'blue', SIZE: '3' }, { binaryData: new Map([['logo', Buffer.from([0xff])]]) }),
+    makeSecret('login', { password: '$(SIZE)', '1st.key': 'any key is a name' }),
+  ),
 };
 
 /** The environment as name to value, in order. */
@@ -47,7 +44,7 @@ describe('order and expansion', () => {
           { name: 'mode', value: 'green' },
         ],
       }),
-    ).toEqual(['mode=green', 'SIZE=30', 'LOGIN_password=$(SIZE)']);
+    ).toEqual(['mode=green', 'SIZE=30', 'LOGIN_password=$(SIZE)', 'LOGIN_1st.key=any key is a name']);
   });
 
   it('does not expand what a source gives', () => {
@@ -121,14 +118,20 @@ describe('the downward API', () => {
 
 describe('references that lead nowhere', () => {
   it.each<[string, Partial<Container>]>([
-    ['there is no ConfigMap "default/none"', { envFrom: [{ configMapRef: { name: 'none' } }] }],
+    ['configmap "none" not found', { envFrom: [{ configMapRef: { name: 'none' } }] }],
+    ['secret "none" not found', { envFrom: [{ secretRef: { name: 'none' } }] }],
     [
-      'Secret "default/login" has no key "user"',
+      "couldn't find key user in Secret default/login",
       { env: [{ name: 'X', valueFrom: { secretKeyRef: { name: 'login', key: 'user' } } }] },
     ],
     [
-      'there is no ConfigMap "default/none"',
+      'configmap "none" not found',
       { env: [{ name: 'X', valueFrom: { configMapKeyRef: { name: 'none', key: 'k' } } }] },
+    ],
+    // Binary data is for files.
+    [
+      "couldn't find key logo in ConfigMap default/settings",
+      { env: [{ name: 'X', valueFrom: { configMapKeyRef: { name: 'settings', key: 'logo' } } }] },
     ],
   ])('are refused by name: %s', (message, container) => {
     expect(() => environmentOf(container)).toThrow(UserError);
@@ -145,13 +148,5 @@ describe('references that lead nowhere', () => {
         ],
       }),
     ).toEqual([]);
-  });
-
-  it('fail alike when the node keeps no ConfigMaps', () => {
-    const web = makeContainer({ envFrom: [{ configMapRef: { name: 'settings' } }] });
-    const { podIPs, nodeIPs, allocatable } = sources;
-    expect(() =>
-      makeEnvironment(makePod({ spec: { containers: [web] } }), web, { podIPs, nodeIPs, allocatable }),
-    ).toThrow('envFrom of container "web": there is no ConfigMap "default/settings"');
   });
 });

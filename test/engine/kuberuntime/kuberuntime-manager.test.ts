@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
 import { BackOff } from '../../../src/engine/back-off.ts';
+import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
 import { podEventRecorder } from '../../../src/engine/event-recorder.ts';
 import { PodRemover } from '../../../src/engine/gc/pod-remover.ts';
 import { ImageManager } from '../../../src/engine/images/image-manager.ts';
@@ -11,9 +12,9 @@ import { podLogsDirectory } from '../../../src/engine/kuberuntime/log-paths.ts';
 import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import type { NodeConfig } from '../../../src/engine/node-config.ts';
+import { PodDirs } from '../../../src/engine/pod-dirs.ts';
 import type { ProbeResults } from '../../../src/engine/prober/probe-results.ts';
 import { unprobedResults } from '../../../src/engine/prober/unprobed-results.ts';
-import { VolumeManager } from '../../../src/engine/volumes/volume-manager.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { temporaryFolder } from '../../containerd/temporary-folder.ts';
@@ -31,7 +32,7 @@ let runtime: FakeRuntime;
 let runtimePods: RuntimePods;
 let events: EventRecorder;
 let manager: KuberuntimeManager;
-let volumeManager: VolumeManager;
+let podDirs: PodDirs;
 let node: NodeConfig;
 
 beforeEach(async () => {
@@ -41,7 +42,7 @@ beforeEach(async () => {
   runtimePods = new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message) });
   events = new EventRecorder(clock);
   node = makeNodeConfig(await temporaryFolder());
-  volumeManager = new VolumeManager({ rootDir: node.rootDir });
+  podDirs = new PodDirs(node);
   manager = makeManager();
 });
 
@@ -56,7 +57,8 @@ function makeManager(): KuberuntimeManager {
       maxParallelImagePulls: 1,
       pullProgress: () => Promise.resolve(undefined),
     }),
-    volumeManager,
+    podDirs,
+    configObjects: new ConfigObjects(),
     podRemover: new PodRemover({ runtime, ...node }),
     node,
     clock,
@@ -72,12 +74,12 @@ const podWith = (spec: Spec = {}): Pod => makeStaticPod('web', { uid: 'u1', spec
 /** One sync, from what the runtime says now; the results as `action target`, with the reason of what failed. */
 async function sync(pod: Pod, probes?: (status: RuntimePodStatus) => Partial<ProbeResults>): Promise<string[]> {
   const podStatus = await runtimePods.getPodStatus(pod.metadata.uid);
-  await mkdir(volumeManager.podDir(pod.metadata.uid), { recursive: true });
+  await mkdir(podDirs.podDir(pod.metadata.uid), { recursive: true });
   const results = await manager.syncPod({
     pod,
     podStatus,
     probes: { ...unprobedResults(podStatus), ...probes?.(podStatus) },
-    volumes: await volumeManager.mountPodVolumes(pod),
+    volumes: new Map(),
     recorder: podEventRecorder(events.emit, pod),
     signal: new AbortController().signal,
   });

@@ -1,0 +1,30 @@
+const needsAPIServer = 'needs an API server';
+const notSupported = 'volumes of this kind are not supported';
+
+/** Why a node alone does not mount volumes of a kind, by the kind's field. A pod whose containers mount one does not start. */
+export const unmountableVolumes: Readonly<Record<string, string>> = {
+  csi: needsAPIServer,
+  ephemeral: needsAPIServer,
+  persistentVolumeClaim: needsAPIServer,
+  awsElasticBlockStore: notSupported,
+  azureDisk: notSupported,
+  azureFile: notSupported,
+  cephfs: notSupported,
+  cinder: notSupported,
+  fc: notSupported,
+  flexVolume: notSupported,
+  flocker: notSupported,
+  gcePersistentDisk: notSupported,
+  gitRepo: notSupported,
+  glusterfs: notSupported,
+  image: notSupported,
+  iscsi: notSupported,
+  nfs: notSupported,
+  photonPersistentDisk: notSupported,
+  portworxVolume: notSupported,
+  quobyte: notSupported,
+  rbd: notSupported,
+  scaleIO: notSupported,
+  storageos: notSupported,
+  vsphereVolume: notSupported,
+};

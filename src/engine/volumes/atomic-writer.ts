@@ -1,0 +1,167 @@
+import { randomInt } from 'node:crypto';
+import * as fileSystem from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { hasCode, UserError } from '../../errors.ts';
+import { type Payload, validatePayload } from './payload.ts';
+
+/** What the writer does to the disk. */
+export type FileOperations = Pick<
+  typeof fileSystem,
+  'chmod' | 'lstat' | 'mkdir' | 'readdir' | 'readFile' | 'readlink' | 'rename' | 'rm' | 'symlink' | 'writeFile'
+>;
+
+interface WriteOptions {
+  /** Milliseconds since the epoch; it names the folder of this revision. */
+  now: number;
+  /** Called once the files are written, before anybody sees them. */
+  setPermissions?: () => Promise<void>;
+  files?: FileOperations;
+}
+
+/** Link to the folder of the current revision. */
+const dataLink = '..data';
+const newDataLink = '..data_tmp';
+
+/**
+ * Makes the files of a volume what the payload says, all of them at one moment, and changes nothing when they are that
+ * already. Resolves to whether anything was written. kubelet: pkg/volume/util/atomic_writer.go Write
+ *
+ *     ..2024_06_01_10_00_00.123456/app.conf     the files of one revision
+ *     ..data -> ..2024_06_01_10_00_00.123456    which revision it is: swapped by a rename
+ *     app.conf -> ..data/app.conf               what containers read
+ *
+ * INVARIANTS: `..data` leads to a complete revision at every moment; whatever a crash leaves is put right by the next
+ * call. Nothing is synced to disk: after a power cut the next call finds what is not what it should be. One call at a time
+ * for a folder, and nobody else writes there.
+ */
+export async function writePayload(folder: string, payload: Payload, options: WriteOptions): Promise<boolean> {
+  const { files = fileSystem } = options;
+  validatePayload(payload);
+  const current = await currentRevision(folder, files);
+  const isUpToDate = current !== undefined && (await holdsExactly(join(folder, current), payload, files));
+  const revision = isUpToDate ? current : await writeRevision(folder, payload, options);
+  await linkFiles(folder, payload, files);
+  await removeLeftovers(folder, revision, payload, files);
+  return !isUpToDate;
+}
+
+/** True once a payload was written to the end of a swap. */
+export async function hasPayload(folder: string): Promise<boolean> {
+  return (await currentRevision(folder, fileSystem)) !== undefined;
+}
+
+async function currentRevision(folder: string, { readlink }: FileOperations): Promise<string | undefined> {
+  try {
+    return await readlink(join(folder, dataLink));
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+async function writeRevision(folder: string, payload: Payload, options: WriteOptions): Promise<string> {
+  const { now, setPermissions, files = fileSystem } = options;
+  const revision = `..${timestamp(now)}.${randomInt(2 ** 32)}`;
+  const path = join(folder, revision);
+  await files.mkdir(path);
+  // mkdir is bound by the umask, chmod is not.
+  await files.chmod(path, 0o755);
+  for (const [name, { data, mode }] of payload) {
+    const file = join(path, name);
+    await files.mkdir(dirname(file), { recursive: true, mode: 0o755 });
+    await files.writeFile(file, data, { mode });
+    await files.chmod(file, mode);
+  }
+  await setPermissions?.();
+  const link = join(folder, newDataLink);
+  await files.rm(link, { recursive: true, force: true });
+  await files.symlink(revision, link);
+  await files.rename(link, join(folder, dataLink));
+  return revision;
+}
+
+/** As `2024_06_01_10_00_00`, in UTC. */
+function timestamp(now: number): string {
+  return new Date(now).toISOString().slice(0, 19).replaceAll(/[-T:]/g, '_');
+}
+
+async function holdsExactly(path: string, payload: Payload, files: FileOperations): Promise<boolean> {
+  try {
+    const names = await filesBelow(path, files);
+    if (names.length !== payload.size) return false;
+    for (const name of names) {
+      const wanted = payload.get(name);
+      if (wanted === undefined || !(await isWritten(join(path, name), wanted, files))) return false;
+    }
+    return true;
+  } catch (error) {
+    // Not what we would have written: it is written anew.
+    if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR')) return false;
+    throw error;
+  }
+}
+
+async function isWritten(
+  file: string,
+  { data, mode }: { data: Uint8Array; mode: number },
+  files: FileOperations,
+): Promise<boolean> {
+  const stats = await files.lstat(file);
+  return stats.isFile() && (stats.mode & 0o7777) === mode && Buffer.compare(await files.readFile(file), data) === 0;
+}
+
+/** Paths of everything below a folder that is no folder. */
+async function filesBelow(path: string, files: FileOperations, prefix = ''): Promise<string[]> {
+  const entries = await files.readdir(path, { withFileTypes: true });
+  const found = entries.map((entry) =>
+    entry.isDirectory()
+      ? filesBelow(join(path, entry.name), files, `${prefix}${entry.name}/`)
+      : Promise.resolve([`${prefix}${entry.name}`]),
+  );
+  return (await Promise.all(found)).flat();
+}
+
+/** Every first part of a path is a link into the current revision. */
+async function linkFiles(folder: string, payload: Payload, files: FileOperations): Promise<void> {
+  for (const name of topLevelNames(payload)) {
+    const target = join(dataLink, name);
+    const found = await linkTarget(join(folder, name), files);
+    if (found === target) continue;
+    if (found !== undefined) {
+      throw new UserError(`"${name}" is a file of the volume and a place where another volume is mounted`);
+    }
+    await files.symlink(target, join(folder, name));
+  }
+}
+
+/** Undefined: there is nothing. */
+async function linkTarget(path: string, { readlink }: FileOperations): Promise<string | undefined> {
+  try {
+    return await readlink(path);
+  } catch (error) {
+    if (hasCode(error, 'EINVAL')) return 'no link';
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+const topLevelNames = (payload: Payload): Set<string> =>
+  new Set([...payload.keys()].map((path) => path.split('/')[0] ?? path));
+
+/** Removes links to files that are no more, and every revision but the current one. */
+async function removeLeftovers(
+  folder: string,
+  revision: string,
+  payload: Payload,
+  files: FileOperations,
+): Promise<void> {
+  const names = topLevelNames(payload);
+  for (const name of await files.readdir(folder)) {
+    const path = join(folder, name);
+    if (name.startsWith('..')) {
+      if (name !== dataLink && name !== revision) await files.rm(path, { recursive: true, force: true });
+    } else if (!names.has(name) && (await linkTarget(path, files))?.startsWith(`${dataLink}/`)) {
+      await files.rm(path);
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import { chmod, lchown, lstat } from 'node:fs/promises';
+import { walkTree } from './walk-tree.ts';
+
+/** `OnRootMismatch` has no effect on volumes that the node itself makes, as in Kubernetes: they are new, or written anew. */
+interface Ownership {
+  fsGroup: number | undefined;
+  /** Containers can only read the volume, whatever their mount says. */
+  readOnly: boolean;
+}
+
+/**
+ * Gives a volume to the pod's fsGroup: everything in it belongs to the group, which may read and, unless `readOnly`, write
+ * it; what is made in its folders later belongs to the group too. Only for volumes that no container sees yet.
+ * kubelet: pkg/volume/volume_linux.go SetVolumeOwnership
+ */
+export async function setVolumeOwnership(path: string, { fsGroup, readOnly }: Ownership): Promise<void> {
+  if (fsGroup === undefined) return;
+  const group = fsGroup;
+  const fileBits = readOnly ? 0o440 : 0o660;
+  await walkTree(path, async (folder, { name }) => {
+    await giveToGroup(folder.at(name), group, fileBits);
+    return undefined;
+  });
+  await giveToGroup(path, group, fileBits);
+}
+
+async function giveToGroup(path: string | Buffer, group: number, fileBits: number): Promise<void> {
+  const stats = await lstat(path);
+  await lchown(path, -1, group);
+  if (stats.isSymbolicLink()) return;
+  const folderBits = stats.isDirectory() ? 0o2110 : 0;
+  await chmod(path, (stats.mode & 0o7777) | fileBits | folderBits);
+}

@@ -1,0 +1,43 @@
+import { UserError } from '../../errors.ts';
+
+/** What one file of a volume is to hold. */
+export interface FileProjection {
+  data: Uint8Array;
+  /** Permission bits. */
+  mode: number;
+}
+
+/** The files of a volume by path, relative to the volume. kubelet: pkg/volume/util/atomic_writer.go FileProjection */
+export type Payload = ReadonlyMap<string, FileProjection>;
+
+const maxPathBytes = 4096;
+const maxNameBytes = 255;
+
+/** Throws for paths that do not stay in the volume or do not go together. kubelet: atomic_writer.go validatePayload */
+export function validatePayload(payload: Payload): void {
+  for (const path of payload.keys()) {
+    const broken = brokenRule(path);
+    if (broken !== undefined) throw new UserError(`invalid path "${path}" in the volume: ${broken}`);
+    const parent = foldersOf(path).find((folder) => payload.has(folder));
+    if (parent !== undefined)
+      throw new UserError(`the volume cannot have both a file "${parent}" and "${path}" below it`);
+  }
+}
+
+function brokenRule(path: string): string | undefined {
+  const names = path.split('/');
+  if (path === '') return 'must not be empty';
+  if (path.startsWith('/')) return 'must be relative';
+  if (Buffer.byteLength(path) > maxPathBytes) return `must not be longer than ${maxPathBytes} bytes`;
+  if (names.some((name) => Buffer.byteLength(name) > maxNameBytes)) {
+    return `no part of it may be longer than ${maxNameBytes} bytes`;
+  }
+  if (names.includes('..')) return 'must not contain ".."';
+  return path.startsWith('..') ? 'must not begin with ".."' : undefined;
+}
+
+/** `a/b/c` is in `a` and `a/b`. */
+function foldersOf(path: string): string[] {
+  const names = path.split('/');
+  return names.slice(1).map((_name, index) => names.slice(0, index + 1).join('/'));
+}

@@ -1,0 +1,29 @@
+import type { ConfigObject } from '../../src/api/config-object.ts';
+import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
+
+/** Values as text. */
+type Data = Readonly<Record<string, string>>;
+
+export function makeConfigMap(name: string, data: Data, more: Partial<ConfigObject> = {}): ConfigObject {
+  return {
+    kind: 'ConfigMap',
+    namespace: 'default',
+    name,
+    data: new Map(Object.entries(data).map(([key, value]) => [key, Buffer.from(value)])),
+    binaryData: new Map(),
+    type: '',
+    immutable: false,
+    ...more,
+  };
+}
+
+export function makeSecret(name: string, data: Data, more: Partial<ConfigObject> = {}): ConfigObject {
+  return makeConfigMap(name, data, { kind: 'Secret', type: 'Opaque', ...more });
+}
+
+/** A store that has these. */
+export function configObjectsOf(...objects: ConfigObject[]): ConfigObjects {
+  const store = new ConfigObjects();
+  store.replace('test', objects);
+  return store;
+}

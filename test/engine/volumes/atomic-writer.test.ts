@@ -1,0 +1,213 @@
+import * as fileSystem from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, readlink, symlink, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { toError } from '../../../src/errors.ts';
+import { type FileOperations, hasPayload, writePayload } from '../../../src/engine/volumes/atomic-writer.ts';
+import type { Payload } from '../../../src/engine/volumes/payload.ts';
+import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+
+const now = Date.parse('2024-06-01T10:00:00Z');
+
+let folder: string;
+beforeEach(async () => {
+  folder = join(await temporaryFolder(), 'volume');
+  await mkdir(folder);
+});
+
+/** Files of mode 0644 by path. */
+const payloadOf = (files: Readonly<Record<string, string>>): Payload =>
+  new Map(Object.entries(files).map(([path, text]) => [path, { data: Buffer.from(text), mode: 0o644 }]));
+
+/** Everything in a folder by path: mode and content of files, targets of links. Revisions are called `..revision`. */
+async function treeOf(path: string, prefix = ''): Promise<Record<string, string>> {
+  const tree: Record<string, string> = {};
+  for (const name of (await readdir(path)).sort()) {
+    const entry = join(path, name);
+    const stats = await lstat(entry);
+    const mode = (stats.mode & 0o7777).toString(8);
+    const key = `${prefix}${withoutTime(name)}`;
+    if (stats.isSymbolicLink()) tree[key] = `-> ${withoutTime(await readlink(entry))}`;
+    else if (stats.isDirectory()) Object.assign(tree, { [key]: mode }, await treeOf(entry, `${key}/`));
+    else tree[key] = `${mode} ${await readFile(entry, 'utf8')}`;
+  }
+  return tree;
+}
+
+const withoutTime = (text: string): string => text.replaceAll(/\.\.\d{4}(_\d\d){5}\.\d+/g, '..revision');
+
+/** What a container reads. */
+async function readAll(files: readonly string[]): Promise<Record<string, string>> {
+  const contents = files.map(async (path) => [path, await readFile(join(folder, '..data', path), 'utf8')] as const);
+  return Object.fromEntries(await Promise.all(contents));
+}
+
+describe('a volume of files', () => {
+  test('is laid out as the kubelet does it', async () => {
+    const payload: Payload = new Map([
+      ['app.conf', { data: Buffer.from('a'), mode: 0o440 }],
+      ['etc/deep/er.conf', { data: Buffer.from('b'), mode: 0o600 }],
+    ]);
+    expect(await writePayload(folder, payload, { now })).toBe(true);
+    expect(await treeOf(folder)).toEqual({
+      '..data': '-> ..revision',
+      '..revision': '755',
+      '..revision/app.conf': '440 a',
+      '..revision/etc': '755',
+      '..revision/etc/deep': '755',
+      '..revision/etc/deep/er.conf': '600 b',
+      'app.conf': '-> ..data/app.conf',
+      etc: '-> ..data/etc',
+    });
+    expect(await readlink(join(folder, '..data'))).toMatch(/^\.\.2024_06_01_10_00_00\.\d{1,10}$/);
+  });
+
+  test('may be empty', async () => {
+    expect(await hasPayload(folder)).toBe(false);
+    await writePayload(folder, new Map(), { now });
+    expect(await treeOf(folder)).toEqual({ '..data': '-> ..revision', '..revision': '755' });
+    expect(await hasPayload(folder)).toBe(true);
+  });
+
+  test('that is up to date is not touched', async () => {
+    await writePayload(folder, payloadOf({ a: '1', 'b/c': '2' }), { now });
+    const before = await readdir(folder);
+    const changes = new Set<string>();
+    const files = observed((operation) => {
+      if (!['readlink', 'readdir', 'readFile', 'lstat'].includes(operation)) changes.add(operation);
+    });
+    expect(await writePayload(folder, payloadOf({ a: '1', 'b/c': '2' }), { now: now + 1000, files })).toBe(false);
+    expect(await readdir(folder)).toEqual(before);
+    expect([...changes]).toEqual([]);
+  });
+
+  test.each<[string, Payload]>([
+    ['a content', payloadOf({ a: '2', 'b/c': '2' })],
+    ['a mode', new Map([...payloadOf({ a: '1', 'b/c': '2' }), ['a', { data: Buffer.from('1'), mode: 0o600 }]])],
+    ['a file that comes', payloadOf({ a: '1', 'b/c': '2', 'b/d': '3' })],
+    ['a file that goes', payloadOf({ a: '1' })],
+    ['a file that becomes a folder', payloadOf({ 'a/x': '1', 'b/c': '2' })],
+  ])('follows %s', async (_title, payload) => {
+    await writePayload(folder, payloadOf({ a: '1', 'b/c': '2' }), { now });
+    expect(await writePayload(folder, payload, { now: now + 1000 })).toBe(true);
+    const fresh = `${folder}-fresh`;
+    await mkdir(fresh);
+    await writePayload(fresh, payload, { now });
+    expect(await treeOf(folder)).toEqual(await treeOf(fresh));
+  });
+
+  test('is put right when somebody changed it', async () => {
+    await writePayload(folder, payloadOf({ a: '1', b: '2' }), { now });
+    const before = await treeOf(folder);
+    await writeFile(join(folder, '..data', 'a'), 'changed');
+    await chmod(join(folder, '..data', 'b'), 0o777);
+    await unlink(join(folder, 'a'));
+    await symlink('..data/c', join(folder, 'c'));
+    await writePayload(folder, payloadOf({ a: '1', b: '2' }), { now: now + 1000 });
+    expect(await treeOf(folder)).toEqual(before);
+  });
+
+  test('keeps folders in which other volumes are mounted', async () => {
+    await mkdir(join(folder, 'nested', 'deep'), { recursive: true });
+    await writePayload(folder, payloadOf({ a: '1' }), { now });
+    await writePayload(folder, payloadOf({ b: '1' }), { now: now + 1000 });
+    expect((await readdir(folder)).filter((name) => !name.startsWith('..'))).toEqual(['b', 'nested']);
+    await expect(writePayload(folder, payloadOf({ nested: '1' }), { now: now + 2000 })).rejects.toThrow(
+      '"nested" is a file of the volume and a place where another volume is mounted',
+    );
+  });
+
+  test('shows nobody a revision before it has its permissions', async () => {
+    await writePayload(folder, payloadOf({ a: '1' }), { now });
+    let seen: unknown;
+    const setPermissions = async (): Promise<void> => {
+      seen = await readAll(['a']);
+    };
+    await writePayload(folder, payloadOf({ a: '2' }), { now: now + 1000, setPermissions });
+    expect(seen).toEqual({ a: '1' });
+    expect(await readAll(['a'])).toEqual({ a: '2' });
+  });
+
+  test('refuses paths that lead out of it before it writes anything', async () => {
+    await expect(writePayload(folder, payloadOf({ a: '1', '../b': '2' }), { now })).rejects.toThrow(
+      'invalid path "../b" in the volume: must not contain ".."',
+    );
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('a crash', () => {
+  const was = { keep: 'same', change: 'old', 'gone/file': 'old' };
+  const becomes = { keep: 'same', change: 'new', 'come/file': 'new' };
+
+  /** Writes in a folder of its own that holds `was`, if anything, and dies at an operation; false if it lived to the end. */
+  async function dieAt(operation: number, before: Payload | undefined): Promise<boolean> {
+    folder = join(await temporaryFolder(), 'volume');
+    await mkdir(folder);
+    if (before !== undefined) await writePayload(folder, before, { now });
+    let operations = 0;
+    const files = observed(() => {
+      operations += 1;
+      if (operations >= operation) throw new Error('killed');
+    });
+    return writePayload(folder, payloadOf(becomes), { now: now + 1000, files }).then(
+      () => false,
+      () => true,
+    );
+  }
+
+  test.each<[string, Payload | undefined]>([
+    ['the first write', undefined],
+    ['an update', payloadOf(was)],
+  ])('at any moment of %s shows one whole revision, and the next write puts the rest right', async (_title, before) => {
+    const fresh = join(await temporaryFolder(), 'fresh');
+    await mkdir(fresh);
+    await writePayload(fresh, payloadOf(becomes), { now });
+    let deaths = 0;
+    while (await dieAt(deaths + 1, before)) {
+      deaths += 1;
+      const current = (await hasPayload(folder)) ? (await readdir(join(folder, '..data'))).sort() : [];
+      const whole = [[], Object.keys(becomes), ...(before === undefined ? [] : [Object.keys(was)])];
+      expect(whole.map((files) => files.map((file) => file.split('/')[0]).sort())).toContainEqual(current);
+      if (current.length > 0) {
+        const isNew = current.includes('come');
+        expect(await readAll(Object.keys(isNew ? becomes : was))).toEqual(isNew ? becomes : was);
+      }
+      await writePayload(folder, payloadOf(becomes), { now: now + 2000 });
+      expect(await treeOf(folder)).toEqual(await treeOf(fresh));
+    }
+    expect(deaths).toBeGreaterThan(15);
+  });
+
+  test('that is followed by a return to what was there before leaves just that', async () => {
+    const before = payloadOf(was);
+    for (let operation = 1; await dieAt(operation, before); operation += 1) {
+      await writePayload(folder, before, { now: now + 2000 });
+      expect(await readAll(Object.keys(was))).toEqual(was);
+      expect((await readdir(folder)).filter((name) => !name.startsWith('..')).sort()).toEqual([
+        'change',
+        'gone',
+        'keep',
+      ]);
+      expect((await readdir(folder)).filter((name) => name.startsWith('..'))).toHaveLength(2);
+    }
+  });
+});
+
+/** The real file system; `before` is told of every operation, and prevents it by throwing. */
+function observed(before: (operation: string) => void): FileOperations {
+  return new Proxy(fileSystem, {
+    get: (target, name, receiver) => {
+      const operation: unknown = Reflect.get(target, name, receiver);
+      if (typeof operation !== 'function') return operation;
+      return (...args: unknown[]): unknown => {
+        try {
+          before(String(name));
+        } catch (error) {
+          return Promise.reject(toError(error));
+        }
+        return Reflect.apply(operation, undefined, args);
+      };
+    },
+  });
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { type Payload, validatePayload } from '../../../src/engine/volumes/payload.ts';
+
+const payloadOf = (...paths: string[]): Payload =>
+  new Map(paths.map((path) => [path, { data: Buffer.of(), mode: 0o644 }]));
+
+test.each([
+  ['', 'invalid path "" in the volume: must not be empty'],
+  ['/etc/passwd', 'invalid path "/etc/passwd" in the volume: must be relative'],
+  ['a/../../b', 'invalid path "a/../../b" in the volume: must not contain ".."'],
+  ['..data', 'invalid path "..data" in the volume: must not begin with ".."'],
+  [`a/${'ü'.repeat(128)}`, `no part of it may be longer than 255 bytes`],
+  [`${'abc/'.repeat(1024)}d`, 'must not be longer than 4096 bytes'],
+])('the path "%s" is refused', (path, message) => {
+  expect(() => {
+    validatePayload(payloadOf('fine', path));
+  }).toThrow(message);
+});
+
+test('a file cannot be a folder too', () => {
+  expect(() => {
+    validatePayload(payloadOf('a/b/c', 'a/b'));
+  }).toThrow('the volume cannot have both a file "a/b" and "a/b/c" below it');
+});
+
+test.each(['a', 'a/b..c/d', '.hidden', 'a/...', 'a/..b'])('the path "%s" is fine', (path) => {
+  validatePayload(payloadOf(path));
+});
