@@ -5,7 +5,6 @@ import { execa } from 'execa';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Pod, Volume } from '../../src/api/types.ts';
 import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
-import { readMachine } from '../../src/engine/container-manager/machine.ts';
 import { PodDirs } from '../../src/engine/pod-dirs.ts';
 import { checkHostPath } from '../../src/engine/volumes/host-path.ts';
 import { mountPointsUnder, mountTmpfs } from '../../src/engine/volumes/mounts.ts';
@@ -109,8 +108,10 @@ describe('an emptyDir', () => {
 
   test('of huge pages is a hugetlbfs with pages of the size that the pod asks for', async () => {
     unmountedAtEnd(folder);
-    const { hugePageSizes } = await readMachine('/');
-    const bytes = hugePageSizes.reduce((least, size) => (size < least ? size : least));
+    const sizes = (await readdir('/sys/kernel/mm/hugepages')).map((name) =>
+      parseInt(name.replace('hugepages-', ''), 10),
+    );
+    const bytes = Math.min(...sizes) * 1024;
     const pod = podWith({ emptyDir: { medium: 'HugePages' } });
     for (const container of pod.spec.containers) {
       container.resources = { requests: { [`hugepages-${bytes}`]: String(bytes) } };
