@@ -9,8 +9,9 @@ import { grpcRuntimeService } from '../src/cri/grpc-runtime-service.ts';
 import type { ImageService } from '../src/cri/image-service.ts';
 import type { RuntimeService } from '../src/cri/runtime-service.ts';
 import type { Container, ContainerStatus } from '../src/cri/types.ts';
-import { PodCgroups } from '../src/engine/container-manager/pod-cgroups.ts';
+import { openCgroupManager } from '../src/engine/container-manager/open-cgroup-manager.ts';
 import { readCgroupDriver } from '../src/engine/container-manager/read-cgroup-driver.ts';
+import { removePodCgroup } from '../src/engine/container-manager/remove-pod-cgroup.ts';
 import { containerLogLinksDir } from '../src/engine/kuberuntime/log-paths.ts';
 import type { Logger } from '../src/logger.ts';
 
@@ -107,11 +108,11 @@ export class Stage {
   async removePods(): Promise<void> {
     const { items } = await this.runtime.listPodSandbox({});
     const cgroupDriver = await readCgroupDriver(this.runtime);
-    const cgroups = new PodCgroups({ node: { cgroupsPerQOS: true, cgroupDriver, cgroupRoot: '/' } });
+    const cgroups = await openCgroupManager(cgroupDriver, systemClock);
     for (const { id, metadata } of items) {
       await this.runtime.stopPodSandbox({ podSandboxId: id });
       await this.runtime.removePodSandbox({ podSandboxId: id });
-      if (metadata !== undefined) await cgroups.removePodCgroup(metadata.uid);
+      if (metadata !== undefined) await removePodCgroup(cgroups, '/', metadata.uid);
     }
   }
 

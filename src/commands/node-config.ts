@@ -18,8 +18,10 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
   const { rootDir, podLogsDir, nodeName, nodeIPs, resolvConf, clusterDNS, clusterDomain } = options;
   const { cgroupRoot, cgroupsPerQOS, systemReserved, kubeReserved, evictionHard } = options;
   const capacity = nodeCapacity(machine, options);
-  const reservations = { capacity, systemReserved, kubeReserved, evictionHard };
-  refuseOverReservation({ ...reservations, capacity: { ...capacity, pid: machine.maxPIDs.toString() } });
+  const kept = { systemReserved, kubeReserved, evictionHard };
+  // The kernel can hold pods to a number of processes, but a node's status does not show it.
+  const reservations = { ...kept, capacity: { ...capacity, pid: machine.maxPIDs.toString() } };
+  refuseOverReservation(reservations);
   return {
     nodeName,
     nodeIPs,
@@ -32,9 +34,16 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
     cgroupDriver,
     cgroupRoot,
     cgroupsPerQOS,
+    nodeAllocatable: {
+      reservations,
+      enforce: options.enforceNodeAllocatable,
+      systemReservedCgroup: options.systemReservedCgroup,
+      kubeReservedCgroup: options.kubeReservedCgroup,
+    },
+    podPidsLimit: options.podPidsLimit,
     selinuxEnabled: machine.selinuxEnabled,
     capacity,
-    allocatable: nodeAllocatable(reservations),
+    allocatable: nodeAllocatable({ ...kept, capacity }),
     labels: nodeLabels(nodeName, process.arch, options.nodeLabels),
     containerNode: containerNode(machine, options),
   };

@@ -2,6 +2,7 @@ import { systemClock } from '../clock.ts';
 import type { ManagedContainerd } from '../containerd/managed-containerd.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
+import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { readCgroupDriver } from '../engine/container-manager/read-cgroup-driver.ts';
 import { Kubelet } from '../engine/kubelet.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
@@ -26,16 +27,14 @@ export async function openNode(
   signal: AbortSignal,
 ): Promise<Node> {
   const runtime = await openNodeRuntime(options, logger, signal);
-  const node = nodeConfig(
-    options,
-    await readMachine(options.rootDir),
-    options.cgroupDriver ?? (await readCgroupDriver(runtime.connection.runtime)),
-  );
+  const cgroupDriver = options.cgroupDriver ?? (await readCgroupDriver(runtime.connection.runtime));
+  const node = nodeConfig(options, await readMachine(options.rootDir), cgroupDriver);
   const kubelet = new Kubelet({
     runtime: runtime.connection.runtime,
     imageService: runtime.connection.images,
     sources: sources(node),
     node,
+    cgroups: await openCgroupManager(cgroupDriver, systemClock),
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
     maxPods: options.maxPods,

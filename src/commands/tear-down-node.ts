@@ -1,7 +1,10 @@
 import { systemClock } from '../clock.ts';
 import { ManagedContainerd } from '../containerd/managed-containerd.ts';
+import { cgroupDrivers } from '../engine/container-manager/cgroup-names.ts';
+import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { readCgroupDriver } from '../engine/container-manager/read-cgroup-driver.ts';
-import { PodCgroups } from '../engine/container-manager/pod-cgroups.ts';
+import { removeEmptyQOSCgroups } from '../engine/container-manager/remove-empty-qos-cgroups.ts';
+import { removePodCgroup } from '../engine/container-manager/remove-pod-cgroup.ts';
 import { PodRemover } from '../engine/gc/pod-remover.ts';
 import { tearDownPods } from '../engine/gc/tear-down-pods.ts';
 import { containerLogLinksDir } from '../engine/kuberuntime/log-paths.ts';
@@ -12,13 +15,24 @@ import { createLogger } from './create-logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { openRuntime } from './runtime-connection.ts';
 
-/** Stops and removes every pod of a root-dir on which no agent runs; resolves to their names. */
-export async function tearDownNode(options: {
+interface TearDownOptions {
   rootDir: string;
   containerRuntimeEndpoint?: string;
   podLogsDir: string;
   cgroupRoot: string;
-}): Promise<string[]> {
+}
+
+/** Stops and removes every pod of a root-dir on which no agent runs; resolves to their names. */
+export async function tearDownNode(options: TearDownOptions): Promise<string[]> {
+  const names = await tearDownPodsOf(options);
+  // Without pods there is no runtime to ask which driver made the cgroups.
+  for (const driver of cgroupDrivers) {
+    await removeEmptyQOSCgroups(await openCgroupManager(driver, systemClock), options.cgroupRoot);
+  }
+  return names;
+}
+
+async function tearDownPodsOf(options: TearDownOptions): Promise<string[]> {
   const { rootDir, podLogsDir, cgroupRoot } = options;
   const podDirs = new PodDirs({ rootDir });
   if ((await podDirs.podUIDs()).length === 0) return [];
@@ -27,13 +41,13 @@ export async function tearDownNode(options: {
   const connection = await openRuntime(endpoint);
   const { runtime } = connection;
   try {
-    const cgroupDriver = await readCgroupDriver(runtime);
+    const cgroups = await openCgroupManager(await readCgroupDriver(runtime), systemClock);
     return await tearDownPods({
       runtime,
       runtimePods: new RuntimePods({ runtime, readTerminationMessage }),
       podRemover: new PodRemover({ runtime, podLogsDir, containerLogLinksDir }),
       podDirs,
-      cgroups: new PodCgroups({ node: { cgroupsPerQOS: true, cgroupDriver, cgroupRoot } }),
+      removePodCgroup: (uid) => removePodCgroup(cgroups, cgroupRoot, uid),
       clock: systemClock,
     });
   } finally {

@@ -10,7 +10,8 @@ import { ConfigObjects } from './config/config-objects.ts';
 import { ConfigReader } from './config/config-reader.ts';
 import { configAnnotations } from './config/pod-config.ts';
 import type { PodSource } from './config/pod-source.ts';
-import { PodCgroups } from './container-manager/pod-cgroups.ts';
+import type { CgroupManager } from './container-manager/cgroup-manager.ts';
+import { ContainerManager } from './container-manager/container-manager.ts';
 import { EventBus } from './event-bus.ts';
 import type { KubeletEvent } from './events.ts';
 import { PodRemains } from './gc/pod-remains.ts';
@@ -46,6 +47,7 @@ export interface KubeletDeps {
   imageService: ImageService;
   sources: readonly PodSource[];
   node: NodeConfig;
+  cgroups: CgroupManager;
   /** Where the runtime is and why it was chosen, for readers of the snapshot. */
   endpoint: { endpoint: string; because: string };
   /** Pods of an earlier life that no manifest declares stay as they are. */
@@ -78,6 +80,7 @@ export class Kubelet implements EngineView {
   private readonly workers: PodWorkers;
   private readonly statusManager: StatusManager;
   private readonly podDirs: PodDirs;
+  private readonly containerManager: ContainerManager;
   private readonly remains: PodRemains;
   private readonly housekeeping: Housekeeping;
   private readonly handlers: SyncHandlers;
@@ -137,12 +140,23 @@ export class Kubelet implements EngineView {
     const { podDirs, configObjects } = this;
     const reasonCache = new ReasonCache();
     const backOff = new BackOff(clock);
-    const cgroups = new PodCgroups({ node });
+    this.containerManager = new ContainerManager({
+      node,
+      cgroups: deps.cgroups,
+      activePods: () => this.workers.activePods(),
+      ownPodUIDs: () => this.podDirs.podUIDs(),
+      emit,
+      logger: logger.child({ component: 'container-manager' }),
+    });
+    const { podCgroups, qosCgroups } = this.containerManager;
+    this.events.subscribe(({ type }) => {
+      if (type === 'WorkerStateChanged') void qosCgroups.update();
+    });
     const podRemover = new PodRemover({ runtime, ...node });
     this.remains = new PodRemains({
       runtimePods,
       podRemover,
-      cgroups,
+      podCgroups,
       podDirs,
       logger: logger.child({ component: 'gc' }),
       isKnown: (uid) => this.podManager.get(uid) !== undefined || this.workers.has(uid),
@@ -175,7 +189,7 @@ export class Kubelet implements EngineView {
       volumeManager: new VolumeManager({ podDirs, configObjects, allocatable: node.allocatable, clock }),
       statusManager: this.statusManager,
       reasonCache,
-      cgroups,
+      podCgroups,
       clock,
       emit,
       networkError: () => this.runtimeState.networkError,
@@ -226,6 +240,7 @@ export class Kubelet implements EngineView {
     if (signal.aborted) stop();
     const stopped = this.stopping.signal;
     this.handlers.adopt(await this.podDirs.podUIDs());
+    await this.containerManager.start();
     if (signal.aborted) return;
     this.housekeeping.start();
     const parts = [

@@ -1,5 +1,6 @@
 import type { ResourceList } from '../api/types.ts';
 import type { CgroupDriver } from './container-manager/cgroup-names.ts';
+import type { NodeAllocatableSettings } from './container-manager/node-allocatable.ts';
 import type { ContainerNode } from './kuberuntime/generate-container-config.ts';
 
 /** What the engine knows of the machine and was told by flags. Fixed while it runs. */
@@ -21,6 +22,9 @@ export interface NodeConfig {
   cgroupDriver: CgroupDriver;
   cgroupRoot: string;
   cgroupsPerQOS: boolean;
+  nodeAllocatable: NodeAllocatableSettings;
+  /** Processes a pod may have; none if it is not positive. */
+  podPidsLimit: number;
   selinuxEnabled: boolean;
   /** What the node has. kubelet: node.status.capacity */
   capacity: ResourceList;

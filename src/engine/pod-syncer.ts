@@ -7,7 +7,7 @@ import type { Emit } from './event-bus.ts';
 import { type PodEventRecorder, podEventRecorder } from './event-recorder.ts';
 import { ContainerStartError } from './images/container-start-error.ts';
 import type { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
-import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
+import { mayBeRunning, type RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
 import type { SyncResult } from './kuberuntime/sync-result.ts';
 import type { RuntimePod } from './pleg/pod-records.ts';
 import type { PodDirs } from './pod-dirs.ts';
@@ -30,7 +30,7 @@ interface Deps {
   volumeManager: VolumeManager;
   statusManager: StatusManager;
   reasonCache: ReasonCache;
-  cgroups: PodCgroups;
+  podCgroups: PodCgroups;
   clock: Clock;
   emit: Emit;
   /** Set while the pod network is not ready. */
@@ -55,7 +55,7 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncPod(_type: SyncPodType, pod: Pod, podStatus: RuntimePodStatus, signal: AbortSignal): Promise<boolean> {
-    const { kuberuntime, podDirs, reasonCache } = this.deps;
+    const { kuberuntime, podCgroups, podDirs, reasonCache } = this.deps;
     const { uid } = pod.metadata;
     const recorder = podEventRecorder(this.deps.emit, pod);
 
@@ -70,11 +70,23 @@ export class KubeletPodSyncer implements PodSyncer {
       throw new NetworkNotReadyError(`network is not ready: ${networkError}`);
     }
 
-    // Step 3: the pod's folder is there before anything of it is in the runtime: by it the pod is known as ours.
+    // Step 3: the pod's folder is there before anything else of it is anywhere: by it the pod is known as ours.
     await mkdir(podDirs.podDir(uid), { recursive: true, mode: 0o750 });
+
+    // Step 4: the pod's cgroup, before anything is in it.
+    signal.throwIfAborted();
+    await podCgroups.ensure(pod, mayBeRunning(podStatus)).catch((error: unknown) => {
+      recorder.warning(
+        reasons.failedCreatePodContainer,
+        `unable to ensure pod container exists: ${errorMessage(error)}`,
+      );
+      throw new SyncPodError(`unable to make the pod's cgroup: ${errorMessage(error)}`, { cause: error });
+    });
+
+    // Step 5: the volumes.
     const volumes = await this.mountVolumes(pod, recorder);
 
-    // Step 4: the runtime.
+    // Step 6: the runtime.
     signal.throwIfAborted();
     const probes = unprobedResults(podStatus);
     const results = await kuberuntime.syncPod({ pod, podStatus, probes, volumes, recorder, signal });
@@ -113,11 +125,11 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncTerminatedPod(pod: Pod, podStatus: RuntimePodStatus): Promise<void> {
-    const { volumeManager, cgroups, isPodGone } = this.deps;
+    const { volumeManager, podCgroups, isPodGone } = this.deps;
     const { uid } = pod.metadata;
     this.updateStatus(pod, podStatus, true);
     await volumeManager.unmountPodVolumes(uid);
-    await cgroups.removePodCgroup(uid);
+    await podCgroups.remove(uid);
     // What a finished pod leaves behind stays for `logs` and for its status until its manifest goes.
     if (isPodGone(uid)) await this.deps.removePod(uid);
   }

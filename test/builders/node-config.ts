@@ -16,6 +16,13 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
     cgroupDriver: 'cgroupfs',
     cgroupRoot: '/',
     cgroupsPerQOS: false,
+    nodeAllocatable: {
+      reservations: { capacity: {}, systemReserved: {}, kubeReserved: {}, evictionHard: {} },
+      enforce: [],
+      systemReservedCgroup: '',
+      kubeReservedCgroup: '',
+    },
+    podPidsLimit: -1,
     selinuxEnabled: false,
     capacity: { cpu: '2', memory: '1124Mi', pods: '110' },
     allocatable: { cpu: '2', memory: '1Gi', pods: '110' },

@@ -7,10 +7,12 @@ import { openChannel, type Channel } from '../../src/cri/grpc-channel.ts';
 import { grpcImageService } from '../../src/cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
 import type { Clock } from '../../src/clock.ts';
+import { CgroupfsManager } from '../../src/engine/container-manager/cgroupfs-manager.ts';
 import { Kubelet, type KubeletDeps } from '../../src/engine/kubelet.ts';
 import type { PodSnapshot } from '../../src/engine/snapshot.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { EventRecorder } from '../fakes/event-recorder.ts';
+import { FakeCgroups } from '../fakes/fake-cgroups.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
@@ -34,18 +36,20 @@ export class World {
   readonly runtime = new FakeRuntime({ clock: this.clock });
   readonly server = new FakeCriServer(this.runtime);
   readonly folder: string;
+  readonly cgroups: FakeCgroups;
   /** Calls and syncs under way. */
   #underWay = 0;
   #signsOfLife = 0;
   #heldSince = -1;
 
-  private constructor(folder: string) {
+  private constructor(folder: string, cgroups: FakeCgroups) {
     this.folder = folder;
+    this.cgroups = cgroups;
   }
 
   /** It is gone when the test ends. */
   static async make(): Promise<World> {
-    const world = new World(await mkdtemp(join(tmpdir(), 'kubelet-world-')));
+    const world = new World(await mkdtemp(join(tmpdir(), 'kubelet-world-')), await FakeCgroups.make(2));
     await world.server.start({ socketPath: world.socketPath });
     onTestFinished(async () => {
       world.server.stop();
@@ -69,6 +73,12 @@ export class World {
       runtime: this.#counting(grpcRuntimeService(channel)),
       imageService: this.#counting(grpcImageService(channel)),
       node: makeNodeConfig(this.folder),
+      cgroups: new CgroupfsManager({
+        mounts: this.cgroups.mounts,
+        files: this.cgroups,
+        clock: this.clock,
+        driver: 'cgroupfs',
+      }),
       endpoint: { endpoint: this.socketPath, because: 'it is there' },
       leaveOrphans: false,
       maxParallelImagePulls: 1,

@@ -2,7 +2,8 @@ import { posix } from 'node:path';
 import type { QOSClass } from '../../api/qos.ts';
 import { UserError } from '../../errors.ts';
 
-export type CgroupDriver = 'cgroupfs' | 'systemd';
+export const cgroupDrivers = ['cgroupfs', 'systemd'] as const;
+export type CgroupDriver = (typeof cgroupDrivers)[number];
 
 /** Where a cgroup is, as the names from the root down, without any driver's escaping. kubelet: cm/types.go CgroupName */
 export type CgroupName = readonly string[];
@@ -34,13 +35,17 @@ export function nodeAllocatableCgroup(cgroupRoot: string, cgroupsPerQOS: boolean
 
 /** The cgroup of one pod. kubelet: cm/pod_container_manager_linux.go GetPodContainerName */
 export function podCgroupName(cgroupRoot: string, qosClass: QOSClass, podUID: string): CgroupName {
-  // "_" stands for "-" in systemd names, so a uid with one could not be read back from the machine.
-  if (/[/_]/.test(podUID)) {
+  if (!canNameCgroup(podUID)) {
     throw new UserError(`metadata.uid "${podUID}" has a character that cgroup names cannot hold`, {
       hint: 'Leave metadata.uid out, or write it without "/" and "_".',
     });
   }
   return [...qosCgroups(cgroupRoot)[qosClass], podCgroupPrefix + podUID];
+}
+
+/** False: "_" stands for "-" in systemd names, so a uid with one could not be read back from the machine. */
+export function canNameCgroup(podUID: string): boolean {
+  return !/[/_]/.test(podUID);
 }
 
 /**
@@ -51,12 +56,17 @@ export function cgroupPath(name: CgroupName, driver: CgroupDriver): string {
   return driver === 'systemd' ? systemdPath(name) : `/${name.join('/')}`;
 }
 
+/** The cgroup that a path in the driver's form names. kubelet: cm/cgroup_manager_linux.go CgroupName */
+export function parseCgroupPath(path: string, driver: CgroupDriver): CgroupName {
+  return driver === 'systemd' ? parseSystemd(path) : parseCgroupfs(path);
+}
+
 /**
  * The uid of the pod whose cgroup a path is; undefined if it is none.
  * kubelet: cm/pod_container_manager_linux.go IsPodCgroup
  */
 export function podUIDOfCgroup(path: string, cgroupRoot: string, driver: CgroupDriver): string | undefined {
-  const name = driver === 'systemd' ? parseSystemd(path) : parseCgroupfs(path);
+  const name = parseCgroupPath(path, driver);
   const parents = qosCgroups(cgroupRoot);
   const isBelowTier = [parents.BestEffort, parents.Burstable, parents.Guaranteed].some(
     (parent) => name.length === parent.length + 1,

@@ -33,6 +33,16 @@ export const nodeAllocatableEnforcements = [
 ] as const;
 export type NodeAllocatableEnforcement = (typeof nodeAllocatableEnforcements)[number];
 
+/** What the kernel enforces of the node's division. */
+export interface NodeAllocatableSettings {
+  /** With `pid` in the capacity. */
+  reservations: NodeReservations;
+  enforce: readonly NodeAllocatableEnforcement[];
+  /** Cgroups that exist, in the driver's form; empty: none. */
+  systemReservedCgroup: string;
+  kubeReservedCgroup: string;
+}
+
 /** kubelet: eviction/defaults_linux.go DefaultEvictionHard */
 export const defaultEvictionHard: Readonly<Record<string, string>> = {
   'memory.available': '100Mi',

@@ -1,47 +1,76 @@
-import { readdir, rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { hasCode } from '../../errors.ts';
+import { podQOSClass } from '../../api/qos.ts';
+import type { Pod } from '../../api/types.ts';
+import { errorMessage, hasCode } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
 import type { NodeConfig } from '../node-config.ts';
-import { cgroupPath, podCgroupName } from './cgroup-names.ts';
+import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
+import { podCgroupName } from './cgroup-names.ts';
+import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
+import { type CgroupLimits, podCgroupLimits } from './pod-cgroup-limits.ts';
+import { removePodCgroup } from './remove-pod-cgroup.ts';
 
-const qosClasses = ['Guaranteed', 'Burstable', 'BestEffort'] as const;
+interface Deps {
+  node: Pick<NodeConfig, 'cgroupsPerQOS' | 'cgroupRoot' | 'containerNode' | 'podPidsLimit'>;
+  cgroups: CgroupManager;
+  refusals: CgroupRefusalReport;
+  logger: Logger;
+}
 
-/** Takes away the cgroups of pods that have terminated. The runtime makes them with the first container. */
+/** The cgroup of each pod, around those of its containers. kubelet: cm/pod_container_manager_linux.go */
 export class PodCgroups {
-  private readonly node: Pick<NodeConfig, 'cgroupsPerQOS' | 'cgroupDriver' | 'cgroupRoot'>;
-  private readonly cgroupMount: string;
+  private readonly deps: Deps;
 
-  constructor(deps: { node: Pick<NodeConfig, 'cgroupsPerQOS' | 'cgroupDriver' | 'cgroupRoot'>; cgroupMount?: string }) {
-    this.node = deps.node;
-    this.cgroupMount = deps.cgroupMount ?? '/sys/fs/cgroup';
+  constructor(deps: Deps) {
+    this.deps = deps;
   }
 
-  /** Removes the pod's cgroup from every hierarchy. Absent is fine; one in use rejects. systemd removes its own. */
-  async removePodCgroup(podUID: string): Promise<void> {
-    const { cgroupsPerQOS, cgroupDriver, cgroupRoot } = this.node;
-    if (!cgroupsPerQOS || cgroupDriver !== 'cgroupfs') return;
-    // The manifest may be gone, so its QoS class is not known.
-    const paths = qosClasses.map((qos) => cgroupPath(podCgroupName(cgroupRoot, qos, podUID), cgroupDriver));
-    for (const hierarchy of await this.hierarchies()) {
-      for (const path of paths) await removeCgroup(join(hierarchy, path));
+  /**
+   * Makes the pod's cgroup with its limits before anything runs in it. A pod that runs keeps the one it has, whatever its
+   * limits: it may be of an earlier version. Only what was promised and nobody else enforces stops a pod: `podPidsLimit`.
+   * kubelet: cm/pod_container_manager_linux.go EnsureExists
+   */
+  async ensure(pod: Pod, isRunning: boolean): Promise<void> {
+    const { node, cgroups, refusals } = this.deps;
+    if (!node.cgroupsPerQOS) return;
+    const name = podCgroupName(node.cgroupRoot, podQOSClass(pod), pod.metadata.uid);
+    if (isRunning && (await cgroups.exists(name))) return;
+    const found = await cgroups.apply(name, this.limitsOf(pod));
+    refusals.report(found);
+    if (node.podPidsLimit > 0) throwOnPidsRefusal(found);
+  }
+
+  /** Removes the pod's cgroup, and whatever still runs in it. Absent is fine. */
+  async remove(podUID: string): Promise<void> {
+    const { node, cgroups, logger } = this.deps;
+    if (!node.cgroupsPerQOS) return;
+    try {
+      await removePodCgroup(cgroups, node.cgroupRoot, podUID);
+    } catch (error) {
+      // Where cgroups may not be changed an empty one stays.
+      if (!hasCode(error, 'EROFS', 'EPERM', 'EACCES')) throw error;
+      logger.warn({ err: errorMessage(error), podUID }, 'The cgroup of a pod cannot be removed');
     }
   }
 
-  /** The mount itself on cgroup v2, one folder per controller on v1. */
-  private async hierarchies(): Promise<string[]> {
-    const entries = await readdir(this.cgroupMount, { withFileTypes: true });
-    if (entries.some(({ name }) => name === 'cgroup.controllers')) return [this.cgroupMount];
-    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(this.cgroupMount, name));
+  private limitsOf(pod: Pod): CgroupLimits {
+    const { podPidsLimit, containerNode } = this.deps.node;
+    const { cpuCFSQuota, cpuCFSQuotaPeriodMicros, hugePageSizes } = containerNode.resources;
+    const limits = podCgroupLimits(pod, {
+      enforceCPULimits: cpuCFSQuota,
+      cpuPeriodMicros: cpuCFSQuotaPeriodMicros,
+      customCPUCFSQuotaPeriod: true,
+      podPidsLimit,
+    });
+    // Of sizes that it does not ask for a pod gets none. kubelet: cm/cgroup_manager_linux.go maybeSetHugetlb
+    const none = hugePageSizes.map((size): [bigint, bigint] => [size, 0n]);
+    return { ...limits, hugePageLimits: new Map([...none, ...limits.hugePageLimits]) };
   }
 }
 
-/** Cgroups are removed from the leaves up, each by rmdir; their files go with them. */
-async function removeCgroup(path: string): Promise<void> {
-  try {
-    const entries = await readdir(path, { withFileTypes: true });
-    for (const entry of entries) if (entry.isDirectory()) await removeCgroup(join(path, entry.name));
-    await rmdir(path);
-  } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error;
-  }
+function throwOnPidsRefusal(refusals: readonly CgroupRefusal[]): void {
+  const refusal = refusals.find(({ controller }) => controller === 'pids');
+  if (refusal === undefined) return;
+  throw new Error(`--pod-max-pids cannot be enforced: ${refusal.path}: ${refusal.error.message}`, {
+    cause: refusal.error,
+  });
 }

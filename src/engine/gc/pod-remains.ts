@@ -10,7 +10,7 @@ import { type PodRemover, surplusContainers } from './pod-remover.ts';
 interface Deps {
   runtimePods: RuntimePods;
   podRemover: PodRemover;
-  cgroups: PodCgroups;
+  podCgroups: PodCgroups;
   podDirs: PodDirs;
   logger: Logger;
   /** A manifest declares the pod, or a worker works on it. */
@@ -40,10 +40,10 @@ export class PodRemains {
 
   /** Removes everything that is left of a stopped pod. Absent is fine. */
   async removePod(uid: string): Promise<void> {
-    const { runtimePods, podRemover, cgroups, podDirs, onPodChanged } = this.deps;
+    const { runtimePods, podRemover, podCgroups, podDirs, onPodChanged } = this.deps;
     const [pod] = await runtimePods.getPods({ uid });
     if (pod !== undefined) await podRemover.removePod(pod);
-    await cgroups.removePodCgroup(uid);
+    await podCgroups.remove(uid);
     await podDirs.removePodDir(uid);
     onPodChanged(uid);
   }

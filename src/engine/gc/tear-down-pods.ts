@@ -1,7 +1,6 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
-import type { PodCgroups } from '../container-manager/pod-cgroups.ts';
 import { podEventRecorder } from '../event-recorder.ts';
 import { killPod } from '../kuberuntime/kill-pod.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
@@ -14,7 +13,7 @@ interface Deps {
   runtimePods: RuntimePods;
   podRemover: PodRemover;
   podDirs: PodDirs;
-  cgroups: PodCgroups;
+  removePodCgroup: (uid: string) => Promise<void>;
   clock: Clock;
 }
 
@@ -25,7 +24,7 @@ export async function tearDownPods(deps: Deps): Promise<string[]> {
 }
 
 async function tearDownPod(deps: Deps, uid: string): Promise<string | undefined> {
-  const { runtimePods, podRemover, podDirs, cgroups } = deps;
+  const { runtimePods, podRemover, podDirs } = deps;
   const podStatus = await runtimePods.getPodStatus(uid);
   const pod = podOf(podStatus);
   await killPod(
@@ -36,7 +35,7 @@ async function tearDownPod(deps: Deps, uid: string): Promise<string | undefined>
   );
   const [left] = await runtimePods.getPods({ uid });
   if (left !== undefined) await podRemover.removePod(left);
-  await cgroups.removePodCgroup(uid);
+  await deps.removePodCgroup(uid);
   await podDirs.removePodDir(uid);
   return podStatus.name === '' ? undefined : `${podStatus.namespace}/${podStatus.name}`;
 }

@@ -46,3 +46,10 @@ export interface RuntimeSandboxStatus {
   /** Null: the runtime reported no network part at all. Empty: it did, without an address. */
   ip: string | null;
 }
+
+/** Something of the pod runs, or its sandbox is ready for it. */
+export function mayBeRunning({ containerStatuses, sandboxStatuses }: RuntimePodStatus): boolean {
+  return (
+    containerStatuses.some(({ state }) => state === 'running') || sandboxStatuses.some(({ state }) => state === 'ready')
+  );
+}

@@ -4,7 +4,7 @@ import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { configAnnotations } from '../config/pod-config.ts';
 import type { Emit } from '../event-bus.ts';
-import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import { mayBeRunning, type RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
 import type { RuntimePod } from '../pleg/pod-records.ts';
 import { podFullName } from '../pod-names.ts';
 import type { WorkerSnapshot } from '../snapshot.ts';
@@ -173,10 +173,12 @@ export class PodWorkers {
 
   /** The pods of records that are not finished, declared or not. */
   pods(): Pod[] {
-    return [...this.records.values()].flatMap((record) => {
-      const pod = record.pendingUpdate?.pod ?? record.activeUpdate?.pod;
-      return pod === undefined || record.finished ? [] : [pod];
-    });
+    return this.podsOf(({ finished }) => !finished);
+  }
+
+  /** Those of which containers may run. kubelet: kubelet_pods.go GetActivePods */
+  activePods(): Pod[] {
+    return this.podsOf(({ terminated }) => !terminated);
   }
 
   snapshot(uid: string): Omit<WorkerSnapshot, 'nextSyncAt'> {
@@ -196,6 +198,13 @@ export class PodWorkers {
   async drain(reason?: Error): Promise<void> {
     if (reason !== undefined) for (const record of this.records.values()) record.abort?.abort(reason);
     while (this.inFlight.size > 0) await Promise.allSettled(this.inFlight);
+  }
+
+  private podsOf(belongs: (record: PodSyncStatus) => boolean): Pod[] {
+    return [...this.records.values()].flatMap((record) => {
+      const pod = record.pendingUpdate?.pod ?? record.activeUpdate?.pod;
+      return pod === undefined || !belongs(record) ? [] : [pod];
+    });
   }
 
   private ask(uid: string, known: (record: PodSyncStatus) => boolean, unknown: boolean): boolean {
@@ -509,10 +518,4 @@ function isStaticPod(pod: Pod): boolean {
 
 function isPodPhaseTerminal(pod: Pod): boolean {
   return pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
-}
-
-function mayBeRunning({ containerStatuses, sandboxStatuses }: RuntimePodStatus): boolean {
-  return (
-    containerStatuses.some(({ state }) => state === 'running') || sandboxStatuses.some(({ state }) => state === 'ready')
-  );
 }

@@ -1,0 +1,66 @@
+import type { CgroupController } from './cgroup-mounts.ts';
+import { cpuSharesToWeight, quotaPeriodMicros } from './cpu-conversion.ts';
+import { hugePageSizeName } from './huge-pages.ts';
+import type { CgroupLimits } from './pod-cgroup-limits.ts';
+
+/** One setting of a cgroup as its file wants it. */
+export interface CgroupWrite {
+  controller: CgroupController;
+  file: string;
+  value: string;
+  /** Not every kernel that has the controller has the file. */
+  optional?: true;
+}
+
+/**
+ * The files to write for these limits, in this order: a quota is judged by the period that is there.
+ * kubelet: opencontainers/cgroups fs/*.go and fs2/*.go Set
+ */
+export function cgroupWrites(limits: CgroupLimits, version: 1 | 2): CgroupWrite[] {
+  return [
+    ...(version === 1 ? cpuWritesV1(limits) : cpuWritesV2(limits)),
+    ...memoryWrites(limits, version === 1 ? 'memory.limit_in_bytes' : 'memory.max'),
+    ...pidsWrites(limits),
+    ...hugePageWrites(limits, version === 1 ? 'limit_in_bytes' : 'max'),
+  ];
+}
+
+function cpuWritesV1({ cpuShares, cpuPeriodMicros = 0, cpuQuotaMicros = 0 }: CgroupLimits): CgroupWrite[] {
+  const writes: CgroupWrite[] = [];
+  if (cpuShares !== undefined) writes.push(cpu('cpu.shares', cpuShares));
+  if (cpuPeriodMicros !== 0) writes.push(cpu('cpu.cfs_period_us', cpuPeriodMicros));
+  if (cpuQuotaMicros !== 0) writes.push(cpu('cpu.cfs_quota_us', cpuQuotaMicros));
+  return writes;
+}
+
+function cpuWritesV2({ cpuShares, cpuPeriodMicros, cpuQuotaMicros = 0 }: CgroupLimits): CgroupWrite[] {
+  const writes: CgroupWrite[] = [];
+  if (cpuShares !== undefined) writes.push(cpu('cpu.weight', cpuSharesToWeight(cpuShares)));
+  const quota = cpuQuotaMicros > 0 ? String(cpuQuotaMicros) : 'max';
+  if (cpuQuotaMicros !== 0) writes.push(cpu('cpu.max', `${quota} ${cpuPeriodMicros ?? quotaPeriodMicros}`));
+  return writes;
+}
+
+function cpu(file: string, value: number | string): CgroupWrite {
+  return { controller: 'cpu', file, value: String(value) };
+}
+
+function memoryWrites({ memoryBytes = 0n }: CgroupLimits, file: string): CgroupWrite[] {
+  return memoryBytes === 0n ? [] : [{ controller: 'memory', file, value: memoryBytes.toString() }];
+}
+
+function pidsWrites({ pidsLimit = 0n }: CgroupLimits): CgroupWrite[] {
+  return pidsLimit <= 0n ? [] : [{ controller: 'pids', file: 'pids.max', value: pidsLimit.toString() }];
+}
+
+/** Kernels since 5.7 count reserved pages too, so that a process is refused them instead of killed for touching them. */
+function hugePageWrites({ hugePageLimits }: CgroupLimits, suffix: string): CgroupWrite[] {
+  return [...hugePageLimits].flatMap(([size, limit]) => {
+    const name = `hugetlb.${hugePageSizeName(size)}`;
+    const setting = { controller: 'hugetlb', value: limit.toString() } as const;
+    return [
+      { ...setting, file: `${name}.${suffix}` },
+      { ...setting, file: `${name}.rsvd.${suffix}`, optional: true },
+    ] satisfies CgroupWrite[];
+  });
+}

@@ -1,0 +1,216 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../clock.ts';
+import { hasCode, toError } from '../../errors.ts';
+import { pathExists } from '../path-exists.ts';
+import type { CgroupFiles } from './cgroup-files.ts';
+import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
+import type { CgroupMounts } from './cgroup-mounts.ts';
+import { type CgroupDriver, type CgroupName, cgroupPath } from './cgroup-names.ts';
+import { cgroupWrites } from './cgroup-writes.ts';
+import type { CgroupLimits } from './pod-cgroup-limits.ts';
+
+interface Deps {
+  mounts: CgroupMounts;
+  files: CgroupFiles;
+  clock: Clock;
+  /** In whose form folders are named. */
+  driver: CgroupDriver;
+}
+
+/** A killed process takes a moment to leave its cgroup; milliseconds between one attempt to remove it and the next. */
+const removalDelaysMs = [10, 20, 40, 80, 160];
+
+/** What a machine says that does not let us, today or tomorrow. Anything else may pass. */
+const refusalCodes = [
+  'EPERM',
+  'EACCES',
+  'EROFS',
+  'ENOENT',
+  'EBUSY',
+  'EINVAL',
+  'ENODEV',
+  'ENXIO',
+  'EOPNOTSUPP',
+  'ENOTSUP',
+];
+
+const notOffered = 'the kernel does not offer this controller';
+
+/** Cgroups as folders, on cgroup v1 in one hierarchy for each controller. kubelet: cm/cgroup_manager_linux.go */
+export class CgroupfsManager implements CgroupManager {
+  private readonly deps: Deps;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  async exists(name: CgroupName): Promise<boolean> {
+    const found = await Promise.all(this.limiting.map((top) => pathExists(join(top, this.path(name)))));
+    return found.every(Boolean);
+  }
+
+  async apply(name: CgroupName, limits: CgroupLimits): Promise<CgroupRefusal[]> {
+    const { mounts, files } = this.deps;
+    const found = await (mounts.version === 1 ? this.makeInEveryHierarchy(name) : this.makeUnified(name));
+    for (const { controller, file, value, optional } of cgroupWrites(limits, mounts.version)) {
+      // One refusal of a controller tells enough.
+      if (found.some((refusal) => refusal.controller === controller)) continue;
+      const top = mounts.controllers.get(controller);
+      if (top === undefined) {
+        // Without huge pages in the kernel's cgroups nobody misses a limit on them.
+        if (controller !== 'hugetlb') found.push({ controller, path: file, error: new Error(notOffered) });
+        continue;
+      }
+      const path = join(top, this.path(name), file);
+      const error = await refusalOf(() => files.write(path, value));
+      if (error !== undefined && !(optional && hasCode(error, 'ENOENT'))) found.push({ controller, path, error });
+    }
+    return found;
+  }
+
+  async children(name: CgroupName): Promise<string[]> {
+    const path = this.path(name);
+    const names = await Promise.all(this.limiting.map(async (top) => (await childrenOf(join(top, path))) ?? []));
+    return [...new Set(names.flat())].map((child) => join(path, child));
+  }
+
+  async isPopulated(path: string): Promise<boolean> {
+    return (await this.processesIn(path)).length > 0;
+  }
+
+  async destroy(name: CgroupName): Promise<void> {
+    const path = this.path(name);
+    for (const delayMs of [...removalDelaysMs, undefined]) {
+      // Processes of other process namespaces are shown as 0, which would mean ourselves.
+      for (const pid of await this.processesIn(path)) if (pid > 0) this.deps.files.kill(pid);
+      try {
+        await this.removeEverywhere(path);
+        return;
+      } catch (error) {
+        if (!hasCode(error, 'EBUSY') || delayMs === undefined) throw error;
+        await this.deps.clock.sleep(delayMs);
+      }
+    }
+  }
+
+  async removeIfEmpty(name: CgroupName): Promise<void> {
+    const path = this.path(name);
+    for (const top of this.deps.mounts.hierarchies) {
+      const folder = join(top, path);
+      if ((await childrenOf(folder))?.length !== 0) continue;
+      await this.removeFolder(folder).catch((error: unknown) => {
+        if (!hasCode(error, 'EBUSY')) throw error;
+      });
+    }
+  }
+
+  private path(name: CgroupName): string {
+    return cgroupPath(name, this.deps.driver);
+  }
+
+  /** Top folders of the hierarchies in which limits are set; of all of them when none can be. */
+  private get limiting(): string[] {
+    const { controllers, hierarchies } = this.deps.mounts;
+    return controllers.size > 0 ? [...new Set(controllers.values())] : [...hierarchies];
+  }
+
+  private async makeInEveryHierarchy(name: CgroupName): Promise<CgroupRefusal[]> {
+    const found: CgroupRefusal[] = [];
+    for (const [controller, top] of this.deps.mounts.controllers) {
+      const path = join(top, this.path(name));
+      const error = await refusalOf(() => this.deps.files.makeFolder(path));
+      if (error !== undefined) found.push({ controller, path, error });
+    }
+    return found;
+  }
+
+  /** A controller works in a cgroup only when every cgroup above hands it down. */
+  private async makeUnified(name: CgroupName): Promise<CgroupRefusal[]> {
+    const { controllers, hierarchies } = this.deps.mounts;
+    const [top = ''] = hierarchies;
+    const found: CgroupRefusal[] = [];
+    let path = top;
+    for (const part of this.path(name).split('/').filter(Boolean)) {
+      found.push(...(await this.handDown(path)));
+      path = join(path, part);
+      const error = await refusalOf(() => this.deps.files.makeFolder(path));
+      if (error !== undefined) return [...controllers.keys()].map((controller) => ({ controller, path, error }));
+    }
+    return found;
+  }
+
+  private async handDown(folder: string): Promise<CgroupRefusal[]> {
+    const path = join(folder, 'cgroup.subtree_control');
+    const handedDown = (await readFile(path, 'utf8')).trim().split(' ');
+    const found: CgroupRefusal[] = [];
+    for (const controller of this.deps.mounts.controllers.keys()) {
+      if (handedDown.includes(controller)) continue;
+      const error = await refusalOf(() => this.deps.files.write(path, `+${controller}`));
+      if (error !== undefined) found.push({ controller, path, error });
+    }
+    return found;
+  }
+
+  private async processesIn(path: string): Promise<number[]> {
+    const found = await Promise.all(this.deps.mounts.hierarchies.map((top) => processesBelow(join(top, path))));
+    return [...new Set(found.flat())];
+  }
+
+  private async removeEverywhere(path: string): Promise<void> {
+    for (const top of this.deps.mounts.hierarchies) await this.removeTree(join(top, path));
+  }
+
+  /** From the leaves up: a cgroup goes only when none is below it. */
+  private async removeTree(folder: string): Promise<void> {
+    const children = await childrenOf(folder);
+    if (children === undefined) return;
+    for (const child of children) await this.removeTree(join(folder, child));
+    await this.removeFolder(folder);
+  }
+
+  private async removeFolder(folder: string): Promise<void> {
+    try {
+      await this.deps.files.removeFolder(folder);
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) throw error;
+    }
+  }
+}
+
+async function refusalOf(act: () => Promise<void>): Promise<Error | undefined> {
+  try {
+    await act();
+    return undefined;
+  } catch (error) {
+    if (hasCode(error, ...refusalCodes)) return toError(error);
+    throw error;
+  }
+}
+
+/** Undefined when the folder is not there. */
+async function childrenOf(folder: string): Promise<string[] | undefined> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+async function processesBelow(folder: string): Promise<number[]> {
+  const children = (await childrenOf(folder)) ?? [];
+  const below = await Promise.all(children.map((child) => processesBelow(join(folder, child))));
+  return [...(await readProcesses(join(folder, 'cgroup.procs'))), ...below.flat()];
+}
+
+async function readProcesses(file: string): Promise<number[]> {
+  try {
+    return (await readFile(file, 'utf8')).split('\n').filter(Boolean).map(Number);
+  } catch (error) {
+    // Gone meanwhile; or threaded, when its processes are listed further up.
+    if (hasCode(error, 'ENOENT', 'ENODEV', 'EOPNOTSUPP')) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,118 @@
+import type { Pod } from '../../api/types.ts';
+import { errorMessage } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { Emit } from '../event-bus.ts';
+import type { NodeConfig } from '../node-config.ts';
+import { reasons } from '../reasons.ts';
+import type { CgroupManager } from './cgroup-manager.ts';
+import { type CgroupName, cgroupPath, podUIDOfCgroup, qosCgroups } from './cgroup-names.ts';
+import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
+import { minShares } from './cpu-conversion.ts';
+import { kubepodsLimits } from './node-cgroups.ts';
+import { qosCgroupShares } from './qos-cgroup-shares.ts';
+
+interface Deps {
+  node: Pick<NodeConfig, 'cgroupsPerQOS' | 'cgroupRoot' | 'cgroupDriver' | 'nodeAllocatable'>;
+  cgroups: CgroupManager;
+  refusals: CgroupRefusalReport;
+  /** Pods whose containers may run. */
+  activePods: () => Pod[];
+  /** UIDs of the pods that are ours. */
+  ownPodUIDs: () => Promise<string[]>;
+  emit: Emit;
+  logger: Logger;
+}
+
+/**
+ * The cgroups over all pods and over the Burstable and the BestEffort ones. kubelet: cm/qos_container_manager_linux.go
+ *
+ * INVARIANTS: one update at a time; one that has not begun yet is one with the next; while a pod of someone else runs below
+ * the same cgroup nothing here is limited, as a limit of ours could end that pod.
+ */
+export class QOSCgroups {
+  private readonly deps: Deps;
+  private readonly root: CgroupName;
+  private readonly burstable: CgroupName;
+  private readonly bestEffort: CgroupName;
+  private burstableShares: number | undefined;
+  private isEnforced = false;
+  private saidOthers = false;
+  private current: Promise<void> = Promise.resolve();
+  private waiting: Promise<void> | undefined;
+
+  constructor(deps: Deps) {
+    const { root, Burstable, BestEffort } = qosCgroups(deps.node.cgroupRoot);
+    this.deps = deps;
+    this.root = root;
+    this.burstable = Burstable;
+    this.bestEffort = BestEffort;
+  }
+
+  /** Makes the cgroups. The shares of pods that an earlier life left stay until those pods are known. */
+  async start(): Promise<void> {
+    const { node, cgroups, refusals } = this.deps;
+    if (!node.cgroupsPerQOS || !(await this.enforce())) return;
+    const smallest = { cpuShares: minShares, hugePageLimits: new Map<bigint, bigint>() };
+    if (!(await cgroups.exists(this.burstable))) refusals.report(await cgroups.apply(this.burstable, smallest));
+    refusals.report(await cgroups.apply(this.bestEffort, smallest));
+  }
+
+  /** Brings the shares to what the active pods ask for, when that changed. Does not reject. */
+  update(): Promise<void> {
+    if (!this.deps.node.cgroupsPerQOS) return Promise.resolve();
+    this.waiting ??= this.current.then(() => {
+      this.waiting = undefined;
+      this.current = this.writeShares().catch((error: unknown) => {
+        this.deps.logger.warn({ err: errorMessage(error) }, 'Updating the cgroups of the QoS classes failed');
+      });
+      return this.current;
+    });
+    return this.waiting;
+  }
+
+  private async writeShares(): Promise<void> {
+    const { activePods, cgroups, refusals } = this.deps;
+    const { Burstable: cpuShares } = qosCgroupShares(activePods());
+    if (cpuShares === this.burstableShares && this.isEnforced) return;
+    if (!(await this.enforce())) return;
+    refusals.report(await cgroups.apply(this.burstable, { cpuShares, hugePageLimits: new Map() }));
+    this.burstableShares = cpuShares;
+  }
+
+  /** Limits all pods together; false while that is not ours to do. */
+  private async enforce(): Promise<boolean> {
+    const { node, cgroups, refusals, emit } = this.deps;
+    const path = cgroupPath(this.root, node.cgroupDriver);
+    if (await this.hasPodsOfOthers()) {
+      if (this.saidOthers) return false;
+      this.saidOthers = true;
+      this.isEnforced = false;
+      const message = `pods of another agent run below ${path}, its limits are left as they are; --cgroup-root gives the pods of this agent a cgroup of their own`;
+      emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.failedNodeAllocatableEnforcement, message });
+      return false;
+    }
+    if (this.isEnforced) return true;
+    const found = await cgroups.apply(this.root, kubepodsLimits(node));
+    refusals.report(found);
+    // What is refused is said by the report; asking again would not help.
+    this.isEnforced = true;
+    this.saidOthers = false;
+    if (found.length === 0 && node.nodeAllocatable.enforce.includes('pods')) {
+      const message = `Updated limits on ${path}`;
+      emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.nodeAllocatableEnforced, message });
+    }
+    return true;
+  }
+
+  private async hasPodsOfOthers(): Promise<boolean> {
+    const { node, cgroups, ownPodUIDs } = this.deps;
+    const tiers = await Promise.all([this.root, this.burstable, this.bestEffort].map((name) => cgroups.children(name)));
+    const own = new Set(await ownPodUIDs());
+    const others = tiers.flat().filter((path) => {
+      const uid = podUIDOfCgroup(path, node.cgroupRoot, node.cgroupDriver);
+      return uid !== undefined && !own.has(uid);
+    });
+    const populated = await Promise.all(others.map((path) => cgroups.isPopulated(path)));
+    return populated.some(Boolean);
+  }
+}
