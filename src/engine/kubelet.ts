@@ -189,7 +189,7 @@ export class Kubelet implements EngineView {
       volumeManager: new VolumeManager({ podDirs, configObjects, allocatable: node.allocatable, clock }),
       statusManager: this.statusManager,
       reasonCache,
-      podCgroups,
+      containerManager: this.containerManager,
       clock,
       emit,
       networkError: () => this.runtimeState.networkError,

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import type { Pod, PodStatus } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
-import type { PodCgroups } from './container-manager/pod-cgroups.ts';
+import type { ContainerManager } from './container-manager/container-manager.ts';
 import type { Emit } from './event-bus.ts';
 import { type PodEventRecorder, podEventRecorder } from './event-recorder.ts';
 import { ContainerStartError } from './images/container-start-error.ts';
@@ -30,7 +30,7 @@ interface Deps {
   volumeManager: VolumeManager;
   statusManager: StatusManager;
   reasonCache: ReasonCache;
-  podCgroups: PodCgroups;
+  containerManager: ContainerManager;
   clock: Clock;
   emit: Emit;
   /** Set while the pod network is not ready. */
@@ -55,7 +55,7 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncPod(_type: SyncPodType, pod: Pod, podStatus: RuntimePodStatus, signal: AbortSignal): Promise<boolean> {
-    const { kuberuntime, podCgroups, podDirs, reasonCache } = this.deps;
+    const { kuberuntime, containerManager, podDirs, reasonCache } = this.deps;
     const { uid } = pod.metadata;
     const recorder = podEventRecorder(this.deps.emit, pod);
 
@@ -75,7 +75,7 @@ export class KubeletPodSyncer implements PodSyncer {
 
     // Step 4: the pod's cgroup, before anything is in it.
     signal.throwIfAborted();
-    await podCgroups.ensure(pod, mayBeRunning(podStatus)).catch((error: unknown) => {
+    await containerManager.ensurePodCgroup(pod, mayBeRunning(podStatus)).catch((error: unknown) => {
       recorder.warning(
         reasons.failedCreatePodContainer,
         `unable to ensure pod container exists: ${errorMessage(error)}`,
@@ -125,11 +125,11 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncTerminatedPod(pod: Pod, podStatus: RuntimePodStatus): Promise<void> {
-    const { volumeManager, podCgroups, isPodGone } = this.deps;
+    const { volumeManager, containerManager, isPodGone } = this.deps;
     const { uid } = pod.metadata;
     this.updateStatus(pod, podStatus, true);
     await volumeManager.unmountPodVolumes(uid);
-    await podCgroups.remove(uid);
+    await containerManager.podCgroups.remove(uid);
     // What a finished pod leaves behind stays for `logs` and for its status until its manifest goes.
     if (isPodGone(uid)) await this.deps.removePod(uid);
   }

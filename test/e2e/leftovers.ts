@@ -39,8 +39,8 @@ export async function findLeftovers(node: {
   return {
     processes: processes.map(({ commandLine }) => commandLine),
     mounts,
-    // The cgroups of the QoS classes stay, as the kubelet's do.
-    cgroups: folders.filter((folder) => /\/pod[^/]+/.test(folder)),
+    // The root itself was named to the agent, not made up by it.
+    cgroups: folders.filter((folder) => !folder.endsWith(cgroupRoot)),
     podFolders,
     logFolders,
     logLinks,

@@ -51,6 +51,12 @@ export class ContainerManager {
     }
   }
 
+  /** The pod's cgroup, when its QoS class has the share that it needs with this pod. kubelet: kubelet.go SyncPod */
+  async ensurePodCgroup(pod: Pod, isRunning: boolean): Promise<void> {
+    await this.qosCgroups.settled();
+    await this.podCgroups.ensure(pod, isRunning);
+  }
+
   /** kubelet: cm/node_container_manager_linux.go enforceExistingCgroup */
   private async enforceReserved({ name, limits, path, flag }: ReservedCgroup): Promise<void> {
     const { cgroups } = this.deps;

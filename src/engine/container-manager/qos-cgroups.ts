@@ -70,6 +70,11 @@ export class QOSCgroups {
     return this.waiting;
   }
 
+  /** Resolves when no update is under way or asked for. */
+  async settled(): Promise<void> {
+    await (this.waiting ?? this.current);
+  }
+
   private async writeShares(): Promise<void> {
     const { activePods, cgroups, refusals } = this.deps;
     const { Burstable: cpuShares } = qosCgroupShares(activePods());

@@ -124,7 +124,7 @@ describe('on cgroup v2', () => {
     const refusals = await manager.apply(name, limits);
     expect(refusals.map(({ controller, error }) => `${controller} ${error.message}`)).toEqual(
       ['cpu', 'memory', 'pids', 'hugetlb'].flatMap((controller) => {
-        const path = `${cgroups.mounts.hierarchies[0] ?? ''}`;
+        const path = cgroups.mounts.hierarchies[0] ?? '';
         return [`${controller} EBUSY: refused, '${path}/cgroup.subtree_control'`];
       }),
     );
