@@ -1,10 +1,11 @@
 import { decodeBase64 } from './base64.ts';
 import { parseDuration } from './duration.ts';
-import type { ManifestNode } from './manifest-node.ts';
-import { nearestName } from './nearest-name.ts';
+import type { ManifestEntry, ManifestNode } from './manifest-node.ts';
 import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-schema.ts';
 import { parseQuantity } from './quantity.ts';
 import { isRfc3339Time } from './time.ts';
+import { hintForUnknownField } from './unknown-field-hint.ts';
+import { hintForWrongType } from './wrong-type-hint.ts';
 
 /** Something the decoder has to say about one value. */
 export interface DecodeFinding {
@@ -25,11 +26,13 @@ export function decodeObject(
   objectName: string,
   node: ManifestNode,
 ): { value: Record<string, unknown>; findings: DecodeFinding[] } {
-  const decoder = new Decoder(schema, { tellsValues: objectName !== 'Secret' });
+  const decoder = new Decoder(schema, objectName);
   return { value: decoder.object(objectName, node, '', undefined), findings: decoder.findings() };
 }
 
 type ObjectValue = Record<string, unknown>;
+type ListOrMap = Extract<FieldKind, { element: FieldKind }>;
+type IntegerType = 'int32' | 'int64' | 'uint32';
 
 const nanosecondsPerMillisecond = 1_000_000;
 
@@ -38,13 +41,15 @@ const maxFindings = 50;
 
 class Decoder {
   readonly #schema: ObjectSchema;
+  readonly #rootName: string;
   readonly #findings = { error: [] as DecodeFinding[], warning: [] as DecodeFinding[] };
   readonly #tellsValues: boolean;
   #notShown = 0;
 
-  constructor(schema: ObjectSchema, { tellsValues }: { tellsValues: boolean }) {
+  constructor(schema: ObjectSchema, rootName: string) {
     this.#schema = schema;
-    this.#tellsValues = tellsValues;
+    this.#rootName = rootName;
+    this.#tellsValues = rootName !== 'Secret';
   }
 
   findings(): DecodeFinding[] {
@@ -58,7 +63,7 @@ class Decoder {
   object(name: string, node: ManifestNode, field: string, earlier: unknown): ObjectValue {
     const values = new Map<string, unknown>(Object.entries(asObject(earlier)));
     if (node.kind !== 'object') {
-      if (node.kind !== 'null') this.#wrongType(node, field, 'an object', undefined);
+      if (node.kind !== 'null') this.#wrongType({ type: 'object', name }, node, field);
       return Object.fromEntries(values);
     }
     const fields = fieldsOfObject(this.#schema, name);
@@ -66,7 +71,7 @@ class Decoder {
       const path = field === '' ? entry.key : `${field}.${entry.key}`;
       const known = fields.get(entry.key);
       if (!known) {
-        this.#unknownField(path, entry.key, entry.keyStart, fields.keys());
+        this.#unknownField(field, entry);
       } else if (entry.value.kind === 'null' && known.kind.type !== 'any') {
         values.delete(entry.key);
       } else {
@@ -81,121 +86,93 @@ class Decoder {
       case 'object':
         return this.object(kind.name, node, field, earlier);
       case 'list':
-        return this.#list(kind.element, node, field, earlier);
+        return this.#list(kind, node, field, earlier);
       case 'map':
-        return this.#map(kind.element, node, field, earlier);
+        return this.#map(kind, node, field, earlier);
       case 'any':
         return plainValue(node);
       case 'string':
         if (node.kind === 'string') return node.value;
         if (node.kind === 'null') return '';
-        return this.#wrongType(node, field, 'a string', scalarText(node));
+        return this.#wrongType(kind, node, field);
       case 'bytes':
-        return this.#bytes(node, field);
+        if (node.kind === 'null') return '';
+        if (node.kind === 'string' && decodeBase64(node.value)) return node.value;
+        return this.#wrongType(kind, node, field);
       case 'bool':
         if (node.kind === 'bool') return node.value;
         if (node.kind === 'null') return false;
-        return this.#wrongType(node, field, 'true or false', undefined);
+        return this.#wrongType(kind, node, field);
       case 'int32':
       case 'int64':
       case 'uint32':
-        return this.#integer(kind.type, node, field);
+        return this.#integer(kind.type, kind, node, field);
       case 'float64':
         if (node.kind === 'number') return Number(node.text);
         if (node.kind === 'null') return 0;
-        return this.#wrongType(node, field, 'a number', undefined);
+        return this.#wrongType(kind, node, field);
       case 'duration':
-        return this.#duration(node, field);
+        return this.#duration(kind, node, field);
       case 'durationOrNanoseconds':
-        if (node.kind !== 'number') return this.#duration(node, field);
-        return Number(this.#integer('int64', node, field) ?? 0) / nanosecondsPerMillisecond;
+        if (node.kind !== 'number') return this.#duration(kind, node, field);
+        return Number(this.#integer('int64', kind, node, field) ?? 0) / nanosecondsPerMillisecond;
       case 'intOrString':
-        return node.kind === 'string' ? node.value : this.#integer('int32', node, field, 'a port number or name');
+        return node.kind === 'string' ? node.value : this.#integer('int32', kind, node, field);
       case 'quantity':
-        return this.#quantity(node, field);
+        return this.#quantity(kind, node, field);
       case 'time':
         if (node.kind === 'string' && isRfc3339Time(node.value)) return node.value;
-        return this.#wrongType(node, field, 'a time such as "2025-01-31T12:00:00Z"', undefined);
+        return this.#wrongType(kind, node, field);
     }
   }
 
-  #list(element: FieldKind, node: ManifestNode, field: string, earlier: unknown): unknown {
+  #list(kind: ListOrMap, node: ManifestNode, field: string, earlier: unknown): unknown {
     if (node.kind === 'null') return [];
-    if (node.kind !== 'list') return this.#wrongType(node, field, 'a list', undefined);
+    if (node.kind !== 'list') return this.#wrongType(kind, node, field);
     const earlierItems: unknown[] = Array.isArray(earlier) ? earlier : [];
-    return node.items.map((item, index) => this.#value(element, item, `${field}[${index}]`, earlierItems[index]));
+    return node.items.map((item, index) => this.#value(kind.element, item, `${field}[${index}]`, earlierItems[index]));
   }
 
-  #map(element: FieldKind, node: ManifestNode, field: string, earlier: unknown): unknown {
+  #map(kind: ListOrMap, node: ManifestNode, field: string, earlier: unknown): unknown {
     if (node.kind === 'null') return {};
-    if (node.kind !== 'object') return this.#wrongType(node, field, 'an object', undefined);
+    if (node.kind !== 'object') return this.#wrongType(kind, node, field);
     const values = new Map<string, unknown>(Object.entries(asObject(earlier)));
     for (const entry of node.entries) {
-      values.set(entry.key, this.#value(element, entry.value, `${field}[${entry.key}]`, undefined));
+      values.set(entry.key, this.#value(kind.element, entry.value, `${field}[${entry.key}]`, undefined));
     }
     return Object.fromEntries(values);
   }
 
-  #integer(type: 'int32' | 'int64' | 'uint32', node: ManifestNode, field: string, expected = 'an integer'): unknown {
+  #integer(type: IntegerType, kind: FieldKind, node: ManifestNode, field: string): unknown {
     if (node.kind === 'null') return 0;
-    if (node.kind !== 'number') return this.#wrongType(node, field, expected, undefined);
     // No integer has more digits; BigInt is not asked about them.
-    if (!/^-?[0-9]{1,40}$/.test(node.text)) return this.#wrongType(node, field, expected, undefined);
+    if (node.kind !== 'number' || !/^-?[0-9]{1,40}$/.test(node.text)) return this.#wrongType(kind, node, field);
     const value = BigInt(node.text);
-    if (type === 'uint32') {
-      if (BigInt.asUintN(32, value) === value) return Number(value);
-      return this.#wrongType(node, field, 'an integer from 0 to 4294967295', undefined);
-    }
-    if (BigInt.asIntN(type === 'int32' ? 32 : 64, value) !== value) {
-      return this.#wrongType(node, field, `an integer of ${type === 'int32' ? 32 : 64} bits`, undefined);
-    }
-    return Number(value);
+    const { fits, expected } = integerRanges[type];
+    return fits(value) ? Number(value) : this.#wrongType(kind, node, field, expected);
   }
 
-  #bytes(node: ManifestNode, field: string): unknown {
-    if (node.kind === 'null') return '';
-    if (node.kind === 'string' && decodeBase64(node.value)) return node.value;
-    this.#add({
-      field,
-      start: node.start,
-      message: 'Expected a string in base64',
-      hint: field.startsWith('binaryData')
-        ? 'Encode it with base64, or put plain text into data.'
-        : 'Encode it with base64, or put plain text into stringData.',
-      severity: 'error',
-    });
-    return undefined;
-  }
-
-  #duration(node: ManifestNode, field: string): unknown {
+  #duration(kind: FieldKind, node: ManifestNode, field: string): unknown {
     if (node.kind === 'null') return 0;
     const nanoseconds = node.kind === 'string' ? parseDuration(node.value) : undefined;
     if (nanoseconds !== undefined) return Number(nanoseconds) / nanosecondsPerMillisecond;
-    return this.#wrongType(node, field, 'a duration such as "20s" or "1m30s"', undefined);
+    return this.#wrongType(kind, node, field);
   }
 
-  #quantity(node: ManifestNode, field: string): unknown {
+  #quantity(kind: FieldKind, node: ManifestNode, field: string): unknown {
     if (node.kind === 'null') return '0';
     const text = node.kind === 'number' ? node.text : node.kind === 'string' ? node.value.trim() : undefined;
     if (text !== undefined && parseQuantity(text) !== undefined) return text;
-    const message = `Expected a quantity such as "100m", "1" or "64Mi", found ${describeNode(node)}`;
-    this.#add({
-      field,
-      start: node.start,
-      message,
-      hint: 'Suffixes are n u m k M G T P E and Ki Mi Gi Ti Pi Ei, in exactly this case.',
-      severity: 'error',
-    });
-    return undefined;
+    return this.#wrongType(kind, node, field);
   }
 
-  #wrongType(node: ManifestNode, field: string, expected: string, quoted: string | undefined): unknown {
-    const shown = this.#tellsValues && quoted !== undefined ? `Put it in quotes: "${quoted}".` : 'Put it in quotes.';
-    const hint = quoted === undefined ? hintForType(node, expected) : shown;
+  #wrongType(kind: FieldKind, node: ManifestNode, field: string, expected = expectedValues[kind.type]): unknown {
+    const found = this.#tellsValues ? describeNode(node) : describeKind(node);
+    const hint = hintForWrongType(this.#schema, kind, node, this.#tellsValues);
     this.#add({
       field,
       start: node.start,
-      message: `Expected ${expected}, found ${this.#tellsValues ? describeNode(node) : describeKind(node)}`,
+      message: `Expected ${expected}, found ${found}`,
       ...(hint === undefined ? {} : { hint }),
       severity: 'error',
     });
@@ -208,21 +185,45 @@ class Decoder {
     else this.#notShown++;
   }
 
-  #unknownField(field: string, key: string, start: number, known: Iterable<string>): void {
+  #unknownField(objectPath: string, { key, keyStart }: ManifestEntry): void {
     if (this.#findings.warning.length === maxFindings) {
       this.#notShown++;
       return;
     }
-    const nearest = nearestName(key, known);
     this.#add({
-      field,
-      start,
+      field: objectPath === '' ? key : `${objectPath}.${key}`,
+      start: keyStart,
       message: `Unknown field "${key}" is ignored`,
-      hint: nearest === undefined ? 'Check its spelling and its indentation.' : `Did you mean "${nearest}"?`,
+      hint: hintForUnknownField(this.#schema, this.#rootName, objectPath, key),
       severity: 'warning',
     });
   }
 }
+
+const integerRanges: Readonly<Record<IntegerType, { fits: (value: bigint) => boolean; expected: string }>> = {
+  int32: { fits: (value) => BigInt.asIntN(32, value) === value, expected: 'an integer of 32 bits' },
+  int64: { fits: (value) => BigInt.asIntN(64, value) === value, expected: 'an integer of 64 bits' },
+  uint32: { fits: (value) => BigInt.asUintN(32, value) === value, expected: 'an integer from 0 to 4294967295' },
+};
+
+const expectedValues: Readonly<Record<FieldKind['type'], string>> = {
+  any: 'anything',
+  bool: 'true or false',
+  bytes: 'a string in base64',
+  duration: 'a duration such as "20s" or "1m30s"',
+  durationOrNanoseconds: 'a duration such as "20s" or "1m30s"',
+  float64: 'a number',
+  int32: 'an integer',
+  int64: 'an integer',
+  intOrString: 'a number or a name',
+  list: 'a list',
+  map: 'an object',
+  object: 'an object',
+  quantity: 'a quantity such as "100m", "1" or "64Mi"',
+  string: 'a string',
+  time: 'a time such as "2025-01-31T12:00:00Z"',
+  uint32: 'an integer',
+};
 
 function asObject(value: unknown): ObjectValue {
   return typeof value === 'object' && value !== null ? (value as ObjectValue) : {};
@@ -242,17 +243,6 @@ function plainValue(node: ManifestNode): unknown {
     case 'object':
       return Object.fromEntries(node.entries.map((entry) => [entry.key, plainValue(entry.value)]));
   }
-}
-
-function scalarText(node: ManifestNode): string | undefined {
-  if (node.kind === 'number') return node.text;
-  return node.kind === 'bool' ? String(node.value) : undefined;
-}
-
-function hintForType(node: ManifestNode, expected: string): string | undefined {
-  if (node.kind === 'string' && /^[-+]?[0-9.]+$|^(?:true|false)$/.test(node.value)) return 'Remove the quotes.';
-  if (expected === 'a list' && node.kind === 'object') return 'Start each item with "- ".';
-  return undefined;
 }
 
 function describeNode(node: ManifestNode): string {

@@ -10,6 +10,11 @@ export function nearestName(written: string, names: Iterable<string>): string | 
   return nearest?.name;
 }
 
+/** The same but for case, dashes and underscores. */
+export function isSameName(a: string, b: string): boolean {
+  return normalized(a) === normalized(b);
+}
+
 function normalized(name: string): string {
   return name.slice(0, 64).replaceAll(/[-_]/g, '').toLowerCase();
 }
