@@ -10,7 +10,7 @@ import type { Logger } from '../logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { nodeConfig } from './node-config.ts';
 import type { NodeOptions } from './node-options.ts';
-import { openRuntime, type RuntimeConnection } from './runtime-connection.ts';
+import { type NodeRuntimeConnection, openRuntime } from './runtime-connection.ts';
 
 /** An engine on a runtime that answers, ready to run. */
 export interface Node {
@@ -32,6 +32,7 @@ export async function openNode(
   const kubelet = new Kubelet({
     runtime: runtime.connection.runtime,
     imageService: runtime.connection.images,
+    eventStreams: await runtime.connection.eventStreams(),
     sources: sources(node),
     node,
     cgroups: await openCgroupManager(cgroupDriver, systemClock),
@@ -55,7 +56,7 @@ export async function openNode(
 
 interface NodeRuntime {
   endpoint: { endpoint: string; because: string };
-  connection: RuntimeConnection;
+  connection: NodeRuntimeConnection;
   managed: ManagedContainerd | undefined;
 }
 

@@ -1,5 +1,6 @@
 import type { ImageService } from '../cri/image-service.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
+import type { RuntimeEventStream } from '../engine/pleg/runtime-event-stream.ts';
 import { hasCode, UserError } from '../errors.ts';
 
 /** An open connection to a container runtime. */
@@ -9,8 +10,14 @@ export interface RuntimeConnection {
   close(): void;
 }
 
+/** An open connection of the agent. */
+export interface NodeRuntimeConnection extends RuntimeConnection {
+  /** Ways to be told what happens in the runtime, best first. */
+  eventStreams(): Promise<RuntimeEventStream[]>;
+}
+
 /** Connects to CRI sockets; both services may be behind one. Nothing is sent before the first call. */
-export async function openRuntime(endpoint: string, imageEndpoint = endpoint): Promise<RuntimeConnection> {
+export async function openRuntime(endpoint: string, imageEndpoint = endpoint): Promise<NodeRuntimeConnection> {
   const [{ openChannel }, { grpcRuntimeService }, { grpcImageService }] = await Promise.all([
     import('../cri/grpc-channel.ts'),
     import('../cri/grpc-runtime-service.ts'),
@@ -18,9 +25,17 @@ export async function openRuntime(endpoint: string, imageEndpoint = endpoint): P
   ]);
   const channel = openChannel(endpoint);
   const imageChannel = imageEndpoint === endpoint ? channel : openChannel(imageEndpoint);
+  const runtime = grpcRuntimeService(channel);
   return {
-    runtime: grpcRuntimeService(channel),
+    runtime,
     images: grpcImageService(imageChannel),
+    eventStreams: async () => {
+      const [{ containerdEventStream }, { criEventStream }] = await Promise.all([
+        import('../containerd/containerd-event-stream.ts'),
+        import('../engine/pleg/cri-event-stream.ts'),
+      ]);
+      return [containerdEventStream(channel), criEventStream(runtime)];
+    },
     close: () => {
       channel.close();
       if (imageChannel !== channel) imageChannel.close();

@@ -23,8 +23,10 @@ import { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
 import { type ReadTerminationMessage, RuntimePods } from './kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
 import type { NodeConfig } from './node-config.ts';
+import { EventWatch } from './pleg/event-watch.ts';
 import { GenericPleg } from './pleg/generic-pleg.ts';
 import { PodCache } from './pleg/pod-cache.ts';
+import type { RuntimeEventStream } from './pleg/runtime-event-stream.ts';
 import { PodDirs } from './pod-dirs.ts';
 import { PodManager } from './pod-manager/pod-manager.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
@@ -45,6 +47,8 @@ const stopTimeoutMs = 2000;
 export interface KubeletDeps {
   runtime: RuntimeService;
   imageService: ImageService;
+  /** Ways to be told what happens in the runtime, best first. */
+  eventStreams: readonly RuntimeEventStream[];
   sources: readonly PodSource[];
   node: NodeConfig;
   cgroups: CgroupManager;
@@ -75,6 +79,7 @@ export class Kubelet implements EngineView {
   private readonly podManager = new PodManager();
   private readonly cache = new PodCache();
   private readonly pleg: GenericPleg;
+  private readonly eventWatch: EventWatch;
   private readonly runtimeState: RuntimeState;
   private readonly workQueue: WorkQueue;
   private readonly workers: PodWorkers;
@@ -116,6 +121,13 @@ export class Kubelet implements EngineView {
       onEvents: (events, status) => {
         if (events.length > 0) this.inputs.push({ type: 'pleg', events, status });
       },
+    });
+    this.eventWatch = new EventWatch({
+      streams: deps.eventStreams,
+      pleg: this.pleg,
+      podUIDOf: (id, signal) => runtimePods.podUIDOf(id, signal),
+      clock,
+      logger: logger.child({ component: 'pleg' }),
     });
     this.runtimeState = new RuntimeState({
       runtime,
@@ -246,6 +258,7 @@ export class Kubelet implements EngineView {
     const parts = [
       this.runtimeState.run(stopped),
       this.pleg.run(stopped),
+      this.eventWatch.run(stopped),
       this.config.run(stopped),
       this.loop(stopped),
     ];
@@ -283,7 +296,7 @@ export class Kubelet implements EngineView {
         ...(networkError === undefined ? {} : { networkError }),
       },
       pleg: {
-        mode: 'generic',
+        mode: this.eventWatch.live === undefined ? 'generic' : 'evented',
         ...(lastRelistAt === undefined ? {} : { lastRelistAt }),
         ...(lastRelistMs === undefined ? {} : { lastRelistMs }),
       },

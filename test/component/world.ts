@@ -72,6 +72,7 @@ export class World {
     const kubelet = new Kubelet({
       runtime: this.#counting(grpcRuntimeService(channel)),
       imageService: this.#counting(grpcImageService(channel)),
+      eventStreams: [],
       node: makeNodeConfig(this.folder),
       cgroups: new CgroupfsManager({
         mounts: this.cgroups.mounts,

@@ -35,6 +35,15 @@ export class RuntimePods implements PlegRuntime {
     return joinPods(items, containers);
   }
 
+  /** UID of the pod of a container or sandbox; undefined when there is none of this id, or it is no pod's. */
+  async podUIDOf(id: string, signal: AbortSignal): Promise<string | undefined> {
+    const [container, sandbox] = await Promise.all([
+      unlessNotFound(this.runtime.containerStatus({ containerId: id }, { signal })),
+      unlessNotFound(this.runtime.podSandboxStatus({ podSandboxId: id }, { signal })),
+    ]);
+    return container?.status?.labels[criLabels.podUID] ?? sandbox?.status?.metadata?.uid;
+  }
+
   /**
    * Everything about one pod; what vanishes while it is read counts as absent. With `listed`, from `getPods`, it is not
    * listed again.
@@ -158,15 +167,15 @@ function containerState(state: Container['state']): RuntimeContainerState {
 }
 
 async function present<T>(reads: readonly Promise<T | undefined>[]): Promise<T[]> {
-  const settled = await Promise.all(
-    reads.map((read) =>
-      read.catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }),
-    ),
-  );
+  const settled = await Promise.all(reads.map(unlessNotFound));
   return settled.filter((value) => value !== undefined);
+}
+
+function unlessNotFound<T>(read: Promise<T>): Promise<T | undefined> {
+  return read.catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
 }
 
 const newestFirst = (a: { createdAt: bigint }, b: { createdAt: bigint }): number =>

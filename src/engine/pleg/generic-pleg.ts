@@ -1,13 +1,15 @@
 import type { Clock } from '../../clock.ts';
 import { toError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
+import { AsyncQueue } from '../async-queue.ts';
 import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
 import type { PodCache } from './pod-cache.ts';
+import { PodLanes } from './pod-lanes.ts';
 import type { PodLifecycleEvent } from './pod-lifecycle-event.ts';
 import { computePodLifecycleEvents, type RuntimePod } from './pod-records.ts';
 
 /** One second after the end of the one before. kubelet: kubelet.go genericPlegRelistPeriod */
-const relistPeriodMs = 1000;
+export const relistPeriodMs = 1000;
 /** kubelet: kubelet.go genericPlegRelistThreshold */
 const relistThresholdMs = 180_000;
 
@@ -30,16 +32,21 @@ interface Deps {
 /**
  * Pod lifecycle events from listing the runtime again and again. kubelet: pleg/generic.go
  *
- * INVARIANTS: one relist at a time, of all pods or of one; a pod's record is promoted only after its status was read, so
- * that no change is lost; the cache is written before events go out.
+ * INVARIANTS: one listing of everything at a time, one look at each pod at a time, and a pod that cannot be read holds up
+ * no other; a pod's record is promoted only after its status was read, so that no change is lost; the cache is written
+ * before events go out; what a listing says of a pod that was looked at since is not believed.
  */
 export class GenericPleg {
   private readonly deps: Deps;
   private readonly records = new Map<string, RuntimePod>();
   /** Pods whose status could not be read and that are looked at again. */
   private readonly toReinspect = new Set<string>();
-  private readonly requested = new Set<string>();
-  private relisting: Promise<void> = Promise.resolve();
+  private readonly lanes = new PodLanes();
+  /** When the newest look at a pod began, of those since the listing that is under way. */
+  private readonly lookedAt = new Map<string, number>();
+  private readonly wakeUps = new AsyncQueue<'due'>();
+  private periodMs = relistPeriodMs;
+  private isRetryDue = false;
   private lastRelistStart: number | undefined;
   lastRelistAt: number | undefined;
   lastRelistMs: number | undefined;
@@ -51,29 +58,42 @@ export class GenericPleg {
   /** Relists until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.relist(signal);
-      await this.deps.clock.sleep(relistPeriodMs, { signal });
+      await this.list(signal);
+      const cancel = this.deps.clock.after(this.periodMs, () => {
+        this.wakeUps.push('due');
+      });
+      try {
+        await this.wakeUps.pull(signal);
+      } finally {
+        cancel();
+      }
     }
   }
 
-  /** Lists everything and sends what changed. A failed listing is logged and tried again at the next turn. */
-  relist(signal: AbortSignal): Promise<void> {
-    return this.exclusively(() => this.relistAll(signal));
+  /** Relists now, and from then on with this many milliseconds in between. */
+  setRelistPeriod(periodMs: number): void {
+    this.periodMs = periodMs;
+    if (this.wakeUps.length === 0) this.wakeUps.push('due');
   }
 
-  /** Looks at one pod now, after our own action changed it. Requests that come while one waits are one. */
+  /** Lists everything and sends what changed. A failed listing is logged and tried again at the next turn. */
+  async relist(signal: AbortSignal): Promise<void> {
+    const { looks } = await this.list(signal);
+    await Promise.all(looks);
+  }
+
+  /** Looks at one pod now, or after the look at it that is under way. Requests that come while one waits are one. */
   relistPod(uid: string, signal: AbortSignal): Promise<void> {
-    if (this.requested.has(uid)) return Promise.resolve();
-    this.requested.add(uid);
-    return this.exclusively(async () => {
-      this.requested.delete(uid);
+    return this.lanes.run(uid, async () => {
       const startedAt = this.deps.clock.monotonic();
       try {
         const [pod] = await this.deps.runtime.getPods({ signal, uid });
         this.toReinspect.add(uid);
         await this.inspect(uid, pod, startedAt, signal);
       } catch (error) {
-        if (!signal.aborted) this.deps.logger.warn({ err: error, podUID: uid }, 'Relist of one pod failed');
+        if (signal.aborted) return;
+        this.deps.logger.warn({ err: error, podUID: uid }, 'Relist of one pod failed');
+        this.relistSoon();
       }
     });
   }
@@ -81,6 +101,11 @@ export class GenericPleg {
   /** Every pod in the runtime, as it was when it was last looked at. */
   pods(): RuntimePod[] {
     return [...this.records.values()];
+  }
+
+  /** One pod of the runtime, as it was when it was last looked at. */
+  pod(uid: string): RuntimePod | undefined {
+    return this.records.get(uid);
   }
 
   /** Undefined while healthy. kubelet: pleg/generic.go Healthy */
@@ -91,26 +116,50 @@ export class GenericPleg {
     return `pleg was last seen active ${Math.round(elapsedMs / 1000)}s ago; threshold is ${relistThresholdMs / 1000}s`;
   }
 
-  private exclusively(work: () => Promise<void>): Promise<void> {
-    this.relisting = this.relisting.then(work);
-    return this.relisting;
-  }
-
-  private async relistAll(signal: AbortSignal): Promise<void> {
+  /** Resolves when everything is listed, with the looks at the pods that changed. */
+  private async list(signal: AbortSignal): Promise<{ looks: Promise<void>[] }> {
     const { clock, runtime, cache, logger } = this.deps;
     const startedAt = clock.monotonic();
+    this.lookedAt.clear();
     try {
       const pods = new Map((await runtime.getPods({ signal })).map((pod) => [pod.uid, pod]));
       const uids = new Set([...pods.keys(), ...this.records.keys(), ...this.toReinspect]);
-      const inspections = [...uids].map((uid) => this.inspect(uid, pods.get(uid), startedAt, signal));
-      await Promise.all(inspections);
+      const changed = [...uids].filter((uid) => this.isNews(uid, pods.get(uid)));
       this.lastRelistStart = startedAt;
       this.lastRelistAt = clock.now();
       this.lastRelistMs = clock.monotonic() - startedAt;
-      cache.updateTime(startedAt);
+      cache.updateTime(startedAt, changed);
+      return { looks: changed.map((uid) => this.lookAtListed(uid, pods.get(uid), startedAt, signal)) };
     } catch (error) {
-      if (!signal.aborted) logger.warn({ err: error }, 'Relist of the runtime failed');
+      if (signal.aborted) return { looks: [] };
+      logger.warn({ err: error }, 'Relist of the runtime failed');
+      this.relistSoon();
+      return { looks: [] };
     }
+  }
+
+  /** What failed is not left to a long period. */
+  private relistSoon(): void {
+    if (this.isRetryDue || this.periodMs <= relistPeriodMs) return;
+    this.isRetryDue = true;
+    this.deps.clock.after(relistPeriodMs, () => {
+      this.isRetryDue = false;
+      this.setRelistPeriod(this.periodMs);
+    });
+  }
+
+  private isNews(uid: string, pod: RuntimePod | undefined): boolean {
+    return this.toReinspect.has(uid) || computePodLifecycleEvents(this.records.get(uid), pod).length > 0;
+  }
+
+  private lookAtListed(
+    uid: string,
+    pod: RuntimePod | undefined,
+    startedAt: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (this.lanes.isBusy(uid) || this.lookedAt.has(uid)) return this.relistPod(uid, signal);
+    return this.lanes.run(uid, () => this.inspect(uid, pod, startedAt, signal));
   }
 
   /** Brings cache and record of one pod up to date and sends its events. kubelet: pleg/generic.go updateCache */
@@ -122,7 +171,7 @@ export class GenericPleg {
   ): Promise<void> {
     const { runtime, cache, logger, onEvents } = this.deps;
     const events = computePodLifecycleEvents(this.records.get(uid), pod);
-    if (events.length === 0 && !this.toReinspect.has(uid)) return;
+    this.lookedAt.set(uid, startedAt);
     if (pod === undefined) {
       const lastStatus = cache.get(uid);
       cache.delete(uid, startedAt);
@@ -142,6 +191,7 @@ export class GenericPleg {
       logger.warn({ err: error, podUID: uid }, 'Reading the status of a pod failed');
       cache.set(uid, cache.get(uid), toError(error), readAt);
       this.toReinspect.add(uid);
+      this.relistSoon();
     }
   }
 

@@ -26,6 +26,8 @@ export class PodCache {
   private waiters: Waiter[] = [];
   /** Every pod without an entry of its own was known to be absent at this time. */
   private globalTime = -Infinity;
+  /** Pods whose last change was not read yet: the global time does not hold for them. */
+  private unread = new Set<string>();
 
   /** The newest status, however old; an empty one for a pod that the runtime does not have. */
   get(uid: string): RuntimePodStatus {
@@ -34,7 +36,8 @@ export class PodCache {
 
   /** True when `getNewerThan` would not have to wait. */
   hasNewerThan(uid: string, newerThan: number): boolean {
-    return Math.max(this.entries.get(uid)?.modified ?? -Infinity, this.globalTime) > newerThan;
+    const global = this.unread.has(uid) ? -Infinity : this.globalTime;
+    return Math.max(this.entries.get(uid)?.modified ?? -Infinity, global) > newerThan;
   }
 
   /** The status as of a moment after `newerThan` (monotonic milliseconds). Rejects with the error of reading it. */
@@ -65,12 +68,14 @@ export class PodCache {
 
   set(uid: string, status: RuntimePodStatus, error: Error | undefined, modified: number): void {
     this.entries.set(uid, { status, error, modified });
+    this.unread.delete(uid);
     this.wake();
   }
 
   /** The runtime did not have the pod at this monotonic time. */
   delete(uid: string, time: number): void {
     this.entries.delete(uid);
+    this.unread.delete(uid);
     this.waiters = this.waiters.filter((waiter) => {
       if (waiter.uid !== uid || time <= waiter.newerThan) return true;
       waiter.resolve(emptyStatus(uid));
@@ -78,9 +83,10 @@ export class PodCache {
     });
   }
 
-  /** Everything was looked at, at this monotonic time. */
-  updateTime(time: number): void {
+  /** Everything was looked at, at this monotonic time; `changed` are the pods whose change is still being read. */
+  updateTime(time: number, changed: Iterable<string> = []): void {
     this.globalTime = time;
+    this.unread = new Set(changed);
     this.wake();
   }
 
