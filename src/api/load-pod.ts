@@ -57,8 +57,8 @@ export function toValidPod(
   return errors.length > 0 ? { problems: errors } : { pod, problems: unsupportedFields(pod).map(locate) };
 }
 
-/** What is valid, yet needs an API server in a way that the kubelet refuses to load. */
-function refusedByLoader({ spec }: Pod): FieldError[] {
+/** What is valid, yet cannot run here. The kubelet refuses to load what needs an API server. */
+function refusedByLoader({ metadata, spec }: Pod): FieldError[] {
   const refuse = (field: string): FieldError => ({
     field,
     type: 'Forbidden',
@@ -69,5 +69,13 @@ function refusedByLoader({ spec }: Pod): FieldError[] {
       clusterTrustBundle ? [refuse(`spec.volumes[${index}].projected.sources[${at}].clusterTrustBundle`)] : [],
     ),
   );
-  return spec.resourceClaims ? [...bundles, refuse('spec.resourceClaims')] : bundles;
+  const claims = spec.resourceClaims ? [refuse('spec.resourceClaims')] : [];
+  return [...validateUID(metadata.uid), ...bundles, ...claims];
+}
+
+/** Folders are called by it: whatever is in them goes with the pod. */
+function validateUID(uid: string): FieldError[] {
+  if (/^(?!\.{1,2}$)[^/\s]{1,128}$/.test(uid)) return [];
+  const message = `"${uid}" must be the name of a folder: at most 128 characters without "/" and white space`;
+  return [{ field: 'metadata.uid', type: 'Invalid value', message }];
 }

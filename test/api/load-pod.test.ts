@@ -46,6 +46,16 @@ describe('loadPod', () => {
     ]);
   });
 
+  test.each(['../../etc', '..', '.', 'a/b', 'a b', 'a'.repeat(129)])(
+    'refuses the UID "%s", which folders are named by',
+    (uid) => {
+      const text = `apiVersion: v1\nkind: Pod\nmetadata: {name: web, uid: "${uid}"}\nspec: {containers: [{name: a, image: b}]}`;
+      expect(loadPod(text, { ...options, nodeName: 'edge1' }).problems).toMatchObject([
+        { field: 'metadata.uid', line: 3, severity: 'error' },
+      ]);
+    },
+  );
+
   test('needs a name', () => {
     expect(loadPod('apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {}\n', options).problems).toEqual([
       {

@@ -1,3 +1,4 @@
+import type { ConfigObject } from '../../src/api/config-object.ts';
 import type { Pod } from '../../src/api/types.ts';
 import type { PodSource } from '../../src/engine/config/pod-source.ts';
 import type { ManifestProblem, SourceName } from '../../src/engine/events.ts';
@@ -10,6 +11,7 @@ export class ManualSource implements PodSource {
   readonly where: string;
   #sink: Sink | undefined;
   #pods: Pod[] | undefined;
+  #configObjects: ConfigObject[] = [];
 
   constructor(source: SourceName = 'file', where = `<${source}>`) {
     this.source = source;
@@ -19,6 +21,12 @@ export class ManualSource implements PodSource {
   /** These are all the pods it declares from now on. */
   set(...pods: Pod[]): void {
     this.#pods = pods;
+    this.#handOver();
+  }
+
+  /** These are all its ConfigMaps and Secrets from now on. */
+  setConfigObjects(...objects: ConfigObject[]): void {
+    this.#configObjects = objects;
     this.#handOver();
   }
 
@@ -39,6 +47,7 @@ export class ManualSource implements PodSource {
 
   #handOver(): void {
     if (this.#pods === undefined) return;
-    this.#sink?.onUpdate({ source: this.source, where: this.where, pods: this.#pods, problems: [] });
+    const { source, where } = this;
+    this.#sink?.onUpdate({ source, where, pods: this.#pods, configObjects: this.#configObjects, problems: [] });
   }
 }

@@ -7,9 +7,18 @@ export interface ConfigObjectLookup {
   get(kind: ConfigObject['kind'], namespace: string, name: string): ConfigObject | undefined;
 }
 
+/** What became of a new list of a source, as keys of objects. */
+interface Replacement {
+  /** They are not what they were. */
+  changed: string[];
+  /** They are immutable, so they stay what they were. */
+  refused: string[];
+}
+
 /**
  * The ConfigMaps and Secrets that all sources declare now. Two sources may declare one object: the first source in the
- * order in which the sources were first read gives it.
+ * order in which the sources were first read gives it. An immutable object can go, and come back as another one; until it
+ * goes it is what it was when it came.
  */
 export class ConfigObjects implements ConfigObjectLookup {
   private readonly bySource = new Map<string, ReadonlyMap<string, ConfigObject>>();
@@ -18,14 +27,21 @@ export class ConfigObjects implements ConfigObjectLookup {
     return this.find(configObjectKey({ kind, namespace, name }));
   }
 
-  /** Takes the complete list of a source, named by any text; returns the keys of the objects that are not what they were. */
-  replace(source: string, objects: readonly ConfigObject[]): string[] {
+  /** Takes the complete list of a source, named by any text. */
+  replace(source: string, objects: readonly ConfigObject[]): Replacement {
     const before = this.bySource.get(source);
     const after = new Map(objects.map((object) => [configObjectKey(object), object]));
+    const refused = [...after.keys()].filter((key) => {
+      const held = before?.get(key);
+      if (held?.immutable !== true || isDeepStrictEqual(held, after.get(key))) return false;
+      after.set(key, held);
+      return true;
+    });
     const keys = new Set([...(before?.keys() ?? []), ...after.keys()]);
     const was = new Map([...keys].map((key) => [key, this.find(key)]));
     this.bySource.set(source, after);
-    return [...keys].filter((key) => !isDeepStrictEqual(was.get(key), this.find(key))).sort();
+    const changed = [...keys].filter((key) => !isDeepStrictEqual(was.get(key), this.find(key))).sort();
+    return { changed, refused };
   }
 
   private find(key: string): ConfigObject | undefined {

@@ -55,14 +55,15 @@ export class ConfigReader {
     await sources[index]?.run(
       {
         onUpdate: ({ pods, problems, configObjects: objects = [] }) => {
-          const changed = configObjects.replace(sourceId.id, objects);
+          const { changed, refused } = configObjects.replace(sourceId.id, objects);
           if (changed.length > 0) onConfigObjectsChanged(changed);
           const { updates, duplicates } = this.podConfig.merge(sourceId, pods, clock.now());
           for (const pod of duplicates) {
             const message = `pod ${pod.metadata.namespace}/${pod.metadata.name} is declared twice`;
             podEventRecorder(emit, pod).warning(reasons.failedValidation, message);
           }
-          this.remember(index, pods.length, problems);
+          const { where } = sources[index] ?? { where: '' };
+          this.remember(index, pods.length, [...problems, ...refused.map((key) => immutable(key, where))]);
           for (const update of updates) onUpdate(update);
         },
         onProblems: (problems) => {
@@ -88,6 +89,15 @@ export class ConfigReader {
     const { source, where } = snapshot;
     if (changed) this.deps.emit({ type: 'SourceRead', source, where, pods: snapshot.pods, problems });
   }
+}
+
+function immutable(key: string, origin: string): ManifestProblem {
+  return {
+    origin,
+    message: `${key} is immutable: it stays as it was`,
+    hint: 'Declare the new content under another name and let the pods use that, or remove the object first.',
+    severity: 'error',
+  };
 }
 
 /** Cheap when the items are the very same objects, as those of manifests that did not change are. */

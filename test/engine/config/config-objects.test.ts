@@ -1,20 +1,19 @@
 import { expect, test } from 'vitest';
 import type { ConfigObject } from '../../../src/api/config-object.ts';
 import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
+import { makeConfigMap } from '../../builders/config-objects.ts';
 
-function configMap(name: string, value: string): ConfigObject {
-  const data = new Map([['key', Buffer.from(value)]]);
-  return { kind: 'ConfigMap', namespace: 'default', name, data, binaryData: new Map(), type: '', immutable: false };
-}
+const configMap = (name: string, value: string, more: Partial<ConfigObject> = {}): ConfigObject =>
+  makeConfigMap(name, { key: value }, more);
 
 test('tells which objects came, changed and went', () => {
   const objects = new ConfigObjects();
-  expect(objects.replace('file', [configMap('a', '1'), configMap('b', '1')])).toEqual([
+  expect(objects.replace('file', [configMap('a', '1'), configMap('b', '1')]).changed).toEqual([
     'ConfigMap/default/a',
     'ConfigMap/default/b',
   ]);
-  expect(objects.replace('file', [configMap('b', '1'), configMap('a', '1')])).toEqual([]);
-  expect(objects.replace('file', [configMap('a', '2'), configMap('c', '1')])).toEqual([
+  expect(objects.replace('file', [configMap('b', '1'), configMap('a', '1')]).changed).toEqual([]);
+  expect(objects.replace('file', [configMap('a', '2'), configMap('c', '1')]).changed).toEqual([
     'ConfigMap/default/a',
     'ConfigMap/default/b',
     'ConfigMap/default/c',
@@ -27,8 +26,22 @@ test('tells which objects came, changed and went', () => {
 test('of two sources the one that was read first gives an object, the other one stands in when it goes', () => {
   const objects = new ConfigObjects();
   objects.replace('file', [configMap('a', 'of the file')]);
-  expect(objects.replace('http', [configMap('a', 'of the server')])).toEqual([]);
+  expect(objects.replace('http', [configMap('a', 'of the server')]).changed).toEqual([]);
   expect(objects.get('ConfigMap', 'default', 'a')).toEqual(configMap('a', 'of the file'));
-  expect(objects.replace('file', [])).toEqual(['ConfigMap/default/a']);
+  expect(objects.replace('file', []).changed).toEqual(['ConfigMap/default/a']);
   expect(objects.get('ConfigMap', 'default', 'a')).toEqual(configMap('a', 'of the server'));
+});
+
+test('an immutable object stays as it came until it goes', () => {
+  const objects = new ConfigObjects();
+  const key = 'ConfigMap/default/a';
+  const first = configMap('a', '1', { immutable: true });
+  expect(objects.replace('file', [first])).toEqual({ changed: [key], refused: [] });
+  for (const other of [configMap('a', '2', { immutable: true }), configMap('a', '1')]) {
+    expect(objects.replace('file', [other])).toEqual({ changed: [], refused: [key] });
+    expect(objects.get('ConfigMap', 'default', 'a')).toEqual(first);
+  }
+  expect(objects.replace('file', [first])).toEqual({ changed: [], refused: [] });
+  objects.replace('file', []);
+  expect(objects.replace('file', [configMap('a', '2')])).toEqual({ changed: [key], refused: [] });
 });

@@ -1,0 +1,174 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Container, PodSpec } from '../../src/api/types.ts';
+import { mountPointsUnder } from '../../src/engine/volumes/mounts.ts';
+import { makeConfigMap, makeSecret } from '../builders/config-objects.ts';
+import { makeStaticPod } from '../builders/static-pod.ts';
+import { ManualSource } from '../fakes/manual-source.ts';
+import { type Engine, World } from './world.ts';
+
+/** An engine on a machine of its own; nothing is declared yet. */
+async function boot(): Promise<{ world: World; engine: Engine; source: ManualSource }> {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  // Undone before the folder goes, should the test fail.
+  onTestFinished(async () => {
+    for (const mountPoint of await mountPointsUnder(world.folder)) await execa('umount', ['-l', mountPoint]);
+  });
+  return { world, engine, source };
+}
+
+const withMain = (main: Partial<Container>, spec: Partial<PodSpec> = {}) =>
+  makeStaticPod('web', {
+    uid: 'u1',
+    spec: { containers: [{ name: 'main', image: 'registry.example/app:1', ...main }], ...spec },
+  });
+
+/** A pod that mounts the ConfigMap `settings`. */
+const mounting = (spec: Partial<PodSpec> = {}) =>
+  withMain(
+    { volumeMounts: [{ name: 'config', mountPath: '/config' }] },
+    { volumes: [{ name: 'config', configMap: { name: 'settings' } }], ...spec },
+  );
+
+const fromSettings = { env: [{ name: 'MODE', valueFrom: { configMapKeyRef: { name: 'settings', key: 'mode' } } }] };
+
+/** Variables of the containers that were made, by name. */
+const environments = (world: World): Record<string, string>[] =>
+  world.runtime
+    .requestsOf('createContainer')
+    .map(({ config }) =>
+      Object.fromEntries((config?.envs ?? []).map(({ key, value }) => [key, Buffer.from(value).toString()])),
+    );
+
+const configFile = (world: World, name: string): string =>
+  join(world.rootDir, 'pods', 'u1', 'volumes', 'kubernetes.io~configmap', 'config', name);
+
+test('variables come from ConfigMaps and Secrets', async () => {
+  const { world, engine, source } = await boot();
+  source.setConfigObjects(makeConfigMap('settings', { mode: 'blue' }), makeSecret('login', { user: 'admin' }));
+  source.set(
+    withMain({
+      envFrom: [{ prefix: 'LOGIN_', secretRef: { name: 'login' } }, { configMapRef: { name: 'none', optional: true } }],
+      ...fromSettings,
+    }),
+  );
+  await world.until(() => engine.isReady('web-edge1'));
+  expect(environments(world)).toEqual([{ MODE: 'blue', LOGIN_user: 'admin' }]);
+});
+
+test('a container that lacks a key says which, and starts as soon as the key comes', async () => {
+  const { world, engine, source } = await boot();
+  source.set(withMain(fromSettings));
+  await world.until(() => engine.waitingReason('web-edge1') === 'CreateContainerConfigError');
+  expect(engine.messages('Failed')).toContain('Error: configmap "settings" not found');
+  expect(world.runtime.running()).toEqual([]);
+
+  source.setConfigObjects(makeConfigMap('settings', { other: '1' }));
+  const missingKey = "Error: couldn't find key mode in ConfigMap default/settings";
+  await world.until(() => engine.messages('Failed').includes(missingKey));
+
+  const came = world.clock.now();
+  source.setConfigObjects(makeConfigMap('settings', { mode: 'blue' }));
+  await world.until(() => world.runtime.running().length === 1);
+  // Not a back-off later.
+  expect(world.clock.now() - came).toBeLessThan(1000);
+  await world.until(() => engine.isReady('web-edge1'));
+  expect(environments(world)).toEqual([{ MODE: 'blue' }]);
+});
+
+test('a pod whose volume lacks its ConfigMap waits, and starts as soon as that comes', async () => {
+  const { world, engine, source } = await boot();
+  source.set(mounting());
+  await world.until(() => engine.messages('FailedMount').length > 0);
+  expect(engine.messages('FailedMount')[0]).toBe(
+    'MountVolume.SetUp failed for volume "config" : configmap "settings" not found',
+  );
+  expect(engine.waitingReason('web-edge1')).toBe('ContainerCreating');
+  expect(await world.inventory()).toEqual([]);
+
+  const came = world.clock.now();
+  source.setConfigObjects(makeConfigMap('settings', { mode: 'blue' }));
+  await world.until(() => world.runtime.running().length === 1);
+  expect(world.clock.now() - came).toBeLessThan(1000);
+  expect(await readFile(configFile(world, 'mode'), 'utf8')).toBe('blue');
+  expect(world.runtime.requestsOf('createContainer')[0]?.config?.mounts[0]).toMatchObject({
+    containerPath: '/config',
+    hostPath: join(configFile(world, 'mode'), '..'),
+    readonly: true,
+  });
+});
+
+test('a volume follows its ConfigMap while the container runs on', async () => {
+  const { world, engine, source } = await boot();
+  source.setConfigObjects(makeConfigMap('settings', { mode: 'blue' }));
+  source.set(mounting());
+  await world.until(() => engine.isReady('web-edge1'));
+  source.setConfigObjects(makeConfigMap('settings', { mode: 'green' }));
+  await world.until(async () => (await readFile(configFile(world, 'mode'), 'utf8')) === 'green');
+  expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
+});
+
+test('a container whose ConfigMap goes is restarted with what its volume had', async () => {
+  const { world, engine, source } = await boot();
+  source.setConfigObjects(makeConfigMap('settings', { mode: 'blue' }));
+  source.set(mounting());
+  await world.until(() => engine.isReady('web-edge1'));
+  source.setConfigObjects();
+  await world.until(() => engine.messages('FailedMount').length > 0);
+  world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+  await world.until(() => world.runtime.running().includes('web-edge1/main#1'));
+  expect(await readFile(configFile(world, 'mode'), 'utf8')).toBe('blue');
+});
+
+test('an immutable ConfigMap keeps its content, and the source says so', async () => {
+  const { world, engine, source } = await boot();
+  source.setConfigObjects(makeConfigMap('settings', { mode: 'blue' }, { immutable: true }));
+  source.set(mounting());
+  await world.until(() => engine.isReady('web-edge1'));
+  source.setConfigObjects(makeConfigMap('settings', { mode: 'green' }));
+  expect(engine.kubelet.snapshot().sources.flatMap(({ problems }) => problems)).toMatchObject([
+    { severity: 'error', origin: '<file>', message: 'ConfigMap/default/settings is immutable: it stays as it was' },
+  ]);
+  await world.pass(100_000);
+  expect(await readFile(configFile(world, 'mode'), 'utf8')).toBe('blue');
+});
+
+test('what a volume holds is put right at the next sync', async () => {
+  const { world, engine, source } = await boot();
+  source.setConfigObjects(makeConfigMap('settings', { mode: 'blue' }));
+  source.set(mounting());
+  await world.until(() => engine.isReady('web-edge1'));
+  await writeFile(configFile(world, 'mode'), 'torn');
+  await world.until(async () => (await readFile(configFile(world, 'mode'), 'utf8')) === 'blue');
+});
+
+test('volumes in memory are unmounted when the pod goes, also by an engine that did not mount them', async () => {
+  const { world, engine, source } = await boot();
+  source.setConfigObjects(makeSecret('login', { password: 'x' }));
+  const volumes = [{ name: 'secret', secret: { secretName: 'login' } }];
+  source.set(withMain({ volumeMounts: [{ name: 'secret', mountPath: '/secret' }] }, { volumes }));
+  await world.until(() => engine.isReady('web-edge1'));
+  expect(await mountPointsUnder(world.folder)).toHaveLength(1);
+  await engine.kill();
+  const second = new ManualSource();
+  await world.boot({ sources: [second] });
+  second.set();
+  await world.until(async () => (await world.inventory()).length === 0);
+  await world.until(async () => (await mountPointsUnder(world.folder)).length === 0);
+});
+
+test('a volume that needs an API server keeps its pod from starting, without haste', async () => {
+  const { world, engine, source } = await boot();
+  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
+  source.set(withMain({ volumeMounts: [{ name: 'data', mountPath: '/data' }] }, { volumes }));
+  await world.pass(60_000);
+  expect(await world.inventory()).toEqual([]);
+  expect(new Set(engine.messages('FailedMount'))).toEqual(
+    new Set(['MountVolume.SetUp failed for volume "data" : persistentVolumeClaim: needs an API server']),
+  );
+  expect(engine.messages('FailedMount').length).toBeLessThan(15);
+});
