@@ -1,14 +1,13 @@
 import { type Command, Option } from 'commander';
 import { collect, duration, list, wholeNumber } from './flag-values.ts';
 import { addRuntimeOptions } from './flags.ts';
+import { addManifestURLOptions } from './manifest-url-flags.ts';
 import { addResourceOptions } from './resource-flags.ts';
 
 /** Adds the flags that make a node: of `run` and `run-once`. Durations are Go's: 20s, 1m30s. */
 export function addNodeOptions(command: Command): Command {
-  return addResourceOptions(addRuntimeOptions(command))
+  return addResourceOptions(addManifestURLOptions(addRuntimeOptions(command)))
     .option('--pod-manifest-path <path>', 'file or folder of pod manifests; repeatable', collect)
-    .option('--manifest-url <url>', 'URL of a pod manifest')
-    .option('--manifest-url-header <name:value>', 'header sent to the manifest URL; repeatable', collect)
     .option('--image-service-endpoint <endpoint>', 'image service, when it is not the runtime endpoint')
     .option('--hostname-override <name>', 'node name, in place of the host name')
     .option('--node-ip <ip>', 'address of the node; one of each family', list)
@@ -22,7 +21,6 @@ export function addNodeOptions(command: Command): Command {
     .option('--healthz-bind-address <ip>', 'where /healthz listens', '127.0.0.1')
     .option('--healthz-port <port>', 'port of /healthz, 0 for none', wholeNumber, 10248)
     .option('--file-check-frequency <duration>', 'how often manifest folders are read anew (default: 20s)', duration)
-    .option('--http-check-frequency <duration>', 'how often the manifest URL is asked (default: 20s)', duration)
     .option('--max-parallel-image-pulls <n>', 'image pulls at a time', wholeNumber, 1)
     .option('--pod-logs-dir <path>', 'folder of pod logs', '/var/log/pods')
     .option('--seccomp-default', "the runtime's seccomp profile for containers without one", false);

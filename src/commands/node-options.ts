@@ -2,13 +2,13 @@ import { hostname, networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { UserError } from '../errors.ts';
+import type { ManifestURLFlags } from './manifest-url-flags.ts';
+import { type ManifestURLOptions, manifestURLOptions } from './manifest-url-options.ts';
 import { type ResourceFlags, type ResourceOptions, resourceOptions } from './resource-options.ts';
 
 /** What the flags of `run` and `run-once` come to; names and defaults are the kubelet's, where it has the flag. */
-export interface NodeOptions extends ResourceOptions {
+export interface NodeOptions extends ResourceOptions, ManifestURLOptions {
   manifestPaths: string[];
-  manifestURL: string | undefined;
-  manifestURLHeaders: [name: string, value: string][];
   rootDir: string;
   runtimeEndpoint: string | undefined;
   imageServiceEndpoint: string | undefined;
@@ -25,8 +25,6 @@ export interface NodeOptions extends ResourceOptions {
   healthzPort: number;
   /** Milliseconds. */
   fileCheckFrequencyMs: number;
-  /** Milliseconds. */
-  httpCheckFrequencyMs: number;
   maxParallelImagePulls: number;
   podLogsDir: string;
   seccompDefault: boolean;
@@ -35,10 +33,8 @@ export interface NodeOptions extends ResourceOptions {
 }
 
 /** Flags as commander hands them over. */
-export interface NodeFlags extends ResourceFlags {
+export interface NodeFlags extends ResourceFlags, ManifestURLFlags {
   podManifestPath?: string[];
-  manifestUrl?: string;
-  manifestUrlHeader?: string[];
   rootDir: string;
   containerRuntimeEndpoint?: string;
   imageServiceEndpoint?: string;
@@ -52,21 +48,19 @@ export interface NodeFlags extends ResourceFlags {
   healthzBindAddress: string;
   healthzPort: number;
   fileCheckFrequency?: number;
-  httpCheckFrequency?: number;
   maxParallelImagePulls: number;
   podLogsDir: string;
   seccompDefault: boolean;
 }
 
-/** kubelet: fileCheckFrequency, httpCheckFrequency */
-const checkFrequencyMs = 20_000;
+/** kubelet: fileCheckFrequency */
+const fileCheckFrequencyMs = 20_000;
 
 export function nodeOptions(flags: NodeFlags, manifests: readonly string[]): NodeOptions {
   return {
     ...resourceOptions(flags),
+    ...manifestURLOptions(flags),
     manifestPaths: [...manifests, ...(flags.podManifestPath ?? [])].map((path) => resolve(path)),
-    manifestURL: flags.manifestUrl,
-    manifestURLHeaders: (flags.manifestUrlHeader ?? []).map(parseHeader),
     rootDir: resolve(flags.rootDir),
     runtimeEndpoint: flags.containerRuntimeEndpoint,
     imageServiceEndpoint: flags.imageServiceEndpoint,
@@ -79,8 +73,7 @@ export function nodeOptions(flags: NodeFlags, manifests: readonly string[]): Nod
     cgroupRoot: flags.cgroupRoot,
     healthzBindAddress: flags.healthzBindAddress,
     healthzPort: flags.healthzPort,
-    fileCheckFrequencyMs: flags.fileCheckFrequency ?? checkFrequencyMs,
-    httpCheckFrequencyMs: flags.httpCheckFrequency ?? checkFrequencyMs,
+    fileCheckFrequencyMs: flags.fileCheckFrequency ?? fileCheckFrequencyMs,
     maxParallelImagePulls: flags.maxParallelImagePulls,
     podLogsDir: resolve(flags.podLogsDir),
     seccompDefault: flags.seccompDefault,
@@ -93,12 +86,6 @@ function nodeNameOf(text: string): string {
   const name = text.trim().toLowerCase();
   if (name !== '') return name;
   throw new UserError('the node has no name', { hint: 'Set the host name, or give --hostname-override NAME.' });
-}
-
-function parseHeader(text: string): [string, string] {
-  const colon = text.indexOf(':');
-  if (colon > 0) return [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
-  throw new UserError(`--manifest-url-header must be NAME:VALUE, not "${text}"`);
 }
 
 function parseCgroupDriver(text: string | undefined): CgroupDriver | undefined {

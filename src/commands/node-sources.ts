@@ -3,13 +3,13 @@ import { FileSource } from '../engine/config/file-source.ts';
 import { HTTPSource } from '../engine/config/http-source.ts';
 import { LastGoodManifests } from '../engine/config/last-good-manifests.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
-import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { NodeOptions } from './node-options.ts';
+import { proxyFor } from './proxy-for.ts';
 
 /** The sources that the flags name. */
 export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
-  const { nodeName, manifestPaths, manifestURL, rootDir } = options;
+  const { nodeName, manifestPaths, rootDir } = options;
   const lastGood = new LastGoodManifests({
     rootDir,
     clock: systemClock,
@@ -28,21 +28,23 @@ export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
       }),
     );
   }
-  if (manifestURL !== undefined) {
-    sources.push(
-      new HTTPSource({
-        url: validURL(manifestURL),
-        headers: options.manifestURLHeaders,
-        nodeName,
-        httpCheckFrequencyMs: options.httpCheckFrequencyMs,
-        clock: systemClock,
-      }),
-    );
+  for (const url of options.manifestURLs) {
+    const source = new HTTPSource({
+      url,
+      headers: options.manifestURLHeaders,
+      files: options.manifestURLFiles,
+      trust: options.manifestURLTrust,
+      proxyFor,
+      nodeName,
+      httpCheckFrequencyMs: options.httpCheckFrequencyMs,
+      lastGood,
+      clock: systemClock,
+      random: Math.random,
+    });
+    sources.push(source);
   }
+  const wheres = sources.filter(({ source }) => source === 'http').map(({ where }) => where);
+  // What an earlier life kept of URLs that nobody gives any more.
+  void lastGood.retain('http', wheres);
   return sources;
-}
-
-function validURL(text: string): string {
-  if (URL.canParse(text) && /^https?:/.test(text)) return text;
-  throw new UserError(`--manifest-url must be an http or https URL, not "${text}"`);
 }

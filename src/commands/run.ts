@@ -38,7 +38,7 @@ Examples:
 Then, in another terminal: kubelet-ts ps, kubelet-ts logs POD, kubelet-ts exec POD -- CMD`;
 
 async function run(options: NodeOptions, flags: RunFlags): Promise<void> {
-  if (options.manifestPaths.length === 0 && options.manifestURL === undefined) {
+  if (options.manifestPaths.length === 0 && options.manifestURLs.length === 0) {
     throw new UserError('nothing to run: no manifest was named', {
       hint: 'Give a manifest file or folder, or --manifest-url URL.',
     });

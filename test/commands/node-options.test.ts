@@ -16,8 +16,10 @@ function optionsOf(...args: string[]): NodeOptions {
 test("the defaults are the kubelet's", () => {
   expect(optionsOf('--hostname-override', 'edge1', '--node-ip', '192.0.2.1')).toEqual({
     manifestPaths: [],
-    manifestURL: undefined,
+    manifestURLs: [],
     manifestURLHeaders: [],
+    manifestURLFiles: {},
+    manifestURLTrust: { sha256: [], publicKeys: [] },
     rootDir: '/var/lib/kubelet-ts',
     runtimeEndpoint: undefined,
     imageServiceEndpoint: undefined,
@@ -82,15 +84,6 @@ describe('a flag', () => {
       nodeIPs: ['192.0.2.1', '2001:db8::1'],
       clusterDNS: ['10.0.0.1', '10.0.0.2'],
     });
-  });
-
-  test('of headers is split at the first colon', () => {
-    expect(
-      optionsOf('--manifest-url-header', 'X-Time: 10:30', '--manifest-url-header', 'A:b').manifestURLHeaders,
-    ).toEqual([
-      ['X-Time', '10:30'],
-      ['A', 'b'],
-    ]);
   });
 
   test('of the node name makes it lower case, without space around it', () => {
@@ -164,8 +157,6 @@ describe('a flag', () => {
     ['--max-pods', '-1'],
     ['--healthz-port', 'none'],
     ['--cgroup-driver', 'cgroupv2'],
-    ['--manifest-url-header', 'no colon'],
-    ['--manifest-url-header', ': nameless'],
     ['--hostname-override', ' '],
   ])('%s refuses "%s"', (flag, value) => {
     expect(() => optionsOf(flag, value)).toThrow();

@@ -33,7 +33,7 @@ test.each(program.commands.map((command): [string, Command] => [command.name(), 
 
 test('the README names no flag that no command has', () => {
   const known = new Set(program.commands.flatMap((command) => command.options.map(({ long }) => long)));
-  const named = new Set([...readme.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag));
+  const named = new Set([...readme.matchAll(/(?<![\w-])--[a-z][a-z0-9-]+/g)].map(([flag]) => flag));
   expect([...named].filter((flag) => !known.has(flag) && flag !== '--help')).toEqual([]);
 });
 

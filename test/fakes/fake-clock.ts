@@ -67,6 +67,13 @@ export class FakeClock implements Clock {
     this.#moveTo(targetMs);
   }
 
+  /** Moves on to the next timer and returns how far that was. */
+  async advanceToNextTimer(): Promise<number> {
+    const ms = (this.#nextDue(Infinity)?.dueMs ?? this.#monotonicMs) - this.#monotonicMs;
+    await this.advance(ms);
+    return ms;
+  }
+
   /** Wall time jumps, as when someone sets the machine's clock; monotonic time and timers do not notice. */
   setWallClock(ms: number): void {
     this.#wallMs = ms;

@@ -1,126 +1,79 @@
-import { unescape } from 'node:querystring';
-import { loadPod } from '../../api/load-pod.ts';
-import { maxManifestBytes } from '../../api/manifest-document.ts';
 import type { Clock } from '../../clock.ts';
-import { errorMessage } from '../../errors.ts';
-import type { ManifestProblem } from '../events.ts';
-import { podUIDHash } from './manifest-file.ts';
+import type { HTTPFailureKind } from './http-failure.ts';
+import { nextCheckDelayMs } from './next-check-delay.ts';
 import type { PodSource, SourceUpdate } from './pod-source.ts';
+import { type Check, RemoteManifest, type RemoteManifestOptions } from './remote-manifest.ts';
 
-/** kubelet: config/http.go NewSourceURL */
-const requestTimeoutMs = 10_000;
+/** How long the first answer is waited for before what the last run knew is handed over. */
+const firstAnswerMs = 2000;
 
-interface Deps {
-  url: string;
-  /** Sent with every request; a name may be there more than once. */
-  headers: readonly (readonly [name: string, value: string])[];
-  nodeName: string;
+interface Deps extends RemoteManifestOptions {
   /** Milliseconds between requests. kubelet: httpCheckFrequency */
   httpCheckFrequencyMs: number;
   clock: Clock;
+  /** Uniform in [0, 1). */
+  random: () => number;
 }
 
 /**
- * Pods from a URL that answers with a manifest, asked again and again. Anything but a good new body leaves the pods as they
- * are. kubelet: config/http.go
+ * Pods from a URL, asked again and again. Without a server it declares what the last run knew, at once; when there is
+ * nothing like that either, the source is not ready. kubelet: config/http.go NewSourceURL
  */
 export class HTTPSource implements PodSource {
   readonly source = 'http';
-  /** The URL without user and password, which nobody but the server gets to see. */
   readonly where: string;
   private readonly deps: Deps;
-  private readonly headers: string[];
-  private lastGood: { body: string; update: SourceUpdate } | undefined;
+  private readonly manifest: RemoteManifest;
+  private handedOver: SourceUpdate | undefined;
 
   constructor(deps: Deps) {
     this.deps = deps;
-    const url = new URL(deps.url);
-    const { username, password } = url;
-    const credentials = [username, password].map((part) => unescape(part)).join(':');
-    url.username = '';
-    url.password = '';
-    this.where = url.href;
-    this.headers = deps.headers.flat();
-    if (username !== '') this.headers.push('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
+    this.manifest = new RemoteManifest(deps);
+    this.where = this.manifest.where;
   }
 
-  async run({ onUpdate, onProblems }: Parameters<PodSource['run']>[0], signal: AbortSignal): Promise<void> {
-    // Undefined after a failure: then the list is handed over again though it did not change, as all is well with it.
-    let handedOver: SourceUpdate | undefined;
+  async run(sink: Parameters<PodSource['run']>[0], signal: AbortSignal): Promise<void> {
+    const { clock, httpCheckFrequencyMs, random } = this.deps;
+    await this.manifest.restore();
+    const stopWaiting = this.withoutAnswer(sink);
+    let failure: HTTPFailureKind | undefined;
+    let failuresInARow = 0;
     for (;;) {
-      try {
-        const update = await this.read(signal);
-        if (update !== handedOver) onUpdate(update);
-        handedOver = update;
-      } catch (error) {
-        signal.throwIfAborted();
-        onProblems(error instanceof BadBodyError ? [...error.problems] : [this.problem(errorMessage(error))]);
-        handedOver = undefined;
-      }
-      await this.deps.clock.sleep(this.deps.httpCheckFrequencyMs, { signal });
+      const check = await this.manifest.check(signal);
+      stopWaiting();
+      this.tell(sink, check);
+      failuresInARow = check.failure === failure ? failuresInARow + 1 : 1;
+      failure = check.failure;
+      const outcome = { failure, failuresInARow, retryAfterMs: check.retryAfterMs };
+      await clock.sleep(nextCheckDelayMs(outcome, httpCheckFrequencyMs, random()), { signal });
     }
   }
 
-  /** What the URL declares, the very same object while its body stays the same. Rejects when there is no good body. */
-  private async read(signal: AbortSignal): Promise<SourceUpdate> {
-    const body = await this.fetchBody(signal);
-    if (body === this.lastGood?.body) return this.lastGood.update;
-    const { where, deps } = this;
-    const { pod, problems } = loadPod(body, {
-      origin: where,
-      nodeName: deps.nodeName,
-      source: 'http',
-      hash: podUIDHash,
+  /** Hands over what the last run knew when the server takes its time. Returns how to stop that. */
+  private withoutAnswer(sink: Parameters<PodSource['run']>[0]): () => void {
+    if (this.manifest.declared === undefined) return () => undefined;
+    return this.deps.clock.after(firstAnswerMs, () => {
+      const hint = 'It is asked again by itself.';
+      const problem = this.manifest.problem('warning', 'the server has not answered yet', hint);
+      this.tell(sink, { problems: [problem], warnings: [] });
     });
-    if (pod === undefined) throw new BadBodyError(problems);
-    const update: SourceUpdate = { source: 'http', where, pods: [pod], problems };
-    this.lastGood = { body, update };
-    return update;
   }
 
-  private async fetchBody(signal: AbortSignal): Promise<string> {
-    const timeout = new AbortController();
-    const cancel = this.deps.clock.after(requestTimeoutMs, () => {
-      timeout.abort(new Error(`no answer within ${requestTimeoutMs / 1000} s`));
-    });
-    try {
-      return await this.request(AbortSignal.any([signal, timeout.signal]));
-    } finally {
-      cancel();
+  private tell({ onProblems, onUpdate }: Parameters<PodSource['run']>[0], { problems, warnings }: Check): void {
+    const { declared } = this.manifest;
+    if (declared === undefined) {
+      onProblems([...problems, ...warnings]);
+      return;
     }
+    const { update, confirmedAt } = declared;
+    const all = [...problems, ...(problems.length > 0 ? [this.stale(confirmedAt)] : update.problems), ...warnings];
+    if (update === this.handedOver) onProblems(all);
+    else onUpdate({ ...update, problems: all });
+    this.handedOver = update;
   }
 
-  private async request(signal: AbortSignal): Promise<string> {
-    const { request } = await import('./http-request.ts');
-    const { statusCode, body } = await request(this.where, { headers: this.headers, signal });
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > maxManifestBytes) throw new Error('the body is larger than 10 MiB');
-      chunks.push(chunk);
-    }
-    if (statusCode !== 200) throw new Error(`the server answered ${statusCode}`);
-    if (bytes === 0) throw new Error('the server answered 200 with an empty body');
-    return Buffer.concat(chunks).toString('utf8');
-  }
-
-  private problem(message: string): ManifestProblem {
-    return {
-      origin: this.where,
-      severity: 'error',
-      message,
-      hint: 'Pods that run already stay; the URL is asked again.',
-    };
-  }
-}
-
-class BadBodyError extends Error {
-  override readonly name = 'BadBodyError';
-  readonly problems: readonly ManifestProblem[];
-
-  constructor(problems: readonly ManifestProblem[]) {
-    super('the body declares no pod');
-    this.problems = problems;
+  private stale(confirmedAt: number): ReturnType<RemoteManifest['problem']> {
+    const message = `pods stay as the server declared them last, at ${new Date(confirmedAt).toISOString()}`;
+    return this.manifest.problem('warning', message, 'Pods change with the next good manifest.');
   }
 }

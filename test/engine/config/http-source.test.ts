@@ -1,160 +1,341 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
-import { HTTPSource } from '../../../src/engine/config/http-source.ts';
-import { FakeClock } from '../../fakes/fake-clock.ts';
-import { Journal } from '../../fakes/journal.ts';
-import { SourceRecorder } from './source-recorder.ts';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { type Answer, WebServer } from '../../fakes/web-server.ts';
+import { Asking, podManifest } from './asking.ts';
 
-const manifest = (name: string): string =>
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name },
-    spec: { containers: [{ name: 'c', image: 'i' }] },
-  });
+const emptyList = '{"apiVersion":"v1","kind":"List","items":[]}';
+const tooLong = 10 * 1024 * 1024 + 1;
+const stays = 'warning pods stay as the server declared them last, at 2025-01-01T00:00:00.000Z';
+const [web, other] = [podManifest('web'), podManifest('other')];
+const webRuns = { pods: ['web-edge1'], problems: [] };
+/** All is well, and there is nothing new. */
+const unchanged = { pods: undefined, problems: [] };
 
-type Answer = string | { status: number; body?: string } | RequestListener;
+/** A server with this answer, and an agent that asks it. */
+async function asking(answer: Answer, options: Partial<Parameters<typeof Asking.start>[0]> = {}) {
+  const server = await WebServer.start();
+  server.answer = answer;
+  const agent = await Asking.start({ url: server.url(), ...options });
+  return { server, agent };
+}
 
-/** A server that gives these answers in turn, the last one from then on, and a source that asks it. */
-async function asking(answers: Answer[], headers: [string, string][] = [], credentials = '') {
-  const clock = new FakeClock();
-  const requests = new Journal<IncomingMessage>();
-  const server = createServer((request, response) => {
-    const [answer = ''] = answers.length > 1 ? answers.splice(0, 1) : answers;
-    reply(answer, request, response);
-    requests.add(request);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pod`;
-  const recorder = new SourceRecorder(
-    new HTTPSource({
-      url: url.replace('//', `//${credentials}`),
-      headers,
-      nodeName: 'edge1',
-      httpCheckFrequencyMs: 20_000,
-      clock,
-    }),
-  );
-  onTestFinished(async () => {
-    await recorder.stop();
-    server.closeAllConnections();
-    server.close();
-  });
-  /** What the source hands over after one more request; it hands over nothing when it learned nothing. */
-  const askAgain = async (): Promise<void> => {
-    await clock.advance(20_000);
+/** Ends the connection in the middle of the body. */
+const cut =
+  (headers: Record<string, string>): RequestListener =>
+  (_request, response) => {
+    response.writeHead(200, headers).write(web.slice(0, 20), () => response.destroy());
   };
-  return { clock, requests, url, recorder, askAgain };
+
+/** Answers 304 to who knows this etag, and counts the bodies that it gives. */
+function tagged(etag: string, body: string): { answer: RequestListener; bodies: () => number } {
+  let bodies = 0;
+  const answer: RequestListener = (request, response) => {
+    const isKnown = request.headers['if-none-match'] === etag;
+    if (!isKnown) bodies += 1;
+    response.writeHead(isKnown ? 304 : 200, { etag }).end(isKnown ? undefined : body);
+  };
+  return { answer, bodies: () => bodies };
 }
 
-function reply(answer: Answer, request: IncomingMessage, response: ServerResponse): void {
-  if (typeof answer === 'function') answer(request, response);
-  else if (typeof answer === 'string') response.end(answer);
-  else response.writeHead(answer.status).end(answer.body);
-}
+describe('a good body', () => {
+  test('declares its pods, as the http source', async () => {
+    const { agent, server } = await asking(web);
+    expect(await agent.next()).toEqual(webRuns);
+    expect(agent.recorder.updates[0]).toMatchObject({ source: 'http', where: server.url() });
+  });
 
-test('declares the pod of the body, as the http source', async () => {
-  const { recorder, url } = await asking([manifest('web')]);
-  expect(await recorder.next()).toEqual({ pods: ['web-edge1'], problems: [] });
-  expect(recorder.updates[0]).toMatchObject({ source: 'http', where: url });
+  test('is handed over once, and again when it changed', async () => {
+    const { agent, server } = await asking(web);
+    await agent.next();
+    expect(await agent.askAgain()).toEqual(unchanged);
+    server.answer = other;
+    expect(await agent.askAgain()).toEqual({ pods: ['other-edge1'], problems: [] });
+  });
+
+  test('may have many documents and lists', async () => {
+    const { agent } = await asking(`---\n${web}\n---\n{"apiVersion":"v1","kind":"PodList","items":[${other}]}\n`);
+    expect(await agent.next()).toEqual({ pods: ['web-edge1', 'other-edge1'], problems: [] });
+  });
+
+  test('takes all pods away when it is an empty list', async () => {
+    const { agent, server } = await asking(web);
+    await agent.next();
+    server.answer = emptyList;
+    expect(await agent.askAgain()).toEqual({ pods: [], problems: [] });
+  });
+
+  test('may be packed with gzip', async () => {
+    const { agent, server } = await asking({ headers: { 'content-encoding': 'gzip' }, body: gzipSync(web) });
+    expect(await agent.next()).toEqual(webRuns);
+    expect((await server.requests.next(() => true)).headers['accept-encoding']).toBe('gzip');
+  });
 });
 
-test('hands over a new list only when the body changed', async () => {
-  const { clock, recorder } = await asking([manifest('one'), manifest('one'), manifest('two')]);
-  // In steps that are small beside the time that an answer may take.
-  while (recorder.handed.length < 2) await clock.advance(10);
-  expect(recorder.handed).toEqual([
-    { pods: ['one-edge1'], problems: [] },
-    { pods: ['two-edge1'], problems: [] },
-  ]);
-});
-
-test.each<[string, Answer, string]>([
-  ['an error status', { status: 500, body: manifest('other') }, 'error the server answered 500'],
-  ['an empty body', '', 'error the server answered 200 with an empty body'],
-  ['a body that is no pod', 'null', 'error Expected a Pod, found nothing'],
-  ['a body that is too large', 'x'.repeat(10 * 1024 * 1024 + 1), 'error the body is larger than 10 MiB'],
-])('lets the pods be after %s, says why, and says when all is well again', async (_what, bad, problem) => {
-  const { recorder, askAgain } = await asking([manifest('web'), bad, manifest('web')]);
-  await recorder.next();
-  await askAgain();
-  expect(await recorder.next()).toEqual({ pods: undefined, problems: [problem] });
-  await askAgain();
-  expect(await recorder.next()).toEqual({ pods: ['web-edge1'], problems: [] });
-  expect(recorder.updates[1]?.pods).toEqual(recorder.updates[0]?.pods);
-});
-
-test('names the place of a mistake in the body', async () => {
-  const { recorder, url } = await asking(['apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: 7}\n']);
-  await recorder.next();
-  expect(recorder.problems).toEqual([
-    expect.objectContaining({ origin: url, severity: 'error', field: 'spec.containers', line: 4, column: 20 }),
-  ]);
-});
-
-test('reports a server that is not there', async () => {
-  const clock = new FakeClock();
-  const url = 'http://127.0.0.1:1/pod';
-  const recorder = new SourceRecorder(
-    new HTTPSource({ url, headers: [], nodeName: 'edge1', httpCheckFrequencyMs: 20_000, clock }),
-  );
-  expect(await recorder.next()).toEqual({ pods: undefined, problems: [expect.stringContaining('ECONNREFUSED')] });
-  await recorder.stop();
-});
-
-test('gives up on a server that does not answer, after ten seconds', async () => {
-  const { clock, recorder, requests, askAgain } = await asking([() => undefined, manifest('web')]);
-  await requests.next(() => true);
-  await clock.advance(9999);
-  expect(recorder.handed).toEqual([]);
-  await clock.advance(1);
-  expect(await recorder.next()).toEqual({ pods: undefined, problems: ['error no answer within 10 s'] });
-  await askAgain();
-  expect(await recorder.next()).toEqual({ pods: ['web-edge1'], problems: [] });
-});
-
-test('gives up on a body that does not end', async () => {
-  const { clock, recorder, requests } = await asking([
-    (_request, response) => {
-      response.write('{"apiVersion"');
-    },
-  ]);
-  await requests.next(() => true);
-  await clock.advance(10_000);
-  expect(await recorder.next()).toEqual({ pods: undefined, problems: ['error no answer within 10 s'] });
-});
-
-test('ends while a request is under way', async () => {
-  const { recorder, requests } = await asking([() => undefined]);
-  await requests.next(() => true);
-  await recorder.stop();
-  expect(await recorder.ended).toEqual(new Error('the test is over'));
-  expect(recorder.handed).toEqual([]);
-});
-
-test('sends the headers, also several of one name', async () => {
-  const { requests } = await asking(
-    [manifest('web')],
+describe('an answer that is no good body', () => {
+  test.each<[string, Answer, string]>([
+    ['an error status', { status: 500, body: other }, 'the server answered 500'],
+    ['a page that is not there', { status: 404, body: other }, 'the server answered 404'],
+    ['an empty body', '', 'the server answered 200 with an empty body'],
+    ['no content', { status: 204 }, 'the server answered 204'],
+    ['a 304 that was not asked for', { status: 304 }, 'the server answered 304'],
+    ['a part', { status: 206, body: other }, 'the server answered 206'],
     [
+      'the log-in page of a network',
+      '<!DOCTYPE html><html><h1>Wi-Fi</h1></html>',
+      'the server answered with a web page',
+    ],
+    ['a body that is too large', 'x'.repeat(tooLong), 'the body is larger than 10 MiB'],
+    [
+      'a small body that unpacks to one that is too large',
+      { headers: { 'content-encoding': 'gzip' }, body: gzipSync(Buffer.alloc(tooLong)) },
+      'the body is larger than 10 MiB',
+    ],
+    [
+      'a body that says it is packed and is not',
+      { headers: { 'content-encoding': 'gzip' }, body: other },
+      'the body is no complete gzip data, though the server says so',
+    ],
+    [
+      'a packed body without its end',
+      { headers: { 'content-encoding': 'gzip' }, body: gzipSync(other).subarray(0, -9) },
+      'the body is no complete gzip data, though the server says so',
+    ],
+    [
+      'a body in an encoding that was not asked for',
+      { headers: { 'content-encoding': 'br' }, body: other },
+      'the body has an encoding that was not asked for',
+    ],
+    [
+      'a body that is shorter than it should be',
+      cut({ 'content-length': String(web.length) }),
+      'the connection was cut before the answer was complete',
+    ],
+    ['a body of chunks without an end', cut({}), 'the connection was cut before the answer was complete'],
+  ])('leaves the pods as they are: %s', async (_what, bad, problem) => {
+    // Another body than before, as far as it is one: what is known is not asked for again.
+    const { agent, server } = await asking(web);
+    await agent.next();
+    server.answer = bad;
+    expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [`error ${problem}`, stays] });
+    server.answer = web;
+    expect(await agent.askAgain()).toEqual(unchanged);
+    server.answer = other;
+    expect(await agent.askAgain()).toEqual({ pods: ['other-edge1'], problems: [] });
+  });
+
+  test('may be garbage', async () => {
+    const { agent, server } = await asking(web);
+    await agent.next();
+    server.answer = '\u0000\u0001 no manifest';
+    expect(await agent.askAgain()).toMatchObject({ pods: undefined, problems: [/^error /, stays].map(matching) });
+  });
+
+  test('names the place of a mistake, and nothing of the rest is taken', async () => {
+    const bad = 'apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {containers: 7}\n';
+    const { agent, server } = await asking(web);
+    await agent.next();
+    server.answer = `---\n${other}\n---\n${bad}`;
+    expect((await agent.askAgain()).pods).toBeUndefined();
+    expect(agent.recorder.problems).toEqual([
+      expect.objectContaining({ origin: server.url(), severity: 'error', field: 'spec.containers', line: 7 }),
+      expect.objectContaining({ severity: 'warning' }),
+    ]);
+  });
+
+  test('leaves the source unread when nothing good came before', async () => {
+    const { agent, server } = await asking({ status: 500 });
+    expect(await agent.next()).toEqual({ pods: undefined, problems: ['error the server answered 500'] });
+    server.answer = web;
+    expect(await agent.askAgain()).toEqual(webRuns);
+  });
+});
+
+const matching = (pattern: string | RegExp): unknown =>
+  typeof pattern === 'string' ? pattern : expect.stringMatching(pattern);
+
+describe('a server', () => {
+  test('that is down and comes back is asked again, sooner than usual', async () => {
+    const { agent, server } = await asking(web);
+    await agent.next();
+    await server.stop();
+    expect(await agent.askAgain()).toEqual({
+      pods: undefined,
+      problems: [expect.stringMatching(/^error connect ECONNREFUSED 127\.0\.0\.1:\d+$/), stays],
+    });
+    const waits: number[] = [];
+    for (let time = 0; time < 8; time++) {
+      waits.push(await agent.clock.advanceToNextTimer());
+      await agent.next();
+    }
+    expect(waits).toEqual([750, 1500, 3000, 6000, 12_000, 24_000, 45_000, 45_000]);
+    await server.start();
+    expect(await agent.askAgain()).toEqual(unchanged);
+    expect(await agent.clock.advanceToNextTimer()).toBe(20_000);
+  });
+
+  test('that refuses is asked less and less often', async () => {
+    const { agent } = await asking({ status: 503 });
+    const waits: number[] = [];
+    for (let time = 0; time < 4; time++) {
+      await agent.next();
+      waits.push(await agent.clock.advanceToNextTimer());
+    }
+    expect(waits).toEqual([15_000, 30_000, 45_000, 45_000]);
+  });
+
+  test('is asked again when it wants to be', async () => {
+    const { agent } = await asking({ status: 503, headers: { 'retry-after': '120' } });
+    await agent.next();
+    expect(await agent.clock.advanceToNextTimer()).toBe(126_000);
+  });
+
+  test('that answers something bad is asked at the usual time, as that may be put right any moment', async () => {
+    const { agent } = await asking('7');
+    for (let time = 0; time < 3; time++) {
+      await agent.next();
+      expect(await agent.clock.advanceToNextTimer()).toBe(20_000);
+    }
+  });
+
+  test('that does not answer is given up after ten seconds', async () => {
+    const { agent, server } = await asking(() => undefined);
+    await server.requests.next(() => true);
+    await agent.clock.advance(9999);
+    expect(agent.recorder.handed).toEqual([]);
+    await agent.clock.advance(1);
+    expect(await agent.next()).toEqual({ pods: undefined, problems: ['error the server sent nothing for 10 s'] });
+    server.answer = web;
+    expect(await agent.askAgain()).toEqual(webRuns);
+  });
+
+  test('that stops in the middle of the body is given up too', async () => {
+    const { agent, server } = await asking((_request, response) => {
+      response.write('{"apiVersion"');
+    });
+    await server.requests.next(() => true);
+    await agent.clock.advance(10_000);
+    expect(await agent.next()).toEqual({ pods: undefined, problems: ['error the server sent nothing for 10 s'] });
+  });
+
+  test('keeps nobody from stopping', async () => {
+    const { agent, server } = await asking(() => undefined);
+    await server.requests.next(() => true);
+    await agent.recorder.stop();
+    expect(await agent.recorder.ended).toEqual(new Error('the test is over'));
+    expect(agent.recorder.handed).toEqual([]);
+  });
+});
+
+describe('a body that the server has a tag for', () => {
+  test('is sent once', async () => {
+    const { answer, bodies } = tagged('"1"', web);
+    const { agent } = await asking(answer);
+    expect(await agent.next()).toEqual(webRuns);
+    expect(await agent.askAgain()).toEqual(unchanged);
+    expect(await agent.askAgain()).toEqual(unchanged);
+    expect(bodies()).toBe(1);
+  });
+
+  test('and that is bad is sent once, too, and stays bad', async () => {
+    const { answer, bodies } = tagged('"1"', '7');
+    const { agent } = await asking(answer);
+    const first = await agent.next();
+    expect(await agent.askAgain()).toEqual(first);
+    expect(bodies()).toBe(1);
+  });
+
+  test('is the same though its tag changed', async () => {
+    const { agent, server } = await asking(tagged('"1"', web).answer);
+    await agent.next();
+    server.answer = tagged('"2"', web).answer;
+    expect(await agent.askAgain()).toEqual(unchanged);
+    const { answer, bodies } = tagged('"2"', other);
+    server.answer = answer;
+    expect(await agent.askAgain()).toEqual(unchanged);
+    expect(bodies()).toBe(0);
+  });
+
+  test('may have the time of its last change instead', async () => {
+    const changedAt = 'Wed, 01 Jan 2025 00:00:00 GMT';
+    const { agent, server } = await asking({ headers: { 'last-modified': changedAt }, body: web });
+    await agent.next();
+    server.answer = { status: 304 };
+    expect(await agent.askAgain()).toEqual(unchanged);
+    const [, second] = server.requests.items;
+    expect(second?.headers['if-modified-since']).toBe(changedAt);
+  });
+});
+
+describe('a redirect', () => {
+  const to = (location: string): Answer => ({ status: 302, headers: { location } });
+
+  test('to the same server is followed', async () => {
+    const { agent, server } = await asking(web);
+    server.answers.set('/pods.yaml', to('/v2/pods.yaml?a=b'));
+    // The first answer may have come before the redirect was there.
+    await agent.next();
+    expect(await agent.askAgain()).toEqual(unchanged);
+    expect(server.requests.items.map(({ url }) => url)).toContain('/v2/pods.yaml?a=b');
+  });
+
+  test('to another server is not, and nothing is sent there', async () => {
+    const elsewhere = await WebServer.start({ host: '127.0.0.2' });
+    elsewhere.answer = other;
+    const { agent } = await asking(to(elsewhere.url('/steal?secret=1')), { headers: [['Authorization', 'Bearer x']] });
+    expect(await agent.next()).toEqual({
+      pods: undefined,
+      problems: [`error the server redirects to another one, ${elsewhere.origin}, which is not followed`],
+    });
+    expect(elsewhere.requests.items).toEqual([]);
+  });
+
+  test('in a circle comes to an end', async () => {
+    const { agent, server } = await asking(to('/pods.yaml'));
+    expect(await agent.next()).toEqual({ pods: undefined, problems: ['error the server redirects more than 5 times'] });
+    expect(server.requests.items).toHaveLength(6);
+  });
+});
+
+describe('a request', () => {
+  const authorization = ({ headers }: IncomingMessage): string | undefined => headers.authorization;
+
+  test('has the headers, also several of one name', async () => {
+    const headers: [string, string][] = [
       ['Authorization', 'Bearer x'],
       ['X-Box', 'a'],
-      ['X-Box', 'b'],
-    ],
-  );
-  const { headers } = await requests.next(() => true);
-  expect(headers).toMatchObject({ authorization: 'Bearer x', 'x-box': 'a, b' });
-});
+      ['x-box', 'b'],
+    ];
+    const { server } = await asking(web, { headers });
+    const request = await server.requests.next(() => true);
+    expect(request.headers).toMatchObject({ authorization: 'Bearer x', 'x-box': 'a, b', 'user-agent': 'kubelet-ts' });
+  });
 
-test('a user and password in the URL are sent to the server and shown to nobody', async () => {
-  // The misspelt field brings a problem, which names the URL too.
-  const body = manifest('web').replace('"image"', '"imagee":"i","image"');
-  const { recorder, requests, url } = await asking([body], [], 'robot:s3cret@');
-  await recorder.next();
-  const request = await requests.next(() => true);
-  expect(request.headers.authorization).toBe(`Basic ${Buffer.from('robot:s3cret').toString('base64')}`);
-  expect(recorder.updates[0]).toMatchObject({ where: url, problems: [{ origin: url }] });
-  expect(JSON.stringify(recorder.updates)).not.toContain('s3cret');
+  test('has user, password and query of the URL, which nobody else gets to see', async () => {
+    const server = await WebServer.start();
+    // The misspelt field brings a problem, which names the URL too.
+    server.answer = web.replace('"image"', '"imagee":"i","image"');
+    const url = server.url('/pods.yaml?token=t0ken').replace('//', '//robot:s3cret@');
+    const agent = await Asking.start({ url });
+    await agent.next();
+    const request = await server.requests.next(() => true);
+    expect(authorization(request)).toBe(`Basic ${Buffer.from('robot:s3cret').toString('base64')}`);
+    expect(request.url).toBe('/pods.yaml?token=t0ken');
+    const shown = server.url('/pods.yaml?…');
+    expect(agent.recorder.updates[0]).toMatchObject({ where: shown, problems: [{ origin: shown }] });
+    await server.stop();
+    await agent.askAgain();
+    expect(JSON.stringify([agent.recorder.updates, agent.recorder.problems])).not.toMatch(/s3cret|t0ken/);
+  });
+
+  test('goes by way of the proxy', async () => {
+    const proxy = await WebServer.start();
+    proxy.answer = web;
+    const url = 'http://box.example/pods.yaml?a=b';
+    const agent = await Asking.start({ url, proxyFor: () => proxy.origin.replace('//', '//me:mine@') });
+    expect(await agent.next()).toEqual(webRuns);
+    const request = await proxy.requests.next(() => true);
+    expect(request.url).toBe(url);
+    expect(request.headers).toMatchObject({ host: 'box.example', 'proxy-authorization': expect.any(String) as string });
+  });
 });

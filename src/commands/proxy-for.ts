@@ -1,0 +1,16 @@
+import { getProxyForUrl } from 'proxy-from-env';
+
+/**
+ * The proxy on the way to a URL, as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` have it; none to this machine itself.
+ * kubelet: the transport of config/http.go, Go's http.ProxyFromEnvironment
+ */
+export function proxyFor(url: string): string | undefined {
+  const { hostname } = new URL(url);
+  if (isThisMachine(hostname)) return undefined;
+  const proxy = getProxyForUrl(url);
+  return proxy === '' ? undefined : proxy;
+}
+
+function isThisMachine(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.[0-9.]+$/.test(hostname);
+}

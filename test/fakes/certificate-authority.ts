@@ -1,0 +1,52 @@
+import { generate } from 'selfsigned';
+
+/** PEM. */
+export interface Certificate {
+  cert: string;
+  key: string;
+}
+
+interface Wanted {
+  /** Addresses it is for; by default of a server on 127.0.0.1. */
+  ips?: string[];
+  notBefore?: Date;
+  notAfter?: Date;
+}
+
+const ec = { keyType: 'ec', algorithm: 'sha256' } as const;
+
+/** An authority that exists for a test alone. */
+export class CertificateAuthority {
+  readonly own: Certificate;
+
+  private constructor(own: Certificate) {
+    this.own = own;
+  }
+
+  static async make(name: string): Promise<CertificateAuthority> {
+    const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
+      ...ec,
+      extensions: [
+        { name: 'basicConstraints', cA: true, critical: true },
+        { name: 'keyUsage', keyCertSign: true, digitalSignature: true, critical: true },
+      ],
+    });
+    return new CertificateAuthority({ cert, key });
+  }
+
+  /** A certificate for a server or a client. */
+  async issue(name: string, { ips = ['127.0.0.1'], notBefore, notAfter }: Wanted = {}): Promise<Certificate> {
+    const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
+      ...ec,
+      ca: this.own,
+      ...(notBefore && { notBeforeDate: notBefore }),
+      ...(notAfter && { notAfterDate: notAfter }),
+      extensions: [
+        { name: 'basicConstraints', cA: false },
+        { name: 'extKeyUsage', serverAuth: true, clientAuth: true },
+        { name: 'subjectAltName', altNames: ips.map((ip) => ({ type: 7 as const, ip })) },
+      ],
+    });
+    return { cert, key };
+  }
+}

@@ -1,0 +1,32 @@
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+
+/** Signs as `minisign -S` does, with a key of its own. */
+export class MinisignSigner {
+  /** As the second line of `minisign.pub` has it. */
+  readonly publicKey: string;
+  readonly #keyId = randomBytes(8);
+  readonly #key: KeyObject;
+
+  constructor() {
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+    this.#key = privateKey;
+    const raw = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url');
+    this.publicKey = Buffer.concat([Buffer.from('Ed'), this.#keyId, raw]).toString('base64');
+  }
+
+  /** The text of the `.minisig`; `legacy` is what `minisign -S -l` writes. */
+  sign(content: string | Buffer, { legacy = false } = {}): string {
+    const hash = createHash('blake2b512').update(content).digest();
+    const signature = sign(null, legacy ? Buffer.from(content) : hash, this.#key);
+    const comment = 'timestamp:1700000000\tfile:pods.yaml';
+    const global = sign(null, Buffer.concat([signature, Buffer.from(comment)]), this.#key);
+    const line = Buffer.concat([Buffer.from(legacy ? 'Ed' : 'ED'), this.#keyId, signature]);
+    return [
+      'untrusted comment: signature from minisign secret key',
+      line.toString('base64'),
+      `trusted comment: ${comment}`,
+      global.toString('base64'),
+      '',
+    ].join('\n');
+  }
+}
