@@ -81,8 +81,8 @@ export function nodeOptions(flags: NodeFlags, manifests: readonly string[]): Nod
   };
 }
 
-/** kubelet: component-helpers/node/util/hostname.go GetHostname */
-function nodeNameOf(text: string): string {
+/** The name of a node, from its host name or a flag. kubelet: component-helpers/node/util/hostname.go GetHostname */
+export function nodeNameOf(text: string): string {
   const name = text.trim().toLowerCase();
   if (name !== '') return name;
   throw new UserError('the node has no name', { hint: 'Set the host name, or give --hostname-override NAME.' });

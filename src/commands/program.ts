@@ -19,6 +19,10 @@ const commands: Record<string, CommandEntry> = {
     summary: 'Say what is wrong with manifests',
     load: async () => (await import('./validate.ts')).registerValidate,
   },
+  diff: {
+    summary: 'Say what manifests would change on this node',
+    load: async () => (await import('./diff.ts')).registerDiff,
+  },
   wait: {
     summary: 'Wait until pods are Ready, completed or gone',
     load: async () => (await import('./wait.ts')).registerWait,

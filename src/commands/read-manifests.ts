@@ -7,8 +7,9 @@ import { systemClock } from '../clock.ts';
 import { FileSource } from '../engine/config/file-source.ts';
 import { podUIDHash } from '../engine/config/manifest-file.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
-import { errorMessage, hasCode } from '../errors.ts';
+import { errorMessage, hasCode, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { problemText } from './problem-text.ts';
 
 /** Where a manifest from stdin is said to stand. */
 export const stdinOrigin = '<stdin>';
@@ -41,6 +42,17 @@ export async function readManifests({ manifests, nodeName, stdin }: ManifestsReq
     problems.push(...read.problems);
   }
   return { source: 'file', where: manifests.join(', '), pods, configObjects, problems: [...missing, ...problems] };
+}
+
+/** Exit code of a command that does nothing because of its manifests. */
+export const brokenManifestExitCode = 2;
+
+/** Throws a `UserError` with every error among the problems; `consequence` ends its first line. */
+export function refuseBroken(problems: readonly ManifestProblem[], consequence: string): void {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  if (errors.length === 0) return;
+  const list = errors.map((problem) => problemText(problem, systemClock.now())).join('\n');
+  throw new UserError(`broken manifest, ${consequence}\n${list}`, { exitCode: brokenManifestExitCode });
 }
 
 /** All of stdin, as far as it can be a manifest: whatever is longer is refused by its length. */

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { ManifestProblem } from '../api/manifest-problem.ts';
 import type { Pod } from '../api/types.ts';
 import { systemClock } from '../clock.ts';
 import type { PodSource, SourceUpdate } from '../engine/config/pod-source.ts';
@@ -10,7 +9,7 @@ import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { NodeOptions } from './node-options.ts';
 import { problemText } from './problem-text.ts';
-import { readManifests, readStdin } from './read-manifests.ts';
+import { brokenManifestExitCode, readManifests, readStdin, refuseBroken } from './read-manifests.ts';
 import { exitCodes, type PodOutcome, podOutcome } from './run-once-outcome.ts';
 import { withAgent } from './with-agent.ts';
 
@@ -75,21 +74,17 @@ async function declared({ manifests, options, stdin, logger }: RunOnceRequest): 
     nodeName: options.nodeName,
     stdin: manifests.includes('-') ? await readStdin(stdin) : undefined,
   });
-  refuse(update.pods, update.problems);
+  refuseBroken(update.problems, 'nothing was started');
+  refuseNothing(update.pods);
   for (const problem of update.problems) logger.warn(problemText(problem, systemClock.now()));
   return update;
 }
 
-function refuse(pods: readonly Pod[], problems: readonly ManifestProblem[]): void {
-  const errors = problems.filter(({ severity }) => severity === 'error');
-  if (errors.length > 0) {
-    const list = errors.map((problem) => problemText(problem, systemClock.now())).join('\n');
-    throw new UserError(`broken manifest, nothing was started\n${list}`, { exitCode: exitCodes.brokenManifest });
-  }
+function refuseNothing(pods: readonly Pod[]): void {
   if (pods.length > 0) return;
   throw new UserError('no manifest declares a pod', {
     hint: 'Give manifest files or folders, or - for stdin.',
-    exitCode: exitCodes.brokenManifest,
+    exitCode: brokenManifestExitCode,
   });
 }
 

@@ -11,7 +11,7 @@ export interface PodOutcome {
 }
 
 /** As `timeout` and `docker run` have them. */
-export const exitCodes = { brokenManifest: 2, timedOut: 124, notStarted: 125, interrupted: 130 } as const;
+export const exitCodes = { timedOut: 124, notStarted: 125, interrupted: 130 } as const;
 
 /** Waiting reasons that no further try will cure. */
 const hopeless: readonly string[] = ['ErrImageNeverPull', 'InvalidImageName', 'CreateContainerConfigError'];

@@ -4,10 +4,11 @@ import type { ManifestProblem } from '../api/manifest-problem.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import type { CommandDeps } from './deps.ts';
 import { heldObjects, listText } from './held-objects.ts';
+import { isColoured } from './is-coloured.ts';
 import { addNodeOptions } from './node-flags.ts';
 import { type NodeFlags, nodeOptions } from './node-options.ts';
 import { problemReport } from './problem-report.ts';
-import { readManifests, readStdin, stdinOrigin } from './read-manifests.ts';
+import { brokenManifestExitCode, readManifests, readStdin, stdinOrigin } from './read-manifests.ts';
 import { inFileOrder, validationJSON, validationSummary } from './validation-report.ts';
 
 interface ValidateFlags extends NodeFlags {
@@ -15,9 +16,6 @@ interface ValidateFlags extends NodeFlags {
   defaulted: boolean;
   strict: boolean;
 }
-
-/** Exit code for manifests that are not good, as `run-once` has it. */
-const brokenManifest = 2;
 
 export function registerValidate(program: Command, deps: CommandDeps): void {
   addNodeOptions(program.command('validate'))
@@ -38,29 +36,24 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   const update = await readManifests({ manifests, nodeName, stdin });
   const problems = inFileOrder(flags.strict ? update.problems.map(asError) : update.problems);
   const checked = { ...update, problems };
-  if (problems.some(({ severity }) => severity === 'error')) deps.setExitCode(brokenManifest);
+  if (problems.some(({ severity }) => severity === 'error')) deps.setExitCode(brokenManifestExitCode);
   if (flags.output === 'json' && !flags.defaulted) {
     deps.stdout.write(`${JSON.stringify(validationJSON(checked), undefined, 2)}\n`);
     return;
   }
   // What is printed for another program to read comes alone.
   const report = flags.defaulted ? deps.stderr : deps.stdout;
-  report.write(reportText(checked, stdin, !flags.defaulted && isColoured(deps)));
+  report.write(reportText(checked, stdin, !flags.defaulted && isColoured(deps.stdout)));
   if (flags.defaulted) deps.stdout.write(await listText(heldObjects(checked), flags.output));
 }
 
 const asError = (problem: ManifestProblem): ManifestProblem => ({ ...problem, severity: 'error' });
 
-function isColoured({ stdout }: CommandDeps): boolean {
-  // An empty NO_COLOR counts as none: https://no-color.org
-  return stdout.isTTY === true && (process.env['NO_COLOR'] ?? '') === '';
-}
-
-function reportText(update: SourceUpdate, stdin: Uint8Array | undefined, isColoured: boolean): string {
+function reportText(update: SourceUpdate, stdin: Uint8Array | undefined, coloured: boolean): string {
   const textOf = (origin: string): string | undefined =>
     origin === stdinOrigin ? stdin && Buffer.from(stdin).toString() : fileText(origin);
   const folder = process.cwd();
-  const reports = update.problems.map((problem) => problemReport(problem, { textOf, folder, isColoured }));
+  const reports = update.problems.map((problem) => problemReport(problem, { textOf, folder, isColoured: coloured }));
   return [...reports, `${validationSummary(update)}\n`].join('');
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import type { CommandDeps } from '../../src/commands/deps.ts';
+import { registerDiff } from '../../src/commands/diff.ts';
 import { registerDown } from '../../src/commands/down.ts';
 import { registerExec } from '../../src/commands/exec.ts';
 import { registerImages } from '../../src/commands/images.ts';
@@ -55,6 +56,7 @@ function registered(): Command {
     register(root, deps);
   }
   registerValidate(root, deps);
+  registerDiff(root, deps);
   registerImages(root, deps);
   registerDown(root, deps);
   return root;

@@ -37,7 +37,7 @@ export class LastGoodManifests {
 
   constructor(deps: Deps) {
     this.deps = deps;
-    this.folder = join(deps.rootDir, 'manifests-last-good');
+    this.folder = lastGoodFolder(deps.rootDir);
   }
 
   /** The newest good manifest of an origin; undefined when there is none, or none that is whole. */
@@ -171,6 +171,11 @@ export class LastGoodManifests {
     }
     this.failed = true;
   }
+}
+
+/** Where the manifests of an agent are kept. */
+export function lastGoodFolder(rootDir: string): string {
+  return join(rootDir, 'manifests-last-good');
 }
 
 const keyOf = (source: SourceName, where: string): string => `${source}-${hashOf(where)}`;

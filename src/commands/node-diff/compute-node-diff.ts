@@ -1,0 +1,158 @@
+import { computePodActions } from '../../engine/kuberuntime/compute-pod-actions.ts';
+import { containerHash } from '../../engine/kuberuntime/container-hash.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../engine/kuberuntime/runtime-pod-status.ts';
+import { isSidecar } from '../../engine/kuberuntime/sidecars.ts';
+import { configAnnotations } from '../../engine/config/pod-config.ts';
+import { podFullName } from '../../engine/pod-names.ts';
+import { unprobedResults } from '../../engine/prober/unprobed-results.ts';
+import type { Container, Pod } from '../../api/types.ts';
+import { type ConfigObjectChange, computeConfigObjectChanges } from './config-object-changes.ts';
+import { type FieldDifference, fieldDifferences } from './field-differences.ts';
+import type { CurrentNode, CurrentPod, DesiredNode } from './node-state.ts';
+
+export interface NodeDiff {
+  pods: PodChange[];
+  configObjects: ConfigObjectChange[];
+}
+
+/** What becomes of one pod, and why. */
+export interface PodChange {
+  /** `restart` of some containers, or of the whole pod; `update` leaves every container running. */
+  action: 'start' | 'stop' | 'restart' | 'update' | 'stay';
+  namespace: string;
+  name: string;
+  because: string;
+  /** The containers that are started anew while the pod lives on; all of it when there are none of a `restart`. */
+  containers: string[];
+  differences: FieldDifference[];
+}
+
+/** What would happen if a node that holds these pods were to hold others, pod by pod in the order of their names. */
+export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): NodeDiff {
+  const declared = desired.pods.map((pod) => {
+    const running = runningPod(current.pods, pod);
+    return {
+      pod,
+      change: running ? changeOf(running, pod, desired) : change('start', pod, 'no pod of this name runs'),
+    };
+  });
+  const names = new Set(desired.pods.map(podFullName));
+  const others = current.pods
+    .filter(({ pod }) => !names.has(podFullName(pod)))
+    .map(({ pod, source }) =>
+      source === 'http' ? change('stay', pod, 'a URL declares it') : change('stop', pod, 'no manifest declares it'),
+    );
+  const goingOn = declared.filter((entry) => entry.change.action === 'stay' || entry.change.action === 'update');
+  const users = goingOn.map(({ pod }) => pod);
+  return {
+    pods: [...declared.map((entry) => entry.change), ...others].sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1)),
+    configObjects: computeConfigObjectChanges(current.configObjects, desired.configObjects, users),
+  };
+}
+
+/** The pod that has the name now: this very pod if it is there, as one that it replaced may still be ending. */
+function runningPod(pods: readonly CurrentPod[], desired: Pod): CurrentPod | undefined {
+  const named = pods.filter(({ pod }) => podFullName(pod) === podFullName(desired));
+  return named.find(({ pod }) => pod.metadata.uid === desired.metadata.uid) ?? named.at(-1);
+}
+
+function changeOf(current: CurrentPod, desired: Pod, { uidUnder }: DesiredNode): PodChange {
+  const { uid } = current.pod.metadata;
+  const isSame = uid === desired.metadata.uid;
+  const wouldBeSame = current.origin !== undefined && uidUnder(desired, current.origin) === uid;
+  const differences = podDifferences(current, desired);
+  if (!isSame && !wouldBeSame) {
+    const because = differences.length > 0 ? 'its manifest changed' : 'its manifest is written otherwise';
+    return { ...change('restart', desired, `${because}, and its UID with it`), differences };
+  }
+  if (differences.length === 0) return change('stay', desired, '');
+  const actions = computePodActions(
+    desired,
+    current.status ?? allRunning(current.pod),
+    unprobedResults(allRunning(current.pod)),
+  );
+  const containers = startedContainers(desired, actions);
+  if (actions.killPod) return { ...change('restart', desired, 'its sandbox has to be another one'), differences };
+  if (containers.length === 0) return { ...change('update', desired, 'no container restarts'), differences };
+  return { ...change('restart', desired, 'of these containers alone'), containers, differences };
+}
+
+function startedContainers(
+  { spec }: Pod,
+  { containersToStart, initContainersToStart, nextInitContainerToStart: next }: ReturnType<typeof computePodActions>,
+): string[] {
+  const initContainers = next === null ? initContainersToStart : [next];
+  return [
+    ...initContainers.map((index) => spec.initContainers?.[index]?.name ?? ''),
+    ...containersToStart.map((index) => spec.containers[index]?.name ?? ''),
+  ];
+}
+
+function podDifferences({ pod, status }: CurrentPod, desired: Pod): FieldDifference[] {
+  return status ? containerDifferences(status, desired) : fieldDifferences(comparable(pod), comparable(desired));
+}
+
+/** As far as the runtime remembers: the image it started, and the hash of the container it made. */
+function containerDifferences({ containerStatuses }: RuntimePodStatus, { spec }: Pod): FieldDifference[] {
+  return (['initContainers', 'containers'] as const).flatMap((list) =>
+    (spec[list] ?? []).flatMap((container, index) => {
+      const status = containerStatuses.find(({ name }) => name === container.name);
+      if (status?.hash === containerHash(container)) return [];
+      const path = `spec.${list}[${index}]${status ? '.image' : ''}`;
+      return [{ path, ...(status && { current: status.image }), desired: status ? container.image : container }];
+    }),
+  );
+}
+
+const ownAnnotations: readonly string[] = Object.values(configAnnotations);
+
+/** What a manifest decides. */
+function comparable({ metadata: { uid: _uid, annotations = {}, ...metadata }, spec }: Pod): object {
+  const kept = Object.entries(annotations).filter(([key]) => !ownAnnotations.includes(key));
+  return { metadata: { ...metadata, ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }) }, spec };
+}
+
+/** The pod at its best, so that what restarts does so for its definition alone. */
+function allRunning({ metadata: { uid, name, namespace }, spec }: Pod): RuntimePodStatus {
+  const status = (container: Container, isRunning: boolean): RuntimeContainerStatus => ({
+    id: container.name,
+    name: container.name,
+    state: isRunning ? 'running' : 'exited',
+    createdAt: 1,
+    startedAt: 1,
+    finishedAt: isRunning ? 0 : 1,
+    exitCode: 0,
+    image: container.image ?? '',
+    imageRef: '',
+    hash: containerHash(container),
+    restartCount: 0,
+    reason: '',
+    message: '',
+  });
+  return {
+    uid,
+    name,
+    namespace,
+    ips: ['0.0.0.0'],
+    containerStatuses: [
+      ...(spec.initContainers ?? []).map((container) => status(container, isSidecar(container))),
+      ...spec.containers.map((container) => status(container, true)),
+    ],
+    sandboxStatuses: [
+      {
+        id: 'sandbox',
+        attempt: 0,
+        state: 'ready',
+        createdAt: 1,
+        networkMode: spec.hostNetwork === true ? 'node' : 'pod',
+        ip: '0.0.0.0',
+      },
+    ],
+  };
+}
+
+function change(action: PodChange['action'], { metadata: { namespace, name } }: Pod, because: string): PodChange {
+  return { action, namespace, name, because, containers: [], differences: [] };
+}
+
+const sortKey = ({ namespace, name }: PodChange): string => `${namespace}/${name}`;

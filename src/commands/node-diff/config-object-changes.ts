@@ -1,0 +1,105 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type ConfigObject, configObjectKey } from '../../api/config-object.ts';
+import { configObjectReferences } from '../../api/config-object-references.ts';
+import type { Container, Pod, Volume } from '../../api/types.ts';
+
+/** What becomes of a ConfigMap or Secret. No value is ever in it. */
+export interface ConfigObjectChange {
+  action: 'add' | 'remove' | 'change';
+  kind: ConfigObject['kind'];
+  namespace: string;
+  name: string;
+  keys: Record<string, 'added' | 'removed' | 'changed'>;
+  /** What the pods that go on running notice of it. */
+  effects: ConfigObjectEffect[];
+}
+
+export interface ConfigObjectEffect {
+  /** `namespace/name` */
+  pod: string;
+  /** Files of a volume change while its containers run; variables and single mounted files only when they start anew. */
+  effect: 'updated live' | 'needs a restart';
+  /** Such as `volume config` or `env of container app`. */
+  what: string;
+}
+
+/** The objects that are not what they were, and what `running` pods notice of them. */
+export function computeConfigObjectChanges(
+  current: readonly ConfigObject[],
+  desired: readonly ConfigObject[],
+  running: readonly Pod[],
+): ConfigObjectChange[] {
+  const before = new Map(current.map((object) => [configObjectKey(object), object]));
+  const after = new Map(desired.map((object) => [configObjectKey(object), object]));
+  return [...new Set([...before.keys(), ...after.keys()])].sort().flatMap((key) => {
+    const object = after.get(key) ?? before.get(key);
+    const keys = changedKeys(before.get(key), after.get(key));
+    const action = !before.has(key) ? 'add' : after.has(key) ? 'change' : 'remove';
+    if (object === undefined || (action === 'change' && Object.keys(keys).length === 0)) return [];
+    const { kind, namespace, name } = object;
+    const users = running.filter((pod) => configObjectReferences(pod).includes(key));
+    return [{ action, kind, namespace, name, keys, effects: users.flatMap((pod) => effectsOn(pod, object, keys)) }];
+  });
+}
+
+function changedKeys(before: ConfigObject | undefined, after: ConfigObject | undefined): ConfigObjectChange['keys'] {
+  const [old, now] = [valuesOf(before), valuesOf(after)];
+  const changes = [...new Set([...old.keys(), ...now.keys()])].sort().flatMap((key) => {
+    if (isDeepStrictEqual(old.get(key), now.get(key))) return [];
+    return [[key, !old.has(key) ? 'added' : now.has(key) ? 'changed' : 'removed'] as const];
+  });
+  return Object.fromEntries(changes);
+}
+
+function valuesOf(object: ConfigObject | undefined): Map<string, string> {
+  const values = [...(object?.data ?? []), ...(object?.binaryData ?? [])];
+  return new Map(values.map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
+}
+
+function effectsOn(pod: Pod, object: ConfigObject, keys: ConfigObjectChange['keys']): ConfigObjectEffect[] {
+  const { metadata, spec } = pod;
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const volumes = (spec.volumes ?? []).filter((volume) => isMadeFrom(volume, object)).map(({ name }) => name);
+  const on = (effect: ConfigObjectEffect['effect'], what: string): ConfigObjectEffect => ({
+    pod: `${metadata.namespace}/${metadata.name}`,
+    effect,
+    what,
+  });
+  return [
+    ...volumes.map((name) => on('updated live', `volume ${name}`)),
+    ...containers.flatMap((container) => [
+      ...(mountsSingleFile(container, volumes)
+        ? [on('needs a restart', `subPath mount of container ${container.name}`)]
+        : []),
+      ...(readsVariables(container, object, keys) ? [on('needs a restart', `env of container ${container.name}`)] : []),
+    ]),
+  ];
+}
+
+function isMadeFrom({ configMap, secret, projected }: Volume, { kind, name }: ConfigObject): boolean {
+  const sources = projected?.sources ?? [];
+  return kind === 'ConfigMap'
+    ? configMap?.name === name || sources.some((source) => source.configMap?.name === name)
+    : secret?.secretName === name || sources.some((source) => source.secret?.name === name);
+}
+
+function mountsSingleFile({ volumeMounts = [] }: Container, volumes: readonly string[]): boolean {
+  return volumeMounts.some(
+    ({ name, subPath = '', subPathExpr = '' }) => volumes.includes(name) && subPath + subPathExpr !== '',
+  );
+}
+
+function readsVariables(
+  { env = [], envFrom = [] }: Container,
+  { kind, name }: ConfigObject,
+  keys: ConfigObjectChange['keys'],
+): boolean {
+  const isConfigMap = kind === 'ConfigMap';
+  return (
+    envFrom.some(({ configMapRef, secretRef }) => (isConfigMap ? configMapRef : secretRef)?.name === name) ||
+    env.some(({ valueFrom: { configMapKeyRef, secretKeyRef } = {} }) => {
+      const reference = isConfigMap ? configMapKeyRef : secretKeyRef;
+      return reference?.name === name && reference.key in keys;
+    })
+  );
+}

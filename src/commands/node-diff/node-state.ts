@@ -1,0 +1,29 @@
+import type { ConfigObject } from '../../api/config-object.ts';
+import type { Pod } from '../../api/types.ts';
+import type { SourceName } from '../../engine/events.ts';
+import type { RuntimePodStatus } from '../../engine/kuberuntime/runtime-pod-status.ts';
+
+/** What a node holds now. */
+export interface CurrentNode {
+  pods: CurrentPod[];
+  /** As the manifests that were read last declare them. */
+  configObjects: ConfigObject[];
+}
+
+export interface CurrentPod {
+  /** With `status` it has no more than the names and images of its containers: nobody knows the manifest it was made from. */
+  pod: Pod;
+  status?: RuntimePodStatus;
+  /** A pod of a URL stays whatever files declare. */
+  source: SourceName;
+  /** Path or URL of its manifest, which its UID is made from too; undefined when it is not known. */
+  origin?: string;
+}
+
+/** What a node is to hold. */
+export interface DesiredNode {
+  pods: readonly Pod[];
+  configObjects: readonly ConfigObject[];
+  /** The UID that a pod would have if its manifest stood at this path or URL. */
+  uidUnder: (pod: Pod, origin: string) => string | undefined;
+}

@@ -1,0 +1,40 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { loadManifests } from '../../api/load-manifests.ts';
+import type { Pod } from '../../api/types.ts';
+import { podUIDHash } from '../../engine/config/manifest-file.ts';
+import { ignoredBecause } from '../../engine/config/manifest-file-name.ts';
+import type { SourceUpdate } from '../../engine/config/pod-source.ts';
+import { podFullName } from '../../engine/pod-names.ts';
+import { type ManifestsRequest, readManifests, stdinOrigin } from '../read-manifests.ts';
+import type { DesiredNode } from './node-state.ts';
+
+/** What manifests declare, and what would be of it if they stood elsewhere. */
+export async function readDesiredNode(request: ManifestsRequest): Promise<DesiredNode & SourceUpdate> {
+  const update = await readManifests(request);
+  const texts = [...(await Promise.all((await filesOf(request.manifests)).map((path) => readFile(path))))];
+  if (request.stdin) texts.push(Buffer.from(request.stdin));
+  const podsOf = (text: Uint8Array, origin: string): Pod[] =>
+    loadManifests(text, { origin, nodeName: request.nodeName, source: 'file', hash: podUIDHash }).pods;
+  const textOf = new Map(
+    texts.flatMap((text) => podsOf(text, stdinOrigin).map((pod) => [podFullName(pod), text] as const)),
+  );
+  return {
+    ...update,
+    configObjects: update.configObjects ?? [],
+    uidUnder: (pod, origin) => {
+      const text = textOf.get(podFullName(pod));
+      return text && podsOf(text, origin).find((other) => podFullName(other) === podFullName(pod))?.metadata.uid;
+    },
+  };
+}
+
+async function filesOf(manifests: readonly string[]): Promise<string[]> {
+  const paths = manifests.filter((path) => path !== '-').map((path) => resolve(path));
+  const files = paths.map(async (path) => {
+    if (!(await stat(path)).isDirectory()) return [path];
+    const names = (await readdir(path)).filter((name) => ignoredBecause(name) === undefined).sort();
+    return names.map((name) => join(path, name));
+  });
+  return (await Promise.all(files)).flat();
+}
