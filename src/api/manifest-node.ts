@@ -36,6 +36,9 @@ export class ManifestSyntaxError extends Error {
   }
 }
 
+/** Reading on would cost more than any manifest is worth. */
+export class ManifestLimitError extends ManifestSyntaxError {}
+
 /** What a reader has to say besides the values. */
 export interface ManifestNote {
   start: number;

@@ -1,0 +1,68 @@
+import { ManifestLimitError, type ManifestNode, ManifestSyntaxError, maxNestingDepth } from './manifest-node.ts';
+
+/** A value with an anchor. Without a node it is still being read. */
+export interface AnchoredValue {
+  node?: ManifestNode;
+  /** How many values it is made of, those that its aliases stand for included. */
+  size: number;
+  /** Levels of nesting below it. */
+  height: number;
+}
+
+/**
+ * The values of a document with their anchors. An alias gives the one node of its anchor again, yet it counts as a copy:
+ * whoever walks the document meets every copy. The bounds are those of the kubelet.
+ *
+ * goyaml.v2: decode.go allowedAliasRatio
+ */
+export class YamlAnchors {
+  readonly #values = new Map<string, AnchoredValue>();
+  #nodesRead = 0;
+  #aliasedNodesRead = 0;
+  #deepest = 0;
+
+  /** Counts a value that is read at a level of nesting. */
+  count(start: number, depth: number): void {
+    this.#nodesRead++;
+    this.#reach(start, depth);
+  }
+
+  /** Reads a value with an anchor, which its own content cannot be an alias of. */
+  anchored(name: string, depth: number, read: () => ManifestNode): ManifestNode {
+    const value: AnchoredValue = { size: 0, height: 0 };
+    this.#values.set(name, value);
+    const nodesBefore = this.#nodesRead;
+    const deepestBefore = this.#deepest;
+    this.#deepest = depth;
+    value.node = read();
+    value.size = this.#nodesRead - nodesBefore;
+    value.height = this.#deepest - depth;
+    this.#deepest = Math.max(this.#deepest, deepestBefore);
+    return value.node;
+  }
+
+  /** The node that an alias at `start` stands for. */
+  resolve(name: string, start: number, depth: number): ManifestNode {
+    const value = this.#values.get(name);
+    if (!value) throw new ManifestSyntaxError(`Anchor "${name}" is not defined above`, start);
+    if (!value.node) throw new ManifestSyntaxError(`Anchor "${name}" contains itself`, start);
+    this.#nodesRead += value.size;
+    this.#aliasedNodesRead += value.size;
+    this.#reach(start, depth + value.height);
+    this.#refuseExcess(start);
+    return value.node;
+  }
+
+  #reach(start: number, depth: number): void {
+    if (depth > maxNestingDepth) throw new ManifestLimitError('YAML is nested too deeply', start);
+    this.#deepest = Math.max(this.#deepest, depth);
+  }
+
+  #refuseExcess(start: number): void {
+    if (this.#aliasedNodesRead <= 100 || this.#nodesRead <= 1000) return;
+    const position = Math.min(1, Math.max(0, (this.#nodesRead - 400_000) / 3_600_000));
+    if (this.#aliasedNodesRead / this.#nodesRead > 0.99 - 0.89 * position) {
+      throw new ManifestLimitError('The document uses anchors excessively', start, 'Write the values out.');
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { CST, Lexer, Parser } from 'yaml';
+import { ManifestLimitError, ManifestSyntaxError, maxNestingDepth } from './manifest-node.ts';
+
+/** One document of a YAML text as the parser's tokens; no content when the text has no document. */
+export interface YamlDocumentTokens {
+  directives: readonly CST.Directive[];
+  content: CST.Document | undefined;
+}
+
+/** More tokens than this are refused: that many take half a second, and no pod has a tenth of them. */
+export const maxYamlTokens = 500_000;
+
+/**
+ * Parses the first document of a YAML text and looks at nothing behind it. Throws a ManifestSyntaxError at the first thing
+ * that the parser refuses, a ManifestLimitError for what would cost too much.
+ */
+export function parseFirstDocument(text: string): YamlDocumentTokens {
+  const parser = new Parser();
+  const collector = new DocumentCollector();
+  const comments = new CommentLines();
+  let tokens = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    if (++tokens > maxYamlTokens) throw tooLarge(parser.offset);
+    if (comments.includes(lexeme)) {
+      parser.offset += lexeme.length;
+      continue;
+    }
+    for (const token of parser.next(lexeme)) collector.take(token);
+    if (parser.stack.length > maxNestingDepth) {
+      throw new ManifestLimitError('YAML is nested too deeply', Math.max(0, parser.offset - 1));
+    }
+    if (collector.content && parser.stack[0]?.type === 'document') return collector;
+  }
+  for (const token of parser.end()) collector.take(token);
+  return collector;
+}
+
+function tooLarge(offset: number): ManifestLimitError {
+  return new ManifestLimitError(
+    `The YAML has more than ${maxYamlTokens} words and marks`,
+    offset,
+    'Is this a manifest? No pod is that large.',
+  );
+}
+
+/** Takes what the parser puts out up to the end of the first document. */
+class DocumentCollector implements YamlDocumentTokens {
+  readonly directives: CST.Directive[] = [];
+  content: CST.Document | undefined;
+
+  take(token: CST.Token): void {
+    switch (token.type) {
+      case 'document':
+        this.content ??= token;
+        break;
+      case 'directive':
+        if (!this.content) this.directives.push(token);
+        break;
+      case 'doc-end':
+        if (!this.content) throw new ManifestSyntaxError('"..." ends a document, and there is none', token.offset);
+        expectNoContent(token.end);
+        break;
+      case 'error': {
+        const found = token.source === '' ? '' : `: ${JSON.stringify(token.source.slice(0, 40))}`;
+        throw new ManifestSyntaxError(token.message.slice(0, 100) + found, token.offset);
+      }
+      default:
+        // Comments and blank lines around the document.
+        break;
+    }
+  }
+}
+
+/** Throws when there is more than white space and comments among the tokens behind a value. */
+export function expectNoContent(tokens: readonly CST.SourceToken[] = []): void {
+  for (const { type, offset, source } of tokens) {
+    if (type !== 'space' && type !== 'comment' && type !== 'newline') {
+      throw new ManifestSyntaxError(`Unexpected ${JSON.stringify(source)} behind a value`, offset);
+    }
+  }
+}
+
+/**
+ * Finds the comments that have a line of their own. They mean nothing anywhere, and the parser's time grows with the
+ * product of blank lines and comments in a row.
+ */
+class CommentLines {
+  #atLineStart = true;
+  #atScalar = false;
+
+  /** To be asked about every lexeme in turn. */
+  includes(lexeme: string): boolean {
+    if (this.#atScalar) {
+      // What stands here is text, whatever it looks like.
+      this.#atScalar = false;
+      this.#atLineStart = false;
+      return false;
+    }
+    switch (lexeme[0]) {
+      case CST.SCALAR:
+        this.#atScalar = true;
+        return false;
+      case '\n':
+      case '\r':
+        this.#atLineStart = true;
+        return false;
+      case ' ':
+      case '\t':
+        return false;
+      case '#':
+        return this.#atLineStart;
+      default:
+        this.#atLineStart = false;
+        return false;
+    }
+  }
+}
