@@ -15,7 +15,7 @@ import {
 import { isBlockCollection, type NodeProperties, readProperties } from './yaml-properties.ts';
 import { readScalar } from './yaml-scalar.ts';
 import { YamlTags } from './yaml-tags.ts';
-import { expectNoContent, type YamlDocumentTokens } from './yaml-tokens.ts';
+import { expectNoContent, unexpectedToken, type YamlDocumentTokens } from './yaml-tokens.ts';
 
 /** The values of one document, and what there is to say about them. */
 export interface YamlContent {
@@ -33,6 +33,7 @@ export function composeYaml(document: YamlDocumentTokens): YamlContent {
   const root = document.content
     ? composer.document(document.content, document.directives.length > 0)
     : emptyNode(0);
+  if (document.trailing) throw unexpectedToken(document.trailing);
   return { root, notes: composer.notes };
 }
 

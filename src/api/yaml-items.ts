@@ -1,7 +1,7 @@
 import type { CST } from 'yaml';
 import { ManifestSyntaxError } from './manifest-node.ts';
 import { isBlockCollection, type NodeProperties, readProperties } from './yaml-properties.ts';
-import { expectNoContent } from './yaml-tokens.ts';
+import { expectNoContent, indentHint } from './yaml-tokens.ts';
 
 /** A key and its value, with what stands before them. */
 export interface YamlPair {
@@ -139,8 +139,6 @@ export function refuseBlockInFlow(token: CST.Token | null | undefined): void {
   if (!token || !isBlockCollection(token)) return;
   throw new ManifestSyntaxError('Inside brackets, lists and mappings are written with brackets too', token.offset);
 }
-
-const indentHint = 'Check the indentation and the quotes on this line and the one before.';
 
 function badIndent(offset: number): ManifestSyntaxError {
   return new ManifestSyntaxError('All keys of a mapping must start at the same column', offset, indentHint);

@@ -1,5 +1,6 @@
 import type { CST } from 'yaml';
 import { ManifestSyntaxError } from './manifest-node.ts';
+import { unexpectedToken } from './yaml-tokens.ts';
 
 /** What stands before a YAML value on its lines: indicator, anchor, tag, white space. */
 export interface NodeProperties {
@@ -79,13 +80,13 @@ export function readProperties(tokens: readonly CST.SourceToken[], place: Proper
         afterSpace = false;
         break;
       case 'comma':
-        if (!place.inFlow || properties.comma) throw unexpected(token);
+        if (!place.inFlow || properties.comma) throw unexpectedToken(token);
         properties.comma = token;
         atNewline = false;
         afterSpace = false;
         break;
       default:
-        throw unexpected(token);
+        throw unexpectedToken(token);
     }
     properties.end = token.offset + token.source.length;
   }
@@ -108,7 +109,7 @@ function takeIndicator(properties: NodeProperties, token: CST.SourceToken): void
   if (properties.anchor ?? properties.tag) {
     throw new ManifestSyntaxError(`Anchors and tags belong behind the "${token.source}"`, token.offset);
   }
-  if (properties.indicator) throw unexpected(token);
+  if (properties.indicator) throw unexpectedToken(token);
   properties.indicator = token;
 }
 
@@ -118,10 +119,6 @@ function isSeparator({ type }: CST.SourceToken): boolean {
 
 function unseparated(offset: number): ManifestSyntaxError {
   return new ManifestSyntaxError('White space is missing behind an anchor or a tag', offset);
-}
-
-function unexpected({ offset, source }: CST.SourceToken): ManifestSyntaxError {
-  return new ManifestSyntaxError(`Unexpected ${JSON.stringify(source)}`, offset);
 }
 
 function tabAsIndent({ offset }: CST.SourceToken): ManifestSyntaxError {

@@ -5,6 +5,8 @@ import { ManifestLimitError, ManifestSyntaxError, maxNestingDepth } from './mani
 export interface YamlDocumentTokens {
   directives: readonly CST.Directive[];
   content: CST.Document | undefined;
+  /** What the parser could not read between the document and the next one. */
+  trailing: CST.ErrorToken | CST.SourceToken | undefined;
 }
 
 /** More tokens than this are refused: that many take half a second, and no pod has a tenth of them. */
@@ -47,6 +49,7 @@ function tooLarge(offset: number): ManifestLimitError {
 class DocumentCollector implements YamlDocumentTokens {
   readonly directives: CST.Directive[] = [];
   content: CST.Document | undefined;
+  trailing: CST.ErrorToken | CST.SourceToken | undefined;
 
   take(token: CST.Token): void {
     switch (token.type) {
@@ -58,12 +61,12 @@ class DocumentCollector implements YamlDocumentTokens {
         break;
       case 'doc-end':
         if (!this.content) throw new ManifestSyntaxError('"..." ends a document, and there is none', token.offset);
-        expectNoContent(token.end);
+        this.trailing ??= token.end?.find(hasContent);
         break;
-      case 'error': {
-        const found = token.source === '' ? '' : `: ${JSON.stringify(token.source.slice(0, 40))}`;
-        throw new ManifestSyntaxError(token.message.slice(0, 100) + found, token.offset);
-      }
+      case 'error':
+        if (!this.content) throw unexpectedToken(token);
+        this.trailing ??= token;
+        break;
       default:
         // Comments and blank lines around the document.
         break;
@@ -73,12 +76,20 @@ class DocumentCollector implements YamlDocumentTokens {
 
 /** Throws when there is more than white space and comments among the tokens behind a value. */
 export function expectNoContent(tokens: readonly CST.SourceToken[] = []): void {
-  for (const { type, offset, source } of tokens) {
-    if (type !== 'space' && type !== 'comment' && type !== 'newline') {
-      throw new ManifestSyntaxError(`Unexpected ${JSON.stringify(source)} behind a value`, offset);
-    }
-  }
+  for (const token of tokens) if (hasContent(token)) throw unexpectedToken(token);
 }
+
+function hasContent({ type }: CST.SourceToken): boolean {
+  return type !== 'space' && type !== 'comment' && type !== 'newline';
+}
+
+/** The error of a token that stands where none of its kind may. */
+export function unexpectedToken({ offset, source }: CST.ErrorToken | CST.SourceToken): ManifestSyntaxError {
+  return new ManifestSyntaxError(`Unexpected ${JSON.stringify(source.slice(0, 40))}`, offset, indentHint);
+}
+
+/** What is wrong with most YAML that cannot be read. */
+export const indentHint = 'Check the indentation and the quotes on this line and the one before.';
 
 /**
  * Finds the comments that have a line of their own. They mean nothing anywhere, and the parser's time grows with the
