@@ -1,4 +1,4 @@
-import type { CST } from 'yaml';
+import { CST } from 'yaml';
 import { type ManifestNode, type ManifestNote, ManifestSyntaxError } from './manifest-node.ts';
 import { yamlNumberAsKey } from './resolve-yaml-scalar.ts';
 import { YamlAnchors } from './yaml-anchors.ts';
@@ -15,7 +15,7 @@ import {
 import { isBlockCollection, type NodeProperties, readProperties } from './yaml-properties.ts';
 import { readScalar } from './yaml-scalar.ts';
 import { YamlTags } from './yaml-tags.ts';
-import { expectNoContent, unexpectedToken, type YamlDocumentTokens } from './yaml-tokens.ts';
+import { expectNoContent, indentHint, unexpectedToken, type YamlDocumentTokens } from './yaml-tokens.ts';
 
 /** The values of one document, and what there is to say about them. */
 export interface YamlContent {
@@ -30,9 +30,7 @@ export interface YamlContent {
  */
 export function composeYaml(document: YamlDocumentTokens): YamlContent {
   const composer = new YamlComposer(new YamlTags(document.directives));
-  const root = document.content
-    ? composer.document(document.content, document.directives.length > 0)
-    : emptyNode(0);
+  const root = document.content ? composer.document(document.content, document.directives.length > 0) : emptyNode(0);
   if (document.trailing) throw unexpectedToken(document.trailing);
   return { root, notes: composer.notes };
 }
@@ -77,21 +75,11 @@ class YamlComposer {
   #content(token: CST.Token | null | undefined, properties: NodeProperties, depth: number): ManifestNode {
     const tag = properties.tag && this.#tags.resolve(properties.tag);
     if (!token) return tag === undefined ? emptyNode(properties.end) : readScalar(emptyScalar(properties.end), tag);
-    switch (token.type) {
-      case 'scalar':
-      case 'single-quoted-scalar':
-      case 'double-quoted-scalar':
-      case 'block-scalar':
-        return readScalar(token, tag);
-      case 'block-map':
-        return this.#blockMap(token, depth);
-      case 'block-seq':
-        return this.#blockSequence(token, properties, depth);
-      case 'flow-collection':
-        return token.start.source === '{' ? this.#flowMap(token, depth) : this.#flowSequence(token, depth);
-      default:
-        throw new ManifestSyntaxError('Expected a value', token.offset);
-    }
+    if (CST.isScalar(token)) return readScalar(token, tag);
+    if (token.type === 'block-map') return this.#blockMap(token, depth);
+    if (token.type === 'block-seq') return this.#blockSequence(token, properties, depth);
+    if (token.type !== 'flow-collection') throw new ManifestSyntaxError('Expected a value', token.offset, indentHint);
+    return token.start.source === '{' ? this.#flowMap(token, depth) : this.#flowSequence(token, depth);
   }
 
   #alias(token: CST.FlowScalar, { anchor, tag }: NodeProperties, depth: number): ManifestNode {
@@ -103,7 +91,11 @@ class YamlComposer {
     return this.#anchors.resolve(token.source.slice(1), token.offset, depth + 1);
   }
 
-  #blockSequence({ indent, items, offset }: CST.BlockSequence, properties: NodeProperties, depth: number): ManifestNode {
+  #blockSequence(
+    { indent, items, offset }: CST.BlockSequence,
+    properties: NodeProperties,
+    depth: number,
+  ): ManifestNode {
     const property = lastProperty(properties);
     if (property && !((properties.newlineAfterProperty?.offset ?? -1) > property.offset)) {
       throw new ManifestSyntaxError('A list starts on the line after its anchor or tag', property.offset);

@@ -1,4 +1,4 @@
-import type { CST } from 'yaml';
+import { CST } from 'yaml';
 import { ManifestSyntaxError } from './manifest-node.ts';
 import { isBlockCollection, type NodeProperties, readProperties } from './yaml-properties.ts';
 import { expectNoContent, indentHint } from './yaml-tokens.ts';
@@ -145,18 +145,10 @@ function badIndent(offset: number): ManifestSyntaxError {
 }
 
 function spansLines(key: CST.Token): boolean {
-  switch (key.type) {
-    case 'alias':
-    case 'scalar':
-    case 'single-quoted-scalar':
-    case 'double-quoted-scalar':
-      return key.source.includes('\n') || (key.end ?? []).some(({ type }) => type === 'newline');
-    case 'flow-collection':
-      // It is no key at all, wherever it ends.
-      return false;
-    default:
-      return true;
-  }
+  // A flow collection is no key at all, wherever it ends.
+  if (key.type === 'flow-collection') return false;
+  if (key.type !== 'alias' && (!CST.isScalar(key) || key.type === 'block-scalar')) return true;
+  return key.source.includes('\n') || (key.end ?? []).some(({ type }) => type === 'newline');
 }
 
 /** Offset behind the last token of a collection without its bracket. */

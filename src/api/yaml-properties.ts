@@ -45,54 +45,46 @@ export function readProperties(tokens: readonly CST.SourceToken[], place: Proper
   let afterProperty = false;
   let tab: CST.SourceToken | undefined;
   for (const token of tokens) {
+    const { type } = token;
     if (afterProperty && !isSeparator(token)) throw unseparated(token.offset);
-    afterProperty = false;
-    if (tab && atNewline && token.type !== 'comment' && token.type !== 'newline') throw tabAsIndent(tab);
-    tab = undefined;
-    switch (token.type) {
-      case 'space':
-        if (isIndentation(place) && token.source.includes('\t')) tab = token;
-        afterSpace = true;
-        break;
-      case 'comment':
-        if (!afterSpace) throw new ManifestSyntaxError('White space is missing before a comment', token.offset);
-        atNewline = false;
-        break;
-      case 'newline':
-        atNewline = true;
-        afterSpace = true;
-        properties.hasNewline = true;
-        if (properties.anchor ?? properties.tag) properties.newlineAfterProperty = token;
-        break;
-      case 'anchor':
-      case 'tag':
-        if (properties[token.type]) {
-          throw new ManifestSyntaxError(`A value can have only one ${token.type}`, token.offset);
-        }
-        properties[token.type] = token;
-        atNewline = false;
-        afterSpace = false;
-        afterProperty = true;
-        break;
-      case place.indicator:
-        takeIndicator(properties, token);
-        atNewline = place.indicator === 'seq-item-ind' || place.indicator === 'explicit-key-ind';
-        afterSpace = false;
-        break;
-      case 'comma':
-        if (!place.inFlow || properties.comma) throw unexpectedToken(token);
-        properties.comma = token;
-        atNewline = false;
-        afterSpace = false;
-        break;
-      default:
-        throw unexpectedToken(token);
+    if (tab && atNewline && type !== 'comment' && type !== 'newline') throw tabAsIndent(tab);
+    afterProperty = type === 'anchor' || type === 'tag';
+    tab = type === 'space' && isIndentation(place) && token.source.includes('\t') ? token : undefined;
+    if (type === 'comment' && !afterSpace) {
+      throw new ManifestSyntaxError('White space is missing before a comment', token.offset);
     }
+    take(properties, token, place);
+    if (type !== 'space') atNewline = type === 'newline' || (type === place.indicator && isItemIndicator(place));
+    if (type !== 'comment') afterSpace = type === 'space' || type === 'newline';
     properties.end = token.offset + token.source.length;
   }
   if (afterProperty && next && !(next.type === 'scalar' && next.source === '')) throw unseparated(next.offset);
   if (tab && ((atNewline && tab.indent <= place.parentIndent) || isBlockCollection(next))) throw tabAsIndent(tab);
   return properties;
+}
+
+/** Notes what the token says, if it may stand here. */
+function take(properties: NodeProperties, token: CST.SourceToken, { inFlow, indicator }: PropertiesPlace): void {
+  const { type } = token;
+  if (type === 'newline') {
+    properties.hasNewline = true;
+    if (properties.anchor ?? properties.tag) properties.newlineAfterProperty = token;
+  } else if (type === indicator) {
+    takeIndicator(properties, token);
+  } else if (type === 'anchor' || type === 'tag') {
+    if (properties[type]) throw new ManifestSyntaxError(`A value can have only one ${type}`, token.offset);
+    properties[type] = token;
+  } else if (type === 'comma') {
+    if (!inFlow || properties.comma) throw unexpectedToken(token);
+    properties.comma = token;
+  } else if (type !== 'space' && type !== 'comment') {
+    throw unexpectedToken(token);
+  }
+}
+
+/** A value may go on behind these as if it began a line. */
+function isItemIndicator({ indicator }: PropertiesPlace): boolean {
+  return indicator === 'seq-item-ind' || indicator === 'explicit-key-ind';
 }
 
 /** True for the collections that are written by indentation alone. */

@@ -52,25 +52,26 @@ class DocumentCollector implements YamlDocumentTokens {
   trailing: CST.ErrorToken | CST.SourceToken | undefined;
 
   take(token: CST.Token): void {
-    switch (token.type) {
-      case 'document':
-        this.content ??= token;
-        break;
-      case 'directive':
-        if (!this.content) this.directives.push(token);
-        break;
-      case 'doc-end':
-        if (!this.content) throw new ManifestSyntaxError('"..." ends a document, and there is none', token.offset);
-        this.trailing ??= token.end?.find(hasContent);
-        break;
-      case 'error':
-        if (!this.content) throw unexpectedToken(token);
-        this.trailing ??= token;
-        break;
-      default:
-        // Comments and blank lines around the document.
-        break;
-    }
+    if (token.type === 'document') this.content ??= token;
+    else if (token.type === 'directive') this.#takeDirective(token);
+    else if (token.type === 'doc-end') this.#takeEnd(token);
+    else if (token.type === 'error') this.#takeError(token);
+    // The rest is comments and blank lines around the document.
+  }
+
+  #takeDirective(token: CST.Directive): void {
+    // Behind the document they belong to the next one.
+    if (!this.content) this.directives.push(token);
+  }
+
+  #takeEnd(token: CST.DocumentEnd): void {
+    if (!this.content) throw new ManifestSyntaxError('"..." ends a document, and there is none', token.offset);
+    this.trailing ??= token.end?.find(hasContent);
+  }
+
+  #takeError(token: CST.ErrorToken): void {
+    if (!this.content) throw unexpectedToken(token);
+    this.trailing ??= token;
   }
 }
 
@@ -107,7 +108,7 @@ class CommentLines {
       this.#atLineStart = false;
       return false;
     }
-    switch (lexeme[0]) {
+    switch (lexeme.charAt(0)) {
       case CST.SCALAR:
         this.#atScalar = true;
         return false;

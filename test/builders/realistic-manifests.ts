@@ -24,17 +24,15 @@ export function realisticPod(random: SeededRandom, number: number): RawPod {
     ...(random.chance(0.4) && { hostNetwork: true }),
     ...(random.chance(0.3) && { priorityClassName: 'system-node-critical' }),
     ...(random.chance(0.3) && { securityContext: { runAsUser: random.below(65536), fsGroup: 1000 } }),
-    ...(random.chance(0.2) && {
-      initContainers: [container(random, 'init-0', volumes, false)],
-    }),
+    ...(random.chance(0.2) && { initContainers: [container(random, 'init-0', volumes, false)] }),
     containers: random.times(1, 2, (index) => container(random, `c${index}`, volumes, true)),
     ...(volumes.length > 0 && { volumes }),
     ...(random.chance(0.2) && { restartPolicy: random.pick(['Always', 'OnFailure', 'Never']) }),
     ...(random.chance(0.2) && { terminationGracePeriodSeconds: random.below(600) }),
+    ...(random.chance(0.2) && { hostAliases: [{ ip: `192.0.2.${random.below(255)}`, hostnames: ['a.example', 'b'] }] }),
     ...(random.chance(0.2) && {
-      hostAliases: [{ ip: `192.0.2.${random.below(255)}`, hostnames: ['a.example', 'b'] }],
+      tolerations: [{ key: 'role', operator: 'Equal', value: 'edge', effect: 'NoSchedule' }],
     }),
-    ...(random.chance(0.2) && { tolerations: [{ key: 'role', operator: 'Equal', value: 'edge', effect: 'NoSchedule' }] }),
   };
   return {
     apiVersion: 'v1',
@@ -44,7 +42,10 @@ export function realisticPod(random: SeededRandom, number: number): RawPod {
       ...(random.chance(0.6) && { namespace: random.pick(['kube-system', 'default', 'edge']) }),
       labels: { 'app.kubernetes.io/name': app, tier: random.pick(['control-plane', 'data']), shard: String(number) },
       ...(random.chance(0.4) && {
-        annotations: { 'example.com/owner': 'team a, "b" & c', 'example.com/note': `rev: ${random.below(1e9)} # not a comment` },
+        annotations: {
+          'example.com/owner': 'team a, "b" & c',
+          'example.com/note': `rev: ${random.below(1e9)} # not a comment`,
+        },
       }),
     },
     spec,
@@ -66,16 +67,24 @@ function container(random: SeededRandom, name: string, volumes: readonly Volume[
     ...(random.chance(0.5) && { imagePullPolicy: 'IfNotPresent' }),
     command: random.chance(0.3)
       ? ['sh', '-c', `set -e\necho "start: ${random.below(1e6)}"\n# wait\nexec /bin/app --listen=:${port}\n`]
-      : ['/bin/app', ...random.times(0, 12, (index) => `--option-${index}=https://192.0.2.${random.below(255)}:${port}/${index}`)],
+      : [
+          '/bin/app',
+          ...random.times(0, 12, (index) => `--option-${index}=https://192.0.2.${random.below(255)}:${port}/${index}`),
+        ],
     env: random.times(0, 4, (index) => ({
       name: `VAR_${index}`,
-      value: random.pick(['true', '80', 'postgres://u:p@db:5432/x?y=z', 'two words', '', 'off', '0x1F', `${random.next()}`]),
+      value: random.pick([
+        'true',
+        '80',
+        'postgres://u:p@db:5432/x?y=z',
+        'two words',
+        '',
+        'off',
+        '0x1F',
+        `${random.next()}`,
+      ]),
     })),
-    ...(isMain && {
-      ports: [
-        { name: 'main', containerPort: port, hostPort: port, protocol: 'TCP' },
-      ],
-    }),
+    ...(isMain && { ports: [{ name: 'main', containerPort: port, hostPort: port, protocol: 'TCP' }] }),
     ...(random.chance(0.7) && {
       resources: {
         requests: { cpu: `${1 + random.below(900)}m`, memory: `${1 + random.below(900)}Mi` },
@@ -87,7 +96,11 @@ function container(random: SeededRandom, name: string, volumes: readonly Volume[
       securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } },
     }),
     ...(volumes.length > 0 && {
-      volumeMounts: volumes.map((mounted) => ({ name: mounted.name, mountPath: `/mnt/${mounted.name}`, readOnly: random.chance(0.5) })),
+      volumeMounts: volumes.map((mounted) => ({
+        name: mounted.name,
+        mountPath: `/mnt/${mounted.name}`,
+        readOnly: random.chance(0.5),
+      })),
     }),
   };
 }
