@@ -16,110 +16,74 @@ export type DefaultedPod = Omit<RawPod, 'metadata' | 'spec'> & {
  * kubelet: pkg/apis/core/v1/defaults.go, called in the order of zz_generated.defaults.go SetObjectDefaults_Pod
  */
 export function applyDefaults(raw: RawPod): DefaultedPod {
-  // canonicalObject follows the declarations of the type and makes nothing else.
+  // canonicalObject follows the declarations of the type and makes nothing else. Nobody else holds what it made.
   const pod = canonicalObject('Pod', raw) as RawPod;
-  const annotations = withoutLegacyInitContainers(pod.metadata?.annotations);
-  const metadata: DefaultedPod['metadata'] = { ...pod.metadata };
-  delete metadata.annotations;
-  return {
-    ...pod,
-    metadata: { ...metadata, ...(annotations && { annotations }) },
-    spec: defaultSpec(pod.spec ?? { containers: [] }),
-  };
+  const { metadata = {}, spec = { containers: [] } } = pod;
+  const annotations = withoutLegacyInitContainers(metadata.annotations);
+  if (annotations) metadata.annotations = annotations;
+  else delete metadata.annotations;
+  setSpecDefaults(spec);
+  return { ...pod, metadata, spec };
 }
 
-function defaultSpec(spec: core.PodSpec): core.PodSpec {
-  const hostNetwork = spec.hostNetwork ?? false;
+function setSpecDefaults(spec: core.PodSpec): void {
+  spec.dnsPolicy ??= 'ClusterFirst';
+  spec.enableServiceLinks ??= true;
+  spec.restartPolicy ??= 'Always';
+  spec.schedulerName ??= 'default-scheduler';
+  spec.securityContext ??= {};
+  spec.terminationGracePeriodSeconds ??= 30;
+  if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
   const serviceAccountName = spec.serviceAccountName ?? spec.serviceAccount;
-  const overhead = spec.overhead && roundResources(spec.overhead);
-  return {
-    dnsPolicy: 'ClusterFirst',
-    enableServiceLinks: true,
-    restartPolicy: 'Always',
-    schedulerName: 'default-scheduler',
-    securityContext: {},
-    terminationGracePeriodSeconds: 30,
-    ...spec,
-    ...((spec.terminationGracePeriodSeconds ?? 0) < 0 && { terminationGracePeriodSeconds: 1 }),
-    ...(serviceAccountName !== undefined && { serviceAccountName, serviceAccount: serviceAccountName }),
-    ...(overhead && { overhead }),
-    ...(spec.resources && { resources: defaultResources(spec.resources, false) }),
-    ...(spec.volumes && { volumes: spec.volumes.map(defaultVolume) }),
-    ...(spec.initContainers && {
-      initContainers: spec.initContainers.map((container) => defaultContainer(container, hostNetwork)),
-    }),
-    containers: spec.containers.map((container) => defaultContainer(container, hostNetwork)),
-    ...(spec.ephemeralContainers && {
-      ephemeralContainers: spec.ephemeralContainers.map((container) => defaultCommon(container, false)),
-    }),
-  };
-}
-
-function defaultContainer(container: core.Container, hostNetwork: boolean): core.Container {
-  const { resources } = container;
-  return {
-    ...defaultCommon(container, hostNetwork),
-    ...(resources && { resources: defaultResources(resources, true) }),
-  };
+  if (serviceAccountName !== undefined) {
+    spec.serviceAccountName = serviceAccountName;
+    spec.serviceAccount = serviceAccountName;
+  }
+  if (spec.overhead) spec.overhead = roundResources(spec.overhead);
+  if (spec.resources) spec.resources = defaultResources(spec.resources, false);
+  for (const volume of spec.volumes ?? []) setVolumeDefaults(volume);
+  for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
+    setContainerDefaults(container, spec.hostNetwork ?? false);
+    if (container.resources) container.resources = defaultResources(container.resources, true);
+  }
+  for (const container of spec.ephemeralContainers ?? []) {
+    setContainerDefaults(container, false);
+    if (container.resources) container.resources = defaultResources(container.resources, false);
+  }
 }
 
 /** What containers, init containers and ephemeral containers have in common. */
-function defaultCommon<T extends core.Container | core.EphemeralContainer>(container: T, hostNetwork: boolean): T {
-  const { env, lifecycle, livenessProbe, ports, readinessProbe, resources, startupProbe } = container;
-  return {
-    imagePullPolicy: defaultImagePullPolicy(container.image ?? ''),
-    terminationMessagePath: '/dev/termination-log',
-    terminationMessagePolicy: 'File',
-    ...container,
-    ...(env && { env: env.map(defaultEnvVar) }),
-    ...(lifecycle && { lifecycle: defaultLifecycle(lifecycle) }),
-    ...(livenessProbe && { livenessProbe: defaultProbe(livenessProbe) }),
-    ...(ports && { ports: ports.map((port) => defaultPort(port, hostNetwork)) }),
-    ...(readinessProbe && { readinessProbe: defaultProbe(readinessProbe) }),
-    ...(resources && { resources: defaultResources(resources, false) }),
-    ...(startupProbe && { startupProbe: defaultProbe(startupProbe) }),
-  };
+function setContainerDefaults(container: core.Container | core.EphemeralContainer, hostNetwork: boolean): void {
+  container.imagePullPolicy ??= defaultImagePullPolicy(container.image ?? '');
+  container.terminationMessagePath ??= '/dev/termination-log';
+  container.terminationMessagePolicy ??= 'File';
+  for (const { valueFrom } of container.env ?? []) {
+    if (valueFrom?.fieldRef) valueFrom.fieldRef.apiVersion ??= 'v1';
+  }
+  for (const port of container.ports ?? []) {
+    port.protocol ??= 'TCP';
+    if (hostNetwork && port.containerPort !== 0) port.hostPort ??= port.containerPort;
+  }
+  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) {
+    if (probe) setProbeDefaults(probe);
+  }
+  setHttpGetDefaults(container.lifecycle?.postStart?.httpGet);
+  setHttpGetDefaults(container.lifecycle?.preStop?.httpGet);
 }
 
-function defaultEnvVar(envVar: core.EnvVar): core.EnvVar {
-  const { valueFrom } = envVar;
-  return valueFrom?.fieldRef
-    ? { ...envVar, valueFrom: { ...valueFrom, fieldRef: defaultFieldRef(valueFrom.fieldRef) } }
-    : envVar;
+function setProbeDefaults(probe: core.Probe): void {
+  probe.timeoutSeconds ??= 1;
+  probe.periodSeconds ??= 10;
+  probe.successThreshold ??= 1;
+  probe.failureThreshold ??= 3;
+  setHttpGetDefaults(probe.httpGet);
+  if (probe.grpc) probe.grpc.service ??= '';
 }
 
-function defaultFieldRef(fieldRef: core.ObjectFieldSelector): core.ObjectFieldSelector {
-  return { apiVersion: 'v1', ...fieldRef };
-}
-
-function defaultPort(port: core.ContainerPort, hostNetwork: boolean): core.ContainerPort {
-  const usesHostPort = hostNetwork && port.hostPort === undefined && port.containerPort !== 0;
-  return { protocol: 'TCP', ...port, ...(usesHostPort && { hostPort: port.containerPort }) };
-}
-
-function defaultProbe(probe: core.Probe): core.Probe {
-  return {
-    timeoutSeconds: 1,
-    periodSeconds: 10,
-    successThreshold: 1,
-    failureThreshold: 3,
-    ...probe,
-    ...(probe.httpGet && { httpGet: defaultHttpGet(probe.httpGet) }),
-    ...(probe.grpc && { grpc: { service: '', ...probe.grpc } }),
-  };
-}
-
-function defaultLifecycle(lifecycle: core.Lifecycle): core.Lifecycle {
-  const { postStart, preStop } = lifecycle;
-  return {
-    ...lifecycle,
-    ...(postStart?.httpGet && { postStart: { ...postStart, httpGet: defaultHttpGet(postStart.httpGet) } }),
-    ...(preStop?.httpGet && { preStop: { ...preStop, httpGet: defaultHttpGet(preStop.httpGet) } }),
-  };
-}
-
-function defaultHttpGet(httpGet: core.HTTPGetAction): core.HTTPGetAction {
-  return { path: '/', scheme: 'HTTP', ...httpGet };
+function setHttpGetDefaults(httpGet: core.HTTPGetAction | undefined): void {
+  if (!httpGet) return;
+  httpGet.path ??= '/';
+  httpGet.scheme ??= 'HTTP';
 }
 
 /** A limit without a request is the request too, for containers that ask for resources at all. */
@@ -138,68 +102,48 @@ function roundResources(resources: ResourceList): ResourceList {
 
 const defaultMode = 0o644;
 
-function defaultVolume(volume: core.Volume): core.Volume {
-  const { azureDisk, configMap, downwardAPI, ephemeral, hostPath, iscsi, projected, rbd, scaleIO, secret } = volume;
-  if (Object.keys(volume).every((field) => field === 'name')) return { ...volume, emptyDir: {} };
-  return {
-    ...volume,
-    ...(azureDisk && {
-      azureDisk: { cachingMode: 'ReadWrite', fsType: 'ext4', kind: 'Shared', readOnly: false, ...azureDisk },
-    }),
-    ...(configMap && { configMap: { defaultMode, ...configMap } }),
-    ...(downwardAPI && {
-      downwardAPI: {
-        defaultMode,
-        ...downwardAPI,
-        ...(downwardAPI.items && { items: downwardAPI.items.map(defaultDownwardFile) }),
-      },
-    }),
-    ...(ephemeral && { ephemeral: defaultEphemeral(ephemeral) }),
-    ...(hostPath && { hostPath: { type: '', ...hostPath } }),
-    ...(iscsi && { iscsi: { iscsiInterface: 'default', ...iscsi } }),
-    ...(projected && {
-      projected: {
-        defaultMode,
-        ...projected,
-        ...(projected.sources && { sources: projected.sources.map(defaultProjection) }),
-      },
-    }),
-    ...(rbd && { rbd: { pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring', ...rbd } }),
-    ...(scaleIO && { scaleIO: { storageMode: 'ThinProvisioned', fsType: 'xfs', ...scaleIO } }),
-    ...(secret && { secret: { defaultMode, ...secret } }),
-  };
+function setVolumeDefaults(volume: core.Volume): void {
+  const { configMap, downwardAPI, ephemeral, hostPath, projected, secret } = volume;
+  if (Object.keys(volume).every((field) => field === 'name')) volume.emptyDir = {};
+  setLegacyVolumeDefaults(volume);
+  if (configMap) configMap.defaultMode ??= defaultMode;
+  if (downwardAPI) {
+    downwardAPI.defaultMode ??= defaultMode;
+    setDownwardFileDefaults(downwardAPI.items);
+  }
+  if (ephemeral?.volumeClaimTemplate) setClaimTemplateDefaults(ephemeral.volumeClaimTemplate);
+  if (hostPath) hostPath.type ??= '';
+  if (projected) {
+    projected.defaultMode ??= defaultMode;
+    for (const { downwardAPI: files, serviceAccountToken } of projected.sources ?? []) {
+      setDownwardFileDefaults(files?.items);
+      if (serviceAccountToken) serviceAccountToken.expirationSeconds ??= 3600;
+    }
+  }
+  if (secret) secret.defaultMode ??= defaultMode;
 }
 
-function defaultDownwardFile(file: core.DownwardAPIVolumeFile): core.DownwardAPIVolumeFile {
-  return file.fieldRef ? { ...file, fieldRef: defaultFieldRef(file.fieldRef) } : file;
+/** Volumes of storage systems: no node alone can mount them, yet a pod that has one looks as it would elsewhere. */
+function setLegacyVolumeDefaults(volume: core.Volume): void {
+  const { azureDisk, iscsi, rbd, scaleIO } = volume;
+  if (azureDisk) {
+    volume.azureDisk = { cachingMode: 'ReadWrite', fsType: 'ext4', kind: 'Shared', readOnly: false, ...azureDisk };
+  }
+  if (iscsi) iscsi.iscsiInterface ??= 'default';
+  if (rbd) volume.rbd = { pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring', ...rbd };
+  if (scaleIO) volume.scaleIO = { storageMode: 'ThinProvisioned', fsType: 'xfs', ...scaleIO };
 }
 
-function defaultProjection(source: core.VolumeProjection): core.VolumeProjection {
-  const { downwardAPI, serviceAccountToken } = source;
-  return {
-    ...source,
-    ...(downwardAPI?.items && { downwardAPI: { ...downwardAPI, items: downwardAPI.items.map(defaultDownwardFile) } }),
-    ...(serviceAccountToken && { serviceAccountToken: { expirationSeconds: 3600, ...serviceAccountToken } }),
-  };
+function setDownwardFileDefaults(files: core.DownwardAPIVolumeFile[] | undefined): void {
+  for (const { fieldRef } of files ?? []) if (fieldRef) fieldRef.apiVersion ??= 'v1';
 }
 
-function defaultEphemeral(ephemeral: core.EphemeralVolumeSource): core.EphemeralVolumeSource {
-  const template = ephemeral.volumeClaimTemplate;
-  if (!template) return ephemeral;
-  const { limits, requests } = template.spec.resources ?? {};
-  return {
-    ...ephemeral,
-    volumeClaimTemplate: {
-      ...template,
-      spec: {
-        volumeMode: 'Filesystem',
-        ...template.spec,
-        resources: {
-          ...(limits && { limits: roundResources(limits) }),
-          ...(requests && { requests: roundResources(requests) }),
-        },
-      },
-    },
+function setClaimTemplateDefaults({ spec }: core.PersistentVolumeClaimTemplate): void {
+  spec.volumeMode ??= 'Filesystem';
+  const { limits, requests } = spec.resources ?? {};
+  spec.resources = {
+    ...(limits && { limits: roundResources(limits) }),
+    ...(requests && { requests: roundResources(requests) }),
   };
 }
 

@@ -8,13 +8,13 @@ import { canonicalTime } from './time.ts';
  * cannot tell them apart, required fields are there, quantities and times are in their canonical text.
  */
 export function canonicalObject(objectName: string, object: object): Record<string, unknown> {
-  const written = new Map<string, unknown>(Object.entries(object));
-  const canonical = new Map<string, unknown>();
+  const written = object as Readonly<Record<string, unknown>>;
+  const canonical: Record<string, unknown> = {};
   for (const [name, field] of fieldsOf(objectName)) {
-    const value = canonicalField(field, written.get(name));
-    if (value !== undefined) canonical.set(name, value);
+    const value = canonicalField(field, written[name]);
+    if (value !== undefined) canonical[name] = value;
   }
-  return Object.fromEntries(canonical);
+  return canonical;
 }
 
 function canonicalField(field: ObjectField, written: unknown): unknown {

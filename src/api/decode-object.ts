@@ -61,10 +61,10 @@ class Decoder {
 
   /** `earlier` is what an earlier member of the same name gave: Go decodes a repeated JSON key on top of it. */
   object(name: string, node: ManifestNode, field: string, earlier: unknown): ObjectValue {
-    const values = new Map<string, unknown>(Object.entries(asObject(earlier)));
+    const value: ObjectValue = { ...asObject(earlier) };
     if (node.kind !== 'object') {
       if (node.kind !== 'null') this.#wrongType({ type: 'object', name }, node, field);
-      return Object.fromEntries(values);
+      return value;
     }
     const fields = fieldsOfObject(this.#schema, name);
     for (const entry of node.entries) {
@@ -73,12 +73,13 @@ class Decoder {
       if (!known) {
         this.#unknownField(field, entry);
       } else if (entry.value.kind === 'null' && known.kind.type !== 'any') {
-        values.delete(entry.key);
+        Reflect.deleteProperty(value, entry.key);
       } else {
-        values.set(entry.key, this.#value(known.kind, entry.value, path, values.get(entry.key)));
+        // Only keys of the schema get here: none of them means something to JavaScript.
+        value[entry.key] = this.#value(known.kind, entry.value, path, value[entry.key]);
       }
     }
-    return Object.fromEntries(values);
+    return value;
   }
 
   #value(kind: FieldKind, node: ManifestNode, field: string, earlier: unknown): unknown {

@@ -1,15 +1,14 @@
-/** Finds lines and columns, both from 1, of offsets in a text. */
+/** Finds lines and columns, both from 1, of offsets in a text. Costs nothing until it is asked. */
 export class LineIndex {
-  readonly #lineStarts: number[];
+  readonly #text: string;
+  #lineStarts: readonly number[] | undefined;
 
   constructor(text: string) {
-    this.#lineStarts = [
-      0,
-      ...Array.from(text.matchAll(/\r\n|[\n\r\u0085]/g), (found) => found.index + found[0].length),
-    ];
+    this.#text = text;
   }
 
   positionAt(offset: number): { line: number; column: number } {
+    this.#lineStarts ??= findLineStarts(this.#text);
     let first = 0;
     let last = this.#lineStarts.length - 1;
     while (first < last) {
@@ -19,4 +18,10 @@ export class LineIndex {
     }
     return { line: first + 1, column: offset - (this.#lineStarts[first] ?? 0) + 1 };
   }
+}
+
+function findLineStarts(text: string): number[] {
+  const starts = [0];
+  for (const { 0: lineBreak, index } of text.matchAll(/\r\n|[\n\r\u0085]/g)) starts.push(index + lineBreak.length);
+  return starts;
 }

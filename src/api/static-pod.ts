@@ -49,13 +49,14 @@ export function podUID(raw: RawPod, options: Pick<StaticPodOptions, 'nodeName' |
   return options.hash(canonicalJson([raw, options.nodeName, options.origin])).slice(0, 32);
 }
 
-/** JSON with the keys of every object sorted. */
+/** JSON with the members of every object sorted by name. */
 function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, item: unknown) =>
-    typeof item === 'object' && item !== null && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : item,
-  );
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(',')}}`;
 }
 
 const noExecute: core.Toleration = { operator: 'Exists', effect: 'NoExecute' };

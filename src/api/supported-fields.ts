@@ -7,14 +7,11 @@ export type FieldWarning = Pick<ManifestProblem, 'message' | 'severity'> & { fie
 
 /** What a valid pod asks for and this program does not carry out yet, one warning for every field that asks for it. */
 export function unsupportedFields(pod: Pick<Pod, 'spec'>): FieldWarning[] {
-  return [
-    ...podFields.map(([path, reason]) => ({ path: `spec.${path}`, reason })),
-    ...['containers', 'initContainers'].flatMap((list) =>
-      containerFields.map(([path, reason]) => ({ path: `spec.${list}[].${path}`, reason })),
-    ),
-  ].flatMap(({ path, reason }) =>
-    findFields(pod, path).map((field) => ({ field, message: reason, severity: 'warning' as const })),
-  );
+  const warnings: FieldWarning[] = [];
+  for (const { steps, message } of unsupportedPaths) {
+    collectFields(pod.spec, steps, 0, 'spec', (field) => warnings.push({ field, message, severity: 'warning' }));
+  }
+  return warnings;
 }
 
 const notCarriedOut = 'not carried out yet: the pod will not start';
@@ -45,28 +42,30 @@ const containerFields: readonly (readonly [path: string, reason: string])[] = [
   ['volumeMounts[].subPathExpr', notCarriedOut],
 ];
 
-/** Paths of all fields of `value` that match a pattern such as `spec.volumes[].nfs`. */
-function findFields(value: unknown, pattern: string): string[] {
-  let found = [{ field: '', value }];
-  for (const step of pattern.match(/[^.[\]]+|\[\]/g) ?? []) {
-    found = found.flatMap((parent) => (step === '[]' ? itemsOf(parent) : memberOf(parent, step)));
+/** The tables as the steps from the spec to the field. */
+const unsupportedPaths: readonly { steps: readonly string[]; message: string }[] = [
+  ...podFields,
+  ...['containers', 'initContainers'].flatMap((list) =>
+    containerFields.map(([path, reason]) => [`${list}[].${path}`, reason] as const),
+  ),
+].map(([path, message]) => ({ steps: path.match(/[^.[\]]+|\[\]/g) ?? [], message }));
+
+/** Calls `found` with the path of every field below `value` that the steps from `index` on lead to. */
+function collectFields(
+  value: unknown,
+  steps: readonly string[],
+  index: number,
+  field: string,
+  found: (field: string) => void,
+): void {
+  const step = steps[index];
+  if (step === undefined) {
+    found(field);
+  } else if (step === '[]') {
+    if (!Array.isArray(value)) return;
+    for (const [at, item] of value.entries()) collectFields(item, steps, index + 1, `${field}[${at}]`, found);
+  } else if (typeof value === 'object' && value !== null) {
+    const member = (value as Readonly<Record<string, unknown>>)[step];
+    if (member !== undefined) collectFields(member, steps, index + 1, `${field}.${step}`, found);
   }
-  return found.map(({ field }) => field);
-}
-
-interface Found {
-  field: string;
-  value: unknown;
-}
-
-function itemsOf({ field, value }: Found): Found[] {
-  return Array.isArray(value)
-    ? value.map((item: unknown, index) => ({ field: `${field}[${index}]`, value: item }))
-    : [];
-}
-
-function memberOf({ field, value }: Found, name: string): Found[] {
-  if (typeof value !== 'object' || value === null) return [];
-  const member = new Map<string, unknown>(Object.entries(value)).get(name);
-  return member === undefined ? [] : [{ field: field === '' ? name : `${field}.${name}`, value: member }];
 }

@@ -34,22 +34,23 @@ export function readBlockItem(
 export function readBlockPair(map: CST.BlockMap, item: CST.BlockMap['items'][number]): YamlPair | undefined {
   const { start, key, sep, value } = item;
   const offset = key?.offset ?? sep?.[0]?.offset ?? map.offset;
-  const place = { inFlow: false, parentIndent: map.indent };
   const before = readProperties(start, {
-    ...place,
     indicator: 'explicit-key-ind',
     next: key ?? sep?.[0],
     offset,
+    inFlow: false,
+    parentIndent: map.indent,
     startsLine: true,
   });
   const isImplicit = !before.indicator;
   if (isImplicit && !checkImplicitKey(map, item, before)) return undefined;
   if (before.indicator && before.indicator.indent !== map.indent) throw badIndent(before.indicator.offset);
   const after = readProperties(sep ?? [], {
-    ...place,
     indicator: 'map-value-ind',
     next: value,
     offset,
+    inFlow: false,
+    parentIndent: map.indent,
     startsLine: !key || key.type === 'block-scalar',
   });
   if (isImplicit && !after.indicator) {

@@ -103,8 +103,12 @@ function tooLong(value: string, maxLength: number): string | undefined {
 
 /** Length in UTF-8, as Go counts. */
 export function byteLength(value: string): number {
-  return new TextEncoder().encode(value).length;
+  return isAscii.test(value) ? value.length : encoder.encode(value).length;
 }
+
+// eslint-disable-next-line no-control-regex -- all characters that take one byte
+const isAscii = /^[\u0000-\u007f]*$/;
+const encoder = new TextEncoder();
 
 function checkNoChangeOfDirectory(value: string): string | undefined {
   return unless(value !== '.' && !value.startsWith('..'), 'must not be "." or start with ".."');
