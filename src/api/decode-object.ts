@@ -1,7 +1,9 @@
 import { decodeBase64 } from './base64.ts';
 import { parseDuration } from './duration.ts';
+import { excerpt } from './excerpt.ts';
 import type { ManifestEntry, ManifestNode } from './manifest-node.ts';
 import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-schema.ts';
+import { notShownMessage } from './problem-list.ts';
 import { parseQuantity } from './quantity.ts';
 import { isRfc3339Time } from './time.ts';
 import { hintForUnknownField } from './unknown-field-hint.ts';
@@ -55,8 +57,7 @@ class Decoder {
   findings(): DecodeFinding[] {
     const shown = [...this.#findings.error, ...this.#findings.warning].toSorted((a, b) => a.start - b.start);
     if (this.#notShown === 0) return shown;
-    const message = `${this.#notShown} more problems are not shown`;
-    return [...shown, { field: '', start: 0, message, severity: 'warning' }];
+    return [...shown, { field: '', start: 0, message: notShownMessage(this.#notShown), severity: 'warning' }];
   }
 
   /** `earlier` is what an earlier member of the same name gave: Go decodes a repeated JSON key on top of it. */
@@ -194,7 +195,7 @@ class Decoder {
     this.#add({
       field: objectPath === '' ? key : `${objectPath}.${key}`,
       start: keyStart,
-      message: `Unknown field "${key}" is ignored`,
+      message: `Unknown field "${excerpt(key)}" is ignored`,
       hint: hintForUnknownField(this.#schema, this.#rootName, objectPath, key),
       severity: 'warning',
     });

@@ -8,6 +8,7 @@ import { readManifests } from './manifest-document.ts';
 import type { CarriedOutKind } from './manifest-kinds.ts';
 import { type ManifestObject, notesOf, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
+import { ProblemList } from './problem-list.ts';
 import type { StaticPodOptions } from './static-pod.ts';
 import type { Pod } from './types.ts';
 
@@ -29,24 +30,27 @@ export interface LoadManifestsOptions extends StaticPodOptions {
  * single Pod it gives what `loadPod` gives; everything else is beyond what the kubelet reads.
  */
 export function loadManifests(bytes: Uint8Array | string, options: LoadManifestsOptions): Manifests {
-  const manifests: Manifests = { pods: [], configObjects: [], problems: [] };
-  const { pods, configObjects, problems } = manifests;
+  const pods: Pod[] = [];
+  const configObjects: ConfigObject[] = [];
+  const problems = new ProblemList();
   const names = new DeclaredNames();
   const ignored: Declarations['ignored'] = [];
   let isStatement = false;
   for (const reading of readManifests(bytes, options.origin)) {
     if ('problem' in reading) {
-      problems.push(reading.problem);
+      problems.add(reading.problem);
       continue;
     }
     const found = declaredObjects(reading.document);
-    ignored.push(...found.ignored);
+    for (const object of found.ignored) ignored.push(object);
     isStatement ||= found.objects.length > 0 || found.hasEmptyList;
-    problems.push(...found.problems, ...(found.objects.length > 0 ? notesOf(reading.document) : []));
+    problems.addAll(found.problems);
+    if (found.objects.length > 0) problems.addAll(notesOf(reading.document));
     for (const { kind, object } of found.objects) {
       const loaded = loadObject(kind, object, options);
       const repeated = repeatedNames(names, object, loaded);
-      problems.push(...loaded.problems, ...repeated);
+      problems.addAll(loaded.problems);
+      problems.addAll(repeated);
       if (repeated.length > 0) continue;
       if (loaded.pod) pods.push(loaded.pod);
       if (loaded.configObject) configObjects.push(loaded.configObject);
@@ -54,10 +58,10 @@ export function loadManifests(bytes: Uint8Array | string, options: LoadManifests
   }
   for (const { kind, object, reason } of ignored) {
     const message = `A ${kind} is not carried out here: ${reason}`;
-    problems.push(problemOf(object, { field: 'kind', message, severity: isStatement ? 'warning' : 'error' }));
+    problems.add(problemOf(object, { field: 'kind', message, severity: isStatement ? 'warning' : 'error' }));
   }
-  if (!isStatement && problems.length === 0) problems.push(nothingIn(options.origin));
-  return manifests;
+  if (!isStatement && problems.isEmpty) problems.add(nothingIn(options.origin));
+  return { pods, configObjects, problems: problems.list(options.origin) };
 }
 
 interface LoadedObject {

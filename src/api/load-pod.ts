@@ -1,6 +1,7 @@
 import { decodeManifest, decodePod } from './decode-manifest.ts';
 import { type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
+import { notShownMessage, ProblemList } from './problem-list.ts';
 import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
 import { unsupportedFields } from './supported-fields.ts';
 import type { Pod, RawPod } from './types.ts';
@@ -19,9 +20,13 @@ export interface LoadResult {
  * kubelet: config/common.go tryDecodeSinglePod
  */
 export function loadPod(bytes: Uint8Array | string, options: StaticPodOptions): LoadResult {
-  const { pod: raw, problems, document } = decodeManifest(bytes, options.origin);
-  if (!raw || !document) return { problems };
-  return withValidPod(raw, problems, { document, node: document.root, path: '' }, options);
+  const { pod: raw, problems: decodeProblems, document } = decodeManifest(bytes, options.origin);
+  const object = document && { document, node: document.root, path: '' };
+  const { pod, problems } =
+    raw && object ? withValidPod(raw, decodeProblems, object, options) : { problems: decodeProblems };
+  const shown = new ProblemList();
+  shown.addAll(problems);
+  return { ...(pod && { pod }), problems: shown.list(options.origin) };
 }
 
 /** The same for one object of a manifest that may hold many. */
@@ -51,11 +56,25 @@ export function toValidPod(
   }
   const pod = toStaticPod(raw, options);
   const broken = validatePod(pod);
-  const errors = (broken.length > 0 ? broken : refusedByLoader(pod)).map(({ field, type, message }) =>
-    locate({ field, message: `${type}: ${message}`, severity: 'error' }),
-  );
-  return errors.length > 0 ? { problems: errors } : { pod, problems: unsupportedFields(pod).map(locate) };
+  const errors = broken.length > 0 ? broken : refusedByLoader(pod);
+  if (errors.length === 0) return { pod, problems: firstOf(unsupportedFields(pod)).map(locate) };
+  const problems = errors.map(({ field, type, message }) => ({
+    field,
+    message: `${type}: ${message}`,
+    severity: 'error' as const,
+  }));
+  return { problems: firstOf(problems).map(locate) };
 }
+
+/** Finding the places of thousands of problems takes long, and nobody reads them. */
+function firstOf(problems: FieldProblem[]): FieldProblem[] {
+  const shown = problems.slice(0, maxLocatedProblems);
+  const notShown = problems.length - shown.length;
+  if (notShown === 0) return shown;
+  return [...shown, { field: '', message: notShownMessage(notShown), severity: 'warning' }];
+}
+
+const maxLocatedProblems = 50;
 
 /** What is valid, yet cannot run here. The kubelet refuses to load what needs an API server. */
 function refusedByLoader({ metadata, spec }: Pod): FieldError[] {

@@ -1,3 +1,4 @@
+import { excerpt } from './excerpt.ts';
 import { ManifestLimitError, type ManifestNode, ManifestSyntaxError, maxNestingDepth } from './manifest-node.ts';
 
 /** A value with an anchor. Without a node it is still being read. */
@@ -44,8 +45,8 @@ export class YamlAnchors {
   /** The node that an alias at `start` stands for. */
   resolve(name: string, start: number, depth: number): ManifestNode {
     const value = this.#values.get(name);
-    if (!value) throw new ManifestSyntaxError(`Anchor "${name}" is not defined above`, start);
-    if (!value.node) throw new ManifestSyntaxError(`Anchor "${name}" contains itself`, start);
+    if (!value) throw new ManifestSyntaxError(`Anchor "${excerpt(name)}" is not defined above`, start);
+    if (!value.node) throw new ManifestSyntaxError(`Anchor "${excerpt(name)}" contains itself`, start);
     this.#nodesRead += value.size;
     this.#aliasedNodesRead += value.size;
     this.#reach(start, depth + value.height);

@@ -1,3 +1,4 @@
+import { excerpt } from './excerpt.ts';
 import type { ManifestEntry, ManifestNote } from './manifest-node.ts';
 
 /** More notes than this help nobody. */
@@ -22,7 +23,7 @@ export class EntryList {
     if (this.#places.has(key) && !this.#merged.delete(key) && this.#notes.length < maxNotes) {
       this.#notes.push({
         start: keyStart,
-        message: `Key "${key.slice(0, 60)}" is written more than once; the last one counts`,
+        message: `Key "${excerpt(key)}" is written more than once; the last one counts`,
         hint: 'Remove the others.',
       });
     }

@@ -1,4 +1,5 @@
 import type { CST } from 'yaml';
+import { excerpt } from './excerpt.ts';
 import { ManifestSyntaxError } from './manifest-node.ts';
 
 /** The handles of tags that a document knows: `!!`, and those of its %TAG directives. */
@@ -14,10 +15,10 @@ export class YamlTags {
         this.#prefixes.set(first, second);
       } else if (name === '%YAML') {
         if (values.length !== 1 || first !== '1.1') {
-          throw new ManifestSyntaxError(`${name} ${first} is not supported`, offset, 'Remove the %YAML line.');
+          throw new ManifestSyntaxError(`${name} ${excerpt(first)} is not supported`, offset, 'Remove the %YAML line.');
         }
       } else {
-        throw new ManifestSyntaxError(`Directive ${name.slice(0, 40)} is not supported`, offset, 'Remove this line.');
+        throw new ManifestSyntaxError(`Directive ${excerpt(name)} is not supported`, offset, 'Remove this line.');
       }
     }
   }
@@ -44,5 +45,5 @@ export class YamlTags {
 }
 
 function invalidTag(source: string, offset: number): ManifestSyntaxError {
-  return new ManifestSyntaxError(`Tag ${source.slice(0, 40)} is not known`, offset, 'Remove it, or quote the value.');
+  return new ManifestSyntaxError(`Tag ${excerpt(source)} is not known`, offset, 'Remove it, or quote the value.');
 }

@@ -86,7 +86,9 @@ function hasContent({ type }: CST.SourceToken): boolean {
 
 /** The error of a token that stands where none of its kind may. */
 export function unexpectedToken({ offset, source }: CST.ErrorToken | CST.SourceToken): ManifestSyntaxError {
-  return new ManifestSyntaxError(`Unexpected ${JSON.stringify(source.slice(0, 40))}`, offset, indentHint);
+  // Words are not told: they may be a secret.
+  const found = /^[^\w\s"']{1,3}$/.test(source) ? JSON.stringify(source) : 'text';
+  return new ManifestSyntaxError(`Unexpected ${found}`, offset, indentHint);
 }
 
 /** What is wrong with most YAML that cannot be read. */
