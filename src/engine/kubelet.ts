@@ -14,6 +14,8 @@ import type { CgroupManager } from './container-manager/cgroup-manager.ts';
 import { ContainerManager } from './container-manager/container-manager.ts';
 import { EventBus } from './event-bus.ts';
 import type { KubeletEvent } from './events.ts';
+import { LocalStorageEviction } from './eviction/local-storage-eviction.ts';
+import { PodEvictions } from './eviction/pod-evictions.ts';
 import { PodRemains } from './gc/pod-remains.ts';
 import { PodRemover } from './gc/pod-remover.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -89,6 +91,7 @@ export class Kubelet implements EngineView {
   private readonly remains: PodRemains;
   private readonly housekeeping: Housekeeping;
   private readonly handlers: SyncHandlers;
+  private readonly localStorageEviction: LocalStorageEviction;
   private readonly stopping = new AbortController();
   private readonly startedAt: number;
 
@@ -179,6 +182,7 @@ export class Kubelet implements EngineView {
         void this.relistPod(uid);
       },
     });
+    const volumeManager = new VolumeManager({ podDirs, configObjects, allocatable: node.allocatable, clock });
     const syncer = new KubeletPodSyncer({
       kuberuntime: new KuberuntimeManager({
         runtime,
@@ -198,7 +202,7 @@ export class Kubelet implements EngineView {
         logger: logger.child({ component: 'kuberuntime' }),
       }),
       podDirs,
-      volumeManager: new VolumeManager({ podDirs, configObjects, allocatable: node.allocatable, clock }),
+      volumeManager,
       statusManager: this.statusManager,
       reasonCache,
       containerManager: this.containerManager,
@@ -226,6 +230,16 @@ export class Kubelet implements EngineView {
       logger: logger.child({ component: 'pod-workers' }),
       emit,
     });
+    const evictions = new PodEvictions({ workers: this.workers, statusManager: this.statusManager, emit, clock });
+    this.localStorageEviction = new LocalStorageEviction({
+      pods: () => this.workers.pods().filter(({ metadata }) => !this.workers.isPodTerminationRequested(metadata.uid)),
+      volumeManager,
+      evict: (pod, message) => {
+        evictions.evict(pod, message);
+      },
+      clock,
+      logger: logger.child({ component: 'eviction' }),
+    });
     this.handlers = new SyncHandlers({
       podManager: this.podManager,
       workers: this.workers,
@@ -233,6 +247,7 @@ export class Kubelet implements EngineView {
       reasonCache,
       events: this.events,
       backOff,
+      evictions,
       remains: this.remains,
       sourceIds: this.config.sourceIds.map(({ id }) => id),
       runtimePods: () => this.pleg.pods(),
@@ -260,6 +275,7 @@ export class Kubelet implements EngineView {
       this.pleg.run(stopped),
       this.eventWatch.run(stopped),
       this.config.run(stopped),
+      this.localStorageEviction.run(stopped),
       this.loop(stopped),
     ];
     try {

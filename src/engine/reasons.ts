@@ -28,6 +28,7 @@ export const reasons = {
   // Events.
   backOff: 'BackOff',
   created: 'Created',
+  evicted: 'Evicted',
   failed: 'Failed',
   failedCreatePodContainer: 'FailedCreatePodContainer',
   failedCreatePodSandBox: 'FailedCreatePodSandBox',

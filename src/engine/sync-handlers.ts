@@ -3,6 +3,7 @@ import type { Pod } from '../api/types.ts';
 import type { BackOff } from './back-off.ts';
 import type { PodUpdate } from './config/pod-config.ts';
 import type { EventBus } from './event-bus.ts';
+import type { PodEvictions } from './eviction/pod-evictions.ts';
 import { podEventRecorder } from './event-recorder.ts';
 import type { PodRemains } from './gc/pod-remains.ts';
 import type { Housekeeping } from './housekeeping.ts';
@@ -24,6 +25,7 @@ interface Deps {
   reasonCache: ReasonCache;
   events: EventBus;
   backOff: BackOff;
+  evictions: PodEvictions;
   remains: PodRemains;
   /** Ids of all sources. */
   sourceIds: readonly string[];
@@ -121,8 +123,18 @@ export class SyncHandlers implements SyncHandler {
   handlePodCleanups(): void {
     this.deps.housekeeping.taken();
     if (!this.sourcesReady) return;
-    const { podManager, workers, statusManager, reasonCache, events, backOff, remains, leaveOrphans } = this.deps;
+    const { podManager, workers, statusManager, reasonCache, events, backOff, evictions, remains, leaveOrphans } =
+      this.deps;
     const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
+
+    // Step 0: evicted pods that waited long enough start over without what they left.
+    evictions.retain(desired);
+    for (const uid of evictions.takeDue()) {
+      const pod = podManager.get(uid);
+      if (pod === undefined) continue;
+      remains.startRemoval(uid);
+      workers.updatePod({ type: 'create', pod });
+    }
 
     // Step 1: workers of pods that are no longer declared end; finished ones are forgotten.
     const working = workers.syncKnownPods(desired);

@@ -3,10 +3,13 @@ import { podQOSClass } from '../../api/qos.ts';
 import type { Pod, PodStatus } from '../../api/types.ts';
 import type { Emit } from '../event-bus.ts';
 import { podRef } from '../pod-names.ts';
+import { formatTime } from './format-time.ts';
 
 /** The newest status of every pod the engine works on. kubelet: status/status_manager.go, without an API server */
 export class StatusManager {
   private readonly statuses = new Map<string, PodStatus>();
+  /** What is said of evicted pods, whatever their containers say. */
+  private readonly evicted = new Map<string, Pick<PodStatus, 'phase' | 'reason' | 'message'>>();
   /** Pods that were not admitted. */
   private readonly rejected = new Set<string>();
   private readonly emit: Emit;
@@ -20,8 +23,9 @@ export class StatusManager {
   }
 
   /** Keeps the status; says so only when something in it changed. */
-  setPodStatus(pod: Pod, status: PodStatus): void {
+  setPodStatus(pod: Pod, newStatus: PodStatus): void {
     const uid = pod.metadata.uid;
+    const status = { ...newStatus, ...this.evicted.get(uid) };
     if (isDeepStrictEqual(this.statuses.get(uid), status)) return;
     this.statuses.set(uid, status);
     this.emit({ type: 'PodStatusChanged', pod: podRef(pod), phase: status.phase ?? 'Pending', ready: isReady(status) });
@@ -37,8 +41,24 @@ export class StatusManager {
     return true;
   }
 
+  /** The pod ends as Failed, until its status starts over. kubelet: eviction/eviction_manager.go evictPod */
+  evict(pod: Pod, { reason, message, now }: { reason: string; message: string; now: number }): void {
+    const { uid } = pod.metadata;
+    const status = this.statuses.get(uid) ?? {};
+    this.evicted.set(uid, { phase: 'Failed', reason, message });
+    const disrupted = {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'TerminationByKubelet',
+      message,
+      lastTransitionTime: formatTime(now),
+    };
+    this.setPodStatus(pod, { ...status, conditions: [...(status.conditions ?? []), disrupted] });
+  }
+
   /** The status of this pod starts over. */
   forget(uid: string): void {
+    this.evicted.delete(uid);
     this.rejected.delete(uid);
     this.statuses.delete(uid);
   }
@@ -47,6 +67,7 @@ export class StatusManager {
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.statuses.keys()) if (!podUIDs.has(uid)) this.statuses.delete(uid);
     for (const uid of this.rejected) if (!podUIDs.has(uid)) this.rejected.delete(uid);
+    for (const uid of this.evicted.keys()) if (!podUIDs.has(uid)) this.evicted.delete(uid);
   }
 }
 

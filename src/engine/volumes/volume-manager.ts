@@ -71,13 +71,19 @@ export class VolumeManager {
     for (const folder of ['volume-subpaths', 'plugins', 'volumes']) await removeTree(join(podDir, folder));
   }
 
+  /** Where an emptyDir of a pod is once it is set up. */
+  emptyDirPath(uid: string, name: string): string {
+    return join(this.deps.podDirs.podDir(uid), 'volumes', 'kubernetes.io~empty-dir', name);
+  }
+
   /** Where the volume is once it is set up. */
   private mountOf(pod: Pod, volume: Volume): MountedVolume {
     if (volume.hostPath) return { hostPath: volume.hostPath.path, readOnly: false, managed: false };
     const payloadKind = payloadKindOf(volume);
-    const plugin = payloadKind?.plugin ?? 'kubernetes.io~empty-dir';
-    const hostPath = join(this.deps.podDirs.podDir(pod.metadata.uid), 'volumes', plugin, volume.name);
-    return { hostPath, readOnly: payloadKind !== undefined, managed: true };
+    if (!payloadKind)
+      return { hostPath: this.emptyDirPath(pod.metadata.uid, volume.name), readOnly: false, managed: true };
+    const hostPath = join(this.deps.podDirs.podDir(pod.metadata.uid), 'volumes', payloadKind.plugin, volume.name);
+    return { hostPath, readOnly: true, managed: true };
   }
 
   private async setUp(pod: Pod, volume: Volume, { hostPath: path }: MountedVolume): Promise<void> {

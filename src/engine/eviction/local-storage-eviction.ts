@@ -1,0 +1,64 @@
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import { errorMessage, hasCode } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { formatPod } from '../pod-names.ts';
+import { diskUsage } from '../volumes/disk-usage.ts';
+import type { VolumeManager } from '../volumes/volume-manager.ts';
+import { emptyDirEvictionMessage, limitedEmptyDirs } from './empty-dir-eviction.ts';
+
+/** kubelet: eviction/eviction_manager.go monitoringInterval */
+const periodMs = 10_000;
+/** A look at large volumes takes time; at most this part of all time goes into looking. */
+const maxShare = 0.01;
+
+interface Deps {
+  /** Pods that are at work and not about to end. */
+  pods: () => Pod[];
+  volumeManager: VolumeManager;
+  evict: (pod: Pod, message: string) => void;
+  clock: Clock;
+  logger: Logger;
+}
+
+/**
+ * Evicts pods that put more into an emptyDir on disk than its sizeLimit. Only volumes with a limit are looked at, every ten
+ * seconds, less often when that takes long. kubelet: eviction/eviction_manager.go localStorageEviction
+ */
+export class LocalStorageEviction {
+  private readonly deps: Deps;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, pods } = this.deps;
+    for (let waitMs = periodMs; ;) {
+      await clock.sleep(waitMs, { signal });
+      const startedAt = clock.monotonic();
+      for (const pod of pods()) await this.check(pod);
+      waitMs = Math.max(periodMs, (clock.monotonic() - startedAt) / maxShare);
+    }
+  }
+
+  private async check(pod: Pod): Promise<void> {
+    const { volumeManager, evict, logger } = this.deps;
+    for (const volume of limitedEmptyDirs(pod)) {
+      try {
+        const usedBytes = await diskUsage(volumeManager.emptyDirPath(pod.metadata.uid, volume.name), volume.limitBytes);
+        if (usedBytes <= volume.limitBytes) continue;
+        evict(pod, emptyDirEvictionMessage(volume));
+        return;
+      } catch (error) {
+        // Not set up yet, or gone with its pod.
+        if (hasCode(error, 'ENOENT')) continue;
+        logger.warn(
+          { err: errorMessage(error), pod: formatPod(pod), volume: volume.name },
+          'Measuring a volume failed',
+        );
+      }
+    }
+  }
+}
