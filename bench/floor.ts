@@ -130,6 +130,6 @@ async function defaultNode(stage: Stage): Promise<NodeConfig> {
   const rootDir = await stage.newFolder();
   const flags = ['--root-dir', rootDir, '--pod-logs-dir', join(rootDir, 'logs'), '--hostname-override', 'bench'];
   const command = addNodeOptions(new Command('run')).parse(flags, { from: 'user' });
-  const options = nodeOptions(command.opts<NodeFlags>(), []);
-  return nodeConfig(options, await readMachine(rootDir), await readCgroupDriver(stage.runtime));
+  const options = await nodeOptions(command.opts<NodeFlags>(), []);
+  return nodeConfig(options, await readMachine(rootDir), await readCgroupDriver(stage.runtime, options.cgroupDriver));
 }

@@ -107,7 +107,7 @@ export class Stage {
   /** Removes every pod, whoever made it. */
   async removePods(): Promise<void> {
     const { items } = await this.runtime.listPodSandbox({});
-    const cgroupDriver = await readCgroupDriver(this.runtime);
+    const cgroupDriver = await readCgroupDriver(this.runtime, 'cgroupfs');
     const cgroups = await openCgroupManager(cgroupDriver, systemClock);
     for (const { id, metadata } of items) {
       await this.runtime.stopPodSandbox({ podSandboxId: id });

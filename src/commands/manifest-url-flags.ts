@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { collect, duration } from './flag-values.ts';
+import { collect } from './flag-values.ts';
 
 /** Flags of manifest URLs, as commander hands them over. */
 export interface ManifestURLFlags {
@@ -11,10 +11,9 @@ export interface ManifestURLFlags {
   manifestUrlTokenFile?: string;
   manifestUrlSha256?: string[];
   manifestUrlPublicKey?: string[];
-  httpCheckFrequency?: number;
 }
 
-/** Adds them. The first two and the last one are the kubelet's. */
+/** Adds them. The first two are the kubelet's. */
 export function addManifestURLOptions(command: Command): Command {
   return command
     .option('--manifest-url <url>', 'URL of manifests; repeatable', collect)
@@ -24,6 +23,5 @@ export function addManifestURLOptions(command: Command): Command {
     .option('--manifest-url-key-file <path>', 'key of the client certificate')
     .option('--manifest-url-token-file <path>', 'bearer token for the manifest URLs')
     .option('--manifest-url-sha256 <hex>', 'SHA-256 of a manifest to believe; repeatable', collect)
-    .option('--manifest-url-public-key <key>', 'minisign key that has to have signed; repeatable', collect)
-    .option('--http-check-frequency <duration>', 'how often the manifest URLs are asked (default: 20s)', duration);
+    .option('--manifest-url-public-key <key>', 'minisign key that has to have signed; repeatable', collect);
 }

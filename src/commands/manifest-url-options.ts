@@ -15,12 +15,7 @@ export interface ManifestURLOptions {
   manifestURLHeaders: [name: string, value: string][];
   manifestURLFiles: HTTPCredentialFiles;
   manifestURLTrust: ManifestTrust;
-  /** Milliseconds. */
-  httpCheckFrequencyMs: number;
 }
-
-/** kubelet: httpCheckFrequency */
-const httpCheckFrequencyMs = 20_000;
 
 /** Throws a UserError for flags that cannot be meant. Values are not part of its text, as they may be secrets. */
 export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions {
@@ -37,7 +32,6 @@ export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions 
       sha256: (flags.manifestUrlSha256 ?? []).map(parseSHA256),
       publicKeys: (flags.manifestUrlPublicKey ?? []).map(parsePublicKey),
     },
-    httpCheckFrequencyMs: flags.httpCheckFrequency ?? httpCheckFrequencyMs,
   };
 }
 

@@ -16,7 +16,7 @@ import type { NodeOptions } from './node-options.ts';
 /** What the flags make of this machine. Throws a `UserError` when more is reserved than there is. */
 export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver: CgroupDriver): NodeConfig {
   const { rootDir, podLogsDir, nodeName, nodeIPs, resolvConf, clusterDNS, clusterDomain } = options;
-  const { cgroupRoot, cgroupsPerQOS, systemReserved, kubeReserved, evictionHard } = options;
+  const { cgroupsPerQOS, systemReserved, kubeReserved, evictionHard } = options;
   const capacity = nodeCapacity(machine, options);
   const kept = { systemReserved, kubeReserved, evictionHard };
   // The kernel can hold pods to a number of processes, but a node's status does not show it.
@@ -32,7 +32,7 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
     clusterDNS,
     clusterDomain,
     cgroupDriver,
-    cgroupRoot,
+    cgroupRoot: options.cgroupRoot || '/',
     cgroupsPerQOS,
     nodeAllocatable: {
       reservations,

@@ -1,83 +1,87 @@
 import { hostname, networkInterfaces } from 'node:os';
 import { resolve } from 'node:path';
+import type { FeatureGates } from '../api/kubelet-configuration/feature-gates.ts';
+import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
+import { fieldsWithoutEffect } from '../api/kubelet-configuration/without-effect.ts';
+import type { ManifestProblem } from '../api/manifest-problem.ts';
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
+import {
+  type NodeAllocatableEnforcement,
+  nodeAllocatableEnforcements,
+} from '../engine/container-manager/node-allocatable.ts';
 import { UserError } from '../errors.ts';
+import { flagsLayer } from './add-configuration-flags.ts';
+import { warnOfFlags } from './flags-without-effect.ts';
 import type { ManifestURLFlags } from './manifest-url-flags.ts';
 import { type ManifestURLOptions, manifestURLOptions } from './manifest-url-options.ts';
-import { type ResourceFlags, type ResourceOptions, resourceOptions } from './resource-options.ts';
+import { parseNodeLabels } from './node-labels-flag.ts';
+import { type ConfigurationFiles, readConfiguration } from './read-configuration.ts';
 
-/** What the flags of `run` and `run-once` come to; names and defaults are the kubelet's, where it has the flag. */
-export interface NodeOptions extends ResourceOptions, ManifestURLOptions {
+/**
+ * What a node is to be: its configuration, and what only flags say.
+ * kubelet: cmd/kubelet/app/options/options.go KubeletServer
+ */
+export interface NodeOptions
+  extends Omit<KubeletConfiguration, 'cgroupDriver' | 'enforceNodeAllocatable' | 'featureGates'>, ManifestURLOptions {
+  /** Used where the runtime does not say its own. */
+  cgroupDriver: CgroupDriver;
+  enforceNodeAllocatable: NodeAllocatableEnforcement[];
+  /** Every gate, set or not. */
+  featureGates: FeatureGates;
   manifestPaths: string[];
   rootDir: string;
-  runtimeEndpoint: string | undefined;
-  imageServiceEndpoint: string | undefined;
   nodeName: string;
   nodeIPs: string[];
-  resolvConf: string;
-  clusterDNS: string[];
-  clusterDomain: string;
-  /** Undefined: what the runtime says, else cgroupfs. */
-  cgroupDriver: CgroupDriver | undefined;
-  cgroupRoot: string;
-  healthzBindAddress: string;
-  /** 0: none. */
-  healthzPort: number;
-  /** Milliseconds. */
-  fileCheckFrequencyMs: number;
-  maxParallelImagePulls: number;
-  podLogsDir: string;
-  seccompDefault: boolean;
+  nodeLabels: Record<string, string>;
   /** Pods of ours that no manifest declares are left alone, instead of stopped. */
   leaveOrphans: boolean;
+  /** What of the configuration deserves a word in the log. */
+  warnings: ManifestProblem[];
+  /** Fields that were set and have no effect here. */
+  unusedFields: { field: string; reason: string }[];
 }
 
-/** Flags as commander hands them over. */
-export interface NodeFlags extends ResourceFlags, ManifestURLFlags {
+/** Flags as commander hands them over, beside those for fields of the configuration. */
+export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
   podManifestPath?: string[];
   rootDir: string;
   containerRuntimeEndpoint?: string;
-  imageServiceEndpoint?: string;
   hostnameOverride?: string;
   nodeIp?: string[];
-  resolvConf: string;
-  clusterDns?: string[];
-  clusterDomain?: string;
-  cgroupDriver?: string;
-  cgroupRoot: string;
-  healthzBindAddress: string;
-  healthzPort: number;
-  fileCheckFrequency?: number;
-  maxParallelImagePulls: number;
-  podLogsDir: string;
-  seccompDefault: boolean;
+  nodeLabels?: string[];
 }
 
-/** kubelet: fileCheckFrequency */
-const fileCheckFrequencyMs = 20_000;
-
-export function nodeOptions(flags: NodeFlags, manifests: readonly string[]): NodeOptions {
+/** Reads the configuration files that the flags name, and lays the flags over them. Throws a `UserError` for mistakes. */
+export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]): Promise<NodeOptions> {
+  const { configuration, featureGates, warnings } = await readConfiguration(flags, flagsLayer(flags));
+  const { staticPodPath, containerRuntimeEndpoint } = configuration;
+  const paths = flags.podManifestPath ?? (staticPodPath === '' ? [] : [staticPodPath]);
   return {
-    ...resourceOptions(flags),
-    ...manifestURLOptions(flags),
-    manifestPaths: [...manifests, ...(flags.podManifestPath ?? [])].map((path) => resolve(path)),
+    ...configuration,
+    ...manifestURLOptions({ ...manifestURLFlags(configuration), ...flags }),
+    cgroupDriver: configuration.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs',
+    enforceNodeAllocatable: nodeAllocatableEnforcements.filter((word) =>
+      configuration.enforceNodeAllocatable.includes(word),
+    ),
+    featureGates,
+    containerRuntimeEndpoint: flags.containerRuntimeEndpoint ?? containerRuntimeEndpoint,
+    manifestPaths: [...manifests, ...paths].map((path) => resolve(path)),
     rootDir: resolve(flags.rootDir),
-    runtimeEndpoint: flags.containerRuntimeEndpoint,
-    imageServiceEndpoint: flags.imageServiceEndpoint,
     nodeName: nodeNameOf(flags.hostnameOverride ?? hostname()),
     nodeIPs: flags.nodeIp ?? detectedNodeIPs(),
-    resolvConf: flags.resolvConf,
-    clusterDNS: flags.clusterDns ?? [],
-    clusterDomain: flags.clusterDomain ?? '',
-    cgroupDriver: parseCgroupDriver(flags.cgroupDriver),
-    cgroupRoot: flags.cgroupRoot,
-    healthzBindAddress: flags.healthzBindAddress,
-    healthzPort: flags.healthzPort,
-    fileCheckFrequencyMs: flags.fileCheckFrequency ?? fileCheckFrequencyMs,
-    maxParallelImagePulls: flags.maxParallelImagePulls,
-    podLogsDir: resolve(flags.podLogsDir),
-    seccompDefault: flags.seccompDefault,
+    nodeLabels: parseNodeLabels(flags.nodeLabels),
     leaveOrphans: false,
+    warnings: [...warnOfFlags(flags), ...warnings],
+    unusedFields: fieldsWithoutEffect(configuration),
+  };
+}
+
+/** What the configuration says of URLs, in the form of the flags that would say so. */
+function manifestURLFlags({ staticPodURL, staticPodURLHeader }: KubeletConfiguration): ManifestURLFlags {
+  const headers = Object.entries(staticPodURLHeader);
+  return {
+    manifestUrl: staticPodURL === '' ? [] : [staticPodURL],
+    manifestUrlHeader: headers.flatMap(([name, values]) => values.map((value) => `${name}:${value}`)),
   };
 }
 
@@ -86,11 +90,6 @@ export function nodeNameOf(text: string): string {
   const name = text.trim().toLowerCase();
   if (name !== '') return name;
   throw new UserError('the node has no name', { hint: 'Set the host name, or give --hostname-override NAME.' });
-}
-
-function parseCgroupDriver(text: string | undefined): CgroupDriver | undefined {
-  if (text === undefined || text === 'cgroupfs' || text === 'systemd') return text;
-  throw new UserError(`--cgroup-driver must be cgroupfs or systemd, not "${text}"`);
 }
 
 /** The first address that is not of this machine alone, IPv4 before IPv6; for both families name them. */

@@ -21,7 +21,7 @@ export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
       new FileSource({
         paths: manifestPaths,
         nodeName,
-        fileCheckFrequencyMs: options.fileCheckFrequencyMs,
+        fileCheckFrequencyMs: options.fileCheckFrequency,
         clock: systemClock,
         logger: logger.child({ component: 'file-source' }),
         lastGood,
@@ -36,7 +36,7 @@ export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
       trust: options.manifestURLTrust,
       proxyFor,
       nodeName,
-      httpCheckFrequencyMs: options.httpCheckFrequencyMs,
+      httpCheckFrequencyMs: options.httpCheckFrequency,
       lastGood,
       clock: systemClock,
       random: Math.random,

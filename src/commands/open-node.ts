@@ -1,6 +1,8 @@
 import { systemClock } from '../clock.ts';
 import type { ManagedContainerd } from '../containerd/managed-containerd.ts';
+import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
+import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { readCgroupDriver } from '../engine/container-manager/read-cgroup-driver.ts';
@@ -27,7 +29,7 @@ export async function openNode(
   signal: AbortSignal,
 ): Promise<Node> {
   const runtime = await openNodeRuntime(options, logger, signal);
-  const cgroupDriver = options.cgroupDriver ?? (await readCgroupDriver(runtime.connection.runtime));
+  const cgroupDriver = await nodeCgroupDriver(options, runtime.connection.runtime);
   const node = nodeConfig(options, await readMachine(options.rootDir), cgroupDriver);
   const kubelet = new Kubelet({
     runtime: runtime.connection.runtime,
@@ -39,7 +41,7 @@ export async function openNode(
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
     maxPods: options.maxPods,
-    maxParallelImagePulls: options.maxParallelImagePulls,
+    maxParallelImagePulls: options.serializeImagePulls ? 1 : (options.maxParallelImagePulls ?? Infinity),
     readTerminationMessage,
     clock: systemClock,
     random: Math.random,
@@ -54,6 +56,11 @@ export async function openNode(
   };
 }
 
+function nodeCgroupDriver(options: NodeOptions, runtime: RuntimeService): CgroupDriver | Promise<CgroupDriver> {
+  const { cgroupDriver, featureGates } = options;
+  return featureGates.KubeletCgroupDriverFromCRI ? readCgroupDriver(runtime, cgroupDriver) : cgroupDriver;
+}
+
 interface NodeRuntime {
   endpoint: { endpoint: string; because: string };
   connection: NodeRuntimeConnection;
@@ -61,10 +68,13 @@ interface NodeRuntime {
 }
 
 async function openNodeRuntime(options: NodeOptions, logger: Logger, signal: AbortSignal): Promise<NodeRuntime> {
-  const endpoint = await findRuntimeEndpoint({ rootDir: options.rootDir, flag: options.runtimeEndpoint });
+  const endpoint = await findRuntimeEndpoint({
+    rootDir: options.rootDir,
+    flag: options.containerRuntimeEndpoint || undefined,
+  });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
   const managed = endpoint.managed ? await startManaged(options, logger, signal) : undefined;
-  const connection = await openRuntime(endpoint.endpoint, options.imageServiceEndpoint);
+  const connection = await openRuntime(endpoint.endpoint, options.imageServiceEndpoint || undefined);
   return { endpoint, connection, managed };
 }
 

@@ -1,18 +1,16 @@
 import { type Command, Option } from 'commander';
-import { createLogger, type LogFormat } from './create-logger.ts';
 import type { CommandDeps } from './deps.ts';
 import { duration } from './flag-values.ts';
 import { logEvents } from './log-events.ts';
 import { addLogOptions, addNodeOptions } from './node-flags.ts';
+import { createNodeLogger, type LogFlags } from './node-logger.ts';
 import { type NodeFlags, nodeOptions } from './node-options.ts';
 import type { PodResult } from './run-once-node.ts';
 
-interface RunOnceFlags extends NodeFlags {
+interface RunOnceFlags extends NodeFlags, LogFlags {
   timeout?: number;
   rm: boolean;
   output?: 'json';
-  logFormat: LogFormat;
-  logLevel: string;
 }
 
 const defaultTimeoutMs = 600_000;
@@ -27,9 +25,10 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: RunOnceFlags) => {
       const { runOnce } = await import('./run-once-node.ts');
-      const { logger } = await createLogger(flags.logFormat, flags.logLevel);
+      const options = await nodeOptions(flags, []);
+      const { logger } = await createNodeLogger(options, flags, 'warn');
       const { results, exitCode } = await runOnce({
-        options: nodeOptions(flags, []),
+        options,
         manifests: [...manifests, ...(flags.podManifestPath ?? [])],
         timeoutMs: flags.timeout ?? defaultTimeoutMs,
         remove: flags.rm,

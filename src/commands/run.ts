@@ -4,18 +4,17 @@ import type { PodSource } from '../engine/config/pod-source.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { createLogger, type LogFormat } from './create-logger.ts';
 import { keepHeapSmall } from './keep-heap-small.ts';
 import { logEvents } from './log-events.ts';
 import { addLogOptions, addNodeOptions } from './node-flags.ts';
+import { createLogger } from './create-logger.ts';
+import { createNodeLogger, type LogFlags } from './node-logger.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from './node-options.ts';
 import { nodeSources } from './node-sources.ts';
 import { withAgent } from './with-agent.ts';
 
-interface RunFlags extends NodeFlags {
+interface RunFlags extends NodeFlags, LogFlags {
   tui: boolean;
-  logFormat: LogFormat;
-  logLevel: string;
 }
 
 export function registerRun(program: Command): void {
@@ -26,7 +25,7 @@ export function registerRun(program: Command): void {
 
     .addHelpText('after', examples)
     .action(async (manifests: string[], flags: RunFlags) => {
-      await run(nodeOptions(flags, manifests), flags);
+      await run(await nodeOptions(flags, manifests), flags);
     });
 }
 
@@ -40,12 +39,14 @@ Then, in another terminal: kubelet-ts ps, kubelet-ts logs POD, kubelet-ts exec P
 async function run(options: NodeOptions, flags: RunFlags): Promise<void> {
   if (options.manifestPaths.length === 0 && options.manifestURLs.length === 0) {
     throw new UserError('nothing to run: no manifest was named', {
-      hint: 'Give a manifest file or folder, or --manifest-url URL.',
+      hint: 'Give a manifest file or folder, --manifest-url URL, or a --config with staticPodPath.',
     });
   }
   keepHeapSmall();
   const showScreen = flags.tui && process.stdout.isTTY && process.stdin.isTTY;
-  const { logger } = await createLogger(flags.logFormat, showScreen ? 'silent' : flags.logLevel);
+  const { logger: log } = await createNodeLogger(options, flags, 'info');
+  // The screen shows what the engine does; lines between would tear it.
+  const logger = showScreen ? (await createLogger('text', 'silent')).logger : log;
   const stopping = new AbortController();
   const stop = (reason: string): void => {
     stopping.abort(new Error(reason));

@@ -41,7 +41,7 @@ async function tearDownPodsOf(options: TearDownOptions): Promise<string[]> {
   const connection = await openRuntime(endpoint);
   const { runtime } = connection;
   try {
-    const cgroups = await openCgroupManager(await readCgroupDriver(runtime), systemClock);
+    const cgroups = await openCgroupManager(await readCgroupDriver(runtime, 'cgroupfs'), systemClock);
     return await tearDownPods({
       runtime,
       runtimePods: new RuntimePods({ runtime, readTerminationMessage }),

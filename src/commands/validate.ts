@@ -31,7 +31,7 @@ export function registerValidate(program: Command, deps: CommandDeps): void {
 }
 
 async function validate(manifests: readonly string[], flags: ValidateFlags, deps: CommandDeps): Promise<void> {
-  const { nodeName } = nodeOptions(flags, manifests);
+  const { nodeName } = await nodeOptions(flags, manifests);
   const stdin = manifests.includes('-') ? await readStdin(deps.stdin) : undefined;
   const update = await readManifests({ manifests, nodeName, stdin });
   const problems = inFileOrder(flags.strict ? update.problems.map(asError) : update.problems);

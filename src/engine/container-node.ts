@@ -2,11 +2,18 @@ import { join } from 'node:path';
 import type { Machine } from './container-manager/machine.ts';
 import type { ContainerNode } from './kuberuntime/generate-container-config.ts';
 
+/** What of the configuration containers depend on. */
+interface ContainerNodeOptions {
+  rootDir: string;
+  seccompDefault: boolean;
+  cpuCFSQuota: boolean;
+  /** Milliseconds. */
+  cpuCFSQuotaPeriod: number;
+  singleProcessOOMKill?: boolean;
+}
+
 /** What containers of this machine are made with. */
-export function containerNode(
-  machine: Machine,
-  options: { rootDir: string; seccompDefault: boolean; cpuCFSQuota: boolean; cpuCFSQuotaPeriodMicros: number },
-): ContainerNode {
+export function containerNode(machine: Machine, options: ContainerNodeOptions): ContainerNode {
   return {
     seccompProfileRoot: join(options.rootDir, 'seccomp'),
     seccompDefault: options.seccompDefault,
@@ -14,8 +21,8 @@ export function containerNode(
     resources: {
       cgroupVersion: machine.cgroupVersion,
       cpuCFSQuota: options.cpuCFSQuota,
-      cpuCFSQuotaPeriodMicros: options.cpuCFSQuotaPeriodMicros,
-      singleProcessOOMKill: machine.cgroupVersion === 1,
+      cpuCFSQuotaPeriodMicros: options.cpuCFSQuotaPeriod * 1000,
+      singleProcessOOMKill: machine.cgroupVersion === 1 || (options.singleProcessOOMKill ?? false),
       memoryCapacityBytes: machine.memoryBytes,
       hasSwapController: machine.hasSwapController,
       hugePageSizes: machine.hugePages.map(({ sizeBytes }) => sizeBytes),

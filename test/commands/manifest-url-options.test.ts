@@ -22,7 +22,6 @@ test('every flag has its place', () => {
     ...['--manifest-url-ca-file', '/ca.pem', '--manifest-url-token-file', 'token'],
     ...['--manifest-url-cert-file', '/cert.pem', '--manifest-url-key-file', '/key.pem'],
     ...['--manifest-url-sha256', digest.toUpperCase(), '--manifest-url-public-key', publicKey],
-    ...['--http-check-frequency', '1m'],
   );
   expect(options).toEqual({
     manifestURLs: [url, 'https://box.example/more.yaml'],
@@ -40,7 +39,6 @@ test('every flag has its place', () => {
       sha256: [digest],
       publicKeys: [expect.objectContaining({ keyId: expect.stringMatching(/^[0-9A-F]{16}$/) as string })],
     },
-    httpCheckFrequencyMs: 60_000,
   });
 });
 

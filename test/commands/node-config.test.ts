@@ -8,14 +8,14 @@ import { UserError } from '../../src/errors.ts';
 import { makeMachine } from '../builders/machine.ts';
 
 /** The node that these flags make of a machine of four processors and 8 GiB. */
-function nodeOf(...flags: string[]): NodeConfig {
+async function nodeOf(...flags: string[]): Promise<NodeConfig> {
   const command = addNodeOptions(new Command('run')).parse(flags, { from: 'user' });
-  return nodeConfig(nodeOptions(command.opts<NodeFlags>(), []), makeMachine(), 'cgroupfs');
+  return nodeConfig(await nodeOptions(command.opts<NodeFlags>(), []), makeMachine(), 'cgroupfs');
 }
 
 describe('nodeConfig', () => {
-  test('offers pods what the machine has, less what is kept free before pods are evicted', () => {
-    const { capacity, allocatable } = nodeOf();
+  test('offers pods what the machine has, less what is kept free before pods are evicted', async () => {
+    const { capacity, allocatable } = await nodeOf();
     expect(capacity).toEqual({
       cpu: '4',
       memory: '8Gi',
@@ -34,27 +34,27 @@ describe('nodeConfig', () => {
     });
   });
 
-  test('keeps from pods what is reserved', () => {
-    const { allocatable } = nodeOf('--system-reserved=cpu=500m,memory=1Gi', '--kube-reserved=cpu=500m');
+  test('keeps from pods what is reserved', async () => {
+    const { allocatable } = await nodeOf('--system-reserved=cpu=500m,memory=1Gi', '--kube-reserved=cpu=500m');
     expect(allocatable).toMatchObject({ cpu: '3', memory: '6044Mi' });
   });
 
-  test('counts pods for each processor, never beyond --max-pods', () => {
-    expect(nodeOf('--pods-per-core=2').allocatable['pods']).toBe('8');
-    expect(nodeOf('--pods-per-core=50').allocatable['pods']).toBe('110');
+  test('counts pods for each processor, never beyond --max-pods', async () => {
+    expect((await nodeOf('--pods-per-core=2')).allocatable['pods']).toBe('8');
+    expect((await nodeOf('--pods-per-core=50')).allocatable['pods']).toBe('110');
   });
 
   test.each([
     ['cpu', '--system-reserved=cpu=5'],
     ['memory', '--kube-reserved=memory=8Gi'],
     ['pid', '--system-reserved=pid=40000'],
-  ])('refuses to reserve more %s than there is', (resource, flag) => {
-    expect(() => nodeOf(flag)).toThrow(UserError);
-    expect(() => nodeOf(flag)).toThrow(`more ${resource} is reserved than the node has`);
+  ])('refuses to reserve more %s than there is', async (resource, flag) => {
+    await expect(nodeOf(flag)).rejects.toThrow(UserError);
+    await expect(nodeOf(flag)).rejects.toThrow(`more ${resource} is reserved than the node has`);
   });
 
-  test('labels the node as Kubernetes does', () => {
-    const { labels } = nodeOf('--hostname-override=edge1', '--node-labels=disk=ssd');
+  test('labels the node as Kubernetes does', async () => {
+    const { labels } = await nodeOf('--hostname-override=edge1', '--node-labels=disk=ssd');
     expect(labels).toMatchObject({ 'kubernetes.io/hostname': 'edge1', 'kubernetes.io/os': 'linux', disk: 'ssd' });
   });
 });

@@ -24,11 +24,10 @@ const managers = 'the CPU, memory and topology managers are not built yet';
 const events = 'events go to the log and the screen, unlimited';
 const iptables = 'no iptables rules are made';
 const klog = 'an option of klog';
-const cgroups = 'cgroups of node and pods are not limited yet';
 
 /**
  * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.32. The types, the decoder, the defaults and
- * the table in docs/configuration.md follow from it. kubelet: k8s.io/kubelet/config/v1beta1 types.go, defaults.go
+ * docs/configuration-fields.md follow from it. Who carries a field out gives its row a `does`: its flag is then shown. kubelet: k8s.io/kubelet/config/v1beta1 types.go, defaults.go
  */
 export const kubeletConfigurationFields = {
   KubeletConfiguration: {
@@ -89,12 +88,12 @@ export const kubeletConfigurationFields = {
     topologyManagerPolicy: { kind: 'string', default: 'none', without: managers },
     topologyManagerScope: { kind: 'string', default: 'container', without: managers },
     topologyManagerPolicyOptions: { kind: 'map string', without: managers },
-    qosReserved: { kind: 'map string', without: cgroups },
+    qosReserved: { kind: 'map string', without: 'the gate QOSReserved is not built yet' },
     runtimeRequestTimeout: { kind: 'duration', default: 2 * minute, does: 'how long a call to the runtime may take' },
     hairpinMode: { kind: 'string', default: 'promiscuous-bridge', without: 'the network belongs to the runtime' },
     maxPods: { kind: 'int32', default: 110, does: 'pods at work at a time; others wait for room' },
     podCIDR: { kind: 'string', does: 'told to the runtime at start' },
-    podPidsLimit: { kind: '*int64', default: -1, without: cgroups },
+    podPidsLimit: { kind: '*int64', default: -1, does: 'processes a pod may have; -1: no limit' },
     resolvConf: { kind: '*string', default: '/etc/resolv.conf', does: 'resolver file pods inherit; empty for none' },
     runOnce: { kind: 'bool', without: '`kubelet-ts run-once` does this' },
     cpuCFSQuota: { kind: '*bool', default: true, does: 'CPU limits are enforced' },
@@ -108,6 +107,7 @@ export const kubeletConfigurationFields = {
     maxParallelImagePulls: { kind: '*int32', does: 'image pulls at a time; absent: any number' },
     evictionHard: {
       kind: 'map string',
+      // kubelet: eviction/defaults_linux.go DefaultEvictionHard
       default: {
         'memory.available': '100Mi',
         'nodefs.available': '10%',
@@ -136,14 +136,14 @@ export const kubeletConfigurationFields = {
     containerLogMaxWorkers: { kind: '*int32', default: 1, without: logRotation },
     containerLogMonitorInterval: { kind: '*duration', default: 10 * second, without: logRotation },
     configMapAndSecretChangeDetectionStrategy: { kind: 'string', default: 'Watch', without: apiServer },
-    systemReserved: { kind: 'map string', without: cgroups },
-    kubeReserved: { kind: 'map string', without: cgroups },
-    reservedSystemCPUs: { kind: 'string', without: cgroups },
+    systemReserved: { kind: 'map string', does: 'kept for the system, such as cpu=500m,memory=1Gi' },
+    kubeReserved: { kind: 'map string', does: 'kept for this agent and the runtime' },
+    reservedSystemCPUs: { kind: 'string', without: managers },
     showHiddenMetricsForVersion: { kind: 'string', without: server },
-    systemReservedCgroup: { kind: 'string', without: cgroups },
-    kubeReservedCgroup: { kind: 'string', without: cgroups },
-    enforceNodeAllocatable: { kind: '[]string', default: ['pods'], without: cgroups },
-    allowedUnsafeSysctls: { kind: '[]string', without: 'sysctls are not checked at admission yet' },
+    systemReservedCgroup: { kind: 'string', does: 'cgroup of the system, when its share is enforced' },
+    kubeReservedCgroup: { kind: 'string', does: 'cgroup of agent and runtime, when their share is enforced' },
+    enforceNodeAllocatable: { kind: '[]string', default: ['pods'], does: 'what the kernel holds to its share' },
+    allowedUnsafeSysctls: { kind: '[]string', does: 'sysctls that pods may set, such as net.core.*' },
     volumePluginDir: {
       kind: 'string',
       default: '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/',
@@ -195,7 +195,7 @@ export const kubeletConfigurationFields = {
   LoggingConfiguration: {
     format: { kind: 'string', default: 'text', does: '`text` or `json`' },
     flushFrequency: { kind: 'durationOrNanoseconds', default: 5 * second, without: 'every line is written at once' },
-    verbosity: { kind: 'uint32', does: 'from 4 on debug lines too' },
+    verbosity: { kind: 'uint32', does: 'level of detail, as klog counts it: from 4 on debug lines' },
     vmodule: { kind: '[]VModuleItem', without: klog },
     options: { kind: 'FormatOptions' },
   },

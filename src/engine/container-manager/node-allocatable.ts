@@ -43,15 +43,6 @@ export interface NodeAllocatableSettings {
   kubeReservedCgroup: string;
 }
 
-/** kubelet: eviction/defaults_linux.go DefaultEvictionHard */
-export const defaultEvictionHard: Readonly<Record<string, string>> = {
-  'memory.available': '100Mi',
-  'nodefs.available': '10%',
-  'nodefs.inodesFree': '5%',
-  'imagefs.available': '15%',
-  'imagefs.inodesFree': '5%',
-};
-
 /** Signals that pods are evicted on before they use up the resource. */
 const resourceOfSignal: Readonly<Record<string, string>> = {
   'memory.available': 'memory',

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { loadKubeletConfiguration } from '../../../src/api/kubelet-configuration/load-kubelet-configuration.ts';
 import type { KubeletConfiguration } from '../../../src/api/kubelet-configuration/types.ts';
 import type { ManifestProblem } from '../../../src/api/manifest-problem.ts';
-import { defaultConfiguration } from './default-configuration.ts';
+import { defaultConfiguration } from '../../builders/default-configuration.ts';
 
 const origin = '/etc/kubelet.yaml';
 const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
@@ -105,15 +105,7 @@ describe('the file', () => {
         ],
         logging: { ...defaultConfiguration.logging, format: 'json', verbosity: 4, flushFrequency: 1000 },
       },
-      unused: [
-        'podPidsLimit',
-        'evictionSoft',
-        'evictionSoftGracePeriod',
-        'systemReserved',
-        'allowedUnsafeSysctls',
-        'logging.flushFrequency',
-        'shutdownGracePeriodByPodPriority',
-      ],
+      unused: ['evictionSoft', 'evictionSoftGracePeriod', 'logging.flushFrequency', 'shutdownGracePeriodByPodPriority'],
     },
   };
 

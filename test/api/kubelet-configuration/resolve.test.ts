@@ -6,7 +6,7 @@ import {
   resolveKubeletConfiguration,
 } from '../../../src/api/kubelet-configuration/resolve.ts';
 import type { GivenConfiguration, KubeletConfiguration } from '../../../src/api/kubelet-configuration/types.ts';
-import { defaultConfiguration } from './default-configuration.ts';
+import { defaultConfiguration } from '../../builders/default-configuration.ts';
 
 const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 

@@ -1,4 +1,4 @@
-import type { KubeletConfiguration } from '../../../src/api/kubelet-configuration/types.ts';
+import type { KubeletConfiguration } from '../../src/api/kubelet-configuration/types.ts';
 
 /** The configuration of a node that was told nothing: the kubelet's defaults, durations in milliseconds. */
 export const defaultConfiguration: KubeletConfiguration = {

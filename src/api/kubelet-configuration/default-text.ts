@@ -1,0 +1,22 @@
+import { formatDuration } from '../duration.ts';
+import type { FieldRow } from './fields.ts';
+
+/** The default of a field as a file would say it; empty where it is Go's zero value. */
+export function defaultText({ kind, default: value }: FieldRow): string {
+  if (typeof value === 'number' && /duration/i.test(kind)) return shortDuration(value);
+  if (typeof value === 'object') {
+    return Array.isArray(value)
+      ? value.join(', ')
+      : Object.entries(value)
+          .map(([name, text]) => `${name}: ${text}`)
+          .join(', ');
+  }
+  return value === undefined ? '' : String(value);
+}
+
+/** As people write it: `2m` for what Go prints as `2m0s`. */
+function shortDuration(milliseconds: number): string {
+  return formatDuration(BigInt(milliseconds) * 1_000_000n)
+    .replace(/m0s$/, 'm')
+    .replace(/h0m$/, 'h');
+}
