@@ -13,3 +13,9 @@ export async function readMountPoints(): Promise<string[]> {
 function unescapeOctal(text: string): string {
   return text.replaceAll(/\\([0-7]{3})/g, (_match, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
+
+/** The mount point that a real path lies on. */
+export function mountPointOf(path: string, mountPoints: readonly string[]): string {
+  const above = mountPoints.filter((mountPoint) => mountPoint === path || path.startsWith(`${mountPoint}/`));
+  return above.reduce((longest, mountPoint) => (mountPoint.length > longest.length ? mountPoint : longest), '/');
+}

@@ -1,20 +1,23 @@
 import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
-import { loadPod } from '../../api/load-pod.ts';
+import { lstat, open, stat } from 'node:fs/promises';
+import { loadManifests, type Manifests } from '../../api/load-manifests.ts';
 import { maxManifestBytes } from '../../api/manifest-document.ts';
-import type { Pod } from '../../api/types.ts';
-import { errorMessage } from '../../errors.ts';
+import { errorMessage, hasCode } from '../../errors.ts';
 import type { ManifestProblem } from '../events.ts';
+import { ownershipProblems } from './ownership-problems.ts';
 
-/** What a manifest file said when it was read. */
-export interface ManifestRead {
+/** What a manifest file says, or why it cannot be read. */
+export interface Revision extends Manifests {
   /** Changes whenever the content may have changed. */
   fingerprint: string;
   /** Undefined: there was nothing to read. */
   bytes?: Uint8Array;
-  pod: Pod | undefined;
-  problems: ManifestProblem[];
+}
+
+/** Nothing is wrong with it but for warnings. */
+export function isGood({ problems }: Pick<Manifests, 'problems'>): boolean {
+  return !problems.some(({ severity }) => severity === 'error');
 }
 
 /** Hash of pod UIDs: 32 hex digits, as long as the kubelet's own. */
@@ -27,48 +30,74 @@ export function fingerprintOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): stri
   return [dev, ino, size, mtimeMs, ctimeMs].join(':');
 }
 
-/**
- * Reads and decodes one manifest file. Everything that is wrong comes back as problems. Rejects only with ENOENT, when the
- * file is gone.
- */
-export async function readManifestFile(path: string, nodeName: string): Promise<ManifestRead> {
-  const stats = await stat(path);
-  const refused = refusedBecause(stats);
-  if (refused !== undefined) {
-    const problem: ManifestProblem = { origin: path, severity: 'error', ...refused };
-    return { fingerprint: fingerprintOf(stats), pod: undefined, problems: [problem] };
+/** What the bytes of a file declare. */
+export function loadManifest(bytes: Uint8Array, path: string, nodeName: string): Manifests {
+  return loadManifests(bytes, { origin: path, nodeName, source: 'file', hash: podUIDHash });
+}
+
+/** What there is to read at a path; undefined: nothing at all. Never rejects. */
+export async function statManifest(path: string): Promise<Stats | Revision | undefined> {
+  try {
+    const stats = await stat(path);
+    return refusalOf(path, stats) ?? stats;
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) return refused(path, { message: errorMessage(error) });
+    if (!(await isLink(path))) return undefined;
+    return refused(path, { message: 'is a link to nothing', hint: 'Restore what it leads to, or remove the link.' });
   }
+}
+
+/** Reads and decodes a manifest file; undefined when it changed since it was looked at. Never rejects. */
+export async function readManifest(path: string, seen: Stats, nodeName: string): Promise<Revision | undefined> {
+  const fingerprint = fingerprintOf(seen);
+  try {
+    const bytes = await readUnchanged(path, seen);
+    if (bytes === undefined) return undefined;
+    const { problems, ...declared } = loadManifest(bytes, path, nodeName);
+    return { fingerprint, bytes, ...declared, problems: [...ownershipProblems(path, seen), ...problems] };
+  } catch (error) {
+    return hasCode(error, 'ENOENT') ? undefined : refused(path, { message: errorMessage(error) });
+  }
+}
+
+async function readUnchanged(path: string, seen: Stats): Promise<Uint8Array | undefined> {
   // Should it have become a named pipe: without O_NONBLOCK that would be waited for until somebody writes to it.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const fingerprint = fingerprintOf(await file.stat());
-    const bytes = await file.readFile();
-    return { fingerprint, bytes, ...loadManifest(bytes, path, nodeName) };
-  } catch (error) {
-    const problem: ManifestProblem = { origin: path, severity: 'error', message: errorMessage(error) };
-    return { fingerprint: '', pod: undefined, problems: [problem] };
+    if (fingerprintOf(await file.stat()) !== fingerprintOf(seen)) return undefined;
+    const bytes = Buffer.alloc(seen.size);
+    for (let length = 0; length < seen.size;) {
+      const { bytesRead } = await file.read(bytes, length, seen.size - length, length);
+      if (bytesRead === 0) return undefined;
+      length += bytesRead;
+    }
+    return fingerprintOf(await file.stat()) === fingerprintOf(seen) ? bytes : undefined;
   } finally {
     await file.close();
   }
 }
 
-/** What the bytes of a file declare. */
-export function loadManifest(
-  bytes: Uint8Array,
-  path: string,
-  nodeName: string,
-): Pick<ManifestRead, 'pod' | 'problems'> {
-  const { pod, problems } = loadPod(bytes, { origin: path, nodeName, source: 'file', hash: podUIDHash });
-  return { pod, problems };
+function refusalOf(path: string, stats: Stats): Revision | undefined {
+  if (!stats.isFile()) {
+    const hint = 'Only regular files and links to them are read as manifests.';
+    return refused(path, { message: 'is not a regular file', hint });
+  }
+  if (stats.size <= maxManifestBytes) return undefined;
+  const size = Math.ceil(stats.size / 1024 / 1024);
+  return refused(path, { message: `is too large (${size} MiB)`, hint: 'A manifest may have 10 MiB.' });
 }
 
-function refusedBecause(stats: Stats): { message: string; hint: string } | undefined {
-  if (!stats.isFile()) {
-    return { message: 'is not a regular file', hint: 'Only regular files and links to them are read as manifests.' };
+/** It is the same as long as it is refused for the same reason. */
+function refused(path: string, problem: Pick<ManifestProblem, 'message' | 'hint'>): Revision {
+  const problems: ManifestProblem[] = [{ origin: path, severity: 'error', ...problem }];
+  return { fingerprint: `refused: ${problem.message}`, pods: [], configObjects: [], problems };
+}
+
+/** False for what has gone, too. */
+async function isLink(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path)).isSymbolicLink();
+  } catch {
+    return false;
   }
-  if (stats.size > maxManifestBytes) {
-    const hint = 'A manifest may have 10 MiB.';
-    return { message: `is too large (${Math.ceil(stats.size / 1024 / 1024)} MiB)`, hint };
-  }
-  return undefined;
 }

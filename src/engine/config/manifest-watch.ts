@@ -1,110 +1,125 @@
-import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
-import { basename, dirname } from 'node:path';
-import { type FSWatcher, watch } from 'chokidar';
+import { join } from 'node:path';
 import type { Logger } from '../../logger.ts';
+import { type FolderChange, FolderWatch } from './folder-watch.ts';
+import { type PathStep, pathSteps } from './path-steps.ts';
+
+/** What may have changed. */
+export interface ManifestChange {
+  /** This file only; undefined: anything. */
+  file: string | undefined;
+  how: FolderChange['how'];
+}
 
 interface Deps {
-  /** Files or folders of manifests, which need not exist. */
-  paths: readonly string[];
-  /** Something may have changed at one of them. */
-  onChange: () => void;
+  onChange: (change: ManifestChange) => void;
   logger: Logger;
 }
 
-/** One folder under watch. */
-interface Watched {
-  /** Of the folder as it was when the watch began; another one may come in its place. */
-  identity: string;
-  watcher: FSWatcher;
+/** What it means that an entry of a folder changes. */
+interface Meaning {
+  /** Files that are found by way of it. */
+  files: Set<string>;
+  /** Where a path of manifests leads is decided by it. */
+  leads: boolean;
+}
+
+interface FolderMeaning {
+  /** Paths of manifests that the folder is: each of its entries is a file of theirs. */
+  paths: Set<string>;
+  names: Map<string, Meaning>;
 }
 
 /**
- * Tells when to look at manifests again, as the kernel reports it.
+ * Tells which manifests may have changed: files in folders, files that links lead to wherever they are, the links
+ * themselves, and paths that come, go or lead elsewhere.
  *
- * INVARIANTS: what changes after a `refresh` is told. For a path that does not exist the nearest folder above it is
- * watched, so that its coming is told; whoever is told refreshes and looks, in this order, and so misses nothing.
+ * INVARIANTS: what changes after a `follow…` resolved is told; who follows first and looks then misses nothing. A round
+ * ends the watch of what was not followed in it.
  */
 export class ManifestWatch {
-  private readonly deps: Deps;
-  private readonly watched = new Map<string, Watched>();
-  /** By folder: the names in it that count; undefined: all of them. */
-  private concerns = new Map<string, Set<string> | undefined>();
-  private readonly failed = new Set<string>();
+  private readonly onChange: (change: ManifestChange) => void;
+  private readonly folders: FolderWatch;
+  /** By folder: of the last round, and what was followed since. */
+  private meanings = new Map<string, FolderMeaning>();
+  private round = this.meanings;
 
-  constructor(deps: Deps) {
-    this.deps = deps;
+  constructor({ onChange, logger }: Deps) {
+    this.onChange = onChange;
+    const told = (change: FolderChange): void => {
+      this.told(change);
+    };
+    this.folders = new FolderWatch({ onChange: told, logger });
   }
 
-  /** Watches what is there now. */
-  async refresh(): Promise<void> {
-    const identities = new Map<string, string>();
-    this.concerns = new Map();
-    for (const path of this.deps.paths) await this.findFolders(path, identities);
-    for (const [folder, { identity, watcher }] of this.watched) {
-      if (identities.get(folder) === identity) continue;
-      await watcher.close();
-      this.watched.delete(folder);
+  beginRound(): void {
+    this.round = new Map();
+  }
+
+  endRound(): void {
+    this.meanings = this.round;
+    this.folders.keepOnly(new Set(this.meanings.keys()));
+  }
+
+  /** Follows a file or folder of manifests, which need not exist. */
+  async followPath(path: string): Promise<void> {
+    const steps = await pathSteps(path);
+    const last = steps.at(-1) ?? { folder: '/', name: '' };
+    const real = join(last.folder, last.name);
+    const isFolder = await isFolderAt(real);
+    for (const step of steps) {
+      await this.follow(step, (meaning) => {
+        meaning.leads = true;
+        if (step === last && !isFolder) meaning.files.add(path);
+      });
     }
-    const added = [...identities].filter(([folder]) => !this.watched.has(folder));
-    await Promise.all(added.map(([folder, identity]) => this.watch(folder, identity)));
+    if (!isFolder) return;
+    for (const meanings of [this.meanings, this.round]) meaningOf(meanings, real).paths.add(path);
+    await this.folders.add(real);
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.watched.values()].map(({ watcher }) => watcher.close()));
-    this.watched.clear();
+  /** Follows a link in a folder of manifests to wherever it leads. */
+  async followLink(file: string): Promise<void> {
+    for (const step of await pathSteps(file)) await this.follow(step, ({ files }) => files.add(file));
   }
 
-  /** The path itself when it is a folder, and the nearest folder above it that exists. */
-  private async findFolders(path: string, identities: Map<string, string>): Promise<void> {
-    const own = await identityOf(path);
-    if (own !== undefined) {
-      identities.set(path, own);
-      this.concerns.set(path, undefined);
+  close(): void {
+    this.folders.keepOnly(new Set());
+  }
+
+  private async follow({ folder, name }: PathStep, mean: (meaning: Meaning) => void): Promise<void> {
+    for (const meanings of [this.meanings, this.round]) {
+      const { names } = meaningOf(meanings, folder);
+      const meaning = names.get(name) ?? { files: new Set(), leads: false };
+      names.set(name, meaning);
+      mean(meaning);
     }
-    for (let below = path; dirname(below) !== below; below = dirname(below)) {
-      const folder = dirname(below);
-      const identity = await identityOf(folder);
-      if (identity === undefined) continue;
-      identities.set(folder, identity);
-      this.addConcern(folder, basename(below));
+    await this.folders.add(folder);
+  }
+
+  private told({ folder, name, how }: FolderChange): void {
+    if (name === undefined) {
+      this.onChange({ file: undefined, how });
       return;
     }
-  }
-
-  private addConcern(folder: string, name: string): void {
-    if (!this.concerns.has(folder)) this.concerns.set(folder, new Set());
-    this.concerns.get(folder)?.add(name);
-  }
-
-  /** Resolves when the kernel reports changes. */
-  private async watch(folder: string, identity: string): Promise<void> {
-    const { onChange, logger } = this.deps;
-    // Of the folder alone: its events name what changed in it, and reading that is the source's job.
-    const watcher = watch(folder, { depth: 0, ignoreInitial: true, ignored: (path) => path !== folder });
-    this.watched.set(folder, { identity, watcher });
-    watcher.on('raw', (_event, name: string | null) => {
-      // An event about the folder itself carries its own name.
-      const names = this.concerns.get(folder);
-      if (names === undefined || name === null || names.has(name) || name === basename(folder)) onChange();
-    });
-    watcher.on('error', (error) => {
-      if (this.failed.has(folder)) return;
-      this.failed.add(folder);
-      logger.warn({ err: error, path: folder }, 'Watching a folder failed, the rescan still runs');
-    });
-    // An error was told above; the rescan stands in.
-    await once(watcher, 'ready').catch(() => undefined);
+    const { paths, names } = meaningOf(this.meanings, folder);
+    for (const path of paths) this.onChange({ file: join(path, name), how });
+    const { files, leads } = names.get(name) ?? { files: new Set(), leads: false };
+    for (const file of files) this.onChange({ file, how });
+    // A file that is written in place is still that file.
+    if (leads && (how === 'entry' || files.size === 0)) this.onChange({ file: undefined, how });
   }
 }
 
-/** Undefined when there is no such folder. */
-async function identityOf(folder: string): Promise<string | undefined> {
-  try {
-    const stats = await stat(folder);
-    return stats.isDirectory() ? `${stats.dev}:${stats.ino}` : undefined;
-  } catch {
-    // Whatever keeps us from looking at it keeps us from watching it.
-    return undefined;
-  }
+function meaningOf(meanings: Map<string, FolderMeaning>, folder: string): FolderMeaning {
+  const meaning = meanings.get(folder) ?? { paths: new Set(), names: new Map() };
+  meanings.set(folder, meaning);
+  return meaning;
+}
+
+async function isFolderAt(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
 }

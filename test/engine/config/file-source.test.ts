@@ -1,17 +1,19 @@
+import { isDeepStrictEqual } from 'node:util';
 import { mkdir, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { FileSource } from '../../../src/engine/config/file-source.ts';
-import { LastGoodManifests } from '../../../src/engine/config/last-good-manifests.ts';
 import { temporaryFolder } from '../../containerd/temporary-folder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { SourceRecorder } from './source-recorder.ts';
+import { whileTimePasses } from './while-time-passes.ts';
+import { podManifest as manifest } from './manifest-folder.ts';
+import { type Handed, SourceRecorder } from './source-recorder.ts';
 
-const manifest = (name: string, image = 'app:1'): string =>
-  `apiVersion: v1\nkind: Pod\nmetadata:\n  name: ${name}\nspec:\n  containers:\n  - name: main\n    image: ${image}\n`;
+/** No rescan finds what the watch does not tell. */
+const neverMs = 1e9;
 
 let folder: string;
 let clock: FakeClock;
@@ -24,15 +26,10 @@ beforeEach(async () => {
 const put = (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
 
 function sourceOf(...paths: string[]): FileSource {
-  return sourceWith({}, ...paths);
-}
-
-function sourceWith(more: { lastGood?: LastGoodManifests }, ...paths: string[]): FileSource {
   return new FileSource({
-    ...more,
     paths: paths.length === 0 ? [folder] : paths,
     nodeName: 'edge1',
-    fileCheckFrequencyMs: 20_000,
+    fileCheckFrequencyMs: neverMs,
     clock,
     logger: silentLogger,
   });
@@ -40,7 +37,7 @@ function sourceWith(more: { lastGood?: LastGoodManifests }, ...paths: string[]):
 
 /** Names and images of the pods, and problems as `file: severity message`. */
 async function read(source: FileSource): Promise<{ pods: string[]; problems: string[] }> {
-  const { pods, problems } = await source.read();
+  const { pods, problems } = await whileTimePasses(clock, source.read());
   return {
     pods: pods.map(({ metadata, spec }) => `${metadata.name} ${spec.containers[0]?.image ?? ''}`),
     problems: problems.map(
@@ -159,7 +156,7 @@ describe('from one look to the next', () => {
     await put('a.yaml', manifest('one').replace('spec:', 'spec: 7 #'));
     const broken = await read(source);
     expect(broken.pods).toEqual(['one-edge1 app:1']);
-    expect(broken.problems.at(-1)).toBe('a.yaml: warning the last good revision of pod default/one-edge1 still runs');
+    expect(broken.problems.at(-1)).toBe('a.yaml: error its last good revision stands');
     expect(broken.problems.some((problem) => problem.startsWith('a.yaml: error '))).toBe(true);
     await put('a.yaml', manifest('one', 'app:3'));
     expect(await read(source)).toEqual({ pods: ['one-edge1 app:3'], problems: [] });
@@ -182,31 +179,25 @@ describe('from one look to the next', () => {
     await put('a.yaml', manifest('one', 'second:1'));
     expect(await read(source)).toEqual({
       pods: ['one-edge1 first:1'],
-      problems: [`a.yaml: error pod default/one-edge1 is declared by ${join(folder, 'b.yaml')} already`],
+      problems: [`a.yaml: error Pod default/one-edge1 is declared by ${join(folder, 'b.yaml')} already`],
     });
     await rm(join(folder, 'b.yaml'));
     expect(await read(source)).toEqual({ pods: ['one-edge1 second:1'], problems: [] });
   });
 
-  test('a link whose target went takes its pod with it', async () => {
+  test('a link whose target went keeps its last good pod until the link goes too', async () => {
     await put('real', manifest('one'));
     await symlink(join(folder, 'real'), join(folder, 'a.yaml'));
     const source = sourceOf();
     await read(source);
     await rm(join(folder, 'real'));
-    expect(await read(source)).toEqual({ pods: [], problems: ['a.yaml: warning is a link to nothing'] });
+    expect(await read(source)).toEqual({
+      pods: ['one-edge1 app:1'],
+      problems: ['a.yaml: error is a link to nothing', 'a.yaml: error its last good revision stands'],
+    });
+    await rm(join(folder, 'a.yaml'));
+    expect(await read(source)).toEqual({ pods: [], problems: [] });
   });
-});
-
-test('a file that broke while no agent ran keeps the pod of its last good revision', async () => {
-  const lastGood = () => new LastGoodManifests({ rootDir: join(folder, 'root'), clock, logger: silentLogger });
-  await put('a.yaml', manifest('one'));
-  const saved = lastGood();
-  const before = await sourceWith({ lastGood: saved }).read();
-  await saved.retry();
-  await put('a.yaml', 'broken');
-  const after = await sourceWith({ lastGood: lastGood() }).read();
-  expect(after.pods).toEqual(before.pods);
 });
 
 describe('what is no readable file', () => {
@@ -244,48 +235,26 @@ describe('what is no readable file', () => {
   });
 });
 
-describe('a file that is being written', () => {
-  test('is read when nothing was written to it for ten milliseconds', async () => {
-    clock = new FakeClock(Date.now());
-    await put('a.yaml', manifest('one'));
-    let done = false;
-    const reading = read(sourceOf()).finally(() => {
-      done = true;
-    });
-    await untilSleeping();
-    expect(done).toBe(false);
-    await clock.advance(10);
-    expect(await reading).toEqual({ pods: ['one-edge1 app:1'], problems: [] });
-  });
-
-  test('keeps what it said before, and the others are not kept waiting', async () => {
-    clock = new FakeClock(Date.now() - 60_000);
-    await put('a.yaml', manifest('one'));
-    const source = sourceOf();
-    await read(source);
-    clock.setWallClock(Date.now());
-    await put('a.yaml', manifest('one', 'app:'));
-    const reading = read(source);
-    await untilSleeping();
-    await put('a.yaml', manifest('one', 'app:2'));
-    await put('b.yaml', manifest('two'));
-    clock.setWallClock(Date.now() + 60_000);
-    await clock.advance(10);
-    expect(await reading).toEqual({ pods: ['one-edge1 app:1'], problems: [] });
-    expect(await read(source)).toEqual({ pods: ['one-edge1 app:2', 'two-edge1 app:1'], problems: [] });
-  });
-
-  /** The source looked at a file and waits to see whether it changes. */
-  async function untilSleeping(): Promise<void> {
-    while (clock.pending === 0) await new Promise((resolve) => setImmediate(resolve));
-  }
-});
-
 describe('a running source', () => {
-  function run(source: FileSource): SourceRecorder {
+  interface Running {
+    /** What it hands over next; time passes. */
+    next: () => Promise<Handed>;
+    nextThat: (matches: (handed: Handed) => boolean) => Promise<Handed>;
+    /** The next time that the pods are these. */
+    nextWithPods: (...pods: string[]) => Promise<Handed>;
+    recorder: SourceRecorder;
+  }
+
+  function run(source: FileSource): Running {
     const recorder = new SourceRecorder(source);
     onTestFinished(() => recorder.stop());
-    return recorder;
+    const nextThat: Running['nextThat'] = (matches) => whileTimePasses(clock, recorder.nextThat(matches));
+    return {
+      nextThat,
+      next: () => nextThat(() => true),
+      nextWithPods: (...pods) => nextThat((handed) => isDeepStrictEqual(handed.pods, pods)),
+      recorder,
+    };
   }
 
   test('hands over what there is at once, also when that is nothing', async () => {
@@ -293,39 +262,38 @@ describe('a running source', () => {
   });
 
   test('notices a file that comes, changes and goes', async () => {
-    const recorder = run(sourceOf());
-    await recorder.next();
+    const running = run(sourceOf());
+    await running.next();
     await put('a.yaml', manifest('one'));
-    await recorder.nextWithPods('one-edge1');
+    await running.nextWithPods('one-edge1');
     await rename(join(folder, 'a.yaml'), join(folder, 'b.yaml'));
     await put('b.yaml', manifest('two'));
-    await recorder.nextWithPods('two-edge1');
+    await running.nextWithPods('two-edge1');
     await rm(join(folder, 'b.yaml'));
-    expect(await recorder.nextWithPods()).toEqual({ pods: [], problems: [] });
+    expect(await running.nextWithPods()).toEqual({ pods: [], problems: [] });
   });
 
   test('misses no file that comes while the watcher is starting', async () => {
-    const recorder = run(sourceOf());
-    await recorder.next();
-    // The clock stands still: no rescan will find what the watcher does not tell.
+    const running = run(sourceOf());
+    await running.next();
     await put('a.yaml', manifest('one'));
-    expect(await recorder.nextWithPods('one-edge1')).toEqual({ pods: ['one-edge1'], problems: [] });
+    expect(await running.nextWithPods('one-edge1')).toEqual({ pods: ['one-edge1'], problems: [] });
   });
 
   test('notices a folder that comes later', async () => {
-    const recorder = run(sourceOf(join(folder, 'manifests')));
-    expect(await recorder.next()).toEqual({ pods: [], problems: ['error path does not exist'] });
+    const running = run(sourceOf(join(folder, 'manifests')));
+    expect(await running.next()).toEqual({ pods: [], problems: ['error path does not exist'] });
     await mkdir(join(folder, 'manifests'));
     await put('manifests/a.yaml', manifest('one'));
-    expect(await recorder.nextWithPods('one-edge1')).toEqual({ pods: ['one-edge1'], problems: [] });
+    expect(await running.nextWithPods('one-edge1')).toEqual({ pods: ['one-edge1'], problems: [] });
   });
 
   test('notices a folder that comes later with the one above it', async () => {
-    const recorder = run(sourceOf(join(folder, 'etc', 'manifests')));
-    await recorder.next();
+    const running = run(sourceOf(join(folder, 'etc', 'manifests')));
+    await running.next();
     await mkdir(join(folder, 'etc', 'manifests'), { recursive: true });
     await put('etc/manifests/a.yaml', manifest('one'));
-    await recorder.nextWithPods('one-edge1');
+    await running.nextWithPods('one-edge1');
   });
 
   test('notices a folder that is replaced', async () => {
@@ -333,13 +301,13 @@ describe('a running source', () => {
     await put('manifests/a.yaml', manifest('one'));
     await mkdir(join(folder, 'next'));
     await put('next/a.yaml', manifest('two'));
-    const recorder = run(sourceOf(join(folder, 'manifests')));
-    await recorder.nextWithPods('one-edge1');
+    const running = run(sourceOf(join(folder, 'manifests')));
+    await running.nextWithPods('one-edge1');
     await rename(join(folder, 'manifests'), join(folder, 'last'));
     await rename(join(folder, 'next'), join(folder, 'manifests'));
-    await recorder.nextWithPods('two-edge1');
+    await running.nextWithPods('two-edge1');
     await put('manifests/b.yaml', manifest('three'));
-    await recorder.nextWithPods('two-edge1', 'three-edge1');
+    await running.nextWithPods('two-edge1', 'three-edge1');
   });
 
   test('notices a link that is turned to another folder', async () => {
@@ -348,40 +316,90 @@ describe('a running source', () => {
     await mkdir(join(folder, 'v2'));
     await put('v2/a.yaml', manifest('two'));
     await symlink('v1', join(folder, 'current'));
-    const recorder = run(sourceOf(join(folder, 'current')));
-    await recorder.nextWithPods('one-edge1');
+    const running = run(sourceOf(join(folder, 'current')));
+    await running.nextWithPods('one-edge1');
     await symlink('v2', join(folder, 'next'));
     await rename(join(folder, 'next'), join(folder, 'current'));
-    await recorder.nextWithPods('two-edge1');
+    await running.nextWithPods('two-edge1');
   });
 
   test('notices a single file that is replaced by a rename', async () => {
     await put('pod.yaml', manifest('one'));
-    const recorder = run(sourceOf(join(folder, 'pod.yaml')));
-    await recorder.nextWithPods('one-edge1');
+    const running = run(sourceOf(join(folder, 'pod.yaml')));
+    await running.nextWithPods('one-edge1');
     await put('pod.yaml.new', manifest('two'));
     await rename(join(folder, 'pod.yaml.new'), join(folder, 'pod.yaml'));
-    await recorder.nextWithPods('two-edge1');
+    await running.nextWithPods('two-edge1');
   });
 
-  test('looks again after the check period, for what no watcher tells', async () => {
+  test('notices what happens to files that links lead to, wherever they are', async () => {
     await mkdir(join(folder, 'store'));
     await put('store/real', manifest('one'));
     await mkdir(join(folder, 'links'));
     await symlink(join(folder, 'store', 'real'), join(folder, 'links', 'a.yaml'));
-    const recorder = run(sourceOf(join(folder, 'links')));
-    await recorder.nextWithPods('one-edge1');
-    await rm(join(folder, 'store'), { recursive: true });
-    const gone = recorder.nextWithPods();
-    await clock.advance(20_000);
-    await clock.advance(20_000);
-    await gone;
+    const running = run(sourceOf(join(folder, 'links')));
+    await running.nextWithPods('one-edge1');
+    await put('store/next', manifest('two'));
+    await rename(join(folder, 'store', 'next'), join(folder, 'store', 'real'));
+    await running.nextWithPods('two-edge1');
+    await put('other', manifest('three'));
+    await symlink(join(folder, 'other'), join(folder, 'links', 'a.new'));
+    await rename(join(folder, 'links', 'a.new'), join(folder, 'links', 'a.yaml'));
+    await running.nextWithPods('three-edge1');
+    await put('next', manifest('four'));
+    await rename(join(folder, 'next'), join(folder, 'other'));
+    await running.nextWithPods('four-edge1');
+  });
+
+  test('notices the swap of a volume that Kubernetes made, and says nothing of how it is made', async () => {
+    await mkdir(join(folder, '..v1'));
+    await put('..v1/a.yaml', manifest('one'));
+    await symlink('..v1', join(folder, '..data'));
+    await symlink('..data/a.yaml', join(folder, 'a.yaml'));
+    const running = run(sourceOf());
+    expect(await running.nextWithPods('one-edge1')).toEqual({ pods: ['one-edge1'], problems: [] });
+    await mkdir(join(folder, '..v2'));
+    await put('..v2/a.yaml', manifest('two'));
+    await symlink('..v2', join(folder, '..data_tmp'));
+    await rename(join(folder, '..data_tmp'), join(folder, '..data'));
+    expect(await running.nextWithPods('two-edge1')).toEqual({ pods: ['two-edge1'], problems: [] });
+  });
+
+  test('notices a folder that was removed and made again', async () => {
+    await mkdir(join(folder, 'manifests'));
+    await put('manifests/a.yaml', manifest('one'));
+    const running = run(sourceOf(join(folder, 'manifests')));
+    await running.nextWithPods('one-edge1');
+    await rm(join(folder, 'manifests'), { recursive: true });
+    await running.nextThat(({ problems }) => problems.includes('error path does not exist'));
+    await mkdir(join(folder, 'manifests'));
+    await put('manifests/b.yaml', manifest('two'));
+    await running.nextThat(({ pods }) => pods?.includes('two-edge1') === true);
+  });
+
+  test('says when a file that is not read comes and goes', async () => {
+    const running = run(sourceOf());
+    await running.next();
+    await put('a.yaml.bak', manifest('one'));
+    const problems = ['warning ignored: its name does not end in .yaml, .yml, .json'];
+    expect(await running.next()).toEqual({ pods: [], problems });
+    await rm(join(folder, 'a.yaml.bak'));
+    expect(await running.next()).toEqual({ pods: [], problems: [] });
+  });
+
+  test('looks at everything again after the check period, for what no watch tells', async () => {
+    await put('a.yaml', manifest('one'));
+    const { next, recorder } = run(sourceOf());
+    await next();
+    const rescan = recorder.next();
+    await clock.advance(neverMs);
+    expect(await rescan).toEqual({ pods: ['one-edge1'], problems: [] });
   });
 
   test('ends when it is told to', async () => {
-    const recorder = run(sourceOf());
-    await recorder.next();
-    await recorder.stop();
-    expect(await recorder.ended).toEqual(new Error('the test is over'));
+    const running = run(sourceOf());
+    await running.next();
+    await running.recorder.stop();
+    expect(await running.recorder.ended).toEqual(new Error('the test is over'));
   });
 });
