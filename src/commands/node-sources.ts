@@ -43,8 +43,9 @@ export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
     });
     sources.push(source);
   }
+  // What an earlier life kept of what nobody names any more; the file source sees to its own.
+  if (manifestPaths.length === 0) void lastGood.retain('file', []);
   const wheres = sources.filter(({ source }) => source === 'http').map(({ where }) => where);
-  // What an earlier life kept of URLs that nobody gives any more.
   void lastGood.retain('http', wheres);
   return sources;
 }
