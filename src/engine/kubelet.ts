@@ -249,7 +249,7 @@ export class Kubelet implements EngineView {
       backOff,
       evictions,
       remains: this.remains,
-      sourceIds: this.config.sourceIds.map(({ id }) => id),
+      sourceIds: this.config.sourceIds,
       runtimePods: () => this.pleg.pods(),
       relistPod: (uid) => this.relistPod(uid),
       housekeeping: this.housekeeping,

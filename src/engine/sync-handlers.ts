@@ -1,7 +1,7 @@
 import { configObjectReferences } from '../api/config-object-references.ts';
 import type { Pod } from '../api/types.ts';
 import type { BackOff } from './back-off.ts';
-import type { PodUpdate } from './config/pod-config.ts';
+import type { PodUpdate, SourceId } from './config/pod-config.ts';
 import type { EventBus } from './event-bus.ts';
 import type { PodEvictions } from './eviction/pod-evictions.ts';
 import { podEventRecorder } from './event-recorder.ts';
@@ -27,8 +27,8 @@ interface Deps {
   backOff: BackOff;
   evictions: PodEvictions;
   remains: PodRemains;
-  /** Ids of all sources. */
-  sourceIds: readonly string[];
+  /** Of all sources. */
+  sourceIds: readonly SourceId[];
   /** The pods of the runtime as they were last listed. */
   runtimePods: () => RuntimePod[];
   relistPod: (uid: string) => Promise<void>;
@@ -122,7 +122,6 @@ export class SyncHandlers implements SyncHandler {
   /** kubelet: kubelet_pods.go HandlePodCleanups */
   handlePodCleanups(): void {
     this.deps.housekeeping.taken();
-    if (!this.sourcesReady) return;
     const { podManager, workers, statusManager, reasonCache, events, backOff, evictions, remains, leaveOrphans } =
       this.deps;
     const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
@@ -149,13 +148,20 @@ export class SyncHandlers implements SyncHandler {
     for (const pod of podManager.pods()) if (!working.has(pod.metadata.uid)) this.startPod(pod);
 
     // Step 4: orphans of ours in the runtime and on disk.
-    if (!leaveOrphans) remains.startOrphanCleanUp(known);
+    if (!leaveOrphans) remains.startOrphanCleanUp((uid) => known.has(uid) || this.mayBeDeclared(uid));
     backOff.gc();
   }
 
-  /** kubelet: config/config.go SeenAllSources */
-  private get sourcesReady(): boolean {
-    return this.deps.sourceIds.every((id) => this.sourcesSeen.has(id));
+  /**
+   * Whether a source that was not read yet may declare this pod of an earlier life: one of the kind of source that declared
+   * it then. The kubelet waits for every source; here a URL that never answers holds up no pods of files.
+   * kubelet: config/config.go SeenAllSources
+   */
+  private mayBeDeclared(uid: string): boolean {
+    const unread = this.deps.sourceIds.filter(({ id }) => !this.sourcesSeen.has(id));
+    if (unread.length === 0) return false;
+    const kind = this.deps.runtimePods().find((pod) => pod.uid === uid)?.source;
+    return kind === undefined || unread.some(({ source }) => source === kind);
   }
 
   /**
@@ -198,8 +204,7 @@ export class SyncHandlers implements SyncHandler {
   private stopPredecessor(runningPod: RuntimePod): void {
     const { workers, relistPod, housekeeping } = this.deps;
     const { uid } = runningPod;
-    // A source that was not read yet may declare it.
-    if (!this.sourcesReady || workers.has(uid)) return;
+    if (this.mayBeDeclared(uid) || workers.has(uid)) return;
     const onTerminated = (): void => {
       void relistPod(uid).then(() => {
         housekeeping.request();

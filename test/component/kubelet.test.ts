@@ -8,9 +8,15 @@ import { makeStaticPod } from '../builders/static-pod.ts';
 import { type Engine, World } from './world.ts';
 
 /** An engine that runs these pods, on a machine of its own. */
-async function running(...pods: Pod[]): Promise<{ world: World; engine: Engine; source: ManualSource }> {
+function running(...pods: Pod[]): Promise<{ world: World; engine: Engine; source: ManualSource }> {
+  return runningFrom(new ManualSource(), ...pods);
+}
+
+async function runningFrom(
+  source: ManualSource,
+  ...pods: Pod[]
+): Promise<{ world: World; engine: Engine; source: ManualSource }> {
   const world = await World.make();
-  const source = new ManualSource();
   const engine = await world.boot({ sources: [source] });
   source.set(...pods);
   await world.until(() => pods.every((pod) => engine.isReady(pod.metadata.name)));
@@ -327,8 +333,8 @@ describe('orphans', () => {
   test.each([
     ['a folder and a URL', new ManualSource('file'), new ManualSource('http')],
     ['two URLs', new ManualSource('http'), new ManualSource('http')],
-  ])('are nothing before every source was read, of %s', async (_what, other, url) => {
-    const { world, engine } = await running(makeStaticPod('web'));
+  ])('of a URL are nothing before every URL was read, of %s', async (_what, other, url) => {
+    const { world, engine } = await runningFrom(new ManualSource('http'), makeStaticPod('web'));
     await engine.kill();
     const next = await world.boot({ sources: [other, url] });
     other.set();
@@ -339,8 +345,19 @@ describe('orphans', () => {
     expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
   });
 
+  test('of a folder do not wait for a URL that never answers', async () => {
+    const { world, engine, source } = await running(makeStaticPod('changed'), makeStaticPod('gone'));
+    const changed = makeStaticPod('changed', { spec: { terminationGracePeriodSeconds: 5 } });
+    await engine.kill();
+    const next = await world.boot({ sources: [source, new ManualSource('http')] });
+    source.set(changed);
+    await world.until(() => next.isReady('changed-edge1'));
+    expect(world.runtime.running()).toEqual(['changed-edge1/main#0']);
+    expect(await podFolders(world)).toEqual([changed.metadata.uid]);
+  });
+
   test('are nothing before what every source said was handled', async () => {
-    const { world, engine } = await running(makeStaticPod('web'));
+    const { world, engine } = await runningFrom(new ManualSource('http'), makeStaticPod('web'));
     await engine.kill();
     const files = new ManualSource();
     const url = new ManualSource('http');

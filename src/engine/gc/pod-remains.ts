@@ -76,9 +76,9 @@ export class PodRemains {
     return Promise.allSettled(this.removals.values());
   }
 
-  /** Ends and removes pods of an earlier life whose manifest went meanwhile. One such clean-up at a time. */
-  startOrphanCleanUp(known: ReadonlySet<string>): void {
-    this.orphanCleanUp ??= this.cleanUpOrphans(known).finally(() => {
+  /** Ends and removes pods of an earlier life whose manifest went meanwhile, but those. One such clean-up at a time. */
+  startOrphanCleanUp(isSpared: (uid: string) => boolean): void {
+    this.orphanCleanUp ??= this.cleanUpOrphans(isSpared).finally(() => {
       this.orphanCleanUp = undefined;
     });
   }
@@ -92,9 +92,9 @@ export class PodRemains {
     }
   }
 
-  private async cleanUpOrphans(known: ReadonlySet<string>): Promise<void> {
+  private async cleanUpOrphans(isSpared: (uid: string) => boolean): Promise<void> {
     const ours = await this.deps.podDirs.podUIDs();
-    const orphans = ours.filter((uid) => !known.has(uid) && !this.removals.has(uid));
+    const orphans = ours.filter((uid) => !isSpared(uid) && !this.removals.has(uid));
     await Promise.all(orphans.map((uid) => this.cleanUpOrphan(uid)));
   }
 

@@ -1,6 +1,7 @@
 import { isNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
+import { configAnnotations } from '../config/pod-config.ts';
 import type { PlegRuntime } from '../pleg/generic-pleg.ts';
 import type { RuntimePod } from '../pleg/pod-records.ts';
 import { criAnnotations, criLabels } from './labels.ts';
@@ -90,9 +91,11 @@ function joinPods(sandboxes: readonly PodSandbox[], containers: readonly Contain
     pods.set(uid, pod);
     return pod;
   };
-  for (const { id, metadata, state, createdAt } of sandboxes) {
+  for (const { id, metadata, annotations, state, createdAt } of sandboxes) {
     if (metadata === undefined) continue;
     const pod = podOf(metadata.uid, metadata.name, metadata.namespace);
+    const source = annotations[configAnnotations.source];
+    if (source === 'file' || source === 'http') pod.source = source;
     const created = millis(createdAt);
     pod.createdAt = Math.max(pod.createdAt, created);
     pod.sandboxes.push({ id, state: state === 'SANDBOX_READY' ? 'ready' : 'notready', createdAt: created });

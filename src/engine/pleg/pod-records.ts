@@ -1,3 +1,4 @@
+import type { SourceName } from '../events.ts';
 import type { RuntimeContainerState } from '../kuberuntime/runtime-pod-status.ts';
 import type { PodLifecycleEvent, PodLifecycleEventType } from './pod-lifecycle-event.ts';
 
@@ -6,6 +7,8 @@ export interface RuntimePod {
   uid: string;
   name: string;
   namespace: string;
+  /** What kind of source declared it; undefined when no sandbox of it tells. */
+  source?: SourceName;
   createdAt: number;
   sandboxes: { id: string; state: 'ready' | 'notready'; createdAt: number }[];
   containers: RuntimeContainer[];
