@@ -1,11 +1,13 @@
 import { decodeManifest, decodePod } from './decode-manifest.ts';
-import { type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
+import { doubtfulFields } from './doubtful-fields.ts';
+import { brokenRule, type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import { notShownMessage, ProblemList } from './problem-list.ts';
 import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
 import { unsupportedFields } from './supported-fields.ts';
 import type { Pod, RawPod } from './types.ts';
 import { type FieldError, validatePod } from './validate-pod.ts';
+import { checkDNS1123Subdomain, nearestValidName } from './validation/names.ts';
 
 /** What came of a manifest: a pod to run, or errors; warnings in both cases. */
 export interface LoadResult {
@@ -57,13 +59,22 @@ export function toValidPod(
   const pod = toStaticPod(raw, options);
   const broken = validatePod(pod);
   const errors = broken.length > 0 ? broken : refusedByLoader(pod);
-  if (errors.length === 0) return { pod, problems: firstOf(unsupportedFields(pod)).map(locate) };
-  const problems = errors.map(({ field, type, message }) => ({
-    field,
-    message: `${type}: ${message}`,
-    severity: 'error' as const,
+  if (errors.length === 0) {
+    return { pod, problems: firstOf([...unsupportedFields(pod), ...doubtfulFields(raw)]).map(locate) };
+  }
+  const problems = errors.map((error) => ({
+    ...brokenRule(error),
+    ...(error.field === 'metadata.name' && { hint: hintForName(raw, pod) }),
   }));
   return { problems: firstOf(problems).map(locate) };
+}
+
+/** The rules are about the name with that of the node behind it, the hint is about the one in the manifest. */
+function hintForName({ metadata }: RawPod, pod: Pod): string {
+  const name = metadata?.name ?? '';
+  const better = nearestValidName(name, checkDNS1123Subdomain);
+  if (better !== undefined && better !== name) return `Did you mean "${better}"?`;
+  return `The whole name is "${pod.metadata.name}", with that of the node.`;
 }
 
 /** Finding the places of thousands of problems takes long, and nobody reads them. */

@@ -4,6 +4,7 @@ import type { ManifestNode } from './manifest-node.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import type { ObjectSchema } from './object-schema.ts';
 import { podSchema } from './pod-field.ts';
+import type { FieldError } from './validation/field-errors.ts';
 
 /** One object of a manifest: a whole document, or an item of a list in it. */
 export interface ManifestObject {
@@ -25,6 +26,11 @@ export function problemOf({ document, path }: ManifestObject, { field, ...proble
     ...(place === '' ? {} : { field: place }),
     ...problem,
   };
+}
+
+/** A broken rule of the API as a problem. */
+export function brokenRule({ field, type, message, hint }: FieldError): FieldProblem {
+  return { field, message: `${type}: ${message}`, ...(hint !== undefined && { hint }), severity: 'error' };
 }
 
 /** Decodes an object as the type of that name in the schema; undefined when it has errors. */

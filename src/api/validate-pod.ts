@@ -57,7 +57,7 @@ const namedObjects = {
 function validateNames(errors: FieldErrors, spec: PodSpec): void {
   for (const [name, check] of Object.entries(namedObjects)) {
     const value = spec[name as keyof typeof namedObjects];
-    if (value !== undefined) errors.invalidIf(`spec.${name}`, value, check(value));
+    if (value !== undefined) errors.invalidNameUnless(`spec.${name}`, value, check);
   }
 }
 

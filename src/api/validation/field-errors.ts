@@ -1,3 +1,6 @@
+import { nearestName } from '../nearest-name.ts';
+import { nearestValidName, type NameCheck } from './names.ts';
+
 /** Kinds of broken rules, in the words of the API server. */
 export type FieldErrorType =
   'Duplicate value' | 'Forbidden' | 'Invalid value' | 'Not found' | 'Required value' | 'Too long' | 'Unsupported value';
@@ -8,6 +11,8 @@ export interface FieldError {
   field: string;
   type: FieldErrorType;
   message: string;
+  /** What to do about it, where that can be told. */
+  hint?: string;
 }
 
 /** Collects what a validation finds, in order. */
@@ -22,8 +27,8 @@ export class FieldErrors {
     this.#add(field, 'Forbidden', message);
   }
 
-  invalid(field: string, value: unknown, message: string): void {
-    this.#add(field, 'Invalid value', `${quoted(value)}: ${message}`);
+  invalid(field: string, value: unknown, message: string, hint?: string): void {
+    this.#add(field, 'Invalid value', `${quoted(value)}: ${message}`, hint);
   }
 
   /** Adds an invalid value when there is a message, as the name checks give one. */
@@ -31,12 +36,19 @@ export class FieldErrors {
     if (message !== undefined) this.invalid(field, value, message);
   }
 
-  notFound(field: string, value: string): void {
-    this.#add(field, 'Not found', quoted(value));
+  /** Adds an invalid value unless the name passes the check, with a name that would. */
+  invalidNameUnless(field: string, name: string, check: NameCheck): void {
+    const message = check(name);
+    if (message !== undefined) this.invalid(field, name, message, didYouMean(nearestValidName(name, check)));
   }
 
-  required(field: string, message = 'must be set'): void {
-    this.#add(field, 'Required value', message);
+  /** `known` are the names that could have been meant. */
+  notFound(field: string, value: string, known: Iterable<string> = [], hint?: string): void {
+    this.#add(field, 'Not found', quoted(value), didYouMean(nearestName(value, known)) ?? hint);
+  }
+
+  required(field: string, message = 'must be set', hint?: string): void {
+    this.#add(field, 'Required value', message, hint);
   }
 
   tooLong(field: string, message: string): void {
@@ -46,7 +58,8 @@ export class FieldErrors {
   /** Adds an unsupported value unless the value is one of those allowed. */
   unsupportedUnless(field: string, value: string, allowed: readonly string[]): void {
     if (allowed.includes(value)) return;
-    this.#add(field, 'Unsupported value', `${quoted(value)}: supported values: ${allowed.map(quoted).join(', ')}`);
+    const message = `${quoted(value)}: supported values: ${allowed.map(quoted).join(', ')}`;
+    this.#add(field, 'Unsupported value', message, didYouMean(nearestName(value, allowed)));
   }
 
   /** As `unsupportedUnless`, with an empty value counting as missing. */
@@ -59,9 +72,13 @@ export class FieldErrors {
     this.list.push(...errors);
   }
 
-  #add(field: string, type: FieldErrorType, message: string): void {
-    this.list.push({ field, type, message });
+  #add(field: string, type: FieldErrorType, message: string, hint?: string): void {
+    this.list.push({ field, type, message, ...(hint !== undefined && { hint }) });
   }
+}
+
+function didYouMean(name: string | undefined): string | undefined {
+  return name === undefined ? undefined : `Did you mean "${name}"?`;
 }
 
 function quoted(value: unknown): string {

@@ -91,6 +91,17 @@ export const checkIP: NameCheck = (value) =>
 
 export const maxInt32 = 2 ** 31 - 1;
 
+/** The name written as most names have to be: lower case, with dashes. Undefined when the check does not take that either. */
+export function nearestValidName(name: string, check: NameCheck): string | undefined {
+  const written = name
+    .toLowerCase()
+    .replaceAll(/[^-.a-z0-9]+/g, '-')
+    .replaceAll(/^[-.]+|[-.]+$/g, '');
+  return [written, written.replaceAll('.', '-')].find(
+    (candidate) => candidate !== '' && check(candidate) === undefined,
+  );
+}
+
 const nameRule = 'must consist of letters, digits, "-", "_" and ".", and start and end with a letter or digit';
 
 function unless(isValid: boolean, message: string): string | undefined {

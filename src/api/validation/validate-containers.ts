@@ -31,7 +31,9 @@ interface Context {
 }
 
 function validateContainers(errors: FieldErrors, spec: core.PodSpec, context: Context): void {
-  if (spec.containers.length === 0) errors.required('spec.containers', 'must have at least one');
+  if (spec.containers.length === 0) {
+    errors.required('spec.containers', 'must have at least one', 'Begin each container with "- name: …".');
+  }
   const names = new Set<string>();
   const hostPorts = new Set<string>();
   for (const [index, container] of spec.containers.entries()) {
@@ -95,7 +97,7 @@ function validateEphemeralContainers(errors: FieldErrors, spec: core.PodSpec, co
     if (names.has(container.name)) errors.duplicate(`${field}.name`, container.name);
     names.add(container.name);
     const target = container.targetContainerName ?? '';
-    if (target !== '' && !others.has(target)) errors.notFound(`${field}.targetContainerName`, target);
+    if (target !== '' && !others.has(target)) errors.notFound(`${field}.targetContainerName`, target, others);
     for (const name of forbiddenInEphemeral) {
       const value: object | string | undefined = container[name];
       const isSet = typeof value === 'object' ? Object.keys(value).length > 0 || name.endsWith('Probe') : value;
@@ -120,9 +122,9 @@ function validateCommon(
   context: Context,
 ): void {
   const { image = '', name } = container;
-  if (name === '') errors.required(`${field}.name`);
-  else errors.invalidIf(`${field}.name`, name, checkDNS1123Label(name));
-  if (image === '') errors.required(`${field}.image`);
+  if (name === '') errors.required(`${field}.name`, undefined, 'Give every container a name of its own.');
+  else errors.invalidNameUnless(`${field}.name`, name, checkDNS1123Label);
+  if (image === '') errors.required(`${field}.image`, undefined, 'Such as "image: registry.example/app:1.2".');
   if (image.trim() !== image) errors.invalid(`${field}.image`, image, 'must not start or end with white space');
   errors.requiredOneOf(`${field}.terminationMessagePolicy`, container.terminationMessagePolicy, [
     'File',
@@ -143,8 +145,7 @@ function validatePorts(errors: FieldErrors, field: string, ports: readonly core.
     const path = `${field}[${index}]`;
     const { containerPort, hostPort = 0, name = '', protocol } = port;
     if (name !== '') {
-      const message = checkPortName(name);
-      if (message !== undefined) errors.invalid(`${path}.name`, name, message);
+      if (checkPortName(name) !== undefined) errors.invalidNameUnless(`${path}.name`, name, checkPortName);
       else if (names.has(name)) errors.duplicate(`${path}.name`, name);
       else names.add(name);
     }

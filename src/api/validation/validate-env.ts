@@ -47,7 +47,7 @@ function validateKeyRef(
   field: string,
   { key, name = '' }: core.ConfigMapKeySelector | core.SecretKeySelector,
 ): void {
-  errors.invalidIf(`${field}.name`, name, checkDNS1123Subdomain(name));
+  errors.invalidNameUnless(`${field}.name`, name, checkDNS1123Subdomain);
   if (key === '') errors.required(`${field}.key`);
   else errors.invalidIf(`${field}.key`, key, checkConfigMapKey(key));
 }

@@ -25,8 +25,8 @@ export function validateObjectMeta(
       checkDNS1123SubdomainPrefix(metadata.generateName),
     );
   }
-  errors.invalidIf('metadata.name', metadata.name, checkDNS1123Subdomain(metadata.name));
-  errors.invalidIf('metadata.namespace', metadata.namespace, checkDNS1123Label(metadata.namespace));
+  errors.invalidNameUnless('metadata.name', metadata.name, checkDNS1123Subdomain);
+  errors.invalidNameUnless('metadata.namespace', metadata.namespace, checkDNS1123Label);
   if ((metadata.generation ?? 0) < 0)
     errors.invalid('metadata.generation', metadata.generation, 'must not be negative');
   validateLabels(errors, 'metadata.labels', metadata.labels);

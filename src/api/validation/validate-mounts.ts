@@ -28,8 +28,10 @@ function validateVolumeMounts(
     const path = `${field}[${index}]`;
     const { mountPath, name, subPath = '', subPathExpr = '' } = mount;
     if (name === '') errors.required(`${path}.name`);
-    if (!volumes.has(name)) errors.notFound(`${path}.name`, name);
-    if (mountPath === '') errors.required(`${path}.mountPath`);
+    if (!volumes.has(name)) {
+      errors.notFound(`${path}.name`, name, volumes.keys(), 'Declare it in spec.volumes, without errors.');
+    }
+    if (mountPath === '') errors.required(`${path}.mountPath`, undefined, 'Such as "mountPath: /data".');
     if (mountPaths.has(mountPath)) errors.invalid(`${path}.mountPath`, mountPath, 'must be unique');
     mountPaths.add(mountPath);
     if (devices.has(name)) errors.invalid(`${path}.name`, name, 'is in volumeDevices as well');

@@ -21,7 +21,7 @@ export function validateVolumes(errors: FieldErrors, spec: core.PodSpec, podName
     const found = new FieldErrors();
     validateSource(found, field, volume, podName);
     if (volume.name === '') found.required(`${field}.name`);
-    else found.invalidIf(`${field}.name`, volume.name, checkDNS1123Label(volume.name));
+    else found.invalidNameUnless(`${field}.name`, volume.name, checkDNS1123Label);
     if (valid.has(volume.name)) found.duplicate(`${field}.name`, volume.name);
     if (found.list.length === 0) valid.set(volume.name, volume);
     errors.addAll(found.list);
