@@ -23,14 +23,10 @@ test('tables that nothing in src answers yet', () => {
   const unknown = files.flatMap((file) => (isAnswered(file) || file.kind !== 'table' ? [] : [file.table]));
   expect(unknown).toEqual([
     'admission',
-    'container-gc',
     'eviction-rank',
     'eviction-sync',
     'eviction-thresholds-met',
     'eviction-thresholds',
-    'http-probe-request',
-    'image-gc',
-    'node-shutdown-groups',
     'probe-worker',
     'sysctl',
   ]);

@@ -1,6 +1,7 @@
 import type { TableAdapter } from './table-adapter.ts';
 import { backoff } from './tables/backoff.ts';
 import { cgroupNames } from './tables/cgroup-names.ts';
+import { containerGC } from './tables/container-gc.ts';
 import { cpuConversion } from './tables/cpu-conversion.ts';
 import { criContainerConfig } from './tables/cri-container-config.ts';
 import { criLogLine } from './tables/cri-log-line.ts';
@@ -12,11 +13,14 @@ import { duration } from './tables/duration.ts';
 import { expansion } from './tables/expansion.ts';
 import { gracePeriods } from './tables/grace-periods.ts';
 import { hostsFile } from './tables/hosts-file.ts';
+import { httpProbeRequests } from './tables/http-probe-request.ts';
+import { imageGC } from './tables/image-gc.ts';
 import { imageNames } from './tables/image-names.ts';
 import { imagePullPolicy } from './tables/image-pull-policy.ts';
 import { logNames } from './tables/log-names.ts';
 import { names } from './tables/names.ts';
 import { nodeAllocatable } from './tables/node-allocatable.ts';
+import { nodeShutdownGroups } from './tables/node-shutdown-groups.ts';
 import { oomScoreAdj } from './tables/oom-score-adj.ts';
 import { plegEvents } from './tables/pleg-events.ts';
 import { podActions } from './tables/pod-actions.ts';
@@ -36,6 +40,7 @@ import { terminationMessages } from './tables/termination-message.ts';
 export const tableAdapters: readonly TableAdapter[] = [
   backoff,
   cgroupNames,
+  containerGC,
   cpuConversion,
   criContainerConfig,
   criLogLine,
@@ -47,11 +52,14 @@ export const tableAdapters: readonly TableAdapter[] = [
   expansion,
   gracePeriods,
   hostsFile,
+  httpProbeRequests,
+  imageGC,
   imageNames,
   imagePullPolicy,
   logNames,
   names,
   nodeAllocatable,
+  nodeShutdownGroups,
   oomScoreAdj,
   plegEvents,
   podActions,

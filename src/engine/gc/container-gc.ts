@@ -1,0 +1,137 @@
+import { containerIDOfLogSymlink, podUIDOfLogsDirectory } from '../kuberuntime/log-paths.ts';
+import type { RuntimeContainerState } from '../kuberuntime/runtime-pod-status.ts';
+
+/** How much is left of what has ended. A number below 0: no limit. kubelet: container/container_gc.go GCPolicy */
+export interface ContainerGCPolicy {
+  minAgeMs: number;
+  /** Of one container of one pod. */
+  maxPerPodContainer: number;
+  maxContainers: number;
+}
+
+export interface ContainerGCRequest {
+  policy: ContainerGCPolicy;
+  /** Milliseconds since the epoch, as every `…At` here. */
+  now: number;
+  /** Without it nobody knows which pods there are to be. */
+  allSourcesReady: boolean;
+  /** Under pressure: pods that are finished lose all of their containers too. */
+  evictTerminatedPods: boolean;
+  shouldPodContentBeRemoved: (uid: string) => boolean;
+  shouldPodRuntimeBeRemoved: (uid: string) => boolean;
+  containers: readonly GCContainer[];
+  sandboxes: readonly GCSandbox[];
+  /** Names in the folder of pod logs. */
+  logDirs: readonly string[];
+  /** Names of links to container logs whose target is gone. */
+  brokenLogLinks: readonly string[];
+}
+
+export interface GCContainer {
+  id: string;
+  name: string;
+  podUID: string;
+  podSandboxID: string;
+  state: RuntimeContainerState;
+  createdAt: number;
+}
+
+export interface GCSandbox {
+  id: string;
+  podUID: string;
+  state: 'ready' | 'notready';
+  createdAt: number;
+}
+
+/** What is to go, in this order: containers with their logs, sandboxes, log folders, links. */
+export interface ContainerGCPlan {
+  /** Of those to remove: may be running, and are stopped before. */
+  containersToStop: GCContainer[];
+  containersToRemove: GCContainer[];
+  sandboxesToRemove: GCSandbox[];
+  logDirsToRemove: string[];
+  logLinksToRemove: string[];
+}
+
+/** One run of the collector. kubelet: kuberuntime/kuberuntime_gc.go GarbageCollect */
+export function computeContainerGC(request: ContainerGCRequest): ContainerGCPlan {
+  const { containers, allSourcesReady, shouldPodContentBeRemoved } = request;
+  const containersToRemove = evictContainers(request);
+  const removed = new Set(containersToRemove);
+  const left = containers.filter((container) => !removed.has(container));
+  return {
+    containersToStop: containersToRemove.filter(({ state }) => state === 'unknown'),
+    containersToRemove,
+    sandboxesToRemove: evictSandboxes(request, left),
+    logDirsToRemove: allSourcesReady
+      ? request.logDirs.filter((name) => shouldPodContentBeRemoved(podUIDOfLogsDirectory(name)))
+      : [],
+    logLinksToRemove: request.brokenLogLinks.filter((name) => !mayBeWrittenAgain(name, left)),
+  };
+}
+
+/** Newest first. */
+const byCreated = (a: { createdAt: number }, b: { createdAt: number }): number => b.createdAt - a.createdAt;
+
+function evictContainers(request: ContainerGCRequest): GCContainer[] {
+  const { policy, allSourcesReady } = request;
+  const removed: GCContainer[] = [];
+  const units = evictUnits(request);
+  const keepNewest = (count: number): void => {
+    for (const [key, unit] of units) {
+      removed.push(...unit.slice(count));
+      units.set(key, unit.slice(0, count));
+    }
+  };
+  for (const [key, unit] of units) {
+    if (!allSourcesReady || !isGone(unit[0]?.podUID ?? '', request)) continue;
+    removed.push(...unit);
+    units.delete(key);
+  }
+  if (policy.maxPerPodContainer >= 0) keepNewest(policy.maxPerPodContainer);
+  const all = (): GCContainer[] => [...units.values()].flat();
+  if (policy.maxContainers < 0 || all().length <= policy.maxContainers) return removed;
+  // The same number of every unit, and if that is still too many, the oldest of all.
+  keepNewest(Math.max(1, Math.floor(policy.maxContainers / units.size)));
+  return [...removed, ...all().sort(byCreated).slice(policy.maxContainers)];
+}
+
+/** What has ended of every container of every pod, newest first. */
+function evictUnits({ containers, policy, now }: ContainerGCRequest): Map<string, GCContainer[]> {
+  const units = new Map<string, GCContainer[]>();
+  for (const container of containers.toSorted(byCreated)) {
+    if (container.state === 'running' || container.createdAt > now - policy.minAgeMs) continue;
+    const key = JSON.stringify([container.podUID, container.name]);
+    units.set(key, [...(units.get(key) ?? []), container]);
+  }
+  return units;
+}
+
+function isGone(
+  uid: string,
+  { evictTerminatedPods, shouldPodContentBeRemoved, shouldPodRuntimeBeRemoved }: ContainerGCRequest,
+): boolean {
+  return shouldPodContentBeRemoved(uid) || (evictTerminatedPods && shouldPodRuntimeBeRemoved(uid));
+}
+
+/** All but the newest sandbox of a pod; one that is ready or has containers is never touched. */
+function evictSandboxes(request: ContainerGCRequest, containers: readonly GCContainer[]): GCSandbox[] {
+  const inUse = new Set(containers.map(({ podSandboxID }) => podSandboxID));
+  const newest = new Map(
+    request.sandboxes
+      .toSorted(byCreated)
+      .reverse()
+      .map(({ podUID, id }) => [podUID, id]),
+  );
+  return request.sandboxes.filter(({ id, podUID, state }) => {
+    const isActive = state === 'ready' || inUse.has(id);
+    return !isActive && (newest.get(podUID) !== id || isGone(podUID, request));
+  });
+}
+
+/** The log of a container that has not exited may be away only for a moment, while it is rotated. */
+function mayBeWrittenAgain(logLink: string, containers: readonly GCContainer[]): boolean {
+  const id = containerIDOfLogSymlink(logLink);
+  const container = containers.find((candidate) => candidate.id === id);
+  return container !== undefined && container.state !== 'exited';
+}

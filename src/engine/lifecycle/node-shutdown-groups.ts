@@ -1,0 +1,51 @@
+import type { Pod } from '../../api/types.ts';
+
+/** How long pods get from the highest of these priorities that is not above their own. kubelet: ShutdownGracePeriodByPodPriority */
+export interface ShutdownGracePeriod {
+  priority: number;
+  seconds: number;
+}
+
+export interface ShutdownSettings {
+  shutdownGracePeriodSeconds: number;
+  /** Part of the whole period. */
+  shutdownGracePeriodCriticalPodsSeconds: number;
+  /** Empty: the two periods above count. */
+  byPodPriority: readonly ShutdownGracePeriod[];
+}
+
+export interface ShutdownGroup extends ShutdownGracePeriod {
+  pods: Pod[];
+}
+
+/** The priority from which on pods are critical. kubelet: pkg/apis/scheduling SystemCriticalPriority */
+const systemCriticalPriority = 2_000_000_000;
+
+/**
+ * The pods of a node that shuts down, in the order in which groups of them are told to end. No groups: the node does not
+ * wait for its pods. kubelet: nodeshutdown_manager.go migrateConfig, groupByPriority
+ */
+export function computeShutdownGroups(pods: readonly Pod[], settings: ShutdownSettings): ShutdownGroup[] {
+  const groups = gracePeriods(settings)
+    .toSorted((a, b) => a.priority - b.priority)
+    .map((period): ShutdownGroup => ({ ...period, pods: [] }));
+  for (const pod of pods) {
+    const { priority = 0 } = pod.spec;
+    const group = groups.findLast((candidate) => candidate.priority <= priority) ?? groups[0];
+    group?.pods.push(pod);
+  }
+  return groups;
+}
+
+function gracePeriods({
+  shutdownGracePeriodSeconds: whole,
+  shutdownGracePeriodCriticalPodsSeconds: critical,
+  byPodPriority,
+}: ShutdownSettings): readonly ShutdownGracePeriod[] {
+  if (byPodPriority.length > 0) return byPodPriority;
+  if (whole === 0 || whole < critical) return [];
+  return [
+    { priority: 0, seconds: whole - critical },
+    { priority: systemCriticalPriority, seconds: critical },
+  ];
+}

@@ -1,0 +1,67 @@
+import type { HTTPGetAction } from 'kubernetes-types/core/v1.js';
+import type { Container } from '../../api/types.ts';
+import { UserError } from '../../errors.ts';
+import { formatGoURL, parseGoURL, pathURL } from './go-url.ts';
+
+/** The GET that asks a container how it is. */
+export interface HTTPProbeRequest {
+  url: string;
+  /** Values by canonical name, in the order in which they are sent. */
+  headers: Record<string, string[]>;
+  /** Sent as `Host`; empty: the host of the URL is. */
+  hostHeader: string;
+}
+
+/**
+ * What an httpGet probe or hook asks for. `podIP` stands in for a host that is not given; `userAgent` is sent unless the
+ * probe has its own. Throws a `UserError` for a port or host that cannot be asked.
+ * kubelet: pkg/probe/http/request.go NewRequestForHTTPGetAction
+ */
+export function httpProbeRequest(
+  { scheme = '', host = '', port, path = '', httpHeaders = [] }: HTTPGetAction,
+  container: Container,
+  { podIP, userAgent }: { podIP: string; userAgent: string },
+): HTTPProbeRequest {
+  const address = host === '' ? podIP : host;
+  const url = formatGoURL({
+    ...(parseGoURL(path) ?? pathURL(path)),
+    scheme: scheme === '' ? 'http' : scheme.toLowerCase(),
+    host: `${/[:%]/.test(address) ? `[${address}]` : address}:${resolveContainerPort(port, container)}`,
+  });
+  const request = parseGoURL(url);
+  if (!request) throw new UserError(`httpGet: "${url}" is no URL`, { hint: 'Correct the host.' });
+  const headers = withDefaults(httpHeaders, userAgent);
+  return { url: formatGoURL(request), headers, hostHeader: headers['Host']?.[0] ?? '' };
+}
+
+/**
+ * The number of a port that is given by number or name, of the first one with that name. A `UserError` when there is none.
+ * kubelet: pkg/probe/util.go ResolveContainerPort
+ */
+export function resolveContainerPort(port: number | string, { name, ports = [] }: Container): number {
+  const named = ports.find((candidate) => candidate.name === port)?.containerPort;
+  const number = typeof port === 'number' ? port : (named ?? (/^[+-]?\d+$/.test(port) ? Number(port) : 0));
+  if (number > 0 && number < 65_536) return number;
+  throw new UserError(`container "${name}" has no port "${port}"`, {
+    hint: 'Give the number of a port, or the name of one in ports.',
+  });
+}
+
+function withDefaults(given: readonly { name: string; value: string }[], userAgent: string): Record<string, string[]> {
+  const headers = new Map<string, string[]>();
+  for (const { name, value } of given) {
+    const key = canonicalHeaderName(name);
+    headers.set(key, [...(headers.get(key) ?? []), value]);
+  }
+  if (!headers.has('User-Agent')) headers.set('User-Agent', [userAgent]);
+  if (!headers.has('Accept')) headers.set('Accept', ['*/*']);
+  // An empty one asks for none.
+  else if (headers.get('Accept')?.[0] === '') headers.delete('Accept');
+  return Object.fromEntries(headers);
+}
+
+/** `X-Request-Id`; a name that is none stays as written. Go: net/textproto CanonicalMIMEHeaderKey */
+function canonicalHeaderName(name: string): string {
+  if (!/^[\w!#$%&'*+\-.^`|~]+$/.test(name)) return name;
+  return name.toLowerCase().replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
+}
