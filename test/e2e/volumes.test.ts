@@ -1,0 +1,152 @@
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Volume } from '../../src/api/types.ts';
+import { type Agent, isReady, nodeName, startAgent } from './agent.ts';
+import { mountsBelow } from './leftovers.ts';
+import { makePod, serve, shell } from './manifests.ts';
+import { untilGone } from './until-gone.ts';
+
+let agent: Agent;
+
+beforeAll(async () => {
+  agent = await startAgent();
+});
+afterEach(() => agent.removeAll());
+afterAll(() => agent.cleanUp());
+
+/** Mounts every volume at `/<its name>`. */
+const mountsOf = (volumes: readonly Volume[]) => volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
+
+/** What a shell script in the pod prints. */
+async function look(script: string): Promise<string> {
+  const { code, stdout, stderr } = await agent.cli(['exec', 'web', '--', 'sh', '-c', script]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+
+const downward = (path: string, fieldPath: string) => ({ path, fieldRef: { fieldPath } });
+
+test('a container sees files about its pod, in memory, read-only, with their modes', async () => {
+  const items = [downward('labels', 'metadata.labels'), { ...downward('id/name', 'metadata.name'), mode: 0o400 }];
+  const volumes: Volume[] = [
+    { name: 'info', downwardAPI: { items, defaultMode: 0o440 } },
+    { name: 'all', projected: { sources: [{ downwardAPI: { items } }] } },
+  ];
+  const app = shell('app', serve, { volumeMounts: mountsOf(volumes) });
+  const manifest = makePod('web', { volumes, containers: [app] });
+  await agent.write('web.yaml', { ...manifest, metadata: { name: 'web', labels: { app: 'web', tier: 'front' } } });
+  await agent.untilReady('web');
+  expect(await look('cat /info/labels; echo; cat /all/id/name')).toBe(`app="web"\ntier="front"\nweb-${nodeName}`);
+  expect(
+    await look('stat -f -c %T /info /all; stat -L -c "%a %u %g" /info /info/labels /info/id/name /all/labels'),
+  ).toBe('tmpfs\ntmpfs\n1777 0 0\n440 0 0\n400 0 0\n644 0 0\n');
+  expect(await look('touch /info/x 2>&1 || true')).toContain('Read-only file system');
+});
+
+test('a container sees a new label while it runs, when its pod has a UID of its own', async () => {
+  const volumes: Volume[] = [{ name: 'info', downwardAPI: { items: [downward('labels', 'metadata.labels')] } }];
+  const app = shell('app', serve, { volumeMounts: mountsOf(volumes) });
+  const write = (color: string): Promise<void> =>
+    agent.write('web.yaml', {
+      ...makePod('web', { volumes, containers: [app] }),
+      metadata: { name: 'web', uid: 'of-its-own', labels: { color } },
+    });
+  await write('blue');
+  await agent.untilReady('web');
+  const { id } = await agent.runningContainer('web');
+  expect(await look('cat /info/labels')).toBe('color="blue"');
+  await write('green');
+  expect(await look('until grep green /info/labels; do sleep 0.05; done')).toBe('color="green"\n');
+  expect((await agent.runningContainer('web')).id).toBe(id);
+});
+
+test('users and groups of a pod can use its volumes as fsGroup and supplementalGroups say', async () => {
+  const volumes: Volume[] = [
+    { name: 'disk', emptyDir: {} },
+    { name: 'memory', emptyDir: { medium: 'Memory' } },
+    { name: 'info', downwardAPI: { defaultMode: 0o400, items: [downward('name', 'metadata.name')] } },
+  ];
+  const securityContext = { runAsUser: 1000, runAsGroup: 1000, fsGroup: 2000, supplementalGroups: [3000] };
+  const app = shell('app', serve, { volumeMounts: mountsOf(volumes) });
+  await agent.write('web.yaml', makePod('web', { securityContext, volumes, containers: [app] }));
+  await agent.untilReady('web');
+  const groups = (await look('id -G')).trim().split(' ');
+  expect(groups).toEqual(expect.arrayContaining(['1000', '2000', '3000']));
+  const script = `umask 027; cd /disk; touch file; mkdir folder; touch folder/file /memory/file
+    stat -c '%n %a %u %g' . file folder folder/file /memory /memory/file
+    stat -L -c '%n %a %u %g' /info/name; cat /info/name`;
+  expect((await look(script)).split('\n')).toEqual([
+    '. 2777 0 2000',
+    'file 640 1000 2000',
+    'folder 2750 1000 2000',
+    'folder/file 640 1000 2000',
+    '/memory 3777 0 2000',
+    '/memory/file 640 1000 2000',
+    '/info/name 440 0 2000',
+    `web-${nodeName}`,
+  ]);
+});
+
+test('a volume in memory is as large as the pod may use', async () => {
+  const volumes: Volume[] = [
+    { name: 'small', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+    { name: 'rest', emptyDir: { medium: 'Memory' } },
+  ];
+  const app = shell('app', serve, { volumeMounts: mountsOf(volumes), resources: { limits: { memory: '32Mi' } } });
+  await agent.write('web.yaml', makePod('web', { volumes, containers: [app] }));
+  await agent.untilReady('web');
+  expect(await look(`df -k /small /rest | awk 'NR > 1 { print $2 }'`)).toBe('1024\n32768\n');
+});
+
+test('a pod whose emptyDir grows beyond its limit is evicted, and comes back with an empty one', async () => {
+  const volumes: Volume[] = [{ name: 'cache', emptyDir: { sizeLimit: '1Mi' } }];
+  const app = shell('app', serve, { volumeMounts: mountsOf(volumes) });
+  await agent.write('web.yaml', makePod('web', { volumes, containers: [app] }));
+  const { pod: before } = await agent.untilReady('web');
+  await look('dd if=/dev/zero of=/cache/file bs=1k count=2048 2>/dev/null');
+  const { pod } = await agent.untilPod('web', ({ worker }) => worker.state === 'finished');
+  expect(pod.status).toMatchObject({
+    phase: 'Failed',
+    reason: 'Evicted',
+    message: 'Usage of EmptyDir volume "cache" exceeds the limit "1Mi". ',
+  });
+  const { pod: after } = await agent.untilReady('web');
+  expect(after.metadata.uid).toBe(before.metadata.uid);
+  expect(await look('ls /cache')).toBe('');
+});
+
+test('a tmpfs that a killed agent left is unmounted, and nothing of the machine is deleted through it', async () => {
+  const volumes: Volume[] = [{ name: 'memory', emptyDir: { medium: 'Memory' } }];
+  const app = shell('app', serve, { volumeMounts: mountsOf(volumes) });
+  await agent.write('web.yaml', makePod('web', { volumes, containers: [app] }));
+  const { pod } = await agent.untilReady('web');
+  await agent.kill9();
+  const precious = join(agent.rootDir, 'precious');
+  await mkdir(precious);
+  await writeFile(join(precious, 'file'), 'still here');
+  const inside = join(agent.rootDir, 'pods', pod.metadata.uid, 'volumes/kubernetes.io~empty-dir/memory/bound');
+  await mkdir(inside);
+  await execa('mount', ['--bind', precious, inside]);
+  await agent.remove('web.yaml');
+  await agent.start();
+  await untilGone(join(agent.rootDir, 'pods', pod.metadata.uid));
+  expect(await mountsBelow(join(agent.rootDir, 'pods'))).toEqual([]);
+  expect(await readdir(join(agent.rootDir, 'pods'))).toEqual([]);
+  expect(await readFile(join(precious, 'file'), 'utf8')).toBe('still here');
+});
+
+test('containers that are restarted find their volumes as they left them', async () => {
+  const volumes: Volume[] = [{ name: 'disk', emptyDir: {} }];
+  const script = `date >> /disk/starts; [ $(wc -l < /disk/starts) -gt 1 ] || exit 1; ${serve}`;
+  await agent.write(
+    'web.yaml',
+    makePod('web', { volumes, containers: [shell('app', script, { volumeMounts: mountsOf(volumes) })] }),
+  );
+  await agent.untilPod(
+    'web',
+    (entry) => isReady(entry) && entry.pod.status?.containerStatuses?.[0]?.restartCount === 1,
+  );
+  expect(await look('wc -l < /disk/starts')).toBe('2\n');
+});
