@@ -13,10 +13,14 @@ import { nodeLabels } from '../engine/node-labels.ts';
 import { UserError } from '../errors.ts';
 import type { NodeOptions } from './node-options.ts';
 
+/** kubelet: kubelet.go MaxContainerBackOff */
+const maxContainerBackOffMs = 300_000;
+
 /** What the flags make of this machine. Throws a `UserError` when more is reserved than there is. */
 export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver: CgroupDriver): NodeConfig {
   const { rootDir, podLogsDir, nodeName, nodeIPs, resolvConf, clusterDNS, clusterDomain } = options;
   const { cgroupsPerQOS, systemReserved, kubeReserved, evictionHard } = options;
+  refuseCgroupVersion(options, machine);
   const capacity = nodeCapacity(machine, options);
   const kept = { systemReserved, kubeReserved, evictionHard };
   // The kernel can hold pods to a number of processes, but a node's status does not show it.
@@ -41,12 +45,29 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
       kubeReservedCgroup: options.kubeReservedCgroup,
     },
     podPidsLimit: options.podPidsLimit,
+    syncFrequencyMs: options.syncFrequency,
+    maxContainerRestartPeriodMs: options.crashLoopBackOff.maxContainerRestartPeriod ?? maxContainerBackOffMs,
+    localStorageCapacityIsolation: options.localStorageCapacityIsolation,
+    featureGates: options.featureGates,
     selinuxEnabled: machine.selinuxEnabled,
     capacity,
     allocatable: nodeAllocatable({ ...kept, capacity }),
     labels: nodeLabels(nodeName, process.arch, options.nodeLabels),
     containerNode: containerNode(machine, options),
   };
+}
+
+/** kubelet: apis/config/validation/validation_linux.go validateKubeletOSConfiguration */
+function refuseCgroupVersion({ failCgroupV1, singleProcessOOMKill }: NodeOptions, { cgroupVersion }: Machine): void {
+  if (cgroupVersion !== 1) return;
+  if (failCgroupV1) {
+    throw new UserError('this machine has cgroup v1, and failCgroupV1 is set', {
+      hint: 'Boot it with cgroup v2 (systemd.unified_cgroup_hierarchy=1), or leave failCgroupV1 out.',
+    });
+  }
+  if (singleProcessOOMKill === false) {
+    throw new UserError('singleProcessOOMKill: false needs cgroup v2, and this machine has cgroup v1');
+  }
 }
 
 /** kubelet: cm/node_container_manager_linux.go validateNodeAllocatable */

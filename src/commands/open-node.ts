@@ -8,10 +8,12 @@ import { openCgroupManager } from '../engine/container-manager/open-cgroup-manag
 import { readCgroupDriver } from '../engine/container-manager/read-cgroup-driver.ts';
 import { Kubelet } from '../engine/kubelet.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
+import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { nodeConfig } from './node-config.ts';
 import type { NodeOptions } from './node-options.ts';
+import { setOwnOOMScoreAdj } from './own-oom-score.ts';
 import { type NodeRuntimeConnection, openRuntime } from './runtime-connection.ts';
 
 /** An engine on a runtime that answers, ready to run. */
@@ -28,9 +30,11 @@ export async function openNode(
   logger: Logger,
   signal: AbortSignal,
 ): Promise<Node> {
+  await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
   const runtime = await openNodeRuntime(options, logger, signal);
   const cgroupDriver = await nodeCgroupDriver(options, runtime.connection.runtime);
   const node = nodeConfig(options, await readMachine(options.rootDir), cgroupDriver);
+  await tellPodCIDR(options, runtime.connection.runtime, logger);
   const kubelet = new Kubelet({
     runtime: runtime.connection.runtime,
     imageService: runtime.connection.images,
@@ -61,6 +65,16 @@ function nodeCgroupDriver(options: NodeOptions, runtime: RuntimeService): Cgroup
   return featureGates.KubeletCgroupDriverFromCRI ? readCgroupDriver(runtime, cgroupDriver) : cgroupDriver;
 }
 
+/** kubelet: kubelet_network.go updatePodCIDR */
+async function tellPodCIDR({ podCIDR }: NodeOptions, runtime: RuntimeService, logger: Logger): Promise<void> {
+  if (podCIDR === '') return;
+  try {
+    await runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr: podCIDR } } });
+  } catch (error) {
+    logger.error({ podCIDR, err: errorMessage(error) }, 'The runtime did not take the pod CIDR');
+  }
+}
+
 interface NodeRuntime {
   endpoint: { endpoint: string; because: string };
   connection: NodeRuntimeConnection;
@@ -74,7 +88,7 @@ async function openNodeRuntime(options: NodeOptions, logger: Logger, signal: Abo
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
   const managed = endpoint.managed ? await startManaged(options, logger, signal) : undefined;
-  const connection = await openRuntime(endpoint.endpoint, options.imageServiceEndpoint || undefined);
+  const connection = await openRuntime(endpoint.endpoint, options);
   return { endpoint, connection, managed };
 }
 

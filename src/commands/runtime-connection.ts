@@ -16,19 +16,29 @@ export interface NodeRuntimeConnection extends RuntimeConnection {
   eventStreams(): Promise<RuntimeEventStream[]>;
 }
 
+/** How a connection differs from one to a single socket. */
+interface RuntimeSettings {
+  /** Where the images are; empty: behind the same socket. */
+  imageServiceEndpoint?: string;
+  /** Milliseconds that a call may take. */
+  runtimeRequestTimeout?: number;
+}
+
 /** Connects to CRI sockets; both services may be behind one. Nothing is sent before the first call. */
-export async function openRuntime(endpoint: string, imageEndpoint = endpoint): Promise<NodeRuntimeConnection> {
+export async function openRuntime(endpoint: string, settings: RuntimeSettings = {}): Promise<NodeRuntimeConnection> {
+  const { imageServiceEndpoint = '', runtimeRequestTimeout } = settings;
   const [{ openChannel }, { grpcRuntimeService }, { grpcImageService }] = await Promise.all([
     import('../cri/grpc-channel.ts'),
     import('../cri/grpc-runtime-service.ts'),
     import('../cri/grpc-image-service.ts'),
   ]);
   const channel = openChannel(endpoint);
-  const imageChannel = imageEndpoint === endpoint ? channel : openChannel(imageEndpoint);
-  const runtime = grpcRuntimeService(channel);
+  const isOneSocket = imageServiceEndpoint === '' || imageServiceEndpoint === endpoint;
+  const imageChannel = isOneSocket ? channel : openChannel(imageServiceEndpoint);
+  const runtime = grpcRuntimeService(channel, runtimeRequestTimeout);
   return {
     runtime,
-    images: grpcImageService(imageChannel),
+    images: grpcImageService(imageChannel, runtimeRequestTimeout),
     eventStreams: async () => {
       const [{ containerdEventStream }, { criEventStream }] = await Promise.all([
         import('../containerd/containerd-event-stream.ts'),

@@ -1,22 +1,22 @@
 import { RuntimeServiceDefinition } from './generated/cri.ts';
 import type { Channel } from './grpc-channel.ts';
 import { grpcService } from './grpc-service.ts';
+import { defaultRequestTimeoutMs } from './request-timeout.ts';
 import type { RuntimeService } from './runtime-service.ts';
-
-/** Two minutes. kubelet: runtimeRequestTimeout */
-const requestTimeoutMs = 120_000;
 
 /**
  * RuntimeService over a channel, with the kubelet's deadline for each method: RunPodSandbox may take twice the request
  * timeout, StopContainer and ExecSync add the timeout they carry, ExecSync without one and event streams have none.
  * kubelet: cri-client remote_runtime.go
  */
-export function grpcRuntimeService(channel: Channel): RuntimeService {
-  return grpcService(channel, RuntimeServiceDefinition, deadlineOfRuntimeCall);
+export function grpcRuntimeService(channel: Channel, requestTimeoutMs = defaultRequestTimeoutMs): RuntimeService {
+  return grpcService(channel, RuntimeServiceDefinition, (method, request) =>
+    deadlineOf(method, request, requestTimeoutMs),
+  );
 }
 
 /** Milliseconds that a call may take. */
-export function deadlineOfRuntimeCall(method: string, request: { timeout?: number | bigint | string }): number {
+function deadlineOf(method: string, request: { timeout?: number | bigint | string }, requestTimeoutMs: number): number {
   const timeoutMs = Number(request.timeout ?? 0) * 1000;
   switch (method) {
     case 'runPodSandbox':

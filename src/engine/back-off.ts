@@ -14,7 +14,7 @@ export interface BackOffLimits {
 }
 
 /** kubelet: kubelet.go backOffPeriod, MaxContainerBackOff */
-const DEFAULT_LIMITS: BackOffLimits = { initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 };
+export const defaultBackOffLimits: BackOffLimits = { initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 };
 
 /**
  * Exponential back-off by key, for crash loops (counted from the time a container finished) and for image pulls
@@ -27,7 +27,7 @@ export class BackOff {
 
   constructor(clock: { now(): number }, limits: Partial<BackOffLimits> = {}) {
     this.clock = clock;
-    const { initialMs, maxMs } = { ...DEFAULT_LIMITS, ...limits };
+    const { initialMs, maxMs } = { ...defaultBackOffLimits, ...limits };
     this.limits = { initialMs, maxMs, resetAfterMs: limits.resetAfterMs ?? 2 * maxMs };
   }
 
@@ -84,7 +84,7 @@ export function nextBackOff(
   entry: BackOffEntry | undefined,
   eventTime: number,
   now: number,
-  limits: BackOffLimits = DEFAULT_LIMITS,
+  limits: BackOffLimits = defaultBackOffLimits,
 ): BackOffEntry {
   const startsOver = !entry || hasExpired(entry, eventTime, limits);
   return { backOffMs: startsOver ? limits.initialMs : Math.min(entry.backOffMs * 2, limits.maxMs), lastUpdate: now };

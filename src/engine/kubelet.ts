@@ -21,6 +21,7 @@ import { PodRemover } from './gc/pod-remover.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { contentStoreProgress } from './images/content-store.ts';
 import { ImageManager } from './images/image-manager.ts';
+import { crashLoopBackOffLimits } from './kuberuntime/crash-loop-back-off.ts';
 import { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
 import { type ReadTerminationMessage, RuntimePods } from './kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
@@ -154,7 +155,7 @@ export class Kubelet implements EngineView {
     this.podDirs = new PodDirs(node);
     const { podDirs, configObjects } = this;
     const reasonCache = new ReasonCache();
-    const backOff = new BackOff(clock);
+    const backOff = new BackOff(clock, crashLoopBackOffLimits(node));
     this.containerManager = new ContainerManager({
       node,
       cgroups: deps.cgroups,
@@ -216,6 +217,7 @@ export class Kubelet implements EngineView {
       removePod: (uid) => this.remains.removePod(uid),
     });
     this.workers = new PodWorkers({
+      syncFrequencyMs: node.syncFrequencyMs,
       syncer,
       getNewerThan: (uid, newerThan, signal) => this.getNewerThan(uid, newerThan, signal),
       getCached: (uid) => this.cache.get(uid),
@@ -275,7 +277,7 @@ export class Kubelet implements EngineView {
       this.pleg.run(stopped),
       this.eventWatch.run(stopped),
       this.config.run(stopped),
-      this.localStorageEviction.run(stopped),
+      ...(this.deps.node.localStorageCapacityIsolation ? [this.localStorageEviction.run(stopped)] : []),
       this.loop(stopped),
     ];
     try {

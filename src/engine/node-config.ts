@@ -1,3 +1,4 @@
+import type { FeatureGates } from '../api/kubelet-configuration/feature-gates.ts';
 import type { ResourceList } from '../api/types.ts';
 import type { CgroupDriver } from './container-manager/cgroup-names.ts';
 import type { NodeAllocatableSettings } from './container-manager/node-allocatable.ts';
@@ -25,6 +26,13 @@ export interface NodeConfig {
   nodeAllocatable: NodeAllocatableSettings;
   /** Processes a pod may have; none if it is not positive. */
   podPidsLimit: number;
+  /** How often a pod that does not change is looked at. Milliseconds. kubelet: syncFrequency */
+  syncFrequencyMs: number;
+  /** Longest wait before a container is restarted. Milliseconds. kubelet: crashLoopBackOff.maxContainerRestartPeriod */
+  maxContainerRestartPeriodMs: number;
+  /** Limits of local storage are enforced. */
+  localStorageCapacityIsolation: boolean;
+  featureGates: FeatureGates;
   selinuxEnabled: boolean;
   /** What the node has. kubelet: node.status.capacity */
   capacity: ResourceList;

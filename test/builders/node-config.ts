@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
 import type { NodeConfig } from '../../src/engine/node-config.ts';
 import { makeNodeResources } from '../engine/kuberuntime/node-resources.ts';
 
@@ -23,6 +24,10 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
       kubeReservedCgroup: '',
     },
     podPidsLimit: -1,
+    syncFrequencyMs: 60_000,
+    maxContainerRestartPeriodMs: 300_000,
+    localStorageCapacityIsolation: true,
+    featureGates: defaultFeatureGates,
     selinuxEnabled: false,
     capacity: { cpu: '2', memory: '1124Mi', pods: '110' },
     allocatable: { cpu: '2', memory: '1Gi', pods: '110' },

@@ -1,16 +1,21 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
 import { nodeConfig } from '../../src/commands/node-config.ts';
 import { addNodeOptions } from '../../src/commands/node-flags.ts';
-import { type NodeFlags, nodeOptions } from '../../src/commands/node-options.ts';
+import { type NodeFlags, type NodeOptions, nodeOptions } from '../../src/commands/node-options.ts';
 import type { NodeConfig } from '../../src/engine/node-config.ts';
 import { UserError } from '../../src/errors.ts';
 import { makeMachine } from '../builders/machine.ts';
 
 /** The node that these flags make of a machine of four processors and 8 GiB. */
 async function nodeOf(...flags: string[]): Promise<NodeConfig> {
+  return nodeConfig(await optionsOf(...flags), makeMachine(), 'cgroupfs');
+}
+
+function optionsOf(...flags: string[]): Promise<NodeOptions> {
   const command = addNodeOptions(new Command('run')).parse(flags, { from: 'user' });
-  return nodeConfig(await nodeOptions(command.opts<NodeFlags>(), []), makeMachine(), 'cgroupfs');
+  return nodeOptions(command.opts<NodeFlags>(), []);
 }
 
 describe('nodeConfig', () => {
@@ -51,6 +56,30 @@ describe('nodeConfig', () => {
   ])('refuses to reserve more %s than there is', async (resource, flag) => {
     await expect(nodeOf(flag)).rejects.toThrow(UserError);
     await expect(nodeOf(flag)).rejects.toThrow(`more ${resource} is reserved than the node has`);
+  });
+
+  test('has no ephemeral storage to offer when that is not isolated', async () => {
+    const { capacity, allocatable } = await nodeOf('--local-storage-capacity-isolation=false');
+    expect([capacity['ephemeral-storage'], allocatable['ephemeral-storage']]).toEqual([undefined, undefined]);
+  });
+
+  test('is what the configuration says', async () => {
+    const flags = ['--sync-frequency=30s', '--cgroup-root=/agents', '--feature-gates=ImageVolume=true'];
+    expect(await nodeOf(...flags)).toMatchObject({
+      syncFrequencyMs: 30_000,
+      maxContainerRestartPeriodMs: 300_000,
+      localStorageCapacityIsolation: true,
+      cgroupRoot: '/agents',
+      featureGates: { ...defaultFeatureGates, ImageVolume: true },
+    });
+  });
+
+  test('refuses cgroup v1 when it is told to', async () => {
+    const options = await optionsOf('--fail-cgroupv1');
+    expect(() => nodeConfig(options, makeMachine({ cgroupVersion: 1 }), 'cgroupfs')).toThrow(
+      'this machine has cgroup v1, and failCgroupV1 is set',
+    );
+    expect(() => nodeConfig(options, makeMachine(), 'cgroupfs')).not.toThrow();
   });
 
   test('labels the node as Kubernetes does', async () => {

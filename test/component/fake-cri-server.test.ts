@@ -174,6 +174,13 @@ describe('a call that fails', () => {
     expect(runtime.calls).toEqual([]);
   });
 
+  test('ends when it took longer than a request may', async () => {
+    runtime.hang('listImages');
+    runtime.hang('status');
+    await expect(grpcRuntimeService(channel, 50).status({})).rejects.toSatisfy(isDeadlineExceeded);
+    await expect(grpcImageService(channel, 50).listImages({})).rejects.toSatisfy(isDeadlineExceeded);
+  });
+
   test('says that nobody answers when there is no socket', async () => {
     const nowhere = openChannel(join(folder, 'nowhere.sock'));
     await expect(grpcRuntimeService(nowhere).version()).rejects.toSatisfy(isUnavailable);

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
+import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { type Engine, World } from './world.ts';
 
@@ -167,6 +168,21 @@ describe('a container that exits', () => {
     expect(waitedMs).toBeGreaterThanOrEqual(10_000);
     expect(waitedMs).toBeLessThan(10_500);
     expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
+  });
+
+  test('is never restarted later than the node was told', async () => {
+    const world = await World.make();
+    world.runtime.script('main', { exitAfterMs: 0, exitCode: 1 });
+    const source = new ManualSource();
+    const node = makeNodeConfig(world.folder, { maxContainerRestartPeriodMs: 2000 });
+    await world.boot({ sources: [source], node });
+    source.set(makeStaticPod('web'));
+    await world.until(() => world.runtime.requestsOf('startContainer').length === 2);
+    const startedAt = world.clock.now();
+    await world.until(() => world.runtime.requestsOf('startContainer').length === 5);
+    const waitedMs = world.clock.now() - startedAt;
+    expect(waitedMs).toBeGreaterThanOrEqual(6000);
+    expect(waitedMs).toBeLessThan(8000);
   });
 
   test('leaves only its last instance in the runtime', async () => {

@@ -166,7 +166,7 @@ export const kubeletConfigurationFields = {
     registerWithTaints: { kind: '[]Taint', without: apiServer },
     registerNode: { kind: '*bool', default: true, without: apiServer },
     tracing: { kind: '*TracingConfiguration', without: 'traces are not built yet' },
-    localStorageCapacityIsolation: { kind: '*bool', default: true, without: eviction },
+    localStorageCapacityIsolation: { kind: '*bool', default: true, does: 'limits of emptyDirs on disk are enforced' },
     containerRuntimeEndpoint: { kind: 'string', does: 'CRI socket; empty: one is found or started' },
     imageServiceEndpoint: { kind: 'string', does: "CRI socket of the image service; empty: the runtime's" },
     failCgroupV1: { kind: '*bool', default: false, does: 'refuses to start on cgroup v1' },

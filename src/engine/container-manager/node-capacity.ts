@@ -2,19 +2,21 @@ import { formatQuantity } from '../../api/quantity.ts';
 import type { ResourceList } from '../../api/types.ts';
 import type { Machine } from './machine.ts';
 
-export interface PodCountLimits {
+export interface NodeCapacityOptions {
   maxPods: number;
   /** 0: as many as maxPods. */
   podsPerCore: number;
+  localStorageCapacityIsolation: boolean;
 }
 
 /** What the node has, as its status shows it. kubelet: nodestatus/setters.go MachineInfo */
-export function nodeCapacity(machine: Machine, { maxPods, podsPerCore }: PodCountLimits): ResourceList {
+export function nodeCapacity(machine: Machine, options: NodeCapacityOptions): ResourceList {
+  const { maxPods, podsPerCore, localStorageCapacityIsolation } = options;
   const { cpus, memoryBytes, ephemeralStorageBytes, hugePages } = machine;
   return {
     cpu: String(cpus),
     memory: formatBytes(memoryBytes),
-    'ephemeral-storage': formatBytes(ephemeralStorageBytes),
+    ...(localStorageCapacityIsolation && { 'ephemeral-storage': formatBytes(ephemeralStorageBytes) }),
     ...Object.fromEntries(
       hugePages.map(({ sizeBytes, pages }) => [`hugepages-${formatBytes(sizeBytes)}`, formatBytes(sizeBytes * pages)]),
     ),

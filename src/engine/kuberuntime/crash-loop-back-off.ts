@@ -1,5 +1,5 @@
 import type { Container, Pod } from '../../api/types.ts';
-import type { BackOff } from '../back-off.ts';
+import { type BackOff, type BackOffLimits, defaultBackOffLimits } from '../back-off.ts';
 import { formatPod } from '../pod-names.ts';
 import { containerHashHex } from './container-hash.ts';
 import type { RuntimePodStatus } from './runtime-pod-status.ts';
@@ -24,6 +24,15 @@ export function crashLoopBackOff(
   const delayMs = backOff.get(key);
   const message = `back-off ${goDuration(delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`;
   return { message, until: exited.finishedAt + delayMs };
+}
+
+/**
+ * How long restarts wait, up to the period that the node was told. When a container that ran well starts over does not depend
+ * on it. kubelet: kubelet.go NewMainKubelet
+ */
+export function crashLoopBackOffLimits(node: { maxContainerRestartPeriodMs: number }): BackOffLimits {
+  const maxMs = node.maxContainerRestartPeriodMs;
+  return { ...defaultBackOffLimits, initialMs: Math.min(defaultBackOffLimits.initialMs, maxMs), maxMs };
 }
 
 /** kubelet: kuberuntime/helpers.go GetStableKey */

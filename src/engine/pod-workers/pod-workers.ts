@@ -35,6 +35,8 @@ export interface PodSyncer {
 
 interface Deps {
   syncer: PodSyncer;
+  /** How often a pod that does not change is synced. */
+  syncFrequencyMs: number;
   /** The status of a pod as of after `newerThan` (monotonic milliseconds). */
   getNewerThan: (uid: string, newerThan: number, signal: AbortSignal) => Promise<RuntimePodStatus>;
   /** Whatever is known of the pod without waiting. */
@@ -51,7 +53,6 @@ interface Deps {
 }
 
 /** kubelet: pod_workers.go workerBackOffPeriodJitterFactor and neighbours; factors are how much longer it may get. */
-const resyncIntervalMs = 60_000;
 const backOffPeriodMs = 10_000;
 const networkBackOffMs = 1000;
 const jitterFactor = 0.5;
@@ -462,7 +463,7 @@ export class PodWorkers {
   }
 
   private nextSyncDelay(error: unknown): number {
-    if (error === undefined) return this.jittered(resyncIntervalMs);
+    if (error === undefined) return this.jittered(this.deps.syncFrequencyMs);
     if (error instanceof NetworkNotReadyError) return this.jittered(networkBackOffMs);
     const backOffMs = this.jittered(backOffPeriodMs);
     return error instanceof SyncPodError ? Math.min(backOffMs, error.retryAfterMs ?? Infinity) : backOffMs;

@@ -81,6 +81,7 @@ class Bench {
     };
     this.workers = new PodWorkers({
       syncer,
+      syncFrequencyMs: 60_000,
       getNewerThan: (uid) => Promise.resolve(emptyStatus(uid)),
       getCached: emptyStatus,
       enqueue: (uid, delayMs) => {

@@ -68,6 +68,7 @@ async function replay(input: In): Promise<StepOut[]> {
   });
   const workers = new PodWorkers({
     syncer,
+    syncFrequencyMs: 60_000,
     getNewerThan: (uid) => Promise.resolve(status(uid)),
     getCached: status,
     enqueue: (uid, delayMs) => {

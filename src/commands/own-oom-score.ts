@@ -1,0 +1,25 @@
+import { writeFile } from 'node:fs/promises';
+import { errorMessage } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+
+/** kubelet: qos/policy.go KubeletOOMScoreAdj */
+const defaultOOMScoreAdj = -999;
+
+/**
+ * Has the kernel spare this process, and the runtime that it starts, when memory runs out. Where that is not allowed it is
+ * only said; loudly when somebody asked for the value. kubelet: cmd/kubelet/app/server.go run
+ */
+export async function setOwnOOMScoreAdj(
+  oomScoreAdj: number,
+  logger: Pick<Logger, 'info' | 'warn'>,
+  path = '/proc/self/oom_score_adj',
+): Promise<void> {
+  try {
+    await writeFile(path, String(oomScoreAdj));
+  } catch (error) {
+    const facts = { oomScoreAdj, err: errorMessage(error) };
+    const message = 'The oom_score_adj of this process stays as it is';
+    if (oomScoreAdj === defaultOOMScoreAdj) logger.info(facts, message);
+    else logger.warn(facts, message);
+  }
+}
