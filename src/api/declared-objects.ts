@@ -1,6 +1,6 @@
 import { describeKind } from './decode-object.ts';
 import type { ManifestDocument } from './manifest-document.ts';
-import { type CarriedOutKind, kindMeaning } from './manifest-kinds.ts';
+import { type CarriedOutKind, isCarriedOut, kindMeaning } from './manifest-kinds.ts';
 import { type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import { nearestName } from './nearest-name.ts';
@@ -84,7 +84,7 @@ function declareItems(found: Declarations, list: ManifestObject, listed: ObjectT
   }
   // A Go program writes null for a list without items.
   const nodes = items.kind === 'list' ? items.items : [];
-  if (nodes.length === 0) found.hasEmptyList = true;
+  if (nodes.length === 0 && isCarriedOut(listed?.kind ?? 'Pod')) found.hasEmptyList = true;
   const path = list.path === '' ? 'items' : `${list.path}.items`;
   for (const [index, node] of nodes.entries()) {
     declare(found, { document: list.document, node, path: `${path}[${index}]` }, listed);

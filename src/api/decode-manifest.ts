@@ -1,7 +1,8 @@
 import { type ManifestDocument, readManifest } from './manifest-document.ts';
+import { hintForApiVersion } from './manifest-kinds.ts';
 import { decodeManifestObject, type ManifestObject, notesOf, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
-import { objectType, podHint } from './object-type.ts';
+import { objectType } from './object-type.ts';
 import type { RawPod } from './types.ts';
 
 /** What a manifest says. Warnings come with a pod, errors come without. */
@@ -43,13 +44,18 @@ function checkKind(object: ManifestObject): ManifestProblem | undefined {
     problemOf(object, { field, message, hint, severity: 'error' });
   const { node } = object;
   if (node.kind !== 'object') {
-    return refuse('', `Expected a Pod, found ${node.kind === 'null' ? 'nothing' : `a ${node.kind}`}`, podHint);
+    return refuse(
+      '',
+      `Expected a Pod, found ${node.kind === 'null' ? 'nothing' : `a ${node.kind}`}`,
+      hintForApiVersion('Pod'),
+    );
   }
   const read = objectType(object);
   if ('problem' in read) return read.problem;
   const { apiVersion, kind } = read.type;
   if (kind !== 'Pod') return refuse('kind', `kind "${kind}" is not supported`, hintForKind(kind));
-  if (apiVersion !== 'v1') return refuse('apiVersion', `apiVersion "${apiVersion}" is not supported`, podHint);
+  if (apiVersion !== 'v1')
+    return refuse('apiVersion', `apiVersion "${apiVersion}" is not supported`, hintForApiVersion(kind));
   return undefined;
 }
 
@@ -58,5 +64,5 @@ function hintForKind(kind: string): string {
   if (['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'Job', 'CronJob'].includes(kind)) {
     return `A ${kind} needs a control plane; write the pod of its template as a Pod.`;
   }
-  return podHint;
+  return hintForApiVersion('Pod');
 }

@@ -57,7 +57,7 @@ export function loadManifests(bytes: Uint8Array | string, options: LoadManifests
     }
   }
   for (const { kind, object, reason } of ignored) {
-    const message = `A ${kind} is not carried out here: ${reason}`;
+    const message = `kind "${kind}" is not carried out here: ${reason}`;
     problems.add(problemOf(object, { field: 'kind', message, severity: isStatement ? 'warning' : 'error' }));
   }
   if (!isStatement && problems.isEmpty) problems.add(nothingIn(options.origin));

@@ -11,7 +11,7 @@ export function loadWorkload(
   options: StaticPodOptions & { cronJobs?: 'refuse' | 'runOnce' },
 ): LoadResult {
   if (kind === 'CronJob' && options.cronJobs !== 'runOnce') {
-    const message = 'A CronJob is not carried out here: nothing starts pods on a schedule';
+    const message = 'kind "CronJob" is not carried out here: nothing starts pods on a schedule';
     const hint = 'Call run-once from the cron of this machine: it runs the CronJob once, now.';
     return { problems: [problemOf(object, { field: 'kind', message, hint, severity: 'error' })] };
   }

@@ -4,6 +4,7 @@ import type { ManifestProblem } from './manifest-problem.ts';
 import { readJson } from './read-json.ts';
 import { readYaml } from './read-yaml.ts';
 import { type DocumentRange, splitDocuments } from './split-documents.ts';
+import { syntaxHint } from './syntax-hint.ts';
 
 /** A manifest larger than this is refused unread. The largest pod an API server takes is far smaller. */
 export const maxManifestBytes = 10 * 1024 * 1024;
@@ -99,8 +100,15 @@ function readText(bytes: Uint8Array | string, origin: string): ManifestText | { 
   if (!isYaml || typeof bytes === 'string' || isValidUtf8(bytes)) return { text, isYaml };
   // The decoder does not say where; its stand-in character does.
   const start = Math.max(0, text.indexOf('\uFFFD'));
-  const error = new ManifestSyntaxError('The manifest is not valid UTF-8', start, 'Save the file as UTF-8.');
-  return { problem: syntaxProblem(origin, error, new LineIndex(text).positionAt(start)) };
+  return {
+    problem: {
+      origin,
+      ...new LineIndex(text).positionAt(start),
+      message: 'The manifest is not valid UTF-8',
+      hint: 'Save the file as UTF-8.',
+      severity: 'error',
+    },
+  };
 }
 
 function readDocument(
@@ -109,20 +117,16 @@ function readDocument(
   { start, end }: DocumentRange,
   lines: LineIndex,
 ): DocumentReading {
+  const part = text.slice(start, end);
   try {
-    return { document: new ManifestDocument(origin, text.slice(start, end), isYaml, { lines, base: start }) };
+    return { document: new ManifestDocument(origin, part, isYaml, { lines, base: start }) };
   } catch (error) {
     if (!(error instanceof ManifestSyntaxError)) throw error;
-    return { problem: syntaxProblem(origin, error, lines.positionAt(start + error.start)) };
+    const place = lines.positionAt(start + error.start);
+    const hint = syntaxHint(part, error);
+    const { message } = error;
+    return { problem: { origin, ...place, message, ...(hint !== undefined && { hint }), severity: 'error' } };
   }
-}
-
-function syntaxProblem(
-  origin: string,
-  { message, hint }: ManifestSyntaxError,
-  position: { line: number; column: number },
-): ManifestProblem {
-  return { origin, ...position, message, ...(hint === undefined ? {} : { hint }), severity: 'error' };
 }
 
 const byteOrderMark = '\uFEFF';

@@ -1,5 +1,4 @@
 import { nearestName } from './nearest-name.ts';
-import { podHint } from './object-type.ts';
 
 /** The kinds that are carried out here, with their apiVersion. */
 export const carriedOutKinds = {
@@ -17,6 +16,16 @@ export const carriedOutKinds = {
 
 export type CarriedOutKind = keyof typeof carriedOutKinds;
 
+/** What to write into an object that says its kind, or nothing that helps. */
+export function hintForApiVersion(kind: string): string {
+  if (kind === 'Pod' || !isCarriedOut(kind)) return 'A manifest starts with "apiVersion: v1" and "kind: Pod".';
+  return `Write "apiVersion: ${carriedOutKinds[kind]}".`;
+}
+
+export function isCarriedOut(kind: string): kind is CarriedOutKind {
+  return Object.hasOwn(carriedOutKinds, kind);
+}
+
 /** What becomes of the objects of a kind. */
 export type KindMeaning =
   | { type: 'carriedOut'; kind: CarriedOutKind }
@@ -28,24 +37,25 @@ export type KindMeaning =
 
 /** What the objects of an apiVersion and kind are to this program. */
 export function kindMeaning(apiVersion: string, kind: string): KindMeaning {
-  if (isCarriedOut(kind)) {
-    const expected = carriedOutKinds[kind];
-    if (apiVersion === expected) return { type: 'carriedOut', kind };
-    return wrongVersion(apiVersion, kind, expected);
-  }
-  if (kind === 'List') return apiVersion === 'v1' ? { type: 'list' } : wrongVersion(apiVersion, kind, 'v1');
-  const itemKind = /^(.+)List$/.exec(kind)?.[1];
-  if (itemKind !== undefined) {
-    const meaning = kindMeaning(apiVersion, itemKind);
-    return meaning.type === 'unknown' ? meaning : { type: 'list', itemKind };
-  }
-  const known = otherKinds.get(kind);
-  if (known?.group === groupOf(apiVersion)) return { type: 'notCarriedOut', reason: known.reason };
-  if (groupOf(apiVersion).includes('.') && !groupOf(apiVersion).endsWith('.k8s.io')) {
+  if (kind === 'List')
+    return apiVersion === 'v1' ? { type: 'list' } : wrongVersion(apiVersion, 'Write "apiVersion: v1".');
+  const itemKind = kind.endsWith('List') ? kind.slice(0, -'List'.length) : undefined;
+  const meaning = itemMeaning(apiVersion, itemKind ?? kind);
+  return itemKind === undefined || meaning.type === 'unknown' ? meaning : { type: 'list', itemKind };
+}
+
+function itemMeaning(apiVersion: string, kind: string): KindMeaning {
+  const group = apiVersion.includes('/') ? (apiVersion.split('/', 1)[0] ?? '') : '';
+  if (group.includes('.') && !group.endsWith('.k8s.io')) {
     return { type: 'notCarriedOut', reason: 'custom resources need an API server and a controller' };
   }
-  if (known) return wrongVersion(apiVersion, kind, known.group);
-  const nearest = nearestName(kind, [...Object.keys(carriedOutKinds), 'List', 'PodList', ...otherKinds.keys()]);
+  if (isCarriedOut(kind)) {
+    if (apiVersion === carriedOutKinds[kind]) return { type: 'carriedOut', kind };
+    return wrongVersion(apiVersion, hintForApiVersion(kind));
+  }
+  const reason = otherKinds.get(kind);
+  if (reason !== undefined) return { type: 'notCarriedOut', reason };
+  const nearest = nearestName(kind, [...Object.keys(carriedOutKinds), 'List', ...otherKinds.keys()]);
   return {
     type: 'unknown',
     field: 'kind',
@@ -54,85 +64,67 @@ export function kindMeaning(apiVersion: string, kind: string): KindMeaning {
   };
 }
 
-function isCarriedOut(kind: string): kind is CarriedOutKind {
-  return Object.hasOwn(carriedOutKinds, kind);
+function wrongVersion(apiVersion: string, hint: string): KindMeaning {
+  return { type: 'unknown', field: 'apiVersion', message: `apiVersion "${apiVersion}" is not supported`, hint };
 }
 
-/** `expected` is an apiVersion or only its group. */
-function wrongVersion(apiVersion: string, kind: string, expected: string): KindMeaning {
-  return {
-    type: 'unknown',
-    field: 'apiVersion',
-    message: `apiVersion "${apiVersion}" is not supported`,
-    hint: kind === 'Pod' ? podHint : `A ${kind} has "apiVersion: ${expected}".`,
-  };
-}
-
-/** `apps` of `apps/v1`; empty for `v1`. */
-function groupOf(apiVersion: string): string {
-  return apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
-}
-
-const network = 'the network is that of the container runtime';
-const access = 'there is no API server to guard';
-const storage = 'there are no persistent volumes here';
-const cluster = 'it is for the API server of a cluster';
-
-/** Kinds of Kubernetes that mean nothing to a node alone, by API group. */
-const otherKindsByGroup: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  '': {
-    Binding: 'pods are not scheduled, they run here',
-    ComponentStatus: cluster,
-    Endpoints: network,
-    Event: cluster,
-    LimitRange: cluster,
-    Namespace: 'a namespace is there as soon as a pod names it',
-    Node: 'this program is the node',
-    PersistentVolume: storage,
-    PersistentVolumeClaim: storage,
-    PodTemplate: 'a template alone runs nothing',
-    ResourceQuota: cluster,
-    Service: network,
-    ServiceAccount: access,
-  },
-  'admissionregistration.k8s.io': {
-    MutatingWebhookConfiguration: cluster,
-    ValidatingAdmissionPolicy: cluster,
-    ValidatingAdmissionPolicyBinding: cluster,
-    ValidatingWebhookConfiguration: cluster,
-  },
-  'apiextensions.k8s.io': { CustomResourceDefinition: cluster },
-  'apiregistration.k8s.io': { APIService: cluster },
-  apps: { ControllerRevision: cluster },
-  autoscaling: { HorizontalPodAutoscaler: 'a pod runs once on this node' },
-  'certificates.k8s.io': { CertificateSigningRequest: cluster, ClusterTrustBundle: cluster },
-  'coordination.k8s.io': { Lease: cluster },
-  'discovery.k8s.io': { EndpointSlice: network },
-  'events.k8s.io': { Event: cluster },
-  'flowcontrol.apiserver.k8s.io': { FlowSchema: cluster, PriorityLevelConfiguration: cluster },
-  'networking.k8s.io': { Ingress: network, IngressClass: network, NetworkPolicy: network },
-  'node.k8s.io': { RuntimeClass: 'the default runtime is used for every pod' },
-  policy: { PodDisruptionBudget: 'nothing but this node stops its pods' },
-  'rbac.authorization.k8s.io': { ClusterRole: access, ClusterRoleBinding: access, Role: access, RoleBinding: access },
-  'resource.k8s.io': {
-    DeviceClass: cluster,
-    ResourceClaim: cluster,
-    ResourceClaimTemplate: cluster,
-    ResourceSlice: cluster,
-  },
-  'scheduling.k8s.io': { PriorityClass: 'write the number into spec.priority of the pod' },
-  'storage.k8s.io': {
-    CSIDriver: storage,
-    CSINode: storage,
-    CSIStorageCapacity: storage,
-    StorageClass: storage,
-    VolumeAttachment: storage,
-    VolumeAttributesClass: storage,
-  },
+/** Kinds of Kubernetes, and of its tools, that mean nothing to a node alone, by the reason why. */
+const kindsByReason: Readonly<Record<string, readonly string[]>> = {
+  'the network is that of the container runtime': [
+    'EndpointSlice',
+    'Endpoints',
+    'Ingress',
+    'IngressClass',
+    'NetworkPolicy',
+    'Service',
+  ],
+  'there is no API server to guard': ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding', 'ServiceAccount'],
+  'there are no persistent volumes here': [
+    'CSIDriver',
+    'CSINode',
+    'CSIStorageCapacity',
+    'PersistentVolume',
+    'PersistentVolumeClaim',
+    'StorageClass',
+    'VolumeAttachment',
+    'VolumeAttributesClass',
+  ],
+  'it is for the API server of a cluster': [
+    'APIService',
+    'Binding',
+    'CertificateSigningRequest',
+    'ClusterTrustBundle',
+    'ComponentStatus',
+    'ControllerRevision',
+    'CustomResourceDefinition',
+    'DeviceClass',
+    'Event',
+    'FlowSchema',
+    'Lease',
+    'LimitRange',
+    'MutatingWebhookConfiguration',
+    'PriorityLevelConfiguration',
+    'ResourceClaim',
+    'ResourceClaimTemplate',
+    'ResourceQuota',
+    'ResourceSlice',
+    'ValidatingAdmissionPolicy',
+    'ValidatingAdmissionPolicyBinding',
+    'ValidatingWebhookConfiguration',
+  ],
+  'a namespace is there as soon as a pod names it': ['Namespace'],
+  'a pod runs once on this node': ['HorizontalPodAutoscaler'],
+  'a template alone runs nothing': ['PodTemplate'],
+  'it belongs to --config': ['KubeletConfiguration'],
+  'it is for kubeadm': ['ClusterConfiguration', 'InitConfiguration', 'JoinConfiguration'],
+  'it tells clients where an API server is': ['Config'],
+  'its manifests have to be rendered first': ['Kustomization'],
+  'nothing but this node stops its pods': ['PodDisruptionBudget'],
+  'the default runtime is used for every pod': ['RuntimeClass'],
+  'this program is the node': ['Node'],
+  'write its number into spec.priority of the pod': ['PriorityClass'],
 };
 
-const otherKinds: ReadonlyMap<string, { group: string; reason: string }> = new Map(
-  Object.entries(otherKindsByGroup).flatMap(([group, reasons]) =>
-    Object.entries(reasons).map(([kind, reason]) => [kind, { group, reason }] as const),
-  ),
+const otherKinds: ReadonlyMap<string, string> = new Map(
+  Object.entries(kindsByReason).flatMap(([reason, kinds]) => kinds.map((kind) => [kind, reason] as const)),
 );

@@ -1,3 +1,4 @@
+import { hintForApiVersion } from './manifest-kinds.ts';
 import type { ManifestNode } from './manifest-node.ts';
 import { type ManifestObject, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
@@ -24,11 +25,10 @@ export function objectType(
   return { type };
 }
 
-/** What to write when nothing better is known. */
-export const podHint = 'A manifest starts with "apiVersion: v1" and "kind: Pod".';
-
 function refuse(object: ManifestObject, field: string, message: string): ManifestProblem {
-  return problemOf(object, { field, message, hint: podHint, severity: 'error' });
+  const kind = typeField(object.node, 'kind');
+  const hint = hintForApiVersion(kind?.kind === 'string' ? kind.value : 'Pod');
+  return problemOf(object, { field, message, hint, severity: 'error' });
 }
 
 /** Go finds these two names whatever their case, when no exact one is there. */

@@ -59,7 +59,10 @@ class JsonReader {
   expectEnd(): void {
     this.#skipWhitespace();
     if (this.#at < this.#text.length) {
-      throw this.#error('There is more text after the end of the JSON object', 'A JSON manifest holds one pod.');
+      throw this.#error(
+        'There is more text after the end of the JSON object',
+        'JSON holds one object; that can be a List of many.',
+      );
     }
   }
 

@@ -62,6 +62,7 @@ function hintForObject(
 ): string | undefined {
   if (!tellsValues || (node.kind !== 'string' && node.kind !== 'number')) return undefined;
   const text = node.kind === 'string' ? node.value : node.text;
+  if (/^[A-Za-z]+:[^ /]/.test(text)) return 'Put a space behind each ":".';
   if (text.length > 60 || text.includes('\n')) return undefined;
   const fields = fieldsOfObject(schema, name);
   const variable = fields.has('name') && fields.has('value') ? /^([^=]+)=(.*)$/.exec(text) : null;

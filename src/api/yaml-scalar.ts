@@ -20,7 +20,7 @@ export function readScalar(token: ScalarToken, tag: string | undefined): Manifes
 function scalarText(token: ScalarToken): string {
   if (token.type !== 'block-scalar') expectNoContent(token.end);
   const text = CST.resolveAsScalar(token, false, (offset, _code, message) => {
-    throw new ManifestSyntaxError(message.slice(0, 200), offset);
+    throw new ManifestSyntaxError(message.slice(0, 200), offset, 'Put the whole value in quotes.');
   });
   return text.value;
 }
