@@ -8,6 +8,7 @@ import {
 import { nodeCapacity } from '../engine/container-manager/node-capacity.ts';
 import { containerNode } from '../engine/container-node.ts';
 import { containerLogLinksDir } from '../engine/kuberuntime/log-paths.ts';
+import { sysctlAllowlist } from '../engine/lifecycle/sysctl-allowlist.ts';
 import type { NodeConfig } from '../engine/node-config.ts';
 import { nodeLabels } from '../engine/node-labels.ts';
 import { UserError } from '../errors.ts';
@@ -53,6 +54,8 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
     capacity,
     allocatable: nodeAllocatable({ ...kept, capacity }),
     labels: nodeLabels(nodeName, process.arch, options.nodeLabels),
+    allowedSysctls: sysctlAllowlist(machine.kernelRelease, options.allowedUnsafeSysctls),
+    appArmorEnabled: machine.appArmorEnabled,
     containerNode: containerNode(machine, options),
   };
 }

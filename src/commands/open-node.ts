@@ -44,7 +44,6 @@ export async function openNode(
     cgroups: await openCgroupManager(cgroupDriver, systemClock),
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
-    maxPods: options.maxPods,
     maxParallelImagePulls: options.serializeImagePulls ? 1 : (options.maxParallelImagePulls ?? Infinity),
     readTerminationMessage,
     clock: systemClock,

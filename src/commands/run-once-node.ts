@@ -121,8 +121,10 @@ function untilDecided(
     if (outcomes.size === pods.length) resolve(outcomes);
   };
   const look = (uid: string): void => {
-    const pod = kubelet.snapshot().pods.find((known) => known.pod.metadata.uid === uid)?.pod;
-    const outcome = pod === undefined ? undefined : podOutcome(pod);
+    const known = kubelet.snapshot().pods.find(({ pod }) => pod.metadata.uid === uid);
+    // A pod that waits for the end of another one has yet to run.
+    const waits = known?.rejection?.retriedWhen === 'a pod ends';
+    const outcome = known === undefined || waits ? undefined : podOutcome(known.pod);
     if (outcome?.outcome !== 'ready') {
       settling.get(uid)?.();
       settling.delete(uid);

@@ -25,10 +25,12 @@ import { crashLoopBackOffLimits } from './kuberuntime/crash-loop-back-off.ts';
 import { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
 import { type ReadTerminationMessage, RuntimePods } from './kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
+import { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { NodeConfig } from './node-config.ts';
 import { EventWatch } from './pleg/event-watch.ts';
 import { GenericPleg } from './pleg/generic-pleg.ts';
 import { PodCache } from './pleg/pod-cache.ts';
+import { isPodRunning } from './pleg/pod-records.ts';
 import type { RuntimeEventStream } from './pleg/runtime-event-stream.ts';
 import { PodDirs } from './pod-dirs.ts';
 import { PodManager } from './pod-manager/pod-manager.ts';
@@ -43,6 +45,9 @@ import { SyncHandlers } from './sync-handlers.ts';
 import { runSyncLoop, type SyncLoopInput } from './sync-loop.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
+
+/** In these a pod takes no room any more. */
+const endStates: ReadonlySet<string> = new Set(['terminated', 'finished', 'removed']);
 
 /** How long a stop waits for syncs in flight. */
 const stopTimeoutMs = 2000;
@@ -59,8 +64,6 @@ export interface KubeletDeps {
   endpoint: { endpoint: string; because: string };
   /** Pods of an earlier life that no manifest declares stay as they are. */
   leaveOrphans: boolean;
-  /** Pods that may be at work at a time. */
-  maxPods: number;
   maxParallelImagePulls: number;
   readTerminationMessage: ReadTerminationMessage;
   clock: Clock;
@@ -91,6 +94,7 @@ export class Kubelet implements EngineView {
   private readonly containerManager: ContainerManager;
   private readonly remains: PodRemains;
   private readonly housekeeping: Housekeeping;
+  private readonly admission: PodAdmission;
   private readonly handlers: SyncHandlers;
   private readonly localStorageEviction: LocalStorageEviction;
   private readonly stopping = new AbortController();
@@ -165,8 +169,10 @@ export class Kubelet implements EngineView {
       logger: logger.child({ component: 'container-manager' }),
     });
     const { podCgroups, qosCgroups } = this.containerManager;
-    this.events.subscribe(({ type }) => {
-      if (type === 'WorkerStateChanged') void qosCgroups.update();
+    this.events.subscribe((event) => {
+      if (event.type !== 'WorkerStateChanged') return;
+      void qosCgroups.update();
+      if (endStates.has(event.state)) this.admission.podEnded();
     });
     const podRemover = new PodRemover({ runtime, ...node });
     this.remains = new PodRemains({
@@ -242,6 +248,7 @@ export class Kubelet implements EngineView {
       clock,
       logger: logger.child({ component: 'eviction' }),
     });
+    this.admission = this.buildAdmission();
     this.handlers = new SyncHandlers({
       podManager: this.podManager,
       workers: this.workers,
@@ -255,7 +262,7 @@ export class Kubelet implements EngineView {
       runtimePods: () => this.pleg.pods(),
       relistPod: (uid) => this.relistPod(uid),
       housekeeping: this.housekeeping,
-      maxPods: deps.maxPods,
+      admission: this.admission,
       leaveOrphans: deps.leaveOrphans,
     });
   }
@@ -346,6 +353,28 @@ export class Kubelet implements EngineView {
     await Promise.all(uids.map((uid) => this.remains.removeUnworked(uid)));
   }
 
+  private buildAdmission(): PodAdmission {
+    const { node, clock } = this.deps;
+    const { workers, podManager, statusManager, events } = this;
+    return new PodAdmission({
+      // Nothing changes it while the engine runs: evictions, and shutdowns of the node, are to come.
+      node: () => ({ ...node, name: node.nodeName, taints: [], pressures: [], isShuttingDown: false }),
+      activePods: () => workers.activePods().filter(({ metadata }) => podManager.get(metadata.uid) !== undefined),
+      isRunning: (uid) => this.pleg.pods().some((pod) => pod.uid === uid && isPodRunning(pod)),
+      killPod: (pod) => {
+        workers.updatePod({ type: 'kill', pod, killPodOptions: { evict: true } });
+        // It comes back when there is room for it again.
+        workers.updatePod({ type: 'create', pod });
+      },
+      statusManager,
+      clock,
+      emit: events.emit,
+      onDue: () => {
+        this.inputs.push({ type: 'admission' });
+      },
+    });
+  }
+
   private loop(stopped: AbortSignal): Promise<void> {
     const { clock, logger } = this.deps;
     return runSyncLoop(
@@ -422,10 +451,12 @@ export class Kubelet implements EngineView {
     const { uid } = pod.metadata;
     const status = this.statusManager.get(uid) ?? pod.status;
     const nextSyncAt = this.workQueue.dueAt(uid);
+    const rejection = this.admission.rejectionOf(uid);
     return {
       pod: status === undefined ? pod : { ...pod, status },
       source: pod.metadata.annotations?.[configAnnotations.source] === 'http' ? 'http' : 'file',
       worker: { ...this.workers.snapshot(uid), ...(nextSyncAt === undefined ? {} : { nextSyncAt }) },
+      ...(rejection === undefined ? {} : { rejection }),
       events: this.events.eventsOf(uid),
     };
   }

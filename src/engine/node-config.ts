@@ -3,6 +3,7 @@ import type { ResourceList } from '../api/types.ts';
 import type { CgroupDriver } from './container-manager/cgroup-names.ts';
 import type { NodeAllocatableSettings } from './container-manager/node-allocatable.ts';
 import type { ContainerNode } from './kuberuntime/generate-container-config.ts';
+import type { SysctlAllowlist } from './lifecycle/sysctl-allowlist.ts';
 
 /** What the engine knows of the machine and was told by flags. Fixed while it runs. */
 export interface NodeConfig {
@@ -43,6 +44,9 @@ export interface NodeConfig {
   allocatable: ResourceList;
   /** kubelet: node.metadata.labels */
   labels: Readonly<Record<string, string>>;
+  /** Sysctls that pods may set. */
+  allowedSysctls: SysctlAllowlist;
+  appArmorEnabled: boolean;
   /** What containers of this node are made with. */
   containerNode: ContainerNode;
 }

@@ -42,6 +42,7 @@ export const reasons = {
   killing: 'Killing',
   nodeAllocatableEnforced: 'NodeAllocatableEnforced',
   networkNotReady: 'NetworkNotReady',
+  preempting: 'Preempting',
   pulled: 'Pulled',
   pulling: 'Pulling',
   sandboxChanged: 'SandboxChanged',

@@ -1,5 +1,6 @@
 import type { Pod } from '../api/types.ts';
 import type { KubeletEvent, ManifestProblem, SourceName } from './events.ts';
+import type { Rejection } from './lifecycle/admit-pod.ts';
 import type { PodWorkerState } from './pod-workers/pod-worker-state.ts';
 
 /** The whole engine at one moment, as plain JSON. The screen, `ps` and the control socket read this and `subscribe()`. */
@@ -49,6 +50,8 @@ export interface PodSnapshot {
   pod: Pod;
   source: SourceName;
   worker: WorkerSnapshot;
+  /** Why it was not admitted, and when that is looked at again. */
+  rejection?: Rejection;
   /** The newest events of this pod, oldest first; at most 64. */
   events: KubeletEvent[];
 }

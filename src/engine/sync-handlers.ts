@@ -4,11 +4,10 @@ import type { BackOff } from './back-off.ts';
 import type { PodUpdate, SourceId } from './config/pod-config.ts';
 import type { EventBus } from './event-bus.ts';
 import type { PodEvictions } from './eviction/pod-evictions.ts';
-import { podEventRecorder } from './event-recorder.ts';
 import type { PodRemains } from './gc/pod-remains.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
-import { rejectionOf } from './lifecycle/admit-pod.ts';
+import type { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { PodLifecycleEvent } from './pleg/pod-lifecycle-event.ts';
 import { isPodRunning, type RuntimePod } from './pleg/pod-records.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
@@ -33,7 +32,7 @@ interface Deps {
   runtimePods: () => RuntimePod[];
   relistPod: (uid: string) => Promise<void>;
   housekeeping: Housekeeping;
-  maxPods: number;
+  admission: PodAdmission;
   leaveOrphans: boolean;
 }
 
@@ -56,9 +55,9 @@ export class SyncHandlers implements SyncHandler {
 
   /** kubelet: kubelet.go HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile */
   handleConfig({ op, pods, source, sourceId }: PodUpdate): void {
-    const { podManager, workers, remains, housekeeping } = this.deps;
+    const { podManager, workers, remains, admission, housekeeping } = this.deps;
     const { emit } = this.deps.events;
-    for (const pod of pods) {
+    for (const pod of admission.inOrder(pods)) {
       switch (op) {
         case 'ADD':
           podManager.setPod(pod);
@@ -69,10 +68,12 @@ export class SyncHandlers implements SyncHandler {
         case 'DELETE':
           podManager.setPod(pod);
           emit({ type: 'PodUpdated', pod: podRef(pod), source });
-          workers.updatePod({ type: 'update', pod });
+          if (admission.isWaiting(pod.metadata.uid)) this.startPod(pod);
+          else workers.updatePod({ type: 'update', pod });
           break;
         case 'REMOVE':
           podManager.removePod(pod.metadata.uid);
+          admission.forget(pod.metadata.uid);
           emit({ type: 'PodRemoved', pod: podRef(pod), source });
           workers.updatePod({ type: 'kill', pod });
           // A finished pod has no worker that would remove what it left.
@@ -116,13 +117,23 @@ export class SyncHandlers implements SyncHandler {
 
   handlePodSync(podUID: string): void {
     const pod = this.deps.podManager.get(podUID);
-    if (pod !== undefined) this.deps.workers.updatePod({ type: 'sync', pod });
+    // What was not admitted gets no worker, whatever happens around it.
+    if (pod === undefined || this.deps.admission.isWaiting(podUID)) return;
+    this.deps.workers.updatePod({ type: 'sync', pod });
+  }
+
+  handleAdmission(): void {
+    const { podManager, admission } = this.deps;
+    for (const uid of admission.waiting()) {
+      const pod = podManager.get(uid);
+      if (pod !== undefined) this.startPod(pod);
+    }
   }
 
   /** kubelet: kubelet_pods.go HandlePodCleanups */
   handlePodCleanups(): void {
     this.deps.housekeeping.taken();
-    const { podManager, workers, statusManager, reasonCache, events, backOff, evictions, remains, leaveOrphans } =
+    const { podManager, workers, statusManager, reasonCache, events, backOff, evictions, remains, admission } =
       this.deps;
     const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
 
@@ -144,11 +155,14 @@ export class SyncHandlers implements SyncHandler {
     reasonCache.retain(known);
     events.retain(known);
 
-    // Step 3: a declared pod without a worker gets one: it terminated under the same UID, or did not fit until now.
-    for (const pod of podManager.pods()) if (!working.has(pod.metadata.uid)) this.startPod(pod);
+    // Step 3: a declared pod without a worker gets one: it terminated under the same UID, or waited for its last revision.
+    for (const pod of podManager.pods()) {
+      const { uid } = pod.metadata;
+      if (!working.has(uid) && !admission.isWaiting(uid)) this.startPod(pod);
+    }
 
     // Step 4: orphans of ours in the runtime and on disk.
-    if (!leaveOrphans) remains.startOrphanCleanUp((uid) => known.has(uid) || this.mayBeDeclared(uid));
+    if (!this.deps.leaveOrphans) remains.startOrphanCleanUp((uid) => known.has(uid) || this.mayBeDeclared(uid));
     backOff.gc();
   }
 
@@ -165,25 +179,20 @@ export class SyncHandlers implements SyncHandler {
   }
 
   /**
-   * Gives the pod a worker, unless the node has no room for it or its last revision has to go first; then it is tried again
-   * at every housekeeping.
+   * Gives the pod a worker, unless it is not admitted, or its last revision has to go first, which housekeeping looks at
+   * again.
    */
   private startPod(pod: Pod): void {
-    const { workers, statusManager, events } = this.deps;
+    const { workers, statusManager, admission } = this.deps;
     const predecessor = this.predecessorOf(pod);
     if (predecessor !== undefined) {
       this.stopPredecessor(predecessor);
       return;
     }
-    const rejection = rejectionOf(pod, workers.pods(), this.deps);
-    if (rejection === undefined) {
-      // Its status starts over: it was not admitted until now, or its last run under this UID is over.
-      if (!workers.has(pod.metadata.uid)) statusManager.forget(pod.metadata.uid);
-      workers.updatePod({ type: 'create', pod });
-      return;
-    }
-    if (!statusManager.reject(pod, rejection)) return;
-    podEventRecorder(events.emit, pod).warning(rejection.reason, rejection.message);
+    if (!admission.admit(pod)) return;
+    // Its status starts over: it was not admitted until now, or its last run under this UID is over.
+    if (!workers.has(pod.metadata.uid)) statusManager.forget(pod.metadata.uid);
+    workers.updatePod({ type: 'create', pod });
   }
 
   /** The revision of the pod that still runs from before its manifest was changed while no engine ran. */

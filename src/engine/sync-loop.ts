@@ -12,6 +12,7 @@ import type { PodLifecycleEvent } from './pleg/pod-lifecycle-event.ts';
  *   configObjects sources                         → syncs of the pods that use these ConfigMaps and Secrets
  *   pleg          PLEG                            → pod syncs, clean-up of dead containers
  *   sync          work queue                      → pod syncs
+ *   admission     pod workers, when a pod ended   → pods that were not admitted are asked again
  *   housekeeping  timer, every 2 s                → clean-ups
  */
 export type SyncLoopInput =
@@ -19,6 +20,7 @@ export type SyncLoopInput =
   | { type: 'configObjects'; keys: readonly string[] }
   | { type: 'pleg'; events: PodLifecycleEvent[]; status: RuntimePodStatus }
   | { type: 'sync'; podUID: string }
+  | { type: 'admission' }
   | { type: 'housekeeping' };
 
 /** kubelet: kubelet.go SyncHandler */
@@ -28,6 +30,8 @@ export interface SyncHandler {
   handleConfigObjects(keys: readonly string[]): void;
   handlePlegEvents(events: PodLifecycleEvent[], status: RuntimePodStatus): void;
   handlePodSync(podUID: string): void;
+  /** A pod ended: there may be room for others. */
+  handleAdmission(): void;
   handlePodCleanups(): void;
 }
 
@@ -82,6 +86,9 @@ function dispatch(input: SyncLoopInput, handler: SyncHandler): void {
       return;
     case 'sync':
       handler.handlePodSync(input.podUID);
+      return;
+    case 'admission':
+      handler.handleAdmission();
       return;
     case 'housekeeping':
       handler.handlePodCleanups();

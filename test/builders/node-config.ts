@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
+import { sysctlAllowlist } from '../../src/engine/lifecycle/sysctl-allowlist.ts';
 import type { NodeConfig } from '../../src/engine/node-config.ts';
 import { makeNodeResources } from '../engine/kuberuntime/node-resources.ts';
 
@@ -32,6 +33,8 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
     capacity: { cpu: '2', memory: '1124Mi', pods: '110' },
     allocatable: { cpu: '2', memory: '1Gi', pods: '110' },
     labels: { 'kubernetes.io/hostname': 'edge1', 'kubernetes.io/os': 'linux' },
+    allowedSysctls: sysctlAllowlist('6.1.0', []),
+    appArmorEnabled: false,
     containerNode: {
       seccompProfileRoot: join(folder, 'root', 'seccomp'),
       seccompDefault: false,

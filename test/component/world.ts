@@ -83,7 +83,6 @@ export class World {
       endpoint: { endpoint: this.socketPath, because: 'it is there' },
       leaveOrphans: false,
       maxParallelImagePulls: 1,
-      maxPods: 110,
       readTerminationMessage: ({ message }) => Promise.resolve(message),
       clock: ticking(this.clock),
       random: () => 0,

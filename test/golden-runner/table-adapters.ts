@@ -1,4 +1,5 @@
 import type { TableAdapter } from './table-adapter.ts';
+import { admission } from './tables/admission.ts';
 import { backoff } from './tables/backoff.ts';
 import { cgroupNames } from './tables/cgroup-names.ts';
 import { containerGC } from './tables/container-gc.ts';
@@ -34,10 +35,12 @@ import { quantityOps } from './tables/quantity-ops.ts';
 import { quantity } from './tables/quantity.ts';
 import { restartCountFromLogs } from './tables/restart-count-from-logs.ts';
 import { sidecarTerminationOrder } from './tables/sidecar-termination-order.ts';
+import { sysctl } from './tables/sysctl.ts';
 import { terminationMessages } from './tables/termination-message.ts';
 
 /** Every table that our code can answer. A table that is not here is reported, and counts as failed. */
 export const tableAdapters: readonly TableAdapter[] = [
+  admission,
   backoff,
   cgroupNames,
   containerGC,
@@ -73,5 +76,6 @@ export const tableAdapters: readonly TableAdapter[] = [
   quantity,
   restartCountFromLogs,
   sidecarTerminationOrder,
+  sysctl,
   terminationMessages,
 ];

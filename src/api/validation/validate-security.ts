@@ -1,4 +1,5 @@
 import type * as core from 'kubernetes-types/core/v1.js';
+import { normalizeSysctlName, sysctlNamespace } from '../sysctl-names.ts';
 import type { Pod } from '../types.ts';
 import { eachContainer } from './each-container.ts';
 import type { FieldErrors } from './field-errors.ts';
@@ -170,18 +171,10 @@ function validateSysctls(errors: FieldErrors, spec: core.PodSpec, sysctls: reado
     else if (message !== undefined) errors.invalid(field, name, message);
     else if (seen.has(name)) errors.duplicate(field, name);
     seen.add(name);
-    const namespace = sysctlNamespace(name);
-    if (spec.hostNetwork && namespace === 'net') errors.invalid(field, name, 'cannot be set when hostNetwork is true');
-    if (spec.hostIPC && namespace === 'ipc') errors.invalid(field, name, 'cannot be set when hostIPC is true');
+    const namespace = sysctlNamespace(normalizeSysctlName(name));
+    if (spec.hostNetwork && namespace === 'Net') errors.invalid(field, name, 'cannot be set when hostNetwork is true');
+    if (spec.hostIPC && namespace === 'IPC') errors.invalid(field, name, 'cannot be set when hostIPC is true');
   }
-}
-
-/** The kernel namespace a sysctl belongs to. kubelet: component-helpers/node/util/sysctl namespace.go */
-function sysctlNamespace(name: string): 'net' | 'ipc' | undefined {
-  const separator = /[./]/.exec(name)?.[0];
-  const dotted = separator === '/' ? name.replaceAll(/[./]/g, (found) => (found === '/' ? '.' : '/')) : name;
-  if (dotted.startsWith('net.')) return 'net';
-  return /^(?:kernel\.shm|kernel\.msg|fs\.mqueue\.)|^kernel\.sem$/.test(dotted) ? 'ipc' : undefined;
 }
 
 function validateHostUsers(errors: FieldErrors, spec: core.PodSpec): void {

@@ -1,5 +1,5 @@
 import { readdir, readFile, statfs } from 'node:fs/promises';
-import { cpus, totalmem } from 'node:os';
+import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { pathExists } from '../path-exists.ts';
@@ -19,6 +19,9 @@ export interface Machine {
   maxPIDs: bigint;
   hasSwapController: boolean;
   selinuxEnabled: boolean;
+  appArmorEnabled: boolean;
+  /** Such as `6.1.0-31-amd64`. */
+  kernelRelease: string;
   thermalThrottlePaths: string[];
 }
 
@@ -38,6 +41,8 @@ export async function readMachine(rootDir: string): Promise<Machine> {
     hasSwapController: await hasSwapController(cgroupVersion),
     // The file system is there only while the kernel has a policy.
     selinuxEnabled: await pathExists('/sys/fs/selinux/enforce'),
+    appArmorEnabled: await appArmorEnabled(),
+    kernelRelease: release(),
     thermalThrottlePaths: await thermalThrottlePaths(),
   };
 }
@@ -74,6 +79,12 @@ async function hasSwapController(cgroupVersion: 1 | 2): Promise<boolean> {
   if (cgroupVersion === 1) return pathExists('/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes');
   const own = /^0::(.*)$/m.exec(await readFile('/proc/self/cgroup', 'utf8'))?.[1] ?? '/';
   return pathExists(join('/sys/fs/cgroup', own, 'memory.swap.max'));
+}
+
+/** kubelet: opencontainers/runc libcontainer/apparmor IsEnabled */
+async function appArmorEnabled(): Promise<boolean> {
+  if (!(await pathExists('/sys/kernel/security/apparmor'))) return false;
+  return (await readFile('/sys/module/apparmor/parameters/enabled', 'utf8')).startsWith('Y');
 }
 
 async function thermalThrottlePaths(): Promise<string[]> {

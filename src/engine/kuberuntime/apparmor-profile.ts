@@ -35,6 +35,14 @@ export function appArmorProfile(
   }
 }
 
+/** True when a container of the pod is to be confined. kubelet: pkg/security/apparmor isRequired */
+export function asksForAppArmor(pod: Pod): boolean {
+  const profiles = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map((container) =>
+    effectiveProfile(pod, container),
+  );
+  return profiles.some((profile) => profile !== undefined && profile.type !== 'Unconfined');
+}
+
 /**
  * The container's field, else its old annotation, which static pods never get turned into the field, else the pod's
  * field. kubelet: pkg/security/apparmor GetProfile

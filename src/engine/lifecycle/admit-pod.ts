@@ -1,17 +1,160 @@
-import type { Pod } from '../../api/types.ts';
+import type { Taint } from 'kubernetes-types/core/v1.js';
+import { podQOSClass } from '../../api/qos.ts';
+import type { Pod, ResourceList } from '../../api/types.ts';
+import { isCriticalPod } from '../container-manager/critical-pod.ts';
+import { asksForAppArmor } from '../kuberuntime/apparmor-profile.ts';
+import { isStaticPod } from '../status/is-static-pod.ts';
+import { hasHostPortConflict } from './host-ports.ts';
+import { matchesNodeAffinity } from './node-affinity.ts';
+import { describeInsufficient, type InsufficientResource, insufficientResources } from './node-fit.ts';
+import { describeRequirements, podsToPreempt } from './preemption.ts';
+import { forbiddenSysctl, type SysctlAllowlist } from './sysctl-allowlist.ts';
+import { toleratesTaint } from './tolerations.ts';
 
-/** Why a pod may not run on this node now. kubelet: lifecycle/predicate.go */
+/** What of the node decides which pods may run on it. */
+export interface AdmissionNode {
+  name: string;
+  labels: Readonly<Record<string, string>>;
+  taints: readonly Taint[];
+  allocatable: ResourceList;
+  allowedSysctls: SysctlAllowlist;
+  appArmorEnabled: boolean;
+  /** Conditions of pressure that are true now, such as `MemoryPressure`. */
+  pressures: readonly string[];
+  isShuttingDown: boolean;
+}
+
+/** Why a pod may not run on this node now. kubelet: lifecycle/interfaces.go PodAdmitResult */
 export interface Rejection {
   reason: string;
   message: string;
+  /** What may change it. kubelet: nothing does, short of a restart. */
+  retriedWhen: 'a pod ends' | 'its manifest changes';
 }
 
-/** Undefined when the pod fits beside the others that are at work. */
-export function rejectionOf(pod: Pod, others: readonly Pod[], { maxPods }: { maxPods: number }): Rejection | undefined {
-  const used = others.filter(({ metadata }) => metadata.uid !== pod.metadata.uid).length;
-  if (used < maxPods) return undefined;
-  return {
-    reason: 'OutOfpods',
-    message: `Node didn't have enough resource: pods, requested: 1, used: ${used}, capacity: ${maxPods}`,
-  };
+type Refusal = Omit<Rejection, 'retriedWhen'>;
+
+/** Yes, when these pods have ended; or no, and why. */
+export type Admission = { admit: true; preempt: Pod[] } | { admit: false; rejection: Rejection };
+
+/** Whether a pod may run beside the others that are at work. */
+export function admitPod(pod: Pod, others: readonly Pod[], node: AdmissionNode): Admission {
+  const decision = decide(pod, others, node);
+  if (!('refusal' in decision)) return { admit: true, preempt: decision.preempt };
+  // What would be refused on an empty node is not for others to cure.
+  const isUpToOthers = others.length > 0 && !('refusal' in decide(pod, [], node));
+  const retriedWhen = isUpToOthers ? 'a pod ends' : 'its manifest changes';
+  return { admit: false, rejection: { ...decision.refusal, retriedWhen } };
+}
+
+type Decision = { preempt: Pod[] } | { refusal: Refusal };
+
+/** The first handler that says no decides. kubelet: kubelet.go canAdmitPod */
+function decide(pod: Pod, others: readonly Pod[], node: AdmissionNode): Decision {
+  const before = pressureRefusal(pod, node) ?? sysctlRefusal(pod, node) ?? osRefusal(pod, node);
+  if (before !== undefined) return { refusal: before };
+  const fit = fitOrPreempt(pod, others, node);
+  if ('refusal' in fit) return fit;
+  const after = appArmorRefusal(pod, node) ?? shutdownRefusal(node);
+  return after === undefined ? fit : { refusal: after };
+}
+
+/** kubelet: eviction/eviction_manager.go Admit */
+function pressureRefusal(pod: Pod, { pressures }: AdmissionNode): Refusal | undefined {
+  if (pressures.length === 0 || isCriticalPod(pod)) return undefined;
+  const taint = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' };
+  const isOnlyMemory = pressures.every((pressure) => pressure === 'MemoryPressure');
+  if (isOnlyMemory && (podQOSClass(pod) !== 'BestEffort' || toleratesTaint(pod.spec.tolerations ?? [], taint))) {
+    return undefined;
+  }
+  return { reason: 'Evicted', message: `The node had condition: [${pressures.join(' ')}]. ` };
+}
+
+/** kubelet: sysctl/allowlist.go Admit */
+function sysctlRefusal({ spec }: Pod, { allowedSysctls }: AdmissionNode): Refusal | undefined {
+  const forbidden = forbiddenSysctl(spec, allowedSysctls);
+  return forbidden === undefined ? undefined : { reason: 'SysctlForbidden', message: `forbidden sysctl: ${forbidden}` };
+}
+
+/** kubelet: lifecycle/predicate.go rejectPodAdmissionBasedOnOSSelector, rejectPodAdmissionBasedOnOSField */
+function osRefusal({ metadata, spec }: Pod, node: AdmissionNode): Refusal | undefined {
+  const label = 'kubernetes.io/os';
+  const wanted = metadata.labels?.[label];
+  if (wanted !== undefined && wanted !== node.labels[label]) {
+    return {
+      reason: 'PodOSSelectorNodeLabelDoesNotMatch',
+      message: `Failed to admit pod as the \`${label}\` label doesn't match node label`,
+    };
+  }
+  if (spec.os === undefined || spec.os.name === 'linux') return undefined;
+  return { reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS" };
+}
+
+/** kubelet: lifecycle/predicate.go Admit, preemption/preemption.go HandleAdmissionFailure */
+function fitOrPreempt(pod: Pod, others: readonly Pod[], node: AdmissionNode): Decision {
+  const missing = insufficientResources(pod, others, node.allocatable);
+  const mismatch = predicateFailure(pod, others, node);
+  if (!isCriticalPod(pod)) {
+    const refusal = missing[0] === undefined ? mismatch : outOf(missing[0]);
+    return refusal === undefined ? { preempt: [] } : { refusal };
+  }
+  if (mismatch !== undefined) return { refusal: mismatch };
+  return preempt(pod, others, missing);
+}
+
+/** A critical pod is not refused for want of resources: others go, or that is impossible. */
+function preempt(pod: Pod, others: readonly Pod[], missing: readonly InsufficientResource[]): Decision {
+  const requirements = missing.map(({ resource, requested, used, capacity }) => ({
+    resource,
+    quantity: requested - (capacity - used),
+  }));
+  const preemption = podsToPreempt(pod, others, requirements);
+  if ('victims' in preemption) return { preempt: preemption.victims };
+  const message = [
+    'Unexpected error while attempting to recover from admission failure',
+    'preemption: error finding a set of pods to preempt',
+    `no set of running pods found to reclaim resources: ${describeRequirements(preemption.unmet)}`,
+    // The kubelet says no more; this is what its words mean.
+    missing.map(describeInsufficient).join('; '),
+  ].join(': ');
+  return { refusal: { reason: 'UnexpectedAdmissionError', message } };
+}
+
+function outOf(missing: InsufficientResource): Refusal {
+  return { reason: `OutOf${missing.resource}`, message: describeInsufficient(missing) };
+}
+
+/** kubelet: scheduler AdmissionCheck, lifecycle/predicate.go generalFilter */
+function predicateFailure(pod: Pod, others: readonly Pod[], node: AdmissionNode): Refusal | undefined {
+  const { nodeName = '' } = pod.spec;
+  if (!matchesNodeAffinity(pod.spec, node)) {
+    return failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector");
+  }
+  if (nodeName !== '' && nodeName !== node.name) {
+    return failed('NodeName', "node(s) didn't match the requested node name");
+  }
+  if (hasHostPortConflict(pod, others)) {
+    return failed('NodePorts', "node(s) didn't have free ports for the requested pod ports");
+  }
+  if (isStaticPod(pod)) return undefined;
+  const isTolerated = node.taints
+    .filter(({ effect }) => effect === 'NoExecute')
+    .every((taint) => toleratesTaint(pod.spec.tolerations ?? [], taint));
+  return isTolerated ? undefined : failed('TaintToleration', "node(s) had taints that the pod didn't tolerate");
+}
+
+function failed(predicate: string, text: string): Refusal {
+  return { reason: predicate, message: `Predicate ${predicate} failed: ${text}` };
+}
+
+/** kubelet: lifecycle/handlers.go NewAppArmorAdmitHandler */
+function appArmorRefusal(pod: Pod, { appArmorEnabled }: AdmissionNode): Refusal | undefined {
+  if (appArmorEnabled || !asksForAppArmor(pod)) return undefined;
+  return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
+}
+
+/** kubelet: nodeshutdown/nodeshutdown_manager_linux.go Admit */
+function shutdownRefusal({ isShuttingDown }: AdmissionNode): Refusal | undefined {
+  if (!isShuttingDown) return undefined;
+  return { reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' };
 }

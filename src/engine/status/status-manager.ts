@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { podQOSClass } from '../../api/qos.ts';
 import type { Pod, PodStatus } from '../../api/types.ts';
 import type { Emit } from '../event-bus.ts';
+import type { Rejection } from '../lifecycle/admit-pod.ts';
 import { podRef } from '../pod-names.ts';
 import { formatTime } from './format-time.ts';
 
@@ -10,8 +11,6 @@ export class StatusManager {
   private readonly statuses = new Map<string, PodStatus>();
   /** What is said of evicted pods, whatever their containers say. */
   private readonly evicted = new Map<string, Pick<PodStatus, 'phase' | 'reason' | 'message'>>();
-  /** Pods that were not admitted. */
-  private readonly rejected = new Set<string>();
   private readonly emit: Emit;
 
   constructor(deps: { emit: Emit }) {
@@ -31,18 +30,20 @@ export class StatusManager {
     this.emit({ type: 'PodStatusChanged', pod: podRef(pod), phase: status.phase ?? 'Pending', ready: isReady(status) });
   }
 
-  /** Says that the pod was not admitted; false when that was said before. kubelet: kubelet.go rejectPod */
-  reject(pod: Pod, { reason, message }: { reason: string; message: string }): boolean {
-    const { uid } = pod.metadata;
-    if (this.rejected.has(uid)) return false;
-    this.rejected.add(uid);
-    const status = { phase: 'Failed', reason, message: `Pod was rejected: ${message}`, qosClass: podQOSClass(pod) };
-    this.setPodStatus(pod, status);
-    return true;
+  /** Says that the pod was not admitted, and beyond the kubelet what will have it asked again. kubelet: kubelet.go rejectPod */
+  reject(pod: Pod, { reason, message, retriedWhen }: Rejection): void {
+    this.evicted.delete(pod.metadata.uid);
+    this.setPodStatus(pod, {
+      phase: 'Failed',
+      reason,
+      message: `Pod was rejected: ${message}. It is tried again as soon as ${retriedWhen}.`,
+      qosClass: podQOSClass(pod),
+    });
   }
 
   /** The pod ends as Failed, until its status starts over. kubelet: eviction/eviction_manager.go evictPod */
-  evict(pod: Pod, { reason, message, now }: { reason: string; message: string; now: number }): void {
+  evict(pod: Pod, eviction: { reason: string; message: string; disruption?: string; now: number }): void {
+    const { reason, message, disruption = message, now } = eviction;
     const { uid } = pod.metadata;
     const status = this.statuses.get(uid) ?? {};
     this.evicted.set(uid, { phase: 'Failed', reason, message });
@@ -50,7 +51,7 @@ export class StatusManager {
       type: 'DisruptionTarget',
       status: 'True',
       reason: 'TerminationByKubelet',
-      message,
+      message: disruption,
       lastTransitionTime: formatTime(now),
     };
     this.setPodStatus(pod, { ...status, conditions: [...(status.conditions ?? []), disrupted] });
@@ -59,14 +60,12 @@ export class StatusManager {
   /** The status of this pod starts over. */
   forget(uid: string): void {
     this.evicted.delete(uid);
-    this.rejected.delete(uid);
     this.statuses.delete(uid);
   }
 
   /** Forgets every pod but these. */
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.statuses.keys()) if (!podUIDs.has(uid)) this.statuses.delete(uid);
-    for (const uid of this.rejected) if (!podUIDs.has(uid)) this.rejected.delete(uid);
     for (const uid of this.evicted.keys()) if (!podUIDs.has(uid)) this.evicted.delete(uid);
   }
 }

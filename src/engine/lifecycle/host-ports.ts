@@ -1,0 +1,28 @@
+import type { ContainerPort, Pod } from '../../api/types.ts';
+import { sidecarsOf } from '../kuberuntime/sidecars.ts';
+
+const everyAddress = '0.0.0.0';
+
+/** True when one of the pod's host ports is taken by another pod. kubelet: nodeports/node_ports.go Fits */
+export function hasHostPortConflict(pod: Pod, others: readonly Pod[]): boolean {
+  const taken = others.flatMap(hostPorts);
+  return hostPorts(pod).some((port) => taken.some((other) => conflict(port, other)));
+}
+
+/** Ports of what runs all the time. kubelet: scheduler/util/utils.go GetHostPorts */
+function hostPorts({ spec }: Pod): ContainerPort[] {
+  return [...sidecarsOf(spec), ...spec.containers]
+    .flatMap(({ ports = [] }) => ports)
+    .filter(({ hostPort = 0 }) => hostPort > 0);
+}
+
+/** kubelet: scheduler/framework/types.go HostPortInfo CheckConflict */
+function conflict(a: ContainerPort, b: ContainerPort): boolean {
+  if (a.hostPort !== b.hostPort || (a.protocol ?? 'TCP') !== (b.protocol ?? 'TCP')) return false;
+  const [addressOfA, addressOfB] = [addressOf(a), addressOf(b)];
+  return addressOfA === addressOfB || addressOfA === everyAddress || addressOfB === everyAddress;
+}
+
+function addressOf({ hostIP = '' }: ContainerPort): string {
+  return hostIP === '' ? everyAddress : hostIP;
+}

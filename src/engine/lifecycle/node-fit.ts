@@ -1,0 +1,70 @@
+import { podRequests, type ResourceTotals } from '../../api/resource-totals.ts';
+import { quantityMilliValue, quantityValue, zeroQuantity } from '../../api/quantity.ts';
+import type { Pod, ResourceList } from '../../api/types.ts';
+import { toTotals } from '../container-manager/resource-amounts.ts';
+
+/** A resource of which the node has not enough left. Amounts are whole numbers, of cpu thousandths. */
+export interface InsufficientResource {
+  resource: string;
+  requested: bigint;
+  used: bigint;
+  capacity: bigint;
+}
+
+/**
+ * What is missing for the pod to run beside the others. A pod that asks for nothing only counts as one.
+ * kubelet: scheduler/framework/plugins/noderesources/fit.go fitsRequest
+ */
+export function insufficientResources(
+  pod: Pod,
+  others: readonly Pod[],
+  allocatable: ResourceList,
+): InsufficientResource[] {
+  const capacities = toTotals(allocatable);
+  const used = others.map(podRequests);
+  const requests = podRequests(pod);
+  const wanted = [...requests.keys()].filter(
+    (resource) =>
+      // Nobody here hands it out: it is of the cluster, or of a device plugin that is to come.
+      (!isExtendedResource(resource) || capacities.has(resource)) && amountOf(requests, resource) > 0n,
+  );
+  return ['pods', ...wanted.toSorted(inKubeletsOrder)]
+    .map((resource) => ({
+      resource,
+      requested: amountOf(requests, resource),
+      used: used.reduce((sum, totals) => sum + amountOf(totals, resource), 0n),
+      capacity: resource === 'pods' ? quantityOf(capacities, resource) : amountOf(capacities, resource),
+    }))
+    .filter(({ requested, used: taken, capacity }) => requested > capacity - taken);
+}
+
+/** How much of a resource a pod asks for; of pods it is one. kubelet: pkg/api/v1/resource/helpers.go GetResourceRequest */
+export function amountOf(totals: ResourceTotals, resource: string): bigint {
+  if (resource === 'pods') return 1n;
+  if (resource === 'cpu') return quantityMilliValue(totals.get(resource) ?? zeroQuantity);
+  return quantityOf(totals, resource);
+}
+
+export function describeInsufficient({ resource, requested, used, capacity }: InsufficientResource): string {
+  return `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
+}
+
+function quantityOf(totals: ResourceTotals, resource: string): bigint {
+  return quantityValue(totals.get(resource) ?? zeroQuantity);
+}
+
+const firstResources = ['cpu', 'memory', 'ephemeral-storage'];
+
+function inKubeletsOrder(a: string, b: string): number {
+  return rank(a) - rank(b);
+}
+
+function rank(resource: string): number {
+  const index = firstResources.indexOf(resource);
+  return index < 0 ? firstResources.length : index;
+}
+
+/** kubelet: pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName */
+function isExtendedResource(resource: string): boolean {
+  return resource.includes('/') && !resource.includes('kubernetes.io/') && !resource.startsWith('requests.');
+}

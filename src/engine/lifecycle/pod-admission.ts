@@ -1,0 +1,126 @@
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import type { Emit } from '../event-bus.ts';
+import { podEventRecorder } from '../event-recorder.ts';
+import { reasons } from '../reasons.ts';
+import type { StatusManager } from '../status/status-manager.ts';
+import { type AdmissionNode, admitPod, type Rejection } from './admit-pod.ts';
+
+interface Deps {
+  node: () => AdmissionNode;
+  /** Declared pods whose containers may run. */
+  activePods: () => Pod[];
+  /** Something of the pod runs. */
+  isRunning: (uid: string) => boolean;
+  /** Ends a pod to make room. */
+  killPod: (victim: Pod) => void;
+  statusManager: StatusManager;
+  clock: Clock;
+  emit: Emit;
+  /** Pods that were not admitted are to be asked again. */
+  onDue: () => void;
+}
+
+/**
+ * Which pods may start, and which wait until something changes. kubelet: lifecycle/, preemption/preemption.go
+ *
+ * INVARIANTS: a pod that runs already is not judged again; room that is made for a pod is that pod's.
+ */
+export class PodAdmission {
+  private readonly deps: Deps;
+  /** By UID. */
+  private readonly rejected = new Map<string, Rejection>();
+  /** Pods that wait for others to end, with the UIDs of those. */
+  private readonly preempting = new Map<string, { pod: Pod; victims: ReadonlySet<string> }>();
+  private requested = false;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** What runs already is counted before it is decided what else there is room for. */
+  inOrder(pods: readonly Pod[]): Pod[] {
+    const running = pods.filter(({ metadata }) => this.deps.isRunning(metadata.uid));
+    return [...running, ...pods.filter((pod) => !running.includes(pod))];
+  }
+
+  /** True: the pod may start now. False: it waits, and its status says why. */
+  admit(pod: Pod): boolean {
+    const { uid } = pod.metadata;
+    const { isRunning, node } = this.deps;
+    const active = this.deps.activePods().filter(({ metadata }) => metadata.uid !== uid);
+    const { victims } = this.preempting.get(uid) ?? {};
+    if (victims !== undefined && active.some(({ metadata }) => victims.has(metadata.uid))) return false;
+    const result = isRunning(uid) ? yes : admitPod(pod, [...active, ...this.reservedForOthers(uid)], node());
+    if (!result.admit) {
+      this.reject(pod, result.rejection);
+      return false;
+    }
+    this.forget(uid);
+    if (result.preempt.length === 0) return true;
+    this.preempting.set(uid, { pod, victims: new Set(result.preempt.map(({ metadata }) => metadata.uid)) });
+    for (const victim of result.preempt) this.preempt(victim);
+    return false;
+  }
+
+  /** True: the pod was not admitted, and a change is awaited. */
+  isWaiting(uid: string): boolean {
+    return this.rejected.has(uid) || this.preempting.has(uid);
+  }
+
+  /** Why the pod was not admitted. */
+  rejectionOf(uid: string): Rejection | undefined {
+    return this.rejected.get(uid);
+  }
+
+  /** Those to ask again, first the ones for which room is made. */
+  waiting(): string[] {
+    this.requested = false;
+    const waitForPods = [...this.rejected].filter(([, { retriedWhen }]) => retriedWhen === 'a pod ends');
+    return [...this.preempting.keys(), ...waitForPods.map(([uid]) => uid)];
+  }
+
+  /** A pod ended. */
+  podEnded(): void {
+    if (this.requested || this.rejected.size + this.preempting.size === 0) return;
+    this.requested = true;
+    this.deps.onDue();
+  }
+
+  /** The pod is no longer declared, or is declared anew. */
+  forget(uid: string): void {
+    this.rejected.delete(uid);
+    this.preempting.delete(uid);
+  }
+
+  private reservedForOthers(uid: string): Pod[] {
+    return [...this.preempting.values()].flatMap(({ pod }) => (pod.metadata.uid === uid ? [] : [pod]));
+  }
+
+  /** kubelet: kubelet.go rejectPod */
+  private reject(pod: Pod, rejection: Rejection): void {
+    const { statusManager, emit } = this.deps;
+    const { uid } = pod.metadata;
+    const isNews = this.rejected.get(uid)?.reason !== rejection.reason;
+    this.forget(uid);
+    this.rejected.set(uid, rejection);
+    statusManager.reject(pod, rejection);
+    if (isNews) podEventRecorder(emit, pod).warning(rejection.reason, rejection.message);
+  }
+
+  /** kubelet: preemption/preemption.go evictPodsToFreeRequests */
+  private preempt(victim: Pod): void {
+    const { statusManager, emit, killPod, clock } = this.deps;
+    const message = 'Preempted in order to admit critical pod';
+    podEventRecorder(emit, victim).warning(reasons.preempting, message);
+    statusManager.evict(victim, {
+      reason: reasons.preempting,
+      message,
+      disruption: 'Pod was preempted by Kubelet to accommodate a critical pod.',
+      now: clock.now(),
+    });
+    killPod(victim);
+  }
+}
+
+const yes = { admit: true, preempt: [] } as const;

@@ -1,0 +1,70 @@
+import { normalizeSysctlName, type SysctlNamespace, sysctlNamespace } from '../../api/sysctl-names.ts';
+import type { PodSpec } from '../../api/types.ts';
+import { UserError } from '../../errors.ts';
+
+/** Which sysctls pods may set, each with the namespace that must be the pod's own. */
+export interface SysctlAllowlist {
+  names: ReadonlyMap<string, SysctlNamespace>;
+  /** Beginnings of names. */
+  prefixes: ReadonlyMap<string, SysctlNamespace>;
+}
+
+/** Sysctls that touch nothing but the pod, with the kernel since which that is so. kubelet: sysctl/safe_sysctls.go */
+const safeSysctls: readonly (readonly [name: string, sinceKernel?: string])[] = [
+  ['kernel.shm_rmid_forced'],
+  ['net.ipv4.ip_local_port_range'],
+  ['net.ipv4.tcp_syncookies'],
+  ['net.ipv4.ping_group_range'],
+  ['net.ipv4.ip_unprivileged_port_start'],
+  ['net.ipv4.ip_local_reserved_ports', '3.16'],
+  ['net.ipv4.tcp_keepalive_time', '4.5'],
+  ['net.ipv4.tcp_fin_timeout', '4.6'],
+  ['net.ipv4.tcp_keepalive_intvl', '4.5'],
+  ['net.ipv4.tcp_keepalive_probes', '4.5'],
+  ['net.ipv4.tcp_rmem', '4.15'],
+  ['net.ipv4.tcp_wmem', '4.15'],
+];
+
+/**
+ * The safe sysctls of this kernel, and those that the node allows besides. Throws a `UserError` for a pattern that may reach
+ * beyond a pod. kubelet: sysctl/allowlist.go NewAllowlist
+ */
+export function sysctlAllowlist(kernelRelease: string, allowedUnsafe: readonly string[]): SysctlAllowlist {
+  const safe = safeSysctls.filter(([, since]) => since === undefined || isAtLeast(kernelRelease, since));
+  const names = new Map<string, SysctlNamespace>();
+  const prefixes = new Map<string, SysctlNamespace>();
+  for (const pattern of [...safe.map(([name]) => name), ...allowedUnsafe]) {
+    const [name = '', ...rest] = normalizeSysctlName(pattern).split('*');
+    const namespace = sysctlNamespace(name);
+    if (namespace === undefined || rest.some((part) => part !== '')) {
+      throw new UserError(`--allowed-unsafe-sysctls: "${pattern}" would reach beyond pods`, {
+        hint: 'Allowed are net.*, kernel.sem, kernel.shm*, kernel.msg* and fs.mqueue.*, and names that begin so.',
+      });
+    }
+    (rest.length > 0 ? prefixes : names).set(name, namespace);
+  }
+  return { names, prefixes };
+}
+
+/** Why the pod may not set one of its sysctls. kubelet: sysctl/allowlist.go validateSysctl */
+export function forbiddenSysctl(
+  { securityContext, hostNetwork = false, hostIPC = false }: PodSpec,
+  { names, prefixes }: SysctlAllowlist,
+): string | undefined {
+  for (const sysctl of securityContext?.sysctls ?? []) {
+    const name = normalizeSysctlName(sysctl.name);
+    const namespace = names.get(name) ?? [...prefixes].find(([prefix]) => name.startsWith(prefix))?.[1];
+    if (namespace === undefined) return `"${name}" not allowlisted`;
+    const isOfHost = namespace === 'Net' ? hostNetwork : hostIPC;
+    if (isOfHost) return `"${name}" not allowed with host ${namespace} enabled`;
+  }
+  return undefined;
+}
+
+/** An unknown version has only what every kernel has. */
+function isAtLeast(release: string, version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [, actualMajor, actualMinor] = /^(\d+)\.(\d+)/.exec(release) ?? [];
+  if (actualMajor === undefined) return false;
+  return Number(actualMajor) > major || (Number(actualMajor) === major && Number(actualMinor) >= minor);
+}

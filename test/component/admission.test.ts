@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest';
+import type { Pod, PodSpec } from '../../src/api/types.ts';
+import { makeNodeConfig } from '../builders/node-config.ts';
+import { makeStaticPod } from '../builders/static-pod.ts';
+import { ManualSource } from '../fakes/manual-source.ts';
+import { type Engine, World } from './world.ts';
+
+const image = 'registry.example/app:1';
+
+/** A pod of one container that asks for so much CPU, on a node that has two. */
+function wanting(name: string, cpu: string, spec: Partial<PodSpec> = {}): Pod {
+  return makeStaticPod(name, {
+    uid: name,
+    spec: { containers: [{ name: 'main', image, resources: { requests: { cpu } } }], ...spec },
+  });
+}
+
+function onPort(name: string, hostPort: number): Pod {
+  return makeStaticPod(name, {
+    uid: name,
+    spec: { containers: [{ name: 'main', image, ports: [{ containerPort: 80, hostPort }] }] },
+  });
+}
+
+async function bootedNode(): Promise<{ world: World; engine: Engine; source: ManualSource }> {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  return { world, engine, source };
+}
+
+function statusOf(engine: Engine, name: string): object {
+  const { phase, reason, message } = engine.pod(`${name}-edge1`)?.pod.status ?? {};
+  return { phase, reason, message };
+}
+
+const noRoom = (requested: number, used: number): string =>
+  'Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to ' +
+  'preempt: no set of running pods found to reclaim resources: ' +
+  `[(res: cpu, q: ${requested - (2000 - used)}), ]: ` +
+  `Node didn't have enough resource: cpu, requested: ${requested}, used: ${used}, capacity: 2000`;
+
+describe('a pod for which the node has no room', () => {
+  test('is Failed with the reason of the kubelet, and says that it will be tried again', async () => {
+    const { world, engine, source } = await bootedNode();
+    source.set(wanting('first', '1500m'), wanting('second', '1'));
+    await world.until(() => engine.isReady('first-edge1'));
+    expect(statusOf(engine, 'second')).toEqual({
+      phase: 'Failed',
+      reason: 'UnexpectedAdmissionError',
+      message: `Pod was rejected: ${noRoom(1000, 1500)}. It is tried again as soon as a pod ends.`,
+    });
+    expect(engine.messages('UnexpectedAdmissionError')).toEqual([noRoom(1000, 1500)]);
+    await world.pass(10_000);
+    expect(world.runtime.running()).toEqual(['first-edge1/main#0']);
+    expect(engine.messages('UnexpectedAdmissionError')).toHaveLength(1);
+  });
+
+  test('starts as soon as another pod ended, and not before', async () => {
+    const { world, engine, source } = await bootedNode();
+    world.runtime.script('main', { stopAfterMs: 5000 });
+    source.set(wanting('first', '1500m'), wanting('second', '1'));
+    await world.until(() => engine.isReady('first-edge1') && engine.phase('second-edge1') === 'Failed');
+    source.set(wanting('second', '1'));
+    await world.until(() => engine.isReady('second-edge1'));
+    const ended = engine.events.events.find(
+      (event) => event.type === 'WorkerStateChanged' && event.state === 'terminated',
+    );
+    const [, run] = world.runtime.calls.filter(({ method }) => method === 'runPodSandbox');
+    const waitedMs = (run?.at ?? 0) - (ended?.at ?? 0);
+    expect(waitedMs).toBeGreaterThanOrEqual(0);
+    expect(waitedMs).toBeLessThan(1000);
+    expect(engine.phase('second-edge1')).toBe('Running');
+  });
+
+  test('starts when a pod completed by itself', async () => {
+    const { world, engine, source } = await bootedNode();
+    world.runtime.script('main', { exitAfterMs: 3000 });
+    source.set(
+      wanting('first', '1500m', { restartPolicy: 'Never' }),
+      wanting('second', '1', { restartPolicy: 'Never' }),
+    );
+    await world.until(
+      () => engine.phase('first-edge1') === 'Succeeded' && engine.phase('second-edge1') === 'Succeeded',
+    );
+    expect(world.runtime.requestsOf('runPodSandbox').map(({ config }) => config?.metadata?.name)).toEqual([
+      'first-edge1',
+      'second-edge1',
+    ]);
+  });
+
+  test('that no node of this size has waits for another manifest', async () => {
+    const { world, engine, source } = await bootedNode();
+    source.set(wanting('large', '3'), wanting('small', '1'));
+    await world.until(() => engine.isReady('small-edge1'));
+    expect(statusOf(engine, 'large')).toMatchObject({
+      message: `Pod was rejected: ${noRoom(3000, 0)}. It is tried again as soon as its manifest changes.`,
+    });
+    source.set(wanting('large', '1'), wanting('small', '1'));
+    await world.until(() => engine.isReady('large-edge1'));
+  });
+
+  test('is one pod too many', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const node = makeNodeConfig(world.folder, { allocatable: { cpu: '2', memory: '1Gi', pods: '1' } });
+    const engine = await world.boot({ sources: [source], node });
+    source.set(makeStaticPod('first', { uid: 'first' }), makeStaticPod('second', { uid: 'second' }));
+    await world.until(() => engine.isReady('first-edge1'));
+    expect(engine.phase('second-edge1')).toBe('Failed');
+    source.set(makeStaticPod('second', { uid: 'second' }));
+    await world.until(() => engine.isReady('second-edge1'));
+  });
+});
+
+describe('a pod whose host port is taken', () => {
+  test('starts when the port is free', async () => {
+    const { world, engine, source } = await bootedNode();
+    source.set(onPort('first', 8080), onPort('second', 8080));
+    await world.until(() => engine.isReady('first-edge1'));
+    expect(statusOf(engine, 'second')).toMatchObject({
+      reason: 'NodePorts',
+      message:
+        "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports. It is tried again as soon as a pod ends.",
+    });
+    source.set(onPort('second', 8080));
+    await world.until(() => engine.isReady('second-edge1'));
+  });
+
+  test('runs with another port in its manifest', async () => {
+    const { world, engine, source } = await bootedNode();
+    source.set(onPort('first', 8080), onPort('second', 8080));
+    await world.until(() => engine.phase('second-edge1') === 'Failed');
+    source.set(onPort('first', 8080), onPort('second', 8081));
+    await world.until(() => engine.isReady('second-edge1'));
+    expect(engine.events.sequence('second-edge1').filter((name) => name === 'PodUpdated')).toHaveLength(1);
+  });
+});
+
+describe('a pod that was not admitted', () => {
+  test('never runs, whatever its labels promise', async () => {
+    const { world, engine, source } = await bootedNode();
+    source.set(wanting('web', '1', { nodeSelector: { disk: 'ssd' } }));
+    await world.until(() => engine.phase('web-edge1') === 'Failed');
+    await world.pass(130_000);
+    expect(await world.inventory()).toEqual([]);
+    expect(engine.messages('NodeAffinity')).toEqual([
+      "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+    ]);
+  });
+
+  test('is forgotten with its manifest', async () => {
+    const { world, engine, source } = await bootedNode();
+    source.set(wanting('web', '3'));
+    await world.until(() => engine.phase('web-edge1') === 'Failed');
+    source.set();
+    await world.until(() => engine.pod('web-edge1') === undefined);
+    expect(await world.inventory()).toEqual([]);
+  });
+});
+
+describe('a pod of higher priority', () => {
+  const low = wanting('low', '1500m', { priority: 1 });
+  const high = wanting('high', '1', { priority: 5 });
+
+  test('takes the place of one of lower priority, which comes back when there is room again', async () => {
+    const { world, engine, source } = await bootedNode();
+    world.runtime.script('main', { stopAfterMs: 5000 });
+    source.set(low);
+    await world.until(() => engine.isReady('low-edge1'));
+    source.set(low, high);
+    await world.until(() => engine.messages('Preempting').length > 0);
+    await world.until(() => engine.phase('low-edge1') === 'Failed');
+    expect(engine.pod('low-edge1')?.pod.status).toMatchObject({
+      reason: 'Preempting',
+      message: 'Preempted in order to admit critical pod',
+    });
+    expect(engine.pod('low-edge1')?.pod.status?.conditions).toContainEqual({
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'TerminationByKubelet',
+      message: 'Pod was preempted by Kubelet to accommodate a critical pod.',
+      lastTransitionTime: expect.any(String) as string,
+    });
+    expect(world.runtime.running()).toEqual(['low-edge1/main#0']);
+    await world.until(() => engine.isReady('high-edge1'));
+    expect(world.runtime.running()).toEqual(['high-edge1/main#0']);
+    await world.until(() => engine.pod('low-edge1')?.pod.status?.reason === 'UnexpectedAdmissionError');
+    source.set(low);
+    await world.until(() => engine.isReady('low-edge1'));
+  });
+});
+
+describe('an engine that starts again', () => {
+  test('does not judge pods that run, and counts them before others', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const first = await world.boot({ sources: [source] });
+    source.set(wanting('running', '1500m'));
+    await world.until(() => first.isReady('running-edge1'));
+    await first.kill();
+    const again = new ManualSource();
+    const node = makeNodeConfig(world.folder, { allocatable: { cpu: '1', memory: '1Gi', pods: '110' } });
+    const second = await world.boot({ sources: [again], node });
+    again.set(wanting('another', '1'), wanting('running', '1500m'));
+    await world.until(() => second.isReady('running-edge1') && second.phase('another-edge1') === 'Failed');
+    expect(world.runtime.running()).toEqual(['running-edge1/main#0']);
+    expect(world.runtime.requestsOf('createContainer')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import type { Pod } from '../../../src/api/types.ts';
+import { type AdmissionNode, admitPod, type Rejection } from '../../../src/engine/lifecycle/admit-pod.ts';
+import { sysctlAllowlist } from '../../../src/engine/lifecycle/sysctl-allowlist.ts';
+import { makeContainer, makePod } from '../../builders/pods.ts';
+
+const admitted = { admit: true, preempt: [] };
+
+function node(changes: Partial<AdmissionNode> = {}): AdmissionNode {
+  return {
+    name: 'edge1',
+    labels: { 'kubernetes.io/os': 'linux', disk: 'ssd' },
+    taints: [],
+    allocatable: { cpu: '2', memory: '1Gi', 'ephemeral-storage': '10Gi', pods: '3' },
+    allowedSysctls: sysctlAllowlist('6.1.0', []),
+    appArmorEnabled: false,
+    pressures: [],
+    isShuttingDown: false,
+    ...changes,
+  };
+}
+
+function asking(uid: string, requests: Record<string, string>, more: { source?: string; priority?: number } = {}): Pod {
+  const { source = 'file', priority } = more;
+  return makePod({
+    metadata: { uid, annotations: { 'kubernetes.io/config.source': source } },
+    spec: { containers: [makeContainer({ resources: { requests } })], ...(priority !== undefined && { priority }) },
+  });
+}
+
+function rejection(pod: Pod, others: Pod[] = [], changes: Partial<AdmissionNode> = {}): Rejection | undefined {
+  const admission = admitPod(pod, others, node(changes));
+  return admission.admit ? undefined : admission.rejection;
+}
+
+describe('for want of room', () => {
+  test('every resource that is missing is named, with the words of the kubelet first', () => {
+    const other = asking('other', { cpu: '1500m', memory: '800Mi' });
+    expect(rejection(asking('web', { cpu: '1', memory: '512Mi' }), [other])).toEqual({
+      reason: 'UnexpectedAdmissionError',
+      message:
+        'Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods ' +
+        'to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 500), (res: memory, q: 301989888), ]: ' +
+        "Node didn't have enough resource: cpu, requested: 1000, used: 1500, capacity: 2000; " +
+        "Node didn't have enough resource: memory, requested: 536870912, used: 838860800, capacity: 1073741824",
+      retriedWhen: 'a pod ends',
+    });
+  });
+
+  test('a pod that asks for nothing is only counted', () => {
+    const greedy = asking('greedy', { cpu: '5' });
+    expect(admitPod(makePod(), [greedy], node())).toEqual(admitted);
+    const others = ['a', 'b', 'c'].map((uid) => asking(uid, {}));
+    expect(rejection(makePod(), others)?.message).toContain('pods, requested: 1, used: 3, capacity: 3');
+  });
+
+  test('a pod that asks for more than the node has waits for its manifest', () => {
+    expect(rejection(asking('web', { cpu: '3' }), [asking('other', {})])?.retriedWhen).toBe('its manifest changes');
+  });
+
+  test('what nobody on the node hands out is not counted', () => {
+    expect(admitPod(asking('web', { 'example.com/gpu': '1' }), [], node())).toEqual(admitted);
+  });
+});
+
+describe('of pods that may be ended for a more important one', () => {
+  const low = (uid: string, cpu: string): Pod => asking(uid, { cpu }, { priority: 1 });
+  const preempted = (pod: Pod, others: Pod[]): string[] => {
+    const admission = admitPod(pod, others, node());
+    return admission.admit ? admission.preempt.map(({ metadata }) => metadata.uid) : ['refused'];
+  };
+
+  test('the one that comes nearest to what is missing goes', () => {
+    const high = asking('high', { cpu: '700m' }, { priority: 9 });
+    expect(preempted(high, [low('a', '200m'), low('b', '1100m'), low('c', '600m')])).toEqual(['c']);
+  });
+
+  test('BestEffort pods go first when pods are too many', () => {
+    const high = asking('high', { cpu: '100m' }, { priority: 9 });
+    const bestEffort = asking('idle', {}, { priority: 1 });
+    expect(preempted(high, [low('a', '100m'), bestEffort, low('b', '100m')])).toEqual(['idle']);
+  });
+
+  test('none goes when all together would not do', () => {
+    const high = asking('high', { cpu: '1500m' }, { priority: 9 });
+    expect(preempted(high, [low('a', '500m'), asking('equal', { cpu: '1' }, { priority: 9 })])).toEqual(['refused']);
+  });
+
+  test('none goes when something else is in the way', () => {
+    const high = asking('high', { cpu: '2' }, { priority: 9 });
+    const elsewhere = { ...high, spec: { ...high.spec, nodeName: 'edge2' } };
+    expect(rejection(elsewhere, [low('a', '1')])).toEqual({
+      reason: 'NodeName',
+      message: "Predicate NodeName failed: node(s) didn't match the requested node name",
+      retriedWhen: 'its manifest changes',
+    });
+  });
+});
+
+describe('whatever the room', () => {
+  test('a profile of AppArmor needs a kernel that has it', () => {
+    const pod = makePod({
+      spec: { containers: [makeContainer({ securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } })] },
+    });
+    expect(rejection(pod)).toEqual({
+      reason: 'AppArmor',
+      message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host',
+      retriedWhen: 'its manifest changes',
+    });
+    expect(admitPod(pod, [], node({ appArmorEnabled: true }))).toEqual(admitted);
+    const unconfined = makePod({ spec: { securityContext: { appArmorProfile: { type: 'Unconfined' } } } });
+    expect(admitPod(unconfined, [], node())).toEqual(admitted);
+  });
+
+  test('a sysctl that reaches beyond the pod is forbidden', () => {
+    const pod = makePod({ spec: { securityContext: { sysctls: [{ name: 'net.core.somaxconn', value: '1' }] } } });
+    expect(rejection(pod)).toMatchObject({
+      reason: 'SysctlForbidden',
+      message: 'forbidden sysctl: "net.core.somaxconn" not allowlisted',
+    });
+    expect(admitPod(pod, [], node({ allowedSysctls: sysctlAllowlist('6.1.0', ['net.core.*']) }))).toEqual(admitted);
+  });
+
+  test('a node that shuts down takes no pod', () => {
+    expect(rejection(makePod(), [], { isShuttingDown: true })?.reason).toBe('NodeShutdown');
+  });
+
+  test('a label for another operating system is taken at its word', () => {
+    expect(rejection(makePod({ metadata: { labels: { 'kubernetes.io/os': 'windows' } } }))?.reason).toBe(
+      'PodOSSelectorNodeLabelDoesNotMatch',
+    );
+  });
+
+  test('affinity to the name of the node is affinity to the node', () => {
+    const wanting = (name: string): Pod =>
+      makePod({
+        spec: {
+          affinity: {
+            nodeAffinity: {
+              requiredDuringSchedulingIgnoredDuringExecution: {
+                nodeSelectorTerms: [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: [name] }] }],
+              },
+            },
+          },
+        },
+      });
+    expect(admitPod(wanting('edge1'), [], node())).toEqual(admitted);
+    expect(rejection(wanting('edge2'))?.reason).toBe('NodeAffinity');
+  });
+});
+
+describe('sysctlAllowlist', () => {
+  test.each([
+    ['4.4.0', false],
+    ['4.15.0-20-generic', true],
+    ['10.0', true],
+    ['unknown', false],
+  ])('has what kernel %s keeps inside a pod', (release, isSafe) => {
+    expect(sysctlAllowlist(release, []).names.has('net.ipv4.tcp_rmem')).toBe(isSafe);
+    expect(sysctlAllowlist(release, []).names.has('net.ipv4.tcp_syncookies')).toBe(true);
+  });
+
+  test.each(['vm.swappiness', '*', 'net.*.conf', 'kernel.*'])('refuses %s', (pattern) => {
+    expect(() => sysctlAllowlist('6.1.0', [pattern])).toThrow(`"${pattern}" would reach beyond pods`);
+  });
+});
