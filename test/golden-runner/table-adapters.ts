@@ -11,6 +11,10 @@ import { dns } from './tables/dns.ts';
 import { downwardAPIResources } from './tables/downward-api-resources.ts';
 import { downwardAPIValues } from './tables/downward-api-values.ts';
 import { duration } from './tables/duration.ts';
+import { evictionRank } from './tables/eviction-rank.ts';
+import { evictionSync } from './tables/eviction-sync.ts';
+import { evictionThresholdsMet } from './tables/eviction-thresholds-met.ts';
+import { evictionThresholds } from './tables/eviction-thresholds.ts';
 import { expansion } from './tables/expansion.ts';
 import { gracePeriods } from './tables/grace-periods.ts';
 import { hostsFile } from './tables/hosts-file.ts';
@@ -52,6 +56,10 @@ export const tableAdapters: readonly TableAdapter[] = [
   downwardAPIResources,
   downwardAPIValues,
   duration,
+  evictionRank,
+  evictionSync,
+  evictionThresholdsMet,
+  evictionThresholds,
   expansion,
   gracePeriods,
   hostsFile,

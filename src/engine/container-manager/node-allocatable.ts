@@ -7,8 +7,10 @@ import {
   toQuantity,
   zeroQuantity,
 } from '../../api/quantity.ts';
+import { parseThresholdValue } from '../../api/eviction-thresholds.ts';
 import { type ResourceTotals, toResourceList } from '../../api/resource-totals.ts';
 import type { ResourceList } from '../../api/types.ts';
+import { thresholdQuantity } from '../eviction/threshold-quantity.ts';
 import { milliCPUToShares } from './cpu-conversion.ts';
 import { hugePageLimits } from './huge-pages.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
@@ -122,18 +124,11 @@ function evictionReservation(evictionHard: NodeReservations['evictionHard'], cap
   for (const [signal, threshold] of Object.entries(evictionHard)) {
     const resource = resourceOfSignal[signal];
     const total = resource === undefined ? undefined : capacity.get(resource);
-    if (resource !== undefined && total) reserved.set(resource, thresholdQuantity(threshold, total));
+    const value = parseThresholdValue(threshold);
+    if (resource === undefined || !total || value === undefined || value === 'never') continue;
+    reserved.set(resource, thresholdQuantity(value, total));
   }
   return reserved;
-}
-
-/** kubelet: eviction/api/types.go GetThresholdQuantity */
-function thresholdQuantity(threshold: string, capacity: Quantity): Quantity {
-  if (!threshold.endsWith('%')) return toQuantity(threshold);
-  // The kubelet keeps a percentage as a 32-bit float, which shows in the last digits of the result.
-  const fraction = Math.fround(Math.fround(Number(threshold.slice(0, -1))) / 100);
-  const value = Math.trunc(Number(quantityValue(capacity)) * fraction);
-  return { nanos: BigInt(value) * 1_000_000_000n, format: 'BinarySI' };
 }
 
 function subtractToZero(from: Quantity, quantity: Quantity): Quantity {

@@ -1,0 +1,120 @@
+import { parseDuration } from './duration.ts';
+import { parseQuantity, type Quantity } from './quantity.ts';
+
+/** What eviction looks at. kubelet: eviction/api/types.go Signal, eviction/helpers.go validSignal */
+export const evictionSignals = [
+  'memory.available',
+  'allocatableMemory.available',
+  'nodefs.available',
+  'nodefs.inodesFree',
+  'imagefs.available',
+  'imagefs.inodesFree',
+  'containerfs.available',
+  'containerfs.inodesFree',
+  'pid.available',
+] as const;
+export type EvictionSignal = (typeof evictionSignals)[number];
+
+/** An amount, or a part of what there is: 0.1 for 10%, as a 32-bit float, which shows in the last digits of products. */
+export type ThresholdValue = { quantity: Quantity } | { percentage: number };
+
+/** Pods are evicted when there is less of something than this. kubelet: eviction/api/types.go Threshold */
+export interface EvictionThreshold {
+  signal: EvictionSignal;
+  value: ThresholdValue;
+  /** How long there has to be less; 0 makes it a hard threshold, which gives pods no grace either. */
+  gracePeriodMs: number;
+  /** How much more than the value has to be free before the threshold is left. */
+  minReclaim?: ThresholdValue;
+}
+
+/** The eviction settings of a KubeletConfiguration. */
+export interface EvictionSettings {
+  evictionHard: Readonly<Record<string, string>>;
+  evictionSoft: Readonly<Record<string, string>>;
+  evictionSoftGracePeriod: Readonly<Record<string, string>>;
+  evictionMinimumReclaim: Readonly<Record<string, string>>;
+  enforceNodeAllocatable: readonly string[];
+}
+
+export function isEvictionSignal(text: string): text is EvictionSignal {
+  return evictionSignals.some((signal) => signal === text);
+}
+
+/**
+ * The thresholds of settings that `validateEviction` found nothing wrong with; undefined when something is.
+ * kubelet: eviction/helpers.go ParseThresholdConfig
+ */
+export function parseEvictionThresholds(settings: EvictionSettings): EvictionThreshold[] | undefined {
+  const gracePeriods = parseEach(settings.evictionSoftGracePeriod, parseGracePeriodMs);
+  const reclaims = parseEach(settings.evictionMinimumReclaim, parseMinimumReclaim);
+  const hard = parseEach(settings.evictionHard, parseThresholdValue);
+  const soft = parseEach(settings.evictionSoft, parseThresholdValue);
+  if (!gracePeriods || !reclaims || !hard || !soft) return undefined;
+  if ([...soft.keys()].some((signal) => !gracePeriods.has(signal))) return undefined;
+  const thresholds = [
+    ...[...hard].map(([signal, value]) => ({ signal, value, gracePeriodMs: 0 })),
+    ...[...soft].map(([signal, value]) => ({ signal, value, gracePeriodMs: gracePeriods.get(signal) ?? 0 })),
+  ].flatMap(({ value, ...threshold }): EvictionThreshold[] => {
+    const minReclaim = reclaims.get(threshold.signal);
+    return value === 'never' ? [] : [{ ...threshold, value, ...(minReclaim && { minReclaim }) }];
+  });
+  return settings.enforceNodeAllocatable.includes('pods') ? withAllocatableMemory(thresholds) : thresholds;
+}
+
+/** What holds for all memory holds for that of pods. kubelet: eviction/helpers.go addAllocatableThresholds */
+function withAllocatableMemory(thresholds: readonly EvictionThreshold[]): EvictionThreshold[] {
+  const hard = thresholds.filter(({ signal, gracePeriodMs }) => signal === 'memory.available' && gracePeriodMs === 0);
+  return [
+    ...thresholds,
+    ...hard.map((threshold) => ({ ...threshold, signal: 'allocatableMemory.available' as const })),
+  ];
+}
+
+/** Undefined when it is no threshold; 0% and 100% are never met. kubelet: eviction/helpers.go parseThresholdStatement */
+export function parseThresholdValue(text: string): ThresholdValue | 'never' | undefined {
+  if (text === '0%' || text === '100%') return 'never';
+  if (text.endsWith('%')) {
+    const percentage = parsePercentage(text);
+    return percentage !== undefined && percentage >= 0 && percentage <= 1 ? { percentage } : undefined;
+  }
+  const quantity = parseQuantity(text);
+  return quantity && quantity.nanos > 0n ? { quantity } : undefined;
+}
+
+/** Undefined when it is none. kubelet: eviction/helpers.go parseMinimumReclaims */
+export function parseMinimumReclaim(text: string): ThresholdValue | undefined {
+  if (text.endsWith('%')) {
+    const percentage = parsePercentage(text);
+    return percentage !== undefined && percentage > 0 ? { percentage } : undefined;
+  }
+  const quantity = parseQuantity(text);
+  return quantity && quantity.nanos >= 0n ? { quantity } : undefined;
+}
+
+/** Undefined when it is none. kubelet: eviction/helpers.go parseGracePeriods */
+export function parseGracePeriodMs(text: string): number | undefined {
+  const nanoseconds = parseDuration(text);
+  return nanoseconds !== undefined && nanoseconds >= 0n ? Number(nanoseconds) / 1e6 : undefined;
+}
+
+/** kubelet: eviction/helpers.go parsePercentage */
+function parsePercentage(text: string): number | undefined {
+  const digits = text.replace(/%+$/, '');
+  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(digits)) return undefined;
+  return Math.fround(Math.fround(Number(digits)) / 100);
+}
+
+/** Undefined when a signal is not known or a value is no good. */
+function parseEach<T>(
+  settings: Readonly<Record<string, string>>,
+  parse: (text: string) => T | undefined,
+): Map<EvictionSignal, T> | undefined {
+  const parsed = new Map<EvictionSignal, T>();
+  for (const [signal, text] of Object.entries(settings)) {
+    const value = parse(text);
+    if (!isEvictionSignal(signal) || value === undefined) return undefined;
+    parsed.set(signal, value);
+  }
+  return parsed;
+}

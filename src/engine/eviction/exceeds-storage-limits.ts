@@ -1,0 +1,36 @@
+import { quantityValue, toQuantity } from '../../api/quantity.ts';
+import { podLimits } from '../../api/resource-totals.ts';
+import type { Pod } from '../../api/types.ts';
+import type { DiskLayout } from './disk-layout.ts';
+import type { PodUsage } from './node-summary.ts';
+
+/**
+ * True for a pod that has more on disk than it may: in an emptyDir, of ephemeral storage in all, or in one container.
+ * kubelet: eviction/eviction_manager.go localStorageEviction
+ */
+export function exceedsStorageLimits(pod: Pod, usage: PodUsage, layout: DiskLayout): boolean {
+  return exceedsEmptyDir(pod, usage) || exceedsPodLimit(pod, usage) || exceedsContainerLimit(pod, usage, layout);
+}
+
+function exceedsEmptyDir({ spec }: Pod, { volume = [] }: PodUsage): boolean {
+  return (spec.volumes ?? []).some(({ name, emptyDir }) => {
+    const limit = quantityValue(toQuantity(emptyDir?.sizeLimit));
+    const used = volume.find((stats) => stats.name === name)?.usedBytes ?? 0;
+    return limit > 0n && BigInt(used) > limit;
+  });
+}
+
+function exceedsPodLimit(pod: Pod, usage: PodUsage): boolean {
+  const limit = podLimits(pod).get('ephemeral-storage');
+  return limit !== undefined && BigInt(usage['ephemeral-storage']?.usedBytes ?? 0) > quantityValue(limit);
+}
+
+/** The writable layer counts only where it is on the disk of the node. */
+function exceedsContainerLimit({ spec }: Pod, { containers }: PodUsage, { dedicatedImageFs }: DiskLayout): boolean {
+  return spec.containers.some(({ name, resources }) => {
+    const limit = quantityValue(toQuantity(resources?.limits?.['ephemeral-storage']));
+    const { logs, rootfs } = containers.find((stats) => stats.name === name) ?? {};
+    const used = (logs?.usedBytes ?? 0) + (dedicatedImageFs ? 0 : (rootfs?.usedBytes ?? 0));
+    return limit > 0n && BigInt(used) > limit;
+  });
+}

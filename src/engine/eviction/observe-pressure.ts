@@ -1,0 +1,75 @@
+import type { EvictionThreshold } from '../../api/eviction-thresholds.ts';
+import { diskOf } from './disk-layout.ts';
+import type { SignalObservations } from './signal-observations.ts';
+import { type NodePressure, nodePressures, thresholdsMet } from './thresholds-met.ts';
+
+/** What one look at the node has to know of those before it. Times are milliseconds since the epoch. */
+export interface PressureState {
+  /** Thresholds that are met, and since when. */
+  firstObservedAt: ReadonlyMap<EvictionThreshold, number>;
+  lastObservedAt: ReadonlyMap<NodePressure, number>;
+  /** Thresholds that were met for longer than their grace periods. */
+  thresholdsMet: readonly EvictionThreshold[];
+  observations: SignalObservations;
+}
+
+export const noPressure: PressureState = {
+  firstObservedAt: new Map(),
+  lastObservedAt: new Map(),
+  thresholdsMet: [],
+  observations: new Map(),
+};
+
+export interface PressureVerdict {
+  state: PressureState;
+  /** The conditions of the node, sorted. */
+  pressures: NodePressure[];
+  /** What has to be relieved now, by news since the last look; undefined: nothing. */
+  toRelieve: EvictionThreshold | undefined;
+}
+
+/** One look at the node. kubelet: eviction/eviction_manager.go synchronize */
+export function observePressure(
+  last: PressureState,
+  observations: SignalObservations,
+  settings: { thresholds: readonly EvictionThreshold[]; pressureTransitionMs: number },
+  now: number,
+): PressureVerdict {
+  // A threshold that was met stays so until it is left by its minimum reclaim.
+  const met = new Set([
+    ...thresholdsMet(settings.thresholds, observations, { enforceMinReclaim: false }),
+    ...thresholdsMet(last.thresholdsMet, observations, { enforceMinReclaim: true }),
+  ]);
+  const firstObservedAt = new Map([...met].map((threshold) => [threshold, last.firstObservedAt.get(threshold) ?? now]));
+  const observed = nodePressures([...met]).map((pressure) => [pressure, now] as const);
+  const lastObservedAt = new Map([...last.lastObservedAt, ...observed]);
+  const lasting = [...met].filter(
+    (threshold) => now - (firstObservedAt.get(threshold) ?? now) >= threshold.gracePeriodMs,
+  );
+  const news = lasting.filter(({ signal }) =>
+    isNews(observations.get(signal)?.time, last.observations.get(signal)?.time),
+  );
+  return {
+    state: { firstObservedAt, lastObservedAt, thresholdsMet: lasting, observations },
+    pressures: [...lastObservedAt]
+      .filter(([, at]) => now - at < settings.pressureTransitionMs)
+      .map(([pressure]) => pressure)
+      .sort(),
+    toRelieve: news.find(isAboutMemory) ?? news[0],
+  };
+}
+
+/** True when what the node could do by itself was enough. kubelet: eviction/eviction_manager.go reclaimNodeLevelResources */
+export function isRelieved(thresholds: readonly EvictionThreshold[], observations: SignalObservations): boolean {
+  return thresholdsMet(thresholds, observations, { enforceMinReclaim: true }).length === 0;
+}
+
+/** kubelet: eviction/helpers.go thresholdsUpdatedStats */
+function isNews(time: number | undefined, lastTime: number | undefined): boolean {
+  return time !== undefined && (lastTime === undefined || time > lastTime);
+}
+
+/** kubelet: eviction/helpers.go byEvictionPriority */
+function isAboutMemory({ signal }: EvictionThreshold): boolean {
+  return diskOf(signal) === undefined && signal !== 'pid.available';
+}

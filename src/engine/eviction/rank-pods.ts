@@ -1,0 +1,81 @@
+import type { EvictionSignal } from '../../api/eviction-thresholds.ts';
+import { toQuantity } from '../../api/quantity.ts';
+import type { Pod } from '../../api/types.ts';
+import { type DiskLayout, diskOf, usageParts } from './disk-layout.ts';
+import { podDiskUsage } from './pod-disk-usage.ts';
+import type { PodUsage } from './node-summary.ts';
+
+/** Usage of a pod; undefined when it is not known. */
+export type UsageOf = (pod: Pod) => PodUsage | undefined;
+
+type Order = (a: Pod, b: Pod) => number;
+
+const nanosPerUnit = 1_000_000_000n;
+
+/**
+ * The pods in the order in which they are to go when a signal is to be relieved: first those of which nobody knows what
+ * they use, then those that use more than they asked for, then by priority, then by how much more they use.
+ * kubelet: eviction/helpers.go rankMemoryPressure, rankPIDPressure, rankDiskPressureFunc
+ */
+export function rankPods(pods: readonly Pod[], signal: EvictionSignal, usageOf: UsageOf, layout: DiskLayout): Pod[] {
+  const orders = ordersFor(signal, usageOf, layout);
+  return pods.toSorted((a, b) => orders.map((order) => order(a, b)).find((result) => result !== 0) ?? 0);
+}
+
+function ordersFor(signal: EvictionSignal, usageOf: UsageOf, layout: DiskLayout): Order[] {
+  const disk = diskOf(signal);
+  if (signal === 'pid.available') {
+    const processes = ({ process_stats: stats }: PodUsage): bigint => BigInt(stats?.process_count ?? 0);
+    return [byPriority, byMost(usageOf, processes)];
+  }
+  if (disk === undefined) {
+    const excess = (usage: PodUsage, pod: Pod): bigint =>
+      BigInt(usage.memory?.workingSetBytes ?? 0) * nanosPerUnit - requestedNanos(pod, 'memory');
+    return [exceedingFirst(usageOf, excess), byPriority, byMost(usageOf, excess)];
+  }
+  const parts = usageParts(disk, layout);
+  const isInodes = signal.endsWith('.inodesFree');
+  const used = (usage: PodUsage, pod: Pod): bigint => {
+    const { bytes, inodes } = podDiskUsage(usage, pod, parts);
+    return BigInt(isInodes ? inodes : bytes) * nanosPerUnit;
+  };
+  // Nobody can ask for inodes. The last order takes off what was asked for in bytes all the same, as the kubelet does.
+  const excess = (usage: PodUsage, pod: Pod): bigint =>
+    used(usage, pod) - (isInodes ? 0n : requestedNanos(pod, 'ephemeral-storage'));
+  const larger = (usage: PodUsage, pod: Pod): bigint => used(usage, pod) - requestedNanos(pod, 'ephemeral-storage');
+  return [exceedingFirst(usageOf, excess), byPriority, byMost(usageOf, larger)];
+}
+
+function byPriority(a: Pod, b: Pod): number {
+  return (a.spec.priority ?? 0) - (b.spec.priority ?? 0);
+}
+
+function exceedingFirst(usageOf: UsageOf, excess: (usage: PodUsage, pod: Pod) => bigint): Order {
+  return (a, b) => {
+    const [left, right] = [usageOf(a), usageOf(b)];
+    if (!left || !right) return firstIf(!left, !right);
+    return firstIf(excess(left, a) > 0n, excess(right, b) > 0n);
+  };
+}
+
+function byMost(usageOf: UsageOf, amount: (usage: PodUsage, pod: Pod) => bigint): Order {
+  return (a, b) => {
+    const [left, right] = [usageOf(a), usageOf(b)];
+    if (!left || !right) return firstIf(!left, !right);
+    const [more, less] = [amount(left, a), amount(right, b)];
+    return more > less ? -1 : more < less ? 1 : 0;
+  };
+}
+
+function firstIf(a: boolean, b: boolean): number {
+  return Number(b) - Number(a);
+}
+
+/** kubelet: pkg/api/v1/resource/helpers.go GetResourceRequestQuantity */
+function requestedNanos({ spec }: Pod, resource: 'memory' | 'ephemeral-storage'): bigint {
+  const request = ({ resources }: { resources?: { requests?: Record<string, string> } }): bigint =>
+    toQuantity(resources?.requests?.[resource]).nanos;
+  const together = spec.containers.reduce((sum, container) => sum + request(container), 0n);
+  const largest = (spec.initContainers ?? []).map(request).reduce((a, b) => (a > b ? a : b), together);
+  return largest === 0n ? 0n : largest + toQuantity(spec.overhead?.[resource]).nanos;
+}

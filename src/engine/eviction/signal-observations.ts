@@ -1,0 +1,62 @@
+import type { EvictionSignal } from '../../api/eviction-thresholds.ts';
+import type { Quantity, QuantityFormat } from '../../api/quantity.ts';
+import type { FsStats, NodeSummary } from './node-summary.ts';
+
+/** How much there is of what a signal is about. */
+export interface SignalObservation {
+  available: Quantity;
+  capacity: Quantity;
+  /** Milliseconds since the epoch; of an older observation nothing new follows. */
+  time: number;
+}
+
+export type SignalObservations = ReadonlyMap<EvictionSignal, SignalObservation>;
+
+/** What a summary says about every signal; one that it says nothing about is left out. kubelet: eviction/helpers.go makeSignalObservations */
+export function signalObservations({ node }: NodeSummary): SignalObservations {
+  const { memory, fs, runtime, rlimit, systemContainers = [] } = node;
+  const pods = systemContainers.find(({ name }) => name === 'pods')?.memory;
+  const observed: [EvictionSignal, SignalObservation | undefined][] = [
+    ['memory.available', memoryObservation(memory)],
+    ['allocatableMemory.available', memoryObservation(pods)],
+    ...fsObservations('nodefs', fs),
+    ...fsObservations('imagefs', runtime?.imageFs),
+    ...fsObservations('containerfs', runtime?.containerFs),
+    ['pid.available', processObservation(rlimit)],
+  ];
+  return new Map(observed.flatMap(([signal, observation]) => (observation ? [[signal, observation]] : [])));
+}
+
+function memoryObservation(stats: NodeSummary['node']['memory']): SignalObservation | undefined {
+  const { availableBytes, workingSetBytes, time = '' } = stats ?? {};
+  if (availableBytes === undefined || workingSetBytes === undefined) return undefined;
+  return observation(availableBytes, availableBytes + workingSetBytes, time, 'BinarySI');
+}
+
+function fsObservations(
+  name: 'nodefs' | 'imagefs' | 'containerfs',
+  stats: FsStats | undefined,
+): [EvictionSignal, SignalObservation | undefined][] {
+  const { availableBytes, capacityBytes, inodesFree, inodes, time = '' } = stats ?? {};
+  return [
+    [`${name}.available`, observation(availableBytes, capacityBytes, time, 'BinarySI')],
+    [`${name}.inodesFree`, observation(inodesFree, inodes, time, 'DecimalSI')],
+  ];
+}
+
+function processObservation(stats: NodeSummary['node']['rlimit']): SignalObservation | undefined {
+  const { maxpid, curproc, time = '' } = stats ?? {};
+  if (maxpid === undefined || curproc === undefined) return undefined;
+  return observation(maxpid - curproc, maxpid, time, 'DecimalSI');
+}
+
+function observation(
+  available: number | undefined,
+  capacity: number | undefined,
+  time: string,
+  format: QuantityFormat,
+): SignalObservation | undefined {
+  if (available === undefined || capacity === undefined) return undefined;
+  const quantity = (amount: number): Quantity => ({ nanos: BigInt(amount) * 1_000_000_000n, format });
+  return { available: quantity(available), capacity: quantity(capacity), time: Date.parse(time) };
+}

@@ -1,0 +1,34 @@
+import type { EvictionSignal, EvictionThreshold } from '../../api/eviction-thresholds.ts';
+import { addQuantities, compareQuantities } from '../../api/quantity.ts';
+import type { SignalObservations } from './signal-observations.ts';
+import { thresholdQuantity } from './threshold-quantity.ts';
+
+export type NodePressure = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
+
+/**
+ * The thresholds that are met now, whatever their grace periods; with `enforceMinReclaim` also those that are about to be
+ * left, but not by enough. kubelet: eviction/helpers.go thresholdsMet
+ */
+export function thresholdsMet(
+  thresholds: readonly EvictionThreshold[],
+  observations: SignalObservations,
+  { enforceMinReclaim }: { enforceMinReclaim: boolean },
+): EvictionThreshold[] {
+  return thresholds.filter(({ signal, value, minReclaim }) => {
+    const observed = observations.get(signal);
+    if (!observed) return false;
+    const wanted = thresholdQuantity(value, observed.capacity);
+    const extra = enforceMinReclaim && minReclaim ? [thresholdQuantity(minReclaim, observed.capacity)] : [];
+    return compareQuantities(extra.reduce(addQuantities, wanted), observed.available) > 0;
+  });
+}
+
+/** The conditions of a node on which thresholds are met, sorted. kubelet: eviction/helpers.go nodeConditions */
+export function nodePressures(thresholds: readonly Pick<EvictionThreshold, 'signal'>[]): NodePressure[] {
+  return [...new Set(thresholds.map(({ signal }) => pressureOf(signal)))].sort();
+}
+
+function pressureOf(signal: EvictionSignal): NodePressure {
+  if (signal === 'memory.available' || signal === 'allocatableMemory.available') return 'MemoryPressure';
+  return signal === 'pid.available' ? 'PIDPressure' : 'DiskPressure';
+}

@@ -1,0 +1,24 @@
+import {
+  type EvictionSettings,
+  type EvictionThreshold,
+  parseEvictionThresholds,
+} from '../../src/api/eviction-thresholds.ts';
+
+/** Eviction settings as the tables give them; what is absent is empty. */
+export type RecordedSettings = Partial<EvictionSettings>;
+
+export function thresholdsOf(settings: RecordedSettings): EvictionThreshold[] | undefined {
+  return parseEvictionThresholds({
+    evictionHard: {},
+    evictionSoft: {},
+    evictionSoftGracePeriod: {},
+    evictionMinimumReclaim: {},
+    enforceNodeAllocatable: [],
+    ...settings,
+  });
+}
+
+/** As the tables name thresholds, sorted. */
+export function recordedNames(thresholds: readonly EvictionThreshold[]): string[] {
+  return thresholds.map(({ signal, gracePeriodMs }) => (gracePeriodMs === 0 ? signal : `${signal} soft`)).sort();
+}
