@@ -32,11 +32,6 @@ const podFields: readonly (readonly [path: string, reason: string])[] = [
 
 /** One row a field of a container or an init container. */
 const containerFields: readonly (readonly [path: string, reason: string])[] = [
-  ['lifecycle.postStart', ignored],
-  ['lifecycle.preStop', ignored],
-  ['livenessProbe', ignored],
-  ['readinessProbe', 'ignored yet: the container counts as ready once it runs'],
-  ['startupProbe', ignored],
   ['volumeDevices[]', notCarriedOut],
   ['volumeMounts[].subPath', notCarriedOut],
   ['volumeMounts[].subPathExpr', notCarriedOut],

@@ -46,6 +46,10 @@ export async function openNode(
     leaveOrphans: options.leaveOrphans,
     maxParallelImagePulls: options.serializeImagePulls ? 1 : (options.maxParallelImagePulls ?? Infinity),
     readTerminationMessage,
+    checkHealth: async (check) => {
+      const { grpcHealthCheck } = await import('../cri/grpc-health-check.ts');
+      return grpcHealthCheck(check);
+    },
     clock: systemClock,
     random: Math.random,
     logger,

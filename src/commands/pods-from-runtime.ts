@@ -3,7 +3,7 @@ import type { RuntimeService } from '../cri/runtime-service.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../engine/kuberuntime/runtime-pod-status.ts';
-import { noProbeWorkers, unprobedResults } from '../engine/prober/unprobed-results.ts';
+import { noProbeResults, noProbeWorkers } from '../engine/prober/probe-results.ts';
 import { generatePodStatus } from '../engine/status/generate-pod-status.ts';
 
 /** The pods of a runtime as API objects, as far as the runtime knows them: for when no agent runs. */
@@ -28,7 +28,7 @@ function toPod(podStatus: RuntimePodStatus, runtimeName: string): Pod {
     pod,
     podStatus,
     oldStatus: undefined,
-    probes: unprobedResults(podStatus),
+    probes: noProbeResults,
     probeWorkers: noProbeWorkers,
     startFailures: new Map(),
     podIsTerminal: false,

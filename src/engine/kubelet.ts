@@ -37,6 +37,8 @@ import { PodManager } from './pod-manager/pod-manager.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers/pod-workers.ts';
 import { WorkQueue } from './pod-workers/work-queue.ts';
+import { ProberManager } from './prober/prober-manager.ts';
+import type { CheckHealth } from './prober/run-probe.ts';
 import { RuntimeState } from './runtime-state.ts';
 import type { EngineSnapshot, EngineView, PodSnapshot } from './snapshot.ts';
 import { ReasonCache } from './status/reason-cache.ts';
@@ -66,6 +68,8 @@ export interface KubeletDeps {
   leaveOrphans: boolean;
   maxParallelImagePulls: number;
   readTerminationMessage: ReadTerminationMessage;
+  /** Asks a gRPC server for its health, for probes. */
+  checkHealth: CheckHealth;
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;
@@ -190,6 +194,17 @@ export class Kubelet implements EngineView {
       },
     });
     const volumeManager = new VolumeManager({ podDirs, configObjects, allocatable: node.allocatable, clock });
+    const prober = new ProberManager({
+      runtime,
+      checkHealth: deps.checkHealth,
+      getStatus: (uid) => this.statusManager.get(uid),
+      onChange: (change) => {
+        this.inputs.push({ type: 'probe', change });
+      },
+      emit,
+      clock,
+      random: deps.random,
+    });
     const syncer = new KubeletPodSyncer({
       kuberuntime: new KuberuntimeManager({
         runtime,
@@ -211,6 +226,7 @@ export class Kubelet implements EngineView {
       podDirs,
       volumeManager,
       statusManager: this.statusManager,
+      prober,
       reasonCache,
       containerManager: this.containerManager,
       clock,
@@ -253,6 +269,8 @@ export class Kubelet implements EngineView {
       podManager: this.podManager,
       workers: this.workers,
       statusManager: this.statusManager,
+      prober,
+      runtimeName: () => this.runtimeState.name,
       reasonCache,
       events: this.events,
       backOff,

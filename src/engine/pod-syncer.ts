@@ -14,7 +14,7 @@ import type { PodDirs } from './pod-dirs.ts';
 import type { PodSyncer } from './pod-workers/pod-workers.ts';
 import { NetworkNotReadyError, SyncPodError } from './pod-workers/sync-pod-error.ts';
 import type { SyncPodType } from './pod-workers/pod-sync-status.ts';
-import { noProbeWorkers, unprobedResults } from './prober/unprobed-results.ts';
+import type { ProberManager } from './prober/prober-manager.ts';
 import { reasons } from './reasons.ts';
 import { generatePodStatus } from './status/generate-pod-status.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
@@ -31,6 +31,7 @@ interface Deps {
   statusManager: StatusManager;
   reasonCache: ReasonCache;
   containerManager: ContainerManager;
+  prober: ProberManager;
   clock: Clock;
   emit: Emit;
   /** Set while the pod network is not ready. */
@@ -55,7 +56,7 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncPod(_type: SyncPodType, pod: Pod, podStatus: RuntimePodStatus, signal: AbortSignal): Promise<boolean> {
-    const { kuberuntime, containerManager, podDirs, reasonCache } = this.deps;
+    const { kuberuntime, containerManager, podDirs, prober, reasonCache } = this.deps;
     const { uid } = pod.metadata;
     const recorder = podEventRecorder(this.deps.emit, pod);
 
@@ -86,9 +87,12 @@ export class KubeletPodSyncer implements PodSyncer {
     // Step 5: the volumes.
     const volumes = await this.mountVolumes(pod, recorder);
 
-    // Step 6: the runtime.
+    // Step 6: the probes, which wait until their containers run.
     signal.throwIfAborted();
-    const probes = unprobedResults(podStatus);
+    prober.addPod(pod);
+
+    // Step 7: the runtime.
+    const probes = prober.results;
     const results = await kuberuntime.syncPod({ pod, podStatus, probes, volumes, recorder, signal });
     reasonCache.update(uid, results);
     if (results.length > 0) this.deps.onPodChanged(uid);
@@ -103,9 +107,12 @@ export class KubeletPodSyncer implements PodSyncer {
     gracePeriodSeconds: number | undefined,
     signal: AbortSignal,
   ): Promise<void> {
+    const { prober } = this.deps;
     this.updateStatus(pod, podStatus, false);
+    prober.stopLivenessAndStartup(pod);
     await this.kill(pod, podStatus, podEventRecorder(this.deps.emit, pod), gracePeriodSeconds);
     signal.throwIfAborted();
+    prober.removePod(pod.metadata.uid);
     const stopped = await this.deps.getPodStatus(pod.metadata.uid);
     const running = stopped.containerStatuses.filter(({ state }) => state === 'running').map(({ name }) => name);
     if (running.length > 0) {
@@ -165,20 +172,21 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   private updateStatus(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean): PodStatus {
-    const { statusManager, reasonCache, clock, runtimeName } = this.deps;
+    const { statusManager, reasonCache, prober, clock, runtimeName } = this.deps;
     const { uid } = pod.metadata;
     const status = generatePodStatus({
       pod,
       podStatus,
       oldStatus: statusManager.get(uid),
-      probes: unprobedResults(podStatus),
-      probeWorkers: noProbeWorkers,
+      probes: prober.results,
+      probeWorkers: prober.workersOf(uid),
       startFailures: reasonCache.of(uid),
       podIsTerminal,
       now: clock.now(),
       runtimeName: runtimeName(),
     });
     statusManager.setPodStatus(pod, status);
+    prober.triggerReadiness(uid, status);
     return status;
   }
 }

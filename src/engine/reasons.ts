@@ -36,6 +36,8 @@ export const reasons = {
   failedMount: 'FailedMount',
   failedNodeAllocatableEnforcement: 'FailedNodeAllocatableEnforcement',
   failedPodSandBoxStatus: 'FailedPodSandBoxStatus',
+  failedPostStartHook: 'FailedPostStartHook',
+  failedPreStopHook: 'FailedPreStopHook',
   failedSync: 'FailedSync',
   failedValidation: 'FailedValidation',
   inspectFailed: 'InspectFailed',
@@ -43,10 +45,12 @@ export const reasons = {
   nodeAllocatableEnforced: 'NodeAllocatableEnforced',
   networkNotReady: 'NetworkNotReady',
   preempting: 'Preempting',
+  probeWarning: 'ProbeWarning',
   pulled: 'Pulled',
   pulling: 'Pulling',
   sandboxChanged: 'SandboxChanged',
   started: 'Started',
+  unhealthy: 'Unhealthy',
   // The kubelet has no word for it: it does not run where a limit is refused.
   cgroupLimitRefused: 'CgroupLimitRefused',
 } as const;

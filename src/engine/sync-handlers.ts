@@ -10,6 +10,7 @@ import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
 import type { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { PodLifecycleEvent } from './pleg/pod-lifecycle-event.ts';
 import { isPodRunning, type RuntimePod } from './pleg/pod-records.ts';
+import type { ProbeChange, ProberManager } from './prober/prober-manager.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
 import { podRef } from './pod-names.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
@@ -21,6 +22,9 @@ interface Deps {
   podManager: PodManager;
   workers: PodWorkers;
   statusManager: StatusManager;
+  prober: ProberManager;
+  /** Scheme of container ids. */
+  runtimeName: () => string;
   reasonCache: ReasonCache;
   events: EventBus;
   backOff: BackOff;
@@ -130,10 +134,21 @@ export class SyncHandlers implements SyncHandler {
     }
   }
 
+  /** Readiness and startup show in the status at once; what follows from them is the next sync's. */
+  handleProbeChange({ podUID, type, containerID, result }: ProbeChange): void {
+    const pod = this.deps.podManager.get(podUID);
+    if (pod === undefined || (type === 'liveness' && result !== 'failure')) return;
+    const id = `${this.deps.runtimeName()}://${containerID}`;
+    const { statusManager } = this.deps;
+    if (type === 'readiness') statusManager.setContainerReadiness(pod, id, result === 'success');
+    if (type === 'startup') statusManager.setContainerStartup(pod, id, result === 'success');
+    this.handlePodSync(podUID);
+  }
+
   /** kubelet: kubelet_pods.go HandlePodCleanups */
   handlePodCleanups(): void {
     this.deps.housekeeping.taken();
-    const { podManager, workers, statusManager, reasonCache, events, backOff, evictions, remains, admission } =
+    const { podManager, workers, statusManager, prober, reasonCache, events, backOff, evictions, remains, admission } =
       this.deps;
     const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
 
@@ -152,6 +167,7 @@ export class SyncHandlers implements SyncHandler {
     // Step 2: what belongs to pods that are neither declared nor worked on is forgotten.
     const known = new Set([...desired, ...working.keys()]);
     statusManager.retain(known);
+    prober.retain(known);
     reasonCache.retain(known);
     events.retain(known);
 

@@ -4,6 +4,7 @@ import type { AsyncQueue } from './async-queue.ts';
 import type { PodUpdate } from './config/pod-config.ts';
 import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
 import type { PodLifecycleEvent } from './pleg/pod-lifecycle-event.ts';
+import type { ProbeChange } from './prober/prober-manager.ts';
 
 /**
  * Everything the sync loop reacts to. Who puts it in → who it goes to:
@@ -11,6 +12,7 @@ import type { PodLifecycleEvent } from './pleg/pod-lifecycle-event.ts';
  *   config        sources, through PodConfig      → additions, updates, removes, reconcile
  *   configObjects sources                         → syncs of the pods that use these ConfigMaps and Secrets
  *   pleg          PLEG                            → pod syncs, clean-up of dead containers
+ *   probe         probe workers                   → status, pod syncs
  *   sync          work queue                      → pod syncs
  *   admission     pod workers, when a pod ended   → pods that were not admitted are asked again
  *   housekeeping  timer, every 2 s                → clean-ups
@@ -19,6 +21,7 @@ export type SyncLoopInput =
   | { type: 'config'; update: PodUpdate }
   | { type: 'configObjects'; keys: readonly string[] }
   | { type: 'pleg'; events: PodLifecycleEvent[]; status: RuntimePodStatus }
+  | { type: 'probe'; change: ProbeChange }
   | { type: 'sync'; podUID: string }
   | { type: 'admission' }
   | { type: 'housekeeping' };
@@ -29,6 +32,7 @@ export interface SyncHandler {
   /** ConfigMaps and Secrets of these keys changed, came or went. */
   handleConfigObjects(keys: readonly string[]): void;
   handlePlegEvents(events: PodLifecycleEvent[], status: RuntimePodStatus): void;
+  handleProbeChange(change: ProbeChange): void;
   handlePodSync(podUID: string): void;
   /** A pod ended: there may be room for others. */
   handleAdmission(): void;
@@ -83,6 +87,9 @@ function dispatch(input: SyncLoopInput, handler: SyncHandler): void {
       return;
     case 'pleg':
       handler.handlePlegEvents(input.events, input.status);
+      return;
+    case 'probe':
+      handler.handleProbeChange(input.change);
       return;
     case 'sync':
       handler.handlePodSync(input.podUID);

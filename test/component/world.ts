@@ -84,6 +84,7 @@ export class World {
       leaveOrphans: false,
       maxParallelImagePulls: 1,
       readTerminationMessage: ({ message }) => Promise.resolve(message),
+      checkHealth: () => Promise.resolve(undefined),
       clock: ticking(this.clock),
       random: () => 0,
       logger: silentLogger,

@@ -17,8 +17,8 @@ import { evictionThresholdsMet } from './tables/eviction-thresholds-met.ts';
 import { evictionThresholds } from './tables/eviction-thresholds.ts';
 import { expansion } from './tables/expansion.ts';
 import { gracePeriods } from './tables/grace-periods.ts';
-import { hostsFile } from './tables/hosts-file.ts';
 import { httpProbeRequests } from './tables/http-probe-request.ts';
+import { hostsFile } from './tables/hosts-file.ts';
 import { imageGC } from './tables/image-gc.ts';
 import { imageNames } from './tables/image-names.ts';
 import { imagePullPolicy } from './tables/image-pull-policy.ts';
@@ -35,6 +35,7 @@ import { podPhase } from './tables/pod-phase.ts';
 import { podStatus } from './tables/pod-status.ts';
 import { podWorkers } from './tables/pod-workers.ts';
 import { qosCgroupSharesTable } from './tables/qos-cgroup-shares.ts';
+import { probeWorker } from './tables/probe-worker.ts';
 import { quantityOps } from './tables/quantity-ops.ts';
 import { quantity } from './tables/quantity.ts';
 import { restartCountFromLogs } from './tables/restart-count-from-logs.ts';
@@ -80,6 +81,7 @@ export const tableAdapters: readonly TableAdapter[] = [
   podStatus,
   podWorkers,
   qosCgroupSharesTable,
+  probeWorker,
   quantityOps,
   quantity,
   restartCountFromLogs,

@@ -1,10 +1,15 @@
-import type { Pod } from '../../api/types.ts';
+import type { Container, Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
 import { isNotFound } from '../../cri/errors.ts';
-import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { PodEventRecorder } from '../event-recorder.ts';
+import { type HookDeps, runHook } from '../lifecycle/run-hook.ts';
 import { reasons } from '../reasons.ts';
 import type { ContainerKillReason } from './pod-actions.ts';
-import { containerGracePeriodSeconds, MINIMUM_GRACE_PERIOD_SECONDS } from './termination-grace-period.ts';
+import {
+  containerGracePeriodSeconds,
+  MINIMUM_GRACE_PERIOD_SECONDS,
+  remainingGracePeriodSeconds,
+} from './termination-grace-period.ts';
 
 export interface ContainerKill {
   containerID: string;
@@ -14,27 +19,63 @@ export interface ContainerKill {
   reason: ContainerKillReason;
   /** Seconds; replaces the pod's own. */
   gracePeriodOverride?: number;
+  /** Of the pod, for its preStop hook. */
+  podIPs: readonly string[];
+  /** What has to be over before the container is told to stop, as long as its grace period lasts. */
+  turn?: () => Promise<unknown>;
 }
 
 /**
- * Stops one container and waits for it. A container that is gone counts as stopped.
- * kubelet: kuberuntime_container.go killContainer
+ * Stops one container and waits for it: its preStop hook, its turn, and the runtime's StopContainer share one grace
+ * period. A container that is gone counts as stopped. kubelet: kuberuntime_container.go killContainer
  */
 export async function killContainer(
-  runtime: RuntimeService,
+  deps: HookDeps,
   pod: Pod,
-  { containerID, name, message, reason, gracePeriodOverride }: ContainerKill,
+  kill: ContainerKill,
   recorder: PodEventRecorder,
 ): Promise<void> {
+  const { runtime, clock } = deps;
+  const { containerID, name, message, reason, gracePeriodOverride, turn } = kill;
   const container = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((other) => other.name === name);
-  const gracePeriodSeconds = containerGracePeriodSeconds(pod, container, reason, gracePeriodOverride);
+  let graceSeconds = containerGracePeriodSeconds(pod, container, reason, gracePeriodOverride);
   recorder.normal(reasons.killing, message === '' ? `Stopping container ${name}` : message, name);
+  for (const wait of [preStopHook(deps, container, kill, recorder), turn]) {
+    if (wait === undefined || graceSeconds <= 0) continue;
+    const startedAt = clock.monotonic();
+    await firstOf(clock, graceSeconds * 1000, wait());
+    graceSeconds = remainingGracePeriodSeconds(graceSeconds, clock.monotonic() - startedAt);
+  }
   try {
     await runtime.stopContainer({
       containerId: containerID,
-      timeout: Math.max(gracePeriodSeconds, MINIMUM_GRACE_PERIOD_SECONDS),
+      timeout: Math.max(graceSeconds, MINIMUM_GRACE_PERIOD_SECONDS),
     });
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
+}
+
+/** A hook that fails keeps nothing from being stopped. kubelet: kuberuntime_container.go executePreStopHook */
+function preStopHook(
+  deps: HookDeps,
+  container: Container | undefined,
+  { containerID, podIPs }: ContainerKill,
+  recorder: PodEventRecorder,
+): (() => Promise<void>) | undefined {
+  const hook = container?.lifecycle?.preStop;
+  if (container === undefined || hook === undefined) return undefined;
+  // One that is still at it when the grace period is over is left to itself.
+  const { signal } = new AbortController();
+  return () =>
+    runHook(deps, hook, { container, containerID, podIPs, signal }).catch(() => {
+      recorder.warning(reasons.failedPreStopHook, 'PreStopHook failed', container.name);
+    });
+}
+
+async function firstOf(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
+  const waiting = new AbortController();
+  const timeout = clock.sleep(ms, { signal: waiting.signal }).catch(() => undefined);
+  await Promise.race([work, timeout]);
+  waiting.abort();
 }

@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import type { Container, Pod } from '../../api/types.ts';
-import type { Clock } from '../../clock.ts';
 import type { PodSandboxConfig, PodSandboxStatus } from '../../cri/types.ts';
 import { errorMessage } from '../../errors.ts';
 import type { BackOff } from '../back-off.ts';
@@ -23,7 +22,6 @@ import { type StartContainerDeps, startContainer } from './start-container.ts';
 import type { SyncResult } from './sync-result.ts';
 
 interface Deps extends StartContainerDeps {
-  clock: Clock;
   backOff: BackOff;
   podRemover: PodRemover;
 }
@@ -76,7 +74,7 @@ export class KuberuntimeManager {
       // Step 3: the containers that must go.
       for (const kill of actions.containersToKill) {
         const killed = await this.recorded(results, 'killContainer', kill.name, () =>
-          killContainer(this.deps.runtime, pod, kill, recorder),
+          killContainer(this.deps, pod, { ...kill, podIPs: podStatus.ips }, recorder),
         );
         if (!killed) return results;
       }

@@ -1,6 +1,7 @@
 import { mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Container, Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Image, PodSandboxConfig } from '../../cri/types.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
@@ -9,6 +10,7 @@ import type { ConfigObjectLookup } from '../config/config-objects.ts';
 import type { PodEventRecorder } from '../event-recorder.ts';
 import { ContainerStartError } from '../images/container-start-error.ts';
 import type { ImageManager } from '../images/image-manager.ts';
+import { runHook } from '../lifecycle/run-hook.ts';
 import type { NodeConfig } from '../node-config.ts';
 import { reasons } from '../reasons.ts';
 import type { PodDirs } from '../pod-dirs.ts';
@@ -17,6 +19,7 @@ import { containerMounts } from './container-mounts.ts';
 import { makeEnvironment } from './environment.ts';
 import { findContainerStatus } from './find-container-status.ts';
 import { generateContainerConfig } from './generate-container-config.ts';
+import { killContainer } from './kill-container.ts';
 import { containerLogPath, containerLogsDirectory, containerLogSymlinkName, podLogsDirectory } from './log-paths.ts';
 import { restartCountFromLogFiles } from './restart-count-from-logs.ts';
 import type { RuntimePodStatus } from './runtime-pod-status.ts';
@@ -27,6 +30,7 @@ export interface StartContainerDeps {
   podDirs: PodDirs;
   configObjects: ConfigObjectLookup;
   node: NodeConfig;
+  clock: Clock;
   logger: Logger;
 }
 
@@ -76,6 +80,27 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   await linkLog(deps.node, pod, name, restartCount, containerId).catch((error: unknown) => {
     logger.warn({ err: error, pod: pod.metadata.name, containerName: name }, 'Linking the container log failed');
   });
+
+  // Step 5: its postStart hook; until that is over the container does not count as started.
+  await postStart(deps, start, containerId);
+}
+
+/** A container whose postStart hook fails is killed, with all that this takes. */
+async function postStart(deps: StartContainerDeps, start: ContainerStart, containerID: string): Promise<void> {
+  const { pod, container, podIPs, recorder, signal } = start;
+  const { name, lifecycle: { postStart: hook } = {} } = container;
+  if (hook === undefined) return;
+  try {
+    await runHook(deps, hook, { container, containerID, podIPs, signal });
+  } catch (error) {
+    recorder.warning(reasons.failedPostStartHook, 'PostStartHook failed', name);
+    const kill = { containerID, name, message: 'FailedPostStartHook', reason: '' as const, podIPs };
+    await killContainer(deps, pod, kill, recorder).catch((cause: unknown) => {
+      deps.logger.warn({ err: cause, pod: pod.metadata.name, containerName: name }, 'Killing a container failed');
+    });
+    const message = `PostStartHook of container ${name} failed: ${errorMessage(error)}`;
+    throw new ContainerStartError(reasons.postStartHookError, message, { cause: error });
+  }
 }
 
 async function containerConfig(

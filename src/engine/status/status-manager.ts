@@ -5,6 +5,7 @@ import type { Emit } from '../event-bus.ts';
 import type { Rejection } from '../lifecycle/admit-pod.ts';
 import { podRef } from '../pod-names.ts';
 import { formatTime } from './format-time.ts';
+import { setContainerReadiness, setContainerStartup } from './set-container-readiness.ts';
 
 /** The newest status of every pod the engine works on. kubelet: status/status_manager.go, without an API server */
 export class StatusManager {
@@ -28,6 +29,20 @@ export class StatusManager {
     if (isDeepStrictEqual(this.statuses.get(uid), status)) return;
     this.statuses.set(uid, status);
     this.emit({ type: 'PodStatusChanged', pod: podRef(pod), phase: status.phase ?? 'Pending', ready: isReady(status) });
+  }
+
+  /** A readiness probe spoke; `containerID` as the status has it. */
+  setContainerReadiness(pod: Pod, containerID: string, ready: boolean): void {
+    const status = this.statuses.get(pod.metadata.uid);
+    const next = status && setContainerReadiness(pod, status, containerID, ready);
+    if (next !== undefined) this.setPodStatus(pod, next);
+  }
+
+  /** A startup probe spoke. */
+  setContainerStartup(pod: Pod, containerID: string, started: boolean): void {
+    const status = this.statuses.get(pod.metadata.uid);
+    const next = status && setContainerStartup(status, containerID, started);
+    if (next !== undefined) this.setPodStatus(pod, next);
   }
 
   /** Says that the pod was not admitted, and beyond the kubelet what will have it asked again. kubelet: kubelet.go rejectPod */

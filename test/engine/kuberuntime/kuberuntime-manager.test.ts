@@ -14,7 +14,7 @@ import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import type { NodeConfig } from '../../../src/engine/node-config.ts';
 import { PodDirs } from '../../../src/engine/pod-dirs.ts';
 import type { ProbeResults } from '../../../src/engine/prober/probe-results.ts';
-import { unprobedResults } from '../../../src/engine/prober/unprobed-results.ts';
+import { noProbeResults } from '../../../src/engine/prober/probe-results.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { temporaryFolder } from '../../containerd/temporary-folder.ts';
@@ -78,7 +78,7 @@ async function sync(pod: Pod, probes?: (status: RuntimePodStatus) => Partial<Pro
   const results = await manager.syncPod({
     pod,
     podStatus,
-    probes: { ...unprobedResults(podStatus), ...probes?.(podStatus) },
+    probes: { ...noProbeResults, ...probes?.(podStatus) },
     volumes: new Map(),
     recorder: podEventRecorder(events.emit, pod),
     signal: new AbortController().signal,
@@ -298,7 +298,7 @@ describe('a container', () => {
     const results = await manager.syncPod({
       pod,
       podStatus: { ...podStatus, containerStatuses: unknown },
-      probes: unprobedResults(podStatus),
+      probes: noProbeResults,
       volumes: new Map(),
       recorder: podEventRecorder(events.emit, pod),
       signal: new AbortController().signal,

@@ -1,0 +1,34 @@
+import { isDeadlineExceeded, isUnimplemented, RpcError } from './errors.ts';
+import { HealthDefinition } from './generated/health.ts';
+import { openChannel } from './grpc-channel.ts';
+import { grpcService } from './grpc-service.ts';
+
+/** One question to a gRPC server for its health. */
+export interface HealthCheck {
+  host: string;
+  port: number;
+  /** Empty: the server as a whole. */
+  service: string;
+  timeoutMs: number;
+}
+
+/**
+ * Asks for the health of a gRPC service, without TLS. Undefined: it is serving; else why not.
+ * kubelet: pkg/probe/grpc/grpc.go Probe
+ */
+export async function grpcHealthCheck({ host, port, service, timeoutMs }: HealthCheck): Promise<string | undefined> {
+  const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const channel = openChannel(`dns:${address}`);
+  try {
+    const health = grpcService(channel, HealthDefinition, () => timeoutMs);
+    const { status } = await health.check({ service });
+    return status === 'SERVING' ? undefined : `service unhealthy (responded with "${status}")`;
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    if (isUnimplemented(error)) return `this server does not implement the grpc health protocol: ${error.message}`;
+    if (isDeadlineExceeded(error)) return `timeout: health rpc did not complete within ${timeoutMs / 1000}s`;
+    return `error: health rpc probe failed: ${error.message}`;
+  } finally {
+    channel.close();
+  }
+}

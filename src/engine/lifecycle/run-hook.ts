@@ -1,0 +1,70 @@
+import type { LifecycleHandler } from 'kubernetes-types/core/v1.js';
+import type { Container } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import { hasCode, UserError } from '../../errors.ts';
+import { httpGet } from '../network/http-get.ts';
+import { type HTTPProbeRequest, httpProbeRequest } from '../prober/http-probe-request.ts';
+
+/** Version of the kubelet that is followed. */
+const userAgent = 'kube-lifecycle/1.32';
+
+export interface HookDeps {
+  runtime: RuntimeService;
+  clock: Clock;
+}
+
+interface HookTarget {
+  container: Container;
+  containerID: string;
+  /** Of the pod; none on the host network. */
+  podIPs: readonly string[];
+  /** Gives the hook up. */
+  signal: AbortSignal;
+}
+
+/**
+ * Runs a lifecycle hook to its end, however long it takes. Rejects when it failed, with why.
+ * kubelet: lifecycle/handlers.go Run
+ */
+export async function runHook(deps: HookDeps, hook: LifecycleHandler, target: HookTarget): Promise<void> {
+  const { clock } = deps;
+  const { container, podIPs, signal } = target;
+  if (hook.exec) {
+    await execHook(deps, hook.exec.command ?? [], target);
+  } else if (hook.httpGet) {
+    const request = httpProbeRequest(hook.httpGet, container, { podIP: podIPs[0] ?? '', userAgent });
+    await httpHook(request, clock, signal);
+  } else if (hook.sleep) {
+    await clock.sleep(hook.sleep.seconds * 1000, { signal });
+  } else {
+    throw new UserError(
+      `invalid handler: the hook of container "${container.name}" is none of exec, httpGet and sleep`,
+    );
+  }
+}
+
+async function execHook(
+  { runtime }: HookDeps,
+  cmd: readonly string[],
+  { containerID, signal }: HookTarget,
+): Promise<void> {
+  const { exitCode, stdout, stderr } = await runtime.execSync({ containerId: containerID, cmd: [...cmd] }, { signal });
+  if (exitCode === 0) return;
+  const output = Buffer.concat([stdout, stderr]).toString('utf8').trim();
+  throw new UserError(`the command exited with ${exitCode}${output === '' ? '' : `: ${output}`}`);
+}
+
+/** Whatever the server answers is fine. One that is asked by HTTPS and speaks HTTP is asked again so, without credentials. */
+async function httpHook(request: HTTPProbeRequest, clock: Clock, signal: AbortSignal): Promise<void> {
+  try {
+    await httpGet(request, { clock, signal });
+  } catch (error) {
+    if (!request.url.startsWith('https:') || !isPlainText(error)) throw error;
+    const { Authorization: _, ...headers } = request.headers;
+    await httpGet({ ...request, url: request.url.replace(/^https:/, 'http:'), headers }, { clock, signal });
+  }
+}
+
+/** The answer to the TLS handshake was none. */
+const isPlainText = (error: unknown): boolean => hasCode(error, 'ERR_SSL_WRONG_VERSION_NUMBER', 'EPROTO');

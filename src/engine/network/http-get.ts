@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Clock } from '../../clock.ts';
+import { UserError } from '../../errors.ts';
+import { parseGoURL } from '../prober/go-url.ts';
+import type { HTTPProbeRequest } from '../prober/http-probe-request.ts';
+
+/** As many as Go's client follows, which the kubelet uses. */
+const maxRedirects = 10;
+/** kubelet: pkg/probe/http/http.go maxRespBodyLength */
+const maxBodyBytes = 10 * 1024;
+/** Who is on the host network of this machine has no address of its own. */
+const thisMachine = '127.0.0.1';
+
+export interface HTTPAnswer {
+  statusCode: number;
+  /** The first 10 KiB. */
+  body: string;
+}
+
+/**
+ * Sends one GET request and follows redirects as long as they stay on the host. Certificates are not checked, no proxy is
+ * used and no connection kept. Rejects when there is no answer within the time, which includes the body.
+ * kubelet: pkg/probe/http/http.go DoHTTPProbe
+ */
+export async function httpGet(
+  request: HTTPProbeRequest,
+  { timeoutMs, clock, signal }: { timeoutMs?: number; clock: Clock; signal: AbortSignal },
+): Promise<HTTPAnswer> {
+  const timeout = new AbortController();
+  const cancel =
+    timeoutMs === undefined
+      ? undefined
+      : clock.after(timeoutMs, () => {
+          timeout.abort(new Error(`no answer within ${timeoutMs / 1000}s`));
+        });
+  const ended = AbortSignal.any([signal, timeout.signal]);
+  try {
+    return await follow(request, ended);
+  } catch (error) {
+    ended.throwIfAborted();
+    throw error;
+  } finally {
+    cancel?.();
+  }
+}
+
+/** Where a request goes. */
+interface Target {
+  scheme: string;
+  /** Name or address, IPv6 without brackets. */
+  host: string;
+  port: number;
+  /** Path and query. */
+  path: string;
+}
+
+async function follow(request: HTTPProbeRequest, signal: AbortSignal): Promise<HTTPAnswer> {
+  let target = targetOf(request.url);
+  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+    const answer = await send(target, request, signal);
+    const next = redirectOf(answer, target);
+    if (next?.host !== target.host) return { statusCode: answer.statusCode ?? 0, body: await firstBytes(answer) };
+    answer.destroy();
+    target = next;
+  }
+  throw new Error(`stopped after ${maxRedirects} redirects`);
+}
+
+function targetOf(text: string): Target {
+  const { scheme, host: address, escapedPath, query } = parseGoURL(text) ?? refuse(text);
+  const colon = address.lastIndexOf(':');
+  const host = address.slice(0, colon).replace(/^\[|\]$/g, '');
+  const path = escapedPath.startsWith('/') ? escapedPath : `/${escapedPath}`;
+  return { scheme, host: host === '' ? thisMachine : host, port: Number(address.slice(colon + 1)), path: path + query };
+}
+
+function refuse(text: string): never {
+  throw new UserError(`"${text}" is no URL`);
+}
+
+async function send(
+  { scheme, host, port, path }: Target,
+  { headers, hostHeader }: HTTPProbeRequest,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const options = { host, port, path, agent: false, setHost: hostHeader === '', signal } as const;
+  const sent = scheme === 'https' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
+  // Node sends one Host and no more.
+  for (const [name, values] of Object.entries(headers)) sent.setHeader(name, name === 'Host' ? hostHeader : values);
+  sent.end();
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  // Whoever reads the body hears of it.
+  sent.on('error', () => undefined);
+  return answer;
+}
+
+const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443 };
+
+/** Undefined: the answer is not one that sends elsewhere. */
+function redirectOf(
+  { statusCode = 0, headers: { location } }: IncomingMessage,
+  { scheme, host, port, path }: Target,
+): Target | undefined {
+  if (![301, 302, 303, 307, 308].includes(statusCode) || location === undefined) return undefined;
+  const base = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}${path}`;
+  if (!URL.canParse(location, base)) return undefined;
+  const next = new URL(location, base);
+  const nextScheme = next.protocol.slice(0, -1);
+  return {
+    scheme: nextScheme,
+    host: next.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(next.port === '' ? defaultPorts[nextScheme] : next.port),
+    path: `${next.pathname}${next.search}`,
+  };
+}
+
+async function firstBytes(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    // Leaving the loop closes the connection.
+    if (bytes >= maxBodyBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, maxBodyBytes).toString('utf8');
+}

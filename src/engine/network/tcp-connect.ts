@@ -1,0 +1,30 @@
+import { connect } from 'node:net';
+import type { Clock } from '../../clock.ts';
+
+/** Connects and hangs up again. Rejects when that is not possible within the time. kubelet: pkg/probe/tcp/tcp.go */
+export async function tcpConnect(
+  { host, port }: { host: string; port: number },
+  { timeoutMs, clock, signal }: { timeoutMs: number; clock: Clock; signal: AbortSignal },
+): Promise<void> {
+  const socket = connect({ host, port });
+  const fail = (error: Error): void => {
+    socket.destroy(error);
+  };
+  const abort = (): void => {
+    fail(signal.reason as Error);
+  };
+  signal.addEventListener('abort', abort, { once: true });
+  const cancel = clock.after(timeoutMs, () => {
+    fail(new Error(`dial tcp ${host}:${port}: i/o timeout`));
+  });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve);
+      socket.once('error', reject);
+    });
+  } finally {
+    cancel();
+    signal.removeEventListener('abort', abort);
+    socket.destroy();
+  }
+}

@@ -1,0 +1,160 @@
+import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/types.ts';
+import type { Emit } from '../event-bus.ts';
+import { podEventRecorder } from '../event-recorder.ts';
+import { isSidecar } from '../kuberuntime/sidecars.ts';
+import type { ProbedContainer, ProbeView } from './next-probe-step.ts';
+import type { ProbeResult, ProbeResults, ProbeType, ProbeWorkers } from './probe-results.ts';
+import { ProbeWorker } from './probe-worker.ts';
+import { probeContainer } from './prober.ts';
+import type { ProbeDeps } from './run-probe.ts';
+
+/** In the kubelet's order. */
+const probeTypes: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];
+
+/** A result that was published. */
+export interface ProbeChange {
+  podUID: string;
+  type: ProbeType;
+  /** Without the runtime prefix. */
+  containerID: string;
+  result: ProbeResult;
+}
+
+interface Deps extends ProbeDeps {
+  getStatus: (podUID: string) => PodStatus | undefined;
+  onChange: (change: ProbeChange) => void;
+  emit: Emit;
+  /** Uniform in [0, 1). */
+  random: () => number;
+}
+
+/** One worker for each probe of each container that is not a plain init container. kubelet: prober/prober_manager.go */
+export class ProberManager {
+  private readonly deps: Deps;
+  private readonly startedAt: number;
+  /** By pod UID, then by `type/container`. */
+  private readonly workers = new Map<string, Map<string, ProbeWorker>>();
+  private readonly published: Record<ProbeType, Map<string, ProbeResult>> = {
+    startup: new Map(),
+    readiness: new Map(),
+    liveness: new Map(),
+  };
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+    this.startedAt = deps.clock.monotonic();
+  }
+
+  get results(): ProbeResults {
+    return this.published;
+  }
+
+  /** Starts the workers that the pod does not have yet. */
+  addPod(pod: Pod): void {
+    for (const container of probedContainers(pod)) {
+      for (const type of probeTypes) this.addWorker(pod, container, type);
+    }
+  }
+
+  /** A pod that terminates is not restarted for its health; its readiness is still of interest. */
+  stopLivenessAndStartup(pod: Pod): void {
+    for (const { name } of pod.spec.containers) {
+      for (const type of ['liveness', 'startup'] as const) {
+        this.workers.get(pod.metadata.uid)?.get(keyOf(type, name))?.stop();
+      }
+    }
+  }
+
+  removePod(uid: string): void {
+    for (const worker of this.workers.get(uid)?.values() ?? []) worker.stop();
+  }
+
+  /** Stops the workers of all pods but these. */
+  retain(podUIDs: ReadonlySet<string>): void {
+    for (const uid of this.workers.keys()) if (!podUIDs.has(uid)) this.removePod(uid);
+  }
+
+  workersOf(uid: string): ProbeWorkers {
+    const names = (type: ProbeType): Set<string> =>
+      new Set(
+        [...(this.workers.get(uid)?.keys() ?? [])].flatMap((key) =>
+          key.startsWith(`${type}/`) ? [key.slice(type.length + 1)] : [],
+        ),
+      );
+    return { startup: names('startup'), readiness: names('readiness') };
+  }
+
+  /** Containers that run and are not ready are probed at once, so that they need not wait for the next tick. */
+  triggerReadiness(uid: string, { containerStatuses = [], initContainerStatuses = [] }: PodStatus): void {
+    for (const { name, state, started, ready } of [...initContainerStatuses, ...containerStatuses]) {
+      if (state?.running === undefined || started !== true || ready) continue;
+      this.workers.get(uid)?.get(keyOf('readiness', name))?.trigger();
+    }
+  }
+
+  private addWorker(pod: Pod, container: Container, type: ProbeType): void {
+    const { clock, random, emit, onChange } = this.deps;
+    const { uid } = pod.metadata;
+    const probe = container[`${type}Probe`];
+    const key = keyOf(type, container.name);
+    if (probe === undefined || this.workers.get(uid)?.has(key) === true) return;
+    const periodMs = (probe.periodSeconds ?? 10) * 1000;
+    const recorder = podEventRecorder(emit, pod);
+    const results = this.published[type];
+    const worker = new ProbeWorker({
+      type,
+      probe,
+      restartPolicy: pod.spec.restartPolicy,
+      view: () => this.view(pod, container.name),
+      probeContainer: (containerID, signal) => {
+        const podIP = this.deps.getStatus(uid)?.podIP ?? '';
+        return probeContainer(this.deps, type, probe, { container, containerID, podIP, signal }, recorder);
+      },
+      publish: (containerID, result) => {
+        if (results.get(containerID) === result) return;
+        if (result === undefined) {
+          results.delete(containerID);
+          return;
+        }
+        results.set(containerID, result);
+        onChange({ podUID: uid, type, containerID, result });
+      },
+      // After a start of the kubelet all pods are there at once, and would be probed in step from then on.
+      delayMs: clock.monotonic() - this.startedAt < periodMs ? random() * periodMs : 0,
+      clock,
+    });
+    const workers = this.workers.get(uid) ?? new Map<string, ProbeWorker>();
+    this.workers.set(uid, workers.set(key, worker));
+    void worker.run().finally(() => {
+      workers.delete(key);
+      if (workers.size === 0) this.workers.delete(uid);
+    });
+  }
+
+  private view(pod: Pod, containerName: string): ProbeView {
+    const status = this.deps.getStatus(pod.metadata.uid);
+    const { containerStatuses = [], initContainerStatuses = [] } = status ?? {};
+    const container = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === containerName);
+    return {
+      phase: status === undefined ? undefined : (status.phase ?? ''),
+      container: container && probedContainer(container, this.deps.clock.now()),
+      deleting: pod.metadata.deletionTimestamp !== undefined,
+    };
+  }
+}
+
+const keyOf = (type: ProbeType, containerName: string): string => `${type}/${containerName}`;
+
+function probedContainers({ spec }: Pod): Container[] {
+  return [...spec.containers, ...(spec.initContainers ?? []).filter(isSidecar)];
+}
+
+function probedContainer({ containerID = '', state, started }: ContainerStatus, now: number): ProbedContainer {
+  const startedAt = state?.running?.startedAt;
+  return {
+    id: containerID.replace(/^[^:]*:\/\//, ''),
+    state: state?.running ? 'running' : state?.terminated ? 'terminated' : 'waiting',
+    runningSeconds: startedAt === undefined ? 0 : Math.floor((now - Date.parse(startedAt)) / 1000),
+    started,
+  };
+}

@@ -1,0 +1,46 @@
+import type { Probe } from 'kubernetes-types/core/v1.js';
+import { errorMessage } from '../../errors.ts';
+import type { PodEventRecorder } from '../event-recorder.ts';
+import { reasons } from '../reasons.ts';
+import type { ProbeType } from './probe-results.ts';
+import { type ProbeDeps, type ProbeOutcome, type ProbeTarget, runProbe } from './run-probe.ts';
+
+/** How often a probe that cannot be made is tried before the tick is given up. kubelet: prober/prober.go maxProbeRetries */
+export const maxProbeAttempts = 3;
+
+const titles: Record<ProbeType, string> = { startup: 'Startup', readiness: 'Readiness', liveness: 'Liveness' };
+
+/** Runs a probe and records what went wrong. `error`: it could not be made. kubelet: prober/prober.go probe */
+export async function probeContainer(
+  deps: ProbeDeps,
+  type: ProbeType,
+  probe: Probe,
+  target: ProbeTarget,
+  recorder: PodEventRecorder,
+): Promise<'success' | 'failure' | 'error'> {
+  const { name } = target.container;
+  try {
+    const { result, output } = await attempt(deps, probe, target);
+    if (result === 'success') return 'success';
+    if (result === 'warning') {
+      recorder.warning(reasons.probeWarning, `${titles[type]} probe warning: ${output}`, name);
+      return 'success';
+    }
+    recorder.warning(reasons.unhealthy, `${titles[type]} probe failed: ${output}`, name);
+    return 'failure';
+  } catch (error) {
+    target.signal.throwIfAborted();
+    recorder.warning(reasons.unhealthy, `${titles[type]} probe errored: ${errorMessage(error)}`, name);
+    return 'error';
+  }
+}
+
+async function attempt(deps: ProbeDeps, probe: Probe, target: ProbeTarget): Promise<ProbeOutcome> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await runProbe(deps, probe, target);
+    } catch (error) {
+      if (attempts >= maxProbeAttempts || target.signal.aborted) throw error;
+    }
+  }
+}

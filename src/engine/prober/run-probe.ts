@@ -1,0 +1,130 @@
+import type { Probe } from 'kubernetes-types/core/v1.js';
+import { expand } from '../../api/expand.ts';
+import type { Container } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import { isDeadlineExceeded } from '../../cri/errors.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import { errorMessage, UserError } from '../../errors.ts';
+import { httpGet } from '../network/http-get.ts';
+import { tcpConnect } from '../network/tcp-connect.ts';
+import { httpProbeRequest, resolveContainerPort } from './http-probe-request.ts';
+
+/** kubelet: pkg/probe/exec/exec.go maxReadLength */
+const maxOutputBytes = 10 * 1024;
+/** Version of the kubelet that is followed. */
+const userAgent = 'kube-probe/1.32';
+/** A pod on the host network has no address of its own. */
+const thisMachine = '127.0.0.1';
+
+/** Undefined: the service is healthy; else why not. */
+export type CheckHealth = (check: {
+  host: string;
+  port: number;
+  service: string;
+  timeoutMs: number;
+}) => Promise<string | undefined>;
+
+export interface ProbeDeps {
+  runtime: RuntimeService;
+  checkHealth: CheckHealth;
+  clock: Clock;
+}
+
+export interface ProbeTarget {
+  container: Container;
+  containerID: string;
+  /** Empty: none, as on the host network. */
+  podIP: string;
+  signal: AbortSignal;
+}
+
+/** `failure` is what the container said of itself; a probe that could not be made at all rejects instead. */
+export interface ProbeOutcome {
+  result: 'success' | 'warning' | 'failure';
+  output: string;
+}
+
+/** Runs a probe once. kubelet: prober/prober.go runProbe */
+export function runProbe(deps: ProbeDeps, probe: Probe, target: ProbeTarget): Promise<ProbeOutcome> {
+  const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
+  if (probe.exec) return execProbe(deps, probe.exec.command ?? [], timeoutMs, target);
+  if (probe.httpGet) return httpProbe(deps, probe.httpGet, timeoutMs, target);
+  if (probe.tcpSocket) return tcpProbe(deps, probe.tcpSocket, timeoutMs, target);
+  if (probe.grpc) return grpcProbe(deps, probe.grpc, timeoutMs, target);
+  return Promise.reject(new UserError(`missing probe handler for container "${target.container.name}"`));
+}
+
+/** Only what the manifest says itself of the environment is expanded. kubelet: ExpandContainerCommandOnlyStatic */
+async function execProbe(
+  { runtime }: ProbeDeps,
+  command: readonly string[],
+  timeoutMs: number,
+  { container, containerID, signal }: ProbeTarget,
+): Promise<ProbeOutcome> {
+  const values = new Map((container.env ?? []).map(({ name, value = '' }) => [name, value]));
+  const cmd = command.map((word) => expand(word, (name) => values.get(name)));
+  try {
+    const request = { containerId: containerID, cmd, timeout: BigInt(timeoutMs / 1000) };
+    const { exitCode, stdout, stderr } = await runtime.execSync(request, { signal });
+    const output = Buffer.concat([stdout, stderr]).subarray(0, maxOutputBytes).toString('utf8');
+    return { result: exitCode === 0 ? 'success' : 'failure', output };
+  } catch (error) {
+    if (isDeadlineExceeded(error)) return { result: 'failure', output: errorMessage(error) };
+    throw error;
+  }
+}
+
+async function httpProbe(
+  { clock }: ProbeDeps,
+  action: NonNullable<Probe['httpGet']>,
+  timeoutMs: number,
+  { container, podIP, signal }: ProbeTarget,
+): Promise<ProbeOutcome> {
+  const request = httpProbeRequest(action, container, { podIP, userAgent });
+  try {
+    const { statusCode, body } = await httpGet(request, { timeoutMs, clock, signal });
+    if (statusCode >= 200 && statusCode < 300) return { result: 'success', output: body };
+    if (statusCode >= 300 && statusCode < 400) {
+      return { result: 'warning', output: 'Probe terminated redirects, Response body: ' + body };
+    }
+    return { result: 'failure', output: `HTTP probe failed with statuscode: ${statusCode}` };
+  } catch (error) {
+    return unlessAborted(signal, error);
+  }
+}
+
+async function tcpProbe(
+  { clock }: ProbeDeps,
+  { host, port }: NonNullable<Probe['tcpSocket']>,
+  timeoutMs: number,
+  { container, podIP, signal }: ProbeTarget,
+): Promise<ProbeOutcome> {
+  const number = resolveContainerPort(port, container);
+  try {
+    await tcpConnect({ host: hostOf(host, podIP), port: number }, { timeoutMs, clock, signal });
+    return { result: 'success', output: '' };
+  } catch (error) {
+    return unlessAborted(signal, error);
+  }
+}
+
+async function grpcProbe(
+  { checkHealth }: ProbeDeps,
+  { port, service = '' }: NonNullable<Probe['grpc']>,
+  timeoutMs: number,
+  { podIP }: ProbeTarget,
+): Promise<ProbeOutcome> {
+  const failure = await checkHealth({ host: hostOf(undefined, podIP), port, service, timeoutMs });
+  return failure === undefined ? { result: 'success', output: '' } : { result: 'failure', output: failure };
+}
+
+function hostOf(host: string | undefined, podIP: string): string {
+  if (host !== undefined && host !== '') return host;
+  return podIP === '' ? thisMachine : podIP;
+}
+
+/** Whatever kept a container from answering is its failure. */
+function unlessAborted(signal: AbortSignal, error: unknown): ProbeOutcome {
+  signal.throwIfAborted();
+  return { result: 'failure', output: errorMessage(error) };
+}
