@@ -1,0 +1,221 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createTCPServer } from 'node:net';
+import { Server as GrpcServer, ServerCredentials, status } from '@grpc/grpc-js';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Probe } from 'kubernetes-types/core/v1.js';
+import type { Container } from '../../../src/api/types.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { HealthCheckRequest, HealthCheckResponse } from '../../../src/cri/generated/health.ts';
+import { grpcHealthCheck } from '../../../src/cri/grpc-health-check.ts';
+import { type ProbeOutcome, runProbe } from '../../../src/engine/prober/run-probe.ts';
+import { codes, Refusal } from '../../fakes/fake-calls.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { FakeRuntime } from '../../fakes/fake-runtime.ts';
+
+const container: Container = {
+  name: 'app',
+  env: [
+    { name: 'FILE', value: '/ready' },
+    { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+  ],
+};
+
+const outcomeOf = (probe: Probe, runtime = new FakeRuntime({ clock: new FakeClock() })): Promise<ProbeOutcome> =>
+  runProbe({ runtime, checkHealth: grpcHealthCheck, clock: systemClock }, probe, {
+    container,
+    containerID: 'c1',
+    podIP: '127.0.0.1',
+    signal: new AbortController().signal,
+  });
+
+async function portOf(server: Server | ReturnType<typeof createTCPServer>): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const httpServer = (answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<number> =>
+  portOf(createServer(answer));
+
+describe('an HTTP probe', () => {
+  test.each([
+    [200, { result: 'success', output: 'body' }],
+    [204, { result: 'success', output: '' }],
+    [404, { result: 'failure', output: 'HTTP probe failed with statuscode: 404' }],
+    [503, { result: 'failure', output: 'HTTP probe failed with statuscode: 503' }],
+  ] as const)('that is answered with %i', async (code, outcome) => {
+    const port = await httpServer((_request, response) => response.writeHead(code).end('body'));
+    expect(await outcomeOf({ httpGet: { port } })).toEqual(outcome);
+  });
+
+  test('sends what the manifest says, on a connection of its own', async () => {
+    const requests: unknown[] = [];
+    const port = await httpServer(({ url, rawHeaders }, response) => {
+      requests.push([url, rawHeaders]);
+      response.end();
+    });
+    const httpHeaders = [
+      { name: 'x-a', value: '1' },
+      { name: 'x-a', value: '2' },
+      { name: 'host', value: 'me.example' },
+    ];
+    await outcomeOf({ httpGet: { port, path: '/a b?c=d', httpHeaders } });
+    expect(requests).toEqual([
+      [
+        '/a%20b?c=d',
+        [
+          ...['X-A', '1', 'X-A', '2', 'Host', 'me.example', 'User-Agent', 'kube-probe/1.32', 'Accept', '*/*'],
+          ...['Connection', 'close'],
+        ],
+      ],
+    ]);
+  });
+
+  test('follows redirects on the host, to any port', async () => {
+    const target = await httpServer(({ url }, response) => response.end(`at ${url ?? ''}`));
+    const port = await httpServer((_request, response) =>
+      response.writeHead(302, { location: `http://127.0.0.1:${target}/x?y` }).end(),
+    );
+    expect(await outcomeOf({ httpGet: { port } })).toEqual({ result: 'success', output: 'at /x?y' });
+  });
+
+  test('that is sent to another host is a warning, and nobody asks there', async () => {
+    const port = await httpServer((_request, response) =>
+      response.writeHead(302, { location: 'http://127.0.0.2:1/' }).end('elsewhere'),
+    );
+    expect(await outcomeOf({ httpGet: { port } })).toEqual({
+      result: 'warning',
+      output: 'Probe terminated redirects, Response body: elsewhere',
+    });
+  });
+
+  test('that is sent round in circles fails', async () => {
+    const port = await httpServer((_request, response) => response.writeHead(302, { location: '/again' }).end());
+    expect(await outcomeOf({ httpGet: { port } })).toEqual({ result: 'failure', output: 'stopped after 10 redirects' });
+  });
+
+  test('reads no more than 10 KiB of a body', async () => {
+    const port = await httpServer((_request, response) => response.end('x'.repeat(100_000)));
+    expect(await outcomeOf({ httpGet: { port } })).toEqual({ result: 'success', output: 'x'.repeat(10_240) });
+  });
+
+  test('without an answer in time fails', async () => {
+    const port = await httpServer(() => undefined);
+    expect(await outcomeOf({ httpGet: { port }, timeoutSeconds: 1 })).toEqual({
+      result: 'failure',
+      output: 'no answer within 1s',
+    });
+  });
+
+  test('that nobody answers fails', async () => {
+    const server = createServer();
+    const port = await portOf(server);
+    server.close();
+    await once(server, 'close');
+    expect(await outcomeOf({ httpGet: { port } })).toEqual({
+      result: 'failure',
+      output: `connect ECONNREFUSED 127.0.0.1:${port}`,
+    });
+  });
+
+  test('of a port that the container does not have cannot be made', async () => {
+    await expect(outcomeOf({ httpGet: { port: 'web' } })).rejects.toThrow('container "app" has no port "web"');
+  });
+});
+
+describe('a TCP probe', () => {
+  test('succeeds when somebody listens, and fails when nobody does', async () => {
+    const server = createTCPServer((socket) => socket.end());
+    const port = await portOf(server);
+    expect(await outcomeOf({ tcpSocket: { port } })).toEqual({ result: 'success', output: '' });
+    server.close();
+    await once(server, 'close');
+    expect(await outcomeOf({ tcpSocket: { port } })).toEqual({
+      result: 'failure',
+      output: `connect ECONNREFUSED 127.0.0.1:${port}`,
+    });
+  });
+});
+
+describe('a gRPC probe', () => {
+  /** A server that knows of one service, `up`, and answers by its name. */
+  async function grpcServer(implementsHealth: boolean): Promise<number> {
+    const server = new GrpcServer();
+    if (implementsHealth) {
+      const check = {
+        path: '/grpc.health.v1.Health/Check',
+        requestStream: false,
+        responseStream: false,
+        requestSerialize: (request: HealthCheckRequest) => Buffer.from(HealthCheckRequest.encode(request).finish()),
+        requestDeserialize: (bytes: Buffer) => HealthCheckRequest.decode(bytes),
+        responseSerialize: (answer: HealthCheckResponse) => Buffer.from(HealthCheckResponse.encode(answer).finish()),
+        responseDeserialize: (bytes: Buffer) => HealthCheckResponse.decode(bytes),
+      } as const;
+      server.addService(
+        { check },
+        {
+          check: (
+            { request }: { request: HealthCheckRequest },
+            reply: (error: object | null, answer?: HealthCheckResponse) => void,
+          ) => {
+            if (request.service === '' || request.service === 'up') reply(null, { status: 'SERVING' });
+            else if (request.service === 'down') reply(null, { status: 'NOT_SERVING' });
+            else reply({ code: status.NOT_FOUND, details: 'unknown service' });
+          },
+        },
+      );
+    }
+    onTestFinished(() => {
+      server.forceShutdown();
+    });
+    return new Promise((resolve, reject) => {
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
+        if (error === null) resolve(port);
+        else reject(error);
+      });
+    });
+  }
+
+  test.each([
+    ['up', { result: 'success', output: '' }],
+    ['down', { result: 'failure', output: 'service unhealthy (responded with "NOT_SERVING")' }],
+    ['other', { result: 'failure', output: 'error: health rpc probe failed: unknown service' }],
+  ])('of a service that is %s', async (service, outcome) => {
+    const port = await grpcServer(true);
+    expect(await outcomeOf({ grpc: { port, service }, timeoutSeconds: 30 })).toEqual(outcome);
+  });
+
+  test('of a server without the health protocol fails', async () => {
+    const port = await grpcServer(false);
+    const { result, output } = await outcomeOf({ grpc: { port }, timeoutSeconds: 30 });
+    expect([result, output.split(':')[0]]).toEqual([
+      'failure',
+      'this server does not implement the grpc health protocol',
+    ]);
+  });
+});
+
+describe('an exec probe', () => {
+  test('runs the command with what the manifest itself says of the environment', async () => {
+    const runtime = new FakeRuntime({ clock: new FakeClock() });
+    runtime.injectError('execSync', new Refusal(codes.unknown, 'no such container'));
+    const probe = { exec: { command: ['test', '-e', '$(FILE)', '$(IP)', '$(NOPE)', '$$(FILE)'] }, timeoutSeconds: 3 };
+    await expect(outcomeOf(probe, runtime)).rejects.toThrow('no such container');
+    expect(runtime.requestsOf('execSync')).toEqual([
+      { containerId: 'c1', cmd: ['test', '-e', '/ready', '', '$(NOPE)', '$(FILE)'], timeout: 3n },
+    ]);
+  });
+
+  test('that takes too long fails', async () => {
+    const runtime = new FakeRuntime({ clock: new FakeClock() });
+    runtime.injectError('execSync', new Refusal(codes.deadlineExceeded, 'timeout 1s exceeded'));
+    expect(await outcomeOf({ exec: { command: ['sleep', '9'] } }, runtime)).toEqual({
+      result: 'failure',
+      output: 'timeout 1s exceeded',
+    });
+  });
+});
