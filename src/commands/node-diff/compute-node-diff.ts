@@ -4,7 +4,7 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../engine/kube
 import { isSidecar } from '../../engine/kuberuntime/sidecars.ts';
 import { configAnnotations } from '../../engine/config/pod-config.ts';
 import { podFullName } from '../../engine/pod-names.ts';
-import { unprobedResults } from '../../engine/prober/unprobed-results.ts';
+import { noProbeResults } from '../../engine/prober/probe-results.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { type ConfigObjectChange, computeConfigObjectChanges } from './config-object-changes.ts';
 import { type FieldDifference, fieldDifferences } from './field-differences.ts';
@@ -66,11 +66,7 @@ function changeOf(current: CurrentPod, desired: Pod, { uidUnder }: DesiredNode):
     return { ...change('restart', desired, `${because}, and its UID with it`), differences };
   }
   if (differences.length === 0) return change('stay', desired, '');
-  const actions = computePodActions(
-    desired,
-    current.status ?? allRunning(current.pod),
-    unprobedResults(allRunning(current.pod)),
-  );
+  const actions = computePodActions(desired, current.status ?? allRunning(current.pod), noProbeResults);
   const containers = startedContainers(desired, actions);
   if (actions.killPod) return { ...change('restart', desired, 'its sandbox has to be another one'), differences };
   if (containers.length === 0) return { ...change('update', desired, 'no container restarts'), differences };
