@@ -61,7 +61,7 @@ async function httpHook(request: HTTPProbeRequest, clock: Clock, signal: AbortSi
     await httpGet(request, { clock, signal });
   } catch (error) {
     if (!request.url.startsWith('https:') || !isPlainText(error)) throw error;
-    const { Authorization: _, ...headers } = request.headers;
+    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => name !== 'Authorization'));
     await httpGet({ ...request, url: request.url.replace(/^https:/, 'http:'), headers }, { clock, signal });
   }
 }
