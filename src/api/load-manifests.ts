@@ -48,12 +48,11 @@ export function loadManifests(bytes: Uint8Array | string, options: LoadManifests
     if (found.objects.length > 0) problems.addAll(notesOf(reading.document));
     for (const { kind, object } of found.objects) {
       const loaded = loadObject(kind, object, options);
-      const repeated = repeatedNames(names, object, loaded);
       problems.addAll(loaded.problems);
-      problems.addAll(repeated);
-      if (repeated.length > 0) continue;
-      if (loaded.pod) pods.push(loaded.pod);
-      if (loaded.configObject) configObjects.push(loaded.configObject);
+      const repeated = repeatedName(names, object, loaded);
+      if (repeated) problems.add(repeated);
+      else if (loaded.pod) pods.push(loaded.pod);
+      else if (loaded.configObject) configObjects.push(loaded.configObject);
     }
   }
   for (const { kind, object, reason } of ignored) {
@@ -88,18 +87,19 @@ function loadObject(kind: CarriedOutKind, object: ManifestObject, options: LoadM
   }
 }
 
-function repeatedNames(names: DeclaredNames, object: ManifestObject, loaded: LoadedObject): ManifestProblem[] {
+/** What is declared already; of a pod the name counts before the UID, which is the same when the pods are. */
+function repeatedName(names: DeclaredNames, object: ManifestObject, loaded: LoadedObject): ManifestProblem | undefined {
   const { pod, configObject } = loaded;
-  const claims: [what: string, field: string][] = [];
   if (pod) {
     const { namespace, name, uid } = pod.metadata;
-    claims.push([`Pod ${namespace}/${name}`, 'metadata.name'], [`uid ${uid}`, 'metadata.uid']);
+    return (
+      names.claim(`Pod ${namespace}/${name}`, object, 'metadata.name') ??
+      names.claim(`uid ${uid}`, object, 'metadata.uid')
+    );
   }
-  if (configObject) {
-    const { kind, namespace, name } = configObject;
-    claims.push([`${kind} ${namespace}/${name}`, 'metadata.name']);
-  }
-  return claims.flatMap(([what, field]) => names.claim(what, object, field) ?? []);
+  if (!configObject) return undefined;
+  const { kind, namespace, name } = configObject;
+  return names.claim(`${kind} ${namespace}/${name}`, object, 'metadata.name');
 }
 
 function nothingIn(origin: string): ManifestProblem {

@@ -10,8 +10,8 @@ export function workloadProblems(workload: Workload): FieldProblem[] {
   const { spec, path } = specWithTemplate(workload);
   if (!spec.template) return [refuse(`${path}.template`, 'Required value: must be set')];
   return [
-    ...cronProblems(workload),
     ...ignoredFields(workload),
+    ...cronProblems(workload),
     ...countProblems(spec, path),
     ...selectorProblems(spec, path),
     ...claimProblems(spec),
@@ -117,12 +117,17 @@ function longRunningProblems({ template }: WorkloadSpec, path: string): FieldPro
 function cronProblems({ kind, spec = {} }: Workload): FieldProblem[] {
   if (kind !== 'CronJob') return [];
   const { schedule = '', suspend } = spec;
-  const wrong = schedule === '' ? 'Required value: must be set' : checkCronSchedule(schedule);
+  const wrong = schedule === '' ? 'Required value: must be set' : brokenSchedule(schedule);
   const hint = 'Write "minute hour day month weekday", such as "*/5 * * * *".';
   return [
     ...(wrong === undefined ? [] : [refuse('spec.schedule', wrong, hint)]),
     ...(suspend === true ? [warn('spec.suspend', 'The CronJob is suspended: no pod is declared')] : []),
   ];
+}
+
+function brokenSchedule(schedule: string): string | undefined {
+  const message = checkCronSchedule(schedule);
+  return message === undefined ? undefined : `Invalid value: ${JSON.stringify(schedule)}: ${message}`;
 }
 
 function warn(field: string, message: string): FieldProblem {

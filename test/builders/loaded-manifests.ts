@@ -1,0 +1,40 @@
+import { loadManifests, type LoadManifestsOptions } from '../../src/api/load-manifests.ts';
+import { podUIDHash } from '../../src/engine/config/manifest-file.ts';
+
+export const loadOptions: LoadManifestsOptions = {
+  nodeName: 'edge1',
+  source: 'file',
+  origin: '/manifests/all.yaml',
+  hash: podUIDHash,
+};
+
+/** What a text declares, in lines: pods and objects by name, problems as `line:column severity field message`. */
+export function loadedManifests(
+  text: string,
+  options: Partial<LoadManifestsOptions> = {},
+): { pods: string[]; configObjects: string[]; problems: string[] } {
+  const { pods, configObjects, problems } = loadManifests(text, { ...loadOptions, ...options });
+  return {
+    pods: pods.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+    configObjects: configObjects.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
+    problems: problems.map(({ line, column, severity, field, message }) =>
+      [
+        ...(line === undefined ? [] : [`${line}:${column}`]),
+        severity,
+        ...(field === undefined ? [] : [field]),
+        message,
+      ].join(' '),
+    ),
+  };
+}
+
+/** A good pod in four lines. */
+export function podText(name: string): string {
+  return [
+    'apiVersion: v1',
+    'kind: Pod',
+    `metadata: {name: ${name}}`,
+    'spec: {containers: [{name: main, image: app:1}]}',
+    '',
+  ].join('\n');
+}
