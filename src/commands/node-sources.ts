@@ -3,6 +3,7 @@ import { FileSource } from '../engine/config/file-source.ts';
 import { HTTPSource } from '../engine/config/http-source.ts';
 import { LastGoodManifests } from '../engine/config/last-good-manifests.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
+import type { RemoteManifestOptions } from '../engine/config/remote-manifest.ts';
 import type { Logger } from '../logger.ts';
 import type { NodeOptions } from './node-options.ts';
 import { proxyFor } from './proxy-for.ts';
@@ -29,23 +30,26 @@ export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
     );
   }
   for (const url of options.manifestURLs) {
-    const source = new HTTPSource({
-      url,
-      headers: options.manifestURLHeaders,
-      files: options.manifestURLFiles,
-      trust: options.manifestURLTrust,
-      proxyFor,
-      nodeName,
-      httpCheckFrequencyMs: options.httpCheckFrequency,
-      lastGood,
-      clock: systemClock,
-      random: Math.random,
-    });
-    sources.push(source);
+    const httpCheckFrequencyMs = options.httpCheckFrequency;
+    const manifest = remoteManifest(options, url);
+    sources.push(new HTTPSource({ ...manifest, httpCheckFrequencyMs, lastGood, random: Math.random }));
   }
   // What an earlier life kept of what nobody names any more; the file source sees to its own.
   if (manifestPaths.length === 0) void lastGood.retain('file', []);
   const wheres = sources.filter(({ source }) => source === 'http').map(({ where }) => where);
   void lastGood.retain('http', wheres);
   return sources;
+}
+
+/** How the flags would have one of their URLs asked. */
+export function remoteManifest(options: NodeOptions, url: string): RemoteManifestOptions {
+  return {
+    url,
+    headers: options.manifestURLHeaders,
+    files: options.manifestURLFiles,
+    trust: options.manifestURLTrust,
+    proxyFor,
+    nodeName: options.nodeName,
+    clock: systemClock,
+  };
 }

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import packageJSON from '../../package.json' with { type: 'json' };
 import type { CommandDeps } from './deps.ts';
+import { hideSecretArguments } from './hide-secret-arguments.ts';
 import { connectToRuntime } from './runtime-connection.ts';
 
 interface CommandEntry {
@@ -39,6 +40,7 @@ const commands: Record<string, CommandEntry> = {
 
 /** Runs one command line; resolves to its exit code. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
+  hideSecretArguments(argv);
   let exitCode = 0;
   const deps: CommandDeps = {
     connect: connectToRuntime,

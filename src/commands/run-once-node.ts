@@ -2,12 +2,14 @@ import { join } from 'node:path';
 import type { Pod } from '../api/types.ts';
 import { systemClock } from '../clock.ts';
 import type { PodSource, SourceUpdate } from '../engine/config/pod-source.ts';
+import { RemoteManifest } from '../engine/config/remote-manifest.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { readLogTail } from '../engine/logs/read-log-tail.ts';
 import { containerLogsDirectory } from '../engine/kuberuntime/log-paths.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { NodeOptions } from './node-options.ts';
+import { remoteManifest } from './node-sources.ts';
 import { problemText } from './problem-text.ts';
 import { brokenManifestExitCode, readManifests, readStdin, refuseBroken } from './read-manifests.ts';
 import { exitCodes, type PodOutcome, podOutcome } from './run-once-outcome.ts';
@@ -39,7 +41,8 @@ export interface PodResult extends PodOutcome {
 /** Runs the pods of the manifests until each is decided; the exit code is that of the first one that failed. */
 export async function runOnce(request: RunOnceRequest): Promise<{ results: PodResult[]; exitCode: number }> {
   const { options, logger, onKubelet, timeoutMs } = request;
-  const update = await declared(request);
+  const updates = await declared(request);
+  const pods = updates.flatMap((update) => update.pods);
   const stopping = new AbortController();
   const interrupted = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -47,16 +50,18 @@ export async function runOnce(request: RunOnceRequest): Promise<{ results: PodRe
   };
   // A second signal ends the process.
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
-  const agent = { options: { ...options, leaveOrphans: true }, sources: () => [fixedSource(update)], logger, stopping };
+  const agent = {
+    options: { ...options, leaveOrphans: true },
+    sources: () => updates.map(fixedSource),
+    logger,
+    stopping,
+  };
   return withAgent(agent, async (kubelet) => {
     onKubelet(kubelet);
     const running = kubelet.run(stopping.signal);
-    const outcomes = await Promise.race([
-      untilDecided(kubelet, update.pods, timeoutMs, interrupted.signal),
-      failure(running),
-    ]);
+    const outcomes = await Promise.race([untilDecided(kubelet, pods, timeoutMs, interrupted.signal), failure(running)]);
     const results = await Promise.all(
-      update.pods.map((pod) =>
+      pods.map((pod) =>
         toResult(pod, outcomes.get(pod.metadata.uid) ?? undecided(timeoutMs, interrupted.signal), options),
       ),
     );
@@ -67,23 +72,33 @@ export async function runOnce(request: RunOnceRequest): Promise<{ results: PodRe
   });
 }
 
-/** Everything the manifests declare. One error is enough to start nothing. */
-async function declared({ manifests, options, stdin, logger }: RunOnceRequest): Promise<SourceUpdate> {
-  const update = await readManifests({
+/** Everything the manifests and URLs declare. One error is enough to start nothing. */
+async function declared({ manifests, options, stdin, logger }: RunOnceRequest): Promise<SourceUpdate[]> {
+  const files = await readManifests({
     manifests,
     nodeName: options.nodeName,
     stdin: manifests.includes('-') ? await readStdin(stdin) : undefined,
   });
-  refuseBroken(update.problems, 'nothing was started');
-  refuseNothing(update.pods);
-  for (const problem of update.problems) logger.warn(problemText(problem, systemClock.now()));
-  return update;
+  const updates = [files, ...(await Promise.all(options.manifestURLs.map((url) => fetchOnce(options, url))))];
+  const problems = updates.flatMap((update) => update.problems);
+  refuseBroken(problems, 'nothing was started');
+  refuseNothing(updates.flatMap(({ pods }) => pods));
+  for (const problem of problems) logger.warn(problemText(problem, systemClock.now()));
+  return updates;
+}
+
+/** What a URL declares now. */
+async function fetchOnce(options: NodeOptions, url: string): Promise<SourceUpdate> {
+  const manifest = new RemoteManifest(remoteManifest(options, url));
+  const { problems, warnings } = await manifest.check(new AbortController().signal);
+  const update = manifest.declared?.update ?? { source: 'http', where: manifest.where, pods: [], problems: [] };
+  return { ...update, problems: [...update.problems, ...problems, ...warnings] };
 }
 
 function refuseNothing(pods: readonly Pod[]): void {
   if (pods.length > 0) return;
   throw new UserError('no manifest declares a pod', {
-    hint: 'Give manifest files or folders, or - for stdin.',
+    hint: 'Give manifest files or folders, - for stdin, or --manifest-url URL.',
     exitCode: brokenManifestExitCode,
   });
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts';
+import type { ManifestProblem } from '../events.ts';
 import type { HTTPFailureKind } from './http-failure.ts';
 import { nextCheckDelayMs } from './next-check-delay.ts';
 import type { PodSource, SourceUpdate } from './pod-source.ts';
@@ -72,8 +73,8 @@ export class HTTPSource implements PodSource {
     this.handedOver = update;
   }
 
-  private stale(confirmedAt: number): ReturnType<RemoteManifest['problem']> {
-    const message = `pods stay as the server declared them last, at ${new Date(confirmedAt).toISOString()}`;
-    return this.manifest.problem('warning', message, 'Pods change with the next good manifest.');
+  private stale(lastGoodAt: number): ManifestProblem {
+    const hint = 'They change with the next good manifest.';
+    return { ...this.manifest.problem('warning', 'pods stay as the server declared them last', hint), lastGoodAt };
   }
 }

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { shownArguments } from '../../src/commands/hide-secret-arguments.ts';
+
+test('what may be secret in URLs and headers is not shown', () => {
+  const argv = [
+    ...['node', 'kubelet-ts', 'run', 'pods/', '--root-dir=/r'],
+    ...['--manifest-url', 'https://me:s3cret@box.example/pods.yaml?token=s3cret#site'],
+    '--manifest-url=https://box.example/more.yaml?s3cret',
+    ...['--manifest-url-header', 'Authorization: Bearer s3cret', '--manifest-url-header=X-Key:s3cret'],
+    ...['--manifest-url-token-file', '/run/token'],
+  ];
+  expect(shownArguments(argv)).toEqual([
+    ...['node', 'kubelet-ts', 'run', 'pods/', '--root-dir=/r'],
+    ...['--manifest-url', 'https://box.example/pods.yaml?…#site'],
+    '--manifest-url=https://box.example/more.yaml?…',
+    ...['--manifest-url-header', 'Authorization: …', '--manifest-url-header=X-Key: …'],
+    ...['--manifest-url-token-file', '/run/token'],
+  ]);
+});
+
+test('arguments without secrets stay as they are', () => {
+  const argv = ['node', 'kubelet-ts', 'run', '--manifest-url', 'https://box.example/pods.yaml', 'https://me:pw@x'];
+  expect(shownArguments(argv)).toEqual(argv);
+});
