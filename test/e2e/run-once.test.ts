@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { WebServer } from '../fakes/web-server.ts';
 import { Agent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
@@ -63,6 +64,22 @@ test('a broken manifest starts nothing and is told by file, line and field', asy
     expect.stringMatching(new RegExp(`^${file}:\\d+:\\d+: error: spec\\.containers\\[0\\]\\.`)),
   ]);
   expect((await agent.cli(['ps', '-o', 'name'])).stdout).toBe('');
+});
+
+test('the pods of a URL run once, or it is said why they cannot', async () => {
+  const server = await WebServer.start();
+  server.answer = JSON.stringify(makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'exit 4')] }));
+  const run = () => agent.cli(['run-once', '--manifest-url', server.url()]);
+  expect(await run()).toMatchObject({
+    code: 4,
+    stdout: 'default/job-edge1: failed: container app exited with code 4\n',
+  });
+  server.answer = { status: 404 };
+  expect(await run()).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining(`${server.url()}: error: the server answered 404 (`) as string,
+  });
 });
 
 test('--timeout gives up with 124', async () => {
