@@ -6,6 +6,7 @@ import type { ManifestProblem } from '../events.ts';
 import { reasons } from '../reasons.ts';
 import type { SourceSnapshot } from '../snapshot.ts';
 import type { ConfigObjects } from './config-objects.ts';
+import { type Granted, PodClaims, type RefusedPod } from './pod-claims.ts';
 import { PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
 import type { PodSource } from './pod-source.ts';
 
@@ -21,13 +22,26 @@ interface Deps {
   onConfigObjectsChanged: (keys: readonly string[]) => void;
 }
 
+/** What is wrong with a source, by who says so. */
+interface Report {
+  /** The source itself. */
+  problems: ManifestProblem[];
+  /** Objects that stay as they were. */
+  refused: ManifestProblem[];
+  /** Pods that another source has. */
+  pods: ManifestProblem[];
+}
+
 /** Runs the sources, merges what they declare, and remembers what is wrong with it. kubelet: config/config.go */
 export class ConfigReader {
   /** In the order of the sources. */
   readonly sourceIds: readonly SourceId[];
   private readonly deps: Deps;
   private readonly podConfig = new PodConfig();
+  private readonly claims = new PodClaims();
   private readonly snapshots: SourceSnapshot[];
+  /** By id of the source. */
+  private readonly reports = new Map<string, Report>();
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -50,36 +64,50 @@ export class ConfigReader {
     return this.snapshots.map((snapshot) => ({ ...snapshot }));
   }
 
-  private async read(sourceId: SourceId, index: number, signal: AbortSignal): Promise<void> {
-    const { clock, configObjects, emit, onConfigObjectsChanged, onUpdate, sources } = this.deps;
-    await sources[index]?.run(
+  private async read({ id }: SourceId, index: number, signal: AbortSignal): Promise<void> {
+    const { configObjects, onConfigObjectsChanged, sources } = this.deps;
+    const source = sources[index];
+    await source?.run(
       {
         onUpdate: ({ pods, problems, configObjects: objects = [] }) => {
-          const { changed, refused } = configObjects.replace(sourceId.id, objects);
+          const { changed, refused } = configObjects.replace(id, objects);
           if (changed.length > 0) onConfigObjectsChanged(changed);
-          const { updates, duplicates } = this.podConfig.merge(sourceId, pods, clock.now());
-          for (const pod of duplicates) {
-            const message = `pod ${pod.metadata.namespace}/${pod.metadata.name} is declared twice`;
-            podEventRecorder(emit, pod).warning(reasons.failedValidation, message);
-          }
-          const { where } = sources[index] ?? { where: '' };
-          this.remember(index, pods.length, [...problems, ...refused.map((key) => immutable(key, where))]);
-          for (const update of updates) onUpdate(update);
+          this.reports.set(id, { problems, refused: refused.map((key) => immutable(key, source.where)), pods: [] });
+          for (const [concerned, granted] of this.claims.replace(id, pods)) this.merge(concerned, granted);
         },
         onProblems: (problems) => {
-          this.remember(index, undefined, problems);
+          this.reports.set(id, { refused: [], pods: [], ...this.reports.get(id), problems });
+          this.remember(id);
         },
       },
       signal,
     );
   }
 
+  /** Hands on what changed in what a source has. */
+  private merge(id: string, { pods, refused }: Granted): void {
+    const { clock, emit, onUpdate } = this.deps;
+    const source = this.sourceIds.find((known) => known.id === id);
+    const report = this.reports.get(id);
+    if (source === undefined || report === undefined) return;
+    const { updates, duplicates } = this.podConfig.merge(source, pods, clock.now());
+    for (const pod of duplicates) {
+      const message = `pod ${pod.metadata.namespace}/${pod.metadata.name} is declared twice`;
+      podEventRecorder(emit, pod).warning(reasons.failedValidation, message);
+    }
+    report.pods = refused.map((pod) => this.taken(pod, id));
+    this.remember(id, pods.length);
+    for (const update of updates) onUpdate(update);
+  }
+
   /** `pods` undefined: there is no new list, the pods stay. */
-  private remember(index: number, pods: number | undefined, problems: ManifestProblem[]): void {
-    const snapshot = this.snapshots[index];
-    if (snapshot === undefined) return;
-    const changed =
-      !isSameList(snapshot.problems, problems) || (pods !== undefined && pods !== snapshot.pods) || !snapshot.ready;
+  private remember(id: string, pods?: number): void {
+    const snapshot = this.snapshotOf(id);
+    const report = this.reports.get(id);
+    if (snapshot === undefined || report === undefined) return;
+    const problems = [...report.problems, ...report.refused, ...report.pods];
+    const isNewList = pods !== undefined && (pods !== snapshot.pods || !snapshot.ready);
+    const changed = isNewList || !isSameList(snapshot.problems, problems);
     snapshot.problems = problems;
     snapshot.lastReadAt = this.deps.clock.now();
     if (pods !== undefined) {
@@ -88,6 +116,22 @@ export class ConfigReader {
     }
     const { source, where } = snapshot;
     if (changed) this.deps.emit({ type: 'SourceRead', source, where, pods: snapshot.pods, problems });
+  }
+
+  private taken({ pod, field, owner }: RefusedPod, id: string): ManifestProblem {
+    const { namespace, name, uid } = pod.metadata;
+    const what = field === 'metadata.name' ? `pod ${namespace}/${name}` : `UID ${uid}`;
+    return {
+      origin: this.snapshotOf(id)?.where ?? '',
+      field,
+      message: `${what} is declared by ${this.snapshotOf(owner)?.where ?? ''} already`,
+      hint: 'It is taken from here when it is declared there no more.',
+      severity: 'error',
+    };
+  }
+
+  private snapshotOf(id: string): SourceSnapshot | undefined {
+    return this.snapshots[this.sourceIds.findIndex((source) => source.id === id)];
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { ConfigObject } from '../../../src/api/config-object.ts';
 import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
 import { ConfigReader } from '../../../src/engine/config/config-reader.ts';
 import type { PodUpdate } from '../../../src/engine/config/pod-config.ts';
@@ -52,4 +53,63 @@ test('a URL that declares nothing at first says so, though another one was read 
   site.set();
   fleet.set();
   expect(news()).toEqual(['ADD', 'ADD']);
+});
+
+test('of two sources with one pod the first one has it, and the other one gets it when that lets go', () => {
+  const files = new ManualSource('file', '/manifests');
+  const url = new ManualSource('http', 'https://box.example/pods');
+  const { reader, news } = reading(files, url);
+  const web = makeStaticPod('web');
+  files.set(web);
+  url.set(makeStaticPod('web', { uid: 'u1' }), makeStaticPod('other', { uid: web.metadata.uid }), makeStaticPod('db'));
+  expect(news()).toEqual(['ADD web-edge1', 'ADD db-edge1']);
+  const hint = 'It is taken from here when it is declared there no more.';
+  const from = { origin: 'https://box.example/pods', severity: 'error', hint };
+  expect(reader.snapshot()[1]).toMatchObject({
+    pods: 1,
+    problems: [
+      { ...from, field: 'metadata.name', message: 'pod default/web-edge1 is declared by /manifests already' },
+      { ...from, field: 'metadata.uid', message: `UID ${web.metadata.uid} is declared by /manifests already` },
+    ],
+  });
+  url.set(makeStaticPod('web', { uid: 'u1' }));
+  expect(news()).toEqual(['REMOVE db-edge1']);
+  files.set();
+  expect(news()).toEqual(['REMOVE web-edge1', 'ADD web-edge1']);
+  expect(reader.snapshot()).toMatchObject([
+    { pods: 0, problems: [] },
+    { pods: 1, problems: [] },
+  ]);
+});
+
+test('an object that may not change is told of until another list comes, whatever the source tells meanwhile', () => {
+  const settings = (color: string): ConfigObject => ({
+    kind: 'ConfigMap',
+    namespace: 'default',
+    name: 'settings',
+    data: new Map([['color', Buffer.from(color)]]),
+    binaryData: new Map(),
+    type: '',
+    immutable: true,
+  });
+  let sink: Parameters<PodSource['run']>[0] | undefined;
+  const url: PodSource = {
+    source: 'http',
+    where: 'https://box.example/pods',
+    run: (given) => {
+      sink = given;
+      return Promise.resolve();
+    },
+  };
+  const { reader } = reading(url);
+  const handOver = (...configObjects: ConfigObject[]): void =>
+    sink?.onUpdate({ source: 'http', where: url.where, pods: [], problems: [], configObjects });
+  const told = (): string[] | undefined => reader.snapshot()[0]?.problems.map(({ message }) => message);
+  handOver(settings('red'));
+  handOver(settings('blue'));
+  sink?.onProblems([{ origin: url.where, message: 'the server answered 500', severity: 'error' }]);
+  const refused = expect.stringMatching(/settings is immutable: it stays as it was$/) as string;
+  expect(told()).toEqual(['the server answered 500', refused]);
+  handOver(settings('red'));
+  expect(told()).toEqual([]);
 });
