@@ -13,6 +13,8 @@ import { containerHashHex } from '../../src/engine/kuberuntime/container-hash.ts
 import { makeEnvironment } from '../../src/engine/kuberuntime/environment.ts';
 import { expandContainerCommandAndArgs } from '../../src/engine/kuberuntime/generate-container-config.ts';
 import { podHostname } from '../../src/engine/kuberuntime/hostname.ts';
+import { admitPod } from '../../src/engine/lifecycle/admit-pod.ts';
+import { sysctlAllowlist } from '../../src/engine/lifecycle/sysctl-allowlist.ts';
 import { UserError } from '../../src/errors.ts';
 
 /** One recorded manifest; test/golden/manifests/README.md says what each member means. */
@@ -34,6 +36,7 @@ interface Recorded {
   containerHash?: Record<string, string>;
   hostname?: string;
   hostDomain?: string;
+  admit?: { admit: boolean; reason?: string };
   runtime?: Record<string, JsonObject & { envError?: boolean }>;
 }
 type JsonObject = Record<string, unknown>;
@@ -91,8 +94,9 @@ function asSet(errors: readonly { field: string; type: string }[]): string[] {
 }
 
 /** The members about a pod that is held which are compared as they stand. */
-function recordedRuntime({ qosClass, requests, limits, containerHash, hostname, hostDomain, runtime }: Recorded) {
-  return { qosClass, requests, limits, containerHash, hostname, hostDomain, runtime: withoutSubPaths(runtime) };
+function recordedRuntime({ runtime, ...recorded }: Recorded): JsonObject {
+  const { qosClass, requests, limits, containerHash, hostname, hostDomain, admit } = recorded;
+  return { qosClass, requests, limits, containerHash, hostname, hostDomain, admit, runtime: withoutSubPaths(runtime) };
 }
 
 function withoutSubPaths(runtime: Recorded['runtime'] = {}): JsonObject {
@@ -113,11 +117,28 @@ function heldPod(loaded: Pod): JsonObject {
     containerHash: Object.fromEntries(containers.map((container) => [container.name, containerHashHex(container)])),
     hostname,
     hostDomain: domain,
+    admit: admission(pod),
     runtime: Object.fromEntries(containers.map((container) => [container.name, containerRuntime(pod, container)])),
   };
 }
 
 const memoryCapacityBytes = 8n * 1024n ** 3n;
+const allocatable = { cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi', pods: '110' };
+
+/** Whether the node of the recording takes the pod, which is its only one. */
+function admission(pod: Pod): JsonObject {
+  const result = admitPod(pod, [], {
+    name: 'edge1',
+    labels: { 'kubernetes.io/hostname': 'edge1', 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' },
+    taints: [],
+    allocatable,
+    allowedSysctls: sysctlAllowlist('6.0', []),
+    appArmorEnabled: true,
+    pressures: [],
+    isShuttingDown: false,
+  });
+  return result.admit ? { admit: true } : { admit: false, reason: result.rejection.reason };
+}
 
 /** What a container is made with on the node of the recording. */
 function containerRuntime(pod: Pod, container: Container): JsonObject {
@@ -127,7 +148,7 @@ function containerRuntime(pod: Pod, container: Container): JsonObject {
     const envs = makeEnvironment(pod, container, {
       podIPs: pod.spec.hostNetwork === true ? nodeIPs : ['10.88.0.5'],
       nodeIPs,
-      allocatable: { cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi' },
+      allocatable,
       configObjects: new ConfigObjects(),
     });
     const env = Object.fromEntries(envs.map(({ name, value }) => [name, value]));
