@@ -1,6 +1,7 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import { canonicalObject } from './canonical-form.ts';
 import { defaultImagePullPolicy } from './image-name.ts';
+import type { FeatureGates } from './kubelet-configuration/feature-gates.ts';
 import { formatQuantity, roundUpToMilli, toQuantity } from './quantity.ts';
 import type { RawPod, ResourceList } from './types.ts';
 
@@ -15,7 +16,7 @@ export type DefaultedPod = Omit<RawPod, 'metadata' | 'spec'> & {
  *
  * kubelet: pkg/apis/core/v1/defaults.go, called in the order of zz_generated.defaults.go SetObjectDefaults_Pod
  */
-export function applyDefaults(raw: RawPod): DefaultedPod {
+export function applyDefaults(raw: RawPod, featureGates?: Pick<FeatureGates, 'ImageVolume'>): DefaultedPod {
   // canonicalObject follows the declarations of the type and makes nothing else. Nobody else holds what it made.
   const pod = canonicalObject('Pod', raw) as RawPod;
   const { metadata = {}, spec = { containers: [] } } = pod;
@@ -23,6 +24,7 @@ export function applyDefaults(raw: RawPod): DefaultedPod {
   if (annotations) metadata.annotations = annotations;
   else delete metadata.annotations;
   setSpecDefaults(spec);
+  if (featureGates?.ImageVolume) for (const { image } of spec.volumes ?? []) setImageVolumeDefaults(image);
   return { ...pod, metadata, spec };
 }
 
@@ -50,6 +52,10 @@ function setSpecDefaults(spec: core.PodSpec): void {
     setContainerDefaults(container, false);
     if (container.resources) container.resources = defaultResources(container.resources, false);
   }
+}
+
+function setImageVolumeDefaults(image: core.ImageVolumeSource | undefined): void {
+  if (image) image.pullPolicy ??= defaultImagePullPolicy(image.reference ?? '');
 }
 
 /** What containers, init containers and ephemeral containers have in common. */

@@ -60,7 +60,10 @@ export function toValidPod(
   const broken = validatePod(pod);
   const errors = broken.length > 0 ? broken : refusedByLoader(pod);
   if (errors.length === 0) {
-    return { pod, problems: firstOf([...unsupportedFields(pod), ...doubtfulFields(raw)]).map(locate) };
+    return {
+      pod,
+      problems: firstOf([...unsupportedFields(pod, options.featureGates), ...doubtfulFields(raw)]).map(locate),
+    };
   }
   const problems = errors.map((error) => ({
     ...brokenRule(error),

@@ -1,13 +1,20 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import { applyDefaults } from './apply-defaults.ts';
+import type { FeatureGates } from './kubelet-configuration/feature-gates.ts';
 import type { Pod, RawPod } from './types.ts';
 
 /** Hex digest of a text, such as SHA-256; 32 digits of it are used. */
 export type Hash = (text: string) => string;
 
-/** What makes a manifest a static pod of this node. */
-export interface StaticPodOptions {
+/** The node that manifests are read for. */
+export interface ManifestNode {
   nodeName: string;
+  /** Gates that decide what a manifest means; absent: their defaults. */
+  featureGates?: Pick<FeatureGates, 'ImageVolume'> | undefined;
+}
+
+/** What makes a manifest a static pod of this node. */
+export interface StaticPodOptions extends ManifestNode {
   source: 'file' | 'http';
   /** Absolute path of the file, or the URL. */
   origin: string;
@@ -20,7 +27,7 @@ export interface StaticPodOptions {
  * kubelet: config/common.go applyDefaults
  */
 export function toStaticPod(raw: RawPod, options: StaticPodOptions): Pod {
-  const { metadata, spec, status, ...pod } = applyDefaults(raw);
+  const { metadata, spec, status, ...pod } = applyDefaults(raw, options.featureGates);
   const uid = metadata.uid ?? podUID(raw, options);
   return {
     ...pod,

@@ -1,4 +1,5 @@
 import type { ManifestProblem } from './manifest-problem.ts';
+import type { ManifestNode } from './static-pod.ts';
 import type { Pod } from './types.ts';
 import { unmountableVolumes } from './unmountable-volumes.ts';
 
@@ -6,9 +7,10 @@ import { unmountableVolumes } from './unmountable-volumes.ts';
 export type FieldWarning = Pick<ManifestProblem, 'message' | 'severity'> & { field: string };
 
 /** What a valid pod asks for and this program does not carry out yet, one warning for every field that asks for it. */
-export function unsupportedFields(pod: Pick<Pod, 'spec'>): FieldWarning[] {
+export function unsupportedFields(pod: Pick<Pod, 'spec'>, featureGates?: ManifestNode['featureGates']): FieldWarning[] {
   const warnings: FieldWarning[] = [];
-  for (const { steps, message } of unsupportedPaths) {
+  for (const { steps, message, gate } of unsupportedPaths) {
+    if (gate !== undefined && featureGates?.[gate] === true) continue;
     collectFields(pod.spec, steps, 0, 'spec', (field) => warnings.push({ field, message, severity: 'warning' }));
   }
   return warnings;
@@ -17,33 +19,38 @@ export function unsupportedFields(pod: Pick<Pod, 'spec'>): FieldWarning[] {
 const notCarriedOut = 'not carried out yet: the pod will not start';
 const ignored = 'ignored yet';
 
+/** `gate`: the feature gate with which the field is carried out. */
+type Row = readonly [path: string, reason: string, gate?: 'ImageVolume' | undefined];
+
 /** One row a field of the pod's spec; `[]` stands for every item of a list. Take a row out when its field works. */
-const podFields: readonly (readonly [path: string, reason: string])[] = [
+const podFields: readonly Row[] = [
   ['ephemeralContainers', ignored],
   ['resourceClaims', 'resource claims need an API server'],
   ['runtimeClassName', 'runtime classes need an API server: the default runtime is used'],
   ['imagePullSecrets', 'ignored yet: images are pulled without credentials'],
   ['resources', 'resources of the whole pod are ignored'],
   ['volumes[].projected.sources[].serviceAccountToken', 'needs an API server: the pod will not start'],
-  ...Object.entries(unmountableVolumes).map(
-    ([kind, reason]) => [`volumes[].${kind}`, `${reason}: the pod will not start`] as const,
-  ),
+  ['volumes[].image', 'needs the feature gate ImageVolume: the pod will not start', 'ImageVolume'],
+  ...Object.entries(unmountableVolumes).map(([kind, reason]): Row => [
+    `volumes[].${kind}`,
+    `${reason}: the pod will not start`,
+  ]),
 ];
 
 /** One row a field of a container or an init container. */
-const containerFields: readonly (readonly [path: string, reason: string])[] = [
+const containerFields: readonly Row[] = [
   ['volumeDevices[]', notCarriedOut],
   ['volumeMounts[].subPath', notCarriedOut],
   ['volumeMounts[].subPathExpr', notCarriedOut],
 ];
 
 /** The tables as the steps from the spec to the field. */
-const unsupportedPaths: readonly { steps: readonly string[]; message: string }[] = [
+const unsupportedPaths = [
   ...podFields,
   ...['containers', 'initContainers'].flatMap((list) =>
-    containerFields.map(([path, reason]) => [`${list}[].${path}`, reason] as const),
+    containerFields.map(([path, reason, gate]): Row => [`${list}[].${path}`, reason, gate]),
   ),
-].map(([path, message]) => ({ steps: path.match(/[^.[\]]+|\[\]/g) ?? [], message }));
+].map(([path, message, gate]) => ({ steps: path.match(/[^.[\]]+|\[\]/g) ?? [], message, gate }));
 
 /** Calls `found` with the path of every field below `value` that the steps from `index` on lead to. */
 function collectFields(

@@ -17,7 +17,6 @@ export const unmountableVolumes: Readonly<Record<string, string>> = {
   gcePersistentDisk: notSupported,
   gitRepo: notSupported,
   glusterfs: notSupported,
-  image: notSupported,
   iscsi: notSupported,
   nfs: notSupported,
   photonPersistentDisk: notSupported,

@@ -10,7 +10,7 @@ import { proxyFor } from './proxy-for.ts';
 
 /** The sources that the flags name. */
 export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
-  const { nodeName, manifestPaths, rootDir } = options;
+  const { nodeName, featureGates, manifestPaths, rootDir } = options;
   const lastGood = new LastGoodManifests({
     rootDir,
     clock: systemClock,
@@ -22,6 +22,7 @@ export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
       new FileSource({
         paths: manifestPaths,
         nodeName,
+        featureGates,
         fileCheckFrequencyMs: options.fileCheckFrequency,
         clock: systemClock,
         logger: logger.child({ component: 'file-source' }),
@@ -50,6 +51,7 @@ export function remoteManifest(options: NodeOptions, url: string): RemoteManifes
     trust: options.manifestURLTrust,
     proxyFor,
     nodeName: options.nodeName,
+    featureGates: options.featureGates,
     clock: systemClock,
   };
 }

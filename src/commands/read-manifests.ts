@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { loadManifests } from '../api/load-manifests.ts';
 import { maxManifestBytes } from '../api/manifest-document.ts';
 import type { ManifestProblem } from '../api/manifest-problem.ts';
+import type { ManifestNode } from '../api/static-pod.ts';
 import { systemClock } from '../clock.ts';
 import { FileSource } from '../engine/config/file-source.ts';
 import { podUIDHash } from '../engine/config/manifest-file.ts';
@@ -14,29 +15,36 @@ import { problemText } from './problem-text.ts';
 /** Where a manifest from stdin is said to stand. */
 export const stdinOrigin = '<stdin>';
 
-export interface ManifestsRequest {
+export interface ManifestsRequest extends ManifestNode {
   /** Files, folders, or `-` for stdin. */
   manifests: readonly string[];
-  nodeName: string;
   /** What came in on stdin; undefined: nothing was read from it. */
   stdin: Uint8Array | undefined;
 }
 
 /** Everything that manifests declare now, read once by the rules of the file source, with all that is wrong with it. */
-export async function readManifests({ manifests, nodeName, stdin }: ManifestsRequest): Promise<SourceUpdate> {
+export async function readManifests(request: ManifestsRequest): Promise<SourceUpdate> {
+  const { manifests, nodeName, featureGates, stdin } = request;
   const paths = manifests.filter((manifest) => manifest !== '-').map((path) => resolve(path));
   const missing = (await Promise.all(paths.map(missingPath))).flatMap((problem) => problem ?? []);
   const present = paths.filter((path) => !missing.some(({ origin }) => origin === path));
   const source = new FileSource({
     paths: present,
     nodeName,
+    featureGates,
     fileCheckFrequencyMs: 0,
     clock: systemClock,
     logger: quiet,
   });
   const { pods, configObjects = [], problems } = await source.read();
   if (stdin !== undefined) {
-    const read = loadManifests(stdin, { origin: stdinOrigin, nodeName, source: 'file', hash: podUIDHash });
+    const read = loadManifests(stdin, {
+      origin: stdinOrigin,
+      nodeName,
+      featureGates,
+      source: 'file',
+      hash: podUIDHash,
+    });
     pods.push(...read.pods);
     configObjects.push(...read.configObjects);
     problems.push(...read.problems);

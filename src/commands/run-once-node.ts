@@ -77,6 +77,7 @@ async function declared({ manifests, options, stdin, logger }: RunOnceRequest): 
   const files = await readManifests({
     manifests,
     nodeName: options.nodeName,
+    featureGates: options.featureGates,
     stdin: manifests.includes('-') ? await readStdin(stdin) : undefined,
   });
   const updates = [files, ...(await Promise.all(options.manifestURLs.map((url) => fetchOnce(options, url))))];

@@ -31,9 +31,9 @@ export function registerValidate(program: Command, deps: CommandDeps): void {
 }
 
 async function validate(manifests: readonly string[], flags: ValidateFlags, deps: CommandDeps): Promise<void> {
-  const { nodeName } = await nodeOptions(flags, manifests);
+  const { nodeName, featureGates } = await nodeOptions(flags, manifests);
   const stdin = manifests.includes('-') ? await readStdin(deps.stdin) : undefined;
-  const update = await readManifests({ manifests, nodeName, stdin });
+  const update = await readManifests({ manifests, nodeName, featureGates, stdin });
   const problems = inFileOrder(flags.strict ? update.problems.map(asError) : update.problems);
   const checked = { ...update, problems };
   if (problems.some(({ severity }) => severity === 'error')) deps.setExitCode(brokenManifestExitCode);

@@ -193,7 +193,13 @@ export class Kubelet implements EngineView {
         void this.relistPod(uid);
       },
     });
-    const volumeManager = new VolumeManager({ podDirs, configObjects, allocatable: node.allocatable, clock });
+    const volumeManager = new VolumeManager({
+      podDirs,
+      configObjects,
+      allocatable: node.allocatable,
+      clock,
+      imageVolumes: node.featureGates.ImageVolume,
+    });
     const prober = new ProberManager({
       runtime,
       checkHealth: deps.checkHealth,

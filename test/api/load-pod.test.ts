@@ -56,6 +56,15 @@ describe('loadPod', () => {
     },
   );
 
+  test('gives an image volume a pull policy, as a container, where the feature gate says so', () => {
+    const text = (tag: string): string =>
+      `apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: a, image: b}]\n  volumes: [{name: v, image: {reference: "c:${tag}"}}]`;
+    const gated = { ...options, nodeName: 'edge1', featureGates: { ImageVolume: true } };
+    const policies = ['1', 'latest'].map((tag) => loadPod(text(tag), gated).pod?.spec.volumes?.[0]?.image?.pullPolicy);
+    expect(policies).toEqual(['IfNotPresent', 'Always']);
+    expect(loadPod(text('1'), { ...options, nodeName: 'edge1' }).pod).toBeUndefined();
+  });
+
   test('needs a name', () => {
     expect(loadPod('apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {}\n', options).problems).toEqual([
       {

@@ -32,3 +32,9 @@ test('names every field of a pod that is not carried out, by its path', () => {
 test('has nothing to say about a pod that is carried out whole', () => {
   expect(unsupportedFields({ spec: { containers: [{ name: 'a', image: 'b' }] } })).toEqual([]);
 });
+
+test('says nothing of a field that a feature gate switches on', () => {
+  const pod = { spec: { containers: [], volumes: [{ name: 'v', image: { reference: 'a' } }] } };
+  expect(unsupportedFields(pod).map(({ field }) => field)).toEqual(['spec.volumes[0].image']);
+  expect(unsupportedFields(pod, { ImageVolume: true })).toEqual([]);
+});

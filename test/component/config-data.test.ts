@@ -2,10 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
+import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
 import type { Container, PodSpec } from '../../src/api/types.ts';
 import { mountPointsUnder } from '../../src/engine/volumes/mounts.ts';
 import { makeConfigMap, makeSecret } from '../builders/config-objects.ts';
+import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
+import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
 
@@ -171,4 +174,38 @@ test('a volume that needs an API server keeps its pod from starting, without has
     new Set(['MountVolume.SetUp failed for volume "data" : persistentVolumeClaim: needs an API server']),
   );
   expect(engine.messages('FailedMount').length).toBeLessThan(15);
+});
+
+test('an image is pulled and mounted by the runtime, where the feature gate says so', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const node = makeNodeConfig(world.folder, { featureGates: { ...defaultFeatureGates, ImageVolume: true } });
+  const engine = await world.boot({ sources: [source], node });
+  const volumes = [{ name: 'art', image: { reference: 'registry.example/art:1', pullPolicy: 'IfNotPresent' } }];
+  source.set(withMain({ volumeMounts: [{ name: 'art', mountPath: '/art' }] }, { volumes }));
+  await world.until(() => engine.isReady('web-edge1'));
+  expect(world.runtime.requestsOf('pullImage').map(({ image }) => image?.image)).toEqual([
+    'registry.example/art:1',
+    'registry.example/app:1',
+  ]);
+  const art = await world.runtime.imageStatus({ image: { image: 'registry.example/art:1' } });
+  expect(world.runtime.requestsOf('createContainer')[0]?.config?.mounts[0]).toMatchObject({
+    containerPath: '/art',
+    hostPath: '',
+    readonly: true,
+    image: { image: art.image?.id, userSpecifiedImage: 'registry.example/art:1' },
+  });
+});
+
+test('a container whose image volume cannot be pulled waits as for its own image', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const node = makeNodeConfig(world.folder, { featureGates: { ...defaultFeatureGates, ImageVolume: true } });
+  const engine = await world.boot({ sources: [source], node });
+  world.runtime.injectError('pullImage', new Refusal(codes.unknown, 'no such artifact'), { times: 1 });
+  const volumes = [{ name: 'art', image: { reference: 'registry.example/art:1', pullPolicy: 'IfNotPresent' } }];
+  source.set(withMain({ volumeMounts: [{ name: 'art', mountPath: '/art' }] }, { volumes }));
+  await world.until(() => engine.messages('Failed').includes('Error: ErrImagePull'));
+  expect(world.runtime.running()).toEqual([]);
+  await world.until(() => engine.isReady('web-edge1'));
 });

@@ -25,6 +25,7 @@ beforeEach(async () => {
     configObjects,
     allocatable: { memory: '16Mi' },
     clock: new FakeClock(),
+    imageVolumes: false,
   });
   // A failed test may leave something mounted.
   onTestFinished(async () => {

@@ -28,7 +28,11 @@ function openRoot(rootDir: string): { podDirs: PodDirs; manager: VolumeManager }
   const allocatable = { memory: '8Mi' };
   return {
     podDirs,
-    manager: new VolumeManager({ podDirs, configObjects: new ConfigObjects(), allocatable, clock: new FakeClock() }),
+    manager: new VolumeManager({
+      ...{ podDirs, allocatable, imageVolumes: false },
+      configObjects: new ConfigObjects(),
+      clock: new FakeClock(),
+    }),
   };
 }
 
@@ -139,6 +143,7 @@ describe('volumes of a pod', () => {
     expect(await mountData(podWith({ nfs: { server: 's', path: '/' } }))).toBe(
       'nfs: volumes of this kind are not supported',
     );
+    expect(await mountData(podWith({ image: { reference: 'a' } }))).toBe('image: the feature gate ImageVolume is off');
     expect(await mountData(podWith({ persistentVolumeClaim: { claimName: 'c' } }))).toBe(
       'persistentVolumeClaim: needs an API server',
     );

@@ -248,6 +248,7 @@ const gatesWithEffect: readonly FeatureGateName[] = [
   'AllAlpha',
   'AllBeta',
   'CustomCPUCFSQuotaPeriod',
+  'ImageVolume',
   'KubeletCgroupDriverFromCRI',
   'KubeletCrashLoopBackOffMax',
 ];

@@ -1,3 +1,4 @@
+import type { ManifestNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import { AsyncQueue } from '../async-queue.ts';
@@ -12,10 +13,9 @@ const firstListMs = 10_000;
 /** After so many changes at once the kernel may have lost some: it keeps 16384. */
 const maxChanges = 4096;
 
-interface Deps {
+interface Deps extends ManifestNode {
   /** Files or folders of manifests. */
   paths: readonly string[];
-  nodeName: string;
   /** Milliseconds between full rescans. kubelet: fileCheckFrequency */
   fileCheckFrequencyMs: number;
   clock: Clock;

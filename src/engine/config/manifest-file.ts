@@ -3,6 +3,7 @@ import { constants, type Stats } from 'node:fs';
 import { lstat, open, stat } from 'node:fs/promises';
 import { loadManifests, type Manifests } from '../../api/load-manifests.ts';
 import { maxManifestBytes } from '../../api/manifest-document.ts';
+import type { ManifestNode } from '../../api/static-pod.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { ManifestProblem } from '../events.ts';
 import { ownershipProblems } from './ownership-problems.ts';
@@ -31,8 +32,9 @@ export function fingerprintOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): stri
 }
 
 /** What the bytes of a file declare. */
-export function loadManifest(bytes: Uint8Array, path: string, nodeName: string): Manifests {
-  return loadManifests(bytes, { origin: path, nodeName, source: 'file', hash: podUIDHash });
+export function loadManifest(bytes: Uint8Array, path: string, node: ManifestNode): Manifests {
+  const { nodeName, featureGates } = node;
+  return loadManifests(bytes, { origin: path, nodeName, featureGates, source: 'file', hash: podUIDHash });
 }
 
 /** What there is to read at a path; undefined: nothing at all. Never rejects. */
@@ -48,12 +50,12 @@ export async function statManifest(path: string): Promise<Stats | Revision | und
 }
 
 /** Reads and decodes a manifest file; undefined when it changed since it was looked at. Never rejects. */
-export async function readManifest(path: string, seen: Stats, nodeName: string): Promise<Revision | undefined> {
+export async function readManifest(path: string, seen: Stats, node: ManifestNode): Promise<Revision | undefined> {
   const fingerprint = fingerprintOf(seen);
   try {
     const bytes = await readUnchanged(path, seen);
     if (bytes === undefined) return undefined;
-    const { problems, ...declared } = loadManifest(bytes, path, nodeName);
+    const { problems, ...declared } = loadManifest(bytes, path, node);
     return { fingerprint, bytes, ...declared, problems: [...ownershipProblems(path, seen), ...problems] };
   } catch (error) {
     return hasCode(error, 'ENOENT') ? undefined : refused(path, { message: errorMessage(error) });

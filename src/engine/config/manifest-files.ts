@@ -2,14 +2,14 @@ import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { configObjectKey } from '../../api/config-object.ts';
 import type { Manifests } from '../../api/load-manifests.ts';
+import type { ManifestNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../events.ts';
 import { claimedKeys, FileClaims, podKeys } from './file-claims.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
 import { isGood, loadManifest, type Revision } from './manifest-file.ts';
 
-interface Deps {
-  nodeName: string;
+interface Deps extends ManifestNode {
   clock: Clock;
   /** Undefined: nothing is kept for the next life. */
   lastGood: LastGoodManifests | undefined;
@@ -189,7 +189,7 @@ export class ManifestFiles {
     const saved = await this.deps.lastGood?.load('file', path);
     if (known !== undefined) return { ...known, at: saved?.savedAt ?? known.at };
     if (saved === undefined) return undefined;
-    const { problems, ...declared } = loadManifest(saved.body, path, this.deps.nodeName);
+    const { problems, ...declared } = loadManifest(saved.body, path, this.deps);
     // Another release may not find good what its predecessor did.
     return isGood({ problems }) ? { ...declared, at: saved.savedAt } : undefined;
   }
@@ -201,7 +201,7 @@ export class ManifestFiles {
 
   private async declaredBefore(path: string, key: string): Promise<boolean> {
     const saved = await this.deps.lastGood?.load('file', path);
-    return saved !== undefined && claimedKeys(loadManifest(saved.body, path, this.deps.nodeName)).includes(key);
+    return saved !== undefined && claimedKeys(loadManifest(saved.body, path, this.deps)).includes(key);
   }
 }
 

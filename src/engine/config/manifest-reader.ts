@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs';
 import pLimit from 'p-limit';
+import type { ManifestNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
 import { fingerprintOf, isGood, readManifest, type Revision, statManifest } from './manifest-file.ts';
 import { findWriters, isStillWriting, type Writer } from './manifest-writers.ts';
@@ -23,8 +24,7 @@ export type Look =
   | { is: 'in writing'; againInMs: number; by?: Writer }
   | { is: 'read'; revision: Revision };
 
-interface Deps {
-  nodeName: string;
+interface Deps extends ManifestNode {
   clock: Clock;
 }
 
@@ -82,7 +82,7 @@ export class ManifestReader {
     if (fingerprintOf(seen) === known) return { is: 'unchanged' };
     const wait = await this.untilSettled(path, seen, change);
     if (wait !== undefined) return wait;
-    const revision = await readManifest(path, seen, this.deps.nodeName);
+    const revision = await readManifest(path, seen, this.deps);
     return revision === undefined ? this.unsettle(path, '', change) : { is: 'read', revision };
   }
 

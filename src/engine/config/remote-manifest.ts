@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { loadManifests } from '../../api/load-manifests.ts';
+import type { ManifestNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../events.ts';
 import { HTTPFailure, type HTTPFailureKind, toHTTPFailure } from './http-failure.ts';
@@ -10,11 +11,10 @@ import type { SourceUpdate } from './pod-source.ts';
 import { shownURL } from './shown-url.ts';
 import { type ManifestTrust, trustManifest } from './trust-manifest.ts';
 
-export interface RemoteManifestOptions extends Omit<ManifestServerOptions, 'url'> {
+export interface RemoteManifestOptions extends ManifestNode, Omit<ManifestServerOptions, 'url'> {
   /** May carry user and password, which nobody but the server gets to see. */
   url: string;
   trust: ManifestTrust;
-  nodeName: string;
   /** Absent: nothing is kept for the next life. */
   lastGood?: LastGoodManifests;
   clock: Clock;
@@ -146,8 +146,8 @@ export class RemoteManifest {
     { digest, validators, confirmedAt }: Omit<Seen, 'problems'> & Pick<Declared, 'confirmedAt'>,
   ): ManifestProblem[] {
     const { where } = this;
-    const { nodeName } = this.options;
-    const loaded = loadManifests(body, { origin: where, nodeName, source: 'http', hash: podUIDHash });
+    const { nodeName, featureGates } = this.options;
+    const loaded = loadManifests(body, { origin: where, nodeName, featureGates, source: 'http', hash: podUIDHash });
     const isBad = loaded.problems.some(({ severity }) => severity === 'error');
     if (!isBad) this.current = { update: { source: 'http', where, ...loaded }, confirmedAt };
     const problems = isBad ? loaded.problems : [];

@@ -78,6 +78,7 @@ function volumeMount(
   return {
     containerPath: absolute(mountPath),
     hostPath: volume.hostPath,
+    ...(volume.image && { image: volume.image }),
     readonly: readOnly || volume.readOnly,
     propagation: propagations[mountPropagation ?? 'None'] ?? 'PROPAGATION_PRIVATE',
   };

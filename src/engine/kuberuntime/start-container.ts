@@ -21,6 +21,7 @@ import { findContainerStatus } from './find-container-status.ts';
 import { generateContainerConfig } from './generate-container-config.ts';
 import { killContainer } from './kill-container.ts';
 import { containerLogPath, containerLogsDirectory, containerLogSymlinkName, podLogsDirectory } from './log-paths.ts';
+import { withImageVolumes } from './image-volumes.ts';
 import { restartCountFromLogFiles } from './restart-count-from-logs.ts';
 import type { RuntimePodStatus } from './runtime-pod-status.ts';
 
@@ -55,17 +56,19 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   const { pod, container, podSandboxID, sandboxConfig, recorder } = start;
   const { name } = container;
 
-  // Step 1: the image.
-  const image = await imageManager.ensureImageExists(start).catch((error: unknown) => {
+  // Step 1: the images.
+  const toldOfFailure = (error: unknown): never => {
     if (error instanceof ContainerStartError && error.retryAt === undefined)
       recorder.warning(reasons.failed, `Error: ${error.reason}`, name);
     throw error;
-  });
+  };
+  const volumes = await withImageVolumes(imageManager, start).catch(toldOfFailure);
+  const image = await imageManager.ensureImageExists(start).catch(toldOfFailure);
 
   // Step 2: create the container.
   const restartCount = await nextRestartCount(deps.node, start);
   const config = await failingWith(reasons.createContainerConfigError, start, () =>
-    containerConfig(deps, start, image, restartCount),
+    containerConfig(deps, { ...start, volumes }, image, restartCount),
   );
   const { containerId } = await failingWith(reasons.createContainerError, start, () =>
     runtime.createContainer({ podSandboxId: podSandboxID, config, sandboxConfig }),

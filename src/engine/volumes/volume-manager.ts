@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
 import { unmountableVolumes } from '../../api/unmountable-volumes.ts';
 import type { Clock } from '../../clock.ts';
+import type { ContainerConfig } from '../../cri/types.ts';
 import { toError, UserError } from '../../errors.ts';
 import type { PodDirs } from '../pod-dirs.ts';
 import { hasPayload } from './atomic-writer.ts';
@@ -13,7 +14,10 @@ import type { PayloadSources } from './volume-payload.ts';
 
 /** Where a volume of a pod is on the host, ready to be mounted into a container. kubelet: pkg/volume Attributes */
 export interface MountedVolume {
+  /** Empty for an image, which the runtime mounts by itself. */
   hostPath: string;
+  /** What the runtime mounts, once it is there. */
+  image?: NonNullable<NonNullable<ContainerConfig['mounts']>[number]['image']>;
   /** Containers can only read it, whatever their mount says. */
   readOnly: boolean;
   /** It is the pod's own, so that SELinux may label it as the container's. */
@@ -30,6 +34,8 @@ export interface PodVolumes {
 interface Deps extends PayloadSources {
   podDirs: PodDirs;
   clock: Pick<Clock, 'now'>;
+  /** Images may be volumes: feature gate ImageVolume. */
+  imageVolumes: boolean;
 }
 
 /**
@@ -79,6 +85,7 @@ export class VolumeManager {
   /** Where the volume is once it is set up. */
   private mountOf(pod: Pod, volume: Volume): MountedVolume {
     if (volume.hostPath) return { hostPath: volume.hostPath.path, readOnly: false, managed: false };
+    if (volume.image) return { hostPath: '', readOnly: true, managed: false };
     const payloadKind = payloadKindOf(volume);
     if (!payloadKind)
       return { hostPath: this.emptyDirPath(pod.metadata.uid, volume.name), readOnly: false, managed: true };
@@ -87,7 +94,7 @@ export class VolumeManager {
   }
 
   private async setUp(pod: Pod, volume: Volume, { hostPath: path }: MountedVolume): Promise<void> {
-    const { podDirs, allocatable, clock } = this.deps;
+    const { podDirs, allocatable, clock, imageVolumes } = this.deps;
     const podDir = podDirs.podDir(pod.metadata.uid);
     const payloadKind = payloadKindOf(volume);
     if (volume.hostPath) {
@@ -98,8 +105,10 @@ export class VolumeManager {
     } else if (payloadKind) {
       const { medium } = payloadKind;
       await setUpPayloadVolume({ pod, podDir, volume, path, medium, now: clock.now(), sources: this.deps });
-    } else {
+    } else if (!volume.image) {
       throw unmountable(volume);
+    } else if (!imageVolumes) {
+      throw new UserError('image: the feature gate ImageVolume is off');
     }
   }
 }
