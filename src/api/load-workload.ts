@@ -12,7 +12,7 @@ export function loadWorkload(
 ): LoadResult {
   if (kind === 'CronJob' && options.cronJobs !== 'runOnce') {
     const message = 'kind "CronJob" is not carried out here: nothing starts pods on a schedule';
-    const hint = 'Call run-once from the cron of this machine: it runs the CronJob once, now.';
+    const hint = 'Write a Job, and let the cron of this machine give it to run-once.';
     return { problems: [problemOf(object, { field: 'kind', message, hint, severity: 'error' })] };
   }
   const { value, problems } = decodeManifestObject(kind, object);
