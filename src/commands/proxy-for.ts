@@ -1,4 +1,5 @@
 import { getProxyForUrl } from 'proxy-from-env';
+import { isThisMachine } from '../engine/config/is-this-machine.ts';
 
 /**
  * The proxy on the way to a URL, as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` have it; none to this machine itself.
@@ -9,8 +10,4 @@ export function proxyFor(url: string): string | undefined {
   if (isThisMachine(hostname)) return undefined;
   const proxy = getProxyForUrl(url);
   return proxy === '' ? undefined : proxy;
-}
-
-function isThisMachine(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.[0-9.]+$/.test(hostname);
 }

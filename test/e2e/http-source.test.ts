@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { EngineSnapshot } from '../../src/engine/snapshot.ts';
 import { CertificateAuthority } from '../fakes/certificate-authority.ts';
-import { type Answer, WebServer } from '../fakes/web-server.ts';
+import { type Answer, ownLoopbackAddress, WebServer } from '../fakes/web-server.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
@@ -40,7 +40,8 @@ beforeAll(async () => {
   const authority = await CertificateAuthority.make('authority of the box');
   await writeFile(join(folder, 'ca.pem'), authority.own.cert);
   await writeFile(join(folder, 'token'), 't0ken\n', { mode: 0o600 });
-  server = new WebServer({ tls: await authority.issue('box') });
+  const host = ownLoopbackAddress();
+  server = new WebServer({ host, tls: await authority.issue('box', { ips: [host] }) });
   server.answer = good;
   await server.start();
   url = server.url('/pods.json?…');

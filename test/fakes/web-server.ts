@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHTTPServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createHTTPSServer, type ServerOptions } from 'node:https';
@@ -7,6 +8,11 @@ import { Journal } from './journal.ts';
 /** A body for 200, or all of it, or whatever is to happen to a request. */
 export type Answer =
   string | { status?: number; headers?: Record<string, string>; body?: string | Buffer } | RequestListener;
+
+/** An address of this machine that nobody else uses, so that a port of it is still free when a server comes back. */
+export function ownLoopbackAddress(): string {
+  return ['127', ...[0, 1, 2].map(() => randomInt(1, 255))].join('.');
+}
 
 /** A real server of the web that answers what the test says; gone when the test ends. */
 export class WebServer {
@@ -19,7 +25,7 @@ export class WebServer {
   #server: Server | undefined;
   #port = 0;
 
-  constructor({ tls, host = '127.0.0.1' }: { tls?: ServerOptions; host?: string } = {}) {
+  constructor({ tls, host = ownLoopbackAddress() }: { tls?: ServerOptions; host?: string } = {}) {
     this.#tls = tls;
     this.#host = host;
   }

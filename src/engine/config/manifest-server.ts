@@ -6,10 +6,12 @@ import { unlessAborted } from '../unless-aborted.ts';
 import { type HTTPCredentialFiles, readCredentials } from './http-credentials.ts';
 import { HTTPFailure, statusFailure, toHTTPFailure } from './http-failure.ts';
 import { getRequest, type TLSOptions } from './http-request.ts';
+import { isThisMachine } from './is-this-machine.ts';
 import { parseRetryAfter } from './next-check-delay.ts';
 import { readBody } from './read-body.ts';
 import { redirectTarget } from './redirect-target.ts';
 import { RequestLimits } from './request-limits.ts';
+import { shownURL } from './shown-url.ts';
 
 const maxRedirects = 5;
 
@@ -66,6 +68,7 @@ export class ManifestServer {
   private async open(limits: RequestLimits): Promise<Visit> {
     const { tls, token, warnings } = await readCredentials(this.options.files);
     const headers = this.headers(token);
+    if (headers.authorization !== undefined) warnings.push(...this.unencrypted());
     return { warnings, get: (url, known = {}) => this.get(url, known, { headers, tls, limits }) };
   }
 
@@ -92,6 +95,13 @@ export class ManifestServer {
     }
     const hint = 'Give the URL where the manifest is to --manifest-url.';
     throw new HTTPFailure('refused', `the server redirects more than ${maxRedirects} times`, { hint });
+  }
+
+  private unencrypted(): ManifestProblem[] {
+    const { url } = this.options;
+    if (url.protocol === 'https:' || isThisMachine(url.hostname)) return [];
+    const message = 'what opens the server goes there unencrypted';
+    return [{ origin: shownURL(url), severity: 'warning', message, hint: 'Use https.' }];
   }
 
   private headers(token: string | undefined): OutgoingHttpHeaders {

@@ -36,9 +36,9 @@ async function file(name: string, content: string): Promise<string> {
 /** An HTTPS server, and an agent that believes its authority. */
 async function asking(
   tls: ServerOptions = own,
-  { answer = web, files = {}, host }: { answer?: Answer; files?: HTTPCredentialFiles; host?: string } = {},
+  { answer = web, files = {} }: { answer?: Answer; files?: HTTPCredentialFiles } = {},
 ) {
-  const server = await WebServer.start({ tls, ...(host !== undefined && { host }) });
+  const server = await WebServer.start({ tls, host: '127.0.0.1' });
   server.answer = answer;
   const caFile = await file('ca.pem', authority.own.cert);
   const agent = await Asking.start({ url: server.url(), files: { caFile, ...files } });
@@ -100,7 +100,7 @@ describe('the certificate of a server', () => {
   });
 
   test('of nobody is believed without an authority of ours', async () => {
-    const server = await WebServer.start({ tls: own });
+    const server = await WebServer.start({ tls: own, host: '127.0.0.1' });
     const agent = await Asking.start({ url: server.url() });
     expect((await agent.next()).problems).toEqual(['error unable to verify the first certificate']);
   });

@@ -161,7 +161,7 @@ describe('a server', () => {
     await server.stop();
     expect(await agent.askAgain()).toEqual({
       pods: undefined,
-      problems: [expect.stringMatching(/^error connect ECONNREFUSED 127\.0\.0\.1:\d+$/), stays],
+      problems: [expect.stringMatching(/^error connect ECONNREFUSED 127\.[\d.]+:\d+$/), stays],
     });
     const waits: number[] = [];
     for (let time = 0; time < 8; time++) {
@@ -326,6 +326,19 @@ describe('a request', () => {
     await server.stop();
     await agent.askAgain();
     expect(JSON.stringify([agent.recorder.updates, agent.recorder.problems])).not.toMatch(/s3cret|t0ken/);
+  });
+
+  test.each([
+    ['https://box.example/', undefined, []],
+    ['http://box.example/', undefined, ['warning what opens the server goes there unencrypted']],
+    ['http://box.example/', [], []],
+    ['http://me:secret@box.example/', [], ['warning what opens the server goes there unencrypted']],
+    ['http://[::1]/', undefined, []],
+  ])('to %s with headers %o that opens something is warned of', async (url, headers, warnings) => {
+    const proxy = await WebServer.start();
+    const opening: [string, string][] = [['Authorization', 'Bearer x']];
+    const agent = await Asking.start({ url, headers: headers ?? opening, proxyFor: () => proxy.origin });
+    expect((await agent.next()).problems.filter((problem) => problem.startsWith('warning'))).toEqual(warnings);
   });
 
   test('goes by way of the proxy', async () => {

@@ -41,6 +41,6 @@ test('unpacks what is packed, of as many chunks as there are', async () => {
 });
 
 test('does not unpack more than there may be', async () => {
-  const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024));
+  const bomb = gzipSync(Buffer.alloc(20 * 1024 * 1024));
   await expect(read([bomb], { encoding: 'gzip' })).rejects.toThrow('the body is larger than 10 MiB');
 });
