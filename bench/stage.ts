@@ -26,10 +26,12 @@ export class Stage {
   readonly containerdVersion: string;
   readonly folder: string;
   private readonly containerd: ManagedContainerd;
+  private readonly logger: Logger;
   private readonly closeChannel: () => void;
   private folders = 0;
 
-  private constructor(folder: string, containerd: ManagedContainerd, version: string) {
+  private constructor(folder: string, containerd: ManagedContainerd, version: string, logger: Logger) {
+    this.logger = logger;
     this.folder = folder;
     this.containerd = containerd;
     this.containerdVersion = version;
@@ -55,7 +57,7 @@ export class Stage {
     });
     await containerd.start();
     await containerd.importImageArchive(imageArchive);
-    return new Stage(folder, containerd, version.text);
+    return new Stage(folder, containerd, version.text, logger);
   }
 
   get containerdPID(): number {
@@ -108,7 +110,7 @@ export class Stage {
   async removePods(): Promise<void> {
     const { items } = await this.runtime.listPodSandbox({});
     const cgroupDriver = await readCgroupDriver(this.runtime, 'cgroupfs');
-    const cgroups = await openCgroupManager(cgroupDriver, systemClock);
+    const cgroups = await openCgroupManager(cgroupDriver, { clock: systemClock, logger: this.logger });
     for (const { id, metadata } of items) {
       await this.runtime.stopPodSandbox({ podSandboxId: id });
       await this.runtime.removePodSandbox({ podSandboxId: id });

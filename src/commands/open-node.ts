@@ -41,7 +41,7 @@ export async function openNode(
     eventStreams: await runtime.connection.eventStreams(),
     sources: sources(node),
     node,
-    cgroups: await openCgroupManager(cgroupDriver, systemClock),
+    cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger }),
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
     maxParallelImagePulls: options.serializeImagePulls ? 1 : (options.maxParallelImagePulls ?? Infinity),

@@ -1,8 +1,8 @@
 import { systemClock } from '../clock.ts';
 import { ManagedContainerd } from '../containerd/managed-containerd.ts';
+import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
 import { cgroupDrivers } from '../engine/container-manager/cgroup-names.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
-import { readCgroupDriver } from '../engine/container-manager/read-cgroup-driver.ts';
 import { removeEmptyQOSCgroups } from '../engine/container-manager/remove-empty-qos-cgroups.ts';
 import { removePodCgroup } from '../engine/container-manager/remove-pod-cgroup.ts';
 import { PodRemover } from '../engine/gc/pod-remover.ts';
@@ -24,15 +24,17 @@ interface TearDownOptions {
 
 /** Stops and removes every pod of a root-dir on which no agent runs; resolves to their names. */
 export async function tearDownNode(options: TearDownOptions): Promise<string[]> {
-  const names = await tearDownPodsOf(options);
-  // Without pods there is no runtime to ask which driver made the cgroups.
-  for (const driver of cgroupDrivers) {
-    await removeEmptyQOSCgroups(await openCgroupManager(driver, systemClock), options.cgroupRoot);
-  }
+  const { logger } = await createLogger('text', 'warn');
+  // Not every runtime tells with which driver the cgroups were made.
+  const managers = await Promise.all(
+    cgroupDrivers.map((driver) => openCgroupManager(driver, { clock: systemClock, logger })),
+  );
+  const names = await tearDownPodsOf(options, managers);
+  for (const manager of managers) await removeEmptyQOSCgroups(manager, options.cgroupRoot);
   return names;
 }
 
-async function tearDownPodsOf(options: TearDownOptions): Promise<string[]> {
+async function tearDownPodsOf(options: TearDownOptions, managers: readonly CgroupManager[]): Promise<string[]> {
   const { rootDir, podLogsDir, cgroupRoot } = options;
   const podDirs = new PodDirs({ rootDir });
   if ((await podDirs.podUIDs()).length === 0) return [];
@@ -41,13 +43,14 @@ async function tearDownPodsOf(options: TearDownOptions): Promise<string[]> {
   const connection = await openRuntime(endpoint);
   const { runtime } = connection;
   try {
-    const cgroups = await openCgroupManager(await readCgroupDriver(runtime, 'cgroupfs'), systemClock);
     return await tearDownPods({
       runtime,
       runtimePods: new RuntimePods({ runtime, readTerminationMessage }),
       podRemover: new PodRemover({ runtime, podLogsDir, containerLogLinksDir }),
       podDirs,
-      removePodCgroup: (uid) => removePodCgroup(cgroups, cgroupRoot, uid),
+      removePodCgroup: async (uid) => {
+        for (const manager of managers) await removePodCgroup(manager, cgroupRoot, uid);
+      },
       clock: systemClock,
     });
   } finally {

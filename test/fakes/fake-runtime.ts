@@ -64,6 +64,8 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   /** Stats by container id, for containers that have any. */
   readonly stats = new Map<string, DeepPartial<ContainerStats>>();
   cgroupDriver: CgroupDriver = CgroupDriver.CGROUPFS;
+  /** What a verbose status shows besides, each as JSON. */
+  statusInfo: Record<string, string> = {};
   /** Where Exec, Attach and PortForward send their callers. */
   streamingUrl = 'http://127.0.0.1:1';
 
@@ -159,8 +161,9 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     runtimeApiVersion: 'v1',
   }));
 
-  readonly status = this.unary('status', () => ({
+  readonly status = this.unary('status', ({ verbose }) => ({
     status: { conditions: [...this.#conditions.values()] },
+    info: verbose ? this.statusInfo : {},
     ...this.capabilities,
   }));
 

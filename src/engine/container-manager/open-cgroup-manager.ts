@@ -1,11 +1,25 @@
 import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../logger.ts';
 import { cgroupFiles } from './cgroup-files.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
 import { readCgroupMounts } from './cgroup-mounts.ts';
 import type { CgroupDriver } from './cgroup-names.ts';
 import { CgroupfsManager } from './cgroupfs-manager.ts';
 
-/** The cgroups of this machine. */
-export async function openCgroupManager(driver: CgroupDriver, clock: Clock): Promise<CgroupManager> {
-  return new CgroupfsManager({ mounts: await readCgroupMounts(), files: cgroupFiles, clock, driver });
+const systemBusSocket = '/run/dbus/system_bus_socket';
+
+/** The cgroups of this machine. Most have no use for what talks to systemd, so that is loaded where the driver is. */
+export async function openCgroupManager(
+  driver: CgroupDriver,
+  { clock, logger }: { clock: Clock; logger: Logger },
+): Promise<CgroupManager> {
+  const mounts = await readCgroupMounts();
+  const folders = new CgroupfsManager({ mounts, files: cgroupFiles, clock, driver });
+  if (driver === 'cgroupfs') return folders;
+  const [{ SystemdCgroupManager }, { DBusSystemd }] = await Promise.all([
+    import('./systemd-cgroup-manager.ts'),
+    import('./dbus-systemd.ts'),
+  ]);
+  const systemd = new DBusSystemd({ clock, socketPath: systemBusSocket });
+  return new SystemdCgroupManager({ systemd, folders, cgroupVersion: mounts.version, logger });
 }

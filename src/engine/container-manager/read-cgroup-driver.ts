@@ -19,7 +19,32 @@ export async function readCgroupDriver(runtime: RuntimeService, configured: Cgro
         return configured;
     }
   } catch (error) {
-    if (isUnimplemented(error)) return configured;
-    throw error;
+    if (!isUnimplemented(error)) throw error;
+    return (await driverOfContainerd(runtime)) ?? configured;
   }
+}
+
+/** containerd 1 does not know that call, but shows its configuration to whoever wants to know everything. */
+async function driverOfContainerd(runtime: RuntimeService): Promise<CgroupDriver | undefined> {
+  const { info } = await runtime.status({ verbose: true });
+  const containerd = memberOf(parsed(info['config']), 'containerd');
+  const name = memberOf(containerd, 'defaultRuntimeName');
+  if (typeof name !== 'string') return undefined;
+  const isSystemd = ['runtimes', name, 'options', 'SystemdCgroup'].reduce(memberOf, containerd);
+  if (typeof isSystemd !== 'boolean') return undefined;
+  return isSystemd ? 'systemd' : 'cgroupfs';
+}
+
+function parsed(text = ''): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Another runtime shows something else, or nothing.
+    return undefined;
+  }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return new Map<string, unknown>(Object.entries(value)).get(name);
 }

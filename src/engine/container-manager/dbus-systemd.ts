@@ -1,0 +1,146 @@
+import { createClient, DBusError, type Message, type MessageBus } from 'dbus-native';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { Clock } from '../../clock.ts';
+import type { Systemd, UnitProperty } from './systemd.ts';
+
+interface Deps {
+  clock: Clock;
+  /** Socket of the system bus. */
+  socketPath: string;
+}
+
+interface Connection {
+  bus: MessageBus;
+  socket: Socket;
+}
+
+const service = 'org.freedesktop.systemd1';
+const managerPath = '/org/freedesktop/systemd1';
+const managerInterface = 'org.freedesktop.systemd1.Manager';
+/** kubelet: opencontainers/cgroups systemd/common.go startUnit, stopUnit */
+const jobTimeoutMs = 30_000;
+
+/**
+ * systemd over the system bus. The connection is made with the first call and anew when it was lost; it does not keep the
+ * process alive between calls.
+ */
+export class DBusSystemd implements Systemd {
+  private readonly deps: Deps;
+  private connection: Promise<Connection> | undefined;
+  private calls = 0;
+  /** Who waits for the end of a job, by the job's path. */
+  private readonly jobs = new Map<string, () => void>();
+  /** Jobs that ended while calls were under way: one may end before its path is known. */
+  private readonly endedJobs = new Set<string>();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  startTransientUnit(unit: string, properties: readonly UnitProperty[]): Promise<void> {
+    const body = [unit, 'replace', properties.map(onWire), []];
+    return this.withBus(async (bus) => {
+      try {
+        await this.waitForJob(await call(bus, 'StartTransientUnit', 'ssa(sv)a(sa(sv))', body));
+      } catch (error) {
+        if (!isDBusError(error, 'org.freedesktop.systemd1.UnitExists')) throw error;
+      }
+    });
+  }
+
+  setUnitProperties(unit: string, properties: readonly UnitProperty[]): Promise<void> {
+    // Runtime only: the next start of the machine begins without it.
+    return this.withBus(async (bus) => {
+      await call(bus, 'SetUnitProperties', 'sba(sv)', [unit, true, properties.map(onWire)]);
+    });
+  }
+
+  stopUnit(unit: string): Promise<void> {
+    return this.withBus(async (bus) => {
+      try {
+        await this.waitForJob(await call(bus, 'StopUnit', 'ss', [unit, 'replace']));
+        // A unit that failed would stay listed.
+        await call(bus, 'ResetFailedUnit', 's', [unit]);
+      } catch (error) {
+        if (!isDBusError(error, 'org.freedesktop.systemd1.NoSuchUnit')) throw error;
+      }
+    });
+  }
+
+  private async withBus(act: (bus: MessageBus) => Promise<void>): Promise<void> {
+    const { bus, socket } = await this.connected();
+    this.calls += 1;
+    socket.ref();
+    try {
+      await act(bus);
+    } finally {
+      this.calls -= 1;
+      if (this.calls === 0) {
+        socket.unref();
+        this.endedJobs.clear();
+      }
+    }
+  }
+
+  private connected(): Promise<Connection> {
+    if (this.connection !== undefined) return this.connection;
+    const opening = this.open();
+    const forget = (): void => {
+      if (this.connection === opening) this.connection = undefined;
+    };
+    this.connection = opening;
+    opening.then(({ bus }) => bus.connection.once('close', forget), forget);
+    return opening;
+  }
+
+  private async open(): Promise<Connection> {
+    const socket = connect(this.deps.socketPath);
+    await once(socket, 'connect');
+    const bus = createClient({ stream: socket });
+    // Calls under way are told; there is nobody else to tell.
+    bus.connection.on('error', () => undefined);
+    bus.connection.on('message', (message: Message) => {
+      if (message.member === 'JobRemoved' && message.interface === managerInterface) this.jobEnded(message.body?.[1]);
+    });
+    await bus.addMatch(`type='signal',sender='${service}',interface='${managerInterface}',member='JobRemoved'`);
+    await call(bus, 'Subscribe', '', []);
+    return { bus, socket };
+  }
+
+  private jobEnded(path: unknown): void {
+    if (typeof path !== 'string') return;
+    const waiting = this.jobs.get(path);
+    if (waiting === undefined) this.endedJobs.add(path);
+    else waiting();
+  }
+
+  private async waitForJob(path: unknown): Promise<void> {
+    if (typeof path !== 'string' || this.endedJobs.delete(path)) return;
+    const bound = new AbortController();
+    try {
+      await Promise.race([
+        new Promise<void>((resolve) => {
+          this.jobs.set(path, resolve);
+        }),
+        this.deps.clock.sleep(jobTimeoutMs, { signal: bound.signal }),
+      ]);
+    } finally {
+      this.jobs.delete(path);
+      bound.abort();
+    }
+  }
+}
+
+async function call(bus: MessageBus, member: string, signature: string, body: unknown[]): Promise<unknown> {
+  const message: Message = { destination: service, path: managerPath, interface: managerInterface, member };
+  return bus.invoke<unknown>(signature === '' ? message : { ...message, signature, body });
+}
+
+function onWire({ name, signature, value }: UnitProperty): unknown[] {
+  return [name, [signature, value]];
+}
+
+function isDBusError(error: unknown, name: string): boolean {
+  return error instanceof DBusError && error.dbusName === name;
+}

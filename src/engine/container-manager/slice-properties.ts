@@ -1,0 +1,53 @@
+import { cpuSharesToWeight, quotaPeriodMicros } from './cpu-conversion.ts';
+import type { CgroupLimits } from './pod-cgroup-limits.ts';
+import type { UnitProperty } from './systemd.ts';
+
+/** USEC_INFINITY of systemd. */
+const infinity = 2n ** 64n - 1n;
+const microsPerSecond = 1_000_000n;
+/** systemd keeps whole percents; one more leaves containers their exact quota. */
+const percentMicros = 10_000n;
+
+/** What a slice is made with: it counts what its pods use, and holds them to limits that come after. */
+export function newSliceProperties(unit: string, parent: string, version: 1 | 2): UnitProperty[] {
+  const accounting = ['CPU', 'Memory', 'Tasks', version === 1 ? 'BlockIO' : 'IO'];
+  return [
+    { name: 'Description', signature: 's', value: `kubelet-ts pods (${unit})` },
+    { name: 'Wants', signature: 'as', value: [parent] },
+    { name: 'DefaultDependencies', signature: 'b', value: false },
+    ...accounting.map((what): UnitProperty => ({ name: `${what}Accounting`, signature: 'b', value: true })),
+  ];
+}
+
+/**
+ * Limits in systemd's words, so that it does not undo what is written to the cgroup. It has none for huge pages.
+ * kubelet: opencontainers/cgroups systemd/v1.go and v2.go genV…ResourcesProperties
+ */
+export function sliceLimits(limits: CgroupLimits, version: 1 | 2): UnitProperty[] {
+  const { cpuShares, memoryBytes = 0n, pidsLimit = 0n } = limits;
+  const properties: UnitProperty[] = [];
+  const add = (name: string, value: bigint): void => {
+    properties.push({ name, signature: 't', value });
+  };
+  if (memoryBytes > 0n) add(version === 1 ? 'MemoryLimit' : 'MemoryMax', memoryBytes);
+  if (cpuShares !== undefined && version === 1) add('CPUShares', BigInt(cpuShares));
+  if (cpuShares !== undefined && version === 2) add('CPUWeight', BigInt(cpuSharesToWeight(cpuShares)));
+  for (const [name, value] of cpuQuota(limits)) add(name, value);
+  if (pidsLimit > 0n) add('TasksMax', pidsLimit);
+  return properties;
+}
+
+function cpuQuota({ cpuQuotaMicros = 0, cpuPeriodMicros = quotaPeriodMicros }: CgroupLimits): [string, bigint][] {
+  if (cpuQuotaMicros === 0) return [];
+  // systemd before 242 does not know the property, and 100 ms is what it takes anyway.
+  const period: [string, bigint][] =
+    cpuPeriodMicros === quotaPeriodMicros ? [] : [['CPUQuotaPeriodUSec', BigInt(cpuPeriodMicros)]];
+  return [...period, ['CPUQuotaPerSecUSec', perSecond(BigInt(cpuQuotaMicros), BigInt(cpuPeriodMicros))]];
+}
+
+function perSecond(quota: bigint, period: bigint): bigint {
+  if (quota < 0n) return infinity;
+  const exact = (quota * microsPerSecond) / period;
+  const rest = exact % percentMicros;
+  return rest === 0n ? exact : exact - rest + percentMicros;
+}

@@ -1,0 +1,86 @@
+import { basename } from 'node:path';
+import { errorMessage } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
+import { type CgroupName, cgroupPath } from './cgroup-names.ts';
+import type { CgroupLimits } from './pod-cgroup-limits.ts';
+import { newSliceProperties, sliceLimits } from './slice-properties.ts';
+import type { Systemd } from './systemd.ts';
+
+interface Deps {
+  systemd: Systemd;
+  /** The same cgroups as folders, named as systemd names them. */
+  folders: CgroupManager;
+  cgroupVersion: 1 | 2;
+  logger: Logger;
+}
+
+/** The slice that all slices of the machine are in. */
+const rootSlice = '-.slice';
+
+/**
+ * Cgroups as slices of systemd. What it is asked for is written to the cgroup as well: it has no words for some of it, and
+ * rounds others. Without systemd the files alone have to do, until it reloads. kubelet: opencontainers/cgroups systemd/
+ */
+export class SystemdCgroupManager implements CgroupManager {
+  private readonly deps: Deps;
+  private saidFailure = false;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  exists(name: CgroupName): Promise<boolean> {
+    return this.deps.folders.exists(name);
+  }
+
+  async apply(name: CgroupName, limits: CgroupLimits): Promise<CgroupRefusal[]> {
+    const { systemd, folders, cgroupVersion } = this.deps;
+    const unit = unitOf(name);
+    await this.ask(async () => {
+      const parent = name.length > 1 ? unitOf(name.slice(0, -1)) : rootSlice;
+      await systemd.startTransientUnit(unit, newSliceProperties(unit, parent, cgroupVersion));
+      await systemd.setUnitProperties(unit, sliceLimits(limits, cgroupVersion));
+    });
+    return folders.apply(name, limits);
+  }
+
+  children(name: CgroupName): Promise<string[]> {
+    return this.deps.folders.children(name);
+  }
+
+  isPopulated(path: string): Promise<boolean> {
+    return this.deps.folders.isPopulated(path);
+  }
+
+  async destroy(name: CgroupName): Promise<void> {
+    const { systemd, folders } = this.deps;
+    if (await folders.exists(name)) await this.ask(() => systemd.stopUnit(unitOf(name)));
+    await folders.destroy(name);
+  }
+
+  async removeIfEmpty(name: CgroupName): Promise<void> {
+    const { systemd, folders } = this.deps;
+    if (!(await folders.exists(name)) || (await folders.children(name)).length > 0) return;
+    if (await folders.isPopulated(cgroupPath(name, 'systemd'))) return;
+    await this.ask(() => systemd.stopUnit(unitOf(name)));
+    await folders.removeIfEmpty(name);
+  }
+
+  private async ask(act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      if (this.saidFailure) return;
+      this.saidFailure = true;
+      this.deps.logger.warn(
+        { err: errorMessage(error) },
+        'systemd does not do what it was asked for, limits of pods hold until it reloads',
+      );
+    }
+  }
+}
+
+function unitOf(name: CgroupName): string {
+  return basename(cgroupPath(name, 'systemd'));
+}
