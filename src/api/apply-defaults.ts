@@ -1,7 +1,8 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import { canonicalObject } from './canonical-form.ts';
 import { defaultImagePullPolicy } from './image-name.ts';
-import type { FeatureGates } from './kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates, type FeatureGates } from './kubelet-configuration/feature-gates.ts';
+import { podLevelRequests } from './resource-totals.ts';
 import { formatQuantity, roundUpToMilli, toQuantity } from './quantity.ts';
 import type { RawPod, ResourceList } from './types.ts';
 
@@ -16,19 +17,18 @@ export type DefaultedPod = Omit<RawPod, 'metadata' | 'spec'> & {
  *
  * kubelet: pkg/apis/core/v1/defaults.go, called in the order of zz_generated.defaults.go SetObjectDefaults_Pod
  */
-export function applyDefaults(raw: RawPod, featureGates?: Pick<FeatureGates, 'ImageVolume'>): DefaultedPod {
+export function applyDefaults(raw: RawPod, gates: FeatureGates = defaultFeatureGates): DefaultedPod {
   // canonicalObject follows the declarations of the type and makes nothing else. Nobody else holds what it made.
   const pod = canonicalObject('Pod', raw) as RawPod;
   const { metadata = {}, spec = { containers: [] } } = pod;
   const annotations = withoutLegacyInitContainers(metadata.annotations);
   if (annotations) metadata.annotations = annotations;
   else delete metadata.annotations;
-  setSpecDefaults(spec);
-  if (featureGates?.ImageVolume) for (const { image } of spec.volumes ?? []) setImageVolumeDefaults(image);
+  setSpecDefaults(spec, gates);
   return { ...pod, metadata, spec };
 }
 
-function setSpecDefaults(spec: core.PodSpec): void {
+function setSpecDefaults(spec: core.PodSpec, gates: FeatureGates): void {
   spec.dnsPolicy ??= 'ClusterFirst';
   spec.enableServiceLinks ??= true;
   spec.restartPolicy ??= 'Always';
@@ -43,7 +43,7 @@ function setSpecDefaults(spec: core.PodSpec): void {
   }
   if (spec.overhead) spec.overhead = roundResources(spec.overhead);
   if (spec.resources) spec.resources = defaultResources(spec.resources, false);
-  for (const volume of spec.volumes ?? []) setVolumeDefaults(volume);
+  for (const volume of spec.volumes ?? []) setVolumeDefaults(volume, gates);
   for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
     setContainerDefaults(container, spec.hostNetwork ?? false);
     if (container.resources) container.resources = defaultResources(container.resources, true);
@@ -52,10 +52,14 @@ function setSpecDefaults(spec: core.PodSpec): void {
     setContainerDefaults(container, false);
     if (container.resources) container.resources = defaultResources(container.resources, false);
   }
+  if (gates.PodLevelResources) setPodLevelRequests(spec);
 }
 
-function setImageVolumeDefaults(image: core.ImageVolumeSource | undefined): void {
-  if (image) image.pullPolicy ??= defaultImagePullPolicy(image.reference ?? '');
+/** Who limits the pod as a whole asks for what its containers ask for. kubelet: defaults.go defaultPodRequests */
+function setPodLevelRequests(spec: core.PodSpec): void {
+  if (Object.keys(spec.resources?.limits ?? {}).length === 0) return;
+  const requests = podLevelRequests(spec);
+  if (Object.keys(requests).length > 0) spec.resources = { ...spec.resources, requests };
 }
 
 /** What containers, init containers and ephemeral containers have in common. */
@@ -108,8 +112,8 @@ function roundResources(resources: ResourceList): ResourceList {
 
 const defaultMode = 0o644;
 
-function setVolumeDefaults(volume: core.Volume): void {
-  const { configMap, downwardAPI, ephemeral, hostPath, projected, secret } = volume;
+function setVolumeDefaults(volume: core.Volume, gates: FeatureGates): void {
+  const { configMap, downwardAPI, ephemeral, hostPath, image, projected, secret } = volume;
   if (Object.keys(volume).every((field) => field === 'name')) volume.emptyDir = {};
   setLegacyVolumeDefaults(volume);
   if (configMap) configMap.defaultMode ??= defaultMode;
@@ -119,6 +123,7 @@ function setVolumeDefaults(volume: core.Volume): void {
   }
   if (ephemeral?.volumeClaimTemplate) setClaimTemplateDefaults(ephemeral.volumeClaimTemplate);
   if (hostPath) hostPath.type ??= '';
+  if (image && gates.ImageVolume) image.pullPolicy ??= defaultImagePullPolicy(image.reference ?? '');
   if (projected) {
     projected.defaultMode ??= defaultMode;
     for (const { downwardAPI: files, serviceAccountToken } of projected.sources ?? []) {

@@ -1,3 +1,4 @@
+import { hasPodLevelResources } from './pod-level-resources.ts';
 import type { Pod } from './types.ts';
 import { addQuantities, compareQuantities, type Quantity, toQuantity, zeroQuantity } from './quantity.ts';
 
@@ -19,11 +20,14 @@ function isQOSClass(text: string | undefined): text is QOSClass {
 
 /** kubelet: qos.go ComputePodQOS */
 function computePodQOSClass(pod: Pick<Pod, 'spec'>): QOSClass {
-  const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
+  const { spec } = pod;
+  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
+  // What the pod says for itself as a whole stands for all of its containers.
+  const claimants = hasPodLevelResources(spec) ? [{ resources: spec.resources }] : containers;
   const requests = new Map<string, Quantity>();
   const limits = new Map<string, Quantity>();
   let everyContainerIsLimited = true;
-  for (const { resources } of containers) {
+  for (const { resources } of claimants) {
     addTo(requests, resources?.requests ?? {});
     const limited = addTo(limits, resources?.limits ?? {});
     everyContainerIsLimited &&= limited === qosResources.length;

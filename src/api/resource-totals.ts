@@ -1,25 +1,46 @@
 import type * as core from 'kubernetes-types/core/v1.js';
+import { podLevelAmounts, podLevelResourceNames } from './pod-level-resources.ts';
 import { addQuantities, formatQuantity, maxQuantity, type Quantity, toQuantity, zeroQuantity } from './quantity.ts';
 import type { Pod, ResourceList } from './types.ts';
 
 /** Amounts by resource name. */
 export type ResourceTotals = ReadonlyMap<string, Quantity>;
 
-/** What a pod asks for in all. kubelet: component-helpers/resource/helpers.go PodRequests */
+/**
+ * What a pod asks for in all: what it says for itself as a whole, else what its containers ask for.
+ * kubelet: component-helpers/resource/helpers.go PodRequests
+ */
 export function podRequests(pod: Pick<Pod, 'spec'>): ResourceTotals {
-  return sumResources(totalOf(pod.spec, 'requests'), toTotals(pod.spec.overhead));
+  return sumResources(podTotals(pod.spec, 'requests'), toTotals(pod.spec.overhead));
 }
 
 /** What a pod may use in all; overhead counts only where there is a limit. kubelet: helpers.go PodLimits */
 export function podLimits(pod: Pick<Pod, 'spec'>): ResourceTotals {
-  const limits = totalOf(pod.spec, 'limits');
+  const limits = podTotals(pod.spec, 'limits');
   const overhead = [...toTotals(pod.spec.overhead)].filter(([name]) => (limits.get(name) ?? zeroQuantity).nanos !== 0n);
   return sumResources(limits, new Map(overhead));
+}
+
+/**
+ * The requests of a pod as a whole: as written, else what its containers ask for, else its limit.
+ * kubelet: pkg/apis/core/v1/defaults.go defaultPodRequests
+ */
+export function podLevelRequests(spec: core.PodSpec): ResourceList {
+  const ofContainers = toResourceList(totalOf(spec, 'requests'));
+  const inherited = podLevelResourceNames.flatMap((name) => {
+    const amount = ofContainers[name] ?? spec.resources?.limits?.[name];
+    return amount === undefined ? [] : [[name, amount] as const];
+  });
+  return { ...Object.fromEntries(inherited), ...spec.resources?.requests };
 }
 
 /** Totals as canonical quantities, as in `resources` of a container. */
 export function toResourceList(totals: ResourceTotals): ResourceList {
   return Object.fromEntries([...totals].map(([name, quantity]) => [name, formatQuantity(quantity)]));
+}
+
+function podTotals(spec: core.PodSpec, part: 'requests' | 'limits'): ResourceTotals {
+  return new Map([...totalOf(spec, part), ...toTotals(podLevelAmounts(spec, part))]);
 }
 
 /** Regular containers and sidecars run together; each init container runs with the sidecars started before it. */

@@ -6,15 +6,15 @@ import type { Pod, RawPod } from './types.ts';
 /** Hex digest of a text, such as SHA-256; 32 digits of it are used. */
 export type Hash = (text: string) => string;
 
-/** The node that manifests are read for. */
-export interface ManifestNode {
+/** The node that a manifest is for. */
+export interface StaticPodNode {
   nodeName: string;
-  /** Gates that decide what a manifest means; absent: their defaults. */
-  featureGates?: Pick<FeatureGates, 'ImageVolume'> | undefined;
+  /** By default those of Kubernetes. */
+  featureGates?: FeatureGates | undefined;
 }
 
 /** What makes a manifest a static pod of this node. */
-export interface StaticPodOptions extends ManifestNode {
+export interface StaticPodOptions extends StaticPodNode {
   source: 'file' | 'http';
   /** Absolute path of the file, or the URL. */
   origin: string;

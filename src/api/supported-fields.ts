@@ -1,5 +1,5 @@
+import { defaultFeatureGates, type FeatureGateName, type FeatureGates } from './kubelet-configuration/feature-gates.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
-import type { ManifestNode } from './static-pod.ts';
 import type { Pod } from './types.ts';
 import { unmountableVolumes } from './unmountable-volumes.ts';
 
@@ -7,10 +7,10 @@ import { unmountableVolumes } from './unmountable-volumes.ts';
 export type FieldWarning = Pick<ManifestProblem, 'message' | 'severity'> & { field: string };
 
 /** What a valid pod asks for and this program does not carry out yet, one warning for every field that asks for it. */
-export function unsupportedFields(pod: Pick<Pod, 'spec'>, featureGates?: ManifestNode['featureGates']): FieldWarning[] {
+export function unsupportedFields(pod: Pick<Pod, 'spec'>, gates: FeatureGates = defaultFeatureGates): FieldWarning[] {
   const warnings: FieldWarning[] = [];
   for (const { steps, message, gate } of unsupportedPaths) {
-    if (gate !== undefined && featureGates?.[gate] === true) continue;
+    if (gate !== undefined && gates[gate]) continue;
     collectFields(pod.spec, steps, 0, 'spec', (field) => warnings.push({ field, message, severity: 'warning' }));
   }
   return warnings;
@@ -20,15 +20,16 @@ const notCarriedOut = 'not carried out yet: the pod will not start';
 const ignored = 'ignored yet';
 
 /** `gate`: the feature gate with which the field is carried out. */
-type Row = readonly [path: string, reason: string, gate?: 'ImageVolume' | undefined];
+type Row = readonly [path: string, reason: string, gate?: FeatureGateName];
 
 /** One row a field of the pod's spec; `[]` stands for every item of a list. Take a row out when its field works. */
 const podFields: readonly Row[] = [
   ['ephemeralContainers', ignored],
+  ['hostUsers', 'needs the feature gate UserNamespacesSupport: the pod will not start', 'UserNamespacesSupport'],
   ['resourceClaims', 'resource claims need an API server'],
+  ['resources', 'ignored without the feature gate PodLevelResources', 'PodLevelResources'],
   ['runtimeClassName', 'runtime classes need an API server: the default runtime is used'],
   ['imagePullSecrets', 'ignored yet: images are pulled without credentials'],
-  ['resources', 'resources of the whole pod are ignored'],
   ['volumes[].projected.sources[].serviceAccountToken', 'needs an API server: the pod will not start'],
   ['volumes[].image', 'needs the feature gate ImageVolume: the pod will not start', 'ImageVolume'],
   ...Object.entries(unmountableVolumes).map(([kind, reason]): Row => [
@@ -48,7 +49,7 @@ const containerFields: readonly Row[] = [
 const unsupportedPaths = [
   ...podFields,
   ...['containers', 'initContainers'].flatMap((list) =>
-    containerFields.map(([path, reason, gate]): Row => [`${list}[].${path}`, reason, gate]),
+    containerFields.map(([path, ...rest]): Row => [`${list}[].${path}`, ...rest]),
   ),
 ].map(([path, message, gate]) => ({ steps: path.match(/[^.[\]]+|\[\]/g) ?? [], message, gate }));
 

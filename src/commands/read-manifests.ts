@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { loadManifests } from '../api/load-manifests.ts';
 import { maxManifestBytes } from '../api/manifest-document.ts';
 import type { ManifestProblem } from '../api/manifest-problem.ts';
-import type { ManifestNode } from '../api/static-pod.ts';
+import type { StaticPodNode } from '../api/static-pod.ts';
 import { systemClock } from '../clock.ts';
 import { FileSource } from '../engine/config/file-source.ts';
 import { podUIDHash } from '../engine/config/manifest-file.ts';
@@ -15,7 +15,7 @@ import { problemText } from './problem-text.ts';
 /** Where a manifest from stdin is said to stand. */
 export const stdinOrigin = '<stdin>';
 
-export interface ManifestsRequest extends ManifestNode {
+export interface ManifestsRequest extends StaticPodNode {
   /** Files, folders, or `-` for stdin. */
   manifests: readonly string[];
   /** What came in on stdin; undefined: nothing was read from it. */

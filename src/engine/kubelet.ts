@@ -115,6 +115,7 @@ export class Kubelet implements EngineView {
     this.config = new ConfigReader({
       sources: deps.sources,
       configObjects: this.configObjects,
+      featureGates: node.featureGates,
       clock,
       emit,
       onUpdate: (update) => {

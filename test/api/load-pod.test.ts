@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { decodeManifest } from '../../src/api/decode-manifest.ts';
+import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
 import { loadPod } from '../../src/api/load-pod.ts';
 import { podUID, toStaticPod } from '../../src/api/static-pod.ts';
 import type { RawPod } from '../../src/api/types.ts';
@@ -59,7 +60,7 @@ describe('loadPod', () => {
   test('gives an image volume a pull policy, as a container, where the feature gate says so', () => {
     const text = (tag: string): string =>
       `apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: a, image: b}]\n  volumes: [{name: v, image: {reference: "c:${tag}"}}]`;
-    const gated = { ...options, nodeName: 'edge1', featureGates: { ImageVolume: true } };
+    const gated = { ...options, nodeName: 'edge1', featureGates: { ...defaultFeatureGates, ImageVolume: true } };
     const policies = ['1', 'latest'].map((tag) => loadPod(text(tag), gated).pod?.spec.volumes?.[0]?.image?.pullPolicy);
     expect(policies).toEqual(['IfNotPresent', 'Always']);
     expect(loadPod(text('1'), { ...options, nodeName: 'edge1' }).pod).toBeUndefined();

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
 import { unsupportedFields } from '../../src/api/supported-fields.ts';
 
 test('names every field of a pod that is not carried out, by its path', () => {
@@ -33,8 +34,22 @@ test('has nothing to say about a pod that is carried out whole', () => {
   expect(unsupportedFields({ spec: { containers: [{ name: 'a', image: 'b' }] } })).toEqual([]);
 });
 
-test('says nothing of a field that a feature gate switches on', () => {
-  const pod = { spec: { containers: [], volumes: [{ name: 'v', image: { reference: 'a' } }] } };
-  expect(unsupportedFields(pod).map(({ field }) => field)).toEqual(['spec.volumes[0].image']);
-  expect(unsupportedFields(pod, { ImageVolume: true })).toEqual([]);
+test('names a field that waits for a feature gate only where the gate is off', () => {
+  const volumes = [{ name: 'v', image: { reference: 'a' } }];
+  const pod = { spec: { hostUsers: false, resources: { limits: { cpu: '1' } }, containers: [], volumes } };
+  expect(unsupportedFields(pod)).toEqual([
+    {
+      field: 'spec.hostUsers',
+      message: 'needs the feature gate UserNamespacesSupport: the pod will not start',
+      severity: 'warning',
+    },
+    { field: 'spec.resources', message: 'ignored without the feature gate PodLevelResources', severity: 'warning' },
+    {
+      field: 'spec.volumes[0].image',
+      message: 'needs the feature gate ImageVolume: the pod will not start',
+      severity: 'warning',
+    },
+  ]);
+  const gates = { ...defaultFeatureGates, ImageVolume: true, PodLevelResources: true, UserNamespacesSupport: true };
+  expect(unsupportedFields(pod, gates)).toEqual([]);
 });

@@ -1,5 +1,7 @@
 import { decodeManifest } from '../../src/api/decode-manifest.ts';
+import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
 import { loadPod } from '../../src/api/load-pod.ts';
+import { withoutDisabledFields } from '../../src/api/pod-level-resources.ts';
 import { podQOSClass } from '../../src/api/qos.ts';
 import { podLimits, podRequests, toResourceList } from '../../src/api/resource-totals.ts';
 import { toStaticPod } from '../../src/api/static-pod.ts';
@@ -107,7 +109,7 @@ function withoutSubPaths(runtime: Recorded['runtime'] = {}): JsonObject {
 function heldPod(loaded: Pod): JsonObject {
   const { metadata } = loaded;
   const annotations = { ...metadata.annotations, [configAnnotations.source]: 'file' };
-  const pod: Pod = { ...loaded, metadata: { ...metadata, annotations } };
+  const pod = withoutDisabledFields({ ...loaded, metadata: { ...metadata, annotations } }, defaultFeatureGates);
   const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
   const { hostname, domain } = podHostname(pod, 'cluster.local');
   return {

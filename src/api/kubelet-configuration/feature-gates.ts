@@ -251,6 +251,7 @@ const gatesWithEffect: readonly FeatureGateName[] = [
   'ImageVolume',
   'KubeletCgroupDriverFromCRI',
   'KubeletCrashLoopBackOffMax',
+  'PodLevelResources',
 ];
 
 const rows: ReadonlyMap<string, GateRow> = new Map(Object.entries(knownGates));

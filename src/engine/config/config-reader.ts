@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { FeatureGates } from '../../api/kubelet-configuration/feature-gates.ts';
+import { withoutDisabledFields } from '../../api/pod-level-resources.ts';
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../event-bus.ts';
 import { podEventRecorder } from '../event-recorder.ts';
@@ -14,6 +16,7 @@ interface Deps {
   sources: readonly PodSource[];
   /** Told what the sources declare besides pods. */
   configObjects: ConfigObjects;
+  featureGates: FeatureGates;
   clock: Clock;
   emit: Emit;
   /** Takes what changed, in the order in which it has to be handled. */
@@ -65,11 +68,12 @@ export class ConfigReader {
   }
 
   private async read({ id }: SourceId, index: number, signal: AbortSignal): Promise<void> {
-    const { configObjects, onConfigObjectsChanged, sources } = this.deps;
+    const { configObjects, featureGates, onConfigObjectsChanged, sources } = this.deps;
     const source = sources[index];
     await source?.run(
       {
-        onUpdate: ({ pods, problems, configObjects: objects = [] }) => {
+        onUpdate: ({ pods: declared, problems, configObjects: objects = [] }) => {
+          const pods = declared.map((pod) => withoutDisabledFields(pod, featureGates));
           const { changed, refused } = configObjects.replace(id, objects);
           if (changed.length > 0) onConfigObjectsChanged(changed);
           this.reports.set(id, { problems, refused: refused.map((key) => immutable(key, source.where)), pods: [] });

@@ -1,4 +1,4 @@
-import type { ManifestNode } from '../../api/static-pod.ts';
+import type { StaticPodNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import { AsyncQueue } from '../async-queue.ts';
@@ -13,7 +13,7 @@ const firstListMs = 10_000;
 /** After so many changes at once the kernel may have lost some: it keeps 16384. */
 const maxChanges = 4096;
 
-interface Deps extends ManifestNode {
+interface Deps extends StaticPodNode {
   /** Files or folders of manifests. */
   paths: readonly string[];
   /** Milliseconds between full rescans. kubelet: fileCheckFrequency */

@@ -3,7 +3,7 @@ import { constants, type Stats } from 'node:fs';
 import { lstat, open, stat } from 'node:fs/promises';
 import { loadManifests, type Manifests } from '../../api/load-manifests.ts';
 import { maxManifestBytes } from '../../api/manifest-document.ts';
-import type { ManifestNode } from '../../api/static-pod.ts';
+import type { StaticPodNode } from '../../api/static-pod.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { ManifestProblem } from '../events.ts';
 import { ownershipProblems } from './ownership-problems.ts';
@@ -32,7 +32,7 @@ export function fingerprintOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): stri
 }
 
 /** What the bytes of a file declare. */
-export function loadManifest(bytes: Uint8Array, path: string, node: ManifestNode): Manifests {
+export function loadManifest(bytes: Uint8Array, path: string, node: StaticPodNode): Manifests {
   const { nodeName, featureGates } = node;
   return loadManifests(bytes, { origin: path, nodeName, featureGates, source: 'file', hash: podUIDHash });
 }
@@ -50,7 +50,7 @@ export async function statManifest(path: string): Promise<Stats | Revision | und
 }
 
 /** Reads and decodes a manifest file; undefined when it changed since it was looked at. Never rejects. */
-export async function readManifest(path: string, seen: Stats, node: ManifestNode): Promise<Revision | undefined> {
+export async function readManifest(path: string, seen: Stats, node: StaticPodNode): Promise<Revision | undefined> {
   const fingerprint = fingerprintOf(seen);
   try {
     const bytes = await readUnchanged(path, seen);

@@ -2,14 +2,14 @@ import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { configObjectKey } from '../../api/config-object.ts';
 import type { Manifests } from '../../api/load-manifests.ts';
-import type { ManifestNode } from '../../api/static-pod.ts';
+import type { StaticPodNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../events.ts';
 import { claimedKeys, FileClaims, podKeys } from './file-claims.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
 import { isGood, loadManifest, type Revision } from './manifest-file.ts';
 
-interface Deps extends ManifestNode {
+interface Deps extends StaticPodNode {
   clock: Clock;
   /** Undefined: nothing is kept for the next life. */
   lastGood: LastGoodManifests | undefined;

@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import pLimit from 'p-limit';
-import type { ManifestNode } from '../../api/static-pod.ts';
+import type { StaticPodNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
 import { fingerprintOf, isGood, readManifest, type Revision, statManifest } from './manifest-file.ts';
 import { findWriters, isStillWriting, type Writer } from './manifest-writers.ts';
@@ -24,7 +24,7 @@ export type Look =
   | { is: 'in writing'; againInMs: number; by?: Writer }
   | { is: 'read'; revision: Revision };
 
-interface Deps extends ManifestNode {
+interface Deps extends StaticPodNode {
   clock: Clock;
 }
 

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Manifests } from '../../api/load-manifests.ts';
-import type { ManifestNode } from '../../api/static-pod.ts';
+import type { StaticPodNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../events.ts';
 import { loadNotes, notesOrigin, saveNotes } from './file-source-notes.ts';
@@ -19,7 +19,7 @@ const fileGoneMs = 10;
 /** Who writes to a file is told once it is waited for so long between two looks. */
 const longWaitMs = 300;
 
-interface Deps extends ManifestNode {
+interface Deps extends StaticPodNode {
   /** Files or folders of manifests, without slashes at the end. */
   paths: readonly string[];
   clock: Clock;

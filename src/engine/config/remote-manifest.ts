@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { loadManifests } from '../../api/load-manifests.ts';
-import type { ManifestNode } from '../../api/static-pod.ts';
+import type { StaticPodNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../events.ts';
 import { HTTPFailure, type HTTPFailureKind, toHTTPFailure } from './http-failure.ts';
@@ -11,7 +11,7 @@ import type { SourceUpdate } from './pod-source.ts';
 import { shownURL } from './shown-url.ts';
 import { type ManifestTrust, trustManifest } from './trust-manifest.ts';
 
-export interface RemoteManifestOptions extends ManifestNode, Omit<ManifestServerOptions, 'url'> {
+export interface RemoteManifestOptions extends StaticPodNode, Omit<ManifestServerOptions, 'url'> {
   /** May carry user and password, which nobody but the server gets to see. */
   url: string;
   trust: ManifestTrust;

@@ -39,7 +39,7 @@ export function podCgroupLimits(pod: Pod, settings: PodCgroupSettings): CgroupLi
   };
 }
 
-/** A Burstable pod is only limited as a whole in what every one of its containers limits. */
+/** A Burstable pod is only limited as a whole in what it or every one of its containers limits. */
 function cpuAndMemory(pod: Pod, settings: PodCgroupSettings): Omit<CgroupLimits, 'hugePageLimits'> {
   const cpuShares = milliCPUToShares(milliCPU(podRequests(pod)));
   switch (podQOSClass(pod)) {
@@ -48,8 +48,8 @@ function cpuAndMemory(pod: Pod, settings: PodCgroupSettings): Omit<CgroupLimits,
     case 'Burstable':
       return {
         cpuShares,
-        ...(everyContainerLimits(pod, 'cpu') && cpuQuota(pod, settings)),
-        ...(everyContainerLimits(pod, 'memory') && memoryLimit(pod)),
+        ...(isLimited(pod, 'cpu') && cpuQuota(pod, settings)),
+        ...(isLimited(pod, 'memory') && memoryLimit(pod)),
       };
     case 'BestEffort':
       return { cpuShares: minShares };
@@ -68,11 +68,12 @@ function memoryLimit(pod: Pod): Pick<CgroupLimits, 'memoryBytes'> {
   return { memoryBytes: memoryBytes(podLimits(pod)) };
 }
 
-function everyContainerLimits({ spec }: Pod, resource: 'cpu' | 'memory'): boolean {
-  return [...(spec.initContainers ?? []), ...spec.containers].every((container) => limits(container, resource));
+function isLimited({ spec }: Pod, resource: 'cpu' | 'memory'): boolean {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  return limits(spec, resource) || containers.every((container) => limits(container, resource));
 }
 
-function limits({ resources }: Container, resource: 'cpu' | 'memory'): boolean {
+function limits({ resources }: Pick<Container, 'resources'>, resource: 'cpu' | 'memory'): boolean {
   const limit = toTotals(resources?.limits).get(resource);
   return limit !== undefined && limit.nanos !== 0n;
 }

@@ -1,3 +1,4 @@
+import { podLevelAmounts } from '../../api/pod-level-resources.ts';
 import { podLimits, podRequests, type ResourceTotals } from '../../api/resource-totals.ts';
 import type { Container, Pod, ResourceList } from '../../api/types.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
@@ -37,7 +38,7 @@ export interface MemoryQoS {
 /** kubelet: kuberuntime/kuberuntime_container_linux.go generateLinuxContainerResources */
 export function containerResources(pod: Pod, container: Container, node: NodeResources): LinuxContainerResources {
   const requests = toTotals(container.resources?.requests);
-  const limits = toTotals(container.resources?.limits);
+  const limits = containerLimits(pod, container);
   const { unified, ...resources } = linuxResources(requests, limits, node);
   return {
     ...resources,
@@ -47,9 +48,18 @@ export function containerResources(pod: Pod, container: Container, node: NodeRes
     unified: {
       ...unified,
       ...(node.cgroupVersion === 2 && node.hasSwapController && { 'memory.swap.max': '0' }),
-      ...memoryQoS(memoryBytes(requests), memoryBytes(limits), node),
+      ...memoryQoS(memoryBytes(requests), memoryBytes(toTotals(container.resources?.limits)), node),
     },
   };
+}
+
+/**
+ * What a container does not limit itself, its pod limits as a whole.
+ * kubelet: kuberuntime/kuberuntime_container_linux.go getCPULimit, getMemoryLimit
+ */
+function containerLimits({ spec }: Pod, { resources }: Container): ResourceTotals {
+  const own = [...toTotals(resources?.limits)].filter(([, { nanos }]) => nanos !== 0n);
+  return new Map([...toTotals(podLevelAmounts(spec, 'limits')), ...own]);
 }
 
 /**

@@ -3,6 +3,7 @@ import type { ConfigObject } from '../../../src/api/config-object.ts';
 import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
 import { ConfigReader } from '../../../src/engine/config/config-reader.ts';
 import type { PodUpdate } from '../../../src/engine/config/pod-config.ts';
+import { defaultFeatureGates } from '../../../src/api/kubelet-configuration/feature-gates.ts';
 import type { PodSource } from '../../../src/engine/config/pod-source.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -13,6 +14,7 @@ function reading(...sources: PodSource[]): { reader: ConfigReader; news: () => s
   const updates: PodUpdate[] = [];
   const reader = new ConfigReader({
     sources,
+    featureGates: defaultFeatureGates,
     configObjects: new ConfigObjects(),
     clock: new FakeClock(),
     emit: () => undefined,
