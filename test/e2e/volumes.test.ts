@@ -62,6 +62,59 @@ test('a container sees a new label while it runs, when its pod has a UID of its 
   expect((await agent.runningContainer('web')).id).toBe(id);
 });
 
+const configMap = (data: Readonly<Record<string, string>>): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'settings' },
+  data,
+});
+
+test('a container sees its ConfigMap and Secret, in files and variables, and the files follow a change', async () => {
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'login' }, stringData: { password: 'hunter2' } };
+  const volumes: Volume[] = [
+    { name: 'config', configMap: { name: 'settings' } },
+    { name: 'login', secret: { secretName: 'login', defaultMode: 0o400 } },
+    { name: 'both', projected: { sources: [{ configMap: { name: 'settings' } }, { secret: { name: 'login' } }] } },
+  ];
+  const app = shell('app', serve, {
+    volumeMounts: mountsOf(volumes),
+    env: [{ name: 'MODE', valueFrom: { configMapKeyRef: { name: 'settings', key: 'mode' } } }],
+    envFrom: [{ prefix: 'LOGIN_', secretRef: { name: 'login' } }],
+  });
+  await agent.write('login.yaml', secret);
+  await agent.write('settings.yaml', configMap({ mode: 'blue' }));
+  await agent.write('web.yaml', makePod('web', { volumes, containers: [app] }));
+  await agent.untilReady('web');
+  const { id } = await agent.runningContainer('web');
+  expect(await look('echo $MODE $LOGIN_password; cat /config/mode /login/password /both/mode /both/password')).toBe(
+    'blue hunter2\nbluehunter2bluehunter2',
+  );
+  expect(await look('stat -L -c %a /config/mode /login/password; stat -f -c %T /login /both')).toBe(
+    '644\n400\ntmpfs\ntmpfs\n',
+  );
+
+  await agent.write('settings.yaml', configMap({ mode: 'green', size: '3' }));
+  expect(
+    await look('until grep -q green /config/mode && grep -q green /both/mode; do sleep 0.05; done; ls /config'),
+  ).toBe('mode\nsize\n');
+  expect(await look('echo $MODE')).toBe('blue\n');
+  expect((await agent.runningContainer('web')).id).toBe(id);
+  expect(agent.logText()).not.toContain('hunter2');
+});
+
+test('a pod that lacks its ConfigMap says so, and starts when that comes', async () => {
+  const volumes: Volume[] = [{ name: 'config', configMap: { name: 'settings' } }];
+  const app = shell('app', serve, { volumeMounts: mountsOf(volumes) });
+  await agent.write('web.yaml', makePod('web', { volumes, containers: [app] }));
+  const message = 'MountVolume.SetUp failed for volume "config" : configmap "settings" not found';
+  await agent.untilPod('web', ({ events }) =>
+    events.some((event) => event.type === 'Recorded' && event.message === message),
+  );
+  await agent.write('settings.yaml', configMap({ mode: 'blue' }));
+  await agent.untilReady('web');
+  expect(await look('cat /config/mode')).toBe('blue');
+});
+
 test('users and groups of a pod can use its volumes as fsGroup and supplementalGroups say', async () => {
   const volumes: Volume[] = [
     { name: 'disk', emptyDir: {} },
