@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import type { Pod, PodStatus } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
+import { BackOff } from './back-off.ts';
 import type { ContainerManager } from './container-manager/container-manager.ts';
 import type { Emit } from './event-bus.ts';
 import { type PodEventRecorder, podEventRecorder } from './event-recorder.ts';
@@ -23,6 +24,9 @@ import type { MountedVolume, VolumeManager } from './volumes/volume-manager.ts';
 
 /** kubelet: an orphan without a manifest gets a second. pod_workers.go, kubelet_pods.go HandlePodCleanups */
 const orphanGracePeriodSeconds = 1;
+
+/** A path that a volume needs often comes a moment later. kubelet: pkg/util/goroutinemap/exponentialbackoff */
+const mountBackOffLimits = { initialMs: 500, maxMs: 122_000 };
 
 interface Deps {
   kuberuntime: KuberuntimeManager;
@@ -50,9 +54,12 @@ interface Deps {
 /** The three syncs of a pod worker. kubelet: kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatedPod */
 export class KubeletPodSyncer implements PodSyncer {
   private readonly deps: Deps;
+  /** By UID of the pods whose volumes cannot be mounted. */
+  private readonly mountBackOff: BackOff;
 
   constructor(deps: Deps) {
     this.deps = deps;
+    this.mountBackOff = new BackOff(deps.clock, mountBackOffLimits);
   }
 
   async syncPod(_type: SyncPodType, pod: Pod, podStatus: RuntimePodStatus, signal: AbortSignal): Promise<boolean> {
@@ -136,6 +143,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const { uid } = pod.metadata;
     this.updateStatus(pod, podStatus, true);
     await volumeManager.unmountPodVolumes(uid);
+    this.mountBackOff.reset(uid);
     await containerManager.podCgroups.remove(uid);
     // What a finished pod leaves behind stays for `logs` and for its status until its manifest goes.
     if (isPodGone(uid)) await this.deps.removePod(uid);
@@ -149,10 +157,16 @@ export class KubeletPodSyncer implements PodSyncer {
     }
     const unmounted = [...failures].filter(([name]) => !mounted.has(name));
     const [first] = unmounted;
-    if (first === undefined) return mounted;
+    const { uid } = pod.metadata;
+    if (first === undefined) {
+      this.mountBackOff.reset(uid);
+      return mounted;
+    }
+    this.mountBackOff.next(uid, this.deps.clock.now());
     const [, cause] = first;
     const names = unmounted.map(([name]) => name).join(' ');
-    throw new SyncPodError(`unmounted volumes=[${names}]: ${cause.message}`, { cause });
+    const retryAfterMs = this.mountBackOff.get(uid);
+    throw new SyncPodError(`unmounted volumes=[${names}]: ${cause.message}`, { cause, retryAfterMs });
   }
 
   private async kill(

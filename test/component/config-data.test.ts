@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
@@ -174,6 +174,18 @@ test('a volume that needs an API server keeps its pod from starting, without has
     new Set(['MountVolume.SetUp failed for volume "data" : persistentVolumeClaim: needs an API server']),
   );
   expect(engine.messages('FailedMount').length).toBeLessThan(15);
+});
+
+test('a path of the machine that comes a moment after its pod is mounted without the usual back-off', async () => {
+  const { world, engine, source } = await boot();
+  const path = join(world.folder, 'late');
+  const volumes = [{ name: 'late', hostPath: { path, type: 'Directory' } }];
+  source.set(withMain({ volumeMounts: [{ name: 'late', mountPath: '/late' }] }, { volumes }));
+  await world.until(() => engine.messages('FailedMount').length > 0);
+  await mkdir(path);
+  const came = world.clock.now();
+  await world.until(() => world.runtime.running().length === 1);
+  expect(world.clock.now() - came).toBeLessThan(5000);
 });
 
 test('an image is pulled and mounted by the runtime, where the feature gate says so', async () => {
