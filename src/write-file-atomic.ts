@@ -10,6 +10,11 @@ export async function writeFileAtomic(path: string, content: string | Uint8Array
   const present = await readFile(path).catch(() => undefined);
   if (present?.equals(bytes) === true) return;
   await mkdir(dirname(path), { recursive: true });
+  await replaceFile(path, bytes, mode);
+}
+
+/** Puts a file in place, whole, whatever was there; its folder must exist. Rejects with the error of the file system. */
+export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.tmp`;
   try {
     await writeAndSync(temporary, bytes, mode);

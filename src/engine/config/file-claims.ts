@@ -8,16 +8,16 @@ import type { Pod } from '../../api/types.ts';
 export class FileClaims {
   /** By key: the files that declare the object, in the order in which they began to. */
   private readonly claimants = new Map<string, string[]>();
-  private readonly keys = new Map<string, readonly string[]>();
+  private readonly keys = new Map<string, ReadonlySet<string>>();
   private readonly contestedKeys = new Set<string>();
 
   /** The file declares these objects from now on, and no others. */
   set(file: string, keys: readonly string[]): void {
-    const before = this.keys.get(file) ?? [];
-    for (const key of before)
-      if (!keys.includes(key)) this.change(key, (files) => files.filter((path) => path !== file));
-    for (const key of keys) if (!before.includes(key)) this.change(key, (files) => [...files, file]);
-    if (keys.length > 0) this.keys.set(file, keys);
+    const before = this.keys.get(file) ?? new Set();
+    const after = new Set(keys);
+    for (const key of before) if (!after.has(key)) this.change(key, (files) => files.filter((path) => path !== file));
+    for (const key of after) if (!before.has(key)) this.change(key, (files) => [...files, file]);
+    if (after.size > 0) this.keys.set(file, after);
     else this.keys.delete(file);
   }
 

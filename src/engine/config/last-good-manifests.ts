@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { writeFileAtomic } from '../../write-file-atomic.ts';
+import { replaceFile } from '../../write-file-atomic.ts';
 import type { SourceName } from '../events.ts';
 import { decodeLastGood, encodeLastGood, type LastGood } from './last-good-format.ts';
 
@@ -30,6 +30,8 @@ export class LastGoodManifests {
   private readonly folder: string;
   /** Names of files by key; read from the disk when it is needed first. */
   private names: Promise<Map<string, string[]>> | undefined;
+  /** Names of files that turned out not to be whole. */
+  private readonly spoiled = new Set<string>();
   private readonly wanted = new Map<string, Wanted>();
   private writing: Promise<void> | undefined;
   /** Writing failed the last time. */
@@ -112,14 +114,25 @@ export class LastGoodManifests {
     const names = await this.readNames();
     const before = names.get(key) ?? [];
     const name = wanted === undefined ? undefined : `${key}-${contentHash(wanted)}`;
-    if (name !== undefined && wanted !== undefined && !before.includes(name)) {
-      await mkdir(this.folder, { recursive: true, mode: 0o700 });
-      await writeFileAtomic(join(this.folder, name), encodeLastGood(wanted));
+    if (name !== undefined && wanted !== undefined && (!before.includes(name) || this.spoiled.has(name))) {
+      await this.put(name, encodeLastGood(wanted));
       names.set(key, [...before, name]);
     }
     for (const other of before) if (other !== name) await rm(join(this.folder, other), { force: true });
     if (name === undefined) names.delete(key);
     else names.set(key, [name]);
+  }
+
+  private async put(name: string, bytes: Uint8Array): Promise<void> {
+    const path = join(this.folder, name);
+    try {
+      await replaceFile(path, bytes);
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) throw error;
+      await mkdir(this.folder, { recursive: true, mode: 0o700 });
+      await replaceFile(path, bytes);
+    }
+    this.spoiled.delete(name);
   }
 
   /** A crash may have left the one that was replaced beside the one that replaces it. */
@@ -133,6 +146,7 @@ export class LastGoodManifests {
     try {
       return decodeLastGood(await readFile(path));
     } catch (error) {
+      this.spoiled.add(name);
       this.deps.logger.warn({ err: error, path }, 'A saved manifest cannot be used');
       return undefined;
     }

@@ -158,25 +158,34 @@ export class ManifestFiles {
   /** All that the files declare, and all that is wrong with them. */
   contents(): Manifests {
     const contents: Manifests = { pods: [], configObjects: [], problems: [] };
+    const rivals = new Set([...this.claims.contested().values()].flat());
     const refusals = new Map<string, ManifestProblem>();
     for (const [path, { declared, problems, waiting }] of this.files) {
-      contents.problems.push(...problems, ...(waiting === undefined ? [] : [waiting]));
-      const refusedBecause = (keys: readonly string[]): ManifestProblem | undefined => {
-        const key = keys.find((candidate) => this.claims.owner(candidate) !== path);
-        if (key === undefined) return undefined;
-        const id = JSON.stringify([path, key, this.claims.owner(key)]);
-        const refusal = this.refusals.get(id) ?? refusalOf(path, key, this.claims.owner(key) ?? '');
-        refusals.set(id, refusal);
-        contents.problems.push(refusal);
-        return refusal;
-      };
-      contents.pods.push(...declared.pods.filter((pod) => refusedBecause(podKeys(pod)) === undefined));
-      contents.configObjects.push(
-        ...declared.configObjects.filter((object) => refusedBecause([configObjectKey(object)]) === undefined),
-      );
+      for (const problem of problems) contents.problems.push(problem);
+      if (waiting !== undefined) contents.problems.push(waiting);
+      const given = rivals.has(path) ? this.given(path, declared, refusals) : declared;
+      for (const pod of given.pods) contents.pods.push(pod);
+      for (const object of given.configObjects) contents.configObjects.push(object);
     }
+    contents.problems.push(...refusals.values());
     this.refusals = refusals;
     return contents;
+  }
+
+  /** What is taken from a file that is not the only one to declare something. */
+  private given(path: string, declared: Declared, refusals: Map<string, ManifestProblem>): Declared {
+    const isGiven = (keys: readonly string[]): boolean => {
+      const key = keys.find((candidate) => this.claims.owner(candidate) !== path);
+      if (key === undefined) return true;
+      const owner = this.claims.owner(key) ?? '';
+      const id = JSON.stringify([path, key, owner]);
+      refusals.set(id, this.refusals.get(id) ?? refusalOf(path, key, owner));
+      return false;
+    };
+    return {
+      pods: declared.pods.filter((pod) => isGiven(podKeys(pod))),
+      configObjects: declared.configObjects.filter((object) => isGiven([configObjectKey(object)])),
+    };
   }
 
   private set(path: string, file: ManifestFile): void {

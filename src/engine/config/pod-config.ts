@@ -41,7 +41,11 @@ export class PodConfig {
   /** Takes the list of a source; the returned updates are in the order in which the sync loop must see them. */
   merge({ id, source }: SourceId, incoming: readonly Pod[], now: number): { updates: PodUpdate[]; duplicates: Pod[] } {
     const known = this.sources.get(id);
-    const { unique, duplicates } = splitDuplicates(incoming);
+    const nameOf = (pod: Pod): string => {
+      const entry = known?.get(pod.metadata.uid);
+      return entry?.declared === pod ? entry.fullName : podFullName(pod);
+    };
+    const { unique, duplicates } = splitDuplicates(incoming, nameOf);
     const next = new Map<string, Entry>();
     const changed: Record<PodOperation, Pod[]> = { ADD: [], UPDATE: [], REMOVE: [], RECONCILE: [], DELETE: [] };
     for (const pod of unique) {
@@ -54,12 +58,12 @@ export class PodConfig {
       const annotated = withAnnotations(pod, { [configAnnotations.source]: source });
       if (entry === undefined) {
         const seen = withAnnotations(annotated, { [configAnnotations.seen]: rfc3339Nano(now) });
-        next.set(uid, { declared: pod, merged: seen });
+        next.set(uid, { declared: pod, merged: seen, fullName: podFullName(pod) });
         changed.ADD.push(seen);
         continue;
       }
       const { merged } = entry;
-      next.set(uid, { declared: pod, merged });
+      next.set(uid, { declared: pod, merged, fullName: podFullName(pod) });
       const op = updateInPlace(merged, annotated);
       if (op !== undefined) changed[op].push(merged);
     }
@@ -74,15 +78,16 @@ interface Entry {
   declared: Pod;
   /** With the annotations of the kubelet. */
   merged: Pod;
+  fullName: string;
 }
 
 /** In one list the first pod of a full name wins. kubelet: config/config.go filterInvalidPods */
-function splitDuplicates(pods: readonly Pod[]): { unique: Pod[]; duplicates: Pod[] } {
+function splitDuplicates(pods: readonly Pod[], nameOf: (pod: Pod) => string): { unique: Pod[]; duplicates: Pod[] } {
   const names = new Set<string>();
   const unique: Pod[] = [];
   const duplicates: Pod[] = [];
   for (const pod of pods) {
-    const name = podFullName(pod);
+    const name = nameOf(pod);
     (names.has(name) ? duplicates : unique).push(pod);
     names.add(name);
   }

@@ -111,8 +111,12 @@ test.each([
   await open().save('file', '/m/a.yaml', body('one'));
   const [file = ''] = await files();
   await writeFile(file, spoil(await readFile(file)));
-  expect(await load(open(), '/m/a.yaml')).toBeUndefined();
+  const manifests = open();
+  expect(await load(manifests, '/m/a.yaml')).toBeUndefined();
   expect(warnings).toEqual(['A saved manifest cannot be used']);
+  // What is saved then is written, though it has the same name.
+  await manifests.save('file', '/m/a.yaml', body('one'));
+  expect(await load(open(), '/m/a.yaml')).toMatchObject({ body: 'one' });
 });
 
 test('uses the newer one of two that a crash left, and the older one when the newer is torn', async () => {
