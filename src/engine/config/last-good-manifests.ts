@@ -44,15 +44,16 @@ export class LastGoodManifests {
 
   /** The newest good manifest of an origin; undefined when there is none, or none that is whole. */
   async load(source: SourceName, where: string): Promise<LastGood | undefined> {
-    return this.newest((await this.readNames()).get(keyOf(source, where)) ?? []);
+    return this.newest(keyOf(source, where), await this.readNames());
   }
 
   /** What is kept for all origins of a source, in no order. */
   async list(source: SourceName): Promise<LastGood[]> {
+    const names = await this.readNames();
     const found: LastGood[] = [];
     // One after the other: a thousand of them are asked for only while a disk is away, and that is no time for hurry.
-    for (const [key, names] of await this.readNames()) {
-      const newest = key.startsWith(`${source}-`) ? await this.newest(names) : undefined;
+    for (const key of new Set([...names.keys(), ...this.wanted.keys()])) {
+      const newest = key.startsWith(`${source}-`) ? await this.newest(key, names) : undefined;
       if (newest !== undefined) found.push(newest);
     }
     return found;
@@ -135,9 +136,11 @@ export class LastGoodManifests {
     this.spoiled.delete(name);
   }
 
-  /** A crash may have left the one that was replaced beside the one that replaces it. */
-  private async newest(names: readonly string[]): Promise<LastGood | undefined> {
-    const entries = await Promise.all(names.map((name) => this.read(name)));
+  private async newest(key: string, names: ReadonlyMap<string, string[]>): Promise<LastGood | undefined> {
+    // What is not written yet counts as well.
+    if (this.wanted.has(key)) return this.wanted.get(key);
+    // A crash may have left the one that was replaced beside the one that replaces it.
+    const entries = await Promise.all((names.get(key) ?? []).map((name) => this.read(name)));
     return entries.reduce((a, b) => ((b?.savedAt ?? -1) > (a?.savedAt ?? -1) ? b : a), undefined);
   }
 

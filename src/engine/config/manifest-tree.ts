@@ -149,6 +149,8 @@ export class ManifestTree {
 
   private async lookAt(files: ReadonlyMap<string, FileChange>): Promise<{ missing: string[]; isNews: boolean }> {
     const requests = [...files].map(([path, change]) => ({ path, change, known: this.files.fingerprint(path) }));
+    // Of files that are new at the same time the first one by name is seen first.
+    requests.sort((a, b) => (a.path < b.path ? -1 : 1));
     const missing: string[] = [];
     let isNews = false;
     for (const [file, look] of await this.reader.look(requests)) {

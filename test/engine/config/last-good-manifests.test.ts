@@ -93,6 +93,15 @@ test('ends with what was asked last, however fast it is asked', async () => {
   ]);
 });
 
+test('knows what was asked before the disk does', async () => {
+  const manifests = open();
+  await manifests.save('file', '/m/a.yaml', body('one'));
+  const writing = [manifests.forget('file', '/m/a.yaml'), manifests.save('file', '/m/b.yaml', body('two'))];
+  expect(await load(manifests, '/m/a.yaml')).toBeUndefined();
+  expect(await load(manifests, '/m/b.yaml')).toMatchObject({ body: 'two' });
+  await Promise.all(writing);
+});
+
 test('drops what it is told to, of one source only', async () => {
   const manifests = open();
   for (const where of ['/m/a.yaml', '/m/b.yaml', '/m/c.yaml']) await manifests.save('file', where, body(where));

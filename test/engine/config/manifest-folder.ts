@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { FileSource } from '../../../src/engine/config/file-source.ts';
 import { LastGoodManifests } from '../../../src/engine/config/last-good-manifests.ts';
+import type { SourceUpdate } from '../../../src/engine/config/pod-source.ts';
 import { temporaryFolder } from '../../containerd/temporary-folder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -21,6 +22,9 @@ export interface Declared {
   configObjects: string[];
   problems: string[];
 }
+
+/** No rescan finds what the watch does not tell. */
+const neverMs = 1e9;
 
 /** A folder of manifests, a root-dir, and sources that read the one and keep in the other what was good. */
 export class ManifestFolder {
@@ -57,7 +61,7 @@ export class ManifestFolder {
     return new FileSource({
       paths: paths.length === 0 ? [this.path] : paths,
       nodeName: 'edge1',
-      fileCheckFrequencyMs: 20_000,
+      fileCheckFrequencyMs: neverMs,
       clock: this.clock,
       logger: silentLogger,
       lastGood: this.#lastGood,
@@ -66,8 +70,12 @@ export class ManifestFolder {
 
   /** Looks at everything, waits as long as the source wants to, and until what is good is on disk. */
   async read(source: FileSource): Promise<Declared> {
-    const { pods, configObjects = [], problems } = await whileTimePasses(this.clock, source.read());
+    const update = await whileTimePasses(this.clock, source.read());
     await this.#lastGood?.retry();
+    return this.declared(update);
+  }
+
+  declared({ pods, configObjects = [], problems }: SourceUpdate): Declared {
     return {
       pods: pods.map(
         ({ metadata, spec }) => `${metadata.name.replace('-edge1', '')} ${spec.containers[0]?.image ?? ''}`,
