@@ -13,7 +13,7 @@ const boundaries = {
 };
 const packagesForbidden = {
   engine: ['@grpc/*', 'commander', 'ink', 'react'],
-  api: ['@grpc/*', 'commander', 'ink', 'react', 'node:*', 'execa', 'pino'],
+  api: ['@grpc/*', 'commander', 'ink', 'react', 'node:*', 'execa', 'chokidar', 'pino'],
   server: ['@grpc/*', 'commander', 'ink', 'react'],
 };
 
