@@ -11,13 +11,20 @@ export function heldObjects({ source, pods, configObjects = [] }: SourceUpdate):
   return [...configObjects.map(shownConfigObject), ...pods.map((pod) => heldPod(pod, source))];
 }
 
-/** Objects for another program: YAML documents, or a List as JSON. */
-export async function listText(objects: readonly object[], output: 'text' | 'json'): Promise<string> {
+/** Objects for another program: YAML documents; as JSON a List when they are API objects, else an array. */
+export async function listText(objects: readonly object[], output: 'text' | 'json' | 'yaml'): Promise<string> {
   if (output === 'json') {
-    return `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }, undefined, 2)}\n`;
+    const isAPI = objects.every((object) => 'apiVersion' in object);
+    return objectText(isAPI ? { apiVersion: 'v1', kind: 'List', items: objects } : objects, output);
   }
+  return (await Promise.all(objects.map((object) => objectText(object, 'yaml')))).join('---\n');
+}
+
+/** One object for another program. */
+export async function objectText(object: object, output: 'json' | 'yaml'): Promise<string> {
+  if (output === 'json') return `${JSON.stringify(object, undefined, 2)}\n`;
   const { yamlText } = await import('./yaml-text.ts');
-  return objects.map(yamlText).join('---\n');
+  return yamlText(object);
 }
 
 function heldPod({ metadata, ...pod }: Pod, source: SourceUpdate['source']): object {

@@ -2,15 +2,14 @@ import { systemClock } from '../clock.ts';
 import type { ManagedContainerd } from '../containerd/managed-containerd.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
-import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
-import { readCgroupDriver } from '../engine/container-manager/read-cgroup-driver.ts';
 import { Kubelet } from '../engine/kubelet.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
+import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
 import type { NodeOptions } from './node-options.ts';
 import { setOwnOOMScoreAdj } from './own-oom-score.ts';
@@ -61,11 +60,6 @@ export async function openNode(
       runtime.managed?.release();
     },
   };
-}
-
-function nodeCgroupDriver(options: NodeOptions, runtime: RuntimeService): CgroupDriver | Promise<CgroupDriver> {
-  const { cgroupDriver, featureGates } = options;
-  return featureGates.KubeletCgroupDriverFromCRI ? readCgroupDriver(runtime, cgroupDriver) : cgroupDriver;
 }
 
 /** kubelet: kubelet_network.go updatePodCIDR */

@@ -3,26 +3,35 @@ import { readFileSync } from 'node:fs';
 import type { ManifestProblem } from '../api/manifest-problem.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import type { CommandDeps } from './deps.ts';
-import { heldObjects, listText } from './held-objects.ts';
+import { heldObjects, listText, objectText } from './held-objects.ts';
 import { isColoured } from './is-coloured.ts';
 import { addNodeOptions } from './node-flags.ts';
-import { type NodeFlags, nodeOptions } from './node-options.ts';
+import { type NodeFlags, nodeOptions, type NodeOptions } from './node-options.ts';
 import { problemReport } from './problem-report.ts';
 import { brokenManifestExitCode, readManifests, readStdin, stdinOrigin } from './read-manifests.ts';
 import { inFileOrder, validationJSON, validationSummary } from './validation-report.ts';
 
 interface ValidateFlags extends NodeFlags {
-  output: 'text' | 'json';
+  output: Output;
   defaulted: boolean;
+  cri: boolean;
   strict: boolean;
 }
+type Output = 'text' | 'json' | 'yaml';
 
 export function registerValidate(program: Command, deps: CommandDeps): void {
   addNodeOptions(program.command('validate'))
     .description('Say everything that is wrong with manifests, without running them')
     .argument('<manifests...>', 'files or folders of manifests, - for stdin')
-    .addOption(new Option('-o, --output <format>', 'form of the report').choices(['text', 'json']).default('text'))
+    .addOption(
+      new Option('-o, --output <format>', 'form of the report').choices(['text', 'json', 'yaml']).default('text'),
+    )
     .option('--defaulted', 'print the pods as they would be held: defaulted and named for this node', false)
+    .addOption(
+      new Option('--cri', 'print what the pods would ask of the container runtime on this node')
+        .default(false)
+        .conflicts('defaulted'),
+    )
     .option('--strict', 'warnings are errors', false)
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: ValidateFlags) => {
@@ -31,20 +40,40 @@ export function registerValidate(program: Command, deps: CommandDeps): void {
 }
 
 async function validate(manifests: readonly string[], flags: ValidateFlags, deps: CommandDeps): Promise<void> {
-  const { nodeName, featureGates } = await nodeOptions(flags, manifests);
+  const options = await nodeOptions(flags, manifests);
   const stdin = manifests.includes('-') ? await readStdin(deps.stdin) : undefined;
-  const update = await readManifests({ manifests, nodeName, featureGates, stdin });
-  const problems = inFileOrder(flags.strict ? update.problems.map(asError) : update.problems);
+  const update = await readManifests({
+    manifests,
+    nodeName: options.nodeName,
+    featureGates: options.featureGates,
+    stdin,
+  });
+  const found = [...options.warnings, ...update.problems];
+  const problems = inFileOrder(flags.strict ? found.map(asError) : found);
   const checked = { ...update, problems };
   if (problems.some(({ severity }) => severity === 'error')) deps.setExitCode(brokenManifestExitCode);
-  if (flags.output === 'json' && !flags.defaulted) {
-    deps.stdout.write(`${JSON.stringify(validationJSON(checked), undefined, 2)}\n`);
-    return;
+  const objects = await objectsToPrint(checked, flags, options, deps);
+  if (objects !== undefined) {
+    // What another program is to read comes alone.
+    deps.stderr.write(reportText(checked, stdin, false));
+    deps.stdout.write(await listText(objects, flags.output));
+  } else if (flags.output === 'text') {
+    deps.stdout.write(reportText(checked, stdin, isColoured(deps.stdout)));
+  } else {
+    deps.stdout.write(await objectText(validationJSON(checked), flags.output));
   }
-  // What is printed for another program to read comes alone.
-  const report = flags.defaulted ? deps.stderr : deps.stdout;
-  report.write(reportText(checked, stdin, !flags.defaulted && isColoured(deps.stdout)));
-  if (flags.defaulted) deps.stdout.write(await listText(heldObjects(checked), flags.output));
+}
+
+async function objectsToPrint(
+  update: SourceUpdate,
+  { cri, defaulted }: ValidateFlags,
+  options: NodeOptions,
+  deps: CommandDeps,
+): Promise<object[] | undefined> {
+  if (defaulted) return heldObjects(update);
+  if (!cri) return undefined;
+  const { previewManifests } = await import('./cri-preview/preview-manifests.ts');
+  return previewManifests(update, options, deps);
 }
 
 const asError = (problem: ManifestProblem): ManifestProblem => ({ ...problem, severity: 'error' });
@@ -73,4 +102,5 @@ Values of Secrets are never printed. Exit codes: 0 nothing is wrong, or warnings
 Examples:
   kubelet-ts validate pods/                 every problem with file, line, field and what to do
   kubelet-ts validate --strict -o json -    from stdin, for a program, warnings are errors
-  kubelet-ts validate --defaulted web.yaml  the pod with all defaults, as YAML`;
+  kubelet-ts validate --defaulted web.yaml  the pod with all defaults, as YAML
+  kubelet-ts validate --cri web.yaml        what the container runtime would be asked for`;

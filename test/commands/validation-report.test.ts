@@ -3,10 +3,8 @@ import type { ManifestProblem } from '../../src/api/manifest-problem.ts';
 import { heldObjects, listText } from '../../src/commands/held-objects.ts';
 import { inFileOrder, validationJSON, validationSummary } from '../../src/commands/validation-report.ts';
 import type { SourceUpdate } from '../../src/engine/config/pod-source.ts';
+import { makeConfigMap, makeSecret } from '../builders/config-objects.ts';
 import { makePod } from '../builders/pods.ts';
-
-const bytes = (values: Record<string, string>): Map<string, Uint8Array> =>
-  new Map(Object.entries(values).map(([key, value]) => [key, Buffer.from(value)]));
 
 const warning: ManifestProblem = { origin: 'a.yaml', line: 3, column: 1, message: 'odd', severity: 'warning' };
 const update: SourceUpdate = {
@@ -14,24 +12,8 @@ const update: SourceUpdate = {
   where: 'pods',
   pods: [makePod()],
   configObjects: [
-    {
-      kind: 'ConfigMap',
-      namespace: 'default',
-      name: 'web',
-      data: bytes({ 'a.conf': 'listen 80' }),
-      binaryData: bytes({ 'a.bin': '\u0000\u0001' }),
-      type: '',
-      immutable: false,
-    },
-    {
-      kind: 'Secret',
-      namespace: 'default',
-      name: 'login',
-      data: bytes({ password: 'hunter2' }),
-      binaryData: new Map(),
-      type: 'Opaque',
-      immutable: true,
-    },
+    makeConfigMap('web', { 'a.conf': 'listen 80' }, { binaryData: new Map([['a.bin', Buffer.of(0, 1)]]) }),
+    makeSecret('login', { password: 'hunter2' }, { immutable: true }),
   ],
   problems: [warning],
 };

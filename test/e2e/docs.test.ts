@@ -39,6 +39,15 @@ test('the examples of docs/ci.md run as they stand', async () => {
   expect(stdout).toMatch(/^default\/job-\S+: completed\n/);
 });
 
+test('the examples of docs/manifests.md run as they stand', async () => {
+  const { exitCode, stdout, all } = await bash(
+    ['export PATH="$PWD/bin:$PATH"', ...examplesOf('docs/manifests.md')].join('\n'),
+  );
+  expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
+  expect(stdout).toContain('method: RunPodSandbox');
+  expect(stdout).toMatch(/^\+ start {4}default\/job-\S+ \(no pod of this name runs\)$/m);
+});
+
 /** The blocks of a document that are marked `sh`. */
 function examplesOf(document: string): string[] {
   const text = readFileSync(join(repository, document), 'utf8');

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -127,15 +127,53 @@ test('--defaulted prints the pods as they would be held, and nothing else on std
   });
 });
 
+test('--cri prints what the runtime would be asked for, and makes nothing', async () => {
+  const flags = [
+    '--root-dir',
+    'state',
+    '--cgroup-driver',
+    'cgroupfs',
+    '--resolv-conf',
+    '',
+    '--cluster-dns',
+    '192.0.2.53',
+  ];
+  const { stdout, ...rest } = (await validate(['--cri', '-o', 'json', ...flags, '-'], good)) as { stdout: string };
+  expect(rest).toEqual({ exitCode: 0, stderr: '1 pod: 0 errors, 0 warnings\n' });
+  expect(JSON.parse(stdout)).toEqual([
+    {
+      pod: 'default/web-edge1',
+      requests: [
+        { method: 'RunPodSandbox', request: expect.anything() as unknown },
+        { method: 'PullImage', when: 'the image is not present', request: expect.anything() as unknown },
+        { method: 'CreateContainer', request: expect.anything() as unknown },
+      ],
+      files: [
+        {
+          path: join(folder, 'state/pods/web-1/etc-hosts'),
+          content: expect.stringContaining('<pod IP>\tweb-edge1\n') as string,
+        },
+        { path: '<folder of the sandbox>/resolv.conf', content: 'nameserver 192.0.2.53\noptions ndots:5\n' },
+      ],
+    },
+  ]);
+  expect(await readdir(folder)).toEqual(['pods']);
+});
+
 test('nothing of a Secret is ever printed', async () => {
-  const secret = `---
-apiVersion: v1
-kind: Secret
-metadata: {name: login, namespace: default}
-stringData: {password: hunter2, 5: hunter3}
-data: [hunter4]
-`;
-  for (const flags of [['-'], ['-o', 'json', '-'], ['--defaulted', '-'], ['--defaulted', '-o', 'json', '-']]) {
-    expect(JSON.stringify(await validate(flags, good + secret))).not.toMatch(/hunter\d/);
+  const secret = (data: string): string =>
+    `---\napiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: default}\n${data}\n`;
+  const user = good.replace(
+    'image:',
+    'args: ["$(PW)"], env: [{name: PW, valueFrom: {secretKeyRef: {name: login, key: pw}}}], image:',
+  );
+  const manifests = [
+    user + secret('stringData: {pw: hunter2}'),
+    user + secret('stringData: {pw: [hunter2]}\ndata: hunter3'),
+    user + secret('data: {pw: "hunter2!", hunter: 5'),
+  ];
+  const forms = [[], ['-o', 'json'], ['--defaulted'], ['--cri']];
+  for (const flags of manifests.flatMap((input) => forms.map((form) => ({ form, input })))) {
+    expect(JSON.stringify(await validate([...flags.form, '-'], flags.input))).not.toMatch(/hunter\d/);
   }
 });

@@ -22,28 +22,54 @@ interface MountRequest {
   selinuxEnabled: boolean;
 }
 
-/**
- * What is mounted into a container: its volumes in the order of the spec, the hosts file, the termination log. Writes the
- * two files. kubelet: kubelet_pods.go makeMounts, kuberuntime_container.go makeMounts
- */
+/** Mounts of a container, with the two files among them that are made for it: the hosts file and the termination log. */
 export async function containerMounts(request: MountRequest): Promise<Mount[]> {
-  const { pod, container, podIPs } = request;
+  if (hasHostsFile(request)) await writeHostsFile(request);
+  return generateContainerMounts(request, hasTerminationLog(request) ? await makeTerminationLog(request) : '');
+}
+
+/**
+ * What is mounted into a container: its volumes in the order of the spec, the hosts file, the termination log.
+ * kubelet: kubelet_pods.go makeMounts, kuberuntime_container.go makeMounts
+ */
+export function generateContainerMounts(request: MountRequest, terminationLog: string): Mount[] {
+  const { container, podDir } = request;
   const mounts = (container.volumeMounts ?? []).map((mount, index) => ({
     ...volumeMount(mount, request),
     ...(isFirstOfManaged(index, request) ? relabel(request) : {}),
   }));
-  if (shouldMountHostsFile(container, { hostNetwork: pod.spec.hostNetwork ?? false, podIPs })) {
-    mounts.push({ containerPath: '/etc/hosts', hostPath: await writeHostsFile(request), ...relabel(request) });
+  if (hasHostsFile(request)) {
+    mounts.push({ containerPath: '/etc/hosts', hostPath: hostsFilePath(podDir), ...relabel(request) });
   }
-  const terminationMessagePath = container.terminationMessagePath ?? '';
-  if (terminationMessagePath !== '') {
-    mounts.push({
-      containerPath: absolute(terminationMessagePath),
-      hostPath: await makeTerminationLog(request),
-      ...relabel(request),
-    });
+  if (hasTerminationLog(request)) {
+    const containerPath = absolute(container.terminationMessagePath ?? '');
+    mounts.push({ containerPath, hostPath: terminationLog, ...relabel(request) });
   }
   return mounts;
+}
+
+/** The hosts file of a pod, `<podDir>/etc-hosts`. */
+export function hostsFilePath(podDir: string): string {
+  return join(podDir, 'etc-hosts');
+}
+
+/** What is in the hosts file of a pod; with the one of the node as it is now for a pod on its network. */
+export async function hostsFileOf(
+  pod: Pod,
+  { podIPs, clusterDomain }: Pick<MountRequest, 'podIPs' | 'clusterDomain'>,
+): Promise<string> {
+  const { hostname, domain } = podHostname(pod, clusterDomain);
+  const { hostAliases, hostNetwork = false } = pod.spec;
+  const nodeHostsFile = hostNetwork ? await readFile('/etc/hosts', 'utf8') : '';
+  return hostsFileContent({ podIPs, hostname, domain, hostAliases, hostNetwork, nodeHostsFile });
+}
+
+function hasHostsFile({ pod, container, podIPs }: MountRequest): boolean {
+  return shouldMountHostsFile(container, { hostNetwork: pod.spec.hostNetwork ?? false, podIPs });
+}
+
+function hasTerminationLog({ container }: MountRequest): boolean {
+  return (container.terminationMessagePath ?? '') !== '';
 }
 
 /** One label does for all mounts of a volume; what is not the pod's own keeps the label it has. */
@@ -93,22 +119,11 @@ const propagations: Record<string, NonNullable<Mount['propagation']>> = {
 
 const absolute = (path: string): string => (path.startsWith('/') ? path : `/${path}`);
 
-async function writeHostsFile({ pod, podIPs, podDir, clusterDomain }: MountRequest): Promise<string> {
-  const path = join(podDir, 'etc-hosts');
-  const { hostname, domain } = podHostname(pod, clusterDomain);
-  const hostNetwork = pod.spec.hostNetwork ?? false;
-  const content = hostsFileContent({
-    podIPs,
-    hostname,
-    domain,
-    hostAliases: pod.spec.hostAliases,
-    hostNetwork,
-    nodeHostsFile: hostNetwork ? await readFile('/etc/hosts', 'utf8') : '',
-  });
+async function writeHostsFile(request: MountRequest): Promise<void> {
+  const path = hostsFilePath(request.podDir);
   // Written in place: running containers of the pod have this very file mounted.
-  await writeFile(path, content);
+  await writeFile(path, await hostsFileOf(request.pod, request));
   await chmod(path, 0o644);
-  return path;
 }
 
 /** A new file for every container, so that the words of the one before are not taken for its own. */

@@ -82,7 +82,11 @@ export class VolumeManager {
     return join(this.deps.podDirs.podDir(uid), 'volumes', 'kubernetes.io~empty-dir', name);
   }
 
-  /** Where the volume is once it is set up. */
+  /** Where every volume of a pod is once it is set up, by name. */
+  mountPoints(pod: Pod): Map<string, MountedVolume> {
+    return new Map((pod.spec.volumes ?? []).map((volume) => [volume.name, this.mountOf(pod, volume)]));
+  }
+
   private mountOf(pod: Pod, volume: Volume): MountedVolume {
     if (volume.hostPath) return { hostPath: volume.hostPath.path, readOnly: false, managed: false };
     if (volume.image) return { hostPath: '', readOnly: true, managed: false };

@@ -4,6 +4,7 @@ import type { ConfigObject } from '../../../src/api/config-object.ts';
 import { computeNodeDiff, type NodeDiff } from '../../../src/commands/node-diff/compute-node-diff.ts';
 import { nodeDiffText } from '../../../src/commands/node-diff/node-diff-text.ts';
 import type { CurrentNode, CurrentPod } from '../../../src/commands/node-diff/node-state.ts';
+import { makeConfigMap, makeSecret } from '../../builders/config-objects.ts';
 import { makeContainer, makeContainerStatus, makePod, makePodStatus } from '../../builders/pods.ts';
 
 function pod(name: string, uid: string, spec: Partial<PodSpec> = {}): Pod {
@@ -134,15 +135,6 @@ describe('what becomes of a pod with a UID of its own', () => {
 });
 
 describe('what becomes of ConfigMaps and Secrets', () => {
-  const object = (kind: ConfigObject['kind'], name: string, data: Record<string, string>): ConfigObject => ({
-    kind,
-    namespace: 'default',
-    name,
-    data: new Map(Object.entries(data).map(([key, value]) => [key, Buffer.from(value)])),
-    binaryData: new Map(),
-    type: '',
-    immutable: false,
-  });
   const user = pod('web', '1', {
     containers: [
       makeContainer({
@@ -167,10 +159,10 @@ describe('what becomes of ConfigMaps and Secrets', () => {
   const current = {
     pods: [running(user)],
     configObjects: [
-      object('ConfigMap', 'conf', { a: '1', b: '1', c: '1' }),
-      object('Secret', 'login', { password: 'hunter2' }),
-      object('ConfigMap', 'gone', { a: '1' }),
-      object('ConfigMap', 'same', { a: '1' }),
+      makeConfigMap('conf', { a: '1', b: '1', c: '1' }),
+      makeSecret('login', { password: 'hunter2' }),
+      makeConfigMap('gone', { a: '1' }),
+      makeConfigMap('same', { a: '1' }),
     ],
   };
 
@@ -178,10 +170,10 @@ describe('what becomes of ConfigMaps and Secrets', () => {
     const result = nodeDiff(current, {
       pods: [user],
       configObjects: [
-        object('ConfigMap', 'conf', { a: '2', b: '1', d: '1' }),
-        object('Secret', 'login', { password: 'hunter3' }),
-        object('Secret', 'new', { key: 'hunter4' }),
-        object('ConfigMap', 'same', { a: '1' }),
+        makeConfigMap('conf', { a: '2', b: '1', d: '1' }),
+        makeSecret('login', { password: 'hunter3' }),
+        makeSecret('new', { key: 'hunter4' }),
+        makeConfigMap('same', { a: '1' }),
       ],
     });
     expect(nodeDiffText(result, false)).toBe(
@@ -212,7 +204,7 @@ describe('what becomes of ConfigMaps and Secrets', () => {
   test('a pod that starts anyway has nothing to notice', () => {
     const { configObjects } = nodeDiff(
       { ...current, pods: [] },
-      { pods: [user], configObjects: [object('ConfigMap', 'conf', {})] },
+      { pods: [user], configObjects: [makeConfigMap('conf', {})] },
     );
     expect(configObjects.flatMap(({ effects }) => effects)).toEqual([]);
   });

@@ -1,0 +1,152 @@
+import { pullReference } from '../../api/image-name.ts';
+import type { Container, Pod } from '../../api/types.ts';
+import type { PodSandboxConfig } from '../../cri/types.ts';
+import { systemClock } from '../../clock.ts';
+import type { ConfigObjectLookup } from '../../engine/config/config-objects.ts';
+import { generateContainerMounts, hostsFileOf, hostsFilePath } from '../../engine/kuberuntime/container-mounts.ts';
+import { makeEnvironment } from '../../engine/kuberuntime/environment.ts';
+import { generateContainerConfig } from '../../engine/kuberuntime/generate-container-config.ts';
+import { podSandboxConfig } from '../../engine/kuberuntime/pod-sandbox-config.ts';
+import type { NodeConfig } from '../../engine/node-config.ts';
+import { PodDirs } from '../../engine/pod-dirs.ts';
+import { VolumeManager } from '../../engine/volumes/volume-manager.ts';
+import { UserError } from '../../errors.ts';
+import { resolvConfText } from './resolv-conf-text.ts';
+
+/** What a pod asks of the runtime, in this order, and the files that are made for it. */
+export interface PodPreview {
+  /** `namespace/name` */
+  pod: string;
+  requests: PreviewedRequest[];
+  files: { path: string; content: string }[];
+}
+
+export interface PreviewedRequest {
+  method: 'RunPodSandbox' | 'PullImage' | 'CreateContainer';
+  /** Unset: it is made in any case. */
+  when?: string;
+  /** As the CRI has it; texts in angle brackets stand for what only the runtime, or the moment, can say. */
+  request?: object;
+  /** Why there is no such request: the pod waits with this message. */
+  refused?: string;
+}
+
+interface PreviewDeps {
+  node: NodeConfig;
+  configObjects: ConfigObjectLookup;
+}
+
+const sandboxConfigAbove = '<config of RunPodSandbox>';
+
+/** Everything up to the start of its containers, worked out as the engine does. Nothing is made, asked or written. */
+export async function previewPod(pod: Pod, deps: PreviewDeps): Promise<PodPreview> {
+  const sandbox = await orRefused(() => podSandboxConfig(pod, 0, deps.node));
+  const { metadata, spec } = pod;
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const requests = await Promise.all(
+    containers.map(async (container) => [
+      ...pullRequests(pod, container),
+      { method: 'CreateContainer' as const, ...(await orRefused(() => createContainer(pod, container, deps))) },
+    ]),
+  );
+  const config: PodSandboxConfig | undefined = sandbox.request;
+  return {
+    pod: `${metadata.namespace}/${metadata.name}`,
+    requests: [
+      { method: 'RunPodSandbox', ...sandbox, ...(config && { request: { config } }) },
+      ...(config ? requests.flat() : []),
+    ],
+    files: await files(pod, config, deps),
+  };
+}
+
+function pullRequests({ metadata }: Pod, { image = '', imagePullPolicy }: Container): PreviewedRequest[] {
+  if (imagePullPolicy === 'Never') return [];
+  const reference = pullReference(image);
+  if (reference === undefined) return [{ method: 'PullImage', refused: `"${image}" is no name of an image` }];
+  return [
+    {
+      method: 'PullImage',
+      ...(imagePullPolicy !== 'Always' && { when: 'the image is not present' }),
+      request: {
+        image: { image: reference, annotations: metadata.annotations ?? {} },
+        sandboxConfig: sandboxConfigAbove,
+      },
+    },
+  ];
+}
+
+function createContainer(pod: Pod, container: Container, { node, configObjects }: PreviewDeps): object {
+  const { nodeIPs, allocatable, clusterDomain, selinuxEnabled, rootDir } = node;
+  const podDirs = new PodDirs({ rootDir });
+  const volumes = new VolumeManager({ podDirs, configObjects, allocatable, clock: systemClock });
+  const podIPs = podIPsOf(pod, node);
+  const mounts = generateContainerMounts(
+    {
+      pod,
+      container,
+      podIPs,
+      volumes: volumes.mountPoints(pod),
+      podDir: podDirs.podDir(pod.metadata.uid),
+      clusterDomain,
+      selinuxEnabled,
+    },
+    `${podDirs.podDir(pod.metadata.uid)}/containers/${container.name}/<random>`,
+  );
+  const config = generateContainerConfig({
+    ...withoutUserCheck(pod, container),
+    restartCount: 0,
+    imageRef: '<id of the image>',
+    imageUser: { username: '<user of the image>' },
+    envs: makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects }),
+    mounts,
+    node: node.containerNode,
+  });
+  return { podSandboxId: '<id of the sandbox>', config, sandboxConfig: sandboxConfigAbove };
+}
+
+/** Nobody knows yet whether the user of the image is root. The check leaves no trace in the configuration. */
+function withoutUserCheck(pod: Pod, container: Container): { pod: Pod; container: Container } {
+  const unchecked = <T extends object>(context: T | undefined): T =>
+    Object.fromEntries(Object.entries(context ?? {}).filter(([key]) => key !== 'runAsNonRoot')) as T;
+  const { spec } = pod;
+  return {
+    pod: {
+      ...pod,
+      spec: { ...spec, ...(spec.securityContext && { securityContext: unchecked(spec.securityContext) }) },
+    },
+    container: {
+      ...container,
+      ...(container.securityContext && { securityContext: unchecked(container.securityContext) }),
+    },
+  };
+}
+
+function podIPsOf({ spec }: Pod, { nodeIPs }: NodeConfig): readonly string[] {
+  return spec.hostNetwork === true ? nodeIPs : ['<pod IP>'];
+}
+
+async function files(
+  pod: Pod,
+  config: PodSandboxConfig | undefined,
+  { node }: PreviewDeps,
+): Promise<PodPreview['files']> {
+  const { rootDir, clusterDomain } = node;
+  const podDir = new PodDirs({ rootDir }).podDir(pod.metadata.uid);
+  const hosts = await orRefused(() => hostsFileOf(pod, { podIPs: podIPsOf(pod, node), clusterDomain }));
+  return [
+    ...(hosts.request === undefined ? [] : [{ path: hostsFilePath(podDir), content: hosts.request }]),
+    ...(config?.dnsConfig
+      ? [{ path: '<folder of the sandbox>/resolv.conf', content: resolvConfText(config.dnsConfig) }]
+      : []),
+  ];
+}
+
+async function orRefused<T>(make: () => T | Promise<T>): Promise<{ request?: T; refused?: string }> {
+  try {
+    return { request: await make() };
+  } catch (error) {
+    if (error instanceof UserError) return { refused: error.message };
+    throw error;
+  }
+}
