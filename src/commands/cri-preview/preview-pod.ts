@@ -79,7 +79,8 @@ function pullRequests({ metadata }: Pod, { image = '', imagePullPolicy }: Contai
 function createContainer(pod: Pod, container: Container, { node, configObjects }: PreviewDeps): object {
   const { nodeIPs, allocatable, clusterDomain, selinuxEnabled, rootDir } = node;
   const podDirs = new PodDirs({ rootDir });
-  const volumes = new VolumeManager({ podDirs, configObjects, allocatable, clock: systemClock });
+  const imageVolumes = node.featureGates.ImageVolume;
+  const volumes = new VolumeManager({ podDirs, configObjects, allocatable, clock: systemClock, imageVolumes });
   const podIPs = podIPsOf(pod, node);
   const mounts = generateContainerMounts(
     {
