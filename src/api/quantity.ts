@@ -20,7 +20,7 @@ export function parseQuantity(text: string): Quantity | undefined {
   if (text === '' || text.length > maxTextLength) return undefined;
   const match = quantityPattern.exec(text);
   if (!match) return undefined;
-  const [, sign = '', , whole = '', fraction = '', suffixText = ''] = match;
+  const [, sign = '', whole = '', fraction = '', suffixText = ''] = match;
   const suffix = parseSuffix(suffixText);
   if (!suffix) return undefined;
   const digits = (whole || '0') + fraction;
@@ -110,8 +110,8 @@ interface Suffix {
   exponent: number;
 }
 
-// Sign, leading zeros, whole digits, digits after the point, suffix.
-const quantityPattern = /^([-+]?)(0*)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*(?:[-+]?[0-9]*))$/;
+// Sign, leading zeros, whole digits, digits after the point, suffix. No digit can be taken for two of them.
+const quantityPattern = /^([-+]?)0*([1-9][0-9]*)?(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*)?)$/;
 const decimalSuffixes: ReadonlyMap<string, number> = new Map([
   ['n', -9],
   ['u', -6],

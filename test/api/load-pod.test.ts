@@ -66,6 +66,22 @@ describe('loadPod', () => {
     expect(loadPod(text('1'), { ...options, nodeName: 'edge1' }).pod).toBeUndefined();
   });
 
+  test('refuses an annotation of tolerations that are none', () => {
+    const annotations = { 'scheduler.alpha.kubernetes.io/tolerations': '[{"key": 5}]' };
+    const spec = { containers: [{ name: 'c', image: 'i' }] };
+    const text = JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', annotations }, spec });
+    expect(loadPod(text, { ...options, nodeName: 'edge1' }).problems).toEqual([
+      {
+        origin: options.origin,
+        line: 1,
+        column: 58,
+        field: 'metadata.annotations',
+        message: 'Invalid value: "scheduler.alpha.kubernetes.io/tolerations": must be a JSON list of tolerations',
+        severity: 'error',
+      },
+    ]);
+  });
+
   test('needs a name', () => {
     expect(loadPod('apiVersion: v1\nkind: Pod\nmetadata:\n  labels: {}\n', options).problems).toEqual([
       {

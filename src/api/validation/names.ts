@@ -5,6 +5,8 @@
  */
 export type NameCheck = (value: string) => string | undefined;
 
+const maxSubdomainLength = 253;
+
 export const checkDNS1123Label: NameCheck = (value) =>
   tooLong(value, 63) ??
   unless(
@@ -13,7 +15,7 @@ export const checkDNS1123Label: NameCheck = (value) =>
   );
 
 export const checkDNS1123Subdomain: NameCheck = (value) =>
-  tooLong(value, 253) ??
+  tooLong(value, maxSubdomainLength) ??
   unless(
     /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/.test(value),
     'must consist of lower case letters, digits, "-" and ".", and each part start and end with a letter or digit',
@@ -93,6 +95,7 @@ export const maxInt32 = 2 ** 31 - 1;
 
 /** The name written as most names have to be: lower case, with dashes. Undefined when the check does not take that either. */
 export function nearestValidName(name: string, check: NameCheck): string | undefined {
+  if (name.length > maxSubdomainLength) return undefined;
   const written = name
     .toLowerCase()
     .replaceAll(/[^-.a-z0-9]+/g, '-')

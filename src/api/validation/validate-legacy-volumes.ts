@@ -136,8 +136,14 @@ function validateSecretRef(errors: FieldErrors, field: string, ref: core.LocalOb
 
 function validateIQN(errors: FieldErrors, field: string, name: string): void {
   const isValid =
-    (name.startsWith('iqn') && /iqn\.\d{4}-\d{2}\.[a-zA-Z0-9\-.]+:[^,;*&$|\s]+$/.test(name)) ||
+    (name.startsWith('iqn') && hasIQN(name)) ||
     /^eui.[a-zA-Z0-9]{16}$/.test(name) ||
     /^naa.[a-zA-Z0-9]{32}$/.test(name);
   if (!isValid) errors.invalid(field, name, 'must be a name that starts with iqn, eui or naa');
+}
+
+/** The last part of the name is one from `iqn` on. Each part is looked at once: the name can be of any length. */
+function hasIQN(name: string): boolean {
+  const unbroken = name.split(/[,;*&$|\s]/).at(-1) ?? '';
+  return /(?<=iqn\.\d{4}-\d{2}\.[a-zA-Z0-9\-.]+):./s.test(unbroken);
 }

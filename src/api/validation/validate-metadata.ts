@@ -1,4 +1,9 @@
+import type { Toleration } from 'kubernetes-types/core/v1.js';
 import type { ObjectMeta, OwnerReference } from 'kubernetes-types/meta/v1.js';
+import { decodeObject } from '../decode-object.ts';
+import { ManifestSyntaxError } from '../manifest-node.ts';
+import { podSchema } from '../pod-field.ts';
+import { readJson } from '../read-json.ts';
 import type { Pod } from '../types.ts';
 import { eachContainer } from './each-container.ts';
 import type { FieldErrors } from './field-errors.ts';
@@ -107,35 +112,52 @@ function validatePodAnnotations(errors: FieldErrors, pod: Pod): void {
     );
   }
 
-  const containerNames = new Set([...eachContainer(pod.spec)].map(({ container }) => container.name));
   for (const [key, value] of Object.entries(annotations)) {
     if (key === seccompPodKey || key.startsWith(seccompPrefix)) {
       validateSeccompProfile(errors, `${field}.${key}`, value);
-    } else if (key.startsWith(appArmorPrefix)) {
-      const containerName = key.slice(appArmorPrefix.length);
-      if (!containerNames.has(containerName))
-        errors.invalid(`${field}[${key}]`, containerName, 'is no container of this pod');
-      if (!/^(?:|runtime\/default|unconfined|localhost\/.*)$/s.test(value)) {
-        errors.invalid(`${field}[${key}]`, value, 'must be runtime/default, unconfined or localhost/<name>');
-      }
+    }
+  }
+  validateAppArmorAnnotations(errors, field, pod);
+}
+
+function validateAppArmorAnnotations(errors: FieldErrors, field: string, { metadata, spec }: Pod): void {
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key.startsWith(appArmorPrefix));
+  if (annotations.length === 0) return;
+  const containerNames = new Set([...eachContainer(spec)].map(({ container }) => container.name));
+  for (const [key, profile] of annotations) {
+    const containerName = key.slice(appArmorPrefix.length);
+    if (!containerNames.has(containerName)) {
+      errors.invalid(`${field}[${key}]`, containerName, 'is no container of this pod');
+    }
+    if (!/^(?:|runtime\/default|unconfined|localhost\/.*)$/s.test(profile)) {
+      errors.invalid(`${field}[${key}]`, profile, 'must be runtime/default, unconfined or localhost/<name>');
     }
   }
 }
 
 function validateTolerationsAnnotation(errors: FieldErrors, field: string, text: string): void {
   if (text === '') return;
-  let tolerations: unknown;
-  try {
-    tolerations = JSON.parse(text);
-  } catch {
-    // Any text that is no JSON is one and the same mistake.
-  }
-  if (tolerations === null) return;
-  if (!Array.isArray(tolerations) || !tolerations.every((item) => typeof item === 'object' && item !== null)) {
+  const tolerations = decodeTolerations(text);
+  if (tolerations) {
+    validateTolerations(errors, `${field}.scheduler.alpha.kubernetes.io/tolerations`, tolerations);
+  } else {
     errors.invalid(field, 'scheduler.alpha.kubernetes.io/tolerations', 'must be a JSON list of tolerations');
-    return;
   }
-  validateTolerations(errors, `${field}.scheduler.alpha.kubernetes.io/tolerations`, tolerations as object[]);
+}
+
+/** Undefined for what Go cannot decode as a list of tolerations. */
+function decodeTolerations(text: string): Toleration[] | undefined {
+  try {
+    const node = readJson(text);
+    if (node.kind === 'null') return [];
+    if (node.kind !== 'list') return undefined;
+    const decoded = node.items.map((item) => decodeObject(podSchema, 'Toleration', item));
+    const isBroken = decoded.some(({ findings }) => findings.some(({ severity }) => severity === 'error'));
+    return isBroken ? undefined : decoded.map(({ value }) => value);
+  } catch (error) {
+    if (error instanceof ManifestSyntaxError) return undefined;
+    throw error;
+  }
 }
 
 function isPlainInt32(text: string): boolean {

@@ -79,21 +79,19 @@ function validateClaims(
   claims: readonly core.ResourceClaim[],
   claimNames: ReadonlySet<string>,
 ): void {
-  const seen: core.ResourceClaim[] = [];
-  for (const [index, claim] of claims.entries()) {
+  // A claim without a request means all of its requests.
+  const requestsSeen = new Map<string, Set<string>>();
+  for (const [index, { name, request = '' }] of claims.entries()) {
     const path = `${field}[${index}]`;
-    const { name, request = '' } = claim;
     if (name === '') {
       errors.required(path);
       continue;
     }
-    // A claim without a request means all of its requests.
-    const overlaps = seen.some(
-      (other) => other.name === name && ((other.request ?? '') === '' || request === '' || other.request === request),
-    );
+    const seen = requestsSeen.get(name) ?? new Set<string>();
+    const overlaps = seen.has('') || seen.has(request) || (request === '' && seen.size > 0);
     if (overlaps) errors.duplicate(path, name);
     else if (request !== '') errors.invalidIf(`${path}.request`, request, checkDNS1123Label(request));
-    seen.push(claim);
+    requestsSeen.set(name, seen.add(request));
     if (!claimNames.has(name)) errors.notFound(path, name);
   }
 }

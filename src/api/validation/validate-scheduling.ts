@@ -154,30 +154,32 @@ function validateMatchLabelKeys(errors: FieldErrors, field: string, term: core.P
     }
   }
   const seen = new Set(Object.keys(labelSelector?.matchLabels ?? {}));
+  const lastIndexes = new Map(matchLabelKeys.map((key, index) => [key, index]));
   for (const { key } of labelSelector?.matchExpressions ?? []) {
-    const index = matchLabelKeys.lastIndexOf(key);
-    if (index >= 0 && seen.has(key))
+    const index = lastIndexes.get(key);
+    if (index !== undefined && seen.has(key))
       errors.invalid(`${field}[${index}]`, key, 'is in matchLabelKeys and labelSelector');
     seen.add(key);
   }
+  const mismatched = new Set(mismatchLabelKeys);
   for (const [index, key] of matchLabelKeys.entries()) {
-    if (mismatchLabelKeys.includes(key)) {
+    if (mismatched.has(key)) {
       errors.invalid(`${field}.matchLabelKeys[${index}]`, key, 'is in matchLabelKeys and mismatchLabelKeys');
     }
   }
 }
 
 function validateTopologySpread(errors: FieldErrors, constraints: readonly core.TopologySpreadConstraint[]): void {
+  const identity = ({ topologyKey, whenUnsatisfiable }: core.TopologySpreadConstraint): string =>
+    JSON.stringify([topologyKey, whenUnsatisfiable]);
+  const lastIndexes = new Map(constraints.map((constraint, index) => [identity(constraint), index]));
   for (const [index, constraint] of constraints.entries()) {
     const field = `spec.topologySpreadConstraints[${index}]`;
     const { labelSelector, matchLabelKeys = [], maxSkew, minDomains, topologyKey, whenUnsatisfiable } = constraint;
     if (maxSkew <= 0) errors.invalid(`${field}.maxSkew`, maxSkew, 'must be greater than zero');
     if (topologyKey === '') errors.required(`${field}.topologyKey`, 'must not be empty');
     errors.unsupportedUnless(`${field}.whenUnsatisfiable`, whenUnsatisfiable, ['DoNotSchedule', 'ScheduleAnyway']);
-    const isRepeated = constraints
-      .slice(index + 1)
-      .some((other) => other.topologyKey === topologyKey && other.whenUnsatisfiable === whenUnsatisfiable);
-    if (isRepeated)
+    if (lastIndexes.get(identity(constraint)) !== index)
       errors.duplicate(`${field}.{topologyKey, whenUnsatisfiable}`, `${topologyKey}, ${whenUnsatisfiable}`);
     if (minDomains !== undefined) {
       if (minDomains <= 0) errors.invalid(`${field}.minDomains`, minDomains, 'must be greater than zero');
@@ -214,10 +216,12 @@ function validateSpreadLabelKeys(
 
 function validateSchedulingGates(errors: FieldErrors, spec: core.PodSpec): void {
   const gates = (spec.schedulingGates ?? []).map(({ name }) => name);
+  const seen = new Set<string>();
   for (const [index, name] of gates.entries()) {
     const field = `spec.schedulingGates[${index}]`;
     errors.invalidIf(field, name, checkQualifiedName(name));
-    if (gates.indexOf(name) < index) errors.duplicate(field, name);
+    if (seen.has(name)) errors.duplicate(field, name);
+    seen.add(name);
   }
   if (gates.length > 0) errors.forbidden('spec.nodeName', 'cannot be set while there are schedulingGates');
 }
