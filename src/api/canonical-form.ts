@@ -1,5 +1,5 @@
 import type { FieldKind, ObjectField } from './object-schema.ts';
-import { fieldsOf } from './pod-field.ts';
+import { podSchema } from './pod-field.ts';
 import { formatQuantity, parseQuantity, zeroQuantity } from './quantity.ts';
 import { canonicalTime } from './time.ts';
 
@@ -8,14 +8,19 @@ import { canonicalTime } from './time.ts';
  * cannot tell them apart, required fields are there, quantities and times are in their canonical text.
  */
 export function canonicalObject(objectName: string, object: object): Record<string, unknown> {
-  const written = object as Readonly<Record<string, unknown>>;
-  const canonical: Record<string, unknown> = {};
-  for (const [name, field] of fieldsOf(objectName)) {
-    const value = canonicalField(field, written[name]);
-    if (value !== undefined) canonical[name] = value;
+  const written = new Map<string, unknown>(Object.entries(object));
+  const canonical: [name: string, value: unknown][] = [];
+  for (const field of fieldLists.get(objectName) ?? []) {
+    const value = canonicalField(field, written.get(field.name));
+    if (value !== undefined) canonical.push([field.name, value]);
   }
-  return canonical;
+  return Object.fromEntries(canonical);
 }
+
+/** The fields of every object as lists, as all of them are walked for every object. */
+const fieldLists: ReadonlyMap<string, readonly (ObjectField & { name: string })[]> = new Map(
+  [...podSchema].map(([objectName, fields]) => [objectName, [...fields].map(([name, field]) => ({ name, ...field }))]),
+);
 
 function canonicalField(field: ObjectField, written: unknown): unknown {
   if (written === undefined || written === null) {

@@ -62,10 +62,10 @@ class Decoder {
 
   /** `earlier` is what an earlier member of the same name gave: Go decodes a repeated JSON key on top of it. */
   object(name: string, node: ManifestNode, field: string, earlier: unknown): ObjectValue {
-    const value: ObjectValue = { ...asObject(earlier) };
+    const values = new Map<string, unknown>(earlier === undefined ? [] : Object.entries(asObject(earlier)));
     if (node.kind !== 'object') {
       if (node.kind !== 'null') this.#wrongType({ type: 'object', name }, node, field);
-      return value;
+      return Object.fromEntries(values);
     }
     const fields = fieldsOfObject(this.#schema, name);
     for (const entry of node.entries) {
@@ -74,13 +74,12 @@ class Decoder {
       if (!known) {
         this.#unknownField(field, entry);
       } else if (entry.value.kind === 'null' && known.kind.type !== 'any') {
-        Reflect.deleteProperty(value, entry.key);
+        values.delete(entry.key);
       } else {
-        // Only keys of the schema get here: none of them means something to JavaScript.
-        value[entry.key] = this.#value(known.kind, entry.value, path, value[entry.key]);
+        values.set(entry.key, this.#value(known.kind, entry.value, path, values.get(entry.key)));
       }
     }
-    return value;
+    return Object.fromEntries(values);
   }
 
   #value(kind: FieldKind, node: ManifestNode, field: string, earlier: unknown): unknown {

@@ -40,6 +40,7 @@ export class ProblemList {
 /** Keys and values of a manifest can be of any length, and messages quote them. */
 function readable(problem: ManifestProblem): ManifestProblem {
   const { field, hint, message } = problem;
+  if ([field, hint, message].every((text) => text === undefined || text.length <= maxTextLength)) return problem;
   return {
     ...problem,
     message: excerpt(message, maxTextLength),

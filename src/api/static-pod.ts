@@ -27,8 +27,11 @@ export interface StaticPodOptions extends StaticPodNode {
  * kubelet: config/common.go applyDefaults
  */
 export function toStaticPod(raw: RawPod, options: StaticPodOptions): Pod {
-  const { metadata, spec, status, ...pod } = applyDefaults(raw, options.featureGates);
+  const pod = applyDefaults(raw, options.featureGates);
+  const { metadata, spec } = pod;
   const uid = metadata.uid ?? podUID(raw, options);
+  spec.nodeName = options.nodeName;
+  if (options.source === 'file') spec.tolerations = tolerateNoExecute(spec.tolerations ?? []);
   return {
     ...pod,
     metadata: {
@@ -38,12 +41,7 @@ export function toStaticPod(raw: RawPod, options: StaticPodOptions): Pod {
       namespace: metadata.namespace ?? 'default',
       annotations: { ...metadata.annotations, 'kubernetes.io/config.hash': uid },
     },
-    spec: {
-      ...spec,
-      nodeName: options.nodeName,
-      ...(options.source === 'file' && { tolerations: tolerateNoExecute(spec.tolerations ?? []) }),
-    },
-    status: { ...status, phase: 'Pending' },
+    status: { ...pod.status, phase: 'Pending' },
   };
 }
 
@@ -58,12 +56,15 @@ export function podUID(raw: RawPod, options: Pick<StaticPodOptions, 'nodeName' |
 
 /** JSON with the members of every object sorted by name. */
 function canonicalJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(',')}}`;
+  return JSON.stringify(sorted(value));
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const member of members) member[1] = sorted(member[1]);
+  return Object.fromEntries(members);
 }
 
 const noExecute: core.Toleration = { operator: 'Exists', effect: 'NoExecute' };

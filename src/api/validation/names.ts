@@ -112,6 +112,8 @@ function unless(isValid: boolean, message: string): string | undefined {
 }
 
 function tooLong(value: string, maxLength: number): string | undefined {
+  // No character takes more than three bytes.
+  if (value.length * 3 <= maxLength) return undefined;
   return unless(byteLength(value) <= maxLength, `must be no more than ${maxLength} bytes`);
 }
 
