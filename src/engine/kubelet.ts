@@ -46,6 +46,7 @@ import { StatusManager } from './status/status-manager.ts';
 import { SyncHandlers } from './sync-handlers.ts';
 import { runSyncLoop, type SyncLoopInput } from './sync-loop.ts';
 import { unlessAborted } from './unless-aborted.ts';
+import { UserNamespaces } from './userns/user-namespaces.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 
 /** In these a pod takes no room any more. */
@@ -225,6 +226,9 @@ export class Kubelet implements EngineView {
         podDirs,
         configObjects,
         podRemover,
+        userNamespaces: node.featureGates.UserNamespacesSupport
+          ? new UserNamespaces({ podDirs, isSupported: () => this.runtimeState.supportsUserNamespaces })
+          : undefined,
         node,
         clock,
         backOff,

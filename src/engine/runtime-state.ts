@@ -23,6 +23,8 @@ export class RuntimeState {
   private statusError: string | undefined;
   /** Set while the pod network is not ready; only host-network pods start then. */
   networkError: string | undefined = 'network state unknown';
+  /** What the runtime says of its default handler. */
+  supportsUserNamespaces = false;
   name = '';
   version = '';
 
@@ -59,7 +61,8 @@ export class RuntimeState {
         this.name = runtimeName;
         this.version = runtimeVersion;
       }
-      const { status } = await runtime.status({}, { signal });
+      const { status, runtimeHandlers } = await runtime.status({}, { signal });
+      this.supportsUserNamespaces = runtimeHandlers.find(({ name }) => name === '')?.features?.userNamespaces === true;
       const conditions = new Map(status?.conditions.map((condition) => [condition.type, condition]));
       this.networkError = notReady('container runtime network not ready', conditions.get('NetworkReady'));
       this.statusError = notReady('container runtime not ready', conditions.get('RuntimeReady'));

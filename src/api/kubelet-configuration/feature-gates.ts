@@ -252,6 +252,7 @@ const gatesWithEffect: readonly FeatureGateName[] = [
   'KubeletCgroupDriverFromCRI',
   'KubeletCrashLoopBackOffMax',
   'PodLevelResources',
+  'UserNamespacesSupport',
 ];
 
 const rows: ReadonlyMap<string, GateRow> = new Map(Object.entries(knownGates));

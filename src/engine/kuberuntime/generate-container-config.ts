@@ -5,6 +5,7 @@ import { containerAnnotations, containerLabels } from './container-annotations.t
 import type { EnvironmentVariable } from './environment.ts';
 import { containerResources, type NodeResources } from './linux-resources.ts';
 import { containerLogPath } from './log-paths.ts';
+import type { UserNamespace } from './namespace-options.ts';
 import {
   containerSecurityContext,
   type ImageUser,
@@ -12,6 +13,8 @@ import {
   type SecurityNode,
   verifyRunAsNonRoot,
 } from './security-context.ts';
+
+type Mounts = NonNullable<ContainerConfig['mounts']>;
 
 export interface ContainerRequest {
   pod: Pod;
@@ -22,7 +25,7 @@ export interface ContainerRequest {
   imageUser: ImageUser;
   /** From `makeEnvironment`; variables of device plugins first. */
   envs: readonly EnvironmentVariable[];
-  mounts?: NonNullable<ContainerConfig['mounts']>;
+  mounts?: Mounts;
   devices?: NonNullable<ContainerConfig['devices']>;
   /** Names of CDI devices. */
   cdiDevices?: readonly string[];
@@ -50,7 +53,7 @@ export function generateContainerConfig(request: ContainerRequest): ContainerCon
     ...expandContainerCommandAndArgs(container, envs),
     workingDir: container.workingDir ?? '',
     envs: envs.map(({ name, value }) => ({ key: name, value: Buffer.from(value) })),
-    mounts: request.mounts ?? [],
+    mounts: mappedMounts(request.mounts ?? [], security.userNamespace),
     devices: request.devices ?? [],
     labels: containerLabels(pod, container),
     annotations: containerAnnotations(pod, container, restartCount, request.annotations),
@@ -64,6 +67,16 @@ export function generateContainerConfig(request: ContainerRequest): ContainerCon
     },
     CDIDevices: (request.cdiDevices ?? []).map((name) => ({ name })),
   };
+}
+
+/**
+ * Files of the host have the owners inside a user namespace that they have outside.
+ * kubelet: kuberuntime/kuberuntime_container_linux.go applyPlatformSpecificContainerConfig
+ */
+function mappedMounts(mounts: Mounts, userNamespace: UserNamespace | undefined): Mounts {
+  if (userNamespace === undefined) return mounts;
+  const { uids = [], gids = [] } = userNamespace;
+  return mounts.map((mount) => ({ ...mount, uidMappings: uids, gidMappings: gids }));
 }
 
 /**

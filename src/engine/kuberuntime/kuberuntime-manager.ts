@@ -9,6 +9,7 @@ import { ContainerStartError } from '../images/container-start-error.ts';
 import type { ProbeResults } from '../prober/probe-results.ts';
 import { formatPod } from '../pod-names.ts';
 import { reasons } from '../reasons.ts';
+import type { UserNamespaces } from '../userns/user-namespaces.ts';
 import type { MountedVolume } from '../volumes/volume-manager.ts';
 import { computePodActions } from './compute-pod-actions.ts';
 import { crashLoopBackOff } from './crash-loop-back-off.ts';
@@ -22,6 +23,8 @@ import { type StartContainerDeps, startContainer } from './start-container.ts';
 import type { SyncResult } from './sync-result.ts';
 
 interface Deps extends StartContainerDeps {
+  /** Undefined: the feature gate UserNamespacesSupport is off. */
+  userNamespaces?: UserNamespaces | undefined;
   backOff: BackOff;
   podRemover: PodRemover;
 }
@@ -163,7 +166,8 @@ export class KuberuntimeManager {
   ): Promise<PodSandboxConfig | undefined> {
     const { pod } = sync;
     try {
-      return await podSandboxConfig(pod, attempt, this.deps.node, recorder);
+      const userNamespace = await this.deps.userNamespaces?.getOrCreate(pod);
+      return await podSandboxConfig(pod, attempt, this.deps.node, recorder, userNamespace);
     } catch (error) {
       const message = errorMessage(error);
       results.push({

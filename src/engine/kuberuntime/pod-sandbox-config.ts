@@ -9,6 +9,7 @@ import { parseResolvConf } from '../network/resolv-conf.ts';
 import type { NodeConfig } from '../node-config.ts';
 import { generatePodSandboxConfig } from './generate-pod-sandbox-config.ts';
 import { podHostname } from './hostname.ts';
+import type { UserNamespace } from './namespace-options.ts';
 
 /**
  * The sandbox configuration of a pod on this node, with the node's resolver file as it is now. With a recorder the pod is
@@ -19,6 +20,7 @@ export async function podSandboxConfig(
   attempt: number,
   node: NodeConfig,
   recorder?: PodEventRecorder,
+  userNamespace?: UserNamespace,
 ): Promise<PodSandboxConfig> {
   const { config: dns, warnings } = podDNS(pod, {
     clusterDNS: node.clusterDNS,
@@ -39,6 +41,7 @@ export async function podSandboxConfig(
     dns,
     hostname: podHostname(pod, node.clusterDomain),
     resources: node.containerNode.resources,
+    userNamespace,
   });
 }
 

@@ -108,7 +108,7 @@ async function postStart(deps: StartContainerDeps, start: ContainerStart, contai
 
 async function containerConfig(
   { podDirs, configObjects, node }: StartContainerDeps,
-  { pod, container, podIPs, volumes }: ContainerStart,
+  { pod, container, podIPs, volumes, sandboxConfig }: ContainerStart,
   image: Image,
   restartCount: number,
 ): Promise<ReturnType<typeof generateContainerConfig>> {
@@ -133,6 +133,8 @@ async function containerConfig(
       image.uid === undefined ? { username: image.username } : { uid: image.uid.value, username: image.username },
     envs,
     mounts,
+    // All of a pod runs in the one of its sandbox.
+    security: { userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions },
     node: node.containerNode,
   });
 }
