@@ -3,7 +3,7 @@ import type { ManifestProblem } from '../../src/api/manifest-problem.ts';
 import { problemReport } from '../../src/commands/problem-report.ts';
 
 const unknown: ManifestProblem = {
-  origin: '/work/pods/web.yaml',
+  origin: '/srv/pods/web.yaml',
   line: 2,
   column: 3,
   field: 'spec.imagee',
@@ -11,7 +11,7 @@ const unknown: ManifestProblem = {
   hint: 'Did you mean "image"?',
   severity: 'warning',
 };
-const options = { textOf: () => 'spec:\n  imagee: busybox\n', folder: '/work', isColoured: false };
+const options = { textOf: () => 'spec:\n  imagee: busybox\n', folder: '/srv', isColoured: false };
 
 test('says where, what and what to do, with the line in question', () => {
   expect(problemReport(unknown, options)).toBe(
