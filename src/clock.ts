@@ -12,20 +12,36 @@ export interface Clock {
   after(ms: number, fn: () => void): () => void;
 }
 
+/** A timer of Node cannot be longer: it would fire at once. Probe periods and grace periods may be. */
+const longestTimerMs = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   sleep: async (ms, options = {}) => {
     try {
-      await delay(ms, undefined, options);
+      let leftMs = ms;
+      for (; leftMs > longestTimerMs; leftMs -= longestTimerMs) await delay(longestTimerMs, undefined, options);
+      await delay(leftMs, undefined, options);
     } catch (error) {
       options.signal?.throwIfAborted();
       throw error;
     }
   },
   after: (ms, fn) => {
-    const timer = setTimeout(fn, ms);
-    timer.unref();
+    let timer: NodeJS.Timeout;
+    const arm = (leftMs: number): void => {
+      timer = setTimeout(
+        leftMs > longestTimerMs
+          ? () => {
+              arm(leftMs - longestTimerMs);
+            }
+          : fn,
+        Math.min(leftMs, longestTimerMs),
+      );
+      timer.unref();
+    };
+    arm(ms);
     return () => {
       clearTimeout(timer);
     };

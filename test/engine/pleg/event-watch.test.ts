@@ -7,6 +7,7 @@ import { GenericPleg } from '../../../src/engine/pleg/generic-pleg.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';
 import type { RuntimeEvent, RuntimeEventStream } from '../../../src/engine/pleg/runtime-event-stream.ts';
 import { codes } from '../../fakes/fake-calls.ts';
+import { startRuntimePod } from '../../builders/runtime-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -83,23 +84,7 @@ async function start(streams: RuntimeEventStream[]): Promise<void> {
   await clock.advance(0);
 }
 
-async function startPod(uid: string): Promise<{ sandbox: string; container: string }> {
-  const labels = {
-    'io.kubernetes.pod.name': uid,
-    'io.kubernetes.pod.uid': uid,
-    'io.kubernetes.container.name': 'main',
-  };
-  const { podSandboxId } = await runtime.runPodSandbox({
-    config: { metadata: { name: uid, namespace: 'default', uid }, labels },
-  });
-  const { containerId } = await runtime.createContainer({
-    podSandboxId,
-    config: { metadata: { name: 'main' }, image: { image: 'app:1' }, labels },
-  });
-  await runtime.startContainer({ containerId });
-  return { sandbox: podSandboxId, container: containerId };
-}
-
+const startPod = (uid: string) => startRuntimePod(runtime, uid);
 const taken = (): string[] => events.splice(0);
 /** Relists of everything so far. */
 const relists = (): number => runtime.requestsOf('listPodSandbox').filter(({ filter }) => filter === undefined).length;

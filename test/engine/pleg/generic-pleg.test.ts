@@ -4,6 +4,7 @@ import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { GenericPleg } from '../../../src/engine/pleg/generic-pleg.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
+import { startRuntimePod } from '../../builders/runtime-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -38,23 +39,7 @@ beforeEach(() => {
   });
 });
 
-async function startPod(uid: string): Promise<{ sandbox: string; container: string }> {
-  const labels = {
-    'io.kubernetes.pod.name': uid,
-    'io.kubernetes.pod.uid': uid,
-    'io.kubernetes.container.name': 'main',
-  };
-  const { podSandboxId } = await runtime.runPodSandbox({
-    config: { metadata: { name: uid, namespace: 'default', uid }, labels },
-  });
-  const { containerId } = await runtime.createContainer({
-    podSandboxId,
-    config: { metadata: { name: 'main' }, image: { image: 'app:1' }, labels },
-  });
-  await runtime.startContainer({ containerId });
-  return { sandbox: podSandboxId, container: containerId };
-}
-
+const startPod = (uid: string) => startRuntimePod(runtime, uid);
 const taken = (): string[] => events.splice(0);
 
 describe('a look at one pod', () => {

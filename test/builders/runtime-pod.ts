@@ -1,0 +1,22 @@
+import type { FakeRuntime } from '../fakes/fake-runtime.ts';
+
+/** Starts a pod of one container `main` in the runtime, as if a kubelet had; its UID is its name too. */
+export async function startRuntimePod(
+  runtime: FakeRuntime,
+  uid: string,
+): Promise<{ sandbox: string; container: string }> {
+  const labels = {
+    'io.kubernetes.pod.name': uid,
+    'io.kubernetes.pod.uid': uid,
+    'io.kubernetes.container.name': 'main',
+  };
+  const { podSandboxId } = await runtime.runPodSandbox({
+    config: { metadata: { name: uid, namespace: 'default', uid }, labels },
+  });
+  const { containerId } = await runtime.createContainer({
+    podSandboxId,
+    config: { metadata: { name: 'main' }, image: { image: 'app:1' }, labels },
+  });
+  await runtime.startContainer({ containerId });
+  return { sandbox: podSandboxId, container: containerId };
+}
