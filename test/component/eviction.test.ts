@@ -74,6 +74,8 @@ test('a pod that is evicted again and again comes back later every time', async 
   for (let time = 0; time < 3; time += 1) {
     await fill(world, 128 * kibibyte);
     await world.until(() => engine.messages('Evicted').length === time + 1);
+    // Until its worker is finished, the pod still looks like the one that ran before.
+    await world.until(() => engine.pod('web-edge1')?.worker.state === 'finished');
     await world.until(() => engine.isReady('web-edge1') && engine.phase('web-edge1') === 'Running');
   }
   const timesOf = (reason: string): number[] =>
