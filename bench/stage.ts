@@ -94,6 +94,15 @@ export class Stage {
     return status;
   }
 
+  /** Resolves as soon as the CRI says that the container exited. */
+  async containerExit(containerId: string): Promise<ContainerStatus> {
+    for (;;) {
+      const status = await this.containerStatus(containerId);
+      if (status.state === 'CONTAINER_EXITED') return status;
+      await systemClock.sleep(1);
+    }
+  }
+
   /** Host process of a running container. */
   async processOf(containerId: string): Promise<number> {
     const { info } = await this.runtime.containerStatus({ containerId, verbose: true });

@@ -1,17 +1,18 @@
 import { expect, test } from 'vitest';
 import { containerEvent } from '../../src/containerd/containerd-event-stream.ts';
-import { ContainerDelete, TaskExit } from '../../src/containerd/generated/containerd-events.ts';
+import { ContainerDelete, TaskDelete } from '../../src/containerd/generated/containerd-events.ts';
 
 const envelope = (typeUrl: string, value: Uint8Array): Parameters<typeof containerEvent>[0] => ({
   namespace: 'k8s.io',
   topic: '/any',
   event: { typeUrl, value: Buffer.from(value) },
 });
-const exit = (containerId: string, id: string): Uint8Array => TaskExit.encode({ containerId, id }).finish();
+const taskDelete = (containerId: string, id: string): Uint8Array => TaskDelete.encode({ containerId, id }).finish();
 
 test.each([
-  ['the exit of a container', 'containerd.events.TaskExit', exit('c1', 'c1'), { id: 'c1', type: 'exited' }],
-  ['the exit of a command that was executed in it', 'containerd.events.TaskExit', exit('c1', 'probe'), undefined],
+  ['the exit of a container', 'containerd.events.TaskDelete', taskDelete('c1', ''), { id: 'c1', type: 'exited' }],
+  ['the same, with its id', 'containerd.events.TaskDelete', taskDelete('c1', 'c1'), { id: 'c1', type: 'exited' }],
+  ['the exit of a command in it', 'containerd.events.TaskDelete', taskDelete('c1', 'probe'), undefined],
   [
     'the removal of a container',
     'containerd.events.ContainerDelete',

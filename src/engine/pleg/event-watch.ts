@@ -14,9 +14,13 @@ const minRetryMs = 100;
 const maxRetryMs = 5000;
 /** A runtime without any stream may be replaced by one that has one. */
 const unsupportedRetryMs = 60_000;
-/** After an event the runtime may take a moment until its listings say the same: waits between looks, doubled each time. */
-const firstLookAgainMs = 2;
-const lastLookAgainMs = 1024;
+/**
+ * After an event the runtime may take a moment until its listings say the same: milliseconds between looks, and by how much
+ * each wait is longer than the one before, so that no look comes late by more than half of the time that it took.
+ */
+const firstLookAgainMs = 3;
+const lastLookAgainMs = 1000;
+const lookAgainGrowth = 1.5;
 
 interface Deps {
   /** In the order in which they are tried. */
@@ -99,7 +103,7 @@ export class EventWatch {
       const podUID = event.podUID ?? this.listedPodUID(event.id) ?? (await this.deps.podUIDOf(event.id, signal));
       if (podUID === undefined) return;
       await pleg.relistPod(podUID, signal);
-      for (let waitMs = firstLookAgainMs; waitMs <= lastLookAgainMs; waitMs *= 2) {
+      for (let waitMs = firstLookAgainMs; waitMs <= lastLookAgainMs; waitMs *= lookAgainGrowth) {
         if (isSeen(event, pleg.pod(podUID))) return;
         await clock.sleep(waitMs, { signal });
         await pleg.relistPod(podUID, signal);

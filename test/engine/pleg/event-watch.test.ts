@@ -119,10 +119,10 @@ describe('a stream', () => {
     await clock.advance(1000);
     taken();
     stream.say({ id: container, type: 'exited' });
-    await clock.advance(5);
+    await clock.advance(7);
     expect(taken()).toEqual([]);
     runtime.exitContainer(container, 1);
-    await clock.advance(8);
+    await clock.advance(7);
     expect(taken()).toEqual([`a ContainerDied ${container}`]);
   });
 
