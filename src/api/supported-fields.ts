@@ -29,7 +29,6 @@ const podFields: readonly Row[] = [
   ['resourceClaims', 'resource claims need an API server'],
   ['resources', 'ignored without the feature gate PodLevelResources', 'PodLevelResources'],
   ['runtimeClassName', 'runtime classes need an API server: the default runtime is used'],
-  ['imagePullSecrets', 'ignored yet: images are pulled without credentials'],
   ['volumes[].projected.sources[].serviceAccountToken', 'needs an API server: the pod will not start'],
   ['volumes[].image', 'needs the feature gate ImageVolume: the pod will not start', 'ImageVolume'],
   ...Object.entries(unmountableVolumes).map(([kind, reason]): Row => [

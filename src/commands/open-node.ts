@@ -11,6 +11,7 @@ import type { Logger } from '../logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
+import { nodeCredentials } from './node-credentials.ts';
 import type { NodeOptions } from './node-options.ts';
 import { setOwnOOMScoreAdj } from './own-oom-score.ts';
 import { type NodeRuntimeConnection, openRuntime } from './runtime-connection.ts';
@@ -44,6 +45,7 @@ export async function openNode(
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
     maxParallelImagePulls: options.serializeImagePulls ? 1 : (options.maxParallelImagePulls ?? Infinity),
+    nodeCredentials: nodeCredentials(options, logger.child({ component: 'credentials' })),
     readTerminationMessage,
     checkHealth: async (check) => {
       const { grpcHealthCheck } = await import('../cri/grpc-health-check.ts');

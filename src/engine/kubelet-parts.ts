@@ -16,7 +16,9 @@ import { PodRemains } from './gc/pod-remains.ts';
 import { PodRemover } from './gc/pod-remover.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { contentStoreProgress } from './images/content-store.ts';
+import type { DockerConfig } from './images/docker-config.ts';
 import { ImageManager } from './images/image-manager.ts';
+import { PullCredentials } from './images/pull-credentials.ts';
 import { crashLoopBackOffLimits } from './kuberuntime/crash-loop-back-off.ts';
 import { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
 import { type ReadTerminationMessage, RuntimePods } from './kuberuntime/runtime-pods.ts';
@@ -59,6 +61,8 @@ export interface KubeletDeps {
   /** Pods of an earlier life that no manifest declares stay as they are. */
   leaveOrphans: boolean;
   maxParallelImagePulls: number;
+  /** The registry credentials that the node has for a repository. It does not reject. */
+  nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
   readTerminationMessage: ReadTerminationMessage;
   /** Asks a gRPC server for its health, for probes. */
   checkHealth: CheckHealth;
@@ -203,6 +207,7 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
         clock,
         maxParallelImagePulls: deps.maxParallelImagePulls,
         pullProgress: contentStoreProgress(runtime),
+        credentials: new PullCredentials({ configObjects, nodeCredentials: deps.nodeCredentials }),
       }),
       podDirs,
       configObjects,

@@ -39,6 +39,7 @@ export const reasons = {
   failedPostStartHook: 'FailedPostStartHook',
   failedPreStopHook: 'FailedPreStopHook',
   failedSync: 'FailedSync',
+  failedToRetrieveImagePullSecret: 'FailedToRetrieveImagePullSecret',
   failedValidation: 'FailedValidation',
   inspectFailed: 'InspectFailed',
   killing: 'Killing',

@@ -9,6 +9,9 @@ import type { BackOff } from '../back-off.ts';
 import type { PodEventRecorder } from '../event-recorder.ts';
 import { reasons } from '../reasons.ts';
 import { ContainerStartError } from './container-start-error.ts';
+import type { RegistryCredentials } from './docker-config.ts';
+import type { PullCredentials } from './pull-credentials.ts';
+import { pullWithEach } from './pull-with-each.ts';
 import { type PullProgress, unlessStalled } from './stalled-pull.ts';
 
 interface Deps {
@@ -18,6 +21,7 @@ interface Deps {
   /** How many pulls may run at a time. kubelet: serializeImagePulls, maxParallelImagePulls */
   maxParallelImagePulls: number;
   pullProgress: PullProgress;
+  credentials: PullCredentials;
 }
 
 interface PullRequest {
@@ -100,18 +104,14 @@ export class ImageManager {
     }
   }
 
-  private pullNow(image: string, { pod, container, sandboxConfig, recorder, signal }: PullRequest): Promise<Image> {
-    const { imageService, pullProgress, clock } = this.deps;
+  private pullNow(image: string, request: PullRequest): Promise<Image> {
+    const { container, recorder, signal } = request;
+    const { clock } = this.deps;
     recorder.normal(reasons.pulling, `Pulling image "${image}"`, container.name);
     const waitedSince = clock.monotonic();
     return this.pulls(async () => {
       const startedAt = clock.monotonic();
-      const request = { image: { image, annotations: pod.metadata.annotations ?? {} }, sandboxConfig };
-      const { imageRef } = await unlessStalled((bounded) => imageService.pullImage(request, { signal: bounded }), {
-        progress: pullProgress,
-        clock,
-        signal,
-      });
+      const imageRef = await this.pullImage(image, request);
       const endedAt = clock.monotonic();
       // The image is there: that it cannot be looked at now fails nothing.
       const found = await this.imageStatus(imageRef, signal).catch(() => undefined);
@@ -125,6 +125,22 @@ export class ImageManager {
       );
       return found ?? { ...emptyImage, id: imageRef };
     });
+  }
+
+  /** The reference of the pulled image. */
+  private async pullImage(image: string, { pod, sandboxConfig, recorder, signal }: PullRequest): Promise<string> {
+    const { imageService, pullProgress: progress, credentials, clock } = this.deps;
+    const spec = { image, annotations: pod.metadata.annotations ?? {} };
+    const pull = async (auth: RegistryCredentials | undefined): Promise<string> => {
+      const request = { image: spec, sandboxConfig, ...(auth && { auth }) };
+      const { imageRef } = await unlessStalled((bounded) => imageService.pullImage(request, { signal: bounded }), {
+        progress,
+        clock,
+        signal,
+      });
+      return imageRef;
+    };
+    return pullWithEach(await credentials.of(image, pod, recorder), pull, signal);
   }
 }
 

@@ -1,9 +1,14 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ConfigObject } from '../../../src/api/config-object.ts';
 import type { Container } from '../../../src/api/types.ts';
 import { BackOff } from '../../../src/engine/back-off.ts';
+import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
 import { podEventRecorder } from '../../../src/engine/event-recorder.ts';
 import { ContainerStartError } from '../../../src/engine/images/container-start-error.ts';
+import type { DockerConfig } from '../../../src/engine/images/docker-config.ts';
 import { ImageManager } from '../../../src/engine/images/image-manager.ts';
+import { PullCredentials } from '../../../src/engine/images/pull-credentials.ts';
+import { makeSecret } from '../../builders/config-objects.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 import { EventRecorder } from '../../fakes/event-recorder.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
@@ -14,11 +19,15 @@ let clock: FakeClock;
 let runtime: FakeRuntime;
 let events: EventRecorder;
 let manager: ImageManager;
+let configObjects: ConfigObjects;
+let nodeCredentials: DockerConfig;
 
 beforeEach(() => {
   clock = new FakeClock();
   runtime = new FakeRuntime({ clock });
   events = new EventRecorder(clock);
+  configObjects = new ConfigObjects();
+  nodeCredentials = new Map();
   manager = makeManager(1);
 });
 
@@ -29,6 +38,7 @@ const makeManager = (maxParallelImagePulls: number): ImageManager =>
     clock,
     maxParallelImagePulls,
     pullProgress: () => Promise.resolve(undefined),
+    credentials: new PullCredentials({ configObjects, nodeCredentials: () => Promise.resolve([nodeCredentials]) }),
   });
 
 const pod = makePod({ metadata: { uid: 'u1', annotations: { note: 'x' } } });
@@ -228,5 +238,84 @@ describe('a failure', () => {
     expect(recorded().at(-1)).toBe(
       'Normal Pulled: Successfully pulled image "app:1" in 0s (0s including waiting). Image size: 0 bytes.',
     );
+  });
+});
+
+describe('credentials', () => {
+  const image = 'r.example/app:1';
+  const refused = new Refusal(codes.unknown, '401 unauthorized');
+  const usersAsked = (): (string | undefined)[] => runtime.requestsOf('pullImage').map(({ auth }) => auth?.username);
+  const declare = (...secrets: ConfigObject[]): void => {
+    configObjects.replace('test', secrets);
+  };
+  const dockerConfig = (name: string, text: string): ConfigObject =>
+    makeSecret(name, { '.dockerconfigjson': text }, { type: 'kubernetes.io/dockerconfigjson' });
+
+  beforeEach(() => {
+    pod.spec.imagePullSecrets = [{ name: 'first' }, { name: '' }, { name: 'second' }];
+    nodeCredentials = new Map([['r.example', { username: 'node', password: 'node-pw', identityToken: '' }]]);
+  });
+  afterEach(() => {
+    delete pod.spec.imagePullSecrets;
+  });
+
+  test('of the pod are tried before those of the node, until one is taken', async () => {
+    declare(
+      dockerConfig('first', '{"auths": {"r.example": {"username": "ada", "password": "ada-pw"}}}'),
+      makeSecret(
+        'second',
+        { '.dockercfg': '{"r.example/app": {"username": "bob"}}' },
+        { type: 'kubernetes.io/dockercfg' },
+      ),
+    );
+    runtime.injectError('pullImage', refused, { times: 2 });
+    await ensure({ image });
+    expect(usersAsked()).toEqual(['bob', 'ada', 'node']);
+    expect(runtime.requestsOf('pullImage').at(-1)?.auth).toMatchObject({ username: 'node', password: 'node-pw' });
+    expect(recorded()).toEqual([
+      'Normal Pulling: Pulling image "r.example/app:1"',
+      'Normal Pulled: Successfully pulled image "r.example/app:1" in 0s (0s including waiting). Image size: 1000000 bytes.',
+    ]);
+  });
+
+  test('that are all refused fail with all that was said, once each', async () => {
+    declare(dockerConfig('first', '{"auths": {"r.example": {"username": "ada"}}}'), dockerConfig('second', '{}'));
+    runtime.injectError('pullImage', refused, { times: 2 });
+    expect(await failure({ image })).toEqual({ text: 'ErrImagePull: 401 unauthorized' });
+    await clock.advance(10_000);
+    runtime.injectError('pullImage', refused);
+    runtime.injectError('pullImage', new Refusal(codes.unknown, 'denied'));
+    expect(await failure({ image })).toEqual({ text: 'ErrImagePull: [401 unauthorized, denied]' });
+  });
+
+  test('that fit no image leave a pull without any', async () => {
+    declare(dockerConfig('first', '{"auths": {"other.example": {"username": "ada"}}}'), makeSecret('second', {}));
+    nodeCredentials = new Map();
+    await ensure({ image });
+    expect(runtime.requestsOf('pullImage').map(({ auth }) => auth)).toEqual([undefined]);
+  });
+
+  test('in Secrets that nobody declares are told by name, and the pull goes on', async () => {
+    await ensure({ image });
+    expect(usersAsked()).toEqual(['node']);
+    expect(recorded()).toContain(
+      'Warning FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (first, second); ' +
+        'attempting to pull the image may not succeed.',
+    );
+  });
+
+  test('in a Secret that is broken fail the pull, which tells nothing of them', async () => {
+    declare(dockerConfig('first', '{"auths": {"r.example": {"auth": "c2VjcmV0"}}}'), dockerConfig('second', '{}'));
+    expect(await failure({ image })).toEqual({
+      text: 'ErrImagePull: image pull secret "first": .dockerconfigjson auths["r.example"].auth is not the base64 of user:password',
+    });
+    expect(usersAsked()).toEqual([]);
+  });
+
+  test('are in no event', async () => {
+    declare(dockerConfig('first', '{"auths": {"r.example": {"username": "ada", "password": "ada-pw"}}}'));
+    runtime.injectError('pullImage', refused, { times: Infinity });
+    await failure({ image });
+    expect(JSON.stringify(events.events)).not.toContain('-pw');
   });
 });

@@ -7,6 +7,7 @@ import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
 import { podEventRecorder } from '../../../src/engine/event-recorder.ts';
 import { PodRemover } from '../../../src/engine/gc/pod-remover.ts';
 import { ImageManager } from '../../../src/engine/images/image-manager.ts';
+import { PullCredentials } from '../../../src/engine/images/pull-credentials.ts';
 import { KuberuntimeManager } from '../../../src/engine/kuberuntime/kuberuntime-manager.ts';
 import { podLogsDirectory } from '../../../src/engine/kuberuntime/log-paths.ts';
 import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
@@ -56,6 +57,10 @@ function makeManager(): KuberuntimeManager {
       clock,
       maxParallelImagePulls: 1,
       pullProgress: () => Promise.resolve(undefined),
+      credentials: new PullCredentials({
+        configObjects: new ConfigObjects(),
+        nodeCredentials: () => Promise.resolve([]),
+      }),
     }),
     podDirs,
     configObjects: new ConfigObjects(),

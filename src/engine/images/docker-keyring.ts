@@ -1,0 +1,58 @@
+import type { DockerConfig, RegistryCredentials } from './docker-config.ts';
+import { matchesGlob } from './matches-glob.ts';
+
+/** Key of what Docker Hub gets where no other one fits. */
+const defaultRegistryKey = 'index.docker.io';
+
+/**
+ * The credentials for a repository such as `docker.io/library/busybox`, those with the longest path first.
+ * kubelet: credentialprovider/keyring.go BasicDockerKeyring
+ */
+export function lookUpCredentials(configs: readonly DockerConfig[], repository: string): RegistryCredentials[] {
+  const byKey = new Map<string, RegistryCredentials[]>();
+  for (const [location, credentials] of configs.flatMap((config) => [...config])) {
+    const key = keyOf(location);
+    byKey.set(key, [...(byKey.get(key) ?? []), credentials]);
+  }
+  const keys = [...byKey.keys()].sort().reverse();
+  const found = keys.filter((key) => matchesRepository(key, repository)).flatMap((key) => byKey.get(key) ?? []);
+  if (found.length > 0 || !isOfDefaultRegistry(repository)) return found;
+  return byKey.get(defaultRegistryKey) ?? [];
+}
+
+/**
+ * Whether a pattern such as `*.example.com:5000/team` is meant for a repository: each part of the host is a glob, the port
+ * is the same, the path is a beginning. kubelet: credentialprovider/keyring.go URLsMatch
+ */
+export function matchesRepository(pattern: string, repository: string): boolean {
+  const wanted = splitLocation(pattern);
+  const target = splitLocation(repository);
+  if (wanted.port !== target.port || wanted.labels.length !== target.labels.length) return false;
+  if (!target.path.startsWith(wanted.path)) return false;
+  return wanted.labels.every((label, index) => matchesGlob(label, target.labels[index] ?? ''));
+}
+
+/** `/v1/` and `/v2/` at the start of a path are the API of the registry, no part of a name. */
+function keyOf(location: string): string {
+  const { host, path } = splitURL(location);
+  const effective = path.replace(/^\/v[12]\//, '/');
+  return effective === '/' ? host : host + effective;
+}
+
+function splitLocation(location: string): { labels: string[]; port: string; path: string } {
+  const { host, path } = splitURL(location);
+  const [, bracketed, plain, port] = /^(?:\[([^\]]*)\]|([^:]*)):([^:]*)$/.exec(host) ?? [];
+  return { labels: (bracketed ?? plain ?? host).split('.'), port: port ?? '', path };
+}
+
+/** The URL class would refuse hosts that are globs. */
+function splitURL(location: string): { host: string; path: string } {
+  const [, authority = '', path = ''] = /^(?:https?:\/\/)?([^/?#]*)([^?#]*)/.exec(location) ?? [];
+  return { host: authority.slice(authority.lastIndexOf('@') + 1), path };
+}
+
+/** kubelet: credentialprovider/keyring.go isDefaultRegistryMatch */
+function isOfDefaultRegistry(repository: string): boolean {
+  const [host = ''] = repository.split('/');
+  return host === 'docker.io' || host === defaultRegistryKey || !/[.:]/.test(host);
+}

@@ -1,0 +1,31 @@
+import { parseImageName } from '../../api/image-name.ts';
+import type { Pod } from '../../api/types.ts';
+import type { ConfigObjectLookup } from '../config/config-objects.ts';
+import type { PodEventRecorder } from '../event-recorder.ts';
+import type { DockerConfig, RegistryCredentials } from './docker-config.ts';
+import { lookUpCredentials } from './docker-keyring.ts';
+import { imagePullSecrets } from './image-pull-secrets.ts';
+
+interface Deps {
+  configObjects: ConfigObjectLookup;
+  /** What the node itself knows for a repository. It does not reject. */
+  nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
+}
+
+/** With what images are pulled: what the pod brings along, then what the node has. */
+export class PullCredentials {
+  private readonly deps: Deps;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** What to try for the image, in this order; none: pull without. Rejects when a Secret of the pod cannot be read. */
+  async of(image: string, pod: Pod, recorder: PodEventRecorder): Promise<RegistryCredentials[]> {
+    const repository = parseImageName(image)?.repository;
+    if (repository === undefined) return [];
+    const ofPod = imagePullSecrets(pod, this.deps.configObjects, recorder);
+    const ofNode = await this.deps.nodeCredentials(repository);
+    return [...lookUpCredentials(ofPod, repository), ...lookUpCredentials(ofNode, repository)];
+  }
+}

@@ -1,0 +1,30 @@
+import { errorMessage } from '../../errors.ts';
+import type { RegistryCredentials } from './docker-config.ts';
+
+/**
+ * Pulls with each of the credentials in turn until one is taken, or once with none. Rejects with what the pulls failed with,
+ * all of it. kubelet: kuberuntime/kuberuntime_image.go PullImage
+ */
+export async function pullWithEach<T>(
+  credentials: readonly RegistryCredentials[],
+  pull: (auth: RegistryCredentials | undefined) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const errors: unknown[] = [];
+  for (const auth of credentials.length === 0 ? [undefined] : credentials) {
+    try {
+      return await pull(auth);
+    } catch (error) {
+      signal.throwIfAborted();
+      errors.push(error);
+    }
+  }
+  if (errors.length === 1) throw errors[0];
+  throw new AggregateError(errors, aggregateMessage(errors));
+}
+
+/** Go: k8s.io/apimachinery/pkg/util/errors NewAggregate */
+function aggregateMessage(errors: readonly unknown[]): string {
+  const messages = [...new Set(errors.map(errorMessage))];
+  return messages.length === 1 ? (messages[0] ?? '') : `[${messages.join(', ')}]`;
+}

@@ -1,0 +1,91 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { type DockerConfigPlaces, readDockerConfigFiles } from '../../../src/engine/images/docker-config-files.ts';
+import type { Logger } from '../../../src/logger.ts';
+
+let places: DockerConfigPlaces;
+let warnings: object[];
+
+beforeEach(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'docker-config-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  places = { rootDir: join(folder, 'root'), workingDir: join(folder, 'here'), home: join(folder, 'home') };
+  warnings = [];
+});
+
+const logger: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: (fields: object) => {
+    warnings.push(fields);
+  },
+  error: () => undefined,
+  child: () => logger,
+};
+
+async function write(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+}
+
+const entry = (user: string): object => ({ 'r.example': { username: user, password: 'pw' } });
+const config = (user: string): string => JSON.stringify({ auths: entry(user) });
+const user = async (): Promise<string | undefined> =>
+  (await readDockerConfigFiles(places, logger)).get('r.example')?.username;
+
+test('the first place that has a file counts, the older form after all of the newer', async () => {
+  const { rootDir, workingDir, home } = places;
+  const files = [
+    join(rootDir, 'config.json'),
+    join(workingDir, 'config.json'),
+    join(home, '.docker', 'config.json'),
+    join(rootDir, '.dockercfg'),
+    join(workingDir, '.dockercfg'),
+    join(home, '.dockercfg'),
+  ];
+  for (const path of files) {
+    await write(path, path.endsWith('.dockercfg') ? JSON.stringify(entry(path)) : config(path));
+  }
+  const found: (string | undefined)[] = [];
+  for (const path of files) {
+    found.push(await user());
+    await rm(path);
+  }
+  expect(found).toEqual(files);
+  expect(await user()).toBeUndefined();
+  expect(warnings).toEqual([]);
+});
+
+test('what is written meanwhile counts at once', async () => {
+  expect(await user()).toBeUndefined();
+  await write(join(places.rootDir, 'config.json'), config('ada'));
+  expect(await user()).toBe('ada');
+  await write(join(places.rootDir, 'config.json'), config('bob'));
+  expect(await user()).toBe('bob');
+});
+
+test('a file that is broken is told by its name alone, and the next one is taken', async () => {
+  const broken = join(places.rootDir, 'config.json');
+  await write(broken, `${config('ada')}}`);
+  await write(join(places.workingDir, 'config.json'), config('bob'));
+  expect(await user()).toBe('bob');
+  expect(warnings).toEqual([{ path: broken, err: 'is not a JSON object' }]);
+});
+
+test('a named pipe, a folder and a file that is far too large are passed over', async () => {
+  const { rootDir, workingDir, home } = places;
+  await mkdir(rootDir, { recursive: true });
+  execFileSync('mkfifo', [join(rootDir, 'config.json')]);
+  await mkdir(join(workingDir, 'config.json'), { recursive: true });
+  await write(join(home, '.docker', 'config.json'), ' '.repeat(1024 * 1024 + 1));
+  await write(join(home, '.dockercfg'), JSON.stringify(entry('ada')));
+  expect(await user()).toBe('ada');
+  expect(warnings).toEqual([
+    { path: join(rootDir, 'config.json'), err: 'is not a file' },
+    { path: join(workingDir, 'config.json'), err: 'is not a file' },
+    { path: join(home, '.docker', 'config.json'), err: 'is larger than 1048576 bytes' },
+  ]);
+});
