@@ -113,7 +113,7 @@ function bridgeWarnings(hasIptables: boolean, chained: readonly string[]): strin
   return [];
 }
 
-/** The folder with most of the plugins we know; the first one when none has any. */
+/** The folder with most of the known plugins; the first one when none has any. */
 function bestBinDir(folders: readonly { dir: string; plugins: string[] }[]): { dir: string; plugins: string[] } {
   const known = [...neededPlugins, ...optionalPlugins];
   const count = ({ plugins }: { plugins: string[] }): number => known.filter((name) => plugins.includes(name)).length;

@@ -1,7 +1,7 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import type { FieldErrors } from './field-errors.ts';
 import { checkDNS1123Label } from './names.ts';
-import type { VolumeRule } from './validate-volumes.ts';
+import type { VolumeRule } from './volume-rule.ts';
 
 /** Rules of the volumes of storage systems, most of them gone from Kubernetes but for their validation. */
 export const legacyVolumeRules = {

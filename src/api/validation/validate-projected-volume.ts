@@ -4,7 +4,7 @@ import { validateLabelSelector } from './labels.ts';
 import { checkDNS1123Subdomain } from './names.ts';
 import { validateFileMode, validateFilePath } from './paths.ts';
 import { validateDownwardFile } from './validate-env.ts';
-import { validateKeysToPaths } from './validate-volumes.ts';
+import { validateKeysToPaths } from './validate-keys-to-paths.ts';
 
 /** kubelet: validation.go validateProjectedVolumeSource */
 export function validateProjectedVolume(errors: FieldErrors, field: string, volume: core.ProjectedVolumeSource): void {

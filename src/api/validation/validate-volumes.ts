@@ -1,11 +1,13 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import { FieldErrors } from './field-errors.ts';
 import { checkDNS1123Label, checkDNS1123Subdomain } from './names.ts';
-import { validateFileMode, validateFilePath, validateDescendingPath, validateNoBacksteps } from './paths.ts';
+import { validateDescendingPath, validateFileMode, validateNoBacksteps } from './paths.ts';
 import { validateClaimTemplate } from './validate-claim-template.ts';
 import { validateDownwardFile } from './validate-env.ts';
+import { validateKeysToPaths } from './validate-keys-to-paths.ts';
 import { legacyVolumeRules } from './validate-legacy-volumes.ts';
 import { validateProjectedVolume } from './validate-projected-volume.ts';
+import type { VolumeRule } from './volume-rule.ts';
 import { toQuantity } from '../quantity.ts';
 
 /** Volumes that a container may mount, by name. A volume with a broken rule is not among them. */
@@ -36,9 +38,6 @@ export function validateVolumes(errors: FieldErrors, spec: core.PodSpec, podName
   }
   return valid;
 }
-
-/** Checks one kind of volume. `volume` is whole, as some rules look at its name. */
-export type VolumeRule = (errors: FieldErrors, field: string, volume: core.Volume, podName: string) => void;
 
 interface VolumeKind {
   name: keyof core.Volume;
@@ -138,16 +137,6 @@ function validateConfigMap(errors: FieldErrors, field: string, { configMap }: co
   if (!configMap?.name) errors.required(`${field}.name`);
   validateFileMode(errors, `${field}.defaultMode`, configMap?.defaultMode);
   validateKeysToPaths(errors, `${field}.items`, configMap?.items ?? []);
-}
-
-/** kubelet: validation.go validateKeyToPath */
-export function validateKeysToPaths(errors: FieldErrors, field: string, items: readonly core.KeyToPath[]): void {
-  for (const [index, { key, mode, path }] of items.entries()) {
-    if (key === '') errors.required(`${field}[${index}].key`);
-    if (path === '') errors.required(`${field}[${index}].path`);
-    validateFilePath(errors, `${field}[${index}].path`, path);
-    validateFileMode(errors, `${field}[${index}].mode`, mode);
-  }
 }
 
 function validateClaim(errors: FieldErrors, field: string, { persistentVolumeClaim }: core.Volume): void {

@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode, UserError } from '../../errors.ts';
 import { httpGet } from '../network/http-get.ts';
-import { type HTTPProbeRequest, httpProbeRequest } from '../prober/http-probe-request.ts';
+import { type HTTPProbeRequest, httpProbeRequest } from '../network/http-action-request.ts';
 
 /** Version of the kubelet that is followed. */
 const userAgent = 'kube-lifecycle/1.32';

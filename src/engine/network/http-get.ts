@@ -3,8 +3,8 @@ import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Clock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
-import { parseGoURL } from '../prober/go-url.ts';
-import type { HTTPProbeRequest } from '../prober/http-probe-request.ts';
+import { parseGoURL } from './go-url.ts';
+import type { HTTPProbeRequest } from './http-action-request.ts';
 
 /** As many as Go's client follows, which the kubelet uses. */
 const maxRedirects = 10;

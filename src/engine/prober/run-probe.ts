@@ -7,7 +7,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { httpGet } from '../network/http-get.ts';
 import { tcpConnect } from '../network/tcp-connect.ts';
-import { httpProbeRequest, resolveContainerPort } from './http-probe-request.ts';
+import { httpProbeRequest, resolveContainerPort } from '../network/http-action-request.ts';
 
 /** kubelet: pkg/probe/exec/exec.go maxReadLength */
 const maxOutputBytes = 10 * 1024;

@@ -1,6 +1,6 @@
 import type { HTTPGetAction } from 'kubernetes-types/core/v1.js';
 import type { Container } from '../../../src/api/types.ts';
-import { httpProbeRequest } from '../../../src/engine/prober/http-probe-request.ts';
+import { httpProbeRequest } from '../../../src/engine/network/http-action-request.ts';
 import { orRefused } from '../or-refused.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
