@@ -4,7 +4,6 @@ import type { ManifestProblem } from '../api/manifest-problem.ts';
 const apiServer = 'there is no API server';
 const server = 'the HTTPS server of the kubelet is not built yet';
 const remains = 'the remains of a pod go with the pod';
-const credentials = 'credential providers are not built yet';
 const removed = 'the kubelet has no use for it any more either';
 
 /** The kubelet's flags that are no fields of its configuration and have nothing to act on here. */
@@ -17,8 +16,6 @@ export const flagsWithoutEffect: readonly (readonly [flags: string, reason: stri
   ['--experimental-allocatable-ignore-eviction [boolean]', removed],
   ['--experimental-mounter-path <path>', removed],
   ['--housekeeping-interval <duration>', 'no statistics are kept'],
-  ['--image-credential-provider-bin-dir <path>', credentials],
-  ['--image-credential-provider-config <path>', credentials],
   ['--kubeconfig <path>', apiServer],
   ['--lock-file <path>', 'the control socket is the lock of the root-dir'],
   ['--maximum-dead-containers <n>', remains],

@@ -13,6 +13,8 @@ export function addNodeOptions(command: Command): Command {
     .option('--pod-manifest-path <path>', 'file or folder of pod manifests; repeatable', collect)
     .option('--hostname-override <name>', 'node name, in place of the host name')
     .option('--node-ip <ip>', 'address of the node; one of each family', list)
+    .option('--image-credential-provider-config <path>', 'file of the programs that know registry credentials')
+    .option('--image-credential-provider-bin-dir <path>', 'folder of these programs')
     .option('--node-labels <key=value>', 'more labels of the node, for nodeSelector and affinity', list);
   return readBooleansAsGo(addFlagsWithoutEffect(addConfigurationFlags(command)));
 }

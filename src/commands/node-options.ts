@@ -33,6 +33,9 @@ export interface NodeOptions
   nodeName: string;
   nodeIPs: string[];
   nodeLabels: Record<string, string>;
+  /** File of credential providers, and the folder of their programs; empty: none. */
+  imageCredentialProviderConfig: string;
+  imageCredentialProviderBinDir: string;
   /** Pods of ours that no manifest declares are left alone, instead of stopped. */
   leaveOrphans: boolean;
   /** What of the configuration deserves a word in the log. */
@@ -49,6 +52,8 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
   hostnameOverride?: string;
   nodeIp?: string[];
   nodeLabels?: string[];
+  imageCredentialProviderConfig?: string;
+  imageCredentialProviderBinDir?: string;
 }
 
 /** Reads the configuration files that the flags name, and lays the flags over them. Throws a `UserError` for mistakes. */
@@ -70,6 +75,8 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     nodeName: nodeNameOf(flags.hostnameOverride ?? hostname()),
     nodeIPs: flags.nodeIp ?? detectedNodeIPs(),
     nodeLabels: parseNodeLabels(flags.nodeLabels),
+    imageCredentialProviderConfig: flags.imageCredentialProviderConfig ?? '',
+    imageCredentialProviderBinDir: flags.imageCredentialProviderBinDir ?? '',
     leaveOrphans: false,
     warnings: [...warnOfFlags(flags), ...warnings],
     unusedFields: fieldsWithoutEffect(configuration),

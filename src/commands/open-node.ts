@@ -30,6 +30,7 @@ export async function openNode(
   logger: Logger,
   signal: AbortSignal,
 ): Promise<Node> {
+  const credentials = await nodeCredentials(options, logger.child({ component: 'credentials' }));
   await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
   const runtime = await openNodeRuntime(options, logger, signal);
   const cgroupDriver = await nodeCgroupDriver(options, runtime.connection.runtime);
@@ -45,7 +46,7 @@ export async function openNode(
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
     maxParallelImagePulls: options.serializeImagePulls ? 1 : (options.maxParallelImagePulls ?? Infinity),
-    nodeCredentials: nodeCredentials(options, logger.child({ component: 'credentials' })),
+    nodeCredentials: credentials,
     readTerminationMessage,
     checkHealth: async (check) => {
       const { grpcHealthCheck } = await import('../cri/grpc-health-check.ts');

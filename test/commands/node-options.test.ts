@@ -33,6 +33,8 @@ test("the defaults are the kubelet's", async () => {
     nodeName: 'edge1',
     nodeIPs: ['192.0.2.1'],
     nodeLabels: {},
+    imageCredentialProviderConfig: '',
+    imageCredentialProviderBinDir: '',
     leaveOrphans: false,
     warnings: [],
     unusedFields: [],

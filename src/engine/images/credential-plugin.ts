@@ -1,0 +1,87 @@
+import type { CredentialProvider } from '../../api/credential-provider-config.ts';
+import type { Clock } from '../../clock.ts';
+import { errorMessage } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { type CredentialProviderResponse, parseCredentialProviderResponse } from './credential-provider-response.ts';
+import type { DockerConfig } from './docker-config.ts';
+import { matchesRepository } from './docker-keyring.ts';
+
+interface Deps {
+  provider: CredentialProvider;
+  /** Runs the program with this on its standard input, and resolves to its standard output. */
+  exec: (provider: CredentialProvider, input: string) => Promise<string>;
+  clock: Clock;
+  logger: Logger;
+}
+
+interface CachedCredentials {
+  credentials: DockerConfig;
+  /** Of the monotonic clock. */
+  expiresAt: number;
+}
+
+const globalKey = 'global';
+
+/** One credential provider, with what it answered lately. kubelet: credentialprovider/plugin/plugin.go pluginProvider */
+export class CredentialPlugin {
+  private readonly deps: Deps;
+  /** By repository, registry, or the one key for all of them. */
+  private readonly cache = new Map<string, CachedCredentials>();
+  /** By repository. */
+  private readonly underWay = new Map<string, Promise<DockerConfig>>();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** What the provider knows for a repository; nothing when it fails, which is logged. Calls for one repository are one. */
+  async credentialsFor(repository: string): Promise<DockerConfig> {
+    const { provider } = this.deps;
+    if (!provider.matchImages.some((pattern) => matchesRepository(pattern, repository))) return new Map();
+    const cached = this.cached(repository);
+    if (cached !== undefined) return cached;
+    const asked =
+      this.underWay.get(repository) ??
+      this.ask(repository).finally(() => {
+        this.underWay.delete(repository);
+      });
+    this.underWay.set(repository, asked);
+    return asked;
+  }
+
+  private cached(repository: string): DockerConfig | undefined {
+    const now = this.deps.clock.monotonic();
+    for (const [key, { expiresAt }] of this.cache) if (expiresAt <= now) this.cache.delete(key);
+    const keys = [repository, registryOf(repository), globalKey];
+    return keys.map((key) => this.cache.get(key)).find((found) => found !== undefined)?.credentials;
+  }
+
+  private async ask(repository: string): Promise<DockerConfig> {
+    const { provider, exec, clock, logger } = this.deps;
+    const { name, apiVersion, defaultCacheDuration } = provider;
+    try {
+      const request = { kind: 'CredentialProviderRequest', apiVersion, image: repository };
+      const response = parseCredentialProviderResponse(await exec(provider, JSON.stringify(request)), apiVersion);
+      const { credentials, cacheDurationMs = defaultCacheDuration } = response;
+      const expiresAt = clock.monotonic() + cacheDurationMs;
+      if (cacheDurationMs > 0) this.cache.set(cacheKey(response, repository), { credentials, expiresAt });
+      return credentials;
+    } catch (error) {
+      logger.error({ provider: name, image: repository, err: errorMessage(error) }, 'A credential provider failed');
+      return new Map();
+    }
+  }
+}
+
+function cacheKey({ cacheKeyType }: CredentialProviderResponse, repository: string): string {
+  switch (cacheKeyType) {
+    case 'Image':
+      return repository;
+    case 'Registry':
+      return registryOf(repository);
+    case 'Global':
+      return globalKey;
+  }
+}
+
+const registryOf = (repository: string): string => repository.split('/', 1).join('');

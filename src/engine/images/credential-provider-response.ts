@@ -1,0 +1,63 @@
+import { parseDuration } from '../../api/duration.ts';
+import type { DockerConfig, RegistryCredentials } from './docker-config.ts';
+
+/** For how many images an answer is good. */
+export type CacheKeyType = 'Image' | 'Registry' | 'Global';
+
+/** What a credential provider answered. */
+export interface CredentialProviderResponse {
+  cacheKeyType: CacheKeyType;
+  /** Milliseconds; undefined: as the configuration of the provider says. */
+  cacheDurationMs: number | undefined;
+  credentials: DockerConfig;
+}
+
+/**
+ * Reads the answer of a credential provider. Throws an error that quotes nothing of it.
+ * kubelet: k8s.io/kubelet credentialprovider/v1 CredentialProviderResponse
+ */
+export function parseCredentialProviderResponse(text: string, apiVersion: string): CredentialProviderResponse {
+  const response = parseObject(text);
+  const kind = response.get('kind');
+  if (kind !== 'CredentialProviderResponse') throw new Error('the answer is no CredentialProviderResponse');
+  if (response.get('apiVersion') !== apiVersion) throw new Error(`the apiVersion of the answer is not ${apiVersion}`);
+  const cacheKeyType = response.get('cacheKeyType');
+  if (cacheKeyType !== 'Image' && cacheKeyType !== 'Registry' && cacheKeyType !== 'Global') {
+    throw new Error('the cacheKeyType of the answer is not Image, Registry or Global');
+  }
+  return {
+    cacheKeyType,
+    cacheDurationMs: readDuration(response.get('cacheDuration')),
+    credentials: new Map([...members(response.get('auth'))].map(([key, auth]) => [key, readAuth(auth)])),
+  };
+}
+
+/** The parser of Node would quote the text. */
+function parseObject(text: string): ReadonlyMap<string, unknown> {
+  try {
+    return members(JSON.parse(text));
+  } catch {
+    throw new Error('the answer is not a JSON object');
+  }
+}
+
+function readAuth(auth: unknown): RegistryCredentials {
+  const { username = '', password = '' } = Object.fromEntries(members(auth));
+  if (typeof username !== 'string' || typeof password !== 'string') {
+    throw new Error('a username or password of the answer is not a string');
+  }
+  return { username, password, identityToken: '' };
+}
+
+function readDuration(value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  const nanoseconds = typeof value === 'string' ? parseDuration(value) : undefined;
+  if (nanoseconds === undefined) throw new Error('the cacheDuration of the answer is not a duration');
+  return Number(nanoseconds / 1_000_000n);
+}
+
+function members(value: unknown): ReadonlyMap<string, unknown> {
+  if (value === undefined || value === null) return new Map();
+  if (typeof value === 'object' && !Array.isArray(value)) return new Map(Object.entries(value));
+  throw new Error('a part of the answer is not an object');
+}

@@ -1,0 +1,79 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { watch } from 'chokidar';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { execCredentialPlugin } from '../../src/engine/images/exec-credential-plugin.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+
+let binDir: string;
+let clock: FakeClock;
+
+beforeEach(async () => {
+  binDir = await mkdtemp(join(tmpdir(), 'credential-plugin-'));
+  onTestFinished(() => rm(binDir, { recursive: true, force: true }));
+  clock = new FakeClock();
+});
+
+/** Runs a provider that is this shell script. */
+async function run(
+  script: string,
+  more: { args?: string[]; env?: { name: string; value: string }[] } = {},
+): Promise<string> {
+  const path = join(binDir, 'login');
+  await writeFile(path, `#!/bin/sh\n${script}\n`);
+  await chmod(path, 0o755);
+  const provider = {
+    name: 'login',
+    matchImages: [],
+    defaultCacheDuration: 0,
+    apiVersion: 'credentialprovider.kubelet.k8s.io/v1',
+    args: [],
+    env: [],
+    ...more,
+  };
+  return execCredentialPlugin({ binDir, clock }, provider, '{"image":"app"}');
+}
+
+test('a provider gets its input, its arguments and its variables beside ours, and answers', async () => {
+  const answer = await run('echo "$(cat) $1 $REGION $PATH"', { args: ['get'], env: [{ name: 'REGION', value: 'eu' }] });
+  expect(answer).toBe(`{"image":"app"} get eu ${process.env['PATH'] ?? ''}\n`);
+});
+
+test('a provider may answer without reading what it is asked', async () => {
+  expect(await run('exec 0<&-; echo yes')).toBe('yes\n');
+});
+
+test.each([
+  ['exit 3', 'it ended with exit code 3'],
+  ['kill -TERM $$', 'it was ended by SIGTERM'],
+  ['cat /dev/zero', 'its answer is longer than 1048576 bytes'],
+])('a provider that does `%s` fails', async (script, message) => {
+  await expect(run(script)).rejects.toThrow(new Error(message));
+});
+
+test('a provider that is not there fails', async () => {
+  const provider = { name: 'no', matchImages: [], defaultCacheDuration: 0, apiVersion: '', args: [], env: [] };
+  await expect(execCredentialPlugin({ binDir, clock }, provider, '')).rejects.toThrow(/ENOENT/);
+});
+
+test('what it says on standard error is in no error', async () => {
+  await expect(run('echo secret >&2; exit 1')).rejects.toThrow(new Error('it ended with exit code 1'));
+});
+
+test('a provider that takes a minute is killed, with what it started', async () => {
+  const pidFile = join(binDir, 'pid');
+  const watcher = watch(binDir, { ignoreInitial: false });
+  onTestFinished(() => watcher.close());
+  const written = new Promise<void>((resolve) => {
+    watcher.on('add', (path) => {
+      if (path === pidFile) resolve();
+    });
+  });
+  // What it started keeps its standard output open.
+  const running = run(`sleep 1000 & echo $! > ${pidFile}.new; mv ${pidFile}.new ${pidFile}`);
+  const failed = expect(running).rejects.toThrow(new Error('it took longer than 60 seconds'));
+  await written;
+  await clock.advance(60_000);
+  await failed;
+});
