@@ -8,6 +8,7 @@ import {
 import { nodeCapacity } from '../engine/container-manager/node-capacity.ts';
 import { containerNode } from '../engine/container-node.ts';
 import { containerLogLinksDir } from '../engine/kuberuntime/log-paths.ts';
+import type { ImageSettings } from '../engine/images/image-settings.ts';
 import { sysctlAllowlist } from '../engine/lifecycle/sysctl-allowlist.ts';
 import type { NodeConfig } from '../engine/node-config.ts';
 import { nodeLabels } from '../engine/node-labels.ts';
@@ -48,6 +49,7 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
     podPidsLimit: options.podPidsLimit,
     syncFrequencyMs: options.syncFrequency,
     maxContainerRestartPeriodMs: options.crashLoopBackOff.maxContainerRestartPeriod ?? maxContainerBackOffMs,
+    images: imageSettings(options),
     localStorageCapacityIsolation: options.localStorageCapacityIsolation,
     featureGates: options.featureGates,
     selinuxEnabled: machine.selinuxEnabled,
@@ -58,6 +60,11 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
     appArmorEnabled: machine.appArmorEnabled,
     containerNode: containerNode(machine, options),
   };
+}
+
+function imageSettings(options: NodeOptions): ImageSettings {
+  const { serializeImagePulls, maxParallelImagePulls = Infinity, registryPullQPS, registryBurst } = options;
+  return { maxParallelPulls: serializeImagePulls ? 1 : maxParallelImagePulls, registryPullQPS, registryBurst };
 }
 
 /** kubelet: apis/config/validation/validation_linux.go validateKubeletOSConfiguration */

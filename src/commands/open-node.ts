@@ -45,7 +45,6 @@ export async function openNode(
     cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger }),
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
-    maxParallelImagePulls: options.serializeImagePulls ? 1 : (options.maxParallelImagePulls ?? Infinity),
     nodeCredentials: credentials,
     readTerminationMessage,
     checkHealth: async (check) => {

@@ -60,7 +60,6 @@ export interface KubeletDeps {
   endpoint: { endpoint: string; because: string };
   /** Pods of an earlier life that no manifest declares stay as they are. */
   leaveOrphans: boolean;
-  maxParallelImagePulls: number;
   /** The registry credentials that the node has for a repository. It does not reject. */
   nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
   readTerminationMessage: ReadTerminationMessage;
@@ -205,7 +204,7 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
         imageService: deps.imageService,
         backOff: new BackOff(clock),
         clock,
-        maxParallelImagePulls: deps.maxParallelImagePulls,
+        settings: node.images,
         pullProgress: contentStoreProgress(runtime),
         credentials: new PullCredentials({ configObjects, nodeCredentials: deps.nodeCredentials }),
       }),

@@ -2,6 +2,7 @@ import type { FeatureGates } from '../api/kubelet-configuration/feature-gates.ts
 import type { ResourceList } from '../api/types.ts';
 import type { CgroupDriver } from './container-manager/cgroup-names.ts';
 import type { NodeAllocatableSettings } from './container-manager/node-allocatable.ts';
+import type { ImageSettings } from './images/image-settings.ts';
 import type { ContainerNode } from './kuberuntime/generate-container-config.ts';
 import type { SysctlAllowlist } from './lifecycle/sysctl-allowlist.ts';
 
@@ -31,6 +32,7 @@ export interface NodeConfig {
   syncFrequencyMs: number;
   /** Longest wait before a container is restarted. Milliseconds. kubelet: crashLoopBackOff.maxContainerRestartPeriod */
   maxContainerRestartPeriodMs: number;
+  images: ImageSettings;
   /** Limits of local storage are enforced. */
   localStorageCapacityIsolation: boolean;
   featureGates: FeatureGates;

@@ -27,6 +27,7 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
     podPidsLimit: -1,
     syncFrequencyMs: 60_000,
     maxContainerRestartPeriodMs: 300_000,
+    images: { maxParallelPulls: 1, registryPullQPS: 0, registryBurst: 0 },
     localStorageCapacityIsolation: true,
     featureGates: defaultFeatureGates,
     selinuxEnabled: false,

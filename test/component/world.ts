@@ -83,7 +83,6 @@ export class World {
       }),
       endpoint: { endpoint: this.socketPath, because: 'it is there' },
       leaveOrphans: false,
-      maxParallelImagePulls: 1,
       nodeCredentials: () => Promise.resolve([]),
       readTerminationMessage: ({ message }) => Promise.resolve(message),
       checkHealth: () => Promise.resolve(undefined),

@@ -8,18 +8,19 @@ import { errorMessage } from '../../errors.ts';
 import type { BackOff } from '../back-off.ts';
 import type { PodEventRecorder } from '../event-recorder.ts';
 import { reasons } from '../reasons.ts';
+import { TokenBucket } from '../token-bucket.ts';
 import { ContainerStartError } from './container-start-error.ts';
 import type { RegistryCredentials } from './docker-config.ts';
 import type { PullCredentials } from './pull-credentials.ts';
 import { pullWithEach } from './pull-with-each.ts';
+import type { ImageSettings } from './image-settings.ts';
 import { type PullProgress, unlessStalled } from './stalled-pull.ts';
 
 interface Deps {
   imageService: ImageService;
   backOff: BackOff;
   clock: Clock;
-  /** How many pulls may run at a time. kubelet: serializeImagePulls, maxParallelImagePulls */
-  maxParallelImagePulls: number;
+  settings: ImageSettings;
   pullProgress: PullProgress;
   credentials: PullCredentials;
 }
@@ -36,12 +37,15 @@ interface PullRequest {
 export class ImageManager {
   private readonly deps: Deps;
   private readonly pulls: ReturnType<typeof pLimit>;
+  private readonly rate: TokenBucket;
   /** Last pull failure by back-off key, shown while the pull backs off. */
   private readonly lastFailures = new Map<string, string>();
 
   constructor(deps: Deps) {
     this.deps = deps;
-    this.pulls = pLimit(deps.maxParallelImagePulls);
+    const { settings, clock } = deps;
+    this.pulls = pLimit(settings.maxParallelPulls);
+    this.rate = new TokenBucket({ perSecond: settings.registryPullQPS, burst: settings.registryBurst, clock });
   }
 
   /** The image, as the runtime identifies it. Rejects with a `ContainerStartError` that carries the waiting reason. */
@@ -99,9 +103,16 @@ export class ImageManager {
       const failure = pullFailure(error);
       recorder.warning(reasons.failed, `Failed to pull image "${image}": ${failure.message}`, container.name);
       backOff.next(key, clock.now());
+      this.forgetFailures();
       this.lastFailures.set(key, `${failure.reason}: ${failure.message}`);
       throw failure;
     }
+  }
+
+  /** Forgets what nobody asked for any more while it could have been tried again. */
+  private forgetFailures(): void {
+    this.deps.backOff.gc();
+    for (const key of this.lastFailures.keys()) if (this.deps.backOff.get(key) === 0) this.lastFailures.delete(key);
   }
 
   private pullNow(image: string, request: PullRequest): Promise<Image> {
@@ -130,6 +141,7 @@ export class ImageManager {
   /** The reference of the pulled image. */
   private async pullImage(image: string, { pod, sandboxConfig, recorder, signal }: PullRequest): Promise<string> {
     const { imageService, pullProgress: progress, credentials, clock } = this.deps;
+    if (!this.rate.tryTake()) throw new Error('pull QPS exceeded');
     const spec = { image, annotations: pod.metadata.annotations ?? {} };
     const pull = async (auth: RegistryCredentials | undefined): Promise<string> => {
       const request = { image: spec, sandboxConfig, ...(auth && { auth }) };

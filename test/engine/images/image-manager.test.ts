@@ -31,12 +31,12 @@ beforeEach(() => {
   manager = makeManager(1);
 });
 
-const makeManager = (maxParallelImagePulls: number): ImageManager =>
+const makeManager = (maxParallelPulls: number, rate = { registryPullQPS: 0, registryBurst: 0 }): ImageManager =>
   new ImageManager({
     imageService: runtime,
     backOff: new BackOff(clock),
     clock,
-    maxParallelImagePulls,
+    settings: { maxParallelPulls, ...rate },
     pullProgress: () => Promise.resolve(undefined),
     credentials: new PullCredentials({ configObjects, nodeCredentials: () => Promise.resolve([nodeCredentials]) }),
   });
@@ -137,6 +137,16 @@ describe('a pull', () => {
     for (const image of ['one:1', 'two:1', 'three:1']) ensure({ image }).catch(() => undefined);
     await clock.advance(0);
     expect(pulls()).toEqual(['one:1', 'two:1']);
+  });
+
+  test('that comes too soon after many others fails, and is tried again after its back-off', async () => {
+    manager = makeManager(1, { registryPullQPS: 1, registryBurst: 2 });
+    await ensure({ image: 'one:1' });
+    await ensure({ image: 'two:1' });
+    expect(await failure({ image: 'three:1' })).toEqual({ text: 'ErrImagePull: pull QPS exceeded' });
+    await clock.advance(10_000);
+    await ensure({ image: 'three:1' });
+    expect(pulls()).toEqual(['one:1', 'two:1', 'three:1']);
   });
 
   test('that waits and is not wanted any more is not begun', async () => {

@@ -55,7 +55,7 @@ function makeManager(): KuberuntimeManager {
       imageService: runtime,
       backOff: new BackOff(clock),
       clock,
-      maxParallelImagePulls: 1,
+      settings: node.images,
       pullProgress: () => Promise.resolve(undefined),
       credentials: new PullCredentials({
         configObjects: new ConfigObjects(),
