@@ -24,8 +24,14 @@ const stepMs = 100;
 /** More than any test waits for; who gets here waits for something that does not come. */
 const patienceMs = 600_000;
 
-/** A call without any sign of life for this long, of real time, counts as one that waits for time or for the test. */
+/** Turns of the event loop without any sign of life after which nothing is going on. */
+const quietTurns = 4;
+/**
+ * A call without any sign of life for this long, of real time and of turns of the event loop, counts as one that waits for
+ * time or for the test. On a busy machine much time may pass without a turn.
+ */
 const heldAfterMs = 150;
+const heldAfterTurns = 2000;
 
 /**
  * A machine: a runtime behind a real socket, a root-dir, and the engines that are started on them one after the other.
@@ -135,13 +141,13 @@ export class World {
     ].sort();
   }
 
-  /** Nothing is under way that ends without time passing. */
+  /** Nothing is under way that ends without time passing. Files are waited for however long they take. */
   async #settle(): Promise<void> {
     let seen = -1;
     let quietSince = performance.now();
-    for (let turns = 0; turns < 4 || (this.#isBusy() && performance.now() - quietSince < heldAfterMs); turns++) {
+    for (let turns = 0; turns < quietTurns || (this.#isBusy() && !isHeld(turns, quietSince)); turns++) {
       await nextTurn();
-      if (seen === this.#signsOfLife) continue;
+      if (seen === this.#signsOfLife && !isFileAtWork()) continue;
       seen = this.#signsOfLife;
       quietSince = performance.now();
       turns = 0;
@@ -176,6 +182,13 @@ export class World {
     });
   }
 }
+
+const isHeld = (turns: number, quietSince: number): boolean =>
+  turns >= heldAfterTurns && performance.now() - quietSince >= heldAfterMs;
+
+/** True while Node waits for files of this process. */
+const isFileAtWork = (): boolean =>
+  process.getActiveResourcesInfo().some((resource) => resource.startsWith('FSReq') || resource === 'CloseReq');
 
 /** Two readings of a real monotonic clock are never the same, and who asks for something newer relies on it. */
 function ticking(clock: FakeClock): Clock {
