@@ -51,6 +51,8 @@ export class ProbeWorker {
       while (await this.tick(signal)) {
         // A probe that takes longer than the period leaves ticks out.
         while (nextTick <= clock.monotonic()) nextTick += periodMs;
+        // A container that started a moment after its worker does not wait one period more for it.
+        nextTick = Math.min(nextTick, clock.monotonic() + this.initialDelayLeftMs());
         if ((await this.wait(nextTick - clock.monotonic(), signal)) === 'trigger') nextTick = clock.monotonic();
         nextTick += periodMs;
       }
@@ -59,6 +61,15 @@ export class ProbeWorker {
     } finally {
       if (this.state.containerID !== '') this.deps.publish(this.state.containerID, undefined);
     }
+  }
+
+  /** Infinity: it is over, or nothing runs. */
+  private initialDelayLeftMs(): number {
+    const { probe, view } = this.deps;
+    const { container } = view();
+    if (container?.state !== 'running') return Infinity;
+    const leftSeconds = (probe.initialDelaySeconds ?? 0) - container.runningSeconds;
+    return leftSeconds > 0 ? leftSeconds * 1000 : Infinity;
   }
 
   private async wait(ms: number, signal: AbortSignal): Promise<'tick' | 'trigger'> {

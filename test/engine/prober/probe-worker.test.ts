@@ -1,0 +1,50 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { ProbeWorker } from '../../../src/engine/prober/probe-worker.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+
+/** Seconds after the start of its container at which a worker probes, of one that starts 600 ms after the worker. */
+async function probedAt(probe: { initialDelaySeconds?: number; periodSeconds: number }): Promise<number[]> {
+  const clock = new FakeClock();
+  const startedAt = clock.now() + 600;
+  const times: number[] = [];
+  const worker = new ProbeWorker({
+    type: 'liveness',
+    probe,
+    restartPolicy: 'Always',
+    view: () => {
+      const isRunning = clock.now() >= startedAt;
+      return {
+        phase: isRunning ? 'Running' : 'Pending',
+        container: {
+          id: 'c1',
+          state: isRunning ? 'running' : 'waiting',
+          runningSeconds: Math.floor((clock.now() - startedAt) / 1000),
+          started: isRunning,
+        },
+        deleting: false,
+      };
+    },
+    probeContainer: () => {
+      times.push((clock.now() - startedAt) / 1000);
+      return Promise.resolve('success');
+    },
+    publish: () => undefined,
+    delayMs: 0,
+    clock,
+  });
+  const ended = worker.run();
+  onTestFinished(async () => {
+    worker.stop();
+    await ended;
+  });
+  for (let passedMs = 0; passedMs < 36_000; passedMs += 100) await clock.advance(100);
+  return times;
+}
+
+test('a worker probes as soon as the initial delay of its container is over, and every period from then on', async () => {
+  expect(await probedAt({ initialDelaySeconds: 20, periodSeconds: 5 })).toEqual([20.4, 25.4, 30.4, 35.4]);
+});
+
+test('without an initial delay the periods count from the start of the worker', async () => {
+  expect(await probedAt({ periodSeconds: 10 })).toEqual([9.4, 19.4, 29.4]);
+});
