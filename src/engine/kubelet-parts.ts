@@ -19,6 +19,7 @@ import { contentStoreProgress } from './images/content-store.ts';
 import type { DockerConfig } from './images/docker-config.ts';
 import { ImageManager } from './images/image-manager.ts';
 import { PullCredentials } from './images/pull-credentials.ts';
+import { ImagesAhead } from './images/images-ahead.ts';
 import { crashLoopBackOffLimits } from './kuberuntime/crash-loop-back-off.ts';
 import { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
 import { type ReadTerminationMessage, RuntimePods } from './kuberuntime/runtime-pods.ts';
@@ -279,6 +280,15 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
       inputs.push({ type: 'admission' });
     },
   });
+  const imagesAhead = new ImagesAhead({
+    pullAhead: (pod, signal) => syncer.pullAhead(pod, signal),
+    onReady: (podUID) => {
+      inputs.push({ type: 'sync', podUID });
+    },
+    clock,
+    logger: logger.child({ component: 'images' }),
+    stopped,
+  });
   const handlers = new SyncHandlers({
     podManager,
     workers,
@@ -295,6 +305,8 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
     relistPod: (uid) => news.relist(uid),
     housekeeping,
     admission,
+    imagesAhead,
+    isNameDeclared: (fullName) => config.declares(fullName),
     leaveOrphans: deps.leaveOrphans,
   });
   return {

@@ -108,6 +108,24 @@ export class KubeletPodSyncer implements PodSyncer {
     return false;
   }
 
+  /**
+   * Pulls the images of a pod that may not start before the revision before it has stopped. Rejects when one cannot be had
+   * now; the status says so then, and that the other revision runs on.
+   */
+  async pullAhead(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { kuberuntime, reasonCache, clock, emit } = this.deps;
+    const { uid, name, namespace } = pod.metadata;
+    const recorder = podEventRecorder(emit, pod);
+    const results = (await kuberuntime.pullAhead(pod, recorder, signal)).map((result) =>
+      result.error === undefined ? result : { ...result, message: `${result.message ?? ''}; ${runsOn}` },
+    );
+    reasonCache.update(uid, results);
+    this.updateStatus(pod, { uid, name, namespace, ips: [], containerStatuses: [], sandboxStatuses: [] }, false);
+    const missing = results.filter(({ error }) => error !== undefined).map(({ target }) => target);
+    if (missing.length > 0) recorder.warning(reasons.replacementWaits, `No image for ${missing.join(', ')}: ${runsOn}`);
+    throwOnFailure(results, clock.now());
+  }
+
   async syncTerminatingPod(
     pod: Pod,
     podStatus: RuntimePodStatus,
@@ -204,6 +222,8 @@ export class KubeletPodSyncer implements PodSyncer {
     return status;
   }
 }
+
+const runsOn = 'the revision before this one runs on until then';
 
 const isTerminal = ({ phase }: PodStatus): boolean => phase === 'Succeeded' || phase === 'Failed';
 

@@ -54,4 +54,6 @@ export const reasons = {
   unhealthy: 'Unhealthy',
   // The kubelet has no word for it: it does not run where a limit is refused.
   cgroupLimitRefused: 'CgroupLimitRefused',
+  // Nor for this: it stops a pod before the images of its next revision are there.
+  replacementWaits: 'ReplacementWaits',
 } as const;

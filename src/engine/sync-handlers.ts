@@ -5,14 +5,17 @@ import type { PodUpdate, SourceId } from './config/pod-config.ts';
 import type { EventBus } from './event-bus.ts';
 import type { PodEvictions } from './eviction/pod-evictions.ts';
 import type { PodRemains } from './gc/pod-remains.ts';
+import type { SourceName } from './events.ts';
 import type { Housekeeping } from './housekeeping.ts';
+import type { ImagesAhead } from './images/images-ahead.ts';
 import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
 import type { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { PodLifecycleEvent } from './pleg/pod-lifecycle-event.ts';
-import { isPodRunning, type RuntimePod } from './pleg/pod-records.ts';
+import type { RuntimePod } from './pleg/pod-records.ts';
 import type { ProbeChange, ProberManager } from './prober/prober-manager.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
 import { podRef } from './pod-names.ts';
+import { PodRevisions } from './pod-revisions.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
@@ -37,6 +40,9 @@ interface Deps {
   relistPod: (uid: string) => Promise<void>;
   housekeeping: Housekeeping;
   admission: PodAdmission;
+  imagesAhead: ImagesAhead;
+  /** Some source has a pod of this full name now; the update that says so may still be on its way. */
+  isNameDeclared: (fullName: string) => boolean;
   leaveOrphans: boolean;
 }
 
@@ -45,43 +51,45 @@ export class SyncHandlers implements SyncHandler {
   private readonly deps: Deps;
   /** Ids of the sources of which the first list was handled. */
   private readonly sourcesSeen = new Set<string>();
-  /** UIDs of the pods that an earlier life left. */
-  private earlierPods: ReadonlySet<string> = new Set();
+  private readonly revisions: PodRevisions;
 
   constructor(deps: Deps) {
     this.deps = deps;
+    this.revisions = new PodRevisions({
+      ...deps,
+      mayBeDeclared: (uid) => this.mayBeDeclared(uid),
+      removePod: (pod, source) => {
+        this.removePod(pod, source);
+      },
+    });
   }
 
   /** Before the first input: the pods that an earlier life left. */
   adopt(earlierPods: readonly string[]): void {
-    this.earlierPods = new Set(earlierPods);
+    this.revisions.adopt(earlierPods);
   }
 
   /** kubelet: kubelet.go HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile */
   handleConfig({ op, pods, source, sourceId }: PodUpdate): void {
-    const { podManager, workers, remains, admission, housekeeping } = this.deps;
+    const { podManager, workers, admission, housekeeping } = this.deps;
     const { emit } = this.deps.events;
     for (const pod of admission.inOrder(pods)) {
       switch (op) {
         case 'ADD':
           podManager.setPod(pod);
           emit({ type: 'PodAdded', pod: podRef(pod), source });
+          this.revisions.declared(pod);
           this.startPod(pod);
           break;
         case 'UPDATE':
         case 'DELETE':
           podManager.setPod(pod);
           emit({ type: 'PodUpdated', pod: podRef(pod), source });
-          if (admission.isWaiting(pod.metadata.uid)) this.startPod(pod);
+          if (admission.isWaiting(pod.metadata.uid) || this.revisions.isHeldBack(pod)) this.startPod(pod);
           else workers.updatePod({ type: 'update', pod });
           break;
         case 'REMOVE':
-          podManager.removePod(pod.metadata.uid);
-          admission.forget(pod.metadata.uid);
-          emit({ type: 'PodRemoved', pod: podRef(pod), source });
-          workers.updatePod({ type: 'kill', pod });
-          // A finished pod has no worker that would remove what it left.
-          if (workers.snapshot(pod.metadata.uid).state === 'finished') remains.startRemoval(pod.metadata.uid);
+          this.revisions.retire(pod, source);
           break;
         case 'RECONCILE':
           podManager.setPod(pod);
@@ -123,7 +131,8 @@ export class SyncHandlers implements SyncHandler {
     const pod = this.deps.podManager.get(podUID);
     // What was not admitted gets no worker, whatever happens around it.
     if (pod === undefined || this.deps.admission.isWaiting(podUID)) return;
-    this.deps.workers.updatePod({ type: 'sync', pod });
+    if (this.revisions.isHeldBack(pod)) this.startPod(pod);
+    else this.deps.workers.updatePod({ type: 'sync', pod });
   }
 
   handleAdmission(): void {
@@ -178,7 +187,9 @@ export class SyncHandlers implements SyncHandler {
     }
 
     // Step 4: orphans of ours in the runtime and on disk.
-    if (!this.deps.leaveOrphans) remains.startOrphanCleanUp((uid) => known.has(uid) || this.mayBeDeclared(uid));
+    const isSpared = (uid: string): boolean =>
+      known.has(uid) || this.mayBeDeclared(uid) || this.revisions.isRunningOn(uid);
+    if (!this.deps.leaveOrphans) remains.startOrphanCleanUp(isSpared);
     backOff.gc();
   }
 
@@ -200,41 +211,20 @@ export class SyncHandlers implements SyncHandler {
    */
   private startPod(pod: Pod): void {
     const { workers, statusManager, admission } = this.deps;
-    const predecessor = this.predecessorOf(pod);
-    if (predecessor !== undefined) {
-      this.stopPredecessor(predecessor);
-      return;
-    }
-    if (!admission.admit(pod)) return;
+    if (!this.revisions.giveWay(pod) || !admission.admit(pod)) return;
     // Its status starts over: it was not admitted until now, or its last run under this UID is over.
     if (!workers.has(pod.metadata.uid)) statusManager.forget(pod.metadata.uid);
     workers.updatePod({ type: 'create', pod });
   }
 
-  /** The revision of the pod that still runs from before its manifest was changed while no engine ran. */
-  private predecessorOf({ metadata: { name, namespace } }: Pod): RuntimePod | undefined {
-    if (this.deps.leaveOrphans) return undefined;
-    return this.deps
-      .runtimePods()
-      .find(
-        (other) =>
-          other.name === name &&
-          other.namespace === namespace &&
-          this.earlierPods.has(other.uid) &&
-          this.deps.podManager.get(other.uid) === undefined &&
-          isPodRunning(other),
-      );
-  }
-
-  private stopPredecessor(runningPod: RuntimePod): void {
-    const { workers, relistPod, housekeeping } = this.deps;
-    const { uid } = runningPod;
-    if (this.mayBeDeclared(uid) || workers.has(uid)) return;
-    const onTerminated = (): void => {
-      void relistPod(uid).then(() => {
-        housekeeping.request();
-      });
-    };
-    workers.updatePod({ type: 'kill', runningPod, killPodOptions: { onTerminated } });
+  private removePod(pod: Pod, source: SourceName): void {
+    const { podManager, workers, remains, admission, events } = this.deps;
+    const { uid } = pod.metadata;
+    podManager.removePod(uid);
+    admission.forget(uid);
+    events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
+    workers.updatePod({ type: 'kill', pod });
+    // A finished pod has no worker that would remove what it left.
+    if (workers.snapshot(uid).state === 'finished') remains.startRemoval(uid);
   }
 }

@@ -63,6 +63,11 @@ export class ConfigReader {
     return this.sourceIds.flatMap((source) => this.podConfig.merge(source, [], now).updates);
   }
 
+  /** True: some source has a pod of this full name, as it was read last. */
+  declares(fullName: string): boolean {
+    return this.podConfig.declares(fullName);
+  }
+
   snapshot(): SourceSnapshot[] {
     return this.snapshots.map((snapshot) => ({ ...snapshot }));
   }

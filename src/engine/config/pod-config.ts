@@ -38,6 +38,11 @@ export const configAnnotations = {
 export class PodConfig {
   private readonly sources = new Map<string, Map<string, Entry>>();
 
+  /** True: some source has a pod of this full name. */
+  declares(fullName: string): boolean {
+    return [...this.sources.values()].some((pods) => [...pods.values()].some((entry) => entry.fullName === fullName));
+  }
+
   /** Takes the list of a source; the returned updates are in the order in which the sync loop must see them. */
   merge({ id, source }: SourceId, incoming: readonly Pod[], now: number): { updates: PodUpdate[]; duplicates: Pod[] } {
     const known = this.sources.get(id);

@@ -40,6 +40,8 @@ export class ImageManager {
   private readonly rate: TokenBucket;
   /** Last pull failure by back-off key, shown while the pull backs off. */
   private readonly lastFailures = new Map<string, string>();
+  /** Images that were pulled for a container before it could start. */
+  private readonly pulledAhead = new WeakMap<Container, Image>();
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -52,6 +54,11 @@ export class ImageManager {
   async ensureImageExists(request: PullRequest): Promise<Image> {
     const { container, recorder } = request;
     const image = withDefaultTag(container.image ?? '', recorder);
+    const ahead = this.pulledAhead.get(container);
+    if (ahead !== undefined) {
+      this.pulledAhead.delete(container);
+      return ahead;
+    }
     const present = await this.presentImage(image, request);
     if (container.imagePullPolicy !== 'Always' && present !== undefined) {
       recorder.normal(reasons.pulled, `Container image "${image}" already present on machine`, container.name);
@@ -63,6 +70,21 @@ export class ImageManager {
       throw new ContainerStartError(reasons.errImageNeverPull, message);
     }
     return this.pull(image, request);
+  }
+
+  /**
+   * Pulls the image of a container that cannot start yet, unless it is there. With the policy Always the pull is that of
+   * its start, which makes none then. Rejects like `ensureImageExists`.
+   */
+  async pullAhead(request: PullRequest): Promise<void> {
+    const { container, recorder } = request;
+    if (container.imagePullPolicy === 'Always') {
+      const pulled = await this.ensureImageExists(request);
+      this.pulledAhead.set(container, pulled);
+      return;
+    }
+    const present = await this.presentImage(withDefaultTag(container.image ?? '', recorder), request);
+    if (present === undefined) await this.ensureImageExists(request);
   }
 
   private async presentImage(image: string, { container, recorder, signal }: PullRequest): Promise<Image | undefined> {

@@ -111,6 +111,24 @@ export class KuberuntimeManager {
     return results;
   }
 
+  /** Pulls the images of a pod that cannot start yet; the results say why its containers could not. Only an abort rejects. */
+  async pullAhead(pod: Pod, recorder: PodEventRecorder, signal: AbortSignal): Promise<SyncResult[]> {
+    const results: SyncResult[] = [];
+    const { imageManager, node } = this.deps;
+    const sandboxConfig = await podSandboxConfig(pod, 0, node, undefined, undefined);
+    for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+      const target = container.name;
+      try {
+        await imageManager.pullAhead({ pod, container, sandboxConfig, recorder, signal });
+        results.push({ action: 'startContainer', target });
+      } catch (error) {
+        signal.throwIfAborted();
+        results.push(startFailure(target, error));
+      }
+    }
+    return results;
+  }
+
   /** Stops every container and sandbox of the pod. */
   killPod(
     pod: Pod,
@@ -213,8 +231,7 @@ export class KuberuntimeManager {
       results.push({ action: 'startContainer', target });
       return true;
     } catch (error) {
-      const reason = error instanceof ContainerStartError ? error.reason : reasons.runContainerError;
-      results.push({ action: 'startContainer', target, error, reason, message: errorMessage(error) });
+      results.push(startFailure(target, error));
       return false;
     }
   }
@@ -253,6 +270,11 @@ export class KuberuntimeManager {
       for (const status of finished.slice(1)) await this.deps.podRemover.removeContainer(pod.metadata, status);
     }
   }
+}
+
+function startFailure(target: string, error: unknown): SyncResult {
+  const reason = error instanceof ContainerStartError ? error.reason : reasons.runContainerError;
+  return { action: 'startContainer', target, error, reason, message: errorMessage(error) };
 }
 
 function at(containers: readonly Container[], indexes: readonly number[]): Container[] {

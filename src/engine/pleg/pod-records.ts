@@ -27,6 +27,11 @@ export function isPodRunning({ containers, sandboxes }: RuntimePod): boolean {
   return containers.some(({ state }) => state === 'running') || sandboxes.some(({ state }) => state === 'ready');
 }
 
+/** At least one of its containers runs. */
+export function hasRunningContainer({ containers }: RuntimePod): boolean {
+  return containers.some(({ state }) => state === 'running');
+}
+
 type PlegState = 'running' | 'exited' | 'unknown' | 'non-existent';
 
 /**

@@ -53,7 +53,7 @@ interface Deps {
 }
 
 /** kubelet: pod_workers.go workerBackOffPeriodJitterFactor and neighbours; factors are how much longer it may get. */
-const backOffPeriodMs = 10_000;
+export const backOffPeriodMs = 10_000;
 const networkBackOffMs = 1000;
 const jitterFactor = 0.5;
 

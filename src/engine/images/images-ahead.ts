@@ -1,0 +1,77 @@
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import { errorMessage } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { backOffPeriodMs } from '../pod-workers/pod-workers.ts';
+import { SyncPodError } from '../pod-workers/sync-pod-error.ts';
+
+interface Deps {
+  /** Pulls what the pod lacks; rejects when something cannot be had now. */
+  pullAhead: (pod: Pod, signal: AbortSignal) => Promise<void>;
+  /** The images of the pod are there. */
+  onReady: (podUID: string) => void;
+  clock: Clock;
+  logger: Logger;
+  /** Ends what is under way. */
+  stopped: AbortSignal;
+}
+
+/**
+ * Has the images of pods pulled that may not start yet, so that nothing is stopped for a pod that cannot start. Images that
+ * cannot be had are tried again and again, until the pod is forgotten.
+ */
+export class ImagesAhead {
+  private readonly deps: Deps;
+  /** By UID. */
+  private readonly pods = new Map<string, { pod: Pod; isReady: boolean; abort: AbortController }>();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** True: the images of the pod are there. Otherwise they are being pulled from now on, and `onReady` tells. */
+  areThere(pod: Pod): boolean {
+    const known = this.pods.get(pod.metadata.uid);
+    if (known?.pod === pod) return known.isReady;
+    this.forget(pod.metadata.uid);
+    const entry = { pod, isReady: false, abort: new AbortController() };
+    this.pods.set(pod.metadata.uid, entry);
+    void this.pull(pod, AbortSignal.any([entry.abort.signal, this.deps.stopped])).then((isReady) => {
+      entry.isReady = isReady;
+      if (isReady) this.deps.onReady(pod.metadata.uid);
+    });
+    return false;
+  }
+
+  /** True: it was asked for this pod, and it was not forgotten since. */
+  has(podUID: string): boolean {
+    return this.pods.has(podUID);
+  }
+
+  /** True: images of the pod are still to come. */
+  isWaiting(podUID: string): boolean {
+    return this.pods.get(podUID)?.isReady === false;
+  }
+
+  /** The pod has started, or is not wanted any more. */
+  forget(podUID: string): void {
+    this.pods.get(podUID)?.abort.abort(new Error('the pod is not waited for any more'));
+    this.pods.delete(podUID);
+  }
+
+  /** False: it was aborted. */
+  private async pull(pod: Pod, signal: AbortSignal): Promise<boolean> {
+    const { pullAhead, clock, logger } = this.deps;
+    for (;;) {
+      try {
+        await pullAhead(pod, signal);
+        return true;
+      } catch (error) {
+        if (signal.aborted) return false;
+        logger.warn({ pod: pod.metadata.name, err: errorMessage(error) }, 'A new revision waits for its images');
+        const retryAfterMs = (error instanceof SyncPodError ? error.retryAfterMs : undefined) ?? backOffPeriodMs;
+        await clock.sleep(retryAfterMs, { signal }).catch(() => undefined);
+      }
+    }
+  }
+}

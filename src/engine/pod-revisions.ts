@@ -1,0 +1,142 @@
+import type { Pod } from '../api/types.ts';
+import type { SourceName } from './events.ts';
+import type { Housekeeping } from './housekeeping.ts';
+import type { ImagesAhead } from './images/images-ahead.ts';
+import { hasRunningContainer, isPodRunning, type RuntimePod } from './pleg/pod-records.ts';
+import type { PodManager } from './pod-manager/pod-manager.ts';
+import { podFullName } from './pod-names.ts';
+import type { PodWorkers } from './pod-workers/pod-workers.ts';
+
+interface Deps {
+  podManager: PodManager;
+  workers: PodWorkers;
+  imagesAhead: ImagesAhead;
+  /** The pods of the runtime as they were last listed. */
+  runtimePods: () => RuntimePod[];
+  relistPod: (uid: string) => Promise<void>;
+  housekeeping: Housekeeping;
+  /** Some source has a pod of this full name now; the update that says so may still be on its way. */
+  isNameDeclared: (fullName: string) => boolean;
+  /** A source that was not read yet may declare this pod. */
+  mayBeDeclared: (uid: string) => boolean;
+  /** Ends a pod that is not declared any more. */
+  removePod: (pod: Pod, source: SourceName) => void;
+  leaveOrphans: boolean;
+}
+
+/**
+ * One revision of a pod after the other. The kubelet stops a pod as soon as its manifest changed; here it runs on until the
+ * images of its next revision are there, so that a pull, or an image that cannot be had, costs nothing that runs.
+ *
+ * INVARIANTS: a revision that runs on stays declared, so that it is kept alive; the next one has no worker until then.
+ */
+export class PodRevisions {
+  private readonly deps: Deps;
+  /** By full name: declared by their source no more, and running on. */
+  private readonly outgoing = new Map<string, { pod: Pod; source: SourceName }>();
+  /** UIDs of the pods that an earlier life left. */
+  private earlierPods: ReadonlySet<string> = new Set();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Before anything else: the pods that an earlier life left. */
+  adopt(earlierPods: readonly string[]): void {
+    this.earlierPods = new Set(earlierPods);
+  }
+
+  /** A pod is declared. It may be one that was to go, put back before its next revision could start. */
+  declared(pod: Pod): void {
+    if (this.outgoingBefore(pod) === undefined) this.outgoing.delete(podFullName(pod));
+  }
+
+  /** A pod is not declared any more: it goes, unless its manifest only changed and it runs. */
+  retire(pod: Pod, source: SourceName): void {
+    const { imagesAhead, isNameDeclared, removePod } = this.deps;
+    const fullName = podFullName(pod);
+    imagesAhead.forget(pod.metadata.uid);
+    const outgoing = this.outgoingBefore(pod);
+    const isReplaced = isNameDeclared(fullName);
+    if (isReplaced && outgoing === undefined && this.runs(pod)) {
+      this.outgoing.set(fullName, { pod, source });
+      return;
+    }
+    removePod(pod, source);
+    if (!isReplaced && outgoing !== undefined) this.remove(outgoing);
+  }
+
+  /**
+   * True: no earlier revision is in the way of this one. False: one runs on until the images of this one are there, or, from
+   * an earlier life, is being stopped; housekeeping asks again.
+   */
+  giveWay(pod: Pod): boolean {
+    const { imagesAhead } = this.deps;
+    const outgoing = this.outgoingBefore(pod);
+    const predecessor = this.predecessorOf(pod);
+    const isToWait = predecessor !== undefined || (outgoing !== undefined && this.runs(outgoing.pod));
+    if (isToWait && !imagesAhead.areThere(pod)) return false;
+    if (outgoing !== undefined) this.remove(outgoing);
+    if (predecessor !== undefined) {
+      this.stopPredecessor(predecessor);
+      return false;
+    }
+    imagesAhead.forget(pod.metadata.uid);
+    return true;
+  }
+
+  /** The pod has to wait for the revision before it. */
+  isHeldBack(pod: Pod): boolean {
+    return this.deps.imagesAhead.has(pod.metadata.uid) || this.outgoingBefore(pod) !== undefined;
+  }
+
+  /** A pod of an earlier life runs on until its next revision can start. */
+  isRunningOn(uid: string): boolean {
+    const { podManager, imagesAhead } = this.deps;
+    return podManager
+      .pods()
+      .some((pod) => imagesAhead.isWaiting(pod.metadata.uid) && this.predecessorOf(pod)?.uid === uid);
+  }
+
+  private remove({ pod, source }: { pod: Pod; source: SourceName }): void {
+    this.outgoing.delete(podFullName(pod));
+    this.deps.removePod(pod, source);
+  }
+
+  private outgoingBefore(pod: Pod): { pod: Pod; source: SourceName } | undefined {
+    const outgoing = this.outgoing.get(podFullName(pod));
+    return outgoing?.pod.metadata.uid === pod.metadata.uid ? undefined : outgoing;
+  }
+
+  /** A pod without a running container, as one whose own image cannot be had, is no loss. */
+  private runs({ metadata: { uid } }: Pod): boolean {
+    return this.deps.runtimePods().some((pod) => pod.uid === uid && hasRunningContainer(pod));
+  }
+
+  /** The revision of the pod that still runs from before its manifest was changed while no engine ran. */
+  private predecessorOf({ metadata: { name, namespace } }: Pod): RuntimePod | undefined {
+    if (this.deps.leaveOrphans) return undefined;
+    return this.deps
+      .runtimePods()
+      .find(
+        (other) =>
+          other.name === name &&
+          other.namespace === namespace &&
+          this.earlierPods.has(other.uid) &&
+          this.deps.podManager.get(other.uid) === undefined &&
+          isPodRunning(other),
+      );
+  }
+
+  private stopPredecessor(runningPod: RuntimePod): void {
+    const { workers, relistPod, housekeeping, mayBeDeclared } = this.deps;
+    const { uid } = runningPod;
+    if (mayBeDeclared(uid) || workers.has(uid)) return;
+    const onTerminated = (): void => {
+      void relistPod(uid).then(() => {
+        housekeeping.request();
+      });
+    };
+    workers.updatePod({ type: 'kill', runningPod, killPodOptions: { onTerminated } });
+  }
+}
