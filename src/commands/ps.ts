@@ -34,7 +34,7 @@ export function registerPs(program: Command, deps: CommandDeps): void {
       const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
       const pods = all.filter(({ pod }) => flags.namespace === undefined || pod.metadata.namespace === flags.namespace);
       deps.stdout.write(await formatted(pods, flags));
-      if (flags.output === 'table' || flags.output === 'wide') deps.stderr.write(warnings(snapshot));
+      deps.stderr.write(warnings(snapshot));
     });
 }
 
@@ -43,7 +43,9 @@ Examples:
   kubelet-ts ps                 pods with their status
   kubelet-ts ps -o wide         with address, node and what the pod worker does
   kubelet-ts ps -o json         as a Kubernetes List
-  kubelet-ts ps -o name         pod/NAME, one a line`;
+  kubelet-ts ps -o name         pod/NAME, one a line
+
+What is wrong with manifests is said on stderr.`;
 
 function parseOutput(text: string): Output {
   if (text === 'wide' || text === 'json' || text === 'yaml' || text === 'name') return text;

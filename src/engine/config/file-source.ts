@@ -22,6 +22,8 @@ interface Deps extends StaticPodNode {
   logger: Logger;
   /** Where the last good revision of every file is kept; undefined: nowhere. */
   lastGood?: LastGoodManifests;
+  /** Where something is mounted now; undefined: this process asks for itself. */
+  readMountPoints?: () => Promise<string[]>;
 }
 
 /**
@@ -77,6 +79,7 @@ export class FileSource implements PodSource {
       await clock.sleep(Math.max(0, this.tree.dueMs - clock.monotonic()), signal && { signal });
       await this.lookAgain();
     }
+    await this.tree.endFirstList();
     return this.update();
   }
 

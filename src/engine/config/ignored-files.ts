@@ -15,22 +15,19 @@ export class IgnoredFiles {
     this.problemsByPath.clear();
   }
 
-  add(path: string): void {
+  add(path: string, isFolder: boolean): void {
     // How Kubernetes volumes are made: `..data` and what it leads to.
     if (basename(path).startsWith('..')) return;
-    const message = `ignored: ${ignoredBecause(path) ?? ''}`;
-    this.problemsByPath.set(path, { origin: path, severity: 'warning', message });
+    const because = isFolder ? 'it is a folder, and folders in folders are not read' : (ignoredBecause(path) ?? '');
+    this.problemsByPath.set(path, { origin: path, severity: 'warning', message: `ignored: ${because}` });
   }
 
   /** Looks whether the entry is there. False: it was before, too; or it was not and is not. */
   async look(path: string): Promise<boolean> {
     const sizeBefore = this.problemsByPath.size;
-    const isThere = await lstat(path).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) this.add(path);
-    else this.problemsByPath.delete(path);
+    const stats = await lstat(path).catch(() => undefined);
+    if (stats === undefined) this.problemsByPath.delete(path);
+    else this.add(path, stats.isDirectory());
     return this.problemsByPath.size !== sizeBefore;
   }
 }

@@ -114,10 +114,10 @@ export class ManifestFiles {
     return true;
   }
 
-  /** Takes what an earlier life read at a path of manifests that cannot be looked at. */
-  async restore(path: string): Promise<void> {
+  /** Takes what an earlier life read, of the files for which `isMeant` is true. */
+  async restore(isMeant: (file: string) => boolean): Promise<void> {
     for (const { where } of (await this.deps.lastGood?.list('file')) ?? []) {
-      if (isAt(where, path) && !this.files.has(where)) this.set(where, await this.restored(where));
+      if (isMeant(where) && !this.files.has(where)) this.set(where, await this.restored(where));
     }
   }
 
@@ -141,8 +141,8 @@ export class ManifestFiles {
   }
 
   /**
-   * After the first look of a life: puts the files that declare one object in the order of the life before. `recorded` is
-   * its `contested`; what is not in it goes by which file declared it then, and by name.
+   * Of the first list of a life: puts the files that declare one object in the order of the life before.
+   * `recorded` is its `contested`; what is not in it goes by which file declared it then, and by name.
    */
   async restoreOrder(recorded: ReadonlyMap<string, readonly string[]>): Promise<void> {
     for (const [key, files] of this.claims.contested()) {
@@ -151,7 +151,7 @@ export class ManifestFiles {
         const rank = recorded.get(key)?.indexOf(file) ?? -1;
         ranks.set(file, rank >= 0 ? rank : (await this.declaredBefore(file, key)) ? files.length : files.length + 1);
       }
-      this.claims.sort(key, (a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0));
+      this.claims.sort(key, (a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0) || (a < b ? -1 : 1));
     }
   }
 

@@ -5,11 +5,18 @@ import type { ManifestProblem } from '../events.ts';
 import { mountPointOf } from '../mount-points.ts';
 import { ownershipProblems } from './ownership-problems.ts';
 
+/** What a folder of manifests has in it. */
+export interface FolderEntry {
+  name: string;
+  isLink: boolean;
+  isFolder: boolean;
+}
+
 /** What a path of manifests is now. */
 export type PathLook =
-  | { is: 'folder'; entries: { name: string; isLink: boolean }[]; mountPoint: string; problems: ManifestProblem[] }
+  | { is: 'folder'; entries: FolderEntry[]; real: string; mountPoint: string; problems: ManifestProblem[] }
   /** Anything else that is there: whether it can be read is for the reader of files to find out. */
-  | { is: 'file'; mountPoint: string }
+  | { is: 'file'; real: string; mountPoint: string }
   /** The folder it was in is there, and it is not: it was removed. */
   | { is: 'removed' }
   /** It cannot be looked at: what was declared there says nothing about what is declared there now. */
@@ -31,12 +38,15 @@ export async function lookAtPath(path: string, { mountPoints, mountedOn }: Mount
   }
   try {
     const stats = await stat(path);
-    const mountPoint = mountPointOf(await realpath(path), mountPoints);
-    if (!stats.isDirectory()) return { is: 'file', mountPoint };
+    const real = await realpath(path);
+    const mountPoint = mountPointOf(real, mountPoints);
+    if (!stats.isDirectory()) return { is: 'file', real, mountPoint };
     const entries = await readdir(path, { withFileTypes: true });
-    const named = entries.map((entry) => ({ name: entry.name, isLink: entry.isSymbolicLink() }));
-    named.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return { is: 'folder', entries: named, mountPoint, problems: ownershipProblems(path, stats) };
+    const known = entries.map((entry): FolderEntry => {
+      return { name: entry.name, isLink: entry.isSymbolicLink(), isFolder: entry.isDirectory() };
+    });
+    known.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return { is: 'folder', entries: known, real, mountPoint, problems: ownershipProblems(path, stats) };
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) return away(errorMessage(error), 'Check its permissions.');
     return lookForMissing(path);

@@ -1,16 +1,22 @@
 import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../events.ts';
-import { readMountPoints } from '../mount-points.ts';
+import { mountPointOf, readMountPoints } from '../mount-points.ts';
 import { lookAtPath, type PathLook } from './manifest-path.ts';
 
 /** The files of a folder that was removed are gone after this long: another one may be put in its place. */
 const folderGoneMs = 1000;
+/** Files that are not in a folder that came back are gone after this long: they may be put there one after the other. */
+const folderFilledMs = 5000;
 /** Between two looks at a path that is not mounted: nobody tells of mounts. */
 const mountCheckMs = 1000;
+
+const creationHint = 'Create the file or folder; it is read as soon as it is there.';
 
 interface Deps {
   paths: readonly string[];
   clock: Clock;
+  /** Where something is mounted now; undefined: this process asks for itself. */
+  readMountPoints?: (() => Promise<string[]>) | undefined;
 }
 
 /** The paths of manifests as they were when they were looked at last; all times are monotonic. */
@@ -23,7 +29,8 @@ export class ManifestPlaces {
   mountPoints = new Map<string, string>();
   private readonly deps: Deps;
   private readonly places = new Map<string, PathLook>();
-  private readonly removedSinceMs = new Map<string, number>();
+  /** By folder: when files that are not found in it are gone. At once when there is no entry. */
+  private readonly losesFilesMs = new Map<string, number>();
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -37,8 +44,7 @@ export class ManifestPlaces {
     this.everythingAgainMs = Infinity;
     this.unmountedAgainMs = Infinity;
     for (const [path, place] of await this.look(this.deps.paths)) {
-      this.places.set(path, place);
-      if (place.is !== 'removed') this.removedSinceMs.delete(path);
+      this.set(path, place);
       if (place.is === 'away' && place.isUnmounted) {
         this.unmountedAgainMs = this.deps.clock.monotonic() + mountCheckMs;
       }
@@ -49,7 +55,7 @@ export class ManifestPlaces {
   async lookAgainAt(paths: readonly string[]): Promise<void> {
     for (const [path, place] of await this.look(paths)) {
       if (place.is !== this.places.get(path)?.is) this.everythingAgainMs = this.deps.clock.monotonic();
-      this.places.set(path, place);
+      this.set(path, place);
     }
   }
 
@@ -61,16 +67,24 @@ export class ManifestPlaces {
     await this.lookAgainAt([...this.places].filter(([, place]) => place.is === 'away').map(([path]) => path));
   }
 
-  /** False: a file that is not found at this path may be there still. */
+  /** False: what was read since the last look may be what lies below or above a mount, and everything has to be looked at. */
+  async areStill(): Promise<boolean> {
+    const mountPoints = await this.readMountPoints();
+    const areStill = [...this.places.values()].every(
+      (place) => !('real' in place) || mountPointOf(place.real, mountPoints) === place.mountPoint,
+    );
+    if (!areStill) this.everythingAgainMs = this.deps.clock.monotonic();
+    return areStill;
+  }
+
+  /** False: a file that is not found at this path may be there still, or come back. */
   hasLost(path: string, file: string): boolean {
-    const place = this.places.get(path);
-    if (place?.is === 'away') return false;
-    if (place?.is !== 'removed' || file === path) return true;
-    const now = this.deps.clock.monotonic();
-    const sinceMs = this.removedSinceMs.get(path) ?? now;
-    this.removedSinceMs.set(path, sinceMs);
-    if (now - sinceMs >= folderGoneMs) return true;
-    this.everythingAgainMs = Math.min(this.everythingAgainMs, sinceMs + folderGoneMs);
+    const is = this.places.get(path)?.is;
+    if (is === 'away') return false;
+    if (file === path) return true;
+    const atMs = this.losesFilesMs.get(path) ?? 0;
+    if (this.deps.clock.monotonic() >= atMs) return true;
+    this.everythingAgainMs = Math.min(this.everythingAgainMs, atMs);
     return false;
   }
 
@@ -93,21 +107,25 @@ export class ManifestPlaces {
         case 'file':
           return [];
         case 'removed':
-          return [
-            errorAt(path, 'path does not exist', 'Create the file or folder; it is read as soon as it is there.'),
-          ];
-        case 'away': {
-          const at = newestGoodAt(path);
-          if (at === undefined) return [errorAt(path, place.because, place.hint)];
-          const because = `${place.because}; what was declared there stands`;
-          return [{ ...errorAt(path, because, place.hint), lastGoodAt: at }];
-        }
+          return [awayProblem(path, { because: 'path does not exist', hint: creationHint }, newestGoodAt(path))];
+        case 'away':
+          return [awayProblem(path, place, newestGoodAt(path))];
       }
     });
   }
 
+  private readMountPoints(): Promise<string[]> {
+    return (this.deps.readMountPoints ?? readMountPoints)();
+  }
+
+  private set(path: string, place: PathLook): void {
+    const atMs = nextLosesFilesMs(this.places.get(path)?.is, place.is, this.deps.clock.monotonic());
+    if (atMs !== undefined) this.losesFilesMs.set(path, atMs);
+    this.places.set(path, place);
+  }
+
   private async look(paths: readonly string[]): Promise<Map<string, PathLook>> {
-    const mountPoints = await readMountPoints();
+    const mountPoints = await this.readMountPoints();
     const looks = new Map<string, PathLook>();
     for (const path of paths) {
       looks.set(path, await lookAtPath(path, { mountPoints, mountedOn: this.mountPoints.get(path) }));
@@ -116,6 +134,23 @@ export class ManifestPlaces {
   }
 }
 
-function errorAt(origin: string, message: string, hint: string): ManifestProblem {
-  return { origin, severity: 'error', message, hint };
+/**
+ * When files that are not found in a folder of manifests are gone, now that the folder is something else than before;
+ * undefined: that is as it was. Only who saw a folder go may take its files for gone: one that was not there at the start
+ * is not made yet, or not mounted.
+ */
+function nextLosesFilesMs(before: PathLook['is'] | undefined, is: PathLook['is'], now: number): number | undefined {
+  if (is === before || is === 'away') return undefined;
+  if (is === 'removed') return before === 'folder' ? now + folderGoneMs : Infinity;
+  return is === 'folder' && before !== undefined ? now + folderFilledMs : 0;
+}
+
+function awayProblem(
+  origin: string,
+  { because, hint }: { because: string; hint: string },
+  lastGoodAt: number | undefined,
+): ManifestProblem {
+  if (lastGoodAt === undefined) return { origin, severity: 'error', message: because, hint };
+  const message = `${because}; what was declared there stands`;
+  return { origin, severity: 'error', message, hint, lastGoodAt };
 }

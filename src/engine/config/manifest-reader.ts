@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import pLimit from 'p-limit';
 import type { StaticPodNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
-import { fingerprintOf, isGood, readManifest, type Revision, statManifest } from './manifest-file.ts';
+import { fingerprintOf, readManifest, type Revision, statManifest } from './manifest-file.ts';
 import { findWriters, isStillWriting, type Writer } from './manifest-writers.ts';
 
 /** What the watch told of a file since the last look: it was written in place, or its name stands for another file. */
@@ -117,10 +117,11 @@ export class ManifestReader {
     return { is: 'in writing', againInMs: Math.min(settleMs * 2 ** unsettled.times, maxWaitMs), by: writer };
   }
 
-  /** Good, but perhaps only the beginning of what somebody writes: what is bad is not acted on anyhow. */
+  /** Perhaps only the beginning of what somebody writes; that it is bad then tells nothing either. */
   private isDoubtful(path: string, look: Look): boolean {
     const unsettled = this.unsettled.get(path);
-    return unsettled !== undefined && unsettled.change !== 'entry' && look.is === 'read' && isGood(look.revision);
+    const isContent = look.is === 'read' && look.revision.bytes !== undefined;
+    return unsettled !== undefined && unsettled.change !== 'entry' && isContent;
   }
 
   private async confirm(path: string, look: Look | undefined, writer: Writer | undefined): Promise<Look> {

@@ -1,14 +1,15 @@
 import { lstat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Manifests } from '../../api/load-manifests.ts';
 import type { StaticPodNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../events.ts';
-import { loadNotes, notesOrigin, saveNotes } from './file-source-notes.ts';
+import { type FileSourceNotes, loadNotes, notesOrigin, saveNotes } from './file-source-notes.ts';
 import { IgnoredFiles } from './ignored-files.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
 import { ignoredBecause } from './manifest-file-name.ts';
 import { isAt, ManifestFiles } from './manifest-files.ts';
+import type { PathLook } from './manifest-path.ts';
 import { ManifestPlaces } from './manifest-places.ts';
 import { type FileChange, type Look, ManifestReader, settleMs } from './manifest-reader.ts';
 import type { Writer } from './manifest-writers.ts';
@@ -24,6 +25,7 @@ interface Deps extends StaticPodNode {
   paths: readonly string[];
   clock: Clock;
   lastGood: LastGoodManifests | undefined;
+  readMountPoints?: (() => Promise<string[]>) | undefined;
 }
 
 /**
@@ -40,7 +42,9 @@ export class ManifestTree {
   private readonly files: ManifestFiles;
   private readonly reader: ManifestReader;
   private readonly ignored = new IgnoredFiles();
-  private isComplete = false;
+  private isFirstListComplete = false;
+  /** Of the life before, until the first list of this one is complete. */
+  private notesBefore: FileSourceNotes | undefined;
   /** Files that have to be looked at again, and when; monotonic, as all times here. */
   private readonly againMs = new Map<string, number>();
   /** Known files that were not found, since when. */
@@ -89,23 +93,31 @@ export class ManifestTree {
 
   /** Looks at everything. `changes`: what the watch told of files. */
   async lookAtEverything(changes: ReadonlyMap<string, FileChange>): Promise<void> {
-    const isFirst = !this.isComplete;
-    const notes = isFirst ? await loadNotes(this.deps.lastGood) : undefined;
-    if (notes !== undefined) this.places.mountPoints = notes.mountPoints;
+    if (!this.isFirstListComplete && this.notesBefore === undefined) {
+      this.notesBefore = await loadNotes(this.deps.lastGood);
+      this.places.mountPoints = this.notesBefore.mountPoints;
+    }
     this.watch?.beginRound();
     for (const path of this.deps.paths) await this.watch?.followPath(path);
     await this.places.lookAtAll();
-    if (isFirst) for (const [path, { is }] of this.places) if (is === 'away') await this.files.restore(path);
+    if (!this.isFirstListComplete) for (const [path, place] of this.places) await this.restore(path, place);
     const listed = await this.listFiles();
     await this.lookAt(new Map([...listed].map((file) => [file, changes.get(file)])));
     this.removeMissing(this.files.paths.filter((file) => !listed.has(file)));
     this.watch?.endRound();
-    if (notes !== undefined) await this.files.restoreOrder(notes.contested);
     this.places.noteMountPoints((path) => this.files.at(path).length > 0);
-    this.isComplete = true;
     this.save();
-    if (isFirst) void this.deps.lastGood?.retain('file', [...this.files.paths, notesOrigin]);
-    else void this.deps.lastGood?.retry();
+    void this.deps.lastGood?.retry();
+  }
+
+  /** All that was there at the start was read: from now on the order is that of what happens. */
+  async endFirstList(): Promise<void> {
+    if (this.notesBefore === undefined) return;
+    await this.files.restoreOrder(this.notesBefore.contested);
+    this.isFirstListComplete = true;
+    this.notesBefore = undefined;
+    this.save();
+    void this.deps.lastGood?.retain('file', [...this.files.paths, notesOrigin]);
   }
 
   /** Looks at the files that the watch told of, and at those that are due. False: everything is as it was. */
@@ -130,6 +142,12 @@ export class ManifestTree {
     return isNews || looked.isNews;
   }
 
+  /** Takes what an earlier life read at a path that cannot be looked at, or in a folder that is not there. */
+  private async restore(path: string, { is }: PathLook): Promise<void> {
+    if (is === 'away') await this.files.restore((file) => isAt(file, path));
+    else if (is === 'removed') await this.files.restore((file) => dirname(file) === path);
+  }
+
   /** The files that there are to read; links are followed. */
   private async listFiles(): Promise<Set<string>> {
     const listed = new Set<string>();
@@ -139,7 +157,7 @@ export class ManifestTree {
       if (place.is !== 'folder') continue;
       for (const entry of place.entries) {
         const file = join(path, entry.name);
-        if (this.isNoManifest(file)) this.ignored.add(file);
+        if (this.isNoManifest(file)) this.ignored.add(file, entry.isFolder);
         else listed.add(file);
         if (entry.isLink) await this.watch?.followLink(file);
       }
@@ -153,7 +171,10 @@ export class ManifestTree {
     requests.sort((a, b) => (a.path < b.path ? -1 : 1));
     const missing: string[] = [];
     let isNews = false;
-    for (const [file, look] of await this.reader.look(requests)) {
+    const looks = await this.reader.look(requests);
+    const isAnythingRead = [...looks.values()].some(({ is }) => is === 'read');
+    if (isAnythingRead && !(await this.places.areStill())) return { missing, isNews };
+    for (const [file, look] of looks) {
       this.againMs.delete(file);
       if (look.is === 'missing') missing.push(file);
       else isNews = (await this.take(file, look)) || isNews;
@@ -200,6 +221,8 @@ export class ManifestTree {
   }
 
   private save(): void {
+    // Until then the disk tells what was before.
+    if (!this.isFirstListComplete) return;
     this.files.save();
     saveNotes(this.deps.lastGood, { mountPoints: this.places.mountPoints, contested: this.files.contested() });
   }

@@ -1,7 +1,9 @@
 import { chmod, mkdir, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
-import { configMapManifest, ManifestFolder, podManifest } from './manifest-folder.ts';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { configMapManifest, type Declared, ManifestFolder, podManifest } from './manifest-folder.ts';
+import { SourceRecorder } from './source-recorder.ts';
+import { whileTimePasses } from './while-time-passes.ts';
 
 let folder: ManifestFolder;
 
@@ -85,12 +87,83 @@ describe('a file that is gone when the agent starts', () => {
     expect(await kept()).toHaveLength(1);
   });
 
-  test('takes its pods with it also when the whole folder was removed', async () => {
+  test('takes its pods with it also when it is a path of manifests itself', async () => {
+    await folder.put('a.yaml', podManifest('one'));
+    await folder.read(folder.start(folder.at('a.yaml')));
+    await rm(folder.at('a.yaml'));
+    expect(await folder.read(folder.start(folder.at('a.yaml')))).toEqual({
+      pods: [],
+      configObjects: [],
+      problems: ['a.yaml: error path does not exist'],
+    });
+    expect(await kept()).toEqual([]);
+  });
+});
+
+describe('a folder that is not there when the agent starts', () => {
+  const absent = (name: string): Declared => ({
+    pods: [`${name} app:1`],
+    configObjects: [],
+    problems: [`${folder.path}: error path does not exist; what was declared there stands`],
+  });
+
+  beforeEach(async () => {
     await folder.put('a.yaml', podManifest('one'));
     await folder.read(folder.start());
     await rm(folder.path, { recursive: true });
-    expect((await folder.read(folder.start())).pods).toEqual([]);
-    expect(await kept()).toEqual([]);
+  });
+
+  test('stands for what was in it, however long it takes to come, life after life', async () => {
+    for (let life = 0; life < 2; life++) {
+      const source = folder.start();
+      expect(await folder.read(source)).toEqual(absent('one'));
+      await folder.clock.advance(3_600_000);
+      expect(await folder.read(source)).toEqual(absent('one'));
+    }
+  });
+
+  test('may be filled file by file once it was made', async () => {
+    const recorder = new SourceRecorder(folder.start());
+    onTestFinished(() => recorder.stop());
+    await recorder.nextWithPods('one-edge1');
+    await mkdir(folder.path);
+    await recorder.nextThat(({ problems }) => problems.length === 0);
+    await folder.clock.advance(4000);
+    await folder.put('.new', podManifest('two'));
+    await rename(folder.at('.new'), folder.at('b.yaml'));
+    await recorder.nextThat(({ pods }) => pods?.includes('two-edge1') === true);
+    await folder.put('.new', podManifest('one'));
+    await rename(folder.at('.new'), folder.at('a.yaml'));
+    await recorder.nextThat(({ pods }) => pods?.includes('two-edge1') === true);
+    await whileTimePasses(folder.clock, folder.clock.sleep(10_000));
+    expect(recorder.handed.filter(({ pods }) => pods?.includes('one-edge1') === false)).toEqual([]);
+  });
+
+  test('takes its pods with it when it is still empty five seconds after it was made', async () => {
+    const recorder = new SourceRecorder(folder.start());
+    onTestFinished(() => recorder.stop());
+    await recorder.nextWithPods('one-edge1');
+    await mkdir(folder.path);
+    await recorder.nextThat(({ problems }) => problems.length === 0);
+    const before = folder.clock.monotonic();
+    expect(await whileTimePasses(folder.clock, recorder.nextWithPods())).toEqual({ pods: [], problems: [] });
+    expect(folder.clock.monotonic() - before).toBeGreaterThanOrEqual(5000);
+  });
+
+  test('stands for what was in it also when the one above it is made first', async () => {
+    const below = join(folder.path, 'manifests');
+    await mkdir(below, { recursive: true });
+    await folder.put('manifests/a.yaml', podManifest('one'));
+    await folder.read(folder.start(below));
+    await rm(folder.path, { recursive: true });
+    const source = folder.start(below);
+    await folder.read(source);
+    await mkdir(folder.path);
+    expect(await folder.read(source)).toEqual({
+      pods: ['one app:1'],
+      configObjects: [],
+      problems: ['manifests: error path does not exist; what was declared there stands'],
+    });
   });
 });
 

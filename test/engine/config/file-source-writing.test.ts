@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename } from 'node:fs/promises';
+import { type FileHandle, open, rename, utimes } from 'node:fs/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type Declared, ManifestFolder, podManifest } from './manifest-folder.ts';
@@ -45,6 +45,17 @@ describe('a file that was written in place', () => {
     expect(await folder.read(source)).toEqual(declared('one app:1', 'two app:1'));
   });
 
+  test('is not said to be bad while somebody has it open for writing', async () => {
+    const file = await openForWriting('a.yaml');
+    await file.write('apiVersion: [');
+    const source = folder.start();
+    expect((await folder.read(source)).problems).toEqual([
+      expect.stringMatching(/^a\.yaml: warning process \d+ \(.+\) has it open for writing/),
+    ]);
+    await file.close();
+    expect((await folder.read(source)).problems).toEqual([expect.stringMatching(/^a\.yaml: error /)]);
+  });
+
   test('stands for what it said before until it is finished', async () => {
     await folder.put('a.yaml', podManifest('zero'));
     const source = folder.start();
@@ -71,6 +82,20 @@ describe('a file that was written in place', () => {
     const before = folder.clock.monotonic();
     expect((await folder.read(source)).pods).toEqual(['zero app:1']);
     expect(folder.clock.monotonic()).toBe(before);
+  });
+
+  test('gives an object before a file whose name comes later, though that one is read at once', async () => {
+    await folder.put('new', podManifest('one', 'app:2'));
+    await rename(folder.at('new'), folder.at('b.yaml'));
+    await utimes(folder.at('b.yaml'), 0, 0);
+    await folder.put('a.yaml', podManifest('one'));
+    const expected = {
+      pods: ['one app:1'],
+      configObjects: [],
+      problems: [`b.yaml: error Pod default/one-edge1 is declared by ${folder.at('a.yaml')} already`],
+    };
+    expect(await folder.read(folder.start())).toEqual(expected);
+    expect(await folder.read(folder.start())).toEqual(expected);
   });
 
   test('is read while somebody has it open for reading', async () => {

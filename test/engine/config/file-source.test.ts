@@ -77,7 +77,7 @@ describe('one look', () => {
         '.hidden.yaml: warning ignored: its name begins with a dot',
         'a.yaml.bak: warning ignored: its name does not end in .yaml, .yml, .json',
         'a.yaml~: warning ignored: it looks like an editor backup',
-        'deeper: warning ignored: its name does not end in .yaml, .yml, .json',
+        'deeper: warning ignored: it is a folder, and folders in folders are not read',
         'notes: warning ignored: its name does not end in .yaml, .yml, .json',
       ],
     });
