@@ -1,9 +1,15 @@
 import { readdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode } from '../../errors.ts';
-import { containerLogPath, containerLogSymlinkName, podLogsDirectory } from '../kuberuntime/log-paths.ts';
+import {
+  containerLogPath,
+  containerLogsDirectory,
+  containerLogSymlinkName,
+  podLogsDirectory,
+} from '../kuberuntime/log-paths.ts';
+import { restartCountFromLogFiles } from '../kuberuntime/restart-count-from-logs.ts';
 import { stopPodSandbox } from '../kuberuntime/kill-pod.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
 import type { RuntimePod } from '../pleg/pod-records.ts';
@@ -28,13 +34,23 @@ export class PodRemover {
     this.deps = deps;
   }
 
-  /** Removes one dead container, its log files and the link to them. What is gone already is fine. */
+  /** Removes one dead container, its log with its rotated files and the link to it. What is gone already is fine. */
   async removeContainer(pod: PodIdentity, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
-    const { podLogsDir } = this.deps;
+    const log = join(podLogsDirectory(this.deps.podLogsDir, pod), containerLogPath(name, restartCount));
     await this.removeFromRuntime(id);
     await this.removeLogLink(pod, name, id);
-    const log = join(podLogsDirectory(podLogsDir, pod), containerLogPath(name, restartCount));
-    await removeWithPrefix(log);
+    await removeLogs(dirname(log), (file) => file.startsWith(basename(log)));
+  }
+
+  /**
+   * Removes a dead container and, of its logs, those of earlier instances. Its own stays until the next one is purged: the
+   * restart count goes on from its name (restart-count-from-logs.ts), even if all that is left of the container is that.
+   */
+  async purgeContainer(pod: PodIdentity, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
+    const folder = containerLogsDirectory(this.deps.podLogsDir, pod, name);
+    await this.removeFromRuntime(id);
+    await this.removeLogLink(pod, name, id);
+    await removeLogs(folder, (file) => restartCountFromLogFiles([file]) !== restartCount + 1);
   }
 
   /** Removes every container and sandbox of a stopped pod, its logs last: a pod half removed is found again by them. */
@@ -81,12 +97,10 @@ export function surplusContainers({ containerStatuses }: RuntimePodStatus, name:
   return containerStatuses.filter((status) => status.name === name && status.state === 'exited').slice(1);
 }
 
-/** A container's log and its rotated files. */
-async function removeWithPrefix(path: string): Promise<void> {
+async function removeLogs(folder: string, isMeant: (fileName: string) => boolean): Promise<void> {
   try {
-    const names = await readdir(dirname(path));
-    const own = names.map((name) => join(dirname(path), name)).filter((file) => file.startsWith(path));
-    await Promise.all(own.map((file) => rm(file, { force: true })));
+    const names = await readdir(folder);
+    await Promise.all(names.filter(isMeant).map((name) => rm(join(folder, name), { force: true })));
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error;
   }

@@ -253,11 +253,16 @@ export class KuberuntimeManager {
     }
   }
 
-  /** A new sandbox runs the init containers anew. kubelet: kuberuntime_container.go purgeInitContainers */
+  /**
+   * A new sandbox runs the init containers anew. The kubelet forgets their restart counts when the sandbox fails or it is
+   * killed before they are started; here they go on from the logs. kubelet: kuberuntime_container.go purgeInitContainers
+   */
   private async purgeInitContainers({ pod, podStatus }: PodSync): Promise<void> {
-    const names = new Set((pod.spec.initContainers ?? []).map(({ name }) => name));
-    for (const status of podStatus.containerStatuses) {
-      if (names.has(status.name)) await this.deps.podRemover.removeContainer(pod.metadata, status);
+    const { podRemover } = this.deps;
+    for (const { name } of pod.spec.initContainers ?? []) {
+      const [newest, ...others] = podStatus.containerStatuses.filter((status) => status.name === name);
+      for (const status of others) await podRemover.removeContainer(pod.metadata, status);
+      if (newest !== undefined) await podRemover.purgeContainer(pod.metadata, newest);
     }
   }
 

@@ -9,7 +9,7 @@ import { PodRemover } from '../../../src/engine/gc/pod-remover.ts';
 import { ImageManager } from '../../../src/engine/images/image-manager.ts';
 import { PullCredentials } from '../../../src/engine/images/pull-credentials.ts';
 import { KuberuntimeManager } from '../../../src/engine/kuberuntime/kuberuntime-manager.ts';
-import { podLogsDirectory } from '../../../src/engine/kuberuntime/log-paths.ts';
+import { containerLogsDirectory, podLogsDirectory } from '../../../src/engine/kuberuntime/log-paths.ts';
 import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import type { NodeConfig } from '../../../src/engine/node-config.ts';
@@ -382,6 +382,27 @@ describe('a pod that lost its sandbox', () => {
       expect.stringMatching(/^startContainer /),
     ]);
     expect(recorded()).toContain('Normal SandboxChanged: Pod sandbox changed, it will be killed and re-created.');
+  });
+
+  test('counts the restarts of its init containers on, though the first try to make another one fails', async () => {
+    const pod = podWith({ initContainers: [container('one')] });
+    const folder = containerLogsDirectory(node.podLogsDir, pod.metadata, 'one');
+    const write = (name: string): Promise<void> => writeFile(join(folder, name), '');
+    const started: string[] = [];
+    await sync(pod);
+    await write('0.log');
+    for (const log of ['1.log', '2.log']) {
+      exit('one', 0);
+      await sync(pod);
+      runtime.killSandbox('web-edge1');
+      runtime.injectError('runPodSandbox', refused);
+      await sync(pod);
+      await sync(pod);
+      started.push(...runtime.running());
+      await write(log);
+    }
+    expect(started).toEqual(['web-edge1/one#1', 'web-edge1/one#2']);
+    expect(await readdir(folder)).toEqual(['1.log', '2.log']);
   });
 
   test('and is done with restartPolicy Never gets none', async () => {
