@@ -20,6 +20,12 @@ interface TestImage {
 const testImages: readonly TestImage[] = [
   { archive: 'busybox.tar', programs: ['/bin/busybox'], debianPackage: 'busybox-static', make: busyboxImage },
   {
+    archive: 'flock.tar',
+    programs: ['/bin/busybox', '/usr/bin/flock'],
+    debianPackage: 'busybox-static and util-linux',
+    make: async (files) => ({ ...(await busyboxImage(files)), name: 'localhost/flock:1' }),
+  },
+  {
     archive: 'etcd.tar',
     programs: ['/usr/bin/etcd', '/usr/bin/etcdctl'],
     debianPackage: 'etcd-server and etcd-client',

@@ -42,7 +42,7 @@ export class PodRemains {
   async removePod(uid: string): Promise<void> {
     const { runtimePods, podRemover, podCgroups, podDirs, onPodChanged } = this.deps;
     const [pod] = await runtimePods.getPods({ uid });
-    if (pod !== undefined) await podRemover.removePod(pod);
+    await podRemover.removePod(uid, pod);
     await podCgroups.remove(uid);
     await podDirs.removePodDir(uid);
     onPodChanged(uid);

@@ -8,6 +8,7 @@ import {
   containerLogsDirectory,
   containerLogSymlinkName,
   podLogsDirectory,
+  podUIDOfLogsDirectory,
 } from '../kuberuntime/log-paths.ts';
 import { restartCountFromLogFiles } from '../kuberuntime/restart-count-from-logs.ts';
 import { stopPodSandbox } from '../kuberuntime/kill-pod.ts';
@@ -26,7 +27,11 @@ interface PodIdentity {
   namespace: string;
 }
 
-/** Removes what stopped containers and pods leave in the runtime and among the logs. kubelet: kuberuntime/kuberuntime_gc.go */
+/**
+ * Removes what stopped containers and pods leave in the runtime and among the logs. kubelet: kuberuntime/kuberuntime_gc.go
+ *
+ * INVARIANT: the link to a log goes before its container, by which it is found.
+ */
 export class PodRemover {
   private readonly deps: Deps;
 
@@ -37,9 +42,9 @@ export class PodRemover {
   /** Removes one dead container, its log with its rotated files and the link to it. What is gone already is fine. */
   async removeContainer(pod: PodIdentity, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
     const log = join(podLogsDirectory(this.deps.podLogsDir, pod), containerLogPath(name, restartCount));
-    await this.removeFromRuntime(id);
     await this.removeLogLink(pod, name, id);
-    await removeLogs(dirname(log), (file) => file.startsWith(basename(log)));
+    await this.removeFromRuntime(id);
+    await removeEach(dirname(log), (file) => file.startsWith(basename(log)));
   }
 
   /**
@@ -48,21 +53,30 @@ export class PodRemover {
    */
   async purgeContainer(pod: PodIdentity, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
     const folder = containerLogsDirectory(this.deps.podLogsDir, pod, name);
-    await this.removeFromRuntime(id);
     await this.removeLogLink(pod, name, id);
-    await removeLogs(folder, (file) => restartCountFromLogFiles([file]) !== restartCount + 1);
+    await this.removeFromRuntime(id);
+    await removeEach(folder, (file) => restartCountFromLogFiles([file]) !== restartCount + 1);
   }
 
-  /** Removes every container and sandbox of a stopped pod, its logs last: a pod half removed is found again by them. */
-  async removePod(pod: RuntimePod): Promise<void> {
+  /** Removes every container and sandbox of a stopped pod, and its logs; undefined: the runtime has it no more. */
+  async removePod(uid: string, pod: RuntimePod | undefined): Promise<void> {
+    if (pod === undefined) {
+      await this.removeLostLogs(uid);
+      return;
+    }
     await Promise.all(
       pod.containers.map(async ({ id, name }) => {
-        await this.removeFromRuntime(id);
         await this.removeLogLink(pod, name, id);
+        await this.removeFromRuntime(id);
       }),
     );
     await Promise.all(pod.sandboxes.map(({ id }) => this.removePodSandbox(id)));
     await rm(podLogsDirectory(this.deps.podLogsDir, pod), { recursive: true, force: true });
+  }
+
+  /** Of a pod whose removal was cut off after the runtime had forgotten its name. */
+  private async removeLostLogs(uid: string): Promise<void> {
+    await removeEach(this.deps.podLogsDir, (name) => podUIDOfLogsDirectory(name) === uid);
   }
 
   private async removeFromRuntime(containerId: string): Promise<void> {
@@ -97,10 +111,11 @@ export function surplusContainers({ containerStatuses }: RuntimePodStatus, name:
   return containerStatuses.filter((status) => status.name === name && status.state === 'exited').slice(1);
 }
 
-async function removeLogs(folder: string, isMeant: (fileName: string) => boolean): Promise<void> {
+/** Removes what is meant of a folder; none is fine. */
+async function removeEach(folder: string, isMeant: (name: string) => boolean): Promise<void> {
   try {
     const names = await readdir(folder);
-    await Promise.all(names.filter(isMeant).map((name) => rm(join(folder, name), { force: true })));
+    await Promise.all(names.filter(isMeant).map((name) => rm(join(folder, name), { recursive: true, force: true })));
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error;
   }

@@ -34,7 +34,7 @@ async function tearDownPod(deps: Deps, uid: string): Promise<string | undefined>
     podEventRecorder(() => undefined, pod),
   );
   const [left] = await runtimePods.getPods({ uid });
-  if (left !== undefined) await podRemover.removePod(left);
+  await podRemover.removePod(uid, left);
   await deps.removePodCgroup(uid);
   await podDirs.removePodDir(uid);
   return podStatus.name === '' ? undefined : `${podStatus.namespace}/${podStatus.name}`;

@@ -75,14 +75,14 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   );
   recorder.normal(reasons.created, `Created container: ${name}`, name);
 
-  // Step 3: start it.
-  await failingWith(reasons.runContainerError, start, () => runtime.startContainer({ containerId }));
-  recorder.normal(reasons.started, `Started container ${name}`, name);
-
-  // Step 4: a link to its log for log shippers; nothing depends on it.
+  // Step 3: a link to its log for log shippers; nothing else depends on it. After the start it could be left out by a kill.
   await linkLog(deps.node, pod, name, restartCount, containerId).catch((error: unknown) => {
     logger.warn({ err: error, pod: pod.metadata.name, containerName: name }, 'Linking the container log failed');
   });
+
+  // Step 4: start it.
+  await failingWith(reasons.runContainerError, start, () => runtime.startContainer({ containerId }));
+  recorder.normal(reasons.started, `Started container ${name}`, name);
 
   // Step 5: its postStart hook; until that is over the container does not count as started.
   await postStart(deps, start, containerId);

@@ -203,6 +203,12 @@ describe('a new pod', () => {
 });
 
 describe('a container', () => {
+  test('has the link to its log before it starts, as nobody would make it up after a kill in between', async () => {
+    runtime.injectError('startContainer', refused);
+    await sync(podWith());
+    expect(await readdir(node.containerLogLinksDir)).toEqual(['web-edge1_default_main-container2.log']);
+  });
+
   test('goes on counting its restarts by its log files when the runtime has lost it', async () => {
     const pod = podWith();
     const logs = join(podLogsDirectory(node.podLogsDir, pod.metadata), 'main');

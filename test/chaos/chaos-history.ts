@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { journalFolder, journalNames } from './chaos-pod.ts';
+import type { ChaosWorld } from './chaos-world.ts';
+import type { ListedContainer } from './list-runtime.ts';
+import type { SettledNode } from './settle.ts';
+
+/** What must hold from one settled moment to the next. Each check throws. */
+export class ChaosHistory {
+  readonly #world: ChaosWorld;
+  /** By container: the highest attempt ever seen and its id. */
+  readonly #attempts = new Map<string, { attempt: number; id: string }>();
+  #running: readonly ListedContainer[] = [];
+
+  constructor(world: ChaosWorld) {
+    this.#world = world;
+  }
+
+  async check({ listing, pods }: SettledNode): Promise<void> {
+    await this.#nothingRanTwice();
+    for (const container of listing.containers) this.#attemptsGrow(container);
+    for (const { pod } of pods) {
+      for (const { name, restartCount } of pod.status?.containerStatuses ?? []) {
+        const attempt = this.#attempts.get(keyOf({ podUID: pod.metadata.uid, name }))?.attempt;
+        if (attempt !== undefined && restartCount < attempt) {
+          throw new Error(
+            `${pod.metadata.name} ${name} tells of ${restartCount} restarts, and was started ${attempt + 1} times`,
+          );
+        }
+      }
+    }
+    await this.#startsWereCounted(listing.containers);
+    this.#untouchedRunOn(listing.containers);
+  }
+
+  async #nothingRanTwice(): Promise<void> {
+    const twice = await this.#journal(journalNames.twice);
+    if (twice.length > 0) throw new Error(`ran twice at the same time: ${twice.join(', ')}`);
+  }
+
+  #attemptsGrow(container: ListedContainer): void {
+    const { id, attempt } = container;
+    const key = keyOf(container);
+    const highest = this.#attempts.get(key);
+    if (highest === undefined || attempt > highest.attempt) this.#attempts.set(key, { attempt, id });
+    else if (attempt === highest.attempt && id !== highest.id) {
+      throw new Error(`two containers of ${container.podName} ${container.name} are attempt ${attempt}`);
+    }
+  }
+
+  /** A count of restarts that was lost on the way shows as more starts than attempts. */
+  async #startsWereCounted(containers: readonly ListedContainer[]): Promise<void> {
+    const starts = new Map<string, number>();
+    for (const line of await this.#journal(journalNames.starts)) starts.set(line, (starts.get(line) ?? 0) + 1);
+    for (const { podName, name, revision, podUID } of containers) {
+      const started = starts.get(`${podName}_${name} ${revision}`) ?? 0;
+      const attempt = this.#attempts.get(keyOf({ podUID, name }))?.attempt ?? 0;
+      if (started > attempt + 1)
+        throw new Error(`${podName} ${name} started ${started} times in ${attempt + 1} attempts`);
+    }
+  }
+
+  /** Containers of pods that nothing was done to are the same as before. */
+  #untouchedRunOn(containers: readonly ListedContainer[]): void {
+    const now = containers.filter(({ isRunning }) => isRunning);
+    const ids = new Set(now.map(({ id }) => id));
+    const { touched } = this.#world;
+    const lost = this.#running.filter(({ podName, id }) => !touched.has(podName) && !ids.has(id));
+    if (lost.length > 0) {
+      throw new Error(`restarted for nothing: ${lost.map(({ podName, name }) => `${podName} ${name}`).join(', ')}`);
+    }
+    touched.clear();
+    this.#running = now;
+  }
+
+  async #journal(name: string): Promise<string[]> {
+    const text = await readFile(join(journalFolder(this.#world.agent.rootDir), name), 'utf8').catch(() => '');
+    return text.split('\n').filter((line) => line !== '');
+  }
+}
+
+const keyOf = ({ podUID, name }: Pick<ListedContainer, 'podUID' | 'name'>): string => `${podUID} ${name}`;

@@ -1,0 +1,145 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { RpcError } from '../../src/cri/errors.ts';
+import { hasCode } from '../../src/errors.ts';
+import type { SeededRandom } from '../builders/seeded-random.ts';
+import { Agent } from '../e2e/agent.ts';
+import type { NetworkNamespace } from '../e2e/network-namespace.ts';
+import { type ChaosPod, journalFolder, makeChaosPod, settings } from './chaos-pod.ts';
+import { type ChaosRuntime, startChaosRuntime } from './chaos-runtime.ts';
+import { type ListedContainer, listRuntime } from './list-runtime.ts';
+import { pidOf } from './pid-of.ts';
+
+/** Crashes are the point here: they are not waited for longer than this. */
+const configuration = {
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  featureGates: { KubeletCrashLoopBackOffMax: true },
+  crashLoopBackOff: { maxContainerRestartPeriod: '1s' },
+};
+const images = ['flock.tar'] as const;
+const settingsFile = 'settings.yaml';
+const fileName = (name: string): string => `${name}.yaml`;
+
+/** What there is to be done to a world: a node, its containerd, and the pods that its manifests declare. */
+export class ChaosWorld {
+  readonly agent: Agent;
+  /** Undefined where kubelet-ts manages the containerd. */
+  readonly runtime: ChaosRuntime | undefined;
+  /** By name. */
+  readonly desired = new Map<string, ChaosPod>();
+  /** Ids of containers that were made to crash. */
+  readonly crashed = new Set<string>();
+  /** Names of the pods that something was done to since `touched` was emptied. */
+  readonly touched = new Set<string>();
+  readonly #random: SeededRandom;
+  readonly #hasPodNetwork: boolean;
+  #revision = 0;
+
+  private constructor(
+    agent: Agent,
+    { random, runtime, hasPodNetwork }: { random: SeededRandom; runtime?: ChaosRuntime; hasPodNetwork: boolean },
+  ) {
+    this.agent = agent;
+    this.runtime = runtime;
+    this.#random = random;
+    this.#hasPodNetwork = hasPodNetwork;
+  }
+
+  /** A node whose containerd kubelet-ts manages, all of it in a network namespace. */
+  static async managed(random: SeededRandom, namespace: NetworkNamespace): Promise<ChaosWorld> {
+    const flags: string[] = [];
+    const agent = await Agent.create({ networkNamespace: namespace.path, flags, images });
+    await prepare(agent, flags);
+    return new ChaosWorld(agent, { random, hasPodNetwork: true });
+  }
+
+  /** A node in front of a containerd that can hang. */
+  static async proxied(random: SeededRandom): Promise<ChaosWorld> {
+    const flags: string[] = [];
+    const agent = await Agent.create({ flags, images });
+    const runtime = await startChaosRuntime(agent.rootDir);
+    await prepare(agent, flags);
+    flags.push('--container-runtime-endpoint', runtime.endpoint);
+    return new ChaosWorld(agent, { random, runtime, hasPodNetwork: false });
+  }
+
+  /** For the names of files. */
+  get kind(): 'managed' | 'proxied' {
+    return this.runtime === undefined ? 'managed' : 'proxied';
+  }
+
+  async createPod(name: string): Promise<void> {
+    const { rootDir } = this.agent;
+    this.#revision += 1;
+    const pod = makeChaosPod({ name, revision: this.#revision }, this.#random, {
+      rootDir,
+      hasPodNetwork: this.#hasPodNetwork,
+    });
+    this.desired.set(name, pod);
+    this.touched.add(name);
+    await this.agent.write(fileName(name), pod.manifest);
+  }
+
+  async removePod(name: string): Promise<void> {
+    this.desired.delete(name);
+    this.touched.add(name);
+    await this.agent.remove(fileName(name));
+  }
+
+  /** Kills one container of a pod, or all of its sandbox, if there is one now. */
+  async crash(name: string, what: 'container' | 'sandbox'): Promise<void> {
+    await this.#whileRuntimeAnswers(async () => {
+      const { containers, sandboxes } = await listRuntime(this.agent);
+      const running = containers.filter((one) => one.podName === name && one.isRunning && this.#isCurrent(one));
+      const sandbox = sandboxes.find((one) => one.podName === name && one.isReady);
+      if (running.length === 0 || sandbox === undefined) return;
+      const victims = what === 'sandbox' ? running : [this.#random.pick(running)];
+      const pid = await pidOf(this.agent, what, what === 'sandbox' ? sandbox.id : (victims[0]?.id ?? ''));
+      if (pid === undefined || !isKilled(pid)) return;
+      this.touched.add(name);
+      for (const { id } of victims) this.crashed.add(id);
+    });
+  }
+
+  /** Ends containerd as a crash does; whoever started it starts it again. */
+  async killContainerd(): Promise<boolean> {
+    const pid = await this.agent.containerdPid().catch(() => undefined);
+    return pid !== undefined && isKilled(pid);
+  }
+
+  async cleanUp(): Promise<void> {
+    await this.agent.stop().catch(() => undefined);
+    await this.runtime?.release();
+    await this.agent.cleanUp();
+  }
+
+  #isCurrent({ podName, revision }: ListedContainer): boolean {
+    return this.desired.get(podName)?.revision === revision;
+  }
+
+  /** A runtime that was killed a moment ago refuses, or knows no more of what is asked for. */
+  async #whileRuntimeAnswers(act: () => Promise<void>): Promise<void> {
+    await act().catch((error: unknown) => {
+      if (!(error instanceof RpcError)) throw error;
+    });
+  }
+}
+
+async function prepare(agent: Agent, flags: string[]): Promise<void> {
+  const file = join(agent.rootDir, 'kubelet.yaml');
+  await writeFile(file, JSON.stringify(configuration));
+  flags.push('--config', file);
+  await mkdir(journalFolder(agent.rootDir));
+  await agent.write(settingsFile, settings);
+}
+
+/** False when the process was gone already. */
+function isKilled(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (hasCode(error, 'ESRCH')) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { EngineSnapshot, PodSnapshot } from '../../src/engine/snapshot.ts';
+import { isReady, nodeName } from '../e2e/agent.ts';
+import { findLeftovers } from '../e2e/leftovers.ts';
+import { untilGone } from '../e2e/until-gone.ts';
+import { type ChaosPod, revisionAnnotation } from './chaos-pod.ts';
+import type { ChaosWorld } from './chaos-world.ts';
+import { listRuntime, type RuntimeListing } from './list-runtime.ts';
+
+/** What the node is when it is as its manifests say. */
+export interface SettledNode {
+  /** Monotonic milliseconds: when the engine said so. */
+  readonly at: number;
+  readonly pods: readonly PodSnapshot[];
+  readonly listing: RuntimeListing;
+}
+
+/** Resolves when the node is as its manifests say; throws when runtime, disk or kernel say otherwise than the engine then. */
+export async function settle({ agent, desired, crashed }: ChaosWorld): Promise<SettledNode> {
+  const { pods } = await agent.until((snapshot) => isAsDeclared(snapshot, desired, crashed));
+  const at = performance.now();
+  const uids = new Set(pods.map(({ pod }) => pod.metadata.uid));
+  // The folder of a pod goes last of all.
+  const podsFolder = join(agent.rootDir, 'pods');
+  await allGone((await readdir(podsFolder)).filter((uid) => !uids.has(uid)).map((uid) => join(podsFolder, uid)));
+  const listing = await listRuntime(agent);
+  assertSame(`the runtime of revisions ${revisionsOf(desired)}`, runningIn(listing), declaredBy(desired));
+  const known = new Set([...uids, ...[...listing.sandboxes, ...listing.containers].map(({ id }) => id)]);
+  const isStray = (place: string): boolean => idsIn(place).some((id) => !known.has(id));
+  const { logLinks, ...left } = await findLeftovers(agent);
+  // A dead container that is one too many goes whenever it can, its link after it.
+  await allGone(logLinks.filter(isStray));
+  assertSame('what nobody needs', Object.values(left).flat().filter(isStray), []);
+  return { at, pods, listing };
+}
+
+function isAsDeclared(
+  { pods }: EngineSnapshot,
+  desired: ReadonlyMap<string, ChaosPod>,
+  crashed: ReadonlySet<string>,
+): boolean {
+  return (
+    pods.length === desired.size &&
+    [...desired.values()].every((wanted) =>
+      pods.some(
+        (candidate) =>
+          candidate.pod.metadata.name === `${wanted.name}-${nodeName}` &&
+          candidate.pod.metadata.annotations?.[revisionAnnotation] === String(wanted.revision) &&
+          (wanted.ends ? candidate.worker.state === 'finished' : isReady(candidate)) &&
+          !currentIDs(candidate).some((id) => crashed.has(id)),
+      ),
+    )
+  );
+}
+
+/** Ids of the containers that the status of a pod tells of. */
+function currentIDs({ pod: { status } }: PodSnapshot): string[] {
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  return statuses.map(({ containerID = '' }) => containerID.replace(/^.*:\/\//, ''));
+}
+
+function runningIn({ sandboxes, containers }: RuntimeListing): string[] {
+  return [
+    ...sandboxes.filter(({ isReady }) => isReady).map(({ podName, revision }) => `${podName} ${revision}`),
+    ...containers
+      .filter(({ isRunning }) => isRunning)
+      .map(({ podName, revision, name }) => `${podName} ${revision} ${name}`),
+  ].sort();
+}
+
+function declaredBy(desired: ReadonlyMap<string, ChaosPod>): string[] {
+  return [...desired.values()]
+    .filter(({ ends }) => !ends)
+    .flatMap(({ name, revision, containers }) => [
+      `${name} ${revision}`,
+      ...containers.map((container) => `${name} ${revision} ${container}`),
+    ])
+    .sort();
+}
+
+const revisionsOf = (desired: ReadonlyMap<string, ChaosPod>): string =>
+  [...desired.values()].map(({ revision }) => revision).join(', ');
+
+/** UIDs of pods and ids of sandboxes and containers in a path or a command line. */
+function idsIn(place: string): string[] {
+  return place.match(/(?<![\da-f])([\da-f]{32}|[\da-f]{64})(?![\da-f])/g) ?? [];
+}
+
+async function allGone(paths: readonly string[]): Promise<void> {
+  await Promise.all(paths.map(untilGone));
+}
+
+/** As the matcher of a test would, for use in longer runs too. */
+function assertSame(what: string, is: readonly string[], shouldBe: readonly string[]): void {
+  const extra = is.filter((one) => !shouldBe.includes(one));
+  const missing = shouldBe.filter((one) => !is.includes(one));
+  const twice = is.filter((one, index) => is.indexOf(one) !== index);
+  if (extra.length + missing.length + twice.length === 0) return;
+  throw new Error(`${what}: ${JSON.stringify({ extra, missing, twice }, undefined, 1)}`);
+}

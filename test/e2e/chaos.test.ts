@@ -1,0 +1,55 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { SeededRandom } from '../builders/seeded-random.ts';
+import { ChaosWorld } from '../chaos/chaos-world.ts';
+import { describeFigures } from '../chaos/describe-figures.ts';
+import { runChaos } from '../chaos/run-chaos.ts';
+import { NetworkNamespace } from './network-namespace.ts';
+import { cache } from './program.ts';
+
+/** Set by scripts/chaos; a few rounds with the same seed otherwise. */
+const rounds = Number(process.env['CHAOS_ROUNDS'] ?? 6);
+const seed = Number(process.env['CHAOS_SEED'] ?? 1);
+const isLong = process.env['CHAOS_ROUNDS'] !== undefined;
+/** A round takes some seconds; a node that does not settle is given up after one minute. */
+const timeoutMs = 120_000 + rounds * 60_000;
+
+test(
+  'however kubelet-ts and its containerd are killed, the pods are as declared again, none ran twice, and nothing is left',
+  async () => {
+    const namespace = await NetworkNamespace.create();
+    try {
+      await survive(await ChaosWorld.managed(new SeededRandom(seed), namespace));
+    } finally {
+      await namespace.remove();
+    }
+  },
+  timeoutMs,
+);
+
+test(
+  'however a runtime hangs, loses connections and is killed, the pods are as declared again, none ran twice, and nothing is left',
+  async () => {
+    await survive(await ChaosWorld.proxied(new SeededRandom(seed)));
+  },
+  timeoutMs,
+);
+
+async function survive(world: ChaosWorld): Promise<void> {
+  try {
+    const figures = await runChaos(world, new SeededRandom(seed + 1), {
+      rounds,
+      report: (soFar) => {
+        if (isLong && soFar.rounds % 10 === 0) process.stderr.write(`${describeFigures(soFar)}\n`);
+      },
+    });
+    expect(figures.rounds).toBe(rounds);
+  } catch (error) {
+    await writeFile(join(cache, `chaos-${world.kind}-${seed}.log`), world.agent.logText());
+    // What is left over follows from the first failure.
+    await world.cleanUp().catch(() => undefined);
+    throw error;
+  }
+  await world.cleanUp();
+}

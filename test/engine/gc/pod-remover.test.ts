@@ -1,0 +1,57 @@
+import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { PodRemover } from '../../../src/engine/gc/pod-remover.ts';
+import { containerLogSymlinkName } from '../../../src/engine/kuberuntime/log-paths.ts';
+import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
+import { startRuntimePod } from '../../builders/runtime-pod.ts';
+import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { FakeRuntime } from '../../fakes/fake-runtime.ts';
+
+let runtime: FakeRuntime;
+let runtimePods: RuntimePods;
+let remover: PodRemover;
+let podLogsDir: string;
+let containerLogLinksDir: string;
+
+beforeEach(async () => {
+  const folder = await temporaryFolder();
+  podLogsDir = join(folder, 'pods');
+  containerLogLinksDir = join(folder, 'links');
+  await mkdir(podLogsDir);
+  await mkdir(containerLogLinksDir);
+  runtime = new FakeRuntime({ clock: new FakeClock() });
+  runtime.addImage('app:1');
+  runtimePods = new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message) });
+  remover = new PodRemover({ runtime, podLogsDir, containerLogLinksDir });
+});
+
+test('a pod that the runtime has no more, as its removal was cut off, leaves no logs', async () => {
+  for (const name of ['default_web_u1', 'default_db_u2'])
+    await mkdir(join(podLogsDir, name, 'main'), { recursive: true });
+  await remover.removePod('u1', undefined);
+  expect(await readdir(podLogsDir)).toEqual(['default_db_u2']);
+});
+
+test('without any logs there is nothing to remove', async () => {
+  remover = new PodRemover({ runtime, podLogsDir: join(podLogsDir, 'absent'), containerLogLinksDir });
+  await expect(remover.removePod('u1', undefined)).resolves.toBeUndefined();
+});
+
+test.each(['the container', 'its pod'])('the link to a log goes before %s, by which it is found', async (what) => {
+  const { container } = await startRuntimePod(runtime, 'web');
+  const link = containerLogSymlinkName({ name: 'web', namespace: 'default' }, 'main', container);
+  await symlink('/nowhere', join(containerLogLinksDir, link));
+  runtime.exitContainer(container, 0);
+  const release = runtime.hang('removeContainer');
+  const [pod] = await runtimePods.getPods({});
+  const status = await runtimePods.getPodStatus('web');
+  const [dead] = status.containerStatuses;
+  if (dead === undefined) throw new Error('the container is not there');
+  const removal = what === 'its pod' ? remover.removePod('web', pod) : remover.removeContainer(status, dead);
+  await runtime.waitForCall('removeContainer');
+  expect(await readdir(containerLogLinksDir)).toEqual([]);
+  release();
+  await removal;
+});
