@@ -1,4 +1,4 @@
-// Makes the image archives that tests import: node scripts/build-test-images.mjs <cache folder> [busybox] [etcd]
+// Makes the image archives that tests import: node scripts/build-test-images.mjs <cache folder> [busybox] [flock] [etcd]
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 
 const [folder, ...names] = process.argv.slice(2);
 if (folder === undefined) {
-  console.error('usage: build-test-images.mjs <cache folder> [busybox] [etcd]');
+  console.error('usage: build-test-images.mjs <cache folder> [busybox] [flock] [etcd]');
   process.exit(2);
 }
 const cache = resolve(folder);

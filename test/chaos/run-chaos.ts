@@ -13,6 +13,8 @@ export interface ChaosFigures {
   refusedStarts: number;
   /** Milliseconds from the last thing that was done to agreement. */
   settleMs: number[];
+  /** What was done in the newest round. */
+  steps: readonly string[];
 }
 
 /** Throws at the first round after which the node is not as declared, or at which anything happened that never may. */
@@ -29,6 +31,7 @@ export async function runChaos(
     hangs: 0,
     refusedStarts: 0,
     settleMs: [] as number[],
+    steps: [] as readonly string[],
   };
   await world.agent.start();
   while (figures.rounds < rounds) {
@@ -43,6 +46,7 @@ export async function runChaos(
     }
     figures.rounds += 1;
     for (const key of ['agentKills', 'containerdKills', 'hangs', 'refusedStarts'] as const) figures[key] += round[key];
+    figures.steps = round.steps;
     report(figures);
   }
   return figures;

@@ -29,6 +29,13 @@ export async function settle({ agent, desired, crashed }: ChaosWorld): Promise<S
   const known = new Set([...uids, ...[...listing.sandboxes, ...listing.containers].map(({ id }) => id)]);
   const isStray = (place: string): boolean => idsIn(place).some((id) => !known.has(id));
   const { logLinks, ...left } = await findLeftovers(agent);
+  const linked = new Set(logLinks.flatMap(idsIn));
+  const running = listing.containers.filter(({ isRunning }) => isRunning);
+  assertSame(
+    'containers without a link to their log',
+    running.filter(({ id }) => !linked.has(id)).map(({ name }) => name),
+    [],
+  );
   // A dead container that is one too many goes whenever it can, its link after it.
   await allGone(logLinks.filter(isStray));
   assertSame('what nobody needs', Object.values(left).flat().filter(isStray), []);

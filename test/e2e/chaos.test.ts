@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { SeededRandom } from '../builders/seeded-random.ts';
 import { ChaosWorld } from '../chaos/chaos-world.ts';
-import { describeFigures } from '../chaos/describe-figures.ts';
+import { describeProgress } from '../chaos/describe-progress.ts';
 import { runChaos } from '../chaos/run-chaos.ts';
 import { NetworkNamespace } from './network-namespace.ts';
 import { cache } from './program.ts';
@@ -41,7 +41,7 @@ async function survive(world: ChaosWorld): Promise<void> {
     const figures = await runChaos(world, new SeededRandom(seed + 1), {
       rounds,
       report: (soFar) => {
-        if (isLong && soFar.rounds % 10 === 0) process.stderr.write(`${describeFigures(soFar)}\n`);
+        if (isLong) process.stderr.write(describeProgress(soFar));
       },
     });
     expect(figures.rounds).toBe(rounds);

@@ -3,8 +3,17 @@ import type { ChaosFigures } from './run-chaos.ts';
 /** Longest a node should take to be as declared again. */
 const promptMs = 10_000;
 
-/** One line for people. */
-export function describeFigures(figures: ChaosFigures): string {
+/** What to tell people after a round: one that took too long, and every tenth time how all of them went. */
+export function describeProgress(figures: ChaosFigures): string {
+  const newestMs = figures.settleMs.at(-1) ?? 0;
+  const late =
+    newestMs > promptMs
+      ? `round ${figures.rounds}: as declared only after ${(newestMs / 1000).toFixed(1)} s: ${figures.steps.join(', ')}\n`
+      : '';
+  return figures.rounds % 10 === 0 ? `${late}${summary(figures)}\n` : late;
+}
+
+function summary(figures: ChaosFigures): string {
   const { rounds, agentKills, containerdKills, hangs, refusedStarts, settleMs } = figures;
   const sorted = [...settleMs].sort((a, b) => a - b);
   const seconds = (share: number): string =>
