@@ -179,6 +179,15 @@ describe('a hostPath', () => {
     expect((await stat(join(folder, 'file'))).mode & 0o777).toBe(0o600);
   });
 
+  test('is not made where a link of that name leads to', async () => {
+    await symlink(join(folder, 'elsewhere'), join(folder, 'link'));
+    await expect(checkHostPath({ path: join(folder, 'link'), type: 'FileOrCreate' })).rejects.toThrow(
+      `hostPath type check failed: ${join(folder, 'link')} is not a file`,
+    );
+    await expect(checkHostPath({ path: join(folder, 'link'), type: 'DirectoryOrCreate' })).rejects.toThrow();
+    expect(await readdir(folder)).toEqual(['link']);
+  });
+
   test('has to be what its type says', async () => {
     await writeFile(join(folder, 'file'), '');
     await mkdir(join(folder, 'folder'));

@@ -24,7 +24,12 @@ const kinds: Record<string, Kind> = {
     is: (stats) => stats.isFile(),
     noun: 'file',
     create: async (path) => {
-      await (await open(path, 'a', 0o644)).close();
+      try {
+        // Of a link that leads nowhere the target is not made: whoever made the link may not be who wrote the manifest.
+        await (await open(path, 'ax', 0o644)).close();
+      } catch (error) {
+        if (!hasCode(error, 'EEXIST')) throw error;
+      }
     },
   },
   Socket: { is: (stats) => stats.isSocket(), noun: 'socket file' },
