@@ -105,6 +105,7 @@ async function prepare({ images }: Stage, node: NodeConfig, name: string): Promi
     pod,
     container,
     podIPs: [],
+    envs: [],
     volumes,
     podDir,
     clusterDomain: '',

@@ -38,11 +38,7 @@ const podFields: readonly Row[] = [
 ];
 
 /** One row a field of a container or an init container. */
-const containerFields: readonly Row[] = [
-  ['volumeDevices[]', notCarriedOut],
-  ['volumeMounts[].subPath', notCarriedOut],
-  ['volumeMounts[].subPathExpr', notCarriedOut],
-];
+const containerFields: readonly Row[] = [['volumeDevices[]', notCarriedOut]];
 
 /** The tables as the steps from the spec to the field. */
 const unsupportedPaths = [

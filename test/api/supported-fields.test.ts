@@ -13,6 +13,7 @@ test('names every field of a pod that is not carried out, by its path', () => {
           env: [{ name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }],
           lifecycle: { preStop: { sleep: { seconds: 1 } } },
           volumeMounts: [{ name: 'v', mountPath: '/v', subPath: 'x' }],
+          volumeDevices: [{ name: 'd', devicePath: '/dev/d' }],
         },
       ],
       volumes: [
@@ -26,7 +27,7 @@ test('names every field of a pod that is not carried out, by its path', () => {
     'spec.runtimeClassName',
     'spec.volumes[2].projected.sources[1].serviceAccountToken',
     'spec.volumes[1].csi',
-    'spec.containers[1].volumeMounts[0].subPath',
+    'spec.containers[1].volumeDevices[0]',
   ]);
 });
 

@@ -82,11 +82,13 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
   const imageVolumes = node.featureGates.ImageVolume;
   const volumes = new VolumeManager({ podDirs, configObjects, allocatable, clock: systemClock, imageVolumes });
   const podIPs = podIPsOf(pod, node);
+  const envs = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
   const mounts = generateContainerMounts(
     {
       pod,
       container,
       podIPs,
+      envs,
       volumes: volumes.mountPoints(pod),
       podDir: podDirs.podDir(pod.metadata.uid),
       clusterDomain,
@@ -99,7 +101,7 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
     restartCount: 0,
     imageRef: '<id of the image>',
     imageUser: { username: '<user of the image>' },
-    envs: makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects }),
+    envs,
     mounts,
     node: node.containerNode,
   });

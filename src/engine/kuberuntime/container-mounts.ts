@@ -1,19 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Container, Pod } from '../../api/types.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
 import { UserError } from '../../errors.ts';
 import { hostsFileContent, shouldMountHostsFile } from '../network/hosts-file.ts';
+import { bindSubPath, type SubPath, subPathTarget } from '../volumes/sub-path.ts';
 import type { MountedVolume } from '../volumes/volume-manager.ts';
+import type { EnvironmentVariable } from './environment.ts';
+import { expandSubPath } from './expand-sub-path.ts';
 import { podHostname } from './hostname.ts';
 
 type Mount = NonNullable<ContainerConfig['mounts']>[number];
+type VolumeMount = NonNullable<Container['volumeMounts']>[number];
 
 interface MountRequest {
   pod: Pod;
   container: Container;
   podIPs: readonly string[];
+  /** Of the container: what a subPathExpr refers to. */
+  envs: readonly EnvironmentVariable[];
   volumes: ReadonlyMap<string, MountedVolume>;
   /** `<root-dir>/pods/<uid>` */
   podDir: string;
@@ -22,10 +28,17 @@ interface MountRequest {
   selinuxEnabled: boolean;
 }
 
-/** Mounts of a container, with the two files among them that are made for it: the hosts file and the termination log. */
+/**
+ * Mounts of a container, with what is made for it: the parts of volumes that it mounts, the hosts file and the termination
+ * log. Rejects with a `UserError` for what cannot be mounted.
+ */
 export async function containerMounts(request: MountRequest): Promise<Mount[]> {
+  const terminationLog = terminationLogPath(request);
+  const mounts = generateContainerMounts(request, terminationLog);
+  for (const subPath of subPathsOf(request)) await bindSubPath(subPath);
   if (hasHostsFile(request)) await writeHostsFile(request);
-  return generateContainerMounts(request, hasTerminationLog(request) ? await makeTerminationLog(request) : '');
+  if (hasTerminationLog(request)) await makeTerminationLog(terminationLog);
+  return mounts;
 }
 
 /**
@@ -35,7 +48,7 @@ export async function containerMounts(request: MountRequest): Promise<Mount[]> {
 export function generateContainerMounts(request: MountRequest, terminationLog: string): Mount[] {
   const { container, podDir } = request;
   const mounts = (container.volumeMounts ?? []).map((mount, index) => ({
-    ...volumeMount(mount, request),
+    ...volumeMount(mount, index, request),
     ...(isFirstOfManaged(index, request) ? relabel(request) : {}),
   }));
   if (hasHostsFile(request)) {
@@ -81,33 +94,37 @@ function isFirstOfManaged(index: number, { container: { volumeMounts = [] }, vol
 const relabel = ({ selinuxEnabled }: MountRequest): { selinuxRelabel?: true } =>
   selinuxEnabled ? { selinuxRelabel: true } : {};
 
-function volumeMount(
-  {
-    name,
-    mountPath,
-    readOnly = false,
-    mountPropagation,
-    subPath,
-    subPathExpr,
-  }: NonNullable<Container['volumeMounts']>[number],
-  { container, volumes }: MountRequest,
-): Mount {
-  const volume = volumes.get(name);
-  if (volume === undefined) {
-    throw new UserError(`cannot find volume "${name}" to mount into container "${container.name}"`);
-  }
-  if ([subPath, subPathExpr].some((path = '') => path !== '')) {
-    throw new UserError(
-      `container "${container.name}" mounts a subPath of volume "${name}", which is not supported yet`,
-    );
-  }
+function volumeMount(mount: VolumeMount, index: number, request: MountRequest): Mount {
+  const { mountPath, readOnly = false, mountPropagation = 'None' } = mount;
+  const volume = volumeOf(mount, request);
+  const subPath = subPathOf(mount, index, request);
   return {
     containerPath: absolute(mountPath),
-    hostPath: volume.hostPath,
+    hostPath: subPath ? subPathTarget(subPath) : volume.hostPath,
     ...(volume.image && { image: volume.image }),
     readonly: readOnly || volume.readOnly,
-    propagation: propagations[mountPropagation ?? 'None'] ?? 'PROPAGATION_PRIVATE',
+    propagation: propagations[mountPropagation] ?? 'PROPAGATION_PRIVATE',
   };
+}
+
+function volumeOf({ name }: VolumeMount, { container, volumes }: MountRequest): MountedVolume {
+  const volume = volumes.get(name);
+  if (volume !== undefined) return volume;
+  throw new UserError(`cannot find volume "${name}" to mount into container "${container.name}"`);
+}
+
+/** The parts of volumes that a container mounts. */
+function subPathsOf(request: MountRequest): SubPath[] {
+  return (request.container.volumeMounts ?? []).flatMap((mount, index) => subPathOf(mount, index, request) ?? []);
+}
+
+/** Undefined: the whole volume is mounted. */
+function subPathOf(mount: VolumeMount, mountIndex: number, request: MountRequest): SubPath | undefined {
+  const path = expandSubPath(mount, request.envs);
+  if (path === '') return undefined;
+  const { podDir, container } = request;
+  const { hostPath: volumePath } = volumeOf(mount, request);
+  return { podDir, volumeName: mount.name, volumePath, path, containerName: container.name, mountIndex };
 }
 
 /** kubelet: kubelet_pods.go translateMountPropagation */
@@ -126,12 +143,13 @@ async function writeHostsFile(request: MountRequest): Promise<void> {
   await chmod(path, 0o644);
 }
 
-/** A new file for every container, so that the words of the one before are not taken for its own. */
-async function makeTerminationLog({ container, podDir }: MountRequest): Promise<string> {
-  const dir = join(podDir, 'containers', container.name);
-  await mkdir(dir, { recursive: true, mode: 0o750 });
-  const path = join(dir, randomBytes(4).toString('hex'));
+/** A new one for every container, so that the words of the one before are not taken for its own. */
+function terminationLogPath({ container, podDir }: MountRequest): string {
+  return join(podDir, 'containers', container.name, randomBytes(4).toString('hex'));
+}
+
+async function makeTerminationLog(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
   await writeFile(path, '', { flag: 'wx' });
   await chmod(path, 0o666);
-  return path;
 }

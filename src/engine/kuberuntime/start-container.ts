@@ -4,7 +4,7 @@ import type { Container, Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Image, PodSandboxConfig } from '../../cri/types.ts';
-import { errorMessage, hasCode } from '../../errors.ts';
+import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { ConfigObjectLookup } from '../config/config-objects.ts';
 import type { PodEventRecorder } from '../event-recorder.ts';
@@ -107,23 +107,31 @@ async function postStart(deps: StartContainerDeps, start: ContainerStart, contai
 }
 
 async function containerConfig(
-  { podDirs, configObjects, node }: StartContainerDeps,
+  { podDirs, configObjects, node, logger }: StartContainerDeps,
   { pod, container, podIPs, volumes, sandboxConfig }: ContainerStart,
   image: Image,
   restartCount: number,
 ): Promise<ReturnType<typeof generateContainerConfig>> {
   await mkdir(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), { recursive: true, mode: 0o755 });
+  const { nodeIPs, allocatable } = node;
+  const envs = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
   const mounts = await containerMounts({
     pod,
     container,
     podIPs,
+    envs,
     volumes,
     podDir: podDirs.podDir(pod.metadata.uid),
     clusterDomain: node.clusterDomain,
     selinuxEnabled: node.selinuxEnabled,
+  }).catch((error: unknown) => {
+    // The cause tells of the host: it is for the log, not for the status of the pod.
+    if (error instanceof UserError && error.cause !== undefined) {
+      const facts = { pod: pod.metadata.name, containerName: container.name, err: error.cause };
+      logger.warn(facts, 'Making the mounts of a container failed');
+    }
+    throw error;
   });
-  const { nodeIPs, allocatable } = node;
-  const envs = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
   return generateContainerConfig({
     pod,
     container,

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { release } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
-import { readMountPoints } from '../mount-points.ts';
+import { type Mount, readMounts } from '../mount-points.ts';
 
 /** True when something is mounted on exactly this path. */
 export async function isMountPoint(path: string): Promise<boolean> {
@@ -32,16 +32,31 @@ export async function mountHugePages(path: string, pageBytes: bigint): Promise<v
   if (!(await isMountPoint(path))) await mount('hugetlbfs', path, [`pagesize=${pageBytes}`]);
 }
 
-/** Unmounts everything at and below `path`, deepest first. Rejects when something is in use. */
+/**
+ * Mounts what `source` leads to on `target` as well, without what is mounted below it. A source in /proc/<pid>/fd is what is
+ * open there: its path is not looked at.
+ */
+export async function bindMount(source: string, target: string): Promise<void> {
+  await run('mount', '--no-canonicalize', '--bind', source, target);
+}
+
+/** Unmounts everything at and below `path`, deepest first, and nothing elsewhere. Rejects when something is in use. */
 export async function unmountTree(path: string): Promise<void> {
-  for (const mountPoint of await mountPointsUnder(path)) await run('umount', mountPoint);
+  const mounts = await mountsUnder(path);
+  // What is unmounted below a shared mount would be so too in the place that this is a part of.
+  for (const { mountPoint, isShared } of mounts) if (isShared) await run('mount', '--make-private', mountPoint);
+  for (const { mountPoint } of mounts) await run('umount', mountPoint);
 }
 
 /** Mount points at or below `path`, deepest first, as the kernel names them. */
 export async function mountPointsUnder(path: string): Promise<string[]> {
+  return (await mountsUnder(path)).map(({ mountPoint }) => mountPoint);
+}
+
+async function mountsUnder(path: string): Promise<Mount[]> {
   const real = await asTheKernelNames(path);
-  const mountPoints = await readMountPoints();
-  return mountPoints.filter((mountPoint) => mountPoint === real || mountPoint.startsWith(`${real}/`)).reverse();
+  const mounts = await readMounts();
+  return mounts.filter(({ mountPoint }) => mountPoint === real || mountPoint.startsWith(`${real}/`)).reverse();
 }
 
 /** tmpfs has the option since Linux 6.4. */

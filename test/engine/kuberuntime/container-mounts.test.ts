@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import type { Container, Pod } from '../../../src/api/types.ts';
-import { containerMounts } from '../../../src/engine/kuberuntime/container-mounts.ts';
+import type { Container } from '../../../src/api/types.ts';
+import { containerMounts, generateContainerMounts } from '../../../src/engine/kuberuntime/container-mounts.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 import { temporaryFolder } from '../../containerd/temporary-folder.ts';
 
@@ -14,20 +14,22 @@ beforeEach(async () => {
 
 let selinuxEnabled = false;
 
-const mountsOf = (container: Container, pod: Pod = makePod({ spec: { containers: [container] } })) =>
-  containerMounts({
-    pod,
-    container,
-    podIPs: ['10.88.0.2'],
-    volumes: new Map([
-      ['data', { hostPath: '/host/data', readOnly: false, managed: false }],
-      ['cache', { hostPath: '/host/cache', readOnly: false, managed: true }],
-      ['config', { hostPath: '/host/config', readOnly: true, managed: true }],
-    ]),
-    podDir,
-    clusterDomain: '',
-    selinuxEnabled,
-  });
+const requestOf = (container: Container) => ({
+  pod: makePod({ spec: { containers: [container] } }),
+  container,
+  podIPs: ['10.88.0.2'],
+  envs: [{ name: 'TEAM', value: 'blue' }],
+  volumes: new Map([
+    ['data', { hostPath: '/host/data', readOnly: false, managed: false }],
+    ['cache', { hostPath: '/host/cache', readOnly: false, managed: true }],
+    ['config', { hostPath: '/host/config', readOnly: true, managed: true }],
+  ]),
+  podDir,
+  clusterDomain: '',
+  selinuxEnabled,
+});
+
+const mountsOf = (container: Container) => containerMounts(requestOf(container));
 
 test('volumes come in the order of the spec, then the hosts file, then the termination log', async () => {
   const container = makeContainer({
@@ -102,13 +104,44 @@ test('each start of a container gets a termination log of its own, which everybo
   }
 });
 
-test('a volume that the pod does not have, and a subPath, are refused by name', async () => {
-  const mounting = (more: object): Container =>
-    makeContainer({ volumeMounts: [{ name: 'data', mountPath: '/data', ...more }] });
-  await expect(mountsOf(mounting({ name: 'none' }))).rejects.toThrow(
-    'cannot find volume "none" to mount into container "web"',
-  );
-  for (const subPath of [{ subPath: 'a' }, { subPathExpr: '$(A)' }, { subPath: '', subPathExpr: '$(A)' }]) {
-    await expect(mountsOf(mounting(subPath))).rejects.toThrow('mounts a subPath of volume "data"');
-  }
+test('a volume that the pod does not have is refused by name', async () => {
+  const container = makeContainer({ volumeMounts: [{ name: 'none', mountPath: '/data' }] });
+  await expect(mountsOf(container)).rejects.toThrow('cannot find volume "none" to mount into container "web"');
+});
+
+test('nothing is made for a container with a mount that cannot be', async () => {
+  const container = makeContainer({
+    terminationMessagePath: '/dev/termination-log',
+    volumeMounts: [
+      { name: 'data', mountPath: '/data', subPath: 'part' },
+      { name: 'data', mountPath: '/other', subPathExpr: '$(NONE)' },
+    ],
+  });
+  await expect(mountsOf(container)).rejects.toThrow('missing value for NONE');
+  expect(await readdir(podDir)).toEqual([]);
+});
+
+test('a part of a volume is mounted from a place of its own in the folder of the pod', () => {
+  const container = makeContainer({
+    volumeMounts: [
+      { name: 'data', mountPath: '/all' },
+      { name: 'data', mountPath: '/part', subPath: 'part', mountPropagation: 'HostToContainer' },
+      { name: 'config', mountPath: '/team', subPathExpr: 'teams/$(TEAM)' },
+    ],
+  });
+  expect(generateContainerMounts(requestOf(container), '').slice(0, 3)).toEqual([
+    { containerPath: '/all', hostPath: '/host/data', readonly: false, propagation: 'PROPAGATION_PRIVATE' },
+    {
+      containerPath: '/part',
+      hostPath: join(podDir, 'volume-subpaths/data/web/1'),
+      readonly: false,
+      propagation: 'PROPAGATION_HOST_TO_CONTAINER',
+    },
+    {
+      containerPath: '/team',
+      hostPath: join(podDir, 'volume-subpaths/config/web/2'),
+      readonly: true,
+      propagation: 'PROPAGATION_PRIVATE',
+    },
+  ]);
 });

@@ -1,0 +1,97 @@
+import { realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasCode } from '../../errors.ts';
+import { OpenEntry } from './open-entry.ts';
+
+/*
+ * INVARIANTS: containers change a volume while it is looked at. So what a path was resolved to is only where to look:
+ * from the root of the volume to there each part is opened by itself, in the one before it, and none may be a link.
+ * Paths are bytes, one character a byte.
+ */
+
+/**
+ * Opens what is at a path inside a volume. Links are followed as long as they end up in the volume; what leads out of it is
+ * refused. kubelet: pkg/volume/util/subpath/subpath_linux.go safeOpenSubPath
+ */
+export async function openInsideVolume(volumePath: string, path: string): Promise<OpenEntry> {
+  const root = await resolve(Buffer.from(volumePath));
+  return openBelow(root, await resolve(bytes(join(root, ...namesOf(path)))));
+}
+
+/** True when there is something at a path inside a volume, or where a link there leads to. */
+export async function existsInsideVolume(volumePath: string, path: string): Promise<boolean> {
+  return (await resolvedOrUndefined(join(toBytes(volumePath), ...namesOf(path)))) !== undefined;
+}
+
+/**
+ * Makes a folder inside a volume, and those above it that are missing. It gets the permissions of the volume; those above
+ * get as much of them as the umask lets. kubelet: pkg/volume/util/subpath/subpath_linux.go SafeMakeDir
+ */
+export async function makeFolderInsideVolume(volumePath: string, path: string): Promise<void> {
+  const root = await resolve(Buffer.from(volumePath));
+  const mode = (await stat(volumePath)).mode & 0o7777;
+  const { existing, missing } = await deepestExisting(root, namesOf(path));
+  let folder = await openBelow(root, existing);
+  try {
+    let isNew = false;
+    for (const name of missing) {
+      isNew = await folder.makeFolder(name, mode & 0o777);
+      folder = await replace(folder, await folder.openChild(name));
+    }
+    if (isNew) await folder.chmod(mode);
+  } finally {
+    await folder.close();
+  }
+}
+
+async function openBelow(root: string, resolved: string): Promise<OpenEntry> {
+  const below = root === '/' ? root : `${root}/`;
+  if (resolved !== root && !resolved.startsWith(below)) throw new Error('the path leads out of the volume');
+  let entry = await OpenEntry.open(bytes(root));
+  try {
+    for (const name of namesIn(resolved.slice(root.length))) entry = await replace(entry, await entry.openChild(name));
+    return entry;
+  } catch (error) {
+    await entry.close();
+    throw error;
+  }
+}
+
+async function replace(entry: OpenEntry, next: OpenEntry): Promise<OpenEntry> {
+  await entry.close();
+  return next;
+}
+
+/** How far down a path there is something, and the names that come after it. */
+async function deepestExisting(
+  root: string,
+  names: readonly string[],
+): Promise<{ existing: string; missing: readonly string[] }> {
+  for (let depth = names.length; depth > 0; depth -= 1) {
+    const existing = await resolvedOrUndefined(join(root, ...names.slice(0, depth)));
+    if (existing !== undefined) return { existing, missing: names.slice(depth) };
+  }
+  return { existing: root, missing: names };
+}
+
+async function resolvedOrUndefined(path: string): Promise<string | undefined> {
+  try {
+    return await resolve(bytes(path));
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+const resolve = (path: Buffer): Promise<string> => realpath(path, { encoding: 'latin1' });
+const bytes = (path: string): Buffer => Buffer.from(path, 'latin1');
+const toBytes = (path: string): string => Buffer.from(path).toString('latin1');
+
+/** The parts of a path, as bytes. */
+function namesOf(path: string): string[] {
+  const names = namesIn(toBytes(path));
+  if (names.includes('..')) throw new Error("the path has a '..' in it");
+  return names;
+}
+
+const namesIn = (path: string): string[] => path.split('/').filter((name) => name !== '' && name !== '.');

@@ -1,0 +1,95 @@
+import { lstat, mkdir, rmdir, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { hasCode, UserError } from '../../errors.ts';
+import { existsInsideVolume, makeFolderInsideVolume, openInsideVolume } from './inside-volume.ts';
+import { bindMount, isMountPoint, unmountTree } from './mounts.ts';
+import type { OpenEntry } from './open-entry.ts';
+
+/** A part of a volume that a container mounts. kubelet: pkg/volume/util/subpath Subpath */
+export interface SubPath {
+  /** `<root-dir>/pods/<uid>` */
+  podDir: string;
+  volumeName: string;
+  volumePath: string;
+  /** Inside the volume, without "..". */
+  path: string;
+  containerName: string;
+  /** Which of the container's volumeMounts it is. */
+  mountIndex: number;
+}
+
+/** Where the part of the volume is mounted on the host, for the runtime to mount it from there. */
+export function subPathTarget({ podDir, volumeName, containerName, mountIndex }: SubPath): string {
+  return join(podDir, 'volume-subpaths', volumeName, containerName, String(mountIndex));
+}
+
+/**
+ * Mounts a part of a volume where `subPathTarget` says; a folder when there is nothing yet. What is mounted there already
+ * stays if it is the very same file or folder, and is replaced if not. Containers cannot make it be anything outside of the
+ * volume, whatever they do to the volume meanwhile. Rejects with a `UserError` that tells nothing of the host; its cause
+ * does. A crash leaves nothing that the next call or the removal of the pod does not find.
+ * kubelet: pkg/volume/util/subpath/subpath_linux.go PrepareSafeSubpath
+ */
+export async function bindSubPath(subPath: SubPath): Promise<void> {
+  const { volumePath, path, volumeName, containerName } = subPath;
+  const where = `volumeMount "${volumeName}" of container "${containerName}"`;
+  // What cannot be told is told when it is opened.
+  const exists = await existsInsideVolume(volumePath, path).catch(() => true);
+  if (!exists) {
+    await failingWith(`failed to create subPath directory for ${where}`, makeFolderInsideVolume(volumePath, path));
+  }
+  await failingWith(`failed to prepare subPath for ${where}`, openAndBind(subPath));
+}
+
+async function openAndBind(subPath: SubPath): Promise<void> {
+  const entry = await openInsideVolume(subPath.volumePath, subPath.path);
+  try {
+    await bind(entry, subPathTarget(subPath));
+  } finally {
+    await entry.close();
+  }
+}
+
+async function bind(entry: OpenEntry, target: string): Promise<void> {
+  if (await isMountPoint(target)) {
+    if (await isAt(target, entry)) return;
+    await unmountTree(target);
+  }
+  await makeTarget(entry, target);
+  try {
+    await bindMount(entry.path, target);
+    if (!(await isAt(target, entry))) throw new Error(`something else is mounted on ${target}`);
+  } catch (error) {
+    await unmountTree(target);
+    await removeTarget(target);
+    throw error;
+  }
+}
+
+/** Mounts want a folder for a folder, and a file for everything else. */
+async function makeTarget(entry: OpenEntry, target: string): Promise<void> {
+  await mkdir(dirname(target), { recursive: true, mode: 0o750 });
+  await removeTarget(target);
+  await (entry.stats.isDirectory() ? mkdir(target, { mode: 0o750 }) : writeFile(target, '', { mode: 0o640 }));
+}
+
+async function removeTarget(target: string): Promise<void> {
+  try {
+    await ((await lstat(target)).isDirectory() ? rmdir : unlink)(target);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+  }
+}
+
+async function isAt(target: string, { stats }: OpenEntry): Promise<boolean> {
+  const { dev, ino } = await lstat(target, { bigint: true });
+  return dev === stats.dev && ino === stats.ino;
+}
+
+async function failingWith(message: string, work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (cause) {
+    throw new UserError(message, { cause });
+  }
+}
