@@ -1,4 +1,5 @@
 import type { ConfigObject } from './config-object.ts';
+import type { DependsOnPlace } from './depends-on.ts';
 import { DeclaredNames } from './declared-names.ts';
 import { type Declarations, declaredObjects } from './declared-objects.ts';
 import { loadConfigObject } from './load-config-object.ts';
@@ -18,6 +19,8 @@ export interface Manifests {
   pods: Pod[];
   configObjects: ConfigObject[];
   problems: ManifestProblem[];
+  /** Where pods say what they wait for; absent: none does. */
+  dependsOnPlaces?: DependsOnPlace[];
 }
 
 export interface LoadManifestsOptions extends StaticPodOptions {
@@ -32,6 +35,7 @@ export interface LoadManifestsOptions extends StaticPodOptions {
 export function loadManifests(bytes: Uint8Array | string, options: LoadManifestsOptions): Manifests {
   const pods: Pod[] = [];
   const configObjects: ConfigObject[] = [];
+  const dependsOnPlaces: DependsOnPlace[] = [];
   const problems = new ProblemList();
   const names = new DeclaredNames();
   const ignored: Declarations['ignored'] = [];
@@ -51,8 +55,10 @@ export function loadManifests(bytes: Uint8Array | string, options: LoadManifests
       problems.addAll(loaded.problems);
       const repeated = repeatedName(names, object, loaded);
       if (repeated) problems.add(repeated);
-      else if (loaded.pod) pods.push(loaded.pod);
-      else if (loaded.configObject) configObjects.push(loaded.configObject);
+      else if (loaded.pod) {
+        pods.push(loaded.pod);
+        if (loaded.dependsOnPlace) dependsOnPlaces.push(loaded.dependsOnPlace);
+      } else if (loaded.configObject) configObjects.push(loaded.configObject);
     }
   }
   for (const { kind, object, reason } of ignored) {
@@ -60,11 +66,17 @@ export function loadManifests(bytes: Uint8Array | string, options: LoadManifests
     problems.add(problemOf(object, { field: 'kind', message, severity: isStatement ? 'warning' : 'error' }));
   }
   if (!isStatement && problems.isEmpty) problems.add(nothingIn(options.origin));
-  return { pods, configObjects, problems: problems.list(options.origin) };
+  return {
+    pods,
+    configObjects,
+    problems: problems.list(options.origin),
+    ...(dependsOnPlaces.length > 0 && { dependsOnPlaces }),
+  };
 }
 
 interface LoadedObject {
   pod?: Pod;
+  dependsOnPlace?: DependsOnPlace;
   configObject?: ConfigObject;
   problems: ManifestProblem[];
 }

@@ -1,4 +1,5 @@
 import { decodeManifest, decodePod } from './decode-manifest.ts';
+import { dependsOn, dependsOnField, type DependsOnPlace, validateDependsOn } from './depends-on.ts';
 import { doubtfulFields } from './doubtful-fields.ts';
 import { brokenRule, type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
@@ -12,6 +13,8 @@ import { checkDNS1123Subdomain, nearestValidName } from './validation/names.ts';
 /** What came of a manifest: a pod to run, or errors; warnings in both cases. */
 export interface LoadResult {
   pod?: Pod;
+  /** Where the pod says what it waits for, if it does. */
+  dependsOnPlace?: DependsOnPlace;
   problems: ManifestProblem[];
 }
 
@@ -43,8 +46,8 @@ function withValidPod(
   object: ManifestObject,
   options: StaticPodOptions,
 ): LoadResult {
-  const { pod, problems } = toValidPod(raw, options, (problem) => problemOf(object, problem));
-  return { ...(pod && { pod }), problems: [...decodeProblems, ...problems] };
+  const { problems, ...loaded } = toValidPod(raw, options, (problem) => problemOf(object, problem));
+  return { ...loaded, problems: [...decodeProblems, ...problems] };
 }
 
 /** Makes a decoded pod a static pod of this node and validates that. `locate` finds the place of a field of the pod. */
@@ -62,6 +65,7 @@ export function toValidPod(
   if (errors.length === 0) {
     return {
       pod,
+      ...dependsOnPlace(pod, locate),
       problems: firstOf([...unsupportedFields(pod, options.featureGates), ...doubtfulFields(raw)]).map(locate),
     };
   }
@@ -70,6 +74,16 @@ export function toValidPod(
     ...(error.field === 'metadata.name' && { hint: hintForName(raw, pod) }),
   }));
   return { problems: firstOf(problems).map(locate) };
+}
+
+function dependsOnPlace(
+  pod: Pod,
+  locate: (problem: FieldProblem) => ManifestProblem,
+): Pick<LoadResult, 'dependsOnPlace'> {
+  if (dependsOn(pod).length === 0) return {};
+  const { origin, line, column, field } = locate({ field: dependsOnField, message: '', severity: 'error' });
+  const place = { origin, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+  return { dependsOnPlace: { podUID: pod.metadata.uid, ...place, ...(field !== undefined && { field }) } };
 }
 
 /** The rules are about the name with that of the node behind it, the hint is about the one in the manifest. */
@@ -91,7 +105,8 @@ function firstOf(problems: FieldProblem[]): FieldProblem[] {
 const maxLocatedProblems = 50;
 
 /** What is valid, yet cannot run here. The kubelet refuses to load what needs an API server. */
-function refusedByLoader({ metadata, spec }: Pod): FieldError[] {
+function refusedByLoader(pod: Pod): FieldError[] {
+  const { metadata, spec } = pod;
   const refuse = (field: string): FieldError => ({
     field,
     type: 'Forbidden',
@@ -103,7 +118,7 @@ function refusedByLoader({ metadata, spec }: Pod): FieldError[] {
     ),
   );
   const claims = spec.resourceClaims ? [refuse('spec.resourceClaims')] : [];
-  return [...validateUID(metadata.uid), ...bundles, ...claims];
+  return [...validateUID(metadata.uid), ...bundles, ...claims, ...validateDependsOn(pod)];
 }
 
 /** Folders are called by it: whatever is in them goes with the pod. */

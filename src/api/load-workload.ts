@@ -22,12 +22,12 @@ export function loadWorkload(
   problems.push(...workloadProblems(workload).map((problem) => problemOf(object, problem)));
   const { spec, path } = specWithTemplate(workload);
   if (!spec.template) return { problems };
-  const { pod, problems: ofPod } = toValidPod(workloadPod(workload), options, ({ field, ...problem }) =>
+  const { problems: ofPod, ...loaded } = toValidPod(workloadPod(workload), options, ({ field, ...problem }) =>
     problemOf(object, { field: isOfWorkload(field) ? field : `${path}.template.${field}`, ...problem }),
   );
   problems.push(...ofPod);
   const isBroken = problems.some(({ severity }) => severity === 'error');
-  return { ...(pod && !isBroken && !wantsNoPod(workload) && { pod }), problems };
+  return { ...(!isBroken && !wantsNoPod(workload) && loaded), problems };
 }
 
 /** The pod has its name and its namespace from the workload, the rest from the template. */

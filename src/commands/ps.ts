@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { ageText, podStatusText, readyText, restartsText } from '../api/pod-printer.ts';
 import type { ManifestProblem } from '../api/manifest-problem.ts';
+import { reasons } from '../engine/reasons.ts';
 import type { EngineSnapshot, PodSnapshot } from '../engine/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
@@ -34,7 +35,8 @@ export function registerPs(program: Command, deps: CommandDeps): void {
       const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
       const pods = all.filter(({ pod }) => flags.namespace === undefined || pod.metadata.namespace === flags.namespace);
       deps.stdout.write(await formatted(pods, flags));
-      deps.stderr.write(warnings(snapshot));
+      const isTable = flags.output === 'table' || flags.output === 'wide';
+      deps.stderr.write((isTable ? waits(pods) : '') + warnings(snapshot));
     });
 }
 
@@ -111,6 +113,14 @@ const wideColumns: Column[] = [
 function toList(pods: readonly ListedPod[]): { apiVersion: 'v1'; kind: 'List'; items: object[] } {
   const items = pods.map(({ pod }) => ({ apiVersion: 'v1', kind: 'Pod', ...pod }));
   return { apiVersion: 'v1', kind: 'List', items };
+}
+
+/** What pods wait for before they start; the table has no room for it. */
+function waits(pods: readonly ListedPod[]): string {
+  return pods
+    .filter(({ pod }) => pod.status?.reason === reasons.waitingForPods)
+    .map(({ pod: { metadata, status } }) => `${metadata.namespace}/${metadata.name}: ${status?.message ?? ''}\n`)
+    .join('');
 }
 
 /** Errors, and files that are not read; not what is odd about a field of a pod that runs. */

@@ -11,6 +11,7 @@ import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import { errorMessage, hasCode, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { problemText } from './problem-text.ts';
+import { startOrderProblems } from './start-order-problems.ts';
 
 /** Where a manifest from stdin is said to stand. */
 export const stdinOrigin = '<stdin>';
@@ -36,7 +37,7 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
     clock: systemClock,
     logger: quiet,
   });
-  const { pods, configObjects = [], problems } = await source.read();
+  const { pods, configObjects = [], problems, dependsOnPlaces = [] } = await source.read();
   if (stdin !== undefined) {
     const read = loadManifests(stdin, {
       origin: stdinOrigin,
@@ -48,8 +49,10 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
     pods.push(...read.pods);
     configObjects.push(...read.configObjects);
     problems.push(...read.problems);
+    dependsOnPlaces.push(...(read.dependsOnPlaces ?? []));
   }
-  return { source: 'file', where: manifests.join(', '), pods, configObjects, problems: [...missing, ...problems] };
+  const all = [...missing, ...problems, ...startOrderProblems(pods, dependsOnPlaces)];
+  return { source: 'file', where: manifests.join(', '), pods, configObjects, problems: all };
 }
 
 /** Exit code of a command that does nothing because of its manifests. */

@@ -12,7 +12,7 @@ import type { NodeOptions } from './node-options.ts';
 import { remoteManifest } from './node-sources.ts';
 import { problemText } from './problem-text.ts';
 import { brokenManifestExitCode, readManifests, readStdin, refuseBroken } from './read-manifests.ts';
-import { exitCodes, type PodOutcome, podOutcome } from './run-once-outcome.ts';
+import { exitCodes, notStarted, type PodOutcome, podOutcome, stuckPods } from './run-once-outcome.ts';
 import { withAgent } from './with-agent.ts';
 
 /** A pod counts as Ready when it stayed so for this long: a container that ends at once was never of use. */
@@ -136,6 +136,15 @@ function untilDecided(
     outcomes.set(uid, outcome);
     if (outcomes.size === pods.length) resolve(outcomes);
   };
+  const decideStuck = (): void => {
+    const undecided = pods.filter(({ metadata }) => !outcomes.has(metadata.uid));
+    for (const { metadata, status } of stuckPods(
+      undecided,
+      kubelet.snapshot().pods.map(({ pod }) => pod),
+    )) {
+      decide(metadata.uid, notStarted(status?.message ?? ''));
+    }
+  };
   const look = (uid: string): void => {
     const known = kubelet.snapshot().pods.find(({ pod }) => pod.metadata.uid === uid);
     // A pod that waits for the end of another one has yet to run.
@@ -152,11 +161,14 @@ function untilDecided(
         uid,
         systemClock.after(readySettleMs, () => {
           decide(uid, outcome);
+          decideStuck();
         }),
       );
   };
   const unsubscribe = kubelet.subscribe((event) => {
-    if (event.type === 'PodStatusChanged') look(event.pod.uid);
+    if (event.type !== 'PodStatusChanged') return;
+    look(event.pod.uid);
+    decideStuck();
   });
   const giveUp = (): void => {
     resolve(outcomes);

@@ -1,4 +1,6 @@
 import type { ContainerStatus, Pod } from '../api/types.ts';
+import { computeStartOrder } from '../engine/lifecycle/start-order.ts';
+import { reasons } from '../engine/reasons.ts';
 
 /** How one pod of a `run-once` ended. */
 export interface PodOutcome {
@@ -26,7 +28,7 @@ export function podOutcome({ spec, status }: Pod): PodOutcome | undefined {
   if (stuck?.state?.waiting !== undefined) {
     const { reason = '', message = '' } = stuck.state.waiting;
     const text = [reason, message].filter((part) => part !== '').join(': ');
-    return { outcome: 'not started', exitCode: exitCodes.notStarted, message: text, container: stuck.name };
+    return { ...notStarted(text), container: stuck.name };
   }
   if (status?.phase === 'Succeeded') return { outcome: 'completed', exitCode: 0, message: '' };
   const failed = statuses.find((container) => (firstEnd(container)?.exitCode ?? 0) !== 0);
@@ -40,6 +42,25 @@ export function podOutcome({ spec, status }: Pod): PodOutcome | undefined {
   }
   const ready = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
   return ready ? { outcome: 'ready', exitCode: 0, message: '' } : undefined;
+}
+
+export function notStarted(message: string): PodOutcome {
+  return { outcome: 'not started', exitCode: exitCodes.notStarted, message };
+}
+
+/**
+ * The undecided pods as they are now, when all of them wait for others that are decided and not Ready, or not there at all:
+ * nothing more is going to happen. `known` are all pods with their statuses.
+ */
+export function stuckPods(undecided: readonly Pod[], known: readonly Pod[]): Pod[] {
+  const uids = new Set(undecided.map(({ metadata }) => metadata.uid));
+  const stuck = known.filter(
+    (pod) =>
+      uids.has(pod.metadata.uid) &&
+      pod.status?.reason === reasons.waitingForPods &&
+      computeStartOrder(pod, known, ({ status }) => status).decision === 'wait',
+  );
+  return stuck.length === undecided.length ? stuck : [];
 }
 
 function failure(container: ContainerStatus | undefined, podMessage: string): PodOutcome {

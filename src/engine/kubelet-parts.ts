@@ -23,6 +23,7 @@ import { ImagesAhead } from './images/images-ahead.ts';
 import { crashLoopBackOffLimits } from './kuberuntime/crash-loop-back-off.ts';
 import { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
 import { type ReadTerminationMessage, RuntimePods } from './kuberuntime/runtime-pods.ts';
+import { admissionNews } from './lifecycle/admission-news.ts';
 import { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { NodeConfig } from './node-config.ts';
 import { EventWatch } from './pleg/event-watch.ts';
@@ -45,9 +46,6 @@ import { SyncHandlers } from './sync-handlers.ts';
 import type { SyncLoopInput } from './sync-loop.ts';
 import { UserNamespaces } from './userns/user-namespaces.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
-
-/** In these a pod takes no room any more. */
-const endStates: ReadonlySet<string> = new Set(['terminated', 'finished', 'removed']);
 
 export interface KubeletDeps {
   runtime: RuntimeService;
@@ -160,9 +158,9 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
   });
   const { podCgroups, qosCgroups } = containerManager;
   events.subscribe((event) => {
-    if (event.type !== 'WorkerStateChanged') return;
-    void qosCgroups.update();
-    if (endStates.has(event.state)) admission.podEnded();
+    if (event.type === 'WorkerStateChanged') void qosCgroups.update();
+    const podNews = admissionNews(event);
+    if (podNews !== undefined) admission.note(podNews);
   });
   const podRemover = new PodRemover({ runtime, ...node });
   const remains: PodRemains = new PodRemains({
@@ -266,6 +264,7 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
   const admission = new PodAdmission({
     // Nothing changes it while the engine runs: evictions, and shutdowns of the node, are to come.
     node: () => ({ ...node, name: node.nodeName, taints: [], pressures: [], isShuttingDown: false }),
+    declaredPods: () => podManager.pods(),
     activePods: () => workers.activePods().filter(({ metadata }) => podManager.get(metadata.uid) !== undefined),
     isRunning: (uid) => pleg.pods().some((pod) => pod.uid === uid && isPodRunning(pod)),
     killPod: (pod) => {

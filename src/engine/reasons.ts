@@ -56,4 +56,7 @@ export const reasons = {
   cgroupLimitRefused: 'CgroupLimitRefused',
   // Nor for this: it stops a pod before the images of its next revision are there.
   replacementWaits: 'ReplacementWaits',
+  // Nor for pods that wait for each other.
+  startOrderCycle: 'StartOrderCycle',
+  waitingForPods: 'WaitingForPods',
 } as const;

@@ -73,17 +73,18 @@ export class SyncHandlers implements SyncHandler {
   handleConfig({ op, pods, source, sourceId }: PodUpdate): void {
     const { podManager, workers, admission, housekeeping } = this.deps;
     const { emit } = this.deps.events;
-    for (const pod of admission.inOrder(pods)) {
+    const ordered = admission.inOrder(pods);
+    // Who waits for another pod of the same list finds it, whatever their order.
+    if (op !== 'REMOVE') for (const pod of ordered) podManager.setPod(pod);
+    for (const pod of ordered) {
       switch (op) {
         case 'ADD':
-          podManager.setPod(pod);
           emit({ type: 'PodAdded', pod: podRef(pod), source });
           this.revisions.declared(pod);
           this.startPod(pod);
           break;
         case 'UPDATE':
         case 'DELETE':
-          podManager.setPod(pod);
           emit({ type: 'PodUpdated', pod: podRef(pod), source });
           if (admission.isWaiting(pod.metadata.uid) || this.revisions.isHeldBack(pod)) this.startPod(pod);
           else workers.updatePod({ type: 'update', pod });
@@ -92,7 +93,6 @@ export class SyncHandlers implements SyncHandler {
           this.revisions.retire(pod, source);
           break;
         case 'RECONCILE':
-          podManager.setPod(pod);
           break;
       }
     }

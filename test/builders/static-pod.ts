@@ -8,12 +8,22 @@ import { podUIDHash } from '../../src/engine/config/manifest-file.ts';
  */
 export function makeStaticPod(
   name: string,
-  { uid, namespace, spec }: { uid?: string; namespace?: string; spec?: Partial<RawPod['spec']> } = {},
+  {
+    uid,
+    namespace,
+    annotations,
+    spec,
+  }: { uid?: string; namespace?: string; annotations?: Record<string, string>; spec?: Partial<RawPod['spec']> } = {},
 ): Pod {
   const raw: RawPod = {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name, ...(uid !== undefined && { uid }), ...(namespace !== undefined && { namespace }) },
+    metadata: {
+      name,
+      ...(uid !== undefined && { uid }),
+      ...(namespace !== undefined && { namespace }),
+      ...(annotations !== undefined && { annotations }),
+    },
     spec: { containers: [{ name: 'main', image: 'registry.example/app:1' }], ...spec },
   };
   return toStaticPod(raw, { nodeName: 'edge1', source: 'file', origin: `/manifests/${name}.yaml`, hash: podUIDHash });

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
-import type { ContainerStatus, PodStatus } from '../../src/api/types.ts';
-import { podOutcome } from '../../src/commands/run-once-outcome.ts';
+import { describe, expect, test } from 'vitest';
+import type { ContainerStatus, Pod, PodStatus } from '../../src/api/types.ts';
+import { podOutcome, stuckPods } from '../../src/commands/run-once-outcome.ts';
+import { podAfter } from '../builders/pod-after.ts';
 import { makeAPIContainerStatus, makePod } from '../builders/pods.ts';
 
 type RestartPolicy = 'Always' | 'OnFailure' | 'Never';
@@ -120,4 +121,31 @@ test.each<[string, RestartPolicy, PodStatus, ReturnType<typeof podOutcome> | obj
   ],
 ])('of a pod that %s (%s)', (_what, restartPolicy, status, outcome) => {
   expect(podOutcome(makePod({ spec: { restartPolicy }, status }))).toEqual(outcome);
+});
+
+describe('pods that wait for others', () => {
+  const waitingPod = (name: string, dependsOn: string): Pod => ({
+    ...podAfter(name, dependsOn),
+    status: { phase: 'Pending', reason: 'WaitingForPods', message: `Waiting for ${dependsOn} to be Ready` },
+  });
+  const job = (status: PodStatus): Pod => ({ ...podAfter('job', ''), status });
+  const after = waitingPod('after', 'job');
+  const last = waitingPod('last', 'after');
+
+  test('are stuck when all that is left waits for what failed', () => {
+    expect(stuckPods([after, last], [job({ phase: 'Failed' }), after, last])).toEqual([after, last]);
+  });
+
+  test.each([
+    ['there is another one to decide', [job({ phase: 'Running' }), after], { phase: 'Running' }],
+    ['what they wait for completed this moment', [after], { phase: 'Succeeded' }],
+    [
+      'they run, though the others are not Ready any more',
+      [{ ...after, status: { phase: 'Running' } }],
+      { phase: 'Failed' },
+    ],
+  ])('are not when %s', (_what, undecided, status) => {
+    const known = [job(status), ...undecided.filter(({ metadata }) => metadata.name !== 'job-edge1')];
+    expect(stuckPods(undecided, known)).toEqual([]);
+  });
 });

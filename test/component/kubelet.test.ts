@@ -483,6 +483,21 @@ describe('removeAllPods', () => {
     expect(await podFolders(world)).toEqual([]);
   });
 
+  test('forgets what was not admitted', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    source.set(makeStaticPod('web'), makeStaticPod('elsewhere', { spec: { nodeSelector: { disk: 'ssd' } } }));
+    await world.until(() => engine.isReady('web-edge1') && engine.phase('elsewhere-edge1') === 'Failed');
+    let done = false;
+    const removed = engine.kubelet.removeAllPods().then(() => {
+      done = true;
+    });
+    await world.until(() => done);
+    await removed;
+    expect(await world.inventory()).toEqual([]);
+  });
+
   test('is done at once when there are none', async () => {
     const world = await World.make();
     const source = new ManualSource();

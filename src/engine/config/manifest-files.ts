@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { configObjectKey } from '../../api/config-object.ts';
+import type { DependsOnPlace } from '../../api/depends-on.ts';
 import type { Manifests } from '../../api/load-manifests.ts';
 import type { StaticPodNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
@@ -15,7 +16,7 @@ interface Deps extends StaticPodNode {
   lastGood: LastGoodManifests | undefined;
 }
 
-type Declared = Pick<Manifests, 'pods' | 'configObjects'>;
+type Declared = Pick<Manifests, 'pods' | 'configObjects' | 'dependsOnPlaces'>;
 
 /** A good revision, and when it was read. */
 interface Good extends Declared {
@@ -158,18 +159,20 @@ export class ManifestFiles {
   /** All that the files declare, and all that is wrong with them. */
   contents(): Manifests {
     const contents: Manifests = { pods: [], configObjects: [], problems: [] };
+    const dependsOnPlaces: DependsOnPlace[] = [];
     const rivals = new Set([...this.claims.contested().values()].flat());
     const refusals = new Map<string, ManifestProblem>();
     for (const [path, { declared, problems, waiting }] of this.files) {
       for (const problem of problems) contents.problems.push(problem);
       if (waiting !== undefined) contents.problems.push(waiting);
+      for (const place of declared.dependsOnPlaces ?? []) dependsOnPlaces.push(place);
       const given = rivals.has(path) ? this.given(path, declared, refusals) : declared;
       for (const pod of given.pods) contents.pods.push(pod);
       for (const object of given.configObjects) contents.configObjects.push(object);
     }
     contents.problems.push(...refusals.values());
     this.refusals = refusals;
-    return contents;
+    return { ...contents, ...(dependsOnPlaces.length > 0 && { dependsOnPlaces }) };
   }
 
   /** What is taken from a file that is not the only one to declare something. */

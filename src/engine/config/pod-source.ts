@@ -1,4 +1,5 @@
 import type { ConfigObject } from '../../api/config-object.ts';
+import type { DependsOnPlace } from '../../api/depends-on.ts';
 import type { Pod } from '../../api/types.ts';
 import type { ManifestProblem, SourceName } from '../events.ts';
 
@@ -10,6 +11,8 @@ export interface SourceUpdate {
   /** ConfigMaps and Secrets; absent: none. */
   configObjects?: ConfigObject[];
   problems: ManifestProblem[];
+  /** Where pods say what they wait for; absent: none does, or nobody knows. */
+  dependsOnPlaces?: DependsOnPlace[];
 }
 
 /** Somewhere pods are declared. */

@@ -29,7 +29,7 @@ export interface Rejection {
   reason: string;
   message: string;
   /** What may change it. kubelet: nothing does, short of a restart. */
-  retriedWhen: 'a pod ends' | 'its manifest changes';
+  retriedWhen: 'a pod ends' | 'its manifest changes' | 'manifests change';
 }
 
 type Refusal = Omit<Rejection, 'retriedWhen'>;

@@ -4,10 +4,13 @@ import type { Emit } from '../event-bus.ts';
 import { podEventRecorder } from '../event-recorder.ts';
 import { reasons } from '../reasons.ts';
 import type { StatusManager } from '../status/status-manager.ts';
+import type { AdmissionNews } from './admission-news.ts';
 import { type AdmissionNode, admitPod, type Rejection } from './admit-pod.ts';
+import { computeStartOrder } from './start-order.ts';
 
 interface Deps {
   node: () => AdmissionNode;
+  declaredPods: () => Pod[];
   /** Declared pods whose containers may run. */
   activePods: () => Pod[];
   /** Something of the pod runs. */
@@ -22,7 +25,8 @@ interface Deps {
 }
 
 /**
- * Which pods may start, and which wait until something changes. kubelet: lifecycle/, preemption/preemption.go
+ * Which pods may start, and which wait until something changes: for pods that have to be Ready before them, then for room.
+ * kubelet: lifecycle/, preemption/preemption.go
  *
  * INVARIANTS: a pod that runs already is not judged again; room that is made for a pod is that pod's.
  */
@@ -30,9 +34,12 @@ export class PodAdmission {
   private readonly deps: Deps;
   /** By UID. */
   private readonly rejected = new Map<string, Rejection>();
+  /** UIDs of pods that come after others. */
+  private readonly waitingForPods = new Set<string>();
   /** Pods that wait for others to end, with the UIDs of those. */
   private readonly preempting = new Map<string, { pod: Pod; victims: ReadonlySet<string> }>();
-  private requested = false;
+  /** What happened since pods were asked again last. */
+  private readonly news = new Set<AdmissionNews>();
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -48,6 +55,7 @@ export class PodAdmission {
   admit(pod: Pod): boolean {
     const { uid } = pod.metadata;
     const { isRunning, node } = this.deps;
+    if (!isRunning(uid) && !this.isInTurn(pod)) return false;
     const active = this.deps.activePods().filter(({ metadata }) => metadata.uid !== uid);
     const { victims } = this.preempting.get(uid) ?? {};
     if (victims !== undefined && active.some(({ metadata }) => victims.has(metadata.uid))) return false;
@@ -65,7 +73,7 @@ export class PodAdmission {
 
   /** True: the pod was not admitted, and a change is awaited. */
   isWaiting(uid: string): boolean {
-    return this.rejected.has(uid) || this.preempting.has(uid);
+    return this.rejected.has(uid) || this.waitingForPods.has(uid) || this.preempting.has(uid);
   }
 
   /** Why the pod was not admitted. */
@@ -75,22 +83,56 @@ export class PodAdmission {
 
   /** Those to ask again, first the ones for which room is made. */
   waiting(): string[] {
-    this.requested = false;
-    const waitForPods = [...this.rejected].filter(([, { retriedWhen }]) => retriedWhen === 'a pod ends');
-    return [...this.preempting.keys(), ...waitForPods.map(([uid]) => uid)];
+    const [roomChanged, orderChanged] = [this.news.has('room'), this.news.has('order')];
+    this.news.clear();
+    return [
+      ...(roomChanged ? [...this.preempting.keys(), ...this.retriedWhen('a pod ends')] : []),
+      ...(orderChanged ? [...this.retriedWhen('manifests change'), ...this.waitingForPods] : []),
+    ];
   }
 
-  /** A pod ended. */
-  podEnded(): void {
-    if (this.requested || this.rejected.size + this.preempting.size === 0) return;
-    this.requested = true;
+  /** Who waited for this is to be asked again. */
+  note(news: AdmissionNews): void {
+    if (this.news.has(news) || this.rejected.size + this.waitingForPods.size + this.preempting.size === 0) return;
+    this.news.add(news);
     this.deps.onDue();
   }
 
   /** The pod is no longer declared, or is declared anew. */
   forget(uid: string): void {
     this.rejected.delete(uid);
+    this.waitingForPods.delete(uid);
     this.preempting.delete(uid);
+  }
+
+  /** False: others come first, or the pod can never have its turn. */
+  private isInTurn(pod: Pod): boolean {
+    const { declaredPods, statusManager } = this.deps;
+    const order = computeStartOrder(pod, declaredPods(), ({ metadata }) => statusManager.get(metadata.uid));
+    switch (order.decision) {
+      case 'start':
+        return true;
+      case 'wait':
+        this.wait(pod, order.message);
+        return false;
+      case 'refuse':
+        this.reject(pod, order.rejection);
+        return false;
+    }
+  }
+
+  private wait(pod: Pod, message: string): void {
+    const { statusManager, emit } = this.deps;
+    const { uid } = pod.metadata;
+    const isNews = !this.waitingForPods.has(uid);
+    this.forget(uid);
+    this.waitingForPods.add(uid);
+    statusManager.wait(pod, { reason: reasons.waitingForPods, message });
+    if (isNews) podEventRecorder(emit, pod).normal(reasons.waitingForPods, message);
+  }
+
+  private retriedWhen(change: Rejection['retriedWhen']): string[] {
+    return [...this.rejected].filter(([, { retriedWhen }]) => retriedWhen === change).map(([uid]) => uid);
   }
 
   private reservedForOthers(uid: string): Pod[] {

@@ -325,6 +325,7 @@ export class PodWorkers {
   private finishUnstarted(record: PodSyncStatus): void {
     record.terminated = true;
     record.finished = true;
+    record.activeUpdate = record.pendingUpdate;
     record.pendingUpdate = undefined;
     this.release(record);
     this.notifyTerminated(record);

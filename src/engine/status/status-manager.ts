@@ -56,6 +56,12 @@ export class StatusManager {
     });
   }
 
+  /** Says what the pod waits for before it may start. */
+  wait(pod: Pod, { reason, message }: Pick<Rejection, 'reason' | 'message'>): void {
+    this.evicted.delete(pod.metadata.uid);
+    this.setPodStatus(pod, { phase: 'Pending', reason, message, qosClass: podQOSClass(pod) });
+  }
+
   /** The pod ends as Failed, until its status starts over. kubelet: eviction/eviction_manager.go evictPod */
   evict(pod: Pod, eviction: { reason: string; message: string; disruption?: string; now: number }): void {
     const { reason, message, disruption = message, now } = eviction;
