@@ -5,6 +5,7 @@ import { execa } from 'execa';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Pod, Volume } from '../../src/api/types.ts';
 import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
+import { readMounts } from '../../src/engine/mount-points.ts';
 import { PodDirs } from '../../src/engine/pod-dirs.ts';
 import { checkHostPath } from '../../src/engine/volumes/host-path.ts';
 import { mountPointsUnder, mountTmpfs } from '../../src/engine/volumes/mounts.ts';
@@ -153,6 +154,45 @@ describe('volumes of a pod', () => {
     await manager.unmountPodVolumes('u2');
     await podDirs.removePodDir('u2');
     expect(await podDirs.podUIDs()).toEqual([]);
+  });
+});
+
+describe('a volume that passes mounts on', () => {
+  const propagating = (mountPropagation: string): Pod => {
+    const pod = podWith({ emptyDir: {} });
+    const volumeMounts = [{ name: 'data', mountPath: '/data', mountPropagation }];
+    return { ...pod, spec: { ...pod.spec, containers: [makeContainer({ volumeMounts })] } };
+  };
+
+  /** Makes the folder a mount with this propagation, and tells what is mounted in it after the volume, and how. */
+  async function mountedBelow(propagation: 'private' | 'shared', mountPropagation: string): Promise<string[]> {
+    unmountedAtEnd(folder);
+    await execa('mount', ['--bind', folder, folder]);
+    await execa('mount', [`--make-${propagation}`, folder]);
+    const pod = propagating(mountPropagation);
+    await manager.mountPodVolumes(pod);
+    await manager.mountPodVolumes(pod);
+    const mounts = (await readMounts()).filter(({ mountPoint }) => mountPoint.startsWith(`${folder}/`));
+    return mounts.map(({ mountPoint, isShared }) => `${mountPoint} ${isShared ? 'shared' : 'private'}`);
+  }
+
+  test.each(['HostToContainer', 'Bidirectional'])(
+    'as %s has a shared mount of its own where the machine shares none, which goes with it',
+    async (mountPropagation) => {
+      expect(await mountedBelow('private', mountPropagation)).toEqual([`${emptyDirPath()} shared`]);
+      await writeFile(join(emptyDirPath(), 'gone'), '');
+      await manager.unmountPodVolumes('u1');
+      expect(await mountPointsUnder(folder)).toEqual([folder]);
+      expect(await readdir(join(folder, 'pods/u1'))).toEqual([]);
+    },
+  );
+
+  test('needs no mount of its own where the machine shares its mounts', async () => {
+    expect(await mountedBelow('shared', 'Bidirectional')).toEqual([]);
+  });
+
+  test('is none when its containers keep their mounts to themselves', async () => {
+    expect(await mountedBelow('private', 'None')).toEqual([]);
   });
 });
 

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { release } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
-import { type Mount, readMounts } from '../mount-points.ts';
+import { type Mount, mountPointOf, readMounts } from '../mount-points.ts';
 
 /** True when something is mounted on exactly this path. */
 export async function isMountPoint(path: string): Promise<boolean> {
@@ -38,6 +38,23 @@ export async function mountHugePages(path: string, pageBytes: bigint): Promise<v
  */
 export async function bindMount(source: string, target: string): Promise<void> {
   await run('mount', '--no-canonicalize', '--bind', source, target);
+}
+
+/**
+ * Has `path` pass on what is mounted below it, on a mount of its own where the one that it is on does not.
+ * kubelet: kubelet.go setupDataDirs, which does it to all of the root-dir
+ */
+export async function shareMountsBelow(path: string): Promise<void> {
+  const real = await asTheKernelNames(path);
+  const mounts = await readMounts();
+  const above = mountPointOf(
+    real,
+    mounts.map(({ mountPoint }) => mountPoint),
+  );
+  // Several may be on one place: the last one is seen.
+  if (mounts.findLast(({ mountPoint }) => mountPoint === above)?.isShared) return;
+  if (above !== real) await run('mount', '--bind', real, real);
+  await run('mount', '--make-shared', real);
 }
 
 /** Unmounts everything at and below `path`, deepest first, and nothing elsewhere. Rejects when something is in use. */

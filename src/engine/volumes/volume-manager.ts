@@ -8,6 +8,8 @@ import type { PodDirs } from '../pod-dirs.ts';
 import { hasPayload } from './atomic-writer.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
 import { checkHostPath } from './host-path.ts';
+import { passesMountsOn } from './mount-propagation.ts';
+import { shareMountsBelow } from './mounts.ts';
 import { payloadKindOf, setUpPayloadVolume } from './payload-volume.ts';
 import { removeTree } from './remove-tree.ts';
 import type { PayloadSources } from './volume-payload.ts';
@@ -61,6 +63,8 @@ export class VolumeManager {
       const mount = this.mountOf(pod, volume);
       try {
         await this.setUp(pod, volume, mount);
+        // What is not the pod's own is shared by the machine, or the runtime says that it is not.
+        if (mount.managed && passesMountsOn(pod, volume.name)) await shareMountsBelow(mount.hostPath);
         mounted.set(volume.name, mount);
       } catch (error) {
         failures.set(volume.name, toError(error));
