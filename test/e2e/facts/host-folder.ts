@@ -1,0 +1,24 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { execa } from 'execa';
+
+/** A folder of the machine that pods mount: a file, a socket, and a folder whose mounts others see. */
+export async function makeHostFolder(): Promise<{ path: string; remove: () => Promise<void> }> {
+  const path = await mkdtemp('/tmp/kts-facts-');
+  await mkdir(join(path, 'folder'));
+  await writeFile(join(path, 'folder/file'), 'of the machine');
+  await mkdir(join(path, 'shared/mounted'), { recursive: true });
+  const server = createServer().listen(join(path, 'socket'));
+  await once(server, 'listening');
+  const shared = join(path, 'shared');
+  await execa('mount', ['--bind', shared, shared]);
+  await execa('mount', ['--make-shared', shared]);
+  const remove = async (): Promise<void> => {
+    server.close();
+    await execa('umount', [shared]);
+    await rm(path, { recursive: true });
+  };
+  return { path, remove };
+}
