@@ -1,0 +1,140 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { PodSpec } from '../../src/api/types.ts';
+import type { PodSnapshot } from '../../src/engine/snapshot.ts';
+import { ImageRegistry } from '../fakes/image-registry.ts';
+import { type Agent, startAgent } from './agent.ts';
+import { makePod, serve, shell } from './manifests.ts';
+import { imagesFolder } from './program.ts';
+
+let folder: string;
+let registry: ImageRegistry;
+let agent: Agent;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kts-images-'));
+  registry = await ImageRegistry.start(join(imagesFolder, 'busybox.tar'));
+  agent = await startAgent({ images: [], flags: await credentialProviderFlags() });
+});
+beforeEach(() => {
+  registry.users.clear();
+  registry.log.length = 0;
+});
+afterEach(async () => {
+  await agent.removeAll();
+  await rm(join(agent.rootDir, 'config.json'), { force: true });
+});
+afterAll(async () => {
+  await agent.cleanUp();
+  await registry.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A provider for what is below `cloud/` of the registry. */
+async function credentialProviderFlags(): Promise<string[]> {
+  const answer = {
+    kind: 'CredentialProviderResponse',
+    apiVersion: 'credentialprovider.kubelet.k8s.io/v1',
+    cacheKeyType: 'Registry',
+    auth: { [registry.host]: { username: 'cloud', password: 'cloud-pw' } },
+  };
+  await writeFile(join(folder, 'login'), `#!/bin/sh\necho '${JSON.stringify(answer)}'\n`);
+  await chmod(join(folder, 'login'), 0o755);
+  const config = {
+    kind: 'CredentialProviderConfig',
+    apiVersion: 'kubelet.config.k8s.io/v1',
+    providers: [
+      {
+        name: 'login',
+        matchImages: [`${registry.host}/cloud`],
+        defaultCacheDuration: '1m',
+        apiVersion: 'credentialprovider.kubelet.k8s.io/v1',
+      },
+    ],
+  };
+  const file = join(folder, 'providers.json');
+  await writeFile(file, JSON.stringify(config));
+  return ['--image-credential-provider-config', file, '--image-credential-provider-bin-dir', folder];
+}
+
+const podOf = (image: string, spec: Partial<PodSpec> = {}): object =>
+  makePod('web', { ...spec, containers: [shell('app', serve, { image })] });
+
+const dockerConfig = (user: string): string =>
+  JSON.stringify({ auths: { [registry.host]: { auth: Buffer.from(`${user}:${user}-pw`).toString('base64') } } });
+
+const messages = ({ events }: PodSnapshot, reason: string): string[] =>
+  events.flatMap((event) => (event.type === 'Recorded' && event.reason === reason ? [event.message] : []));
+
+/** Whose requests for the manifest of a repository were answered. */
+const usersOf = (repository: string): string[] => [
+  ...new Set(
+    registry.log
+      .filter((line) => line.includes(` ${repository}/`) && line.endsWith(' 200'))
+      .map((line) => line.replace(/ .*/, '')),
+  ),
+];
+
+test('an image comes from a registry, by its tag, with the size of what was pulled', async () => {
+  await agent.write('web.yaml', podOf(`${registry.host}/open/app:1`));
+  const pod = await agent.untilReady('web');
+  expect(messages(pod, 'Pulled').at(-1)).toMatch(
+    /^Successfully pulled image ".*\/open\/app:1" in .*s \(.*s including waiting\)\. Image size: [1-9]\d* bytes\.$/,
+  );
+  expect(usersOf('open/app')).toEqual(['nobody']);
+});
+
+test('an image comes by its digest, and is not pulled again', async () => {
+  const image = `${registry.host}/digest/app@${registry.digest}`;
+  await agent.write('web.yaml', podOf(image));
+  await agent.untilReady('web');
+  await agent.removeAll();
+  const asked = registry.log.length;
+  await agent.write('web.yaml', podOf(image));
+  const pod = await agent.untilReady('web');
+  expect(messages(pod, 'Pulled').at(-1)).toBe(`Container image "${image}" already present on machine`);
+  expect(registry.log).toHaveLength(asked);
+});
+
+test('a pod brings its credentials along in a Secret', async () => {
+  registry.users.set('ada', 'ada-pw');
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'login' },
+    type: 'kubernetes.io/dockerconfigjson',
+    stringData: { '.dockerconfigjson': dockerConfig('ada') },
+  };
+  const pod = podOf(`${registry.host}/pods/app:1`, { imagePullSecrets: [{ name: 'login' }] });
+  await agent.write('web.yaml', { apiVersion: 'v1', kind: 'List', items: [secret, pod] });
+  await agent.untilReady('web');
+  expect(usersOf('pods/app')).toEqual(['ada']);
+});
+
+test('the node has credentials in a file, which count as soon as they are there', async () => {
+  registry.users.set('node', 'node-pw');
+  await agent.write('web.yaml', podOf(`${registry.host}/node/app:1`));
+  const waiting = await agent.untilPod('web', (pod) => messages(pod, 'Failed').length > 0);
+  expect(messages(waiting, 'Failed')[0]).toMatch(/^Failed to pull image ".*\/node\/app:1": .*401 Unauthorized/);
+  await writeFile(join(agent.rootDir, 'config.json'), dockerConfig('node'), { mode: 0o600 });
+  await agent.untilReady('web');
+  expect(usersOf('node/app')).toEqual(['node']);
+});
+
+test('a credential provider is asked for the images it is for', async () => {
+  registry.users.set('cloud', 'cloud-pw');
+  await agent.write('web.yaml', podOf(`${registry.host}/cloud/app:1`));
+  await agent.untilReady('web');
+  expect(usersOf('cloud/app')).toEqual(['cloud']);
+});
+
+test('credentials that are refused leave the pod waiting, and are in no log', async () => {
+  registry.users.set('ada', 'another');
+  await writeFile(join(agent.rootDir, 'config.json'), dockerConfig('ada'), { mode: 0o600 });
+  await agent.write('web.yaml', podOf(`${registry.host}/refused/app:1`));
+  const { pod } = await agent.untilPod('web', (snapshot) => messages(snapshot, 'BackOff').length > 0);
+  expect(pod.status?.containerStatuses?.[0]?.state?.waiting?.reason).toMatch(/^(ErrImagePull|ImagePullBackOff)$/);
+  expect(agent.logText()).not.toMatch(/-pw|YWRhOmFkYS1wdw/);
+});

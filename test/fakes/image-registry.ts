@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { extract } from 'tar-stream';
+import { WebServer } from './web-server.ts';
+
+interface Descriptor {
+  mediaType: string;
+  digest: string;
+}
+
+/**
+ * A registry on this machine, without TLS: every repository has the one image of an archive, under any tag, for users with
+ * their passwords. It speaks as much of the OCI distribution API as a pull takes.
+ */
+export class ImageRegistry {
+  /** Passwords by user; while there is none everybody may pull. */
+  readonly users = new Map<string, string>();
+  /** Who was let in or not for what, such as `ada GET team/app/manifests/1 200`. */
+  readonly log: string[] = [];
+  /** Digest of the manifest. */
+  readonly digest: string;
+  readonly #server: WebServer;
+  readonly #blobs: ReadonlyMap<string, Buffer>;
+  readonly #manifest: Descriptor;
+  #hold = (): Promise<void> => Promise.resolve();
+
+  private constructor(blobs: ReadonlyMap<string, Buffer>, manifest: Descriptor) {
+    this.#blobs = blobs;
+    this.#manifest = manifest;
+    this.digest = manifest.digest;
+    this.#server = new WebServer({ host: '127.0.0.1' });
+    this.#server.answer = (request, response) => {
+      void this.#answer(request, response);
+    };
+  }
+
+  /** With the image of an OCI archive, on a free port. The caller stops it. */
+  static async start(archive: string): Promise<ImageRegistry> {
+    const files = await filesOf(archive);
+    const index = JSON.parse(files.get('index.json')?.toString() ?? '{}') as { manifests: Descriptor[] };
+    const [manifest] = index.manifests;
+    if (manifest === undefined) throw new Error(`${archive} has no image`);
+    const blobs = [...files].filter(([path]) => path.startsWith('blobs/')).map(([, content]) => content);
+    const registry = new ImageRegistry(new Map(blobs.map((blob) => [digestOf(blob), blob])), manifest);
+    await registry.#server.start();
+    return registry;
+  }
+
+  stop(): Promise<void> {
+    return this.#server.stop();
+  }
+
+  /** As it stands in image names: `127.0.0.1:5000`. */
+  get host(): string {
+    return new URL(this.#server.origin).host;
+  }
+
+  /** From now on half of each layer is sent at once, the rest when the returned function is called. */
+  holdLayers(): () => void {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    this.#hold = () => released;
+    return release;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '' } = request;
+    const user = this.#userOf(request);
+    const [, repository = '', kind = '', reference = ''] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/?]+)/.exec(url) ?? [];
+    const note = (status: number): void => {
+      if (kind === 'manifests')
+        this.log.push(`${user ?? 'nobody'} ${method} ${repository}/${kind}/${reference} ${status}`);
+    };
+    if (this.users.size > 0 && user === undefined) {
+      note(401);
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="images"' }).end();
+      return;
+    }
+    const digest = kind === 'manifests' && !reference.startsWith('sha256:') ? this.digest : reference;
+    const blob = this.#blobs.get(digest);
+    if (blob === undefined) {
+      note(404);
+      response.writeHead(404).end();
+      return;
+    }
+    note(200);
+    response.writeHead(200, {
+      'content-type': kind === 'manifests' ? this.#manifest.mediaType : 'application/octet-stream',
+      'content-length': blob.length,
+      'docker-content-digest': digest,
+    });
+    if (method === 'HEAD' || kind === 'manifests') {
+      response.end(method === 'HEAD' ? undefined : blob);
+      return;
+    }
+    response.write(blob.subarray(0, blob.length / 2));
+    await this.#hold();
+    response.end(blob.subarray(blob.length / 2));
+  }
+
+  #userOf({ headers: { authorization = '' } }: IncomingMessage): string | undefined {
+    const [user = '', password] = Buffer.from(authorization.replace('Basic ', ''), 'base64').toString().split(':');
+    return password !== undefined && this.users.get(user) === password ? user : undefined;
+  }
+}
+
+const digestOf = (blob: Buffer): string => `sha256:${createHash('sha256').update(blob).digest('hex')}`;
+
+async function filesOf(archive: string): Promise<Map<string, Buffer>> {
+  const reader = extract();
+  reader.end(await readFile(archive));
+  const files = new Map<string, Buffer>();
+  for await (const entry of reader) files.set(entry.header.name, await buffer(entry));
+  return files;
+}
