@@ -64,7 +64,17 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
 
 function imageSettings(options: NodeOptions): ImageSettings {
   const { serializeImagePulls, maxParallelImagePulls = Infinity, registryPullQPS, registryBurst } = options;
-  return { maxParallelPulls: serializeImagePulls ? 1 : maxParallelImagePulls, registryPullQPS, registryBurst };
+  return {
+    maxParallelPulls: serializeImagePulls ? 1 : maxParallelImagePulls,
+    registryPullQPS,
+    registryBurst,
+    gc: {
+      highThresholdPercent: options.imageGCHighThresholdPercent,
+      lowThresholdPercent: options.imageGCLowThresholdPercent,
+      minAgeMs: options.imageMinimumGCAge,
+      maxAgeMs: options.imageMaximumGCAge,
+    },
+  };
 }
 
 /** kubelet: apis/config/validation/validation_linux.go validateKubeletOSConfiguration */

@@ -4,6 +4,7 @@ import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
+import { readFilesystem } from '../engine/gc/read-filesystem.ts';
 import { Kubelet } from '../engine/kubelet.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { errorMessage } from '../errors.ts';
@@ -46,6 +47,7 @@ export async function openNode(
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
     nodeCredentials: credentials,
+    readFilesystem,
     readTerminationMessage,
     checkHealth: async (check) => {
       const { grpcHealthCheck } = await import('../cri/grpc-health-check.ts');

@@ -12,6 +12,8 @@ import { ContainerManager } from './container-manager/container-manager.ts';
 import { EventBus } from './event-bus.ts';
 import { LocalStorageEviction } from './eviction/local-storage-eviction.ts';
 import { PodEvictions } from './eviction/pod-evictions.ts';
+import { ImageCollector } from './gc/image-collector.ts';
+import type { ImageFilesystem } from './gc/image-gc.ts';
 import { PodRemains } from './gc/pod-remains.ts';
 import { PodRemover } from './gc/pod-remover.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -61,6 +63,8 @@ export interface KubeletDeps {
   leaveOrphans: boolean;
   /** The registry credentials that the node has for a repository. It does not reject. */
   nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
+  /** Size of the file system that a path is on, and what is free of it. */
+  readFilesystem: (path: string) => Promise<ImageFilesystem>;
   readTerminationMessage: ReadTerminationMessage;
   /** Asks a gRPC server for its health, for probes. */
   checkHealth: CheckHealth;
@@ -90,6 +94,7 @@ export interface KubeletParts {
   admission: PodAdmission;
   handlers: SyncHandlers;
   localStorageEviction: LocalStorageEviction;
+  imageCollector: ImageCollector;
 }
 
 /** Builds every part of the engine; none of them does anything yet. `stopped` ends what they have under way. */
@@ -308,6 +313,16 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
     isNameDeclared: (fullName) => config.declares(fullName),
     leaveOrphans: deps.leaveOrphans,
   });
+  const imageCollector = new ImageCollector({
+    runtime,
+    imageService: deps.imageService,
+    policy: node.images.gc,
+    pods: () => [...podManager.pods(), ...workers.pods()],
+    readFilesystem: deps.readFilesystem,
+    clock,
+    emit,
+    logger: logger.child({ component: 'gc' }),
+  });
   return {
     events,
     inputs,
@@ -326,5 +341,6 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
     admission,
     handlers,
     localStorageEviction,
+    imageCollector,
   };
 }

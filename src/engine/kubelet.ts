@@ -45,6 +45,7 @@ export class Kubelet implements EngineView {
       parts.eventWatch.run(stopped),
       parts.config.run(stopped),
       ...(deps.node.localStorageCapacityIsolation ? [parts.localStorageEviction.run(stopped)] : []),
+      parts.imageCollector.run(stopped),
       this.loop(stopped),
     ];
     try {

@@ -27,7 +27,12 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
     podPidsLimit: -1,
     syncFrequencyMs: 60_000,
     maxContainerRestartPeriodMs: 300_000,
-    images: { maxParallelPulls: 1, registryPullQPS: 0, registryBurst: 0 },
+    images: {
+      maxParallelPulls: 1,
+      registryPullQPS: 0,
+      registryBurst: 0,
+      gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
+    },
     localStorageCapacityIsolation: true,
     featureGates: defaultFeatureGates,
     selinuxEnabled: false,

@@ -17,7 +17,6 @@ const apiServer = 'needs an API server';
 const server = 'the HTTPS server of the kubelet is not built yet';
 const webhook = 'asks an API server';
 const eviction = 'eviction is not built yet';
-const imageGC = 'image garbage collection is not built yet';
 const logRotation = 'log rotation is not built yet';
 const shutdown = 'graceful node shutdown is not built yet';
 const managers = 'the CPU, memory and topology managers are not built yet';
@@ -67,10 +66,14 @@ export const kubeletConfigurationFields = {
     nodeStatusUpdateFrequency: { kind: 'duration', default: 10 * second, without: apiServer },
     nodeStatusReportFrequency: { kind: 'duration', default: 5 * minute, without: apiServer },
     nodeLeaseDurationSeconds: { kind: 'int32', default: 40, without: apiServer },
-    imageMinimumGCAge: { kind: 'duration', default: 2 * minute, without: imageGC },
-    imageMaximumGCAge: { kind: 'duration', without: imageGC },
-    imageGCHighThresholdPercent: { kind: '*int32', default: 85, without: imageGC },
-    imageGCLowThresholdPercent: { kind: '*int32', default: 80, without: imageGC },
+    imageMinimumGCAge: { kind: 'duration', default: 2 * minute, does: 'how long an unused image stays at least' },
+    imageMaximumGCAge: { kind: 'duration', does: 'how long an unused image stays at most; 0: no limit' },
+    imageGCHighThresholdPercent: {
+      kind: '*int32',
+      default: 85,
+      does: 'usage of the disk from which unused images go; 100: never',
+    },
+    imageGCLowThresholdPercent: { kind: '*int32', default: 80, does: 'usage of the disk until which they go' },
     volumeStatsAggPeriod: { kind: 'duration', default: minute, without: 'volume statistics are not built yet' },
     kubeletCgroups: { kind: 'string', without: 'the agent stays in the cgroup it was started in' },
     systemCgroups: { kind: 'string', without: 'processes of others are not moved' },

@@ -32,6 +32,8 @@ export interface ImageGCPlan {
   imagesToRemove: ImageRecord[];
   /** Why not enough can be freed; undefined: enough can. */
   failure?: 'InvalidDiskCapacity' | 'FreeDiskSpaceFailed';
+  /** How much the disk lacks; absent: nothing. */
+  bytesToFree?: bigint;
 }
 
 /**
@@ -59,6 +61,7 @@ export function computeImageGC(
   const { imagesToRemove, freedBytes } = freeSpace(rest, bytesToFree, policy, now);
   return {
     imagesToRemove: [...old, ...imagesToRemove],
+    bytesToFree,
     ...(freedBytes < bytesToFree && { failure: 'FreeDiskSpaceFailed' as const }),
   };
 }

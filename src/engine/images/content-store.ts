@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode } from '../../errors.ts';
+import { runtimeSetting } from './runtime-setting.ts';
 import type { PullProgress } from './stalled-pull.ts';
 
 /**
@@ -9,31 +10,15 @@ import type { PullProgress } from './stalled-pull.ts';
  * a store that cannot be read, tell nothing.
  */
 export function contentStoreProgress(runtime: RuntimeService): PullProgress {
-  let store: string | undefined;
+  let rootDir: Promise<string | undefined> | undefined;
   return async () => {
-    store ??= await contentStoreOf(runtime);
+    const root = await (rootDir ??= runtimeSetting(runtime, 'containerdRootDir'));
+    const store = root === undefined ? undefined : join(root, 'io.containerd.content.v1.content');
     if (store === undefined) return undefined;
     const ingests = await bytesIn(join(store, 'ingest'), 'data');
     const blobs = await bytesIn(join(store, 'blobs', 'sha256'));
     return ingests === undefined || blobs === undefined ? undefined : ingests + blobs;
   };
-}
-
-async function contentStoreOf(runtime: RuntimeService): Promise<string | undefined> {
-  try {
-    const { info } = await runtime.status({ verbose: true });
-    const root = containerdRootDir(info['config']);
-    return root === undefined ? undefined : join(root, 'io.containerd.content.v1.content');
-  } catch {
-    // It does not answer, or in a form of its own: then the pull goes on unwatched.
-    return undefined;
-  }
-}
-
-function containerdRootDir(config: string | undefined): string | undefined {
-  const parsed: unknown = JSON.parse(config ?? '{}');
-  if (typeof parsed !== 'object' || parsed === null || !('containerdRootDir' in parsed)) return undefined;
-  return typeof parsed.containerdRootDir === 'string' ? parsed.containerdRootDir : undefined;
 }
 
 /** Sizes of all entries of a folder, or of one file in each; undefined when there is no such folder. */

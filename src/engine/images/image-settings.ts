@@ -1,4 +1,6 @@
-/** How images are pulled. kubelet: KubeletConfiguration */
+import type { ImageGCPolicy } from '../gc/image-gc.ts';
+
+/** How images are pulled, and when they go. kubelet: KubeletConfiguration */
 export interface ImageSettings {
   /** How many pulls may run at a time. kubelet: serializeImagePulls, maxParallelImagePulls */
   maxParallelPulls: number;
@@ -6,4 +8,5 @@ export interface ImageSettings {
   registryPullQPS: number;
   /** How many pulls may begin at once. kubelet: registryBurst */
   registryBurst: number;
+  gc: ImageGCPolicy;
 }

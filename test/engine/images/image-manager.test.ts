@@ -36,7 +36,11 @@ const makeManager = (maxParallelPulls: number, rate = { registryPullQPS: 0, regi
     imageService: runtime,
     backOff: new BackOff(clock),
     clock,
-    settings: { maxParallelPulls, ...rate },
+    settings: {
+      maxParallelPulls,
+      ...rate,
+      gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 0, maxAgeMs: 0 },
+    },
     pullProgress: () => Promise.resolve(undefined),
     credentials: new PullCredentials({ configObjects, nodeCredentials: () => Promise.resolve([nodeCredentials]) }),
   });
