@@ -10,12 +10,11 @@ import { findContainerdProcess } from '../../src/containerd/containerd-process.t
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
 import { openRuntime, type RuntimeConnection } from '../../src/commands/runtime-connection.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../src/engine/snapshot.ts';
-import { hasCode } from '../../src/errors.ts';
 import type { ContainerdRelease } from './containerd-releases.ts';
 import { EngineWatch } from './engine-watch.ts';
 import { cgroupFolders, findLeftovers, mountsBelow, nothingLeft, processesInCgroups } from './leftovers.ts';
 import { type ImageArchive, imagesFolder, program } from './program.ts';
-import { processesOf } from './processes.ts';
+import { kill, processesOf } from './processes.ts';
 
 export const nodeName = 'edge1';
 
@@ -377,14 +376,6 @@ export class Agent {
 
 export function isReady({ pod }: PodSnapshot): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch (error) {
-    if (!hasCode(error, 'ESRCH')) throw error;
-  }
 }
 
 /** What containerd adds to a verbose status. */

@@ -2,11 +2,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { EngineSnapshot } from '../../src/engine/snapshot.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../src/engine/snapshot.ts';
 import { CertificateAuthority } from '../fakes/certificate-authority.ts';
 import { type Answer, ownLoopbackAddress, WebServer } from '../fakes/web-server.ts';
-import { type Agent, startAgent } from './agent.ts';
+import { type Agent, isReady, startAgent } from './agent.ts';
+import { processesInCgroups } from './leftovers.ts';
 import { makePod, serve, shell } from './manifests.ts';
+import { kill, processesOf } from './processes.ts';
 
 let folder: string;
 let server: WebServer;
@@ -32,6 +34,8 @@ const isWell = ({ sources }: EngineSnapshot): boolean => sources.every(({ proble
 const problemsOfURL = ({ sources }: EngineSnapshot): string[] =>
   sources.filter(({ source }) => source === 'http').flatMap(({ problems }) => problems.map(({ message }) => message));
 const uids = ({ pods }: EngineSnapshot): string[] => pods.map((entry) => entry.pod.metadata.uid).sort();
+const hasRestarted = ({ pod: { status } }: PodSnapshot): boolean =>
+  (status?.containerStatuses?.[0]?.restartCount ?? 0) > 0;
 const containers = async (): Promise<string[]> =>
   (await Promise.all(['web', 'db'].map((name) => agent.runningContainer(name)))).map(({ id }) => id);
 
@@ -87,12 +91,15 @@ test('a server that fails, answers nonsense or goes away takes no pod with it', 
     '',
     '<html>Wi-Fi</html>',
     listOf(pod('web', '2'), { kind: 'Pod' }),
+    'x'.repeat(10 * 1024 * 1024 + 1),
+    (_request, response) => response.writeHead(200, { 'content-length': '99' }).write('{', () => response.destroy()),
     (_request, response) => response.destroy(),
   ];
   for (const answer of bad) {
     server.answer = answer;
     expect(uids(await agent.until((snapshot) => !isWell(snapshot)))).toEqual(before.uids);
-    server.answer = good;
+    // What is good again comes with a tag that is new, and says nothing new.
+    server.answer = guarded(`"after ${bad.indexOf(answer)}"`, listOf(pod('web', '1'), pod('db', '1')));
     await agent.until(isWell);
   }
   await server.stop();
@@ -114,6 +121,22 @@ test('a start without the server finds the pods of the last life, and they run o
   await server.start();
   await agent.until(isWell);
   expect(await containers()).toEqual(before);
+});
+
+test('a reboot without the server brings all pods back', async () => {
+  const before = { uids: uids(await agent.until(isWell)), containers: await containers() };
+  await server.stop();
+  await agent.kill9();
+  for (const { pid } of await processesOf(agent.rootDir)) kill(pid);
+  for (const pid of await processesInCgroups(agent.cgroupRoot)) kill(pid);
+  await agent.start();
+  await agent.until(({ pods }) => pods.length === 2 && pods.every(hasRestarted));
+  const snapshot = await agent.until(({ pods }) => pods.every(isReady));
+  expect(uids(snapshot)).toEqual(before.uids);
+  expect(problemsOfURL(snapshot)).toContain('pods stay as the server declared them last');
+  expect((await containers()).filter((id) => before.containers.includes(id))).toEqual([]);
+  await server.start();
+  await agent.until(isWell);
 });
 
 test('a new revision replaces the pod, and leaves the other one alone', async () => {

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { hasCode } from '../../src/errors.ts';
 
 /** A process of this machine. */
 export interface RunningProcess {
@@ -14,4 +15,13 @@ export async function processesOf(folder: string): Promise<RunningProcess[]> {
     return { pid, commandLine: arguments_.split('\0').join(' ').trim() };
   };
   return (await Promise.all(pids.map(read))).filter(({ commandLine }) => commandLine.includes(folder));
+}
+
+/** Ends a process at once, if it has not ended by itself. */
+export function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!hasCode(error, 'ESRCH')) throw error;
+  }
 }
