@@ -12,6 +12,7 @@ import { ContainerManager } from './container-manager/container-manager.ts';
 import { EventBus } from './event-bus.ts';
 import { LocalStorageEviction } from './eviction/local-storage-eviction.ts';
 import { PodEvictions } from './eviction/pod-evictions.ts';
+import { ContainerCollector } from './gc/container-collector.ts';
 import { ImageCollector } from './gc/image-collector.ts';
 import type { ImageFilesystem } from './gc/image-gc.ts';
 import { PodRemains } from './gc/pod-remains.ts';
@@ -95,6 +96,7 @@ export interface KubeletParts {
   handlers: SyncHandlers;
   localStorageEviction: LocalStorageEviction;
   imageCollector: ImageCollector;
+  containerCollector: ContainerCollector;
 }
 
 /** Builds every part of the engine; none of them does anything yet. `stopped` ends what they have under way. */
@@ -323,6 +325,20 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
     emit,
     logger: logger.child({ component: 'gc' }),
   });
+  const containerCollector = new ContainerCollector({
+    runtime,
+    runtimePods,
+    podRemover,
+    listedPods: () => pleg.pods(),
+    ownPodUIDs: () => podDirs.podUIDs(),
+    isBeingRemoved: (uid) => remains.removalOf(uid) !== undefined,
+    onPodChanged: (uid) => {
+      void news.relist(uid);
+    },
+    clock,
+    emit,
+    logger: logger.child({ component: 'gc' }),
+  });
   return {
     events,
     inputs,
@@ -342,5 +358,6 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
     handlers,
     localStorageEviction,
     imageCollector,
+    containerCollector,
   };
 }

@@ -46,6 +46,7 @@ export class Kubelet implements EngineView {
       parts.config.run(stopped),
       ...(deps.node.localStorageCapacityIsolation ? [parts.localStorageEviction.run(stopped)] : []),
       parts.imageCollector.run(stopped),
+      parts.containerCollector.run(stopped),
       this.loop(stopped),
     ];
     try {

@@ -27,6 +27,7 @@ export const reasons = {
   containerStatusUnknown: 'ContainerStatusUnknown',
   // Events.
   backOff: 'BackOff',
+  containerGCFailed: 'ContainerGCFailed',
   created: 'Created',
   evicted: 'Evicted',
   failed: 'Failed',

@@ -87,7 +87,8 @@ export class PodRemover {
     }
   }
 
-  private async removePodSandbox(podSandboxId: string): Promise<void> {
+  /** Stops and removes one sandbox. Absent is fine. */
+  async removePodSandbox(podSandboxId: string): Promise<void> {
     // Stopping once more releases a network that an interrupted stop left behind.
     await stopPodSandbox(this.deps.runtime, podSandboxId);
     try {

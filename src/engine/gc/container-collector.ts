@@ -1,0 +1,116 @@
+import type { Clock } from '../../clock.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import { errorMessage } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { Emit } from '../event-bus.ts';
+import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
+import type { RuntimePod } from '../pleg/pod-records.ts';
+import { reasons } from '../reasons.ts';
+import { computeContainerGC, type ContainerGCPlan, type GCContainer } from './container-gc.ts';
+import type { PodRemover } from './pod-remover.ts';
+
+/** kubelet: kubelet.go ContainerGCPeriod */
+const periodMs = 60_000;
+
+/** The newest end of each container stays, for its status and `logs --previous`. */
+const policy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
+
+/** Of a container in an unknown state, which may run. Seconds. kubelet: kuberuntime_container.go minimumGracePeriodInSeconds */
+const stopTimeout = 2n;
+
+interface Deps {
+  runtime: RuntimeService;
+  runtimePods: RuntimePods;
+  podRemover: PodRemover;
+  /** The pods of the runtime as they were last listed. */
+  listedPods: () => readonly RuntimePod[];
+  /** Only pods of ours are touched. */
+  ownPodUIDs: () => Promise<string[]>;
+  /** All of the pod is being removed. */
+  isBeingRemoved: (uid: string) => boolean;
+  onPodChanged: (uid: string) => void;
+  clock: Clock;
+  emit: Emit;
+  logger: Logger;
+}
+
+/**
+ * Removes the sandboxes that pods had before their newest, and dead containers that nobody removed when they ended. What is
+ * left of whole pods is for PodRemains. kubelet: kuberuntime/kuberuntime_gc.go containerGC
+ */
+export class ContainerCollector {
+  private readonly deps: Deps;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Every minute, until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, emit, logger } = this.deps;
+    const passed = (): Promise<boolean> =>
+      clock.sleep(periodMs, { signal }).then(
+        () => true,
+        () => false,
+      );
+    while (await passed()) {
+      try {
+        await this.collect(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        const message = errorMessage(error);
+        logger.error({ err: message }, 'Removing dead containers failed');
+        emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.containerGCFailed, message });
+      }
+    }
+  }
+
+  private async collect(signal: AbortSignal): Promise<void> {
+    const own = new Set(await this.deps.ownPodUIDs());
+    const isOurs = ({ uid }: RuntimePod): boolean => own.has(uid) && !this.deps.isBeingRemoved(uid);
+    // What was listed last says whether there is anything to do, which costs nothing.
+    if (isEmpty(this.plan(this.deps.listedPods().filter(isOurs)))) return;
+    const pods = (await this.deps.runtimePods.getPods({ signal })).filter(isOurs);
+    const { containersToStop, containersToRemove, sandboxesToRemove } = this.plan(pods);
+    for (const { id } of containersToStop) {
+      await this.deps.runtime.stopContainer({ containerId: id, timeout: stopTimeout }, { signal });
+    }
+    for (const container of containersToRemove) await this.removeContainer(pods, container, signal);
+    for (const { id } of sandboxesToRemove) await this.deps.podRemover.removePodSandbox(id);
+    const changed = new Set([...containersToRemove, ...sandboxesToRemove].map(({ podUID }) => podUID));
+    for (const uid of changed) this.deps.onPodChanged(uid);
+  }
+
+  private plan(pods: readonly RuntimePod[]): ContainerGCPlan {
+    return computeContainerGC({
+      policy,
+      now: this.deps.clock.now(),
+      allSourcesReady: false,
+      evictTerminatedPods: false,
+      shouldPodContentBeRemoved: () => false,
+      shouldPodRuntimeBeRemoved: () => false,
+      containers: pods.flatMap(({ uid: podUID, containers }) =>
+        containers.map(({ sandboxID: podSandboxID, ...container }) => ({ ...container, podUID, podSandboxID })),
+      ),
+      sandboxes: pods.flatMap(({ uid: podUID, sandboxes }) => sandboxes.map((sandbox) => ({ ...sandbox, podUID }))),
+      logDirs: [],
+      brokenLogLinks: [],
+    });
+  }
+
+  private async removeContainer(
+    pods: readonly RuntimePod[],
+    { id, podUID }: GCContainer,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const listed = pods.find(({ uid }) => uid === podUID);
+    if (listed === undefined) return;
+    const { containerStatuses } = await this.deps.runtimePods.getPodStatus(podUID, { listed, signal });
+    const status = containerStatuses.find((candidate) => candidate.id === id);
+    if (status !== undefined) await this.deps.podRemover.removeContainer(listed, status);
+  }
+}
+
+function isEmpty({ containersToRemove, sandboxesToRemove }: ContainerGCPlan): boolean {
+  return containersToRemove.length === 0 && sandboxesToRemove.length === 0;
+}
