@@ -1,5 +1,6 @@
 import { CST } from 'yaml';
-import { type ManifestNode, type ManifestNote, ManifestSyntaxError } from './manifest-node.ts';
+import { type ManifestContent, type ManifestNode, type ManifestNote, ManifestSyntaxError } from './manifest-node.ts';
+import type { ReadingBudget } from './reading-budget.ts';
 import { yamlNumberAsKey } from './resolve-yaml-scalar.ts';
 import { YamlAnchors } from './yaml-anchors.ts';
 import { EntryList } from './yaml-entries.ts';
@@ -17,19 +18,13 @@ import { readScalar } from './yaml-scalar.ts';
 import { YamlTags } from './yaml-tags.ts';
 import { expectNoContent, indentHint, unexpectedToken, type YamlDocumentTokens } from './yaml-tokens.ts';
 
-/** The values of one document, and what there is to say about them. */
-export interface YamlContent {
-  root: ManifestNode;
-  notes: ManifestNote[];
-}
-
 /**
  * Makes values of the tokens of a YAML document: merge keys in the order they are written, the last of repeated keys,
  * scalars as keys, an alias as the value of its anchor. Throws a ManifestSyntaxError for tokens that make no document:
  * the parser takes a text apart, and it is here that indentation, commas and properties have to be right.
  */
-export function composeYaml(document: YamlDocumentTokens): YamlContent {
-  const composer = new YamlComposer(new YamlTags(document.directives));
+export function composeYaml(document: YamlDocumentTokens, budget: ReadingBudget): ManifestContent {
+  const composer = new YamlComposer(new YamlTags(document.directives), budget);
   const root = document.content ? composer.document(document.content, document.directives.length > 0) : emptyNode(0);
   if (document.trailing) throw unexpectedToken(document.trailing);
   return { root, notes: composer.notes };
@@ -38,10 +33,11 @@ export function composeYaml(document: YamlDocumentTokens): YamlContent {
 class YamlComposer {
   readonly notes: ManifestNote[] = [];
   readonly #tags: YamlTags;
-  readonly #anchors = new YamlAnchors();
+  readonly #anchors: YamlAnchors;
 
-  constructor(tags: YamlTags) {
+  constructor(tags: YamlTags, budget: ReadingBudget) {
     this.#tags = tags;
+    this.#anchors = new YamlAnchors(budget);
   }
 
   document({ start, value, end, offset }: CST.Document, hasDirectives: boolean): ManifestNode {

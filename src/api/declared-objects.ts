@@ -1,6 +1,8 @@
 import { describeKind } from './decode-object.ts';
+import { firstProblems } from './first-problems.ts';
 import type { ManifestDocument } from './manifest-document.ts';
 import { type CarriedOutKind, isCarriedOut, kindMeaning } from './manifest-kinds.ts';
+import type { ManifestEntry } from './manifest-node.ts';
 import { type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import { nearestName } from './nearest-name.ts';
@@ -13,18 +15,30 @@ export interface Declarations {
   ignored: { kind: string; object: ManifestObject; reason: string }[];
   /** There is a list without items: it says that nothing is to run. */
   hasEmptyList: boolean;
+  /** How many objects were looked at, lists included. */
+  count: number;
   problems: ManifestProblem[];
 }
 
-/** Finds out what the objects of a document are, those in lists one by one. A document of nothing declares nothing. */
-export function declaredObjects(document: ManifestDocument): Declarations {
-  const found: Declarations = { objects: [], ignored: [], hasEmptyList: false, problems: [] };
-  if (document.root.kind !== 'null') declare(found, { document, node: document.root, path: '' }, undefined);
+/**
+ * Finds out what the objects of a document are, those in lists one by one. A document of nothing declares nothing.
+ * Behind the first object beyond `maxCount` it stops.
+ */
+export function declaredObjects(document: ManifestDocument, maxCount: number): Declarations {
+  const found: Declarations = { objects: [], ignored: [], hasEmptyList: false, count: 0, problems: [] };
+  if (document.root.kind !== 'null') declare(found, { document, node: document.root, path: '' }, { maxCount });
   return found;
 }
 
-/** `listed` is the type that a list of one kind gives its items. */
-function declare(found: Declarations, object: ManifestObject, listed: ObjectType | undefined): void {
+interface Context {
+  maxCount: number;
+  /** The type that a list of one kind gives its items. */
+  listed?: ObjectType;
+}
+
+function declare(found: Declarations, object: ManifestObject, context: Context): void {
+  const { listed } = context;
+  found.count++;
   const refuse = (problem: Omit<FieldProblem, 'severity'>): void => {
     found.problems.push(problemOf(object, { ...problem, severity: 'error' }));
   };
@@ -53,7 +67,10 @@ function declare(found: Declarations, object: ManifestObject, listed: ObjectType
       found.objects.push({ kind: meaning.kind, object });
       break;
     case 'list':
-      declareItems(found, object, meaning.itemKind === undefined ? undefined : { apiVersion, kind: meaning.itemKind });
+      declareItems(found, object, {
+        maxCount: context.maxCount,
+        ...(meaning.itemKind !== undefined && { listed: { apiVersion, kind: meaning.itemKind } }),
+      });
       break;
     case 'notCarriedOut':
       found.ignored.push({ kind, object, reason: meaning.reason });
@@ -65,16 +82,10 @@ function declare(found: Declarations, object: ManifestObject, listed: ObjectType
 
 const listFields = ['apiVersion', 'kind', 'metadata', 'items'];
 
-function declareItems(found: Declarations, list: ManifestObject, listed: ObjectType | undefined): void {
+function declareItems(found: Declarations, list: ManifestObject, context: Context): void {
   const entries = list.node.kind === 'object' ? list.node.entries : [];
-  for (const { key } of entries) {
-    if (listFields.some((field) => field.toLowerCase() === key.toLowerCase())) continue;
-    const nearest = nearestName(key, listFields);
-    const hint = nearest === undefined ? 'Only the items of a list count.' : `Did you mean "${nearest}"?`;
-    found.problems.push(
-      problemOf(list, { field: key, message: `Unknown field "${key}" is ignored`, hint, severity: 'warning' }),
-    );
-  }
+  const unknown = entries.filter(({ key }) => !listFields.some((field) => field.toLowerCase() === key.toLowerCase()));
+  found.problems.push(...firstProblems(unknown, unknownListField).map((problem) => problemOf(list, problem)));
   const items = entries.findLast(({ key }) => key === 'items')?.value;
   if (items === undefined || (items.kind !== 'null' && items.kind !== 'list')) {
     const message = items ? `Expected a list, found ${describeKind(items)}` : 'items is missing';
@@ -84,11 +95,18 @@ function declareItems(found: Declarations, list: ManifestObject, listed: ObjectT
   }
   // A Go program writes null for a list without items.
   const nodes = items.kind === 'list' ? items.items : [];
-  if (nodes.length === 0 && isCarriedOut(listed?.kind ?? 'Pod')) found.hasEmptyList = true;
+  if (nodes.length === 0 && isCarriedOut(context.listed?.kind ?? 'Pod')) found.hasEmptyList = true;
   const path = list.path === '' ? 'items' : `${list.path}.items`;
   for (const [index, node] of nodes.entries()) {
-    declare(found, { document: list.document, node, path: `${path}[${index}]` }, listed);
+    if (found.count > context.maxCount) return;
+    declare(found, { document: list.document, node, path: `${path}[${index}]` }, context);
   }
+}
+
+function unknownListField({ key }: ManifestEntry): FieldProblem {
+  const nearest = nearestName(key, listFields);
+  const hint = nearest === undefined ? 'Only the items of a list count.' : `Did you mean "${nearest}"?`;
+  return { field: key, message: `Unknown field "${key}" is ignored`, hint, severity: 'warning' };
 }
 
 function hintForObject({ node, path }: ManifestObject): string {

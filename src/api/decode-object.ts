@@ -137,11 +137,17 @@ class Decoder {
   #map(kind: ListOrMap, node: ManifestNode, field: string, earlier: unknown): unknown {
     if (node.kind === 'null') return {};
     if (node.kind !== 'object') return this.#wrongType(kind, node, field);
-    const values = new Map<string, unknown>(Object.entries(asObject(earlier)));
+    const values = new Map<string, unknown>();
     for (const entry of node.entries) {
       values.set(entry.key, this.#value(kind.element, entry.value, `${field}[${entry.key}]`, undefined));
     }
-    return Object.fromEntries(values);
+    if (earlier === undefined) return Object.fromEntries(values);
+    // In place: a copy for each of very many small maps on top of a large one would take forever.
+    const object = asObject(earlier);
+    for (const [key, value] of values) {
+      Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true });
+    }
+    return object;
   }
 
   #integer(type: IntegerType, kind: FieldKind, node: ManifestNode, field: string): unknown {

@@ -12,8 +12,13 @@ export interface IndentedText {
 export function indentContinuations(text: string): IndentedText | undefined {
   const scanner = new ContinuationScanner(text);
   scanner.scan();
-  return scanner.insertions.length === 0 ? undefined : insertSpaces(text, scanner.insertions);
+  const { insertions } = scanner;
+  const length = insertions.reduce((sum, { spaces }) => sum + spaces, text.length);
+  return insertions.length === 0 || length > maxIndentedLength ? undefined : insertSpaces(text, insertions);
 }
+
+/** Many lines that belong to a bracket far to the right would become more text than memory holds. */
+const maxIndentedLength = 20 * 1024 * 1024;
 
 interface Insertion {
   /** Start of a line. */
@@ -28,16 +33,28 @@ function insertSpaces(text: string, insertions: readonly Insertion[]): IndentedT
     indented += text.slice(copied, offset) + ' '.repeat(spaces);
     copied = offset;
   }
-  return {
-    text: indented + text.slice(copied),
-    toOriginalOffset: (offset) => {
-      let inserted = 0;
-      for (const insertion of insertions) {
-        if (insertion.offset + inserted >= offset) break;
-        inserted += Math.min(insertion.spaces, offset - insertion.offset - inserted);
-      }
-      return offset - inserted;
-    },
+  return { text: indented + text.slice(copied), toOriginalOffset: wayBack(insertions) };
+}
+
+/** Finds what an offset of the text with insertions was before them. */
+function wayBack(insertions: readonly Insertion[]): (offset: number) => number {
+  let inserted = 0;
+  const before = insertions.map(({ offset, spaces }) => {
+    const start = offset + inserted;
+    inserted += spaces;
+    return { start, inserted: inserted - spaces, spaces };
+  });
+  return (offset) => {
+    let first = 0;
+    let last = before.length;
+    while (first < last) {
+      const middle = (first + last) >> 1;
+      if ((before[middle]?.start ?? 0) < offset) first = middle + 1;
+      else last = middle;
+    }
+    const insertion = before[first - 1];
+    if (!insertion) return offset;
+    return offset - insertion.inserted - Math.min(insertion.spaces, offset - insertion.start);
   };
 }
 
@@ -63,17 +80,25 @@ class ContinuationScanner {
   #scanLine(): void {
     const lineStart = this.#lineStart;
     for (;;) {
-      this.#match(/[ \t]*(?:[-?:](?=[ \t\n]|$)[ \t]*|---(?=[ \t])[ \t]*|[&!][^ \t\n]*[ \t]+)*/y);
+      this.#match(/[ \t]*/y);
+      while (this.#match(/(?:[-?:](?=[ \t\n]|$)|---(?=[ \t])|[&!][^ \t\n]*(?=[ \t]))[ \t]*/y) !== '');
       const character = this.#text[this.#at];
       if (character === '"' || character === "'") this.#scanQuoted(this.#column());
       else if (character === '[' || character === '{') this.#scanFlow();
       else if (character === '|' || character === '>') {
         this.#skipBlockScalar(lineStart);
         return;
-      } else if (character !== '#') this.#match(/(?:[^ \t\n:#]|:(?![ \t\n]|$)|(?<![ \t])#|[ \t]+(?!#|[ \t]))+/y);
+      } else if (character !== '#') this.#skipPlain();
       if (this.#match(/[ \t]*:(?=[ \t\n]|$)/y) === '') break;
     }
     this.#match(/[^\n]*\n?/y);
+  }
+
+  /** A plain text ends with its line, at a comment, or where it turns out to be a key. */
+  #skipPlain(): void {
+    const end = /:(?=[ \t\n]|$)|(?<=[ \t])#|\n/g;
+    end.lastIndex = this.#at;
+    this.#at = end.exec(this.#text)?.index ?? this.#text.length;
   }
 
   #scanQuoted(column: number): void {
@@ -109,9 +134,23 @@ class ContinuationScanner {
   }
 
   #skipBlockScalar(lineStart: number): void {
-    const indent = /^[ ]*/.exec(this.#text.slice(lineStart, this.#at))?.[0].length ?? 0;
+    const indent = this.#indentAt(lineStart);
     this.#match(/[^\n]*\n?/y);
-    this.#match(new RegExp(`(?:[ \\t]*\\n| {${indent + 1}}[^\\n]*\\n?)*`, 'y'));
+    while (this.#at < this.#text.length && (this.#indentAt(this.#at) > indent || this.#isAtBlankLine())) {
+      this.#match(/[^\n]*\n?/y);
+    }
+  }
+
+  #indentAt(lineStart: number): number {
+    let at = lineStart;
+    while (this.#text[at] === ' ') at++;
+    return at - lineStart;
+  }
+
+  #isAtBlankLine(): boolean {
+    const blank = /[ \t]*\n/y;
+    blank.lastIndex = this.#at;
+    return blank.test(this.#text);
   }
 
   #continueLine(column: number): void {

@@ -1,6 +1,7 @@
 import type { ConfigMap, Secret } from 'kubernetes-types/core/v1.js';
 import { decodeBase64 } from './base64.ts';
 import type { ConfigObject } from './config-object.ts';
+import { firstProblems } from './first-problems.ts';
 import { brokenRule, decodeManifestObject, type ManifestObject, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import { FieldErrors } from './validation/field-errors.ts';
@@ -23,7 +24,7 @@ export function loadConfigObject(
   const errors = new FieldErrors();
   validateConfigObject(errors, { metadata: named, type, fields });
   if (errors.list.length > 0) {
-    const broken = errors.list.map((error) => problemOf(object, brokenRule(error)));
+    const broken = firstProblems(errors.list, brokenRule).map((problem) => problemOf(object, problem));
     return { problems: [...problems, ...broken] };
   }
   const configObject: ConfigObject = {

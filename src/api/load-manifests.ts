@@ -10,6 +10,7 @@ import type { CarriedOutKind } from './manifest-kinds.ts';
 import { type ManifestObject, notesOf, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import { ProblemList } from './problem-list.ts';
+import { maxManifestObjects } from './reading-budget.ts';
 import type { StaticPodOptions } from './static-pod.ts';
 import type { Pod } from './types.ts';
 
@@ -40,12 +41,16 @@ export function loadManifests(bytes: Uint8Array | string, options: LoadManifests
   const names = new DeclaredNames();
   const ignored: Declarations['ignored'] = [];
   let isStatement = false;
+  let objectsLeft = maxManifestObjects;
   for (const reading of readManifests(bytes, options.origin)) {
+    if (objectsLeft < 0) break;
     if ('problem' in reading) {
       problems.add(reading.problem);
+      objectsLeft--;
       continue;
     }
-    const found = declaredObjects(reading.document);
+    const found = declaredObjects(reading.document, objectsLeft);
+    objectsLeft -= found.count;
     for (const object of found.ignored) ignored.push(object);
     isStatement ||= found.objects.length > 0 || found.hasEmptyList;
     problems.addAll(found.problems);
@@ -65,6 +70,7 @@ export function loadManifests(bytes: Uint8Array | string, options: LoadManifests
     const message = `kind "${kind}" is not carried out here: ${reason}`;
     problems.add(problemOf(object, { field: 'kind', message, severity: isStatement ? 'warning' : 'error' }));
   }
+  if (objectsLeft < 0) problems.add(tooManyObjects(options.origin));
   if (!isStatement && problems.isEmpty) problems.add(nothingIn(options.origin));
   return {
     pods,
@@ -112,6 +118,11 @@ function repeatedName(names: DeclaredNames, object: ManifestObject, loaded: Load
   if (!configObject) return undefined;
   const { kind, namespace, name } = configObject;
   return names.claim(`${kind} ${namespace}/${name}`, object, 'metadata.name');
+}
+
+function tooManyObjects(origin: string): ManifestProblem {
+  const message = `The manifest declares more than ${maxManifestObjects} objects`;
+  return { origin, message, hint: 'Is this a manifest? No node runs that many pods.', severity: 'error' };
 }
 
 function nothingIn(origin: string): ManifestProblem {

@@ -1,9 +1,10 @@
 import { decodeManifest, decodePod } from './decode-manifest.ts';
 import { dependsOn, dependsOnField, type DependsOnPlace, validateDependsOn } from './depends-on.ts';
 import { doubtfulFields } from './doubtful-fields.ts';
+import { firstProblems } from './first-problems.ts';
 import { brokenRule, type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
-import { notShownMessage, ProblemList } from './problem-list.ts';
+import { ProblemList } from './problem-list.ts';
 import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
 import { unsupportedFields } from './supported-fields.ts';
 import type { Pod, RawPod } from './types.ts';
@@ -66,14 +67,17 @@ export function toValidPod(
     return {
       pod,
       ...dependsOnPlace(pod, locate),
-      problems: firstOf([...unsupportedFields(pod, options.featureGates), ...doubtfulFields(raw)]).map(locate),
+      problems: firstProblems(
+        [...unsupportedFields(pod, options.featureGates), ...doubtfulFields(raw)],
+        (problem) => problem,
+      ).map(locate),
     };
   }
-  const problems = errors.map((error) => ({
+  const problems = firstProblems(errors, (error) => ({
     ...brokenRule(error),
     ...(error.field === 'metadata.name' && { hint: hintForName(raw, pod) }),
   }));
-  return { problems: firstOf(problems).map(locate) };
+  return { problems: problems.map(locate) };
 }
 
 function dependsOnPlace(
@@ -93,16 +97,6 @@ function hintForName({ metadata }: RawPod, pod: Pod): string {
   if (better !== undefined && better !== name) return `Did you mean "${better}"?`;
   return `The whole name is "${pod.metadata.name}", with that of the node.`;
 }
-
-/** Finding the places of thousands of problems takes long, and nobody reads them. */
-function firstOf(problems: FieldProblem[]): FieldProblem[] {
-  const shown = problems.slice(0, maxLocatedProblems);
-  const notShown = problems.length - shown.length;
-  if (notShown === 0) return shown;
-  return [...shown, { field: '', message: notShownMessage(notShown), severity: 'warning' }];
-}
-
-const maxLocatedProblems = 50;
 
 /** What is valid, yet cannot run here. The kubelet refuses to load what needs an API server. */
 function refusedByLoader(pod: Pod): FieldError[] {

@@ -1,8 +1,15 @@
-import { type ManifestEntry, type ManifestNode, type ManifestNote, ManifestSyntaxError } from './manifest-node.ts';
+import {
+  type ManifestContent,
+  type ManifestEntry,
+  type ManifestNode,
+  type ManifestNote,
+  ManifestSyntaxError,
+} from './manifest-node.ts';
 import { LineIndex } from './line-index.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import { readJson } from './read-json.ts';
 import { readYaml } from './read-yaml.ts';
+import { limitHint, maxBrokenDocuments, maxManifestLines, ReadingBudget } from './reading-budget.ts';
 import { type DocumentRange, splitDocuments } from './split-documents.ts';
 import { syntaxHint } from './syntax-hint.ts';
 
@@ -17,13 +24,14 @@ export class ManifestDocument {
   readonly #lines: LineIndex;
   /** Where this document begins in the text that the lines are counted in. */
   readonly #base: number;
+  /** The members of large objects by key, once one of them was looked for. */
+  readonly #members = new Map<ManifestNode, ReadonlyMap<string, ManifestEntry>>();
 
-  /** Throws a ManifestSyntaxError for what is neither JSON nor YAML. The text stands at `base` among those lines. */
-  constructor(origin: string, text: string, isYaml: boolean, place: { lines: LineIndex; base: number }) {
+  /** The content was read from a text that stands at `base` among those lines. */
+  constructor(origin: string, { root, notes }: ManifestContent, place: { lines: LineIndex; base: number }) {
     this.origin = origin;
     this.#lines = place.lines;
     this.#base = place.base;
-    const { root, notes } = isYaml ? readYaml(text) : { root: readJson(text), notes: [] };
     this.root = root;
     this.notes = notes;
   }
@@ -42,12 +50,29 @@ export class ManifestDocument {
     let node = this.root;
     let start = node.start;
     for (const [, key, index] of fieldPath.matchAll(/([^.[\]]+)|\[([^\]]*)\]/g)) {
-      const child = childOf(node, key ?? index ?? '');
+      const child = this.#childOf(node, key ?? index ?? '');
       if (!child) return { start, isThere: false };
       node = child.value;
       start = node.kind === 'object' || node.kind === 'list' ? child.keyStart : node.start;
     }
     return { start, isThere: true };
+  }
+
+  #childOf(node: ManifestNode, step: string): Pick<ManifestEntry, 'keyStart' | 'value'> | undefined {
+    if (node.kind === 'object') return this.#memberOf(node, node.entries, step);
+    const item = node.kind === 'list' && /^[0-9]+$/.test(step) ? node.items[Number(step)] : undefined;
+    return item && { keyStart: item.start, value: item };
+  }
+
+  /** The last member of a key. Very many problems can be about the members of one object. */
+  #memberOf(node: ManifestNode, entries: readonly ManifestEntry[], key: string): ManifestEntry | undefined {
+    if (entries.length < 32) return entries.findLast((entry) => entry.key === key);
+    let members = this.#members.get(node);
+    if (!members) {
+      members = new Map(entries.map((entry) => [entry.key, entry]));
+      this.#members.set(node, members);
+    }
+    return members.get(key);
   }
 
   positionAt(start: number): { line: number; column: number } {
@@ -62,28 +87,41 @@ export type DocumentReading = { document: ManifestDocument } | { problem: Manife
 export function readManifest(bytes: Uint8Array | string, origin: string): DocumentReading {
   const reading = readText(bytes, origin);
   if ('problem' in reading) return reading;
-  return readDocument(origin, reading, { start: 0, end: reading.text.length }, new LineIndex(reading.text));
+  return new ManifestText(origin, reading).read({ start: 0, end: reading.text.length });
 }
 
 /**
  * Reads all documents of a manifest: the one value of a JSON text, or every YAML document with anything in it. What cannot
- * be read leaves a problem in its place. Positions are those of the whole text.
+ * be read leaves a problem in its place, and where there is too much nothing is read any more. Positions are those of the
+ * whole text.
  */
-export function readManifests(bytes: Uint8Array | string, origin: string): DocumentReading[] {
+export function* readManifests(bytes: Uint8Array | string, origin: string): Generator<DocumentReading> {
   const reading = readText(bytes, origin);
-  if ('problem' in reading) return [reading];
-  const { text, isYaml } = reading;
-  const lines = new LineIndex(text);
-  const ranges = isYaml ? splitDocuments(text) : [{ start: 0, end: text.length }];
-  return ranges.map((range) => readDocument(origin, reading, range, lines));
+  if ('problem' in reading) {
+    yield reading;
+    return;
+  }
+  const manifest = new ManifestText(origin, reading);
+  let broken = 0;
+  const whole = { start: 0, end: reading.text.length };
+  for (const range of reading.isYaml ? splitDocuments(reading.text) : [whole]) {
+    const document = manifest.read(range);
+    yield document;
+    if (manifest.isExhausted) return;
+    if ('problem' in document && ++broken === maxBrokenDocuments) {
+      const message = `${maxBrokenDocuments} documents cannot be read; those behind them are left out`;
+      yield { problem: { origin, message, severity: 'error' } };
+      return;
+    }
+  }
 }
 
-interface ManifestText {
+interface DecodedText {
   text: string;
   isYaml: boolean;
 }
 
-function readText(bytes: Uint8Array | string, origin: string): ManifestText | { problem: ManifestProblem } {
+function readText(bytes: Uint8Array | string, origin: string): DecodedText | { problem: ManifestProblem } {
   if (bytes.length > maxManifestBytes) {
     return {
       problem: {
@@ -97,6 +135,10 @@ function readText(bytes: Uint8Array | string, origin: string): ManifestText | { 
   const decoded = typeof bytes === 'string' ? bytes : decodeText(bytes);
   const isYaml = !/^\s*\{/u.test(decoded);
   const text = decoded.startsWith(byteOrderMark) ? decoded.slice(1) : decoded;
+  if (isYaml && hasTooManyLines(text)) {
+    const message = `The manifest has more than ${maxManifestLines} lines`;
+    return { problem: { origin, message, hint: limitHint, severity: 'error' } };
+  }
   if (!isYaml || typeof bytes === 'string' || isValidUtf8(bytes)) return { text, isYaml };
   // The decoder does not say where; its stand-in character does.
   const start = Math.max(0, text.indexOf('\uFFFD'));
@@ -111,22 +153,47 @@ function readText(bytes: Uint8Array | string, origin: string): ManifestText | { 
   };
 }
 
-function readDocument(
-  origin: string,
-  { text, isYaml }: ManifestText,
-  { start, end }: DocumentRange,
-  lines: LineIndex,
-): DocumentReading {
-  const part = text.slice(start, end);
-  try {
-    return { document: new ManifestDocument(origin, part, isYaml, { lines, base: start }) };
-  } catch (error) {
-    if (!(error instanceof ManifestSyntaxError)) throw error;
-    const place = lines.positionAt(start + error.start);
-    const hint = syntaxHint(part, error);
-    const { message } = error;
-    return { problem: { origin, ...place, message, ...(hint !== undefined && { hint }), severity: 'error' } };
+/** A text whose documents are read one by one, from one budget. */
+class ManifestText {
+  readonly #origin: string;
+  readonly #decoded: DecodedText;
+  readonly #lines: LineIndex;
+  readonly #budget = new ReadingBudget();
+
+  constructor(origin: string, decoded: DecodedText) {
+    this.#origin = origin;
+    this.#decoded = decoded;
+    this.#lines = new LineIndex(decoded.text);
   }
+
+  get isExhausted(): boolean {
+    return this.#budget.isExhausted;
+  }
+
+  read({ start, end }: DocumentRange): DocumentReading {
+    const { text, isYaml } = this.#decoded;
+    const part = text.slice(start, end);
+    const place = { lines: this.#lines, base: start };
+    try {
+      const content = isYaml ? readYaml(part, this.#budget) : readJson(part, this.#budget);
+      return { document: new ManifestDocument(this.#origin, content, place) };
+    } catch (error) {
+      if (!(error instanceof ManifestSyntaxError)) throw error;
+      const { line, column } = this.#lines.positionAt(start + error.start);
+      const hint = syntaxHint(part, error);
+      const { message } = error;
+      const origin = this.#origin;
+      return { problem: { origin, line, column, message, ...(hint !== undefined && { hint }), severity: 'error' } };
+    }
+  }
+}
+
+function hasTooManyLines(text: string): boolean {
+  if (text.length <= maxManifestLines) return false;
+  const lineBreak = /[\n\r\u0085]/g;
+  let lines = 0;
+  while (lineBreak.test(text)) if (++lines > maxManifestLines) return true;
+  return false;
 }
 
 const byteOrderMark = '\uFEFF';
@@ -152,10 +219,4 @@ function isValidUtf8(bytes: Uint8Array): boolean {
     // The only thing that can go wrong is what is asked about.
     return false;
   }
-}
-
-function childOf(node: ManifestNode, step: string): Pick<ManifestEntry, 'keyStart' | 'value'> | undefined {
-  if (node.kind === 'object') return node.entries.findLast((entry) => entry.key === step);
-  const item = node.kind === 'list' && /^[0-9]+$/.test(step) ? node.items[Number(step)] : undefined;
-  return item && { keyStart: item.start, value: item };
 }

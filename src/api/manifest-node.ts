@@ -46,5 +46,11 @@ export interface ManifestNote {
   hint: string;
 }
 
+/** The values of one document, and what there is to say about them. */
+export interface ManifestContent {
+  root: ManifestNode;
+  notes: ManifestNote[];
+}
+
 /** Deeper nesting than this is refused: no pod needs it, and recursion stays bounded. */
 export const maxNestingDepth = 500;

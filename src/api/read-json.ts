@@ -1,11 +1,21 @@
-import { type ManifestEntry, type ManifestNode, ManifestSyntaxError, maxNestingDepth } from './manifest-node.ts';
+import {
+  type ManifestContent,
+  type ManifestEntry,
+  ManifestLimitError,
+  type ManifestNode,
+  type ManifestNote,
+  ManifestSyntaxError,
+  maxNestingDepth,
+} from './manifest-node.ts';
+import type { ReadingBudget } from './reading-budget.ts';
+import { noteRepeatedKey } from './repeated-key.ts';
 
 /** Reads strict JSON (RFC 8259), keeping numbers as text, repeated keys, and the place of every value. */
-export function readJson(text: string): ManifestNode {
-  const reader = new JsonReader(text);
-  const value = reader.readValue(0);
+export function readJson(text: string, budget: ReadingBudget): ManifestContent {
+  const reader = new JsonReader(text, budget);
+  const root = reader.readValue(0);
   reader.expectEnd();
-  return value;
+  return { root, notes: reader.notes };
 }
 
 const numberPattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/y;
@@ -24,17 +34,21 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 class JsonReader {
+  readonly notes: ManifestNote[] = [];
   readonly #text: string;
+  readonly #budget: ReadingBudget;
   #at = 0;
 
-  constructor(text: string) {
+  constructor(text: string, budget: ReadingBudget) {
     this.#text = text;
+    this.#budget = budget;
   }
 
   readValue(depth: number): ManifestNode {
-    if (depth > maxNestingDepth) throw this.#error('JSON is nested too deeply');
     this.#skipWhitespace();
     const start = this.#at;
+    if (depth > maxNestingDepth) throw new ManifestLimitError('JSON is nested too deeply', start);
+    this.#budget.countValues(1, start);
     switch (this.#text[start] ?? '') {
       case '{':
         return { start, kind: 'object', entries: this.#readEntries(depth) };
@@ -68,6 +82,7 @@ class JsonReader {
 
   #readEntries(depth: number): ManifestEntry[] {
     const entries: ManifestEntry[] = [];
+    const keys = new Set<string>();
     this.#at++;
     this.#skipWhitespace();
     if (this.#take('}')) return entries;
@@ -76,6 +91,8 @@ class JsonReader {
       const keyStart = this.#at;
       if (this.#text[keyStart] !== '"') throw this.#unexpected('a key in double quotes');
       const key = this.#readString();
+      if (keys.has(key)) noteRepeatedKey(this.notes, key, keyStart);
+      keys.add(key);
       this.#skipWhitespace();
       if (!this.#take(':')) throw this.#unexpected('a colon');
       entries.push({ key, keyStart, value: this.readValue(depth + 1) });

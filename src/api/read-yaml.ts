@@ -1,6 +1,7 @@
-import { composeYaml, type YamlContent } from './compose-yaml.ts';
+import { composeYaml } from './compose-yaml.ts';
 import { indentContinuations } from './indent-continuations.ts';
-import { ManifestLimitError, type ManifestNode, ManifestSyntaxError } from './manifest-node.ts';
+import { type ManifestContent, ManifestLimitError, type ManifestNode, ManifestSyntaxError } from './manifest-node.ts';
+import type { ReadingBudget } from './reading-budget.ts';
 import { parseFirstDocument } from './yaml-tokens.ts';
 
 /**
@@ -9,18 +10,20 @@ import { parseFirstDocument } from './yaml-tokens.ts';
  *
  * sigs.k8s.io/yaml: YAMLToJSON
  */
-export function readYaml(text: string): YamlContent {
+export function readYaml(text: string, budget: ReadingBudget): ManifestContent {
   refuseControlCharacters(text);
   const written = withPlainLineBreaks(text);
-  const content = tryReading(written);
+  // A second try starts with what the first one had.
+  const budgetBefore = budget.copy();
+  const content = tryReading(written, budget);
   if (!(content instanceof ManifestSyntaxError)) return content;
   if (content instanceof ManifestLimitError) throw content;
-  return readIndented(written, content);
+  return readIndented(written, content, budgetBefore);
 }
 
-function tryReading(text: string): YamlContent | ManifestSyntaxError {
+function tryReading(text: string, budget: ReadingBudget): ManifestContent | ManifestSyntaxError {
   try {
-    return composeYaml(parseFirstDocument(text));
+    return composeYaml(parseFirstDocument(text, budget), budget);
   } catch (error) {
     if (error instanceof ManifestSyntaxError) return error;
     throw error;
@@ -28,11 +31,11 @@ function tryReading(text: string): YamlContent | ManifestSyntaxError {
 }
 
 /** Reads a text that broke once more with its continuation lines indented; of two errors the later one says more. */
-function readIndented(text: string, broken: ManifestSyntaxError): YamlContent {
+function readIndented(text: string, broken: ManifestSyntaxError, budget: ReadingBudget): ManifestContent {
   const indented = indentContinuations(text);
   if (!indented) throw broken;
   const { toOriginalOffset } = indented;
-  const content = tryReading(indented.text);
+  const content = tryReading(indented.text, budget);
   if (!(content instanceof ManifestSyntaxError)) {
     relocate(content.root, toOriginalOffset, new Set());
     for (const note of content.notes) note.start = toOriginalOffset(note.start);

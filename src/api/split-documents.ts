@@ -8,20 +8,15 @@ export interface DocumentRange {
  * The documents of a YAML text; those without so much as a `---` and a comment are left out. A `---` or `...` at the start
  * of a line is a document marker wherever it stands: YAML allows none inside quotes, brackets and block scalars.
  */
-export function splitDocuments(text: string): DocumentRange[] {
-  const ranges: DocumentRange[] = [];
+export function* splitDocuments(text: string): Generator<DocumentRange> {
   let start = 0;
-  const endAt = (end: number): void => {
-    if (hasContent(text.slice(start, end))) ranges.push({ start, end });
-  };
   for (const { 0: marker, index } of text.matchAll(markerPattern)) {
     // Comments and directives above the marker belong to what follows.
     if (marker === '---' && !hasContent(text.slice(start, index))) continue;
-    endAt(index);
+    if (hasContent(text.slice(start, index))) yield { start, end: index };
     start = marker === '---' ? index : index + marker.length;
   }
-  endAt(text.length);
-  return ranges;
+  if (hasContent(text.slice(start))) yield { start, end: text.length };
 }
 
 const markerPattern = /(?<=^|[\n\r\u0085])(?:---|\.\.\.)(?=[ \t\n\r\u0085]|$)/g;

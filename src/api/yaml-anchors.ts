@@ -1,5 +1,6 @@
 import { excerpt } from './excerpt.ts';
 import { ManifestLimitError, type ManifestNode, ManifestSyntaxError, maxNestingDepth } from './manifest-node.ts';
+import type { ReadingBudget } from './reading-budget.ts';
 
 /** A value with an anchor. Without a node it is still being read. */
 export interface AnchoredValue {
@@ -17,14 +18,20 @@ export interface AnchoredValue {
  * goyaml.v2: decode.go allowedAliasRatio
  */
 export class YamlAnchors {
+  readonly #budget: ReadingBudget;
   readonly #values = new Map<string, AnchoredValue>();
   #nodesRead = 0;
   #aliasedNodesRead = 0;
   #deepest = 0;
 
+  constructor(budget: ReadingBudget) {
+    this.#budget = budget;
+  }
+
   /** Counts a value that is read at a level of nesting. */
   count(start: number, depth: number): void {
     this.#nodesRead++;
+    this.#budget.countValues(1, start);
     this.#reach(start, depth);
   }
 
@@ -51,6 +58,7 @@ export class YamlAnchors {
     this.#aliasedNodesRead += value.size;
     this.#reach(start, depth + value.height);
     this.#refuseExcess(start);
+    this.#budget.countValues(value.size, start);
     return value.node;
   }
 

@@ -1,8 +1,5 @@
-import { excerpt } from './excerpt.ts';
 import type { ManifestEntry, ManifestNote } from './manifest-node.ts';
-
-/** More notes than this help nobody. */
-const maxNotes = 50;
+import { noteRepeatedKey } from './repeated-key.ts';
 
 /** The members of a YAML mapping while it is read: one that comes again takes the place of the one before. */
 export class EntryList {
@@ -20,13 +17,7 @@ export class EntryList {
   /** Adds a member that is written in the mapping itself. */
   add(entry: ManifestEntry): void {
     const { key, keyStart } = entry;
-    if (this.#places.has(key) && !this.#merged.delete(key) && this.#notes.length < maxNotes) {
-      this.#notes.push({
-        start: keyStart,
-        message: `Key "${excerpt(key)}" is written more than once; the last one counts`,
-        hint: 'Remove the others.',
-      });
-    }
+    if (this.#places.has(key) && !this.#merged.delete(key)) noteRepeatedKey(this.#notes, key, keyStart);
     this.#set(entry);
   }
 

@@ -1,5 +1,6 @@
 import { CST, Lexer, Parser } from 'yaml';
 import { ManifestLimitError, ManifestSyntaxError, maxNestingDepth } from './manifest-node.ts';
+import type { ReadingBudget } from './reading-budget.ts';
 
 /** One document of a YAML text as the parser's tokens; no content when the text has no document. */
 export interface YamlDocumentTokens {
@@ -9,20 +10,16 @@ export interface YamlDocumentTokens {
   trailing: CST.ErrorToken | CST.SourceToken | undefined;
 }
 
-/** More tokens than this are refused: that many take half a second, and no pod has a tenth of them. */
-export const maxYamlTokens = 500_000;
-
 /**
  * Parses the first document of a YAML text and looks at nothing behind it. Throws a ManifestSyntaxError at the first thing
  * that the parser refuses, a ManifestLimitError for what would cost too much.
  */
-export function parseFirstDocument(text: string): YamlDocumentTokens {
+export function parseFirstDocument(text: string, budget: ReadingBudget): YamlDocumentTokens {
   const parser = new Parser();
   const collector = new DocumentCollector();
   const comments = new CommentLines();
-  let tokens = 0;
   for (const lexeme of new Lexer().lex(text)) {
-    if (++tokens > maxYamlTokens) throw tooLarge(parser.offset);
+    budget.countToken(parser.offset);
     if (comments.includes(lexeme)) {
       parser.offset += lexeme.length;
       continue;
@@ -35,14 +32,6 @@ export function parseFirstDocument(text: string): YamlDocumentTokens {
   }
   for (const token of parser.end()) collector.take(token);
   return collector;
-}
-
-function tooLarge(offset: number): ManifestLimitError {
-  return new ManifestLimitError(
-    `The YAML has more than ${maxYamlTokens} words and marks`,
-    offset,
-    'Is this a manifest? No pod is that large.',
-  );
 }
 
 /** Takes what the parser puts out up to the end of the first document. */

@@ -154,6 +154,32 @@ describe('JSON', () => {
     expect(decodeManifest(text, origin).pod?.metadata).toEqual({ name: 'a', namespace: 'b' });
   });
 
+  test('warns of a repeated key where it stands', () => {
+    const text = '{"apiVersion":"v1","kind":"Pod",\n "metadata":{"name":"a",\n  "name":"b"},"metadata":{"uid":"c"}}';
+    const { pod, problems } = decodeManifest(text, origin);
+    expect({ metadata: pod?.metadata, problems }).toEqual({
+      metadata: { name: 'b', uid: 'c' },
+      problems: [
+        {
+          origin,
+          line: 3,
+          column: 3,
+          message: 'Key "name" is written more than once; the last one counts',
+          hint: 'Remove the others.',
+          severity: 'warning',
+        },
+        {
+          origin,
+          line: 3,
+          column: 15,
+          message: 'Key "metadata" is written more than once; the last one counts',
+          hint: 'Remove the others.',
+          severity: 'warning',
+        },
+      ],
+    });
+  });
+
   test('takes the kind whatever the case of its key', () => {
     expect(decodeManifest('{"apiVersion":"v1","Kind":"Pod"}', origin).pod).toEqual({ apiVersion: 'v1', kind: 'Pod' });
   });

@@ -1,37 +1,67 @@
 import { createHash } from 'node:crypto';
-import { loadPod, type LoadResult } from '../../src/api/load-pod.ts';
-import { realisticPod } from '../builders/realistic-manifests.ts';
+import { loadManifests, type LoadManifestsOptions, type Manifests } from '../../src/api/load-manifests.ts';
+import { loadPod } from '../../src/api/load-pod.ts';
+import type { ManifestProblem } from '../../src/api/manifest-problem.ts';
+import type { Pod } from '../../src/api/types.ts';
 import { SeededRandom } from '../builders/seeded-random.ts';
 import { printJson, printYamlBlock, printYamlFlow, toTree } from '../builders/value-tree.ts';
 import { mutateStructure } from './mutate-structure.ts';
 import { mutateText } from './mutate-text.ts';
+import { realisticObject } from './realistic-objects.ts';
 
 /** The bytes of one case. The same seed, number and corpus make the same bytes. */
 export function makeCase(corpus: readonly string[], seed: number, number: number): Uint8Array {
   const random = new SeededRandom(Math.imul(seed, 0x9e3779b1) ^ number);
-  if (random.chance(0.7)) return mutateText(random.pick(corpus), random.pick(corpus), random);
-  const tree = mutateStructure(toTree(realisticPod(random, number)), random);
+  if (random.chance(0.6)) return mutateText(random.pick(corpus), random.pick(corpus), random);
+  const tree = mutateStructure(toTree(realisticObject(random, number)), random);
   const text = random
     .pick([printJson, printYamlFlow, printYamlBlock])(tree)
     .slice(0, 64 * 1024);
   return random.chance(0.2) ? mutateText(text, random.pick(corpus), random) : Buffer.from(text);
 }
 
-/** Loads a case as the file source does. */
-export function loadCase(bytes: Uint8Array): LoadResult {
-  return loadPod(bytes, { nodeName: 'edge1', source: 'file', origin: '/manifests/case.yaml', hash });
-}
+const options: LoadManifestsOptions = {
+  nodeName: 'edge1',
+  source: 'file',
+  origin: '/manifests/case.yaml',
+  hash: (text) => createHash('sha256').update(text).digest('hex'),
+  cronJobs: 'runOnce',
+};
 
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+/** Loads a text as the sources do. */
+export function loadCase(bytes: Uint8Array): Manifests {
+  return loadManifests(bytes, options);
 }
 
 /** What is wrong with the result of a load, whatever was loaded; undefined when nothing is. */
-export function findFault({ pod, problems }: LoadResult, bytes: Uint8Array): string | undefined {
+export function findFault({ pods, configObjects, problems }: Manifests, bytes: Uint8Array): string | undefined {
+  const names = [
+    ...pods.map(({ metadata }) => `Pod ${metadata.namespace}/${metadata.name}`),
+    ...configObjects.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
+  ];
+  if (new Set(names).size < names.length) return 'two objects of one name came';
+  if ('polluted' in {}) return 'a manifest changed what every object inherits';
+  for (const pod of pods) {
+    const fault = findPodFault(pod);
+    if (fault !== undefined) return fault;
+  }
+  return findProblemFault(problems, bytes);
+}
+
+/** What is wrong with what the kubelet's own reading of the first document gives. */
+export function findFaultOfFirst(bytes: Uint8Array): string | undefined {
+  const { pod, problems } = loadPod(bytes, options);
   const hasError = problems.some(({ severity }) => severity === 'error');
   if (hasError === (pod !== undefined)) return pod ? 'a pod came with an error' : 'neither a pod nor an error came';
+  return (pod && findPodFault(pod)) ?? findProblemFault(problems, bytes);
+}
+
+/** Errors, warnings, and a line that counts the rest. */
+const maxProblems = 401;
+
+function findProblemFault(problems: readonly ManifestProblem[], bytes: Uint8Array): string | undefined {
   if (problems.length > maxProblems) return `${problems.length} problems came`;
-  const lines = linesOf(bytes);
+  const lines = problems.length === 0 ? [] : linesOf(bytes);
   for (const { column, hint, line, message, origin } of problems) {
     if (origin === '' || message === '' || hint === '') return 'a problem has an empty text';
     if (message.length > 500) return `a message of ${message.length} characters came`;
@@ -39,16 +69,12 @@ export function findFault({ pod, problems }: LoadResult, bytes: Uint8Array): str
     const length = lines[line - 1]?.length;
     if (length === undefined || column < 1 || column > length + 1) return `no such place ${line}:${column}: ${message}`;
   }
-  if ('polluted' in {}) return 'a manifest changed what every object inherits';
-  return pod && findPodFault(pod);
+  return undefined;
 }
 
-/** Errors and warnings of decoding, errors of validation, and a line that counts the rest. */
-const maxProblems = 250;
-
-function findPodFault({ kind, metadata, spec }: NonNullable<LoadResult['pod']>): string | undefined {
-  if (kind !== 'Pod' || metadata.name === '' || metadata.uid === '') return 'the pod has no identity';
-  return Array.isArray(spec.containers) && spec.containers.length > 0 ? undefined : 'the pod has no containers';
+function findPodFault({ kind, metadata, spec }: Pod): string | undefined {
+  if (kind !== 'Pod' || metadata.name === '' || metadata.uid === '') return 'a pod has no identity';
+  return Array.isArray(spec.containers) && spec.containers.length > 0 ? undefined : 'a pod has no containers';
 }
 
 function linesOf(bytes: Uint8Array): string[] {

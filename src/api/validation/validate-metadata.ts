@@ -4,6 +4,7 @@ import { decodeObject } from '../decode-object.ts';
 import { ManifestSyntaxError } from '../manifest-node.ts';
 import { podSchema } from '../pod-field.ts';
 import { readJson } from '../read-json.ts';
+import { ReadingBudget } from '../reading-budget.ts';
 import type { Pod } from '../types.ts';
 import { eachContainer } from './each-container.ts';
 import type { FieldErrors } from './field-errors.ts';
@@ -148,7 +149,7 @@ function validateTolerationsAnnotation(errors: FieldErrors, field: string, text:
 /** Undefined for what Go cannot decode as a list of tolerations. */
 function decodeTolerations(text: string): Toleration[] | undefined {
   try {
-    const node = readJson(text);
+    const { root: node } = readJson(text, new ReadingBudget());
     if (node.kind === 'null') return [];
     if (node.kind !== 'list') return undefined;
     const decoded = node.items.map((item) => decodeObject(podSchema, 'Toleration', item));
