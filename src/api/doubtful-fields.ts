@@ -4,11 +4,25 @@ import type { FieldProblem } from './manifest-object.ts';
 import { parseQuantity } from './quantity.ts';
 import type { RawPod } from './types.ts';
 
-/** What a pod may ask for and hardly means: images that no registry can have, amounts that are off by a factor. */
-export function doubtfulFields({ spec }: RawPod): FieldProblem[] {
-  return (['containers', 'initContainers'] as const).flatMap((list) =>
-    (spec?.[list] ?? []).flatMap((container, index) => doubtfulIn(`spec.${list}[${index}]`, container)),
-  );
+/**
+ * What a pod may ask for and hardly means: images that no registry can have, amounts that are off by a factor, the mark of a
+ * pod that is never run.
+ */
+export function doubtfulFields({ metadata, spec }: RawPod): FieldProblem[] {
+  return [
+    ...doubtfulAnnotations(metadata?.annotations ?? {}),
+    ...(['containers', 'initContainers'] as const).flatMap((list) =>
+      (spec?.[list] ?? []).flatMap((container, index) => doubtfulIn(`spec.${list}[${index}]`, container)),
+    ),
+  ];
+}
+
+const mirror = 'kubernetes.io/config.mirror';
+
+function doubtfulAnnotations(annotations: Readonly<Record<string, string>>): FieldProblem[] {
+  if (annotations[mirror] === undefined) return [];
+  const message = `${mirror} marks what an API server has in place of a static pod: the pod will not start`;
+  return [warn(`metadata.annotations[${mirror}]`, message, 'Remove the annotation.')];
 }
 
 function doubtfulIn(field: string, { image, resources }: core.Container): FieldProblem[] {

@@ -110,6 +110,30 @@ describe('loadPod', () => {
     expect(pod?.metadata.name).toBe('web-edge1');
     expect(problems).toMatchObject([{ line: 8, column: 5, field: 'spec.volumes[0].nfs', severity: 'warning' }]);
   });
+
+  test('warns of the mark that keeps a pod from being run', () => {
+    const text = [
+      'apiVersion: v1',
+      'kind: Pod',
+      'metadata:',
+      '  name: web',
+      '  annotations:',
+      '    kubernetes.io/config.mirror: x',
+      'spec: {containers: [{name: c, image: b}]}',
+    ].join('\n');
+    expect(loadPod(text, { ...options, nodeName: 'edge1' }).problems).toEqual([
+      {
+        origin: options.origin,
+        line: 6,
+        column: 34,
+        field: 'metadata.annotations[kubernetes.io/config.mirror]',
+        message:
+          'kubernetes.io/config.mirror marks what an API server has in place of a static pod: the pod will not start',
+        hint: 'Remove the annotation.',
+        severity: 'warning',
+      },
+    ]);
+  });
 });
 
 describe('toStaticPod', () => {

@@ -9,7 +9,7 @@ import { reasons } from '../reasons.ts';
 import type { SourceSnapshot } from '../snapshot.ts';
 import type { ConfigObjects } from './config-objects.ts';
 import { type Granted, PodClaims, type RefusedPod } from './pod-claims.ts';
-import { PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
+import { isMirrorPod, PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
 import type { PodSource } from './pod-source.ts';
 
 interface Deps {
@@ -78,7 +78,9 @@ export class ConfigReader {
     await source?.run(
       {
         onUpdate: ({ pods: declared, problems, configObjects: objects = [] }) => {
-          const pods = declared.map((pod) => withoutDisabledFields(pod, featureGates));
+          const pods = declared
+            .filter((pod) => !isMirrorPod(pod))
+            .map((pod) => withoutDisabledFields(pod, featureGates));
           const { changed, refused } = configObjects.replace(id, objects);
           if (changed.length > 0) onConfigObjectsChanged(changed);
           this.reports.set(id, { problems, refused: refused.map((key) => immutable(key, source.where)), pods: [] });

@@ -28,6 +28,11 @@ export const configAnnotations = {
   hash: 'kubernetes.io/config.hash',
 } as const;
 
+/** A mirror pod only tells an API server of a static pod: none is ever run. kubelet: types/pod_update.go IsMirrorPod */
+export function isMirrorPod({ metadata }: Pod): boolean {
+  return metadata.annotations?.[configAnnotations.mirror] !== undefined;
+}
+
 /**
  * Merges the complete lists that the sources hand over (SETs) into single changes. kubelet: config/config.go podStorage
  *

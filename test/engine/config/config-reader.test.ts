@@ -49,6 +49,16 @@ test('the list of one URL says nothing about the pods of another one', () => {
   ]);
 });
 
+test('what marks itself as the mirror of a static pod is never run', () => {
+  const files = new ManualSource('file', '/manifests');
+  const { reader, news } = reading(files);
+  const { metadata, ...mirrored } = makeStaticPod('web');
+  const annotations = { ...metadata.annotations, 'kubernetes.io/config.mirror': 'x' };
+  files.set({ ...mirrored, metadata: { ...metadata, annotations } }, makeStaticPod('db'));
+  expect(news()).toEqual(['ADD db-edge1']);
+  expect(reader.snapshot()).toMatchObject([{ pods: 1 }]);
+});
+
 test('a URL that declares nothing at first says so, though another one was read before', () => {
   const [site, fleet] = [new ManualSource('http'), new ManualSource('http')];
   const { news } = reading(site, fleet);
