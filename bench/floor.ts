@@ -106,6 +106,7 @@ async function prepare({ images }: Stage, node: NodeConfig, name: string): Promi
     container,
     podIPs: [],
     envs: [],
+    recursiveReadOnly: { isEnabled: true, isSupported: false },
     volumes,
     podDir,
     clusterDomain: '',

@@ -221,6 +221,7 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
         ? new UserNamespaces({ podDirs, isSupported: () => runtimeState.supportsUserNamespaces })
         : undefined,
       node,
+      supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,
       clock,
       backOff,
       logger: logger.child({ component: 'kuberuntime' }),
@@ -234,6 +235,7 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
     clock,
     emit,
     networkError: () => runtimeState.networkError,
+    supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,
     runtimeName: () => runtimeState.name,
     getPodStatus: (uid) => runtimePods.getPodStatus(uid),
     onPodChanged: (uid) => {

@@ -41,6 +41,8 @@ interface Deps {
   /** Set while the pod network is not ready. */
   networkError: () => string | undefined;
   runtimeName: () => string;
+  /** The runtime can make mounts read-only with everything below them. */
+  supportsRecursiveReadOnly: () => boolean;
   /** Reads the pod from the runtime anew. */
   getPodStatus: (uid: string) => Promise<RuntimePodStatus>;
   /** Our own action changed the pod in the runtime. */
@@ -204,7 +206,7 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   private updateStatus(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean): PodStatus {
-    const { statusManager, reasonCache, prober, clock, runtimeName } = this.deps;
+    const { statusManager, reasonCache, prober, clock, runtimeName, supportsRecursiveReadOnly } = this.deps;
     const { uid } = pod.metadata;
     const status = generatePodStatus({
       pod,
@@ -216,6 +218,7 @@ export class KubeletPodSyncer implements PodSyncer {
       podIsTerminal,
       now: clock.now(),
       runtimeName: runtimeName(),
+      supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
     });
     statusManager.setPodStatus(pod, status);
     prober.triggerReadiness(uid, status);

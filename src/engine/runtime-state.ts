@@ -25,6 +25,7 @@ export class RuntimeState {
   networkError: string | undefined = 'network state unknown';
   /** What the runtime says of its default handler. */
   supportsUserNamespaces = false;
+  supportsRecursiveReadOnly = false;
   name = '';
   version = '';
 
@@ -62,7 +63,9 @@ export class RuntimeState {
         this.version = runtimeVersion;
       }
       const { status, runtimeHandlers } = await runtime.status({}, { signal });
-      this.supportsUserNamespaces = runtimeHandlers.find(({ name }) => name === '')?.features?.userNamespaces === true;
+      const features = runtimeHandlers.find(({ name }) => name === '')?.features;
+      this.supportsUserNamespaces = features?.userNamespaces === true;
+      this.supportsRecursiveReadOnly = features?.recursiveReadOnlyMounts === true;
       const conditions = new Map(status?.conditions.map((condition) => [condition.type, condition]));
       this.networkError = notReady('container runtime network not ready', conditions.get('NetworkReady'));
       this.statusError = notReady('container runtime not ready', conditions.get('RuntimeReady'));

@@ -27,6 +27,22 @@ async function runningFrom(
 const podFolders = (world: World): Promise<string[]> => readdir(join(world.rootDir, 'pods'));
 
 describe('a pod that is declared', () => {
+  test('has its mounts read-only with everything below them where the runtime can do that, and says so', async () => {
+    const world = await World.make();
+    const features = { recursiveReadOnlyMounts: true };
+    world.runtime.capabilities.runtimeHandlers = [{ name: '', features }, { name: 'other' }];
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    const mount = { name: 'disk', mountPath: '/disk', readOnly: true, recursiveReadOnly: 'IfPossible' };
+    const main = { name: 'main', image: 'registry.example/app:1', volumeMounts: [mount] };
+    source.set(makeStaticPod('web', { spec: { volumes: [{ name: 'disk', emptyDir: {} }], containers: [main] } }));
+    await world.until(() => engine.isReady('web-edge1'));
+    const [created] = world.runtime.requestsOf('createContainer');
+    expect(created?.config?.mounts[0]).toMatchObject({ readonly: true, recursiveReadOnly: true });
+    const shown = engine.kubelet.snapshot().pods[0]?.pod.status?.containerStatuses?.[0]?.volumeMounts;
+    expect(shown).toEqual([{ ...mount, recursiveReadOnly: 'Enabled' }]);
+  });
+
   test('runs and is ready; every step of it is told in order', async () => {
     const { world, engine } = await running(makeStaticPod('web'));
     expect(world.runtime.running()).toEqual(['web-edge1/main#0']);

@@ -90,6 +90,8 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
       podIPs,
       envs,
       volumes: volumes.mountPoints(pod),
+      // Nobody asked the runtime.
+      recursiveReadOnly: { isEnabled: node.featureGates.RecursiveReadOnlyMounts, isSupported: true },
       podDir: podDirs.podDir(pod.metadata.uid),
       clusterDomain,
       selinuxEnabled,

@@ -10,6 +10,7 @@ import type { MountedVolume } from '../volumes/volume-manager.ts';
 import type { EnvironmentVariable } from './environment.ts';
 import { expandSubPath } from './expand-sub-path.ts';
 import { podHostname } from './hostname.ts';
+import { isRecursivelyReadOnly, type RecursiveReadOnlySupport } from './recursive-read-only.ts';
 
 type Mount = NonNullable<ContainerConfig['mounts']>[number];
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
@@ -21,6 +22,7 @@ interface MountRequest {
   /** Of the container: what a subPathExpr refers to. */
   envs: readonly EnvironmentVariable[];
   volumes: ReadonlyMap<string, MountedVolume>;
+  recursiveReadOnly: RecursiveReadOnlySupport;
   /** `<root-dir>/pods/<uid>` */
   podDir: string;
   clusterDomain: string;
@@ -104,6 +106,7 @@ function volumeMount(mount: VolumeMount, index: number, request: MountRequest): 
     ...(volume.image && { image: volume.image }),
     readonly: readOnly || volume.readOnly,
     propagation: propagations[mountPropagation] ?? 'PROPAGATION_PRIVATE',
+    ...(isRecursivelyReadOnly(mount, request.recursiveReadOnly) && { recursiveReadOnly: true }),
   };
 }
 

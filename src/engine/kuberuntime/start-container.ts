@@ -31,6 +31,8 @@ export interface StartContainerDeps {
   podDirs: PodDirs;
   configObjects: ConfigObjectLookup;
   node: NodeConfig;
+  /** The runtime can make mounts read-only with everything below them. */
+  supportsRecursiveReadOnly: () => boolean;
   clock: Clock;
   logger: Logger;
 }
@@ -107,7 +109,7 @@ async function postStart(deps: StartContainerDeps, start: ContainerStart, contai
 }
 
 async function containerConfig(
-  { podDirs, configObjects, node, logger }: StartContainerDeps,
+  { podDirs, configObjects, node, supportsRecursiveReadOnly, logger }: StartContainerDeps,
   { pod, container, podIPs, volumes, sandboxConfig }: ContainerStart,
   image: Image,
   restartCount: number,
@@ -121,6 +123,10 @@ async function containerConfig(
     podIPs,
     envs,
     volumes,
+    recursiveReadOnly: {
+      isEnabled: node.featureGates.RecursiveReadOnlyMounts,
+      isSupported: supportsRecursiveReadOnly(),
+    },
     podDir: podDirs.podDir(pod.metadata.uid),
     clusterDomain: node.clusterDomain,
     selinuxEnabled: node.selinuxEnabled,

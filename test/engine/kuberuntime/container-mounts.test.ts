@@ -24,6 +24,7 @@ const requestOf = (container: Container) => ({
     ['cache', { hostPath: '/host/cache', readOnly: false, managed: true }],
     ['config', { hostPath: '/host/config', readOnly: true, managed: true }],
   ]),
+  recursiveReadOnly: { isEnabled: true, isSupported: true },
   podDir,
   clusterDomain: '',
   selinuxEnabled,
@@ -119,6 +120,17 @@ test('nothing is made for a container with a mount that cannot be', async () => 
   });
   await expect(mountsOf(container)).rejects.toThrow('missing value for NONE');
   expect(await readdir(podDir)).toEqual([]);
+});
+
+test('a mount is read-only with what is mounted below it where that is asked for', async () => {
+  const mount = { name: 'data', mountPath: '/data', readOnly: true, recursiveReadOnly: 'IfPossible' };
+  expect((await mountsOf(makeContainer({ volumeMounts: [mount] })))[0]).toEqual({
+    containerPath: '/data',
+    hostPath: '/host/data',
+    readonly: true,
+    recursiveReadOnly: true,
+    propagation: 'PROPAGATION_PRIVATE',
+  });
 });
 
 test('a part of a volume is mounted from a place of its own in the folder of the pod', () => {

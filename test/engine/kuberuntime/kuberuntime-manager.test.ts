@@ -66,6 +66,7 @@ function makeManager(): KuberuntimeManager {
     configObjects: new ConfigObjects(),
     podRemover: new PodRemover({ runtime, ...node }),
     node,
+    supportsRecursiveReadOnly: () => false,
     clock,
     backOff,
     logger: silentLogger,
