@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Pod } from '../api/types.ts';
 import { systemClock } from '../clock.ts';
+import { configAnnotations, isMirrorPod } from '../engine/config/pod-config.ts';
 import type { PodSource, SourceUpdate } from '../engine/config/pod-source.ts';
 import { RemoteManifest } from '../engine/config/remote-manifest.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
@@ -83,7 +84,9 @@ async function declared({ manifests, options, stdin, logger }: RunOnceRequest): 
   const updates = [files, ...(await Promise.all(options.manifestURLs.map((url) => fetchOnce(options, url))))];
   const problems = updates.flatMap((update) => update.problems);
   refuseBroken(problems, 'nothing was started');
-  refuseNothing(updates.flatMap(({ pods }) => pods));
+  const pods = updates.flatMap((update) => update.pods);
+  refuseNothing(pods);
+  refuseMirrors(pods);
   for (const problem of problems) logger.warn(problemText(problem, systemClock.now()));
   return updates;
 }
@@ -102,6 +105,16 @@ function refuseNothing(pods: readonly Pod[]): void {
     hint: 'Give manifest files or folders, - for stdin, or --manifest-url URL.',
     exitCode: brokenManifestExitCode,
   });
+}
+
+/** They are never run, so that nobody may wait for one. */
+function refuseMirrors(pods: readonly Pod[]): void {
+  const mirror = pods.find(isMirrorPod);
+  if (mirror === undefined) return;
+  throw new UserError(
+    `pod ${mirror.metadata.namespace}/${mirror.metadata.name} is marked as the mirror of a static pod`,
+    { hint: `Remove its annotation ${configAnnotations.mirror}.`, exitCode: brokenManifestExitCode },
+  );
 }
 
 function fixedSource(update: SourceUpdate): PodSource {

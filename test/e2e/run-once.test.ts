@@ -66,6 +66,13 @@ test('a broken manifest starts nothing and is told by file, line and field', asy
   expect((await agent.cli(['ps', '-o', 'name'])).stdout).toBe('');
 });
 
+test('the mirror of a static pod is refused, as it would be waited for in vain', async () => {
+  const annotations = { 'kubernetes.io/config.mirror': 'x' };
+  const { code, stdout, stderr } = await runOnce(makePod('web', { annotations, containers: [shell('app', serve)] }));
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('error: pod default/web-edge1 is marked as the mirror of a static pod\n');
+});
+
 test('the pods of a URL run once, or it is said why they cannot', async () => {
   const server = await WebServer.start();
   server.answer = JSON.stringify(makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'exit 4')] }));
