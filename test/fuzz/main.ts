@@ -39,8 +39,8 @@ const maxMs = 100;
 const maxHostileMs = 5000;
 const maxGrowthMiB = 8;
 const maxFailures = 20;
-/** The heap is looked at behind each so many cases. */
-const batch = 10_000;
+/** Every so many cases the heap is looked at, and how far it came is told. */
+const batch = 5000;
 
 function fuzz(corpus: readonly string[], seed: number, from: number, to: number): number {
   say(`seed ${seed}, cases ${from} to ${to - 1}, corpus of ${corpus.length} manifests`);
@@ -55,7 +55,12 @@ function fuzz(corpus: readonly string[], seed: number, from: number, to: number)
     totals.bytes += bytes.length;
     if (outcome.isDeclaring) totals.declaring++;
     if (outcome.ms > totals.slowest.ms) totals.slowest = { number, ms: outcome.ms, bytes: bytes.length };
-    if ((number - from + 1) % batch === 0) heap.push(heapMiB());
+    if ((number - from + 1) % batch === 0) {
+      heap.push(heapMiB());
+      say(
+        `${number - from + 1} cases: heap ${heap.at(-1)?.toFixed(1)} MiB, slowest ${totals.slowest.ms.toFixed(0)} ms of CPU`,
+      );
+    }
     if (outcome.ms > maxMs) say(`SLOW case ${number}: ${outcome.ms.toFixed(0)} ms of CPU, ${bytes.length} bytes`);
     if (outcome.fault === undefined) continue;
     totals.failures++;
