@@ -47,6 +47,7 @@ export async function openNode(
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
     nodeCredentials: credentials,
+    keptImages: runtime.keptImages,
     readFilesystem,
     readTerminationMessage,
     checkHealth: async (check) => {
@@ -80,6 +81,8 @@ interface NodeRuntime {
   endpoint: { endpoint: string; because: string };
   connection: NodeRuntimeConnection;
   managed: ManagedContainerd | undefined;
+  /** Images that came from archives. */
+  keptImages: readonly string[];
 }
 
 async function openNodeRuntime(options: NodeOptions, logger: Logger, signal: AbortSignal): Promise<NodeRuntime> {
@@ -88,12 +91,16 @@ async function openNodeRuntime(options: NodeOptions, logger: Logger, signal: Abo
     flag: options.containerRuntimeEndpoint || undefined,
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
-  const managed = endpoint.managed ? await startManaged(options, logger, signal) : undefined;
+  const started = endpoint.managed ? await startManaged(options, logger, signal) : undefined;
   const connection = await openRuntime(endpoint.endpoint, options);
-  return { endpoint, connection, managed };
+  return { endpoint, connection, managed: started?.managed, keptImages: started?.keptImages ?? [] };
 }
 
-async function startManaged(options: NodeOptions, logger: Logger, signal: AbortSignal): Promise<ManagedContainerd> {
+async function startManaged(
+  options: NodeOptions,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<{ managed: ManagedContainerd; keptImages: readonly string[] }> {
   const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
   const managed = new ManagedContainerd({
     rootDir: options.rootDir,
@@ -113,8 +120,8 @@ async function startManaged(options: NodeOptions, logger: Logger, signal: AbortS
   const { pid, adopted, warnings } = await managed.start(signal);
   logger.info({ pid }, adopted ? 'Adopted the managed containerd' : 'Started the managed containerd');
   for (const warning of warnings) logger.warn(warning);
-  const { imported, failed } = await managed.importImages(signal);
+  const { imported, failed, names } = await managed.importImages(signal);
   for (const { file, names } of imported) logger.info({ file, names }, 'Imported an image archive');
   for (const { file, error } of failed) logger.error({ file, err: error.message }, 'An image archive was not imported');
-  return managed;
+  return { managed, keptImages: names };
 }

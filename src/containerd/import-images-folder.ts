@@ -20,6 +20,8 @@ export interface ImportedFolder {
   readonly failed: readonly { file: string; error: UserError }[];
   /** Archives imported at an earlier start. */
   readonly unchanged: readonly string[];
+  /** Names of the images that came from archives of the folder, now or earlier. */
+  readonly names: readonly string[];
   /** Files whose name is not an archive's. */
   readonly ignored: readonly string[];
 }
@@ -73,7 +75,7 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
   }
   const forgotten = Object.keys(known).some((file) => !(file in files));
   if (forgotten) await writeState(stateFile, { store, files });
-  return { ...result, unchanged, ignored };
+  return { ...result, unchanged, names: Object.values(files).flatMap((file) => file.names), ignored };
 }
 
 async function listFolder(folder: string): Promise<string[]> {

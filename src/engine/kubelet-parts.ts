@@ -64,6 +64,8 @@ export interface KubeletDeps {
   leaveOrphans: boolean;
   /** The registry credentials that the node has for a repository. It does not reject. */
   nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
+  /** Images that stay although nothing uses them. */
+  keptImages: readonly string[];
   /** Size of the file system that a path is on, and what is free of it. */
   readFilesystem: (path: string) => Promise<ImageFilesystem>;
   readTerminationMessage: ReadTerminationMessage;
@@ -322,6 +324,7 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
     imageService: deps.imageService,
     policy: node.images.gc,
     pods: () => [...podManager.pods(), ...workers.pods()],
+    keptImages: deps.keptImages,
     readFilesystem: deps.readFilesystem,
     clock,
     emit,

@@ -90,6 +90,7 @@ export class World {
       endpoint: { endpoint: this.socketPath, because: 'it is there' },
       leaveOrphans: false,
       nodeCredentials: () => Promise.resolve([]),
+      keptImages: [],
       readFilesystem: () => Promise.resolve({ capacityBytes: 1000n, availableBytes: 900n }),
       readTerminationMessage: ({ message }) => Promise.resolve(message),
       checkHealth: () => Promise.resolve(undefined),

@@ -34,6 +34,7 @@ test('imports every archive, and tells of files that are none', async () => {
     ],
     failed: [],
     unchanged: [],
+    names: ['localhost/a.tar:1', 'localhost/b.tar.gz:1'],
     ignored: [at('README.md')],
   });
 });
@@ -45,6 +46,7 @@ test('imports each archive once, until it changes', async () => {
     imported: [],
     failed: [],
     unchanged: [at('a.tar'), at('b.tar')],
+    names: ['localhost/a.tar:1', 'localhost/b.tar:1'],
     ignored: [],
   });
   await utimes(at('b.tar'), 1, 1);
@@ -66,9 +68,16 @@ test('reports a bad archive, goes on with the others, and tries it again at the 
     imported: [{ file: at('b.tar'), names: ['localhost/b.tar:1'] }],
     failed,
     unchanged: [],
+    names: ['localhost/b.tar:1'],
     ignored: [],
   });
-  expect(await importImagesFolder(options)).toEqual({ imported: [], failed, unchanged: [at('b.tar')], ignored: [] });
+  expect(await importImagesFolder(options)).toEqual({
+    imported: [],
+    failed,
+    unchanged: [at('b.tar')],
+    names: ['localhost/b.tar:1'],
+    ignored: [],
+  });
 });
 
 test.each(['', '{', '{"store":"store-1","files":null}', '[]', 'null'])(
@@ -87,6 +96,7 @@ test('does nothing without a folder', async () => {
     imported: [],
     failed: [],
     unchanged: [],
+    names: [],
     ignored: [],
   });
 });

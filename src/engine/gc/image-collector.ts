@@ -26,6 +26,8 @@ interface Deps {
   policy: ImageGCPolicy;
   /** Declared ones, and those that still end: their images stay. */
   pods: () => readonly Pod[];
+  /** Images that stay besides, such as those that came from archives. */
+  keptImages: readonly string[];
   /** Size of the file system that a path is on, and what is free of it. */
   readFilesystem: (path: string) => Promise<ImageFilesystem>;
   clock: Clock;
@@ -153,15 +155,16 @@ export class ImageCollector {
 
   /** Brings the records up to date; resolves to the names of each image, by id. */
   private async detectImages(signal: AbortSignal, detectedAt: number): Promise<ReadonlyMap<string, string[]>> {
-    const { runtime, imageService, clock } = this.deps;
+    const { runtime, imageService, keptImages, clock } = this.deps;
     const [{ images }, { containers }, sandboxImage] = await Promise.all([
       imageService.listImages({}, { signal }),
       runtime.listContainers({}, { signal }),
       runtimeSetting(runtime, 'sandboxImage'),
     ]);
     const used = usedImageKeys(containers);
-    // Not every runtime pins it.
-    if (sandboxImage !== undefined) used.add(imageKey(sandboxImage));
+    // Not every runtime pins these.
+    const kept = [...keptImages, ...(sandboxImage === undefined ? [] : [sandboxImage])];
+    for (const image of kept) used.add(imageKey(image));
     const isUsed = (keys: readonly string[]): boolean => keys.some((key) => used.has(key)) || this.isDeclared(keys);
     this.records = nextImageRecords(this.records, images, isUsed, { now: clock.monotonic(), detectedAt });
     return new Map(images.map((image) => [image.id, imageKeys(image)]));

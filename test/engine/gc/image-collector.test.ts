@@ -37,6 +37,7 @@ async function start(overrides: Partial<ImageGCPolicy> = {}): Promise<void> {
     imageService: runtime,
     policy: { ...policy, ...overrides },
     pods: () => pods,
+    keptImages: ['archived:1'],
     readFilesystem: () => {
       const images = runtime.images.list().reduce((sum, { size }) => sum + size, 0n);
       return Promise.resolve({ capacityBytes, availableBytes: capacityBytes - otherBytes - images });
@@ -162,12 +163,13 @@ describe('when the disk is full', () => {
     expect(present()).toEqual([]);
   });
 
-  test('stays the image of sandboxes, which not every runtime pins', async () => {
+  test('stay the image of sandboxes and those of archives, which not every runtime pins', async () => {
     runtime.statusInfo = { config: JSON.stringify({ sandboxImage: 'registry.k8s.io/pause:3.6' }) };
-    runtime.addImage('registry.k8s.io/pause:3.6', { size: 900n });
+    runtime.addImage('registry.k8s.io/pause:3.6', { size: 450n });
+    runtime.addImage('docker.io/library/archived:1', { size: 450n });
     await start();
     await clock.advance(period);
-    expect(present()).toEqual(['registry.k8s.io/pause:3.6']);
+    expect(present()).toEqual(['registry.k8s.io/pause:3.6', 'docker.io/library/archived:1']);
   });
 
   test('stays what is declared while others go', async () => {
