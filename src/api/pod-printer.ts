@@ -47,6 +47,16 @@ export function restartsText(pod: Pod, now: number): string {
   return `${count} (${humanDuration(now - Math.max(...lastEnds))} ago)`;
 }
 
+/** How the run of a container ended that ended last, such as `OOMKilled` or `Error (3)`; empty when none is known. */
+export function lastExitText({ status = {} }: Pod): string {
+  const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  const ends = statuses.flatMap(({ state, lastState }) => state?.terminated ?? lastState?.terminated ?? []);
+  const endOf = (end: { finishedAt?: string }): number => Date.parse(end.finishedAt ?? '') || 0;
+  const last = ends.toSorted((a, b) => endOf(a) - endOf(b)).at(-1);
+  if (last === undefined) return '';
+  return last.reason === 'Error' ? `Error (${last.exitCode})` : terminationText(last);
+}
+
 /** Restarts of the containers that matter now: the init containers until they are done, then the others and the sidecars. */
 export function restartCount(pod: Pod): number {
   return countedStatuses(pod).reduce((sum, status) => sum + status.restartCount, 0);

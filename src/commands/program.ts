@@ -29,6 +29,10 @@ const commands: Record<string, CommandEntry> = {
     load: async () => (await import('./wait.ts')).registerWait,
   },
   ps: { summary: 'List the pods of this node', load: async () => (await import('./ps.ts')).registerPs },
+  describe: {
+    summary: 'Show all about a pod, and what happened to it',
+    load: async () => (await import('./describe.ts')).registerDescribe,
+  },
   logs: { summary: 'Print the logs of a pod', load: async () => (await import('./logs.ts')).registerLogs },
   exec: { summary: 'Run a command in a container', load: async () => (await import('./exec.ts')).registerExec },
   images: { summary: 'Load images from archives', load: async () => (await import('./images.ts')).registerImages },

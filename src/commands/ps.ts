@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ageText, podStatusText, readyText, restartsText } from '../api/pod-printer.ts';
+import { ageText, lastExitText, podStatusText, readyText, restartsText } from '../api/pod-printer.ts';
 import type { ManifestProblem } from '../api/manifest-problem.ts';
 import { reasons } from '../engine/reasons.ts';
 import type { EngineSnapshot, PodSnapshot } from '../engine/snapshot.ts';
@@ -43,7 +43,7 @@ export function registerPs(program: Command, deps: CommandDeps): void {
 const examples = `
 Examples:
   kubelet-ts ps                 pods with their status
-  kubelet-ts ps -o wide         with address, node and what the pod worker does
+  kubelet-ts ps -o wide         with address, node, last exit and what the pod worker does
   kubelet-ts ps -o json         as a Kubernetes List
   kubelet-ts ps -o name         pod/NAME, one a line
 
@@ -107,6 +107,7 @@ const plainColumns: Column[] = [
 const wideColumns: Column[] = [
   { name: 'IP', value: ({ pod }) => pod.status?.podIP ?? '<none>' },
   { name: 'NODE', value: ({ pod }) => pod.spec.nodeName ?? '<none>' },
+  { name: 'LAST EXIT', value: ({ pod }) => lastExitText(pod) || '<none>' },
   { name: 'WORKER', value: ({ worker }) => worker?.state ?? '<no agent>' },
 ];
 

@@ -125,7 +125,11 @@ export function podTitle({ namespace, name }: SelectedPod): string {
   return `${namespace}/${name}`;
 }
 
-function parseReference({ pod, namespace }: PodReference): { namespace: string | undefined; name: string } {
+/** The parts of the name that a user gave; a `UserError` when it is none. */
+export function parseReference({ pod, namespace }: Pick<PodReference, 'pod' | 'namespace'>): {
+  namespace: string | undefined;
+  name: string;
+} {
   const parts = pod.split('/');
   if (['pod', 'pods', 'po'].includes(parts[0] ?? '') && parts.length > 1) parts.shift();
   const [first = '', second, ...others] = parts;

@@ -48,6 +48,21 @@ interface PlegEvent {
   /** Name of the container; absent for the sandbox. */
   containerName?: string;
   exitCode?: number;
+  /** How a container ended, while the runtime still knows. */
+  end?: ContainerEnd;
+}
+
+/** A run of a container that is over, as the runtime tells of it. */
+export interface ContainerEnd {
+  restartCount: number;
+  exitCode: number;
+  /** Such as `OOMKilled`; may be empty. */
+  reason: string;
+  /** What it wrote as its termination message, or what the runtime says; may be empty. */
+  message: string;
+  /** Milliseconds since the epoch; 0: it never started. */
+  startedAt: number;
+  finishedAt: number;
 }
 
 /** pod-workers: life of the one worker each pod has. */

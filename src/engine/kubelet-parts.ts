@@ -17,6 +17,9 @@ import { ImageCollector } from './gc/image-collector.ts';
 import type { ImageFilesystem } from './gc/image-gc.ts';
 import { PodRemains } from './gc/pod-remains.ts';
 import { PodRemover } from './gc/pod-remover.ts';
+import { secretTexts } from './history/hide-secrets.ts';
+import { historyFolder } from './history/history-file.ts';
+import { PodHistories } from './history/pod-histories.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { contentStoreProgress } from './images/content-store.ts';
 import type { DockerConfig } from './images/docker-config.ts';
@@ -80,6 +83,7 @@ export interface KubeletDeps {
 /** The parts of the engine, tied to each other. */
 export interface KubeletParts {
   events: EventBus;
+  histories: PodHistories;
   /** Of the sync loop. */
   inputs: AsyncQueue<SyncLoopInput>;
   config: ConfigReader;
@@ -171,6 +175,17 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
     const podNews = admissionNews(event);
     if (podNews !== undefined) admission.note(podNews);
   });
+  const histories = new PodHistories({
+    folder: historyFolder(node.rootDir),
+    secretsOf: (podUID) => {
+      const pod = podManager.get(podUID);
+      return pod && secretTexts(pod, configObjects);
+    },
+    isDeclared: ({ namespace, name }) => podManager.getByFullName(`${name}_${namespace}`) !== undefined,
+    clock,
+    logger: logger.child({ component: 'history' }),
+  });
+  events.subscribe(histories.record);
   const podRemover = new PodRemover({ runtime, ...node });
   const remains: PodRemains = new PodRemains({
     runtimePods,
@@ -184,6 +199,9 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
     },
     onPodChanged: (uid) => {
       void news.relist(uid);
+    },
+    onPodRemoved: (pod) => {
+      histories.podRemoved(pod);
     },
   });
   const news = new PodNews({ pleg, cache, remains, events, clock, stopped });
@@ -224,6 +242,7 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
         : undefined,
       node,
       supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,
+      restartCounts: histories,
       clock,
       backOff,
       logger: logger.child({ component: 'kuberuntime' }),
@@ -346,6 +365,7 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
   });
   return {
     events,
+    histories,
     inputs,
     config,
     podManager,

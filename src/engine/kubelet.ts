@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { KubeletEvent } from './events.ts';
 import { buildParts, type KubeletDeps, type KubeletParts } from './kubelet-parts.ts';
-import type { EngineSnapshot, EngineView } from './snapshot.ts';
+import type { HistoryEntry } from './history/history-entry.ts';
+import type { EngineHistory, EngineSnapshot, EngineView } from './snapshot.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 
@@ -12,7 +13,7 @@ const stopTimeoutMs = 2000;
  * The engine: runs its parts until it is told to stop, and shows what they do. Stopping leaves every container running.
  * kubelet: kubelet.go Kubelet
  */
-export class Kubelet implements EngineView {
+export class Kubelet implements EngineView, EngineHistory {
   private readonly deps: KubeletDeps;
   private readonly stopping = new AbortController();
   private readonly parts: KubeletParts;
@@ -63,6 +64,7 @@ export class Kubelet implements EngineView {
       parts.workQueue.stop();
       await Promise.allSettled(running);
       await this.finishSyncs();
+      await parts.histories.close();
     }
   }
 
@@ -79,6 +81,10 @@ export class Kubelet implements EngineView {
 
   subscribe(listener: (event: KubeletEvent) => void): () => void {
     return this.parts.events.subscribe(listener);
+  }
+
+  history(pod: { namespace: string; name: string }): Promise<HistoryEntry[]> {
+    return this.parts.histories.entries(pod);
   }
 
   /** Undefined while the sync loop works. */

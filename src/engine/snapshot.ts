@@ -1,5 +1,6 @@
 import type { Pod } from '../api/types.ts';
 import type { KubeletEvent, ManifestProblem, SourceName } from './events.ts';
+import type { HistoryEntry } from './history/history-entry.ts';
 import type { Rejection } from './lifecycle/admit-pod.ts';
 import type { PodWorkerState } from './pod-workers/pod-worker-state.ts';
 
@@ -73,4 +74,10 @@ export interface EngineView {
   snapshot(): EngineSnapshot;
   /** Calls `listener` for every event from now on, until the returned function is called. A listener must not throw. */
   subscribe(listener: (event: KubeletEvent) => void): () => void;
+}
+
+/** What a reader may ask of the past. */
+export interface EngineHistory {
+  /** What happened to all revisions of this pod, also before this engine; empty for one that nobody knows. */
+  history(pod: { namespace: string; name: string }): Promise<HistoryEntry[]>;
 }

@@ -5,10 +5,10 @@ import type { PodUpdate, SourceId } from './config/pod-config.ts';
 import type { EventBus } from './event-bus.ts';
 import type { PodEvictions } from './eviction/pod-evictions.ts';
 import type { PodRemains } from './gc/pod-remains.ts';
-import type { SourceName } from './events.ts';
+import type { ContainerEnd, SourceName } from './events.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { ImagesAhead } from './images/images-ahead.ts';
-import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
 import type { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { PodLifecycleEvent } from './pleg/pod-lifecycle-event.ts';
 import type { RuntimePod } from './pleg/pod-records.ts';
@@ -119,7 +119,7 @@ export class SyncHandlers implements SyncHandler {
         id,
         pod: { uid: podUID, name: status.name, namespace: status.namespace },
         ...(containerName === undefined ? {} : { containerName }),
-        ...(container?.state === 'exited' ? { exitCode: container.exitCode } : {}),
+        ...(container?.state === 'exited' ? { exitCode: container.exitCode, end: endOf(container) } : {}),
       });
       worthSyncing ||= type !== 'ContainerRemoved';
       if (type === 'ContainerDied' && container !== undefined) this.deps.remains.removeSurplus(status, container.name);
@@ -227,4 +227,9 @@ export class SyncHandlers implements SyncHandler {
     // A finished pod has no worker that would remove what it left.
     if (workers.snapshot(uid).state === 'finished') remains.startRemoval(uid);
   }
+}
+
+function endOf(container: RuntimeContainerStatus): ContainerEnd {
+  const { restartCount, exitCode, reason, message, startedAt, finishedAt } = container;
+  return { restartCount, exitCode, reason, message, startedAt, finishedAt };
 }

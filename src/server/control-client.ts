@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { KubeletEvent } from '../engine/events.ts';
+import type { HistoryEntry } from '../engine/history/history-entry.ts';
 import type { EngineSnapshot } from '../engine/snapshot.ts';
 import { hasCode, UserError } from '../errors.ts';
 
@@ -16,6 +17,16 @@ export function controlSocketPath(rootDir: string): string {
 export async function fetchSnapshot(path: string): Promise<(EngineSnapshot & { pid: number }) | undefined> {
   const body = await call(path, 'GET', '/v1/snapshot');
   return body === undefined ? undefined : (JSON.parse(body) as EngineSnapshot & { pid: number });
+}
+
+/** What happened to a pod, as the agent of this socket tells; undefined when none answers. */
+export async function fetchHistory(
+  path: string,
+  { namespace, name }: { namespace: string; name: string },
+): Promise<HistoryEntry[] | undefined> {
+  const query = new URLSearchParams({ namespace, name });
+  const body = await call(path, 'GET', `/v1/history?${query.toString()}`);
+  return body === undefined ? undefined : (JSON.parse(body) as HistoryEntry[]);
 }
 
 /** The agent that serves this socket, also while it is still starting; undefined when none answers. */

@@ -3,7 +3,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { hasCode, UserError } from '../errors.ts';
-import type { EngineView } from '../engine/snapshot.ts';
+import type { EngineHistory, EngineView } from '../engine/snapshot.ts';
 import { fetchAgent } from './control-client.ts';
 import { httpServer, listening } from './http-server.ts';
 
@@ -15,13 +15,13 @@ const lockPollMs = 20;
 const maxUnreadBytes = 4 * 1024 * 1024;
 
 /**
- * Serves the engine on a socket that only its owner may open: `GET /v1/agent` (who is there), `GET /v1/snapshot`,
+ * Serves the engine on a socket that only its owner may open: `GET /v1/agent` (who is there), `GET /v1/snapshot`, `GET /v1/history` (of one pod),
  * `GET /v1/events` (one JSON object a line, until the reader goes), `POST /v1/shutdown`. Whoever asks for the engine before
  * it is built waits for it. The socket is also the lock of the root-dir: rejects when an agent answers.
  */
 export async function serveControlSocket(
   path: string,
-  { view, shutdown }: { view: Promise<EngineView>; shutdown: () => void },
+  { view, shutdown }: { view: Promise<EngineView & EngineHistory>; shutdown: () => void },
 ): Promise<Server> {
   if (Buffer.byteLength(path) > maxSocketPathBytes) {
     throw new UserError(`the path of the control socket is too long: ${path}`, {
@@ -35,6 +35,13 @@ export async function serveControlSocket(
     'GET /v1/snapshot': (_request, response) => {
       void view.then((engine) => {
         sendJSON(response, { pid: process.pid, ...engine.snapshot() });
+      });
+    },
+    'GET /v1/history': (request, response) => {
+      const { searchParams } = new URL(request.url ?? '', 'http://localhost');
+      const pod = { namespace: searchParams.get('namespace') ?? '', name: searchParams.get('name') ?? '' };
+      void view.then(async (engine) => {
+        sendJSON(response, await engine.history(pod));
       });
     },
     'GET /v1/events': (_request, response) => {

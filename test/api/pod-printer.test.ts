@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   ageText,
   humanDuration,
+  lastExitText,
   podStatusText,
   readyText,
   restartCount,
@@ -179,6 +180,31 @@ describe('readyText', () => {
 
   test('is 0 of the containers of the spec before there is a status', () => {
     expect(readyText(makePod({}, { containers: ['a', 'b'] }))).toBe('0/2');
+  });
+});
+
+describe('lastExitText', () => {
+  test.each<[title: string, expected: string, status: PodStatus]>([
+    ['is empty before anything ended', '', { containerStatuses: [makeStatus('main', running)] }],
+    ['is the reason', 'OOMKilled', { containerStatuses: [makeStatus('main', ended(137, 'OOMKilled'))] }],
+    ['has the exit code of an error', 'Error (3)', { containerStatuses: [makeStatus('main', ended(3, 'Error'))] }],
+    [
+      'is that of the run before the one that runs',
+      'Error (1)',
+      { containerStatuses: [makeStatus('main', running, { lastState: ended(1, 'Error') })] },
+    ],
+    [
+      'is the newest of several',
+      'Error (2)',
+      {
+        initContainerStatuses: [
+          makeStatus('init', { terminated: { exitCode: 0, reason: 'Completed', finishedAt: '2025-03-01T11:00:00Z' } }),
+        ],
+        containerStatuses: [makeStatus('main', ended(2, 'Error'))],
+      },
+    ],
+  ])('%s', (_title, expected, status) => {
+    expect(lastExitText(makePod(status))).toBe(expected);
   });
 });
 

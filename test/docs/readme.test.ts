@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import type { CommandDeps } from '../../src/commands/deps.ts';
+import { registerDescribe } from '../../src/commands/describe.ts';
 import { registerDiff } from '../../src/commands/diff.ts';
 import { registerDown } from '../../src/commands/down.ts';
 import { registerExec } from '../../src/commands/exec.ts';
@@ -55,7 +56,15 @@ function registered(): Command {
     throw new Error('no command is run here');
   };
   const deps = { connect: unused, setExitCode: unused } as unknown as CommandDeps;
-  for (const register of [registerRun, registerRunOnce, registerPs, registerLogs, registerExec, registerWait]) {
+  for (const register of [
+    registerDescribe,
+    registerRun,
+    registerRunOnce,
+    registerPs,
+    registerLogs,
+    registerExec,
+    registerWait,
+  ]) {
     register(root, deps);
   }
   registerValidate(root, deps);

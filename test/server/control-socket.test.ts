@@ -5,9 +5,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { KubeletEvent } from '../../src/engine/events.ts';
-import type { EngineSnapshot, EngineView } from '../../src/engine/snapshot.ts';
+import type { HistoryEntry } from '../../src/engine/history/history-entry.ts';
+import type { EngineHistory, EngineSnapshot, EngineView } from '../../src/engine/snapshot.ts';
 import {
   fetchAgent,
+  fetchHistory,
   fetchSnapshot,
   followEvents,
   requestShutdown,
@@ -25,11 +27,27 @@ const snapshot: EngineSnapshot = {
   pods: [],
 };
 
+const history: HistoryEntry[] = [
+  {
+    kind: 'event',
+    podUID: 'u1',
+    eventType: 'Normal',
+    reason: 'Pulled',
+    message: 'Pulled',
+    count: 1,
+    firstAt: 1,
+    lastAt: 1,
+  },
+];
+
 /** An engine as far as the socket sees it. */
-class View implements EngineView {
+class View implements EngineView, EngineHistory {
   readonly listeners = new Set<(event: KubeletEvent) => void>();
   snapshot(): EngineSnapshot {
     return snapshot;
+  }
+  history({ namespace, name }: { namespace: string; name: string }): Promise<HistoryEntry[]> {
+    return Promise.resolve(namespace === 'default' && name === 'web-edge1' ? history : []);
   }
   subscribe(listener: (event: KubeletEvent) => void): () => void {
     this.listeners.add(listener);
@@ -49,7 +67,7 @@ beforeEach(async () => {
   shutdowns = 0;
 });
 
-async function serve(engine: Promise<EngineView> = Promise.resolve(view)) {
+async function serve(engine: Promise<View> = Promise.resolve(view)) {
   const server = await serveControlSocket(path, {
     view: engine,
     shutdown: () => {
@@ -71,6 +89,12 @@ async function untilListeners(count: number): Promise<void> {
 const ready: KubeletEvent = { at: 5, type: 'RuntimeReady', name: 'fake', version: '1' };
 
 describe('the socket', () => {
+  test('tells what happened to the pod that is asked for', async () => {
+    await serve();
+    expect(await fetchHistory(path, { namespace: 'default', name: 'web-edge1' })).toEqual(history);
+    expect(await fetchHistory(path, { namespace: 'other', name: 'web-edge1' })).toEqual([]);
+  });
+
   test('may be opened by its owner only, and so may its folder', async () => {
     await serve();
     expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -127,7 +151,7 @@ describe('a reader', () => {
   });
 
   test('gets the snapshot, once there is an engine', async () => {
-    let built = (_view: EngineView): void => undefined;
+    let built = (_view: View): void => undefined;
     await serve(
       new Promise((resolve) => {
         built = resolve;

@@ -44,7 +44,8 @@ export class ConfigObjects implements ConfigObjectLookup {
     return { changed, refused };
   }
 
-  private find(key: string): ConfigObject | undefined {
+  /** By the key that `configObjectKey` gives. */
+  find(key: string): ConfigObject | undefined {
     for (const objects of this.bySource.values()) {
       const object = objects.get(key);
       if (object !== undefined) return object;

@@ -1,5 +1,6 @@
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
+import type { PodRef } from '../events.ts';
 import type { PodCgroups } from '../container-manager/pod-cgroups.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
@@ -19,6 +20,8 @@ interface Deps {
   killOrphan: (runningPod: RuntimePod) => void;
   /** The pod changed in the runtime. */
   onPodChanged: (uid: string) => void;
+  /** Nothing is left of the pod. */
+  onPodRemoved: (pod: PodRef) => void;
 }
 
 /**
@@ -40,11 +43,12 @@ export class PodRemains {
 
   /** Removes everything that is left of a stopped pod. Absent is fine. */
   async removePod(uid: string): Promise<void> {
-    const { runtimePods, podRemover, podCgroups, podDirs, onPodChanged } = this.deps;
+    const { runtimePods, podRemover, podCgroups, podDirs, onPodChanged, onPodRemoved } = this.deps;
     const [pod] = await runtimePods.getPods({ uid });
     await podRemover.removePod(uid, pod);
     await podCgroups.remove(uid);
     await podDirs.removePodDir(uid);
+    if (pod !== undefined) onPodRemoved(pod);
     onPodChanged(uid);
   }
 

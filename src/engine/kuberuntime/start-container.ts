@@ -11,7 +11,9 @@ import type { PodEventRecorder } from '../event-recorder.ts';
 import { ContainerStartError } from '../images/container-start-error.ts';
 import type { ImageManager } from '../images/image-manager.ts';
 import { runHook } from '../lifecycle/run-hook.ts';
+import type { PodRef } from '../events.ts';
 import type { NodeConfig } from '../node-config.ts';
+import { podRef } from '../pod-names.ts';
 import { reasons } from '../reasons.ts';
 import type { PodDirs } from '../pod-dirs.ts';
 import type { MountedVolume } from '../volumes/volume-manager.ts';
@@ -33,8 +35,17 @@ export interface StartContainerDeps {
   node: NodeConfig;
   /** The runtime can make mounts read-only with everything below them. */
   supportsRecursiveReadOnly: () => boolean;
+  /** Outlives the runtime. */
+  restartCounts: RestartCounts;
   clock: Clock;
   logger: Logger;
+}
+
+/** How often the containers of pods were restarted, as far as that is known besides the runtime and the logs. */
+export interface RestartCounts {
+  /** What a new instance of this container has at least. */
+  nextRestartCount(pod: PodRef, containerName: string): Promise<number>;
+  containerCreated(pod: PodRef, containerName: string, restartCount: number): void;
 }
 
 export interface ContainerStart {
@@ -68,13 +79,14 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   const image = await imageManager.ensureImageExists(start).catch(toldOfFailure);
 
   // Step 2: create the container.
-  const restartCount = await nextRestartCount(deps.node, start);
+  const restartCount = await nextRestartCount(deps, start);
   const config = await failingWith(reasons.createContainerConfigError, start, () =>
     containerConfig(deps, { ...start, volumes }, image, restartCount),
   );
   const { containerId } = await failingWith(reasons.createContainerError, start, () =>
     runtime.createContainer({ podSandboxId: podSandboxID, config, sandboxConfig }),
   );
+  deps.restartCounts.containerCreated(podRef(pod), name, restartCount);
   recorder.normal(reasons.created, `Created container: ${name}`, name);
 
   // Step 3: a link to its log for log shippers; nothing else depends on it. After the start it could be left out by a kill.
@@ -153,10 +165,16 @@ async function containerConfig(
   });
 }
 
-/** kubelet: kuberuntime_container.go startContainer, calcRestartCountByLogDir */
-async function nextRestartCount(node: NodeConfig, { pod, container, podStatus }: ContainerStart): Promise<number> {
+/** The count never falls, whichever of runtime, logs and history was lost. */
+async function nextRestartCount({ node, restartCounts }: StartContainerDeps, start: ContainerStart): Promise<number> {
+  const { pod, container, podStatus } = start;
+  const atLeast = await restartCounts.nextRestartCount(podRef(pod), container.name);
   const last = findContainerStatus(podStatus, container.name);
-  if (last !== undefined) return last.restartCount + 1;
+  return Math.max(atLeast, last === undefined ? await restartCountFromLogs(node, start) : last.restartCount + 1);
+}
+
+/** kubelet: kuberuntime_container.go calcRestartCountByLogDir */
+async function restartCountFromLogs(node: NodeConfig, { pod, container }: ContainerStart): Promise<number> {
   try {
     const logs = await readdir(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name));
     return restartCountFromLogFiles(logs) ?? 0;

@@ -67,6 +67,7 @@ function makeManager(): KuberuntimeManager {
     podRemover: new PodRemover({ runtime, ...node }),
     node,
     supportsRecursiveReadOnly: () => false,
+    restartCounts: { nextRestartCount: () => Promise.resolve(0), containerCreated: () => undefined },
     clock,
     backOff,
     logger: silentLogger,

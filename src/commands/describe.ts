@@ -1,0 +1,41 @@
+import { type Command, Option } from 'commander';
+import type { CommandDeps } from './deps.ts';
+import type { FoundPod } from './describe/find-pod.ts';
+import type { PodFlags } from './open-pod.ts';
+import { addRuntimeOptions } from './flags.ts';
+
+interface DescribeFlags extends PodFlags {
+  output?: 'json' | 'yaml';
+}
+
+export function registerDescribe(program: Command, deps: CommandDeps): void {
+  addRuntimeOptions(program.command('describe'))
+    .description('Show all about a pod, and what happened to it')
+    .usage('[options] POD')
+    .argument('<pod>', 'name, name without the node, or namespace/name')
+    .option('-n, --namespace <namespace>', 'namespace of the pod; without it all are searched')
+    .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
+    .addHelpText('after', examples)
+    .action(async (name: string, flags: DescribeFlags) => {
+      const { findPod } = await import('./describe/find-pod.ts');
+      const found = await findPod(deps, name, flags);
+      deps.stdout.write(await formatted(found, flags));
+    });
+}
+
+const examples = `
+What happened is told over restarts of the agent, the runtime and the machine, and of pods that are gone, too.
+
+Examples:
+  kubelet-ts describe web
+  kubelet-ts describe kube-system/etcd -o json`;
+
+async function formatted(found: FoundPod, { output }: DescribeFlags): Promise<string> {
+  if (output === 'json') return `${JSON.stringify(found, undefined, 4)}\n`;
+  if (output === 'yaml') {
+    const { yamlText } = await import('./yaml-text.ts');
+    return yamlText(found);
+  }
+  const { descriptionText } = await import('./describe/description-text.ts');
+  return descriptionText(found, Date.now());
+}

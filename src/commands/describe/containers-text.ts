@@ -1,0 +1,99 @@
+import { humanDuration } from '../../api/pod-printer.ts';
+import type { Container, ContainerState, ContainerStatus } from '../../api/types.ts';
+import { exitText } from './exit-text.ts';
+import { fields, timeText } from './field-text.ts';
+import { probeText } from './probe-text.ts';
+
+/** One block a container: what it is, how it is and how its last run ended. */
+export function containersText(
+  title: string,
+  containers: readonly Container[],
+  statuses: readonly ContainerStatus[],
+  now: number,
+): string {
+  if (containers.length === 0) return '';
+  const blocks = containers.map((container) => {
+    const status = statuses.find(({ name }) => name === container.name);
+    return `  ${container.name}:\n${fields(4, containerRows(container, status, now))}`;
+  });
+  return `${title}:\n${blocks.join('')}`;
+}
+
+function containerRows(
+  container: Container,
+  status: ContainerStatus | undefined,
+  now: number,
+): [string, string | number | undefined][] {
+  const { ports = [], command, args, resources, env = [], volumeMounts = [] } = container;
+  return [
+    ['Container ID', status?.containerID],
+    ['Image', container.image ?? status?.image],
+    ['Image ID', status?.imageID],
+    ['Ports', ports.map(({ containerPort, protocol = 'TCP' }) => `${String(containerPort)}/${protocol}`).join(', ')],
+    ['Host Ports', ports.flatMap(({ hostPort }) => hostPort ?? []).join(', ')],
+    ['Command', command?.join('\n')],
+    ['Args', args?.join('\n')],
+    ...stateRows('State', status?.state, now),
+    ...stateRows('Last State', status?.lastState, now),
+    ['Ready', status === undefined ? undefined : status.ready ? 'True' : 'False'],
+    ['Restart Count', status?.restartCount ?? 0],
+    ['Limits', amounts(resources?.limits)],
+    ['Requests', amounts(resources?.requests)],
+    ['Liveness', probeText(container.livenessProbe)],
+    ['Readiness', probeText(container.readinessProbe)],
+    ['Startup', probeText(container.startupProbe)],
+    ['Environment', env.map(variableText).join('\n')],
+    [
+      'Mounts',
+      volumeMounts
+        .map(({ mountPath, name, readOnly }) => `${mountPath} from ${name} (${readOnly === true ? 'ro' : 'rw'})`)
+        .join('\n'),
+    ],
+  ];
+}
+
+function stateRows(
+  label: string,
+  { running, waiting, terminated }: ContainerState = {},
+  now: number,
+): [string, string | undefined][] {
+  if (running !== undefined) {
+    const { startedAt = '' } = running;
+    return [
+      [label, 'Running'],
+      ['  Started', `${timeText(startedAt)} (${humanDuration(now - Date.parse(startedAt))} ago)`],
+    ];
+  }
+  if (terminated !== undefined) {
+    return [
+      [label, 'Terminated'],
+      ['  Reason', terminated.reason],
+      ['  Exit Code', exitText(terminated.exitCode)],
+      ['  Message', terminated.message],
+      ['  Started', terminated.startedAt && timeText(terminated.startedAt)],
+      ['  Finished', terminated.finishedAt && timeText(terminated.finishedAt)],
+    ];
+  }
+  if (waiting === undefined) return [];
+  return [
+    [label, 'Waiting'],
+    ['  Reason', waiting.reason],
+    ['  Message', waiting.message],
+  ];
+}
+
+/** Where a value comes from; the literal ones are in the manifest, those of Secrets are told nowhere. */
+function variableText({ name, value, valueFrom = {} }: NonNullable<Container['env']>[number]): string {
+  const { secretKeyRef, configMapKeyRef, fieldRef, resourceFieldRef } = valueFrom;
+  if (secretKeyRef) return `${name}: <key ${secretKeyRef.key} of Secret ${secretKeyRef.name ?? ''}>`;
+  if (configMapKeyRef) return `${name}: <key ${configMapKeyRef.key} of ConfigMap ${configMapKeyRef.name ?? ''}>`;
+  if (fieldRef) return `${name}: <${fieldRef.fieldPath}>`;
+  if (resourceFieldRef) return `${name}: <${resourceFieldRef.resource}>`;
+  return `${name}: ${value ?? ''}`;
+}
+
+function amounts(resources: object | undefined): string {
+  return Object.entries(resources ?? {})
+    .map(([name, amount]) => `${name}=${String(amount)}`)
+    .join(', ');
+}

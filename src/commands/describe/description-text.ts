@@ -1,0 +1,67 @@
+import { podStatusText } from '../../api/pod-printer.ts';
+import type { FoundPod } from './find-pod.ts';
+import { containersText } from './containers-text.ts';
+import { fields, timeText } from './field-text.ts';
+import { historyText } from './history-text.ts';
+
+/** All about a pod, laid out as `kubectl describe` does. `now` is in milliseconds since the epoch. */
+export function descriptionText(found: FoundPod, now: number): string {
+  const { namespace, name, pods, history, runtimeError } = found;
+  const gone = fields(0, [
+    ['Name', name],
+    ['Namespace', namespace],
+    ['Status', runtimeError === undefined ? 'gone' : `unknown: ${runtimeError}`],
+  ]);
+  const shown = pods.length === 0 ? [gone] : pods.map((pod) => podText(pod, now));
+  return `${shown.join('\n')}${historyText(history, now)}`;
+}
+
+function podText({ pod, source, worker, rejection }: FoundPod['pods'][number], now: number): string {
+  const { metadata, spec, status = {} } = pod;
+  const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
+  const about = fields(0, [
+    ['Name', name],
+    ['Namespace', namespace],
+    ['UID', uid],
+    ['Priority', spec.priority],
+    ['Node', spec.nodeName],
+    ['Start Time', status.startTime && timeText(status.startTime)],
+    ['Labels', pairs(labels)],
+    ['Annotations', pairs(annotations)],
+    ['Source', source],
+    ['Status', podStatusText(pod, worker)],
+    ['Reason', status.reason],
+    ['Message', rejection?.message ?? status.message],
+    ['IP', status.podIP],
+    ['QoS Class', status.qosClass],
+    ['Restart Policy', spec.restartPolicy],
+    ['Worker', worker?.state ?? '<no agent>'],
+    ['Sync Error', worker?.lastSyncError],
+  ]);
+  const conditions = (status.conditions ?? []).map(({ type, status: value, reason, message }): [string, string] => [
+    type,
+    [value, reason, message].filter((text) => text !== undefined && text !== '').join('  '),
+  ]);
+  return [
+    about,
+    containersText('Init Containers', spec.initContainers ?? [], status.initContainerStatuses ?? [], now),
+    containersText('Containers', spec.containers, status.containerStatuses ?? [], now),
+    conditions.length === 0 ? '' : `Conditions:\n${fields(2, conditions)}`,
+    volumesText(spec.volumes ?? []),
+  ].join('');
+}
+
+function volumesText(volumes: readonly object[]): string {
+  if (volumes.length === 0) return '';
+  const rows = volumes.map((volume): [string, string] => {
+    const { name, ...kinds } = volume as { name: string };
+    const [kind, value] = Object.entries(kinds)[0] ?? ['emptyDir', {}];
+    return [name, `${kind} ${JSON.stringify(value)}`];
+  });
+  return `Volumes:\n${fields(2, rows)}`;
+}
+
+function pairs(map: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(map).map(([key, value]) => `${key}=${value}`);
+  return lines.length === 0 ? '<none>' : lines.sort().join('\n');
+}

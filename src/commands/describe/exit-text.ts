@@ -1,0 +1,7 @@
+import { constants } from 'node:os';
+
+/** `0`, `3`, or `137 (SIGKILL)`: a shell and a runtime report a signal as 128 and its number. */
+export function exitText(exitCode: number): string {
+  const signal = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128)?.[0];
+  return signal === undefined ? String(exitCode) : `${exitCode} (${signal})`;
+}

@@ -1,0 +1,23 @@
+import { printable } from '../../tui/display-width.ts';
+
+/**
+ * Labelled values in two columns, one a line; those that are undefined or empty are left out. A value of several lines goes
+ * on below itself.
+ */
+export function fields(indent: number, rows: readonly (readonly [string, string | number | undefined])[]): string {
+  const shown = rows.filter(([, value]) => value !== undefined && value !== '');
+  const width = Math.max(0, ...shown.map(([label]) => label.length)) + 3;
+  return shown
+    .map(([label, value]) => {
+      const [first = '', ...others] = String(value).split('\n').map(printable);
+      const rest = others.map((line) => `${' '.repeat(indent + width)}${line}\n`);
+      return `${' '.repeat(indent)}${`${label}:`.padEnd(width)}${first}\n${rest.join('')}`;
+    })
+    .join('');
+}
+
+/** As kubectl writes times: `Mon, 02 Jan 2006 15:04:05 +0000`. */
+export function timeText(time: string | number): string {
+  const at = new Date(time);
+  return Number.isNaN(at.getTime()) ? '<unknown>' : at.toUTCString().replace('GMT', '+0000');
+}

@@ -1,0 +1,115 @@
+import { readdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { nearestName } from '../../api/nearest-name.ts';
+import type { HistoryEntry } from '../../engine/history/history-entry.ts';
+import { historyFolder, historyPath, podOfHistoryFile, readHistory } from '../../engine/history/history-file.ts';
+import { historyOf } from '../../engine/history/pod-history.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../engine/snapshot.ts';
+import { errorMessage, hasCode, UserError } from '../../errors.ts';
+import { controlSocketPath, fetchHistory, fetchSnapshot } from '../../server/control-client.ts';
+import type { CommandDeps } from '../deps.ts';
+import type { PodFlags } from '../open-pod.ts';
+import { parseReference } from '../select-pod.ts';
+
+/** A pod as far as anybody knows it. */
+export interface FoundPod {
+  namespace: string;
+  name: string;
+  /** What there is of it now: its revisions, which are several while one takes the place of another. None: it is gone. */
+  pods: (Pick<PodSnapshot, 'pod'> & Partial<Omit<PodSnapshot, 'pod' | 'events'>>)[];
+  /** What happened to it, over all of its revisions. */
+  history: HistoryEntry[];
+  /** Why the runtime could not be asked, when no agent runs. */
+  runtimeError?: string;
+}
+
+interface PodName {
+  namespace: string;
+  name: string;
+}
+
+/** Asks the agent; without one the runtime and the disk. Rejects with a `UserError` when none or several pods fit. */
+export async function findPod(deps: CommandDeps, reference: string, flags: PodFlags): Promise<FoundPod> {
+  const socket = controlSocketPath(flags.rootDir);
+  const snapshot = await fetchSnapshot(socket);
+  const folder = historyFolder(flags.rootDir);
+  const { pods, runtimeError } = await knownPods(deps, flags, snapshot);
+  const past = await podsOfFolder(folder);
+  const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
+  const namesNow = pods.map(({ pod: { metadata } }) => metadata);
+  const chosen = choose([namesNow, past], { pod: reference, namespace: flags.namespace }, nodeName);
+  const own = pods.filter(({ pod: { metadata } }) => isSame(metadata, chosen));
+  const told = snapshot === undefined ? undefined : await fetchHistory(socket, chosen);
+  return {
+    namespace: chosen.namespace,
+    name: chosen.name,
+    pods: own.map(({ events: _events, ...pod }) => pod),
+    history: told ?? historyOf(await readHistory(historyPath(folder, chosen))).entries(),
+    ...(runtimeError === undefined ? {} : { runtimeError }),
+  };
+}
+
+async function knownPods(
+  deps: CommandDeps,
+  { rootDir, containerRuntimeEndpoint: runtimeEndpoint }: PodFlags,
+  snapshot: EngineSnapshot | undefined,
+): Promise<{ pods: (FoundPod['pods'][number] & { events?: unknown })[]; runtimeError?: string }> {
+  if (snapshot !== undefined) return { pods: snapshot.pods };
+  const { podsFromRuntime } = await import('../pods-from-runtime.ts');
+  try {
+    const connection = await deps.connect({ rootDir, ...(runtimeEndpoint === undefined ? {} : { runtimeEndpoint }) });
+    try {
+      return { pods: (await podsFromRuntime(connection.runtime)).map((pod) => ({ pod })) };
+    } finally {
+      connection.close();
+    }
+  } catch (error) {
+    // What happened can be told without it.
+    return { pods: [], runtimeError: errorMessage(error) };
+  }
+}
+
+async function podsOfFolder(folder: string): Promise<PodName[]> {
+  try {
+    return (await readdir(folder)).flatMap((file) => podOfHistoryFile(file) ?? []);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    if (hasCode(error, 'EACCES')) throw new UserError(`no permission to open ${folder}`, { hint: 'Run as root.' });
+    throw error;
+  }
+}
+
+/** The pod that is meant, of the first list that has one. */
+function choose(
+  lists: readonly (readonly PodName[])[],
+  reference: { pod: string; namespace: string | undefined },
+  nodeName: string,
+): PodName {
+  const { namespace, name } = parseReference(reference);
+  const isMeant = [
+    (pod: PodName): boolean => pod.name === name,
+    (pod: PodName): boolean => pod.name === `${name}-${nodeName}`,
+    (pod: PodName): boolean => pod.name.startsWith(`${name}-`),
+  ];
+  for (const list of lists) {
+    const candidates = list.filter((pod) => namespace === undefined || pod.namespace === namespace);
+    const found = isMeant.map((fits) => candidates.filter(fits)).find((pods) => pods.length > 0) ?? [];
+    const fullNames = [...new Set(found.map(fullName))];
+    if (fullNames.length > 1) {
+      throw new UserError(`several pods match "${reference.pod}": ${fullNames.sort().join(', ')}`, {
+        hint: 'Name one as namespace/name.',
+      });
+    }
+    if (found[0] !== undefined) return found[0];
+  }
+  const names = [...new Set(lists.flat().map(fullName))];
+  const near = nearestName(
+    reference.pod,
+    lists.flat().flatMap((pod) => [pod.name, fullName(pod)]),
+  );
+  const hint = names.length === 0 ? 'There are no pods.' : `Pods: ${names.sort().join(', ')}.`;
+  throw new UserError(`no pod "${reference.pod}"`, { hint: near === undefined ? hint : `Did you mean ${near}?` });
+}
+
+const isSame = (a: PodName, b: PodName): boolean => a.namespace === b.namespace && a.name === b.name;
+const fullName = ({ namespace, name }: PodName): string => `${namespace}/${name}`;

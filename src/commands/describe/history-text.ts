@@ -1,0 +1,47 @@
+import { humanDuration } from '../../api/pod-printer.ts';
+import type { EndEntry, EventEntry, HistoryEntry } from '../../engine/history/history-entry.ts';
+import { printable } from '../../tui/display-width.ts';
+import { formatTable } from '../format-table.ts';
+import { exitText } from './exit-text.ts';
+
+/** How runs of containers ended, and the events, newest last. `now` is in milliseconds since the epoch. */
+export function historyText(history: readonly HistoryEntry[], now: number): string {
+  const ends = history.filter((entry) => entry.kind === 'end').sort((a, b) => a.finishedAt - b.finishedAt);
+  const events = history.filter((entry) => entry.kind === 'event').sort((a, b) => a.lastAt - b.lastAt);
+  return endsText(ends, now) + eventsText(events, now);
+}
+
+function endsText(ends: readonly EndEntry[], now: number): string {
+  if (ends.length === 0) return '';
+  const rows = ends.map(({ containerName, restartCount, reason, exitCode, startedAt, finishedAt, message }) => [
+    `${containerName}#${restartCount}`,
+    reason,
+    exitText(exitCode),
+    startedAt === 0 ? '<never started>' : humanDuration(finishedAt - startedAt),
+    ago(finishedAt, now),
+    firstLine(message),
+  ]);
+  return `Ends:\n${indented([['Container', 'Reason', 'Exit Code', 'Ran', 'Age', 'Message'], ...rows])}`;
+}
+
+function eventsText(events: readonly EventEntry[], now: number): string {
+  if (events.length === 0) return 'Events:   <none>\n';
+  const rows = events.map(({ eventType, reason, count, firstAt, lastAt, containerName, message }) => [
+    eventType,
+    reason,
+    count === 1 ? ago(lastAt, now) : `${ago(lastAt, now)} (x${count} over ${ago(firstAt, now)})`,
+    containerName ?? '',
+    firstLine(message),
+  ]);
+  return `Events:\n${indented([['Type', 'Reason', 'Age', 'Container', 'Message'], ...rows])}`;
+}
+
+const ago = (at: number, now: number): string => humanDuration(now - at);
+
+function firstLine(text: string): string {
+  return printable(text.trim().split('\n', 1)[0] ?? '');
+}
+
+function indented(rows: readonly (readonly string[])[]): string {
+  return formatTable(rows).replace(/^(?=.)/gm, '  ');
+}
