@@ -68,14 +68,14 @@ export class PodCache {
 
   set(uid: string, status: RuntimePodStatus, error: Error | undefined, modified: number): void {
     this.entries.set(uid, { status, error, modified });
-    this.unread.delete(uid);
+    this.read(uid, modified);
     this.wake();
   }
 
   /** The runtime did not have the pod at this monotonic time. */
   delete(uid: string, time: number): void {
     this.entries.delete(uid);
-    this.unread.delete(uid);
+    this.read(uid, time);
     this.waiters = this.waiters.filter((waiter) => {
       if (waiter.uid !== uid || time <= waiter.newerThan) return true;
       waiter.resolve(emptyStatus(uid));
@@ -88,6 +88,11 @@ export class PodCache {
     this.globalTime = time;
     this.unread = new Set(changed);
     this.wake();
+  }
+
+  /** A look that began before the listing that found the change may not have seen it. */
+  private read(uid: string, time: number): void {
+    if (time >= this.globalTime) this.unread.delete(uid);
   }
 
   private wake(): void {

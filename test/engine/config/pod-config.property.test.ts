@@ -73,7 +73,7 @@ const byUID = (pods: Iterable<Pod>): Pod[] =>
 
 test('whoever follows the updates knows exactly what each source declares', () => {
   fc.assert(
-    fc.property(fc.array(anySet, { maxLength: 12 }), (sets) => {
+    fc.property(fc.array(anySet, { maxLength: 12, size: 'max' }), (sets) => {
       const config = new PodConfig();
       const known = new Map(sources.map(({ id }) => [id, new Map<string, Pod>()]));
       for (const [now, { source, revisions }] of sets.entries()) {
@@ -88,7 +88,7 @@ test('whoever follows the updates knows exactly what each source declares', () =
 
 test('a list says the same whether unchanged pods are the same objects or copies, and nothing when it is repeated', () => {
   fc.assert(
-    fc.property(fc.array(anySet, { minLength: 1, maxLength: 12 }), (sets) => {
+    fc.property(fc.array(anySet, { minLength: 1, maxLength: 12, size: 'max' }), (sets) => {
       const [same, copied] = [new PodConfig(), new PodConfig()];
       const objects = new Map<string, Pod>();
       const objectOf = (revision: Revision): Pod => {
@@ -109,7 +109,7 @@ test('a list says the same whether unchanged pods are the same objects or copies
 test('pods go before others come, and the first list of a source is always told', () => {
   const order = ['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'];
   fc.assert(
-    fc.property(fc.array(anySet, { maxLength: 12 }), (sets) => {
+    fc.property(fc.array(anySet, { maxLength: 12, size: 'max' }), (sets) => {
       const config = new PodConfig();
       const seen = new Set<string>();
       for (const { source, revisions } of sets) {

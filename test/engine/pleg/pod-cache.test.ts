@@ -85,6 +85,18 @@ test('does not say that a pod is well because everything else was looked at, whe
   expect(await asked(15).answer()).toEqual(new Error('no status'));
 });
 
+test('does not take a status from before everything was looked at for the change that was found then', async () => {
+  cache.updateTime(20, ['u1', 'u2']);
+  const waiting = [asked(15), cache.getNewerThan('u2', 15, new AbortController().signal)] as const;
+  cache.set('u1', status, undefined, 12);
+  cache.delete('u2', 12);
+  expect(await waiting[0].answer()).toBe('waits');
+  cache.set('u1', later, undefined, 20);
+  cache.delete('u2', 20);
+  expect(await waiting[0].answer()).toEqual(later);
+  expect(await waiting[1]).toEqual({ ...absent, uid: 'u2' });
+});
+
 test('lets go of whoever gives up', async () => {
   const stopping = new AbortController();
   const waiting = asked(10, stopping.signal);

@@ -199,7 +199,7 @@ const emptyStatus = (uid: string): RuntimePodStatus => ({
 
 test('whatever comes, in whatever order, pods neither overlap nor start again once they stop', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(anyStep, { maxLength: 40 }), async (steps) => {
+    fc.asyncProperty(fc.array(anyStep, { maxLength: 40, size: 'max' }), async (steps) => {
       const bench = new Bench();
       for (const step of steps) await bench.take(step);
       await bench.runDown();
@@ -211,7 +211,7 @@ test('whatever comes, in whatever order, pods neither overlap nor start again on
 
 test('whatever came before, a pod that is asked to terminate finishes once its syncs succeed, and says so', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(anyStep, { maxLength: 30 }), async (steps) => {
+    fc.asyncProperty(fc.array(anyStep, { maxLength: 30, size: 'max' }), async (steps) => {
       const bench = new Bench();
       for (const step of steps) await bench.take(step);
       for (const uid of uids) if (bench.workers.has(uid)) await bench.take({ do: 'update', uid, type: 'kill' });
@@ -228,7 +228,7 @@ test('whatever came before, a pod that is asked to terminate finishes once its s
 
 test('whatever came before, a declared pod whose name is free gets its turn', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(anyStep, { maxLength: 30 }), async (steps) => {
+    fc.asyncProperty(fc.array(anyStep, { maxLength: 30, size: 'max' }), async (steps) => {
       const bench = new Bench();
       for (const step of steps) await bench.take(step);
       // All manifests go; the workers end and are forgotten.
