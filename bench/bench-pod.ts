@@ -26,6 +26,27 @@ export function benchManifest(name: string): string {
   });
 }
 
+export const scaleContainers = ['main', 'helper', 'proxy'];
+
+/** A pod of a runtime in which nothing is real. */
+export function scaleManifest(name: string): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', labels: { app: name } },
+    spec: {
+      hostNetwork: true,
+      containers: scaleContainers.map((container) => ({
+        name: container,
+        image: benchImage,
+        imagePullPolicy: 'IfNotPresent',
+        env: [{ name: 'ROLE', value: container }],
+        resources: { requests: { cpu: '1m', memory: '1Mi' } },
+      })),
+    },
+  });
+}
+
 /** The same pod as the engine sees it. */
 export function benchPod(name: string): Pod {
   const { pod } = loadPod(benchManifest(name), { origin: name, nodeName: 'bench', source: 'file', hash: podUIDHash });

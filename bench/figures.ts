@@ -1,7 +1,7 @@
 /** Something that is measured. */
 export interface Quantity {
   what: string;
-  unit: 'ms' | 'MB' | 'ms/s';
+  unit: 'ms' | 'MB' | 'ms/s' | 'power of pods';
 }
 
 /** All that was measured of one thing for one contestant; `floor` is the runtime asked raw, or Node doing nothing. */

@@ -2,6 +2,7 @@ import { Agent, type AgentCommand, processUsage } from './agent.ts';
 import { type Figures, floor, type Quantity } from './figures.ts';
 import { measureFloorOfMany, measureFloorOfOne, millis } from './floor.ts';
 import { commandMs } from './command-time.ts';
+import { measureScale } from './scale.ts';
 import type { Stage } from './stage.ts';
 import { systemClock } from '../src/clock.ts';
 
@@ -20,6 +21,7 @@ export const measures: Record<string, (bench: Bench) => Promise<void>> = {
   many: measureManyPods,
   boot: measureBoot,
   commands: measureCommands,
+  scale: measureScale,
 };
 
 const manyPods = 50;

@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemClock } from '../src/clock.ts';
+import { codes, Refusal } from '../test/fakes/fake-calls.ts';
+import { FakeCriServer } from '../test/fakes/fake-cri-server.ts';
+import { FakeRuntime } from '../test/fakes/fake-runtime.ts';
+import { processUsage, type Usage } from './agent.ts';
+import { benchImage, scaleContainers, scaleManifest } from './bench-pod.ts';
+
+const pollMs = 50;
+/** A process is at rest when it used no more CPU than this for so long. */
+const rest = { cpuMs: 20, windowMs: 2000 };
+const waitTimeoutMs = 600_000;
+
+/** Our agent on a runtime in memory, so that what it costs is its own and nothing of a container is real. */
+export class FakeNode {
+  readonly runtime = new FakeRuntime({ clock: systemClock });
+  readonly names: readonly string[];
+  private readonly folder: string;
+  private readonly server = new FakeCriServer(this.runtime);
+  private child: ChildProcess | undefined;
+
+  private constructor(folder: string, pods: number) {
+    this.folder = folder;
+    this.names = Array.from({ length: pods }, (_, index) => `scale-${index}`);
+  }
+
+  static async open(pods: number): Promise<FakeNode> {
+    const node = new FakeNode(await mkdtemp('/tmp/kubelet-ts-scale-'), pods);
+    const manifests = join(node.folder, 'manifests');
+    await mkdir(manifests);
+    for (const name of node.names) await writeFile(join(manifests, `${name}.json`), scaleManifest(name));
+    node.runtime.addImage(benchImage);
+    await node.server.start({ socketPath: node.socket });
+    return node;
+  }
+
+  get containers(): number {
+    return this.names.length * scaleContainers.length;
+  }
+
+  /** Starts the agent; resolves to the time just before, in monotonic milliseconds. */
+  async start(): Promise<number> {
+    const [root, log] = [join(this.folder, 'root'), await open(join(this.folder, 'agent.log'), 'a')];
+    const flags = [
+      ...['--root-dir', root, '--pod-logs-dir', join(root, 'logs'), '--hostname-override', 'bench'],
+      ...['--container-runtime-endpoint', `unix://${this.socket}`, '--max-pods', `${this.names.length + 10}`],
+      // The cgroups of pods that do not exist are nobody's.
+      ...['--cgroups-per-qos=false', '--enforce-node-allocatable', 'none'],
+      ...['--no-tui', '--healthz-port', '0', '--log-level', 'warn'],
+    ];
+    const from = performance.now();
+    this.child = spawn(process.execPath, ['bin/kubelet-ts', 'run', ...flags, join(this.folder, 'manifests')], {
+      stdio: ['ignore', log.fd, log.fd],
+    });
+    await log.close();
+    return from;
+  }
+
+  async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const { child } = this;
+    if (child?.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  }
+
+  async until(what: string, isSo: () => boolean): Promise<void> {
+    const deadline = performance.now() + waitTimeoutMs;
+    while (!isSo()) {
+      if (this.child?.exitCode !== null) throw new Error(`the agent ended:\n${await this.lastWords()}`);
+      if (performance.now() > deadline) throw new Error(`${what}: not within ${waitTimeoutMs / 1000} s`);
+      await systemClock.sleep(pollMs);
+    }
+  }
+
+  /** Resolves once the agent does nothing more, to what it used until then. */
+  async atRest(): Promise<Usage> {
+    for (let before = await this.usage(); ;) {
+      await systemClock.sleep(rest.windowMs);
+      const now = await this.usage();
+      if (now.cpuMs - before.cpuMs <= rest.cpuMs) return now;
+      before = now;
+    }
+  }
+
+  usage(): Promise<Usage> {
+    return processUsage(this.child?.pid ?? NaN);
+  }
+
+  /** Listings of all containers that the agent asked for so far. */
+  get relists(): number {
+    return this.runtime.calls.filter(
+      ({ method, request }) => method === 'listContainers' && isForAll(request as { filter?: object }),
+    ).length;
+  }
+
+  /** The runtime tells no more what happens: everything is listed each second from now on. */
+  endEvents(): void {
+    const refused = new Refusal(codes.unimplemented, 'there are no events');
+    this.runtime.injectError('getContainerEvents', refused, { times: Infinity });
+    this.runtime.endEventStreams();
+  }
+
+  async close(): Promise<void> {
+    await this.stop('SIGKILL');
+    this.server.stop();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  private get socket(): string {
+    return join(this.folder, 'cri.sock');
+  }
+
+  private async lastWords(): Promise<string> {
+    return (await readFile(join(this.folder, 'agent.log'), 'utf8')).split('\n').slice(-20).join('\n');
+  }
+}
+
+function isForAll({ filter }: { filter?: { labelSelector?: object } }): boolean {
+  return Object.keys(filter?.labelSelector ?? {}).length === 0;
+}

@@ -1,0 +1,97 @@
+import { systemClock } from '../src/clock.ts';
+import { scaleContainers } from './bench-pod.ts';
+import { FakeNode } from './fake-node.ts';
+import type { Figures, Quantity } from './figures.ts';
+import { growthPower } from './growth.ts';
+
+const sizes = [125, 250, 500, 1000];
+const relistWindowMs = 10_000;
+/** V8 collects what the start left behind when nothing happens for a while. */
+const collectedAfterMs = 20_000;
+/** In so many pods one container ends. */
+const exits = 100;
+
+/** What it costs our agent to start and to keep so many pods, and how that grows with their number. */
+export async function measureScale({ figures }: { figures: Figures }): Promise<void> {
+  const points = new Map<Quantity, { size: number; cost: number }[]>();
+  for (const size of sizes) {
+    process.stderr.write(`  ${size} pods, ${size * scaleContainers.length} containers\n`);
+    for (const [quantity, cost] of await measureSize(size)) {
+      figures.add({ ...quantity, what: `${quantity.what}, ${size} pods` }, 'kubelet-ts', cost);
+      points.set(quantity, [...(points.get(quantity) ?? []), { size, cost }]);
+    }
+  }
+  for (const [{ what }, costs] of points) {
+    figures.add({ what: `growth of: ${what}`, unit: 'power of pods' }, 'kubelet-ts', growthPower(costs));
+  }
+}
+
+const quantities = {
+  startCpu: { what: 'CPU to start all pods', unit: 'ms' },
+  memory: { what: 'resident memory', unit: 'MB' },
+  eventCpu: { what: 'CPU of an exit and restart', unit: 'ms' },
+  relistCpu: { what: 'CPU of a relist', unit: 'ms' },
+  adoption: { what: 'start of the agent → every running container looked at', unit: 'ms' },
+  adoptionCpu: { what: 'CPU to start on running pods', unit: 'ms' },
+} as const satisfies Record<string, Quantity>;
+
+async function measureSize(size: number): Promise<[Quantity, number][]> {
+  const node = await FakeNode.open(size);
+  try {
+    await node.start();
+    await node.until('all containers run', () => node.runtime.running().length === node.containers);
+    const { cpuMs } = await node.atRest();
+    await systemClock.sleep(collectedAfterMs);
+    const { residentMB } = await node.usage();
+    const eventCpu = await measureExits(node);
+    const relistCpu = await measureRelists(node);
+    await node.stop('SIGKILL');
+    const { adoption, adoptionCpu } = await measureAdoption(node);
+    return [
+      [quantities.startCpu, cpuMs],
+      [quantities.memory, residentMB],
+      [quantities.eventCpu, eventCpu],
+      [quantities.relistCpu, relistCpu],
+      [quantities.adoption, adoption],
+      [quantities.adoptionCpu, adoptionCpu],
+    ];
+  } finally {
+    await node.close();
+  }
+}
+
+async function measureExits(node: FakeNode): Promise<number> {
+  const [container = ''] = scaleContainers;
+  const before = await node.usage();
+  const names = node.names.slice(0, exits);
+  for (const name of names) node.runtime.exitContainer({ pod: `${name}-bench`, container }, 1);
+  await node.until('all containers run again', () => node.runtime.running().length === node.containers);
+  return ((await node.atRest()).cpuMs - before.cpuMs) / names.length;
+}
+
+async function measureRelists(node: FakeNode): Promise<number> {
+  node.endEvents();
+  const first = node.relists;
+  await node.until('everything is listed each second', () => node.relists > first + 2);
+  const [before, from] = [await node.usage(), node.relists];
+  await systemClock.sleep(relistWindowMs);
+  const [after, to] = [await node.usage(), node.relists];
+  return (after.cpuMs - before.cpuMs) / (to - from);
+}
+
+/** The agent was killed; it finds all pods running. */
+async function measureAdoption(node: FakeNode): Promise<{ adoption: number; adoptionCpu: number }> {
+  const known = node.runtime.calls.length;
+  const from = await node.start();
+  const lookedAt = new Set<string>();
+  let seen = known;
+  await node.until('every container is looked at', () => {
+    for (const { method, request } of node.runtime.calls.slice(seen)) {
+      if (method === 'containerStatus') lookedAt.add((request as { containerId: string }).containerId);
+    }
+    seen = node.runtime.calls.length;
+    return lookedAt.size >= node.containers;
+  });
+  const adoption = performance.now() - from;
+  return { adoption, adoptionCpu: (await node.atRest()).cpuMs };
+}
