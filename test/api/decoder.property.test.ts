@@ -22,7 +22,7 @@ import { mutateStructure } from '../fuzz/mutate-structure.ts';
 import { realisticObject } from '../fuzz/realistic-objects.ts';
 
 // Slow machines are slow here; nothing waits.
-const timeout = { timeout: 60_000 };
+const timeout = { timeout: 120_000 };
 
 const origin = '/manifests/web.yaml';
 
