@@ -24,16 +24,11 @@ export interface Manifests {
   dependsOnPlaces?: DependsOnPlace[];
 }
 
-export interface LoadManifestsOptions extends StaticPodOptions {
-  /** What becomes of a CronJob: an error, or one run at once. By default an error. */
-  cronJobs?: 'refuse' | 'runOnce';
-}
-
 /**
  * Reads a manifest text all the way to what it declares: every document of it, every item of its lists. For a text of one
  * single Pod it gives what `loadPod` gives; everything else is beyond what the kubelet reads.
  */
-export function loadManifests(bytes: Uint8Array | string, options: LoadManifestsOptions): Manifests {
+export function loadManifests(bytes: Uint8Array | string, options: StaticPodOptions): Manifests {
   const pods: Pod[] = [];
   const configObjects: ConfigObject[] = [];
   const dependsOnPlaces: DependsOnPlace[] = [];
@@ -87,7 +82,7 @@ interface LoadedObject {
   problems: ManifestProblem[];
 }
 
-function loadObject(kind: CarriedOutKind, object: ManifestObject, options: LoadManifestsOptions): LoadedObject {
+function loadObject(kind: CarriedOutKind, object: ManifestObject, options: StaticPodOptions): LoadedObject {
   switch (kind) {
     case 'Pod':
       return loadPodObject(object, options);

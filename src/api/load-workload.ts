@@ -5,11 +5,7 @@ import { specWithTemplate, type Workload, workloadPod } from './workload-pod.ts'
 import { wantsNoPod, workloadProblems } from './workload-problems.ts';
 
 /** Reads a workload all the way to the one pod it comes down to here. A workload that wants no pod now has none. */
-export function loadWorkload(
-  kind: Workload['kind'],
-  object: ManifestObject,
-  options: StaticPodOptions & { cronJobs?: 'refuse' | 'runOnce' },
-): LoadResult {
+export function loadWorkload(kind: Workload['kind'], object: ManifestObject, options: StaticPodOptions): LoadResult {
   if (kind === 'CronJob' && options.cronJobs !== 'runOnce') {
     const message = 'kind "CronJob" is not carried out here: nothing starts pods on a schedule';
     const hint = 'Write a Job, and let the cron of this machine give it to run-once.';

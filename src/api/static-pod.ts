@@ -11,6 +11,8 @@ export interface StaticPodNode {
   nodeName: string;
   /** By default those of Kubernetes. */
   featureGates?: FeatureGates | undefined;
+  /** What becomes of a CronJob: an error, as nothing starts pods on a schedule here, or one run at once. By default an error. */
+  cronJobs?: 'refuse' | 'runOnce' | undefined;
 }
 
 /** What makes a manifest a static pod of this node. */

@@ -1,12 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { loadManifests } from '../api/load-manifests.ts';
 import { maxManifestBytes } from '../api/manifest-document.ts';
 import type { ManifestProblem } from '../api/manifest-problem.ts';
 import type { StaticPodNode } from '../api/static-pod.ts';
 import { systemClock } from '../clock.ts';
 import { FileSource } from '../engine/config/file-source.ts';
-import { podUIDHash } from '../engine/config/manifest-file.ts';
+import { loadManifest } from '../engine/config/manifest-file.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import { errorMessage, hasCode, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -25,7 +24,7 @@ export interface ManifestsRequest extends StaticPodNode {
 
 /** Everything that manifests declare now, read once by the rules of the file source, with all that is wrong with it. */
 export async function readManifests(request: ManifestsRequest): Promise<SourceUpdate> {
-  const { manifests, nodeName, featureGates, stdin } = request;
+  const { manifests, nodeName, featureGates, cronJobs, stdin } = request;
   const paths = manifests.filter((manifest) => manifest !== '-').map((path) => resolve(path));
   const missing = (await Promise.all(paths.map(missingPath))).flatMap((problem) => problem ?? []);
   const present = paths.filter((path) => !missing.some(({ origin }) => origin === path));
@@ -33,19 +32,14 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
     paths: present,
     nodeName,
     featureGates,
+    cronJobs,
     fileCheckFrequencyMs: 0,
     clock: systemClock,
     logger: quiet,
   });
   const { pods, configObjects = [], problems, dependsOnPlaces = [] } = await source.read();
   if (stdin !== undefined) {
-    const read = loadManifests(stdin, {
-      origin: stdinOrigin,
-      nodeName,
-      featureGates,
-      source: 'file',
-      hash: podUIDHash,
-    });
+    const read = loadManifest(stdin, stdinOrigin, { nodeName, featureGates, cronJobs });
     pods.push(...read.pods);
     configObjects.push(...read.configObjects);
     problems.push(...read.problems);

@@ -79,6 +79,7 @@ async function declared({ manifests, options, stdin, logger }: RunOnceRequest): 
     manifests,
     nodeName: options.nodeName,
     featureGates: options.featureGates,
+    cronJobs: 'runOnce',
     stdin: manifests.includes('-') ? await readStdin(stdin) : undefined,
   });
   const updates = [files, ...(await Promise.all(options.manifestURLs.map((url) => fetchOnce(options, url))))];
@@ -93,7 +94,7 @@ async function declared({ manifests, options, stdin, logger }: RunOnceRequest): 
 
 /** What a URL declares now. */
 async function fetchOnce(options: NodeOptions, url: string): Promise<SourceUpdate> {
-  const manifest = new RemoteManifest(remoteManifest(options, url));
+  const manifest = new RemoteManifest({ ...remoteManifest(options, url), cronJobs: 'runOnce' });
   const { problems, warnings } = await manifest.check(new AbortController().signal);
   const update = manifest.declared?.update ?? { source: 'http', where: manifest.where, pods: [], problems: [] };
   return { ...update, problems: [...update.problems, ...problems, ...warnings] };

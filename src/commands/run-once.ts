@@ -51,7 +51,7 @@ function resultText({ pod, outcome, message, log = '' }: PodResult): string {
 }
 
 const help = `
-A pod is done when it completed (restartPolicy Never or OnFailure), or when it is Ready (Always).
+A CronJob runs once, whatever its schedule. A pod is done when it completed (restartPolicy Never or OnFailure), or when it is Ready (Always).
 Exit codes: 0 all pods completed or are Ready; the exit code of the first container that failed;
 2 a manifest is broken, nothing was started; 124 the timeout passed; 125 a pod could not be started.
 

@@ -1,7 +1,8 @@
-import { loadManifests, type LoadManifestsOptions } from '../../src/api/load-manifests.ts';
+import { loadManifests } from '../../src/api/load-manifests.ts';
+import type { StaticPodOptions } from '../../src/api/static-pod.ts';
 import { podUIDHash } from '../../src/engine/config/manifest-file.ts';
 
-export const loadOptions: LoadManifestsOptions = {
+export const loadOptions: StaticPodOptions = {
   nodeName: 'edge1',
   source: 'file',
   origin: '/manifests/all.yaml',
@@ -11,7 +12,7 @@ export const loadOptions: LoadManifestsOptions = {
 /** What a text declares, in lines: pods and objects by name, problems as `line:column severity field message`. */
 export function loadedManifests(
   text: string,
-  options: Partial<LoadManifestsOptions> = {},
+  options: Partial<StaticPodOptions> = {},
 ): { pods: string[]; configObjects: string[]; problems: string[] } {
   const { pods, configObjects, problems } = loadManifests(text, { ...loadOptions, ...options });
   return {

@@ -37,6 +37,25 @@ test('a pod that completes exits with 0', async () => {
   expect(await runOnce(job)).toEqual({ code: 0, stdout: 'default/job-edge1: completed\n', stderr: '' });
 });
 
+test('a CronJob runs once, whatever its schedule', async () => {
+  const { metadata, spec } = makePod('job', { containers: [shell('app', 'exit 5')] }) as {
+    metadata: object;
+    spec: object;
+  };
+  const template = { spec: { ...spec, restartPolicy: 'Never' } };
+  const cronJob = {
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    metadata,
+    spec: { schedule: '@yearly', jobTemplate: { spec: { template } } },
+  };
+  expect(await runOnce(cronJob)).toEqual({
+    code: 5,
+    stdout: 'default/job-edge1: failed: container app exited with code 5\n',
+    stderr: expect.stringContaining('A CronJob runs here as one pod of its template; ignored: schedule') as string,
+  });
+});
+
 test('a pod that serves exits with 0 once it is Ready, and goes on', async () => {
   const web = makePod('web', { containers: [shell('app', serve)] });
   expect(await runOnce(web)).toEqual({ code: 0, stdout: 'default/web-edge1: ready\n', stderr: '' });

@@ -33,8 +33,8 @@ export function fingerprintOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): stri
 
 /** What the bytes of a file declare. */
 export function loadManifest(bytes: Uint8Array, path: string, node: StaticPodNode): Manifests {
-  const { nodeName, featureGates } = node;
-  return loadManifests(bytes, { origin: path, nodeName, featureGates, source: 'file', hash: podUIDHash });
+  const { nodeName, featureGates, cronJobs } = node;
+  return loadManifests(bytes, { origin: path, nodeName, featureGates, cronJobs, source: 'file', hash: podUIDHash });
 }
 
 /** What there is to read at a path; undefined: nothing at all. Never rejects. */

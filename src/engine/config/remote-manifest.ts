@@ -146,8 +146,9 @@ export class RemoteManifest {
     { digest, validators, confirmedAt }: Omit<Seen, 'problems'> & Pick<Declared, 'confirmedAt'>,
   ): ManifestProblem[] {
     const { where } = this;
-    const { nodeName, featureGates } = this.options;
-    const loaded = loadManifests(body, { origin: where, nodeName, featureGates, source: 'http', hash: podUIDHash });
+    const { nodeName, featureGates, cronJobs } = this.options;
+    const node = { nodeName, featureGates, cronJobs };
+    const loaded = loadManifests(body, { ...node, origin: where, source: 'http', hash: podUIDHash });
     const isBad = loaded.problems.some(({ severity }) => severity === 'error');
     if (!isBad) this.current = { update: { source: 'http', where, ...loaded }, confirmedAt };
     const problems = isBad ? loaded.problems : [];
