@@ -20,11 +20,17 @@ import {
 } from './flag-values.ts';
 
 /**
- * Adds the flags that set fields of the configuration. Those without effect here are taken, so that the command line of a
- * kubelet works as it is, and not shown by --help.
+ * Adds --config, --config-dir and the flags that set fields of the configuration: of all fields, or of those that a command
+ * wants to know. Those without effect here are taken, so that the command line of a kubelet works as it is, and not shown by
+ * --help.
  */
-export function addConfigurationFlags(command: Command): Command {
-  for (const { option, field } of flagOptions()) command.addOption(option.hideHelp(field.does === undefined));
+export function addConfigurationFlags(command: Command, wanted?: readonly string[]): Command {
+  command
+    .option('--config <path>', 'KubeletConfiguration file')
+    .option('--config-dir <path>', 'folder of drop-ins for it, *.conf');
+  for (const { option, field } of flagOptions()) {
+    if (wanted?.includes(field.path) !== false) command.addOption(option.hideHelp(field.does === undefined));
+  }
   return command;
 }
 

@@ -5,6 +5,7 @@ import { systemClock } from '../clock.ts';
 import { UserError } from '../errors.ts';
 import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
 import type { CommandDeps } from './deps.ts';
+import { addConfigurationFlags, flagsLayer } from './add-configuration-flags.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { computeNodeDiff, type NodeDiff } from './node-diff/compute-node-diff.ts';
 import { nodeDiffText } from './node-diff/node-diff-text.ts';
@@ -13,9 +14,10 @@ import { readDesiredNode } from './node-diff/read-desired-node.ts';
 import { problemText } from './problem-text.ts';
 import { isColoured } from './is-coloured.ts';
 import { nodeNameOf } from './node-options.ts';
+import { type ConfigurationFiles, readConfiguration } from './read-configuration.ts';
 import { readStdin, refuseBroken } from './read-manifests.ts';
 
-interface DiffFlags {
+interface DiffFlags extends ConfigurationFiles {
   rootDir: string;
   containerRuntimeEndpoint?: string;
   hostnameOverride?: string;
@@ -26,7 +28,7 @@ interface DiffFlags {
 const exitCodes = { changes: 1, failed: 2 };
 
 export function registerDiff(program: Command, deps: CommandDeps): void {
-  addRuntimeOptions(program.command('diff'))
+  addConfigurationFlags(addRuntimeOptions(program.command('diff')), ['featureGates'])
     .description('Say what would start, stop, restart or stay if these manifests were applied, and why')
     .argument('<manifests...>', 'files or folders of manifests, all that the node is to run; - for stdin')
     .option('--hostname-override <name>', "node name, in place of the agent's or the host name")
@@ -46,17 +48,20 @@ export function registerDiff(program: Command, deps: CommandDeps): void {
 
 async function diff(manifests: readonly string[], flags: DiffFlags, deps: CommandDeps): Promise<void> {
   const rootDir = resolve(flags.rootDir);
+  const { configuration, featureGates, warnings } = await readConfiguration(flags, flagsLayer(flags));
   const snapshot = await fetchSnapshot(controlSocketPath(rootDir));
   const nodeName = nodeNameOf(flags.hostnameOverride ?? snapshot?.nodeName ?? hostname());
   const stdin = manifests.includes('-') ? await readStdin(deps.stdin) : undefined;
-  const desired = await readDesiredNode({ manifests, nodeName, stdin });
+  const desired = await readDesiredNode({ manifests, nodeName, featureGates, stdin });
   refuseBroken(desired.problems, 'nothing can be compared');
-  for (const problem of desired.problems) deps.stderr.write(`${problemText(problem, systemClock.now())}\n`);
-  const runtimeEndpoint = flags.containerRuntimeEndpoint;
+  for (const problem of [...warnings, ...desired.problems])
+    deps.stderr.write(`${problemText(problem, systemClock.now())}\n`);
+  const runtimeEndpoint = flags.containerRuntimeEndpoint ?? configuration.containerRuntimeEndpoint;
   const current = await readCurrentNode({
     rootDir,
     runtimeEndpoint,
     nodeName,
+    featureGates,
     snapshot,
     connect: (options) => deps.connect(options),
   });

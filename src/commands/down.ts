@@ -2,22 +2,20 @@ import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { controlSocketPath, requestShutdown, waitForEnd } from '../server/control-client.ts';
 import type { CommandDeps } from './deps.ts';
+import { addConfigurationFlags, flagsLayer } from './add-configuration-flags.ts';
 import { addRuntimeOptions } from './flags.ts';
+import { type ConfigurationFiles, readConfiguration } from './read-configuration.ts';
 
-interface DownFlags {
+interface DownFlags extends ConfigurationFiles {
   rootDir: string;
   containerRuntimeEndpoint?: string;
   all: boolean;
-  podLogsDir: string;
-  cgroupRoot: string;
 }
 
 export function registerDown(program: Command, deps: CommandDeps): void {
-  addRuntimeOptions(program.command('down'))
+  addConfigurationFlags(addRuntimeOptions(program.command('down')), ['cgroupRoot', 'podLogsDir'])
     .description('Stop kubelet-ts and stop and remove every pod it started')
     .option('--all', 'end the managed containerd too', false)
-    .option('--pod-logs-dir <path>', 'folder of pod logs, as given to run', '/var/log/pods')
-    .option('--cgroup-root <path>', 'cgroup of the pods, as given to run', '/')
     .addHelpText('after', examples)
     .action(async (flags: DownFlags) => {
       await down({ ...flags, rootDir: resolve(flags.rootDir) }, deps);
@@ -27,16 +25,25 @@ export function registerDown(program: Command, deps: CommandDeps): void {
 const examples = `
 Examples:
   kubelet-ts down          stops the agent and its pods, gracefully; manifests are not touched
-  kubelet-ts down --all    ends the managed containerd too: nothing of kubelet-ts runs any more`;
+  kubelet-ts down --all    ends the managed containerd too: nothing of kubelet-ts runs any more
+
+Of --config, --config-dir and their flags it takes what was given to run.`;
 
 async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
+  const { configuration } = await readConfiguration(flags, flagsLayer(flags));
   const socket = controlSocketPath(flags.rootDir);
   if (await requestShutdown(socket)) {
     await waitForEnd(socket);
     deps.stdout.write('kubelet-ts stopped\n');
   }
   const { tearDownNode } = await import('./tear-down-node.ts');
-  for (const pod of await tearDownNode(flags)) deps.stdout.write(`pod ${pod} removed\n`);
+  const node = {
+    rootDir: flags.rootDir,
+    runtimeEndpoint: flags.containerRuntimeEndpoint ?? configuration.containerRuntimeEndpoint,
+    podLogsDir: configuration.podLogsDir,
+    cgroupRoot: configuration.cgroupRoot || '/',
+  };
+  for (const pod of await tearDownNode(node)) deps.stdout.write(`pod ${pod} removed\n`);
   if (!flags.all) return;
   const [{ hasManagedContainerd }, { ManagedContainerd }, { systemClock }, { createLogger }] = await Promise.all([
     import('../containerd/managed-paths.ts'),

@@ -8,8 +8,6 @@ import { addManifestURLOptions } from './manifest-url-flags.ts';
 /** Adds the flags that make a node: of `run` and `run-once`. Durations are Go's: 20s, 1m30s. */
 export function addNodeOptions(command: Command): Command {
   addManifestURLOptions(addRuntimeOptions(command))
-    .option('--config <path>', 'KubeletConfiguration file')
-    .option('--config-dir <path>', 'folder of drop-ins for it, *.conf')
     .option('--pod-manifest-path <path>', 'file or folder of pod manifests; repeatable', collect)
     .option('--hostname-override <name>', 'node name, in place of the host name')
     .option('--node-ip <ip>', 'address of the node; one of each family', list)

@@ -17,7 +17,8 @@ import { openRuntime } from './runtime-connection.ts';
 
 interface TearDownOptions {
   rootDir: string;
-  containerRuntimeEndpoint?: string;
+  /** Empty: the one that is found. */
+  runtimeEndpoint: string;
   podLogsDir: string;
   cgroupRoot: string;
 }
@@ -38,7 +39,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
   const { rootDir, podLogsDir, cgroupRoot } = options;
   const podDirs = new PodDirs({ rootDir });
   if ((await podDirs.podUIDs()).length === 0) return [];
-  const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: options.containerRuntimeEndpoint });
+  const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: options.runtimeEndpoint });
   const containerd = managed ? await startContainerd(rootDir) : undefined;
   const connection = await openRuntime(endpoint);
   const { runtime } = connection;

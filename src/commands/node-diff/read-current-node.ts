@@ -1,4 +1,5 @@
 import { loadManifests, type Manifests } from '../../api/load-manifests.ts';
+import type { StaticPodNode } from '../../api/static-pod.ts';
 import { podUIDHash } from '../../engine/config/manifest-file.ts';
 import type { LastGood } from '../../engine/config/last-good-format.ts';
 import { readLastGood } from '../../engine/config/read-last-good.ts';
@@ -10,10 +11,9 @@ import { PodDirs } from '../../engine/pod-dirs.ts';
 import type { CommandDeps } from '../deps.ts';
 import type { CurrentNode, CurrentPod } from './node-state.ts';
 
-interface Request {
+interface Request extends StaticPodNode {
   rootDir: string;
   runtimeEndpoint: string | undefined;
-  nodeName: string;
   /** Of the agent that runs; undefined: none runs. */
   snapshot: EngineSnapshot | undefined;
   connect: CommandDeps['connect'];
@@ -24,10 +24,10 @@ type KeptManifest = LastGood & Manifests;
 
 /** What the node holds: as its agent says, else what is in the runtime and ours. */
 export async function readCurrentNode(request: Request): Promise<CurrentNode> {
-  const { rootDir, nodeName, snapshot } = request;
+  const { rootDir, nodeName, featureGates, snapshot } = request;
   const kept = (await readLastGood(rootDir)).map((entry): KeptManifest => {
     const { body, source, where } = entry;
-    return { ...entry, ...loadManifests(body, { origin: where, nodeName, source, hash: podUIDHash }) };
+    return { ...entry, ...loadManifests(body, { origin: where, nodeName, featureGates, source, hash: podUIDHash }) };
   });
   return {
     pods: snapshot ? snapshotPods(snapshot, kept) : await runtimePods(request, kept),

@@ -1,8 +1,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { loadManifests } from '../../api/load-manifests.ts';
 import type { Pod } from '../../api/types.ts';
-import { podUIDHash } from '../../engine/config/manifest-file.ts';
+import { loadManifest } from '../../engine/config/manifest-file.ts';
 import { ignoredBecause } from '../../engine/config/manifest-file-name.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { podFullName } from '../../engine/pod-names.ts';
@@ -14,8 +13,7 @@ export async function readDesiredNode(request: ManifestsRequest): Promise<Desire
   const update = await readManifests(request);
   const texts = [...(await Promise.all((await filesOf(request.manifests)).map((path) => readFile(path))))];
   if (request.stdin) texts.push(Buffer.from(request.stdin));
-  const podsOf = (text: Uint8Array, origin: string): Pod[] =>
-    loadManifests(text, { origin, nodeName: request.nodeName, source: 'file', hash: podUIDHash }).pods;
+  const podsOf = (text: Uint8Array, origin: string): Pod[] => loadManifest(text, origin, request).pods;
   const textOf = new Map(
     texts.flatMap((text) => podsOf(text, stdinOrigin).map((pod) => [podFullName(pod), text] as const)),
   );
