@@ -1,5 +1,11 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
+export interface SigningOptions {
+  legacy?: boolean;
+  /** The trusted comment. */
+  comment?: string;
+}
+
 /** Signs as `minisign -S` does, with a key of its own. */
 export class MinisignSigner {
   /** As the second line of `minisign.pub` has it. */
@@ -14,11 +20,13 @@ export class MinisignSigner {
     this.publicKey = Buffer.concat([Buffer.from('Ed'), this.#keyId, raw]).toString('base64');
   }
 
-  /** The text of the `.minisig`; `legacy` is what `minisign -S -l` writes. */
-  sign(content: string | Buffer, { legacy = false } = {}): string {
+  /** The text of the `.minisig`; `legacy` is what `minisign -S -l` writes, `comment` what `-t` sets. */
+  sign(
+    content: string | Buffer,
+    { legacy = false, comment = 'timestamp:1700000000\tfile:pods.yaml' }: SigningOptions = {},
+  ): string {
     const hash = createHash('blake2b512').update(content).digest();
     const signature = sign(null, legacy ? Buffer.from(content) : hash, this.#key);
-    const comment = 'timestamp:1700000000\tfile:pods.yaml';
     const global = sign(null, Buffer.concat([signature, Buffer.from(comment)]), this.#key);
     const line = Buffer.concat([Buffer.from(legacy ? 'Ed' : 'ED'), this.#keyId, signature]);
     return [

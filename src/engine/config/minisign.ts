@@ -15,25 +15,39 @@ export function parseMinisignPublicKey(text: string): MinisignPublicKey | undefi
   return { keyId: keyIdOf(bytes), key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }) };
 }
 
+/** What came of the check of a signature. */
+export type Verification =
+  /** It is not signed by one of the keys. */
+  | { unsignedBecause: string }
+  /** It is. `signedAtSeconds`: since the epoch, as the trusted comment says; undefined: that says something else. */
+  | { signedAtSeconds: number | undefined };
+
 /**
- * Why these bytes are not signed by one of the keys; undefined when they are. Takes the text of a `.minisig` file, of the
- * legacy form (Ed, over the content) and of the prehashed one (ED, over its BLAKE2b-512 hash). The trusted comment has to
- * be the one that was signed.
+ * Checks that these bytes are signed by one of the keys. Takes the text of a `.minisig` file, of the legacy form (Ed, over
+ * the content) and of the prehashed one (ED, over its BLAKE2b-512 hash). The trusted comment has to be the one that was
+ * signed.
  */
-export function unsignedBecause(
+export function verifyMinisign(
   content: Uint8Array,
   signatureText: string,
   keys: readonly MinisignPublicKey[],
-): string | undefined {
+): Verification {
   const signature = parseSignature(signatureText);
-  if (signature === undefined) return 'the signature is not in the format of minisign';
+  if (signature === undefined) return { unsignedBecause: 'the signature is not in the format of minisign' };
   const { keyId, isPrehashed, bytes, trustedComment, globalBytes } = signature;
   const key = keys.find((candidate) => candidate.keyId === keyId)?.key;
-  if (key === undefined) return `it is signed with the key ${keyId}, which is not one of the public keys`;
+  if (key === undefined) {
+    return { unsignedBecause: `it is signed with the key ${keyId}, which is not one of the public keys` };
+  }
   const signed = isPrehashed ? createHash('blake2b512').update(content).digest() : content;
-  if (!verify(null, signed, key, bytes)) return 'the signature is of another content';
+  if (!verify(null, signed, key, bytes)) return { unsignedBecause: 'the signature is of another content' };
   const commented = Buffer.concat([bytes, Buffer.from(trustedComment)]);
-  return verify(null, commented, key, globalBytes) ? undefined : 'the trusted comment of the signature was changed';
+  if (!verify(null, commented, key, globalBytes)) {
+    return { unsignedBecause: 'the trusted comment of the signature was changed' };
+  }
+  // What minisign writes unless it is given a comment.
+  const seconds = /^timestamp:([0-9]{1,12})(?=\s|$)/.exec(trustedComment)?.[1];
+  return { signedAtSeconds: seconds === undefined ? undefined : Number(seconds) };
 }
 
 const algorithmBytes = 2;

@@ -62,6 +62,8 @@ export class RemoteManifest {
   private readonly server: ManifestServer;
   private seen: Seen | undefined;
   private current: Declared | undefined;
+  /** When the newest body that was taken was signed, in the last life too; seconds since the epoch. */
+  private lastSignedAtSeconds: number | undefined;
   /** Why the manifest of the last life is not taken. */
   private unusable: ManifestProblem[] = [];
 
@@ -84,7 +86,7 @@ export class RemoteManifest {
     const { signature, ...validators } = kept.fetched ?? {};
     const digest = digestOf(kept.body);
     try {
-      trustManifest(kept.body, digest, signature, this.options.trust);
+      this.lastSignedAtSeconds = this.trust(kept.body, digest, signature);
     } catch (error) {
       const { message, hint } = toHTTPFailure(error);
       this.unusable = [this.problem('warning', `the manifest of the last run is not taken: ${message}`, hint)];
@@ -132,12 +134,18 @@ export class RemoteManifest {
     refuseNoManifest(body);
     const { clock, lastGood, trust } = this.options;
     const signature = trust.publicKeys.length === 0 ? undefined : await this.fetchSignature(visit);
-    trustManifest(body, digest, signature, trust);
+    const signedAtSeconds = this.trust(body, digest, signature);
     const problems = this.take(body, { digest, validators, confirmedAt: clock.now() });
     if (problems.length > 0) return;
+    this.lastSignedAtSeconds = signedAtSeconds;
     const fetched = { ...validators, ...(signature !== undefined && { signature }) };
     // Nobody waits for the disk.
     void lastGood?.save('http', this.where, body, { fetched });
+  }
+
+  private trust(body: Uint8Array, digest: string, signature: string | undefined): number | undefined {
+    const { lastSignedAtSeconds } = this;
+    return trustManifest(body, { digest, signature, lastSignedAtSeconds }, this.options.trust);
   }
 
   /** Takes a body that is to be believed. Returns what is wrong with it, when it is bad. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { parseMinisignPublicKey } from '../../../src/engine/config/minisign.ts';
-import { MinisignSigner } from '../../fakes/minisign-signer.ts';
+import { MinisignSigner, type SigningOptions } from '../../fakes/minisign-signer.ts';
 import { WebServer } from '../../fakes/web-server.ts';
 import { Asking, podManifest } from './asking.ts';
 
@@ -45,7 +45,7 @@ describe('a public key', () => {
     signer = new MinisignSigner();
   });
 
-  const sign = (body: string, options: { legacy?: boolean } = {}): void => {
+  const sign = (body: string, options: SigningOptions = {}): void => {
     server.answers.set('/pods.yaml.minisig', signer.sign(body, options));
   };
   const asking = (sha256: string[] = [], query = ''): Promise<Asking> => {
@@ -101,6 +101,71 @@ describe('a public key', () => {
     expect(await agent.next()).toEqual({ pods: undefined, problems: [expect.stringMatching(problem)] });
     sign(web);
     expect(await agent.askAgain()).toEqual(webRuns);
+  });
+
+  describe('does not believe an old body again', () => {
+    const at = (seconds: number): SigningOptions => ({ comment: `timestamp:${seconds}\tfile:pods.yaml` });
+    const tooOld =
+      'error the body is not to be believed: it was signed at 2023-11-14T22:13:19.000Z, before the one that was taken last, ' +
+      'at 2023-11-14T22:13:20.000Z';
+
+    /** The agent has taken `web`, which was signed at 1700000000. */
+    const askingAgain = async (): Promise<Asking> => {
+      sign(web, at(1_700_000_000));
+      const agent = await asking();
+      expect(await agent.next()).toEqual(webRuns);
+      return agent;
+    };
+
+    test('once a newer one was taken', async () => {
+      const agent = await askingAgain();
+      server.answer = other;
+      sign(other, at(1_699_999_999));
+      expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [tooOld, stays] });
+      sign(other, at(1_700_000_000));
+      expect(await agent.askAgain()).toEqual(otherRuns);
+    });
+
+    test('after a restart, with the newer one on disk, or with the server away meanwhile', async () => {
+      const agent = await askingAgain();
+      await agent.stop();
+      server.answer = other;
+      sign(other, at(1_699_999_999));
+      await agent.restart();
+      expect(await agent.next()).toEqual({ pods: ['web-edge1'], problems: [tooOld, stays] });
+      await server.stop();
+      await agent.restart();
+      expect((await agent.next()).pods).toEqual(['web-edge1']);
+      await server.start();
+      expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [tooOld, stays] });
+    });
+
+    test('and neither one that does not tell when it was signed', async () => {
+      const agent = await askingAgain();
+      server.answer = other;
+      sign(other, { comment: 'release 7' });
+      const problem = 'error the body is not to be believed: its signature does not tell its time';
+      expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [problem, stays] });
+    });
+
+    test('but one that is bad makes nothing old', async () => {
+      const agent = await askingAgain();
+      server.answer = 'kind: Pod';
+      sign('kind: Pod', at(1_800_000_000));
+      expect((await agent.askAgain()).pods).toBeUndefined();
+      server.answer = web;
+      sign(web, at(1_700_000_000));
+      expect(await agent.askAgain()).toEqual({ pods: ['web-edge1'], problems: [] });
+    });
+  });
+
+  test('of which no signature tells its time, believes each of them', async () => {
+    sign(web, { comment: 'release 7' });
+    const agent = await asking();
+    expect(await agent.next()).toEqual(webRuns);
+    server.answer = other;
+    sign(other, { comment: 'release 6' });
+    expect(await agent.askAgain()).toEqual(otherRuns);
   });
 
   test('does not make up for a wrong digest', async () => {

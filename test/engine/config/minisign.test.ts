@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import {
   type MinisignPublicKey,
   parseMinisignPublicKey,
-  unsignedBecause,
+  type Verification,
+  verifyMinisign,
 } from '../../../src/engine/config/minisign.ts';
 import { MinisignSigner } from '../../fakes/minisign-signer.ts';
 
@@ -25,8 +26,12 @@ function keyOf(text: string): MinisignPublicKey {
   return parsed;
 }
 
-const unsigned = (content: string, signature: string, ...keys: string[]): string | undefined =>
-  unsignedBecause(Buffer.from(content), signature, keys.map(keyOf));
+const verified = (content: string, signature: string, ...keys: string[]): Verification =>
+  verifyMinisign(Buffer.from(content), signature, keys.map(keyOf));
+const unsigned = (...request: Parameters<typeof verified>): string | undefined => {
+  const verification = verified(...request);
+  return 'unsignedBecause' in verification ? verification.unsignedBecause : undefined;
+};
 
 describe.each([
   ['legacy', legacy],
@@ -52,6 +57,18 @@ describe.each([
   ])('%s', (_what, content, text, reason) => {
     expect(unsigned(content, text, key)).toBe(reason);
   });
+});
+
+test.each([
+  ['timestamp:1555779966\tfile:test', 1_555_779_966],
+  ['timestamp:1555779966', 1_555_779_966],
+  ['release 7, timestamp:1555779966', undefined],
+  ['timestamp:1555779966000000', undefined],
+  ['timestamp:soon', undefined],
+  ['', undefined],
+])('the time of a signature is what minisign writes: %j', (comment, signedAtSeconds) => {
+  const signer = new MinisignSigner();
+  expect(verified('a', signer.sign('a', { comment }), signer.publicKey)).toEqual({ signedAtSeconds });
 });
 
 test('a signature of another key is not believed', () => {
