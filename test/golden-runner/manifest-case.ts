@@ -12,7 +12,8 @@ import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
 import { configAnnotations } from '../../src/engine/config/pod-config.ts';
 import { containerOOMScoreAdj } from '../../src/engine/container-manager/oom-score-adj.ts';
 import { containerHashHex } from '../../src/engine/kuberuntime/container-hash.ts';
-import { makeEnvironment } from '../../src/engine/kuberuntime/environment.ts';
+import { type EnvironmentVariable, makeEnvironment } from '../../src/engine/kuberuntime/environment.ts';
+import { expandSubPath } from '../../src/engine/kuberuntime/expand-sub-path.ts';
 import { expandContainerCommandAndArgs } from '../../src/engine/kuberuntime/generate-container-config.ts';
 import { podHostname } from '../../src/engine/kuberuntime/hostname.ts';
 import { admitPod } from '../../src/engine/lifecycle/admit-pod.ts';
@@ -96,14 +97,9 @@ function asSet(errors: readonly { field: string; type: string }[]): string[] {
 }
 
 /** The members about a pod that is held which are compared as they stand. */
-function recordedRuntime({ runtime, ...recorded }: Recorded): JsonObject {
+function recordedRuntime({ runtime = {}, ...recorded }: Recorded): JsonObject {
   const { qosClass, requests, limits, containerHash, hostname, hostDomain, admit } = recorded;
-  return { qosClass, requests, limits, containerHash, hostname, hostDomain, admit, runtime: withoutSubPaths(runtime) };
-}
-
-function withoutSubPaths(runtime: Recorded['runtime'] = {}): JsonObject {
-  const kept = Object.entries(runtime).map(([name, { subPaths: _, ...container }]) => [name, container] as const);
-  return Object.fromEntries(kept);
+  return { qosClass, requests, limits, containerHash, hostname, hostDomain, admit, runtime };
 }
 
 function heldPod(loaded: Pod): JsonObject {
@@ -154,9 +150,30 @@ function containerRuntime(pod: Pod, container: Container): JsonObject {
       configObjects: new ConfigObjects(),
     });
     const env = Object.fromEntries(envs.map(({ name, value }) => [name, value]));
-    return { env, ...expandContainerCommandAndArgs(container, envs), oomScoreAdj };
+    return {
+      env,
+      ...expandContainerCommandAndArgs(container, envs),
+      oomScoreAdj,
+      ...expandedSubPaths(container, envs),
+    };
   } catch (error) {
     if (error instanceof UserError) return { envError: true, oomScoreAdj };
+    throw error;
+  }
+}
+
+/** By mount path; null where the expansion fails. */
+function expandedSubPaths({ volumeMounts = [] }: Container, envs: readonly EnvironmentVariable[]): JsonObject {
+  const mounts = volumeMounts.filter(({ subPathExpr = '' }) => subPathExpr !== '');
+  const subPaths = mounts.map((mount) => [mount.mountPath, orNull(() => expandSubPath(mount, envs))] as const);
+  return subPaths.length === 0 ? {} : { subPaths: Object.fromEntries(subPaths) };
+}
+
+function orNull<T>(make: () => T): T | null {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof UserError) return null;
     throw error;
   }
 }
