@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { loadManifests, type LoadManifestsOptions, type Manifests } from '../../src/api/load-manifests.ts';
+import { loadManifests, type Manifests } from '../../src/api/load-manifests.ts';
 import { loadPod } from '../../src/api/load-pod.ts';
 import type { ManifestProblem } from '../../src/api/manifest-problem.ts';
+import type { StaticPodOptions } from '../../src/api/static-pod.ts';
 import type { Pod } from '../../src/api/types.ts';
 import { SeededRandom } from '../builders/seeded-random.ts';
 import { printJson, printYamlBlock, printYamlFlow, toTree } from '../builders/value-tree.ts';
@@ -20,7 +21,7 @@ export function makeCase(corpus: readonly string[], seed: number, number: number
   return random.chance(0.2) ? mutateText(text, random.pick(corpus), random) : Buffer.from(text);
 }
 
-const options: LoadManifestsOptions = {
+const options: StaticPodOptions = {
   nodeName: 'edge1',
   source: 'file',
   origin: '/manifests/case.yaml',

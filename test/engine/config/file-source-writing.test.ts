@@ -23,7 +23,10 @@ const declared = (...pods: string[]): Declared => ({ pods, configObjects: [], pr
 /** Its first half is a manifest, too. */
 const twoPods = [podManifest('one'), `---\n${podManifest('two')}`] as const;
 
-describe('a file that was written in place', () => {
+/** Every process of the machine is looked at, which takes its time where there are many. */
+const timeout = 60_000;
+
+describe('a file that was written in place', { timeout }, () => {
   test('is read when nothing changed for ten milliseconds', async () => {
     await folder.put('a.yaml', podManifest('one'));
     const before = folder.clock.monotonic();
@@ -114,7 +117,7 @@ describe('a file that was written in place', () => {
   });
 });
 
-describe('while a source runs', () => {
+describe('while a source runs', { timeout }, () => {
   test('what comes by a rename is read at once, and what is written in place when it is finished', async () => {
     const recorder = new SourceRecorder(folder.start());
     onTestFinished(() => recorder.stop());
