@@ -2,7 +2,8 @@
 export type ConfigurationFlag = readonly [flags: string, field: string];
 
 /**
- * The kubelet's flags for fields of its configuration, and two of our own: --max-parallel-image-pulls and --pod-logs-dir.
+ * The kubelet's flags for fields of its configuration, and four of our own: --max-parallel-image-pulls, --pod-logs-dir,
+ * --shutdown-grace-period and --shutdown-grace-period-critical-pods.
  * The kubelet calls nearly all of them deprecated, as a file given by --config is its way.
  *
  * kubelet: cmd/kubelet/app/options/options.go AddKubeletConfigFlags
@@ -101,6 +102,8 @@ export const configurationFlags: readonly ConfigurationFlag[] = [
   ['--seccomp-default [boolean]', 'seccompDefault'],
   ['--serialize-image-pulls [boolean]', 'serializeImagePulls'],
   ['--show-hidden-metrics-for-version <version>', 'showHiddenMetricsForVersion'],
+  ['--shutdown-grace-period <duration>', 'shutdownGracePeriod'],
+  ['--shutdown-grace-period-critical-pods <duration>', 'shutdownGracePeriodCriticalPods'],
   ['--streaming-connection-idle-timeout <duration>', 'streamingConnectionIdleTimeout'],
   ['--sync-frequency <duration>', 'syncFrequency'],
   ['--system-cgroups <path>', 'systemCgroups'],

@@ -50,6 +50,13 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
     syncFrequencyMs: options.syncFrequency,
     maxContainerRestartPeriodMs: options.crashLoopBackOff.maxContainerRestartPeriod ?? maxContainerBackOffMs,
     images: imageSettings(options),
+    shutdown: {
+      shutdownGracePeriodSeconds: Math.trunc(options.shutdownGracePeriod / 1000),
+      shutdownGracePeriodCriticalPodsSeconds: Math.trunc(options.shutdownGracePeriodCriticalPods / 1000),
+      byPodPriority: options.shutdownGracePeriodByPodPriority.map(
+        ({ priority, shutdownGracePeriodSeconds: seconds }) => ({ priority, seconds }),
+      ),
+    },
     localStorageCapacityIsolation: options.localStorageCapacityIsolation,
     featureGates: options.featureGates,
     selinuxEnabled: machine.selinuxEnabled,

@@ -6,6 +6,7 @@ import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { keepHeapSmall } from './keep-heap-small.ts';
 import { logEvents } from './log-events.ts';
+import { AgentEnd, endsItsPods } from './agent-end.ts';
 import { addLogOptions, addNodeOptions } from './node-flags.ts';
 import { createLogger } from './create-logger.ts';
 import { createNodeLogger, type LogFlags } from './node-logger.ts';
@@ -51,15 +52,17 @@ async function run(options: NodeOptions, flags: RunFlags): Promise<void> {
   const stop = (reason: string): void => {
     stopping.abort(new Error(reason));
   };
+  const ending = new AgentEnd({ logger, stop });
   const onSignal = (signal: NodeJS.Signals): void => {
-    logger.info({ signal }, 'Stopping, pods keep running');
-    stop(signal);
+    // After that a signal ends the process.
+    if (ending.signalled(signal)) process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
   };
-  process.once('SIGTERM', onSignal).once('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   const sources = (): PodSource[] => nodeSources(options, logger);
   try {
     await withAgent({ options, sources, logger, stopping }, async (kubelet) => {
       const healthz = await openHealthz(options, kubelet);
+      if (endsItsPods(options)) ending.podsOf(kubelet);
       const ended = kubelet.run(stopping.signal);
       await (showScreen ? withScreen(kubelet, ended, stop) : withLog(kubelet, ended, logger));
       healthz?.close();

@@ -30,6 +30,7 @@ import { crashLoopBackOffLimits } from './kuberuntime/crash-loop-back-off.ts';
 import { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
 import { type ReadTerminationMessage, RuntimePods } from './kuberuntime/runtime-pods.ts';
 import { admissionNews } from './lifecycle/admission-news.ts';
+import { NodeShutdown } from './lifecycle/node-shutdown.ts';
 import { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { NodeConfig } from './node-config.ts';
 import { EventWatch } from './pleg/event-watch.ts';
@@ -103,6 +104,7 @@ export interface KubeletParts {
   localStorageEviction: LocalStorageEviction;
   imageCollector: ImageCollector;
   containerCollector: ContainerCollector;
+  nodeShutdown: NodeShutdown;
 }
 
 /** Builds every part of the engine; none of them does anything yet. `stopped` ends what they have under way. */
@@ -292,8 +294,14 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
     logger: logger.child({ component: 'eviction' }),
   });
   const admission = new PodAdmission({
-    // Nothing changes it while the engine runs: evictions, and shutdowns of the node, are to come.
-    node: () => ({ ...node, name: node.nodeName, taints: [], pressures: [], isShuttingDown: false }),
+    // Pressure is to come.
+    node: () => ({
+      ...node,
+      name: node.nodeName,
+      taints: [],
+      pressures: [],
+      isShuttingDown: nodeShutdown.isShuttingDown,
+    }),
     declaredPods: () => podManager.pods(),
     activePods: () => workers.activePods().filter(({ metadata }) => podManager.get(metadata.uid) !== undefined),
     isRunning: (uid) => pleg.pods().some((pod) => pod.uid === uid && isPodRunning(pod)),
@@ -317,6 +325,22 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
     clock,
     logger: logger.child({ component: 'images' }),
     stopped,
+  });
+  const nodeShutdown: NodeShutdown = new NodeShutdown({
+    settings: node.shutdown,
+    workers,
+    statusManager,
+    events,
+    onCancelled: (stopped) => {
+      // What is never restarted stays as it ended.
+      for (const pod of stopped) {
+        if (pod.spec.restartPolicy !== 'Never') workers.updatePod({ type: 'create', pod });
+      }
+      admission.note('node');
+      housekeeping.request();
+    },
+    clock,
+    logger: logger.child({ component: 'node-shutdown' }),
   });
   const handlers = new SyncHandlers({
     podManager,
@@ -384,5 +408,6 @@ export function buildParts(deps: KubeletDeps, stopped: AbortSignal): KubeletPart
     localStorageEviction,
     imageCollector,
     containerCollector,
+    nodeShutdown,
   };
 }

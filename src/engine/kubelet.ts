@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { KubeletEvent } from './events.ts';
 import { buildParts, type KubeletDeps, type KubeletParts } from './kubelet-parts.ts';
 import type { HistoryEntry } from './history/history-entry.ts';
+import { workersEnded } from './pod-workers/workers-ended.ts';
 import type { EngineHistory, EngineSnapshot, EngineView } from './snapshot.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { takeSnapshot } from './take-snapshot.ts';
@@ -98,11 +99,22 @@ export class Kubelet implements EngineView, EngineHistory {
     const updates = config.declareNothing();
     const pods = [...updates.flatMap((update) => update.pods), ...workers.pods()];
     const uids = [...new Set(pods.map(({ metadata }) => metadata.uid))];
-    const ended = this.workersEnded(uids.filter((uid) => workers.snapshot(uid).state !== 'finished'));
+    const unfinished = uids.filter((uid) => workers.snapshot(uid).state !== 'finished');
+    const ended = workersEnded(this.parts.events, unfinished);
     for (const update of updates) inputs.push({ type: 'config', update });
     await ended;
     // Pods that were finished before had kept their remains.
     await Promise.all(uids.map((uid) => remains.removeUnworked(uid)));
+  }
+
+  /** Ends every pod as the node goes down, within the time it was told; none starts from now on. They run again after a restart. */
+  shutDownPods(): Promise<void> {
+    return this.parts.nodeShutdown.begin();
+  }
+
+  /** The node stays up after all. */
+  cancelShutdown(): void {
+    this.parts.nodeShutdown.cancel();
   }
 
   private loop(stopped: AbortSignal): Promise<void> {
@@ -117,21 +129,6 @@ export class Kubelet implements EngineView, EngineHistory {
       },
       stopped,
     );
-  }
-
-  /** Resolves once the worker of each of these pods finished or is gone. */
-  private workersEnded(uids: readonly string[]): Promise<void> {
-    const left = new Set(uids);
-    if (left.size === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const done = this.subscribe((event) => {
-        if (event.type !== 'WorkerStateChanged' || (event.state !== 'finished' && event.state !== 'removed')) return;
-        left.delete(event.pod.uid);
-        if (left.size > 0) return;
-        done();
-        resolve();
-      });
-    });
   }
 
   /** Syncs in flight may come to an end; what takes longer is cut as if we were killed, and done by the next start. */

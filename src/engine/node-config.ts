@@ -4,6 +4,7 @@ import type { CgroupDriver } from './container-manager/cgroup-names.ts';
 import type { NodeAllocatableSettings } from './container-manager/node-allocatable.ts';
 import type { ImageSettings } from './images/image-settings.ts';
 import type { ContainerNode } from './kuberuntime/generate-container-config.ts';
+import type { ShutdownSettings } from './lifecycle/node-shutdown-groups.ts';
 import type { SysctlAllowlist } from './lifecycle/sysctl-allowlist.ts';
 
 /** What the engine knows of the machine and was told by flags. Fixed while it runs. */
@@ -33,6 +34,8 @@ export interface NodeConfig {
   /** Longest wait before a container is restarted. Milliseconds. kubelet: crashLoopBackOff.maxContainerRestartPeriod */
   maxContainerRestartPeriodMs: number;
   images: ImageSettings;
+  /** The time that pods have when the node shuts down. */
+  shutdown: ShutdownSettings;
   /** Limits of local storage are enforced. */
   localStorageCapacityIsolation: boolean;
   featureGates: FeatureGates;

@@ -23,6 +23,8 @@ export const reasons = {
   killPodSandboxError: 'KillPodSandboxError',
   createPodSandboxError: 'CreatePodSandboxError',
   configPodSandboxError: 'ConfigPodSandboxError',
+  // What a pod ended of.
+  terminated: 'Terminated',
   // Terminated reason that the kubelet makes up.
   containerStatusUnknown: 'ContainerStatusUnknown',
   // Events.
@@ -54,6 +56,7 @@ export const reasons = {
   pulled: 'Pulled',
   pulling: 'Pulling',
   sandboxChanged: 'SandboxChanged',
+  shutdown: 'Shutdown',
   started: 'Started',
   unhealthy: 'Unhealthy',
   // The kubelet has no word for it: it does not run where a limit is refused.

@@ -33,6 +33,7 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
       registryBurst: 0,
       gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
     },
+    shutdown: { shutdownGracePeriodSeconds: 0, shutdownGracePeriodCriticalPodsSeconds: 0, byPodPriority: [] },
     localStorageCapacityIsolation: true,
     featureGates: defaultFeatureGates,
     selinuxEnabled: false,

@@ -18,7 +18,6 @@ const server = 'the HTTPS server of the kubelet is not built yet';
 const webhook = 'asks an API server';
 const eviction = 'eviction is not built yet';
 const logRotation = 'log rotation is not built yet';
-const shutdown = 'graceful node shutdown is not built yet';
 const managers = 'the CPU, memory and topology managers are not built yet';
 const events = 'events go to the log and the screen, unlimited';
 const iptables = 'no iptables rules are made';
@@ -157,9 +156,12 @@ export const kubeletConfigurationFields = {
     logging: { kind: 'LoggingConfiguration' },
     enableSystemLogHandler: { kind: '*bool', default: true, without: server },
     enableSystemLogQuery: { kind: '*bool', without: server },
-    shutdownGracePeriod: { kind: 'duration', without: shutdown },
-    shutdownGracePeriodCriticalPods: { kind: 'duration', without: shutdown },
-    shutdownGracePeriodByPodPriority: { kind: '[]ShutdownGracePeriodByPodPriority', without: shutdown },
+    shutdownGracePeriod: {
+      kind: 'duration',
+      does: 'time of all pods when the node shuts down; 0: they are not stopped',
+    },
+    shutdownGracePeriodCriticalPods: { kind: 'duration', does: 'part of it that critical pods have' },
+    shutdownGracePeriodByPodPriority: { kind: '[]ShutdownGracePeriodByPodPriority' },
     crashLoopBackOff: { kind: 'CrashLoopBackOffConfig' },
     reservedMemory: { kind: '[]MemoryReservation', without: managers },
     enableProfilingHandler: { kind: '*bool', default: true, without: server },
@@ -207,8 +209,8 @@ export const kubeletConfigurationFields = {
   TextOptions: { splitStream: { kind: 'bool', without: klog }, infoBufferSize: { kind: 'quantity', without: klog } },
   JSONOptions: { splitStream: { kind: 'bool', without: klog }, infoBufferSize: { kind: 'quantity', without: klog } },
   ShutdownGracePeriodByPodPriority: {
-    priority: { kind: '!int32', without: shutdown },
-    shutdownGracePeriodSeconds: { kind: '!int64', without: shutdown },
+    priority: { kind: '!int32', does: 'pods from this priority on are a group' },
+    shutdownGracePeriodSeconds: { kind: '!int64', does: 'time of the group when the node shuts down' },
   },
   MemoryReservation: {
     numaNode: { kind: '!int32', without: managers },

@@ -2,9 +2,9 @@ import type { KubeletEvent } from '../events.ts';
 
 /**
  * What pods that may not start yet wait for. `room`: a pod ended. `order`: a pod became Ready or completed, or other pods are
- * declared now.
+ * declared now. `node`: it takes pods again.
  */
-export type AdmissionNews = 'room' | 'order';
+export type AdmissionNews = 'room' | 'order' | 'node';
 
 /** In these a pod takes no room any more. */
 const endStates: ReadonlySet<string> = new Set(['terminated', 'finished', 'removed']);

@@ -29,10 +29,10 @@ export interface Rejection {
   reason: string;
   message: string;
   /** What may change it. kubelet: nothing does, short of a restart. */
-  retriedWhen: 'a pod ends' | 'its manifest changes' | 'manifests change';
+  retriedWhen: 'a pod ends' | 'its manifest changes' | 'manifests change' | 'the node takes pods again';
 }
 
-type Refusal = Omit<Rejection, 'retriedWhen'>;
+type Refusal = Omit<Rejection, 'retriedWhen'> & Partial<Pick<Rejection, 'retriedWhen'>>;
 
 /** Yes, when these pods have ended; or no, and why. */
 export type Admission = { admit: true; preempt: Pod[] } | { admit: false; rejection: Rejection };
@@ -44,7 +44,7 @@ export function admitPod(pod: Pod, others: readonly Pod[], node: AdmissionNode):
   // What would be refused on an empty node is not for others to cure.
   const isUpToOthers = others.length > 0 && !('refusal' in decide(pod, [], node));
   const retriedWhen = isUpToOthers ? 'a pod ends' : 'its manifest changes';
-  return { admit: false, rejection: { ...decision.refusal, retriedWhen } };
+  return { admit: false, rejection: { retriedWhen, ...decision.refusal } };
 }
 
 type Decision = { preempt: Pod[] } | { refusal: Refusal };
@@ -67,7 +67,8 @@ function pressureRefusal(pod: Pod, { pressures }: AdmissionNode): Refusal | unde
   if (isOnlyMemory && (podQOSClass(pod) !== 'BestEffort' || toleratesTaint(pod.spec.tolerations ?? [], taint))) {
     return undefined;
   }
-  return { reason: 'Evicted', message: `The node had condition: [${pressures.join(' ')}]. ` };
+  const message = `The node had condition: [${pressures.join(' ')}]. `;
+  return { reason: 'Evicted', message, retriedWhen: 'the node takes pods again' };
 }
 
 /** kubelet: sysctl/allowlist.go Admit */
@@ -156,5 +157,6 @@ function appArmorRefusal(pod: Pod, { appArmorEnabled }: AdmissionNode): Refusal 
 /** kubelet: nodeshutdown/nodeshutdown_manager_linux.go Admit */
 function shutdownRefusal({ isShuttingDown }: AdmissionNode): Refusal | undefined {
   if (!isShuttingDown) return undefined;
-  return { reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' };
+  const message = 'Pod was rejected as the node is shutting down.';
+  return { reason: 'NodeShutdown', message, retriedWhen: 'the node takes pods again' };
 }

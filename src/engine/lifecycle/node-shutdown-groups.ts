@@ -21,6 +21,12 @@ export interface ShutdownGroup extends ShutdownGracePeriod {
 /** The priority from which on pods are critical. kubelet: pkg/apis/scheduling SystemCriticalPriority */
 const systemCriticalPriority = 2_000_000_000;
 
+/** kubelet: pkg/apis/scheduling SystemPriorityClasses */
+const systemPriorityClasses: ReadonlyMap<string, number> = new Map([
+  ['system-cluster-critical', systemCriticalPriority],
+  ['system-node-critical', systemCriticalPriority + 1000],
+]);
+
 /**
  * The pods of a node that shuts down, in the order in which groups of them are told to end. No groups: the node does not
  * wait for its pods. kubelet: nodeshutdown_manager.go migrateConfig, groupByPriority
@@ -30,11 +36,16 @@ export function computeShutdownGroups(pods: readonly Pod[], settings: ShutdownSe
     .toSorted((a, b) => a.priority - b.priority)
     .map((period): ShutdownGroup => ({ ...period, pods: [] }));
   for (const pod of pods) {
-    const { priority = 0 } = pod.spec;
+    const priority = priorityOf(pod);
     const group = groups.findLast((candidate) => candidate.priority <= priority) ?? groups[0];
     group?.pods.push(pod);
   }
   return groups;
+}
+
+/** Without an API server nobody turns the name of a class into its number; two classes are the same everywhere. */
+function priorityOf({ spec: { priority, priorityClassName = '' } }: Pod): number {
+  return priority ?? systemPriorityClasses.get(priorityClassName) ?? 0;
 }
 
 function gracePeriods({

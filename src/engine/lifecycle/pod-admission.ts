@@ -83,11 +83,12 @@ export class PodAdmission {
 
   /** Those to ask again, first the ones for which room is made. */
   waiting(): string[] {
-    const [roomChanged, orderChanged] = [this.news.has('room'), this.news.has('order')];
+    const news = new Set(this.news);
     this.news.clear();
     return [
-      ...(roomChanged ? [...this.preempting.keys(), ...this.retriedWhen('a pod ends')] : []),
-      ...(orderChanged ? [...this.retriedWhen('manifests change'), ...this.waitingForPods] : []),
+      ...(news.has('node') ? this.retriedWhen('the node takes pods again') : []),
+      ...(news.has('room') ? [...this.preempting.keys(), ...this.retriedWhen('a pod ends')] : []),
+      ...(news.has('order') ? [...this.retriedWhen('manifests change'), ...this.waitingForPods] : []),
     ];
   }
 

@@ -51,7 +51,7 @@ export class StatusManager {
     this.setPodStatus(pod, {
       phase: 'Failed',
       reason,
-      message: `Pod was rejected: ${message}. It is tried again as soon as ${retriedWhen}.`,
+      message: `Pod was rejected: ${message.replace(/[. ]+$/, '')}. It is tried again as soon as ${retriedWhen}.`,
       qosClass: podQOSClass(pod),
     });
   }

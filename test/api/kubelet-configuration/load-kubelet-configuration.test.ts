@@ -70,7 +70,7 @@ describe('the file', () => {
         failSwapOn: false,
         staticPodPath: '/etc/kubernetes/manifests',
       },
-      unused: ['authentication.x509.clientCAFile', 'imageGCHighThresholdPercent', 'hairpinMode', 'failSwapOn'],
+      unused: ['authentication.x509.clientCAFile', 'hairpinMode', 'failSwapOn'],
     },
     'kind.json': {
       differs: {
@@ -80,7 +80,7 @@ describe('the file', () => {
         imageGCHighThresholdPercent: 100,
         evictionHard: { 'nodefs.available': '0%', 'nodefs.inodesFree': '0%', 'imagefs.available': '0%' },
       },
-      unused: ['imageGCHighThresholdPercent', 'failSwapOn'],
+      unused: ['failSwapOn'],
     },
     'edge.yaml': {
       differs: {
@@ -105,7 +105,7 @@ describe('the file', () => {
         ],
         logging: { ...defaultConfiguration.logging, format: 'json', verbosity: 4, flushFrequency: 1000 },
       },
-      unused: ['evictionSoft', 'evictionSoftGracePeriod', 'logging.flushFrequency', 'shutdownGracePeriodByPodPriority'],
+      unused: ['evictionSoft', 'evictionSoftGracePeriod', 'logging.flushFrequency'],
     },
   };
 

@@ -1,0 +1,120 @@
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../logger.ts';
+import type { EventBus } from '../event-bus.ts';
+import type { PodWorkers } from '../pod-workers/pod-workers.ts';
+import { workersEnded } from '../pod-workers/workers-ended.ts';
+import { reasons } from '../reasons.ts';
+import type { StatusManager } from '../status/status-manager.ts';
+import { computeShutdownGroups, type ShutdownGroup, type ShutdownSettings } from './node-shutdown-groups.ts';
+import { computeStopOrder } from './stop-order.ts';
+
+interface Deps {
+  settings: ShutdownSettings;
+  workers: PodWorkers;
+  statusManager: StatusManager;
+  events: EventBus;
+  /** The node stays up after all: these pods are to run again. */
+  onCancelled: (stopped: readonly Pod[]) => void;
+  clock: Clock;
+  logger: Logger;
+}
+
+const message = 'Pod was terminated in response to imminent node shutdown.';
+
+/**
+ * Ends the pods of a node that shuts down, group after group, within their time, whatever the runtime does. In a group pods
+ * go before those that they depend on. kubelet: nodeshutdown/nodeshutdown_manager.go processShutdownEvent
+ */
+export class NodeShutdown {
+  private readonly deps: Deps;
+  private underWay: { done: Promise<void>; stopped: Pod[]; cancelled: AbortController } | undefined;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** No pod may start any more. */
+  get isShuttingDown(): boolean {
+    return this.underWay !== undefined;
+  }
+
+  /** Resolves when every pod ended or its time is over. A call while it is under way joins the first one. */
+  begin(): Promise<void> {
+    if (this.underWay !== undefined) return this.underWay.done;
+    const { events, workers, settings, clock } = this.deps;
+    const cancelled = new AbortController();
+    const stopped: Pod[] = [];
+    const stopAll = async (): Promise<void> => {
+      for (const group of computeShutdownGroups(workers.activePods(), settings)) {
+        if (group.pods.length > 0) await this.stopGroup(group, clock.monotonic(), cancelled.signal);
+        if (cancelled.signal.aborted) return;
+      }
+    };
+    const reason = { type: 'Recorded', eventType: 'Normal', reason: reasons.shutdown } as const;
+    events.emit({ ...reason, message: 'Shutdown manager detected shutdown event' });
+    this.underWay = { done: Promise.resolve(), stopped, cancelled };
+    this.underWay.done = stopAll();
+    return this.underWay.done;
+  }
+
+  /** The node stays up: what was stopped runs again. The kubelet leaves it as it is until it is restarted. */
+  cancel(): void {
+    const { underWay } = this;
+    if (underWay === undefined) return;
+    this.underWay = undefined;
+    underWay.cancelled.abort();
+    this.deps.onCancelled(underWay.stopped);
+  }
+
+  /** Every step has an even share of the time that those before it left. */
+  private async stopGroup(
+    { priority, seconds, pods }: ShutdownGroup,
+    startedAt: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, logger } = this.deps;
+    logger.info({ priority, pods: pods.map(nameOf), seconds }, 'Stopping pods for the shutdown of the node');
+    const endsAt = startedAt + seconds * 1000;
+    const steps = computeStopOrder(pods);
+    for (const [index, step] of steps.entries()) {
+      const leftMs = Math.max(0, endsAt - clock.monotonic());
+      await this.stopPods(step, leftMs / (steps.length - index), signal);
+      if (signal.aborted) return;
+    }
+  }
+
+  private async stopPods(pods: readonly Pod[], forMs: number, signal: AbortSignal): Promise<void> {
+    const { clock, events, logger, workers } = this.deps;
+    const running = pods.filter(({ metadata }) => workers.snapshot(metadata.uid).state !== 'finished');
+    const ended = workersEnded(
+      events,
+      running.map(({ metadata }) => metadata.uid),
+    ).then(() => true);
+    for (const pod of running) this.stopPod(pod, Math.round(forMs / 1000));
+    const waiting = new AbortController();
+    const bound = clock.sleep(forMs, { signal: AbortSignal.any([signal, waiting.signal]) }).then(
+      () => false,
+      () => true,
+    );
+    const isDone = await Promise.race([ended, bound]);
+    waiting.abort();
+    if (isDone) return;
+    const late = running.filter(({ metadata }) => workers.snapshot(metadata.uid).state !== 'finished');
+    logger.warn({ pods: late.map(nameOf) }, 'Pods did not end in the time of their group');
+  }
+
+  private stopPod(pod: Pod, forSeconds: number): void {
+    const { workers, statusManager, clock } = this.deps;
+    const { uid } = pod.metadata;
+    this.underWay?.stopped.push(pod);
+    if (statusManager.get(uid)?.phase !== 'Succeeded') {
+      statusManager.evict(pod, { reason: reasons.terminated, message, now: clock.now() });
+    }
+    const { terminationGracePeriodSeconds: own = forSeconds } = pod.spec;
+    const gracePeriodSecondsOverride = Math.min(own, forSeconds);
+    workers.updatePod({ type: 'kill', pod, killPodOptions: { gracePeriodSecondsOverride } });
+  }
+}
+
+const nameOf = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
