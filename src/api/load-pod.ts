@@ -4,6 +4,7 @@ import { doubtfulFields } from './doubtful-fields.ts';
 import { firstProblems } from './first-problems.ts';
 import { brokenRule, type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
+import { validateMaxRestartPeriod } from './max-restart-period.ts';
 import { ProblemList } from './problem-list.ts';
 import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
 import { unsupportedFields } from './supported-fields.ts';
@@ -112,7 +113,13 @@ function refusedByLoader(pod: Pod): FieldError[] {
     ),
   );
   const claims = spec.resourceClaims ? [refuse('spec.resourceClaims')] : [];
-  return [...validateUID(metadata.uid), ...bundles, ...claims, ...validateDependsOn(pod)];
+  return [
+    ...validateUID(metadata.uid),
+    ...bundles,
+    ...claims,
+    ...validateDependsOn(pod),
+    ...validateMaxRestartPeriod(pod),
+  ];
 }
 
 /** Folders are called by it: whatever is in them goes with the pod. */

@@ -36,9 +36,21 @@ export class BackOff {
     return this.entries.get(key)?.backOffMs ?? 0;
   }
 
-  /** Notes a try of which the last one ended at `eventTime`: the next has to wait longer. */
-  next(key: string, eventTime: number): void {
-    this.entries.set(key, nextBackOff(this.entries.get(key), eventTime, this.clock.now(), this.limits));
+  /** Notes a try of which the last one ended at `eventTime`: the next has to wait longer, up to `maxMs` if that is less. */
+  next(key: string, eventTime: number, maxMs = Infinity): void {
+    const limits = {
+      ...this.limits,
+      initialMs: Math.min(this.limits.initialMs, maxMs),
+      maxMs: Math.min(this.limits.maxMs, maxMs),
+    };
+    this.entries.set(key, nextBackOff(this.entries.get(key), eventTime, this.clock.now(), limits));
+  }
+
+  /** Takes up what an earlier life had of a key that is not known: after so many tries, the last of them at `lastUpdate`. */
+  resume(key: string, tries: number, lastUpdate: number, maxMs = Infinity): void {
+    if (tries === 0 || this.entries.has(key)) return;
+    const backOffMs = Math.min(this.limits.initialMs * 2 ** (tries - 1), this.limits.maxMs, maxMs);
+    this.entries.set(key, { backOffMs, lastUpdate });
   }
 
   /** True while less than the back-off went by since `eventTime`, the end of the last try. */

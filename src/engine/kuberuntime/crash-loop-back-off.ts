@@ -1,11 +1,13 @@
+import { maxRestartPeriodMs } from '../../api/max-restart-period.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { type BackOff, type BackOffLimits, defaultBackOffLimits } from '../back-off.ts';
 import { formatPod } from '../pod-names.ts';
 import { containerHashHex } from './container-hash.ts';
-import type { RuntimePodStatus } from './runtime-pod-status.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from './runtime-pod-status.ts';
 
 /**
- * When the container may be started again and what to say until then; undefined: now, and this start is counted.
+ * When the container may be started again and what to say until then; undefined: now, and this start is counted. After a
+ * restart of kubelet-ts the restarts before it count; the kubelet starts over then.
  * kubelet: kuberuntime_manager.go doBackOff
  */
 export function crashLoopBackOff(
@@ -17,13 +19,20 @@ export function crashLoopBackOff(
   const exited = podStatus.containerStatuses.find(({ name, state }) => name === container.name && state === 'exited');
   if (exited === undefined) return undefined;
   const key = stableKey(pod, container);
+  const maxMs = maxRestartPeriodMs(pod);
+  if (endedInPlace(exited, podStatus)) backOff.resume(key, exited.restartCount, exited.startedAt, maxMs);
   if (!backOff.isInBackOffSince(key, exited.finishedAt)) {
-    backOff.next(key, exited.finishedAt);
+    backOff.next(key, exited.finishedAt, maxMs);
     return undefined;
   }
   const delayMs = backOff.get(key);
   const message = `back-off ${goDuration(delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`;
   return { message, until: exited.finishedAt + delayMs };
+}
+
+/** Not with its whole sandbox: what a reboot or a power cut ended is no crash loop. */
+function endedInPlace({ createdAt }: RuntimeContainerStatus, { sandboxStatuses: [newest] }: RuntimePodStatus): boolean {
+  return newest?.state === 'ready' && newest.createdAt <= createdAt;
 }
 
 /**
