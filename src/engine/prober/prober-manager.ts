@@ -2,7 +2,7 @@ import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/types
 import type { Emit } from '../event-bus.ts';
 import { podEventRecorder } from '../event-recorder.ts';
 import { isSidecar } from '../kuberuntime/sidecars.ts';
-import type { ProbedContainer, ProbeView } from './next-probe-step.ts';
+import { initialProbeState, nextProbeStep, type ProbedContainer, type ProbeView } from './next-probe-step.ts';
 import type { ProbeResult, ProbeResults, ProbeType, ProbeWorkers } from './probe-results.ts';
 import { ProbeWorker } from './probe-worker.ts';
 import { probeContainer } from './prober.ts';
@@ -98,13 +98,17 @@ export class ProberManager {
     const probe = container[`${type}Probe`];
     const key = keyOf(type, container.name);
     if (probe === undefined || this.workers.get(uid)?.has(key) === true) return;
+    // What is over for good was told of when it ended: told by a new worker, each sync would lead to the next one.
+    const { restartPolicy } = pod.spec;
+    const first = nextProbeStep({ type, probe, restartPolicy }, initialProbeState, this.view(pod, container.name));
+    if (first.next === 'end') return;
     const periodMs = (probe.periodSeconds ?? 10) * 1000;
     const recorder = podEventRecorder(emit, pod);
     const results = this.published[type];
     const worker = new ProbeWorker({
       type,
       probe,
-      restartPolicy: pod.spec.restartPolicy,
+      restartPolicy,
       view: () => this.view(pod, container.name),
       probeContainer: (containerID, signal) => {
         const podIP = this.deps.getStatus(uid)?.podIP ?? '';

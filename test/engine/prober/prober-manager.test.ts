@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import type { ContainerState, PodStatus } from '../../../src/api/types.ts';
+import { type ProbeChange, ProberManager } from '../../../src/engine/prober/prober-manager.ts';
+import { makeContainer, makePod } from '../../builders/pods.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { FakeRuntime } from '../../fakes/fake-runtime.ts';
+
+const probe = { exec: { command: ['true'] }, periodSeconds: 1 };
+const pod = makePod({
+  metadata: { uid: 'u1' },
+  spec: { restartPolicy: 'Never', containers: [makeContainer({ name: 'app', livenessProbe: probe })] },
+});
+
+test.each(['Never', 'OnFailure'])(
+  'a container that ended is told of once, however often its pod is synced (restartPolicy %s)',
+  async (restartPolicy) => {
+    const clock = new FakeClock();
+    const changes: ProbeChange[] = [];
+    const at = new Date(clock.now()).toISOString();
+    let state: ContainerState = { running: { startedAt: at } };
+    const status = (): PodStatus => ({
+      phase: 'Running',
+      containerStatuses: [
+        {
+          name: 'app',
+          state,
+          containerID: 'fake://c1',
+          started: true,
+          ready: true,
+          restartCount: 0,
+          image: '',
+          imageID: '',
+        },
+      ],
+    });
+    const prober = new ProberManager({
+      clock,
+      runtime: new FakeRuntime({ clock }),
+      getStatus: status,
+      onChange: (change) => changes.push(change),
+      checkHealth: () => Promise.reject(new Error('no gRPC probe is run')),
+      emit: () => undefined,
+      random: () => 0,
+    });
+    const synced = { ...pod, spec: { ...pod.spec, restartPolicy } };
+    prober.addPod(synced);
+    await clock.advance(0);
+    state = { terminated: { exitCode: 0, startedAt: at, finishedAt: at } };
+    for (let sync = 0; sync < 3; sync++) {
+      await clock.advance(1000);
+      prober.addPod(synced);
+    }
+    await clock.advance(1000);
+    const ofContainer = { podUID: 'u1', type: 'liveness', containerID: 'c1' };
+    expect(changes).toEqual([
+      { ...ofContainer, result: 'success' },
+      { ...ofContainer, result: 'failure' },
+    ]);
+    prober.removePod('u1');
+  },
+);
