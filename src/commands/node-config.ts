@@ -6,6 +6,7 @@ import {
   overReservedResources,
 } from '../engine/container-manager/node-allocatable.ts';
 import { nodeCapacity } from '../engine/container-manager/node-capacity.ts';
+import { withReservedCPUs } from '../engine/container-manager/reserved-cpus.ts';
 import { containerNode } from '../engine/container-node.ts';
 import { containerLogLinksDir } from '../engine/kuberuntime/log-paths.ts';
 import type { ImageSettings } from '../engine/images/image-settings.ts';
@@ -21,10 +22,10 @@ const maxContainerBackOffMs = 300_000;
 /** What the flags make of this machine. Throws a `UserError` when more is reserved than there is. */
 export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver: CgroupDriver): NodeConfig {
   const { rootDir, podLogsDir, nodeName, nodeIPs, resolvConf, clusterDNS, clusterDomain } = options;
-  const { cgroupsPerQOS, systemReserved, kubeReserved, evictionHard } = options;
+  const { cgroupsPerQOS, evictionHard } = options;
   refuseCgroupVersion(options, machine);
   const capacity = nodeCapacity(machine, options);
-  const kept = { systemReserved, kubeReserved, evictionHard };
+  const kept = { ...withReservedCPUs(options, options.reservedSystemCPUs, machine.onlineCPUs), evictionHard };
   // The kernel can hold pods to a number of processes, but a node's status does not show it.
   const reservations = { ...kept, capacity: { ...capacity, pid: machine.maxPIDs.toString() } };
   refuseOverReservation(reservations);

@@ -7,6 +7,7 @@ export function makeMachine(changes: Partial<Machine> = {}): Machine {
   return {
     cgroupVersion: 2,
     cpus: 4,
+    onlineCPUs: new Set([0, 1, 2, 3]),
     memoryBytes: 8n * gibibyte,
     ephemeralStorageBytes: 100n * gibibyte,
     hugePages: [

@@ -44,6 +44,11 @@ describe('nodeConfig', () => {
     expect(allocatable).toMatchObject({ cpu: '3', memory: '6044Mi' });
   });
 
+  test('CPUs that are reserved by number count in place of every other amount of them', async () => {
+    const { allocatable } = await nodeOf('--reserved-cpus=0,2', '--system-reserved=cpu=500m', '--kube-reserved=cpu=1');
+    expect(allocatable).toMatchObject({ cpu: '2' });
+  });
+
   test('counts pods for each processor, never beyond --max-pods', async () => {
     expect((await nodeOf('--pods-per-core=2')).allocatable['pods']).toBe('8');
     expect((await nodeOf('--pods-per-core=50')).allocatable['pods']).toBe('110');

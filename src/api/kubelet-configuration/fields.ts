@@ -140,7 +140,7 @@ export const kubeletConfigurationFields = {
     configMapAndSecretChangeDetectionStrategy: { kind: 'string', default: 'Watch', without: apiServer },
     systemReserved: { kind: 'map string', does: 'kept for the system, such as cpu=500m,memory=1Gi' },
     kubeReserved: { kind: 'map string', does: 'kept for this agent and the runtime' },
-    reservedSystemCPUs: { kind: 'string', without: managers },
+    reservedSystemCPUs: { kind: 'string', does: 'CPUs kept for the system: how many there are, not which' },
     showHiddenMetricsForVersion: { kind: 'string', without: server },
     systemReservedCgroup: { kind: 'string', does: 'cgroup of the system, when its share is enforced' },
     kubeReservedCgroup: { kind: 'string', does: 'cgroup of agent and runtime, when their share is enforced' },

@@ -3,6 +3,7 @@ import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { pathExists } from '../path-exists.ts';
+import { parseCPUList } from './reserved-cpus.ts';
 
 /** What the machine has, as far as containers depend on it. */
 export interface Machine {
@@ -10,6 +11,8 @@ export interface Machine {
   cgroupVersion: 1 | 2;
   /** Processors that are online. */
   cpus: number;
+  /** Their numbers. */
+  onlineCPUs: ReadonlySet<number>;
   memoryBytes: bigint;
   /** Capacity of the file system that holds the root-dir. */
   ephemeralStorageBytes: bigint;
@@ -34,6 +37,7 @@ export async function readMachine(rootDir: string): Promise<Machine> {
   return {
     cgroupVersion,
     cpus: cpus().length,
+    onlineCPUs: await onlineCPUs(),
     memoryBytes: BigInt(totalmem()),
     ephemeralStorageBytes: blocks * bsize,
     hugePages: await hugePages(),
@@ -45,6 +49,12 @@ export async function readMachine(rootDir: string): Promise<Machine> {
     kernelRelease: release(),
     thermalThrottlePaths: await thermalThrottlePaths(),
   };
+}
+
+/** Without the file all of them are. */
+async function onlineCPUs(): Promise<Set<number>> {
+  const path = '/sys/devices/system/cpu/online';
+  return parseCPUList((await pathExists(path)) ? await readFile(path, 'utf8') : `0-${cpus().length - 1}`);
 }
 
 async function hugePages(): Promise<Machine['hugePages']> {
