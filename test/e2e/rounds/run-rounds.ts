@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { SeededRandom } from '../../builders/seeded-random.ts';
+import type { Agent } from '../agent.ts';
+import { untilGone } from '../until-gone.ts';
+import { randomPod } from './random-pod.ts';
+
+/** What was seen in the runtime while the rounds went on. */
+export interface SeenInRounds {
+  readonly sandboxIDs: Set<string>;
+  readonly networkNamespaces: Set<string>;
+}
+
+interface Rounds {
+  agent: Agent;
+  seed: number;
+  rounds: number;
+  hostFolder: string;
+  /** Is told of every round. */
+  say: (line: string) => void;
+}
+
+const podNames = ['red', 'green', 'blue', 'black', 'white', 'grey'] as const;
+const firstHostPort = 20_000;
+
+/**
+ * Creates, changes and removes pods as a seed wants it, often before the one before has come or gone, and now and then
+ * kills the agent; then removes all. Resolves when nothing of a pod is there for the agent to do.
+ */
+export async function runRounds({ agent, seed, rounds, hostFolder, say }: Rounds): Promise<SeenInRounds> {
+  const random = new SeededRandom(seed);
+  const seen: SeenInRounds = { sandboxIDs: new Set(), networkNamespaces: new Set() };
+  const declared = new Set<string>();
+  for (let round = 0; round < rounds; round++) {
+    const name = random.pick(podNames);
+    const action = declared.has(name) ? random.pick(['change', 'remove'] as const) : 'create';
+    const podSeed = random.fork();
+    say(`round ${round}: ${action} ${name}`);
+    if (action === 'remove') {
+      await agent.remove(`${name}.yaml`);
+      declared.delete(name);
+    } else {
+      const surroundings = { hostPort: firstHostPort + podNames.indexOf(name), hostFolder };
+      await agent.write(`${name}.yaml`, randomPod(name, new SeededRandom(podSeed), surroundings));
+      declared.add(name);
+    }
+    const patience = random.next();
+    if (patience < 0.03) {
+      await agent.kill9();
+      await agent.start();
+    } else if (patience < 0.35) {
+      await untilTakenUp(agent, declared);
+    }
+    await look(agent, seen);
+  }
+  for (const name of declared) await agent.remove(`${name}.yaml`);
+  await agent.untilNoPods();
+  for (const uid of await readdir(join(agent.rootDir, 'pods'))) await untilGone(join(agent.rootDir, 'pods', uid));
+  return seen;
+}
+
+/**
+ * Until there are pods of these names and no others, and each was worked at: not that they run. There may be two of a name:
+ * one that changed to an image that cannot be had lets the one before it run on.
+ */
+async function untilTakenUp(agent: Agent, declared: ReadonlySet<string>): Promise<void> {
+  await agent.until(({ pods }) => {
+    const names = new Set(pods.map(({ pod }) => pod.metadata.name.replace(/-[^-]*$/, '')));
+    const isAsDeclared = names.size === declared.size && [...names].every((name) => declared.has(name));
+    return isAsDeclared && pods.every(({ worker }) => worker.lastSyncAt !== undefined || worker.state === 'waiting');
+  });
+}
+
+/** Remembers the sandboxes, and their network namespaces as CNI wrote them down. */
+async function look(agent: Agent, { sandboxIDs, networkNamespaces }: SeenInRounds): Promise<void> {
+  const connection = await agent.connect();
+  const { items } = await connection.runtime.listPodSandbox({});
+  connection.close();
+  for (const { id } of items) {
+    sandboxIDs.add(id);
+    const file = `/var/lib/cni/results/kubelet-ts-${id}-eth0`;
+    const text = existsSync(file) ? await readFile(file, 'utf8').catch(() => '') : '';
+    for (const [path] of text.matchAll(/\/netns\/cni-[0-9a-f-]+/g)) networkNamespaces.add(basename(path));
+  }
+}
