@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { KubeletEvent } from './events.ts';
-import { buildParts, type KubeletDeps, type KubeletParts } from './kubelet-parts.ts';
+import { buildParts, type KubeletParts } from './kubelet-parts.ts';
+import type { KubeletDeps } from './parts/kubelet-deps.ts';
 import type { HistoryEntry } from './history/history-entry.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
 import type { EngineHistory, EngineSnapshot, EngineView } from './snapshot.ts';

@@ -9,7 +9,7 @@ import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
 import type { Clock } from '../../src/clock.ts';
 import { CgroupfsManager } from '../../src/engine/container-manager/cgroupfs-manager.ts';
 import { Kubelet } from '../../src/engine/kubelet.ts';
-import type { KubeletDeps } from '../../src/engine/kubelet-parts.ts';
+import type { KubeletDeps } from '../../src/engine/parts/kubelet-deps.ts';
 import type { PodSnapshot } from '../../src/engine/snapshot.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { EventRecorder } from '../fakes/event-recorder.ts';

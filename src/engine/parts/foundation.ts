@@ -1,0 +1,61 @@
+import { AsyncQueue } from '../async-queue.ts';
+import { ConfigObjects } from '../config/config-objects.ts';
+import { ConfigReader } from '../config/config-reader.ts';
+import { EventBus } from '../event-bus.ts';
+import { Housekeeping } from '../housekeeping.ts';
+import { PodDirs } from '../pod-dirs.ts';
+import { PodManager } from '../pod-manager/pod-manager.ts';
+import { WorkQueue } from '../pod-workers/work-queue.ts';
+import { StatusManager } from '../status/status-manager.ts';
+import type { SyncLoopInput } from '../sync-loop.ts';
+import type { KubeletDeps } from './kubelet-deps.ts';
+
+/** What every part stands on, and what puts inputs into the sync loop by itself. */
+export interface Foundation {
+  events: EventBus;
+  inputs: AsyncQueue<SyncLoopInput>;
+  configObjects: ConfigObjects;
+  podManager: PodManager;
+  statusManager: StatusManager;
+  podDirs: PodDirs;
+  config: ConfigReader;
+  workQueue: WorkQueue;
+  housekeeping: Housekeeping;
+}
+
+export function buildFoundation(deps: KubeletDeps): Foundation {
+  const { clock, node } = deps;
+  const events = new EventBus({ clock });
+  const { emit } = events;
+  const inputs = new AsyncQueue<SyncLoopInput>();
+  const configObjects = new ConfigObjects();
+  const podManager = new PodManager();
+  const statusManager = new StatusManager({ emit });
+  const podDirs = new PodDirs(node);
+  const config = new ConfigReader({
+    sources: deps.sources,
+    configObjects,
+    featureGates: node.featureGates,
+    clock,
+    emit,
+    onUpdate: (update) => {
+      inputs.push({ type: 'config', update });
+    },
+    onConfigObjectsChanged: (keys) => {
+      inputs.push({ type: 'configObjects', keys });
+    },
+  });
+  const workQueue = new WorkQueue({
+    clock,
+    onDue: (podUID) => {
+      inputs.push({ type: 'sync', podUID });
+    },
+  });
+  const housekeeping = new Housekeeping({
+    clock,
+    onDue: () => {
+      inputs.push({ type: 'housekeeping' });
+    },
+  });
+  return { events, inputs, configObjects, podManager, statusManager, podDirs, config, workQueue, housekeeping };
+}

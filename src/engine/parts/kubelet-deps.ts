@@ -1,0 +1,40 @@
+import type { Clock } from '../../clock.ts';
+import type { ImageService } from '../../cri/image-service.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import type { Logger } from '../../logger.ts';
+import type { PodSource } from '../config/pod-source.ts';
+import type { CgroupManager } from '../container-manager/cgroup-manager.ts';
+import type { ImageFilesystem } from '../gc/image-gc.ts';
+import type { DockerConfig } from '../images/docker-config.ts';
+import type { ReadTerminationMessage } from '../kuberuntime/runtime-pods.ts';
+import type { NodeConfig } from '../node-config.ts';
+import type { RuntimeEventStream } from '../pleg/runtime-event-stream.ts';
+import type { CheckHealth } from '../prober/run-probe.ts';
+
+/** What the engine is built from. */
+export interface KubeletDeps {
+  runtime: RuntimeService;
+  imageService: ImageService;
+  /** Ways to be told what happens in the runtime, best first. */
+  eventStreams: readonly RuntimeEventStream[];
+  sources: readonly PodSource[];
+  node: NodeConfig;
+  cgroups: CgroupManager;
+  /** Where the runtime is and why it was chosen, for readers of the snapshot. */
+  endpoint: { endpoint: string; because: string };
+  /** Pods of an earlier life that no manifest declares stay as they are. */
+  leaveOrphans: boolean;
+  /** The registry credentials that the node has for a repository. It does not reject. */
+  nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
+  /** Images that stay although nothing uses them. */
+  keptImages: readonly string[];
+  /** Size of the file system that a path is on, and what is free of it. */
+  readFilesystem: (path: string) => Promise<ImageFilesystem>;
+  readTerminationMessage: ReadTerminationMessage;
+  /** Asks a gRPC server for its health, for probes. */
+  checkHealth: CheckHealth;
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  logger: Logger;
+}

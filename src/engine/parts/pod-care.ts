@@ -1,0 +1,192 @@
+import { BackOff } from '../back-off.ts';
+import { ContainerManager } from '../container-manager/container-manager.ts';
+import { PodRemains } from '../gc/pod-remains.ts';
+import { PodRemover } from '../gc/pod-remover.ts';
+import { secretTexts } from '../history/hide-secrets.ts';
+import { historyFolder } from '../history/history-file.ts';
+import { PodHistories } from '../history/pod-histories.ts';
+import { contentStoreProgress } from '../images/content-store.ts';
+import { ImageManager } from '../images/image-manager.ts';
+import { ImagesAhead } from '../images/images-ahead.ts';
+import { PullCredentials } from '../images/pull-credentials.ts';
+import { crashLoopBackOffLimits } from '../kuberuntime/crash-loop-back-off.ts';
+import { KuberuntimeManager } from '../kuberuntime/kuberuntime-manager.ts';
+import { PodNews } from '../pleg/pod-news.ts';
+import { KubeletPodSyncer } from '../pod-syncer.ts';
+import { PodWorkers } from '../pod-workers/pod-workers.ts';
+import { ProberManager } from '../prober/prober-manager.ts';
+import { ReasonCache } from '../status/reason-cache.ts';
+import { UserNamespaces } from '../userns/user-namespaces.ts';
+import { VolumeManager } from '../volumes/volume-manager.ts';
+import type { Foundation } from './foundation.ts';
+import type { KubeletDeps } from './kubelet-deps.ts';
+import type { RuntimeView } from './runtime-view.ts';
+
+/** What brings pods up, keeps them, and takes them down. */
+export interface PodCare {
+  containerManager: ContainerManager;
+  histories: PodHistories;
+  podRemover: PodRemover;
+  remains: PodRemains;
+  news: PodNews;
+  volumeManager: VolumeManager;
+  prober: ProberManager;
+  reasonCache: ReasonCache;
+  backOff: BackOff;
+  workers: PodWorkers;
+  imagesAhead: ImagesAhead;
+}
+
+export function buildPodCare(
+  deps: KubeletDeps,
+  foundation: Foundation,
+  view: RuntimeView,
+  stopped: AbortSignal,
+): PodCare {
+  const { clock, node, runtime, logger } = deps;
+  const { events, inputs, configObjects, podManager, statusManager, podDirs, workQueue } = foundation;
+  const { runtimePods, cache, pleg, runtimeState } = view;
+  const { emit } = events;
+  const reasonCache = new ReasonCache();
+  const backOff = new BackOff(clock, crashLoopBackOffLimits(node));
+  const containerManager: ContainerManager = new ContainerManager({
+    node,
+    cgroups: deps.cgroups,
+    activePods: () => workers.activePods(),
+    ownPodUIDs: () => podDirs.podUIDs(),
+    emit,
+    logger: logger.child({ component: 'container-manager' }),
+  });
+  const { podCgroups, qosCgroups } = containerManager;
+  events.subscribe((event) => {
+    if (event.type === 'WorkerStateChanged') void qosCgroups.update();
+  });
+  const histories = new PodHistories({
+    folder: historyFolder(node.rootDir),
+    secretsOf: (podUID) => {
+      const pod = podManager.get(podUID);
+      return pod && secretTexts(pod, configObjects);
+    },
+    isDeclared: ({ namespace, name }) => podManager.getByFullName(`${name}_${namespace}`) !== undefined,
+    clock,
+    logger: logger.child({ component: 'history' }),
+  });
+  events.subscribe(histories.record);
+  const podRemover = new PodRemover({ runtime, ...node });
+  const remains: PodRemains = new PodRemains({
+    runtimePods,
+    podRemover,
+    podCgroups,
+    podDirs,
+    logger: logger.child({ component: 'gc' }),
+    isKnown: (uid) => podManager.get(uid) !== undefined || workers.has(uid),
+    killOrphan: (runningPod) => {
+      workers.updatePod({ type: 'kill', runningPod });
+    },
+    onPodChanged: (uid) => {
+      void news.relist(uid);
+    },
+    onPodRemoved: (pod) => {
+      histories.podRemoved(pod);
+    },
+  });
+  const news = new PodNews({ pleg, cache, remains, events, clock, stopped });
+  const volumeManager = new VolumeManager({
+    podDirs,
+    configObjects,
+    allocatable: node.allocatable,
+    clock,
+    imageVolumes: node.featureGates.ImageVolume,
+  });
+  const prober = new ProberManager({
+    runtime,
+    checkHealth: deps.checkHealth,
+    getStatus: (uid) => statusManager.get(uid),
+    onChange: (change) => {
+      inputs.push({ type: 'probe', change });
+    },
+    emit,
+    clock,
+    random: deps.random,
+  });
+  const syncer = new KubeletPodSyncer({
+    kuberuntime: new KuberuntimeManager({
+      runtime,
+      imageManager: new ImageManager({
+        imageService: deps.imageService,
+        backOff: new BackOff(clock),
+        clock,
+        settings: node.images,
+        pullProgress: contentStoreProgress(runtime),
+        credentials: new PullCredentials({ configObjects, nodeCredentials: deps.nodeCredentials }),
+      }),
+      podDirs,
+      configObjects,
+      podRemover,
+      userNamespaces: node.featureGates.UserNamespacesSupport
+        ? new UserNamespaces({ podDirs, isSupported: () => runtimeState.supportsUserNamespaces })
+        : undefined,
+      node,
+      supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,
+      restartCounts: histories,
+      clock,
+      backOff,
+      logger: logger.child({ component: 'kuberuntime' }),
+    }),
+    podDirs,
+    volumeManager,
+    statusManager,
+    prober,
+    reasonCache,
+    containerManager,
+    clock,
+    emit,
+    networkError: () => runtimeState.networkError,
+    supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,
+    runtimeName: () => runtimeState.name,
+    getPodStatus: (uid) => runtimePods.getPodStatus(uid),
+    onPodChanged: (uid) => {
+      news.changed(uid);
+    },
+    isPodGone: (uid) => podManager.get(uid) === undefined || workers.isRestartRequested(uid),
+    removePod: (uid) => remains.removePod(uid),
+  });
+  const workers: PodWorkers = new PodWorkers({
+    syncFrequencyMs: node.syncFrequencyMs,
+    syncer,
+    getNewerThan: (uid, newerThan, signal) => news.getNewerThan(uid, newerThan, signal),
+    getCached: (uid) => cache.get(uid),
+    enqueue: (uid, delayMs) => {
+      workQueue.enqueue(uid, delayMs);
+    },
+    onNameFreed: (uid) => {
+      workQueue.enqueue(uid, 0);
+    },
+    clock,
+    random: deps.random,
+    logger: logger.child({ component: 'pod-workers' }),
+    emit,
+  });
+  const imagesAhead = new ImagesAhead({
+    pullAhead: (pod, signal) => syncer.pullAhead(pod, signal),
+    onReady: (podUID) => {
+      inputs.push({ type: 'sync', podUID });
+    },
+    clock,
+    logger: logger.child({ component: 'images' }),
+    stopped,
+  });
+  return {
+    containerManager,
+    histories,
+    podRemover,
+    remains,
+    news,
+    volumeManager,
+    prober,
+    reasonCache,
+    backOff,
+    workers,
+    imagesAhead,
+  };
+}

@@ -1,0 +1,40 @@
+import { RuntimePods } from '../kuberuntime/runtime-pods.ts';
+import { EventWatch } from '../pleg/event-watch.ts';
+import { GenericPleg } from '../pleg/generic-pleg.ts';
+import { PodCache } from '../pleg/pod-cache.ts';
+import { RuntimeState } from '../runtime-state.ts';
+import type { Foundation } from './foundation.ts';
+import type { KubeletDeps } from './kubelet-deps.ts';
+
+/** How the state of the runtime is known. */
+export interface RuntimeView {
+  runtimePods: RuntimePods;
+  cache: PodCache;
+  pleg: GenericPleg;
+  eventWatch: EventWatch;
+  runtimeState: RuntimeState;
+}
+
+export function buildRuntimeView(deps: KubeletDeps, { inputs, events: { emit } }: Foundation): RuntimeView {
+  const { clock, runtime, logger } = deps;
+  const cache = new PodCache();
+  const runtimePods = new RuntimePods({ runtime, readTerminationMessage: deps.readTerminationMessage });
+  const pleg = new GenericPleg({
+    runtime: runtimePods,
+    cache,
+    clock,
+    logger: logger.child({ component: 'pleg' }),
+    onEvents: (events, status) => {
+      if (events.length > 0) inputs.push({ type: 'pleg', events, status });
+    },
+  });
+  const eventWatch = new EventWatch({
+    streams: deps.eventStreams,
+    pleg,
+    podUIDOf: (id, signal) => runtimePods.podUIDOf(id, signal),
+    clock,
+    logger: logger.child({ component: 'pleg' }),
+  });
+  const runtimeState = new RuntimeState({ runtime, clock, emit, plegUnhealthyBecause: () => pleg.unhealthyBecause() });
+  return { runtimePods, cache, pleg, eventWatch, runtimeState };
+}
