@@ -92,6 +92,8 @@ export class ProbeWorker {
     if (step.publish !== undefined) publish(step.state.containerID, step.publish);
     if (step.next !== 'probe') return step.next === 'wait';
     const outcome = await probeContainer(step.state.containerID, signal);
+    // Not every probe can be called off: what it finds in a container that is being stopped is not its health.
+    signal.throwIfAborted();
     const after = afterProbe(this.deps, step.state, outcome);
     this.state = after.state;
     if (after.publish !== undefined) publish(after.state.containerID, after.publish);

@@ -48,3 +48,32 @@ test('a worker probes as soon as the initial delay of its container is over, and
 test('without an initial delay the periods count from the start of the worker', async () => {
   expect(await probedAt({ periodSeconds: 10 })).toEqual([9.4, 19.4, 29.4]);
 });
+
+test('what a probe finds after its worker was stopped is told to nobody', async () => {
+  const clock = new FakeClock();
+  const published: unknown[] = [];
+  let answer = (_outcome: 'failure'): void => undefined;
+  const worker = new ProbeWorker({
+    type: 'liveness',
+    probe: { failureThreshold: 1 },
+    restartPolicy: 'Always',
+    view: () => ({
+      phase: 'Running',
+      container: { id: 'c1', state: 'running', runningSeconds: 1, started: true },
+      deleting: false,
+    }),
+    probeContainer: () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      }),
+    publish: (_containerID, result) => published.push(result),
+    delayMs: 0,
+    clock,
+  });
+  const ended = worker.run();
+  await clock.advance(0);
+  worker.stop();
+  answer('failure');
+  await ended;
+  expect(published).toEqual(['success', undefined]);
+});
