@@ -25,7 +25,7 @@ export type CheckHealth = (check: {
 }) => Promise<string | undefined>;
 
 export interface ProbeDeps {
-  runtime: RuntimeService;
+  runtime: Pick<RuntimeService, 'execSync'>;
   checkHealth: CheckHealth;
   clock: Clock;
 }
