@@ -10,10 +10,10 @@ import type { PullProgress } from './stalled-pull.ts';
  * a store that cannot be read, tell nothing.
  */
 export function contentStoreProgress(runtime: RuntimeService): PullProgress {
-  let rootDir: Promise<string | undefined> | undefined;
+  let rootDir: string | undefined;
   return async () => {
-    const root = await (rootDir ??= runtimeSetting(runtime, 'containerdRootDir'));
-    const store = root === undefined ? undefined : join(root, 'io.containerd.content.v1.content');
+    rootDir ??= await runtimeSetting(runtime, 'containerdRootDir');
+    const store = rootDir === undefined ? undefined : join(rootDir, 'io.containerd.content.v1.content');
     if (store === undefined) return undefined;
     const ingests = await bytesIn(join(store, 'ingest'), 'data');
     const blobs = await bytesIn(join(store, 'blobs', 'sha256'));

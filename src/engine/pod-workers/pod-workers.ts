@@ -325,11 +325,11 @@ export class PodWorkers {
   private finishUnstarted(record: PodSyncStatus): void {
     record.terminated = true;
     record.finished = true;
-    record.activeUpdate = record.pendingUpdate;
+    // The update that never became active names the pod.
+    this.stateChanged(record);
     record.pendingUpdate = undefined;
     this.release(record);
     this.notifyTerminated(record);
-    this.stateChanged(record);
   }
 
   private async work(record: PodSyncStatus): Promise<void> {
