@@ -66,11 +66,11 @@ async function leasesOf(folder: string, isOurs: (text: string) => boolean): Prom
   return found;
 }
 
-/** Every path of a node's folder but what is in the layers of its images. */
+/** Every path of a node's folder but what is in the layers of its images, and the histories of pods, which are meant to stay. */
 async function filesOf(rootDir: string): Promise<string[]> {
   const entries = await readdir(rootDir, { recursive: true, withFileTypes: true });
   const paths = entries.map((entry) => join(entry.parentPath, entry.name).slice(rootDir.length + 1));
-  return paths.filter((path) => !/\/snapshots\/\d+\/(fs|work)\//.test(path)).sort();
+  return paths.filter((path) => !/\/snapshots\/\d+\/(fs|work)\/|^state\/history\//.test(path)).sort();
 }
 
 async function list(folder: string): Promise<string[]> {
