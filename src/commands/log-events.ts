@@ -1,3 +1,4 @@
+import { pullText } from '../api/pull-printer.ts';
 import type { KubeletEvent, ManifestProblem } from '../engine/events.ts';
 import type { EngineView } from '../engine/snapshot.ts';
 import type { Logger } from '../logger.ts';
@@ -5,8 +6,9 @@ import type { Logger } from '../logger.ts';
 /** Writes what the engine does to the log, for a `run` without a screen. Returns how to stop it. */
 export function logEvents(view: EngineView, logger: Logger): () => void {
   const told = new Map<string, ReadonlySet<ManifestProblem>>();
+  const isPullDue = oncePerPull();
   return view.subscribe((event) => {
-    logEvent(event, logger);
+    if (event.type !== 'PullProgressed' || isPullDue(event)) logEvent(event, logger);
     if (event.type === 'SourceRead') told.set(event.where, logProblems(event.problems, told.get(event.where), logger));
   });
 }
@@ -24,6 +26,21 @@ function logProblems(
     else logger.warn(where, message);
   }
   return new Set(problems);
+}
+
+const pullPeriodMs = 10_000;
+
+/** How far a pull has come is worth a line every ten seconds. */
+function oncePerPull(): (event: KubeletEvent & { type: 'PullProgressed' }) => boolean {
+  /** When a line was written, by pull. */
+  const written = new Map<string, number>();
+  return ({ at, pod, containerName, image }) => {
+    for (const [pull, then] of written) if (Math.abs(at - then) >= pullPeriodMs) written.delete(pull);
+    const pull = `${pod.uid}/${containerName}/${image}`;
+    if (written.has(pull)) return false;
+    written.set(pull, at);
+    return true;
+  };
 }
 
 function logEvent(event: KubeletEvent, logger: Logger): void {
@@ -58,6 +75,11 @@ function logEvent(event: KubeletEvent, logger: Logger): void {
       const facts = { ...pod, containerName: event.containerName, reason: event.reason };
       if (event.eventType === 'Warning') logger.warn(facts, event.message);
       else logger.info(facts, event.message);
+      return;
+    }
+    case 'PullProgressed': {
+      const { containerName, image } = event;
+      logger.info({ ...pod, containerName, image, progress: pullText(event) }, 'Pulling image');
       return;
     }
     case 'RuntimeReady':

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { ageText, lastExitText, podStatusText, readyText, restartsText } from '../api/pod-printer.ts';
+import { pullText } from '../api/pull-printer.ts';
 import type { ManifestProblem } from '../api/manifest-problem.ts';
 import { reasons } from '../engine/reasons.ts';
 import type { EngineSnapshot, PodSnapshot } from '../engine/snapshot.ts';
@@ -20,7 +21,7 @@ interface PsFlags {
 }
 
 /** A pod with what only a running agent knows of it. */
-type ListedPod = Pick<PodSnapshot, 'pod'> & Partial<Pick<PodSnapshot, 'worker'>>;
+type ListedPod = Pick<PodSnapshot, 'pod'> & Partial<Pick<PodSnapshot, 'worker' | 'pulls'>>;
 
 export function registerPs(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('ps'))
@@ -108,8 +109,13 @@ const wideColumns: Column[] = [
   { name: 'IP', value: ({ pod }) => pod.status?.podIP ?? '<none>' },
   { name: 'NODE', value: ({ pod }) => pod.spec.nodeName ?? '<none>' },
   { name: 'LAST EXIT', value: ({ pod }) => lastExitText(pod) || '<none>' },
-  { name: 'WORKER', value: ({ worker }) => worker?.state ?? '<no agent>' },
+  { name: 'WORKER', value: workerText },
 ];
+
+/** Such as `sync, pulling 71% 12.3/17.4 MB`. */
+function workerText({ worker, pulls = [] }: ListedPod): string {
+  return [worker?.state ?? '<no agent>', ...pulls.map((pull) => `pulling ${pullText(pull)}`)].join(', ');
+}
 
 function toList(pods: readonly ListedPod[]): { apiVersion: 'v1'; kind: 'List'; items: object[] } {
   const items = pods.map(({ pod }) => ({ apiVersion: 'v1', kind: 'Pod', ...pod }));

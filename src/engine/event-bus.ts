@@ -20,7 +20,8 @@ export class EventBus {
 
   readonly emit: Emit = (event) => {
     const stamped: KubeletEvent = { at: this.clock.now(), ...event };
-    if ('pod' in stamped) this.remember(stamped.pod.uid, stamped);
+    // How far a pull has come is of no interest later, and would push out what is.
+    if ('pod' in stamped && stamped.type !== 'PullProgressed') this.remember(stamped.pod.uid, stamped);
     for (const listener of this.listeners) listener(stamped);
   };
 

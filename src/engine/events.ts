@@ -17,7 +17,7 @@ export type SourceName = 'file' | 'http';
 
 /** Everything the engine tells the world, in the order it happened. Grouped by who emits it. */
 export type KubeletEvent = { /** Milliseconds since the epoch. */ at: number } & (
-  SourceEvent | PodConfigEvent | PlegEvent | WorkerEvent | StatusEvent | RecordedEvent | RuntimeEvent
+  SourceEvent | PodConfigEvent | PlegEvent | WorkerEvent | StatusEvent | RecordedEvent | PullEvent | RuntimeEvent
 );
 
 /** config: what the sources read. */
@@ -92,6 +92,18 @@ interface RecordedEvent {
   /** Absent: about the node. */
   pod?: PodRef;
   containerName?: string;
+}
+
+/** images: more of an image has come, about once a second while it is pulled. Where the runtime does not tell there are none. */
+interface PullEvent {
+  type: 'PullProgressed';
+  pod: PodRef;
+  containerName: string;
+  image: string;
+  /** Compressed, of the layers that were begun so far, as is `totalBytes`. */
+  receivedBytes: number;
+  /** Absent: the registry did not say. */
+  totalBytes?: number;
 }
 
 /** runtime: whether the container runtime answers and says it is ready. */

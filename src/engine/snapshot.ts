@@ -1,6 +1,7 @@
 import type { Pod } from '../api/types.ts';
 import type { KubeletEvent, ManifestProblem, SourceName } from './events.ts';
 import type { HistoryEntry } from './history/history-entry.ts';
+import type { PullSnapshot } from './images/pull-watch.ts';
 import type { Rejection } from './lifecycle/admit-pod.ts';
 import type { PodWorkerState } from './pod-workers/pod-worker-state.ts';
 
@@ -53,6 +54,8 @@ export interface PodSnapshot {
   worker: WorkerSnapshot;
   /** Why it was not admitted, and when that is looked at again. */
   rejection?: Rejection;
+  /** Images that are being pulled for it, as far as it is known how far they have come; absent without any. */
+  pulls?: PullSnapshot[];
   /** The newest events of this pod, oldest first; at most 64. */
   events: KubeletEvent[];
 }

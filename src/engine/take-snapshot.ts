@@ -39,16 +39,19 @@ function knownPods({ podManager, workers }: KubeletParts): Pod[] {
   return [...declared, ...workers.pods().filter(({ metadata }) => !uids.has(metadata.uid))];
 }
 
-function podSnapshot({ statusManager, workQueue, admission, workers, events }: KubeletParts, pod: Pod): PodSnapshot {
+function podSnapshot(parts: KubeletParts, pod: Pod): PodSnapshot {
+  const { statusManager, workQueue, admission, workers, pullWatch, events } = parts;
   const { uid } = pod.metadata;
   const status = statusManager.get(uid) ?? pod.status;
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = admission.rejectionOf(uid);
+  const pulls = pullWatch.of(uid);
   return {
     pod: status === undefined ? pod : { ...pod, status },
     source: pod.metadata.annotations?.[configAnnotations.source] === 'http' ? 'http' : 'file',
     worker: { ...workers.snapshot(uid), ...(nextSyncAt === undefined ? {} : { nextSyncAt }) },
     ...(rejection === undefined ? {} : { rejection }),
+    ...(pulls.length === 0 ? {} : { pulls }),
     events: events.eventsOf(uid),
   };
 }

@@ -1,3 +1,4 @@
+import { pullText } from '../api/pull-printer.ts';
 import type { KubeletEvent, PodRef } from '../engine/events.ts';
 import type { Color } from './line.ts';
 
@@ -41,6 +42,8 @@ export function describeEvent(event: KubeletEvent): EventText {
       return { pod: event.pod, title: 'PodStatus', detail: `${event.phase}${event.ready ? ', ready' : ', not ready'}` };
     case 'SourceRead':
       return { title: 'SourceRead', detail: `${event.where}: ${event.pods} pods, ${event.problems.length} problems` };
+    case 'PullProgressed':
+      return { pod: event.pod, title: 'Pulling', detail: `${event.containerName}: ${pullText(event)}` };
     case 'RuntimeReady':
       return { title: event.type, detail: `${event.name} ${event.version}`, color: 'green' };
     case 'RuntimeNotReady':

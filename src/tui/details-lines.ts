@@ -4,7 +4,7 @@ import type { PodSnapshot, WorkerSnapshot } from '../engine/snapshot.ts';
 import { fitToWidth } from './display-width.ts';
 import { podEventLine } from './event-lines.ts';
 import { type Line, type Span, textLine } from './line.ts';
-import { nextSyncText, workerText } from './pod-row.ts';
+import { nextSyncText, pullBarText, workerText } from './pod-row.ts';
 
 /** Everything about one pod: its containers with their ends, its worker, and its own history, newest first. */
 export function detailsLines(entry: PodSnapshot, now: number): Line[] {
@@ -28,6 +28,7 @@ function factLines(entry: PodSnapshot, now: number): Line[] {
     textLine(`${pod.metadata.namespace}/${pod.metadata.name}`, { bold: true }),
     fact('Status', `${podStatusText(pod, worker)}, ready ${readyText(pod)}, restarts ${restartsText(pod, now)}`),
     ...(message === undefined ? [] : [fact('Message', message)]),
+    ...(entry.pulls ?? []).map((pull) => fact('Pulling', `${pull.container}: ${pullBarText(pull)}`, { color: 'cyan' })),
     fact('Phase', `${pod.status?.phase ?? 'Pending'}, age ${ageText(pod, now)}, QoS ${pod.status?.qosClass ?? '-'}`),
     fact('Pod IP', pod.status?.podIP ?? (pod.spec.hostNetwork ? 'host network' : '-')),
     fact('UID', `${pod.metadata.uid} from ${entry.source}`),

@@ -26,6 +26,7 @@ export function eventKindOf(event: KubeletEvent): Exclude<EventKind, 'all'> | un
     case 'SyncFinished':
     case 'PodStatusChanged':
     case 'SourceRead':
+    case 'PullProgressed':
       return undefined;
   }
 }

@@ -1,6 +1,8 @@
 import { ageText, humanDuration, podStatusText, readyText, restartCount, restartsText } from '../api/pod-printer.ts';
 import type { Pod } from '../api/types.ts';
+import type { PullSnapshot } from '../engine/images/pull-watch.ts';
 import type { PodSnapshot, WorkerSnapshot } from '../engine/snapshot.ts';
+import { pullText } from '../api/pull-printer.ts';
 import { printable } from './display-width.ts';
 import type { Color, Span } from './line.ts';
 
@@ -22,12 +24,11 @@ export interface PodRow {
 /** What the pods table says about a pod at `now`. */
 export function podRow(entry: PodSnapshot, now: number): PodRow {
   const { pod, worker } = entry;
-  const status = printable(podStatusText(pod, worker));
   return {
     namespace: { text: pod.metadata.namespace },
     name: { text: pod.metadata.name },
     ready: { text: readyText(pod) },
-    status: { text: status, color: statusColor(pod, status) },
+    status: statusSpan(entry),
     restarts: { text: restartsText(pod, now) },
     restartCount: { text: String(restartCount(pod)) },
     age: { text: ageText(pod, now) },
@@ -36,6 +37,16 @@ export function podRow(entry: PodSnapshot, now: number): PodRow {
     next: { text: nextSyncText(worker, now) },
   };
 }
+
+/** How far a pull has come, with a bar of ten when its end is known. */
+export function pullBarText(pull: PullSnapshot): string {
+  const { receivedBytes, totalBytes } = pull;
+  if (totalBytes === undefined) return pullText(pull);
+  const filled = Math.min(Math.floor((receivedBytes / totalBytes) * barWidth), barWidth);
+  return `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)} ${pullText(pull)}`;
+}
+
+const barWidth = 10;
 
 /** Whether the pod's Ready condition is true. */
 export function isPodReady(pod: Pod): boolean {
@@ -64,6 +75,12 @@ function lastSyncSpan(worker: WorkerSnapshot, now: number): Span {
     return { text: `${age} ago: ${printable(worker.lastSyncError)}`, color: 'red' };
   }
   return { text: worker.lastSyncMs === undefined ? `${age} ago` : `${age} ago, ${Math.round(worker.lastSyncMs)}ms` };
+}
+
+function statusSpan({ pod, worker, pulls: [pull] = [] }: PodSnapshot): Span {
+  if (pull !== undefined) return { text: `Pulling ${pullBarText(pull)}`, color: 'cyan' };
+  const status = printable(podStatusText(pod, worker));
+  return { text: status, color: statusColor(pod, status) };
 }
 
 function statusColor(pod: Pod, status: string): Color {

@@ -20,7 +20,7 @@ const columnsInOrder: Column[] = [
   { title: 'NAMESPACE', cell: 'namespace', maxWidth: 20, dropOrder: 4 },
   { title: 'NAME', cell: 'name', maxWidth: 63, minWidth: 12, minShare: 0.3 },
   { title: 'READY', cell: 'ready', maxWidth: 5 },
-  { title: 'STATUS', cell: 'status', maxWidth: 26, minWidth: 'CrashLoopBackOff'.length },
+  { title: 'STATUS', cell: 'status', maxWidth: 38, minWidth: 'CrashLoopBackOff'.length },
   { title: 'RESTARTS', cell: 'restarts', maxWidth: 18, dropOrder: 2 },
   { title: 'AGE', cell: 'age', maxWidth: 9, dropOrder: 1 },
   { title: 'WORKER', cell: 'worker', maxWidth: 13, dropOrder: 3 },

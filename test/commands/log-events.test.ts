@@ -32,6 +32,24 @@ describe('the log of an engine', () => {
 
   const pod = { namespace: 'default', name: 'web-edge1', uid: 'u1' };
 
+  test('has a line at most every ten seconds for a pull', () => {
+    const progressed = (at: number, containerName = 'app'): KubeletEvent => ({
+      at,
+      type: 'PullProgressed',
+      pod,
+      containerName,
+      image: 'app:1',
+      receivedBytes: 1_000_000 + at * 100,
+      totalBytes: 10_000_000,
+    });
+    const events = [progressed(0), progressed(9999), progressed(9999, 'side'), progressed(10_000), progressed(11_000)];
+    expect(logOf(...events)).toEqual([
+      'info Pulling image {"pod":"default/web-edge1","containerName":"app","image":"app:1","progress":"10% 1.0/10.0 MB"}',
+      'info Pulling image {"pod":"default/web-edge1","containerName":"side","image":"app:1","progress":"19% 2.0/10.0 MB"}',
+      'info Pulling image {"pod":"default/web-edge1","containerName":"app","image":"app:1","progress":"20% 2.0/10.0 MB"}',
+    ]);
+  });
+
   test('has a line for what users care about, each problem of a manifest by itself', () => {
     expect(
       logOf(

@@ -77,6 +77,20 @@ const usersOf = (repository: string): string[] => [
   ),
 ];
 
+/** Every repository has the same layer, which is not fetched while an image has it. */
+async function removePulledImages(): Promise<void> {
+  const connection = await agent.connect();
+  try {
+    for (const { id, repoTags, repoDigests } of (await connection.images.listImages({})).images) {
+      const names = [...repoTags, ...repoDigests];
+      if (names.some((name) => name.startsWith(registry.host)))
+        await connection.images.removeImage({ image: { image: id } });
+    }
+  } finally {
+    connection.close();
+  }
+}
+
 test('an image comes from a registry, by its tag, with the size of what was pulled', async () => {
   await agent.write('web.yaml', podOf(`${registry.host}/open/app:1`));
   const pod = await agent.untilReady('web');
@@ -137,4 +151,24 @@ test('credentials that are refused leave the pod waiting, and are in no log', as
   const { pod } = await agent.untilPod('web', (snapshot) => messages(snapshot, 'BackOff').length > 0);
   expect(pod.status?.containerStatuses?.[0]?.state?.waiting?.reason).toMatch(/^(ErrImagePull|ImagePullBackOff)$/);
   expect(agent.logText()).not.toMatch(/-pw|YWRhOmFkYS1wdw/);
+});
+
+test('a pull shows how far it has come, until it is done', async () => {
+  await removePulledImages();
+  const release = registry.holdLayers();
+  const image = `${registry.host}/held/app:1`;
+  try {
+    await agent.write('web.yaml', podOf(image));
+    // containerd writes a layer in pieces of 1 MiB.
+    const pulling = await agent.untilPod('web', ({ pulls }) => (pulls?.[0]?.receivedBytes ?? 0) >= 1024 * 1024);
+    const [pull] = pulling.pulls ?? [];
+    expect(pull).toMatchObject({ container: 'app', image });
+    expect(pull?.receivedBytes).toBeLessThan(pull?.totalBytes ?? 0);
+    expect((await agent.cli(['ps', '-o', 'wide'])).stdout).toMatch(/sync, pulling \d+% 1\.\d\/2\.\d MB\n/);
+    expect((await agent.cli(['describe', 'web'])).stdout).toMatch(/^Pulling: +app: .*\/held\/app:1 \d+% 1\./m);
+    await agent.waitForLog((entry) => entry.msg === 'Pulling image' && entry['image'] === image);
+  } finally {
+    release();
+  }
+  expect((await agent.untilReady('web')).pulls).toBeUndefined();
 });

@@ -66,6 +66,7 @@ function labelOf(event: KubeletEvent): string {
     case 'PodRemoved':
     case 'SyncStarted':
     case 'SyncFinished':
+    case 'PullProgressed':
     case 'RuntimeReady':
     case 'RuntimeNotReady':
       return event.type;

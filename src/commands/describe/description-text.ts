@@ -1,4 +1,5 @@
 import { podStatusText } from '../../api/pod-printer.ts';
+import { pullText } from '../../api/pull-printer.ts';
 import type { FoundPod } from './find-pod.ts';
 import { containersText } from './containers-text.ts';
 import { fields, timeText } from './field-text.ts';
@@ -16,7 +17,7 @@ export function descriptionText(found: FoundPod, now: number): string {
   return `${shown.join('\n')}${historyText(history, now)}`;
 }
 
-function podText({ pod, source, worker, rejection }: FoundPod['pods'][number], now: number): string {
+function podText({ pod, source, worker, rejection, pulls = [] }: FoundPod['pods'][number], now: number): string {
   const { metadata, spec, status = {} } = pod;
   const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
   const about = fields(0, [
@@ -32,6 +33,7 @@ function podText({ pod, source, worker, rejection }: FoundPod['pods'][number], n
     ['Status', podStatusText(pod, worker)],
     ['Reason', status.reason],
     ['Message', rejection?.message ?? status.message],
+    ['Pulling', pulls.map((pull) => `${pull.container}: ${pull.image} ${pullText(pull)}`).join('\n')],
     ['IP', status.podIP],
     ['QoS Class', status.qosClass],
     ['Restart Policy', spec.restartPolicy],

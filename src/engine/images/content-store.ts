@@ -5,15 +5,25 @@ import { hasCode } from '../../errors.ts';
 import { runtimeSetting } from './runtime-setting.ts';
 import type { PullProgress } from './stalled-pull.ts';
 
+/** The folder of containerd's content store; undefined: the runtime is none, or does not answer. */
+export type ContentStore = () => Promise<string | undefined>;
+
+/** The runtime is asked until it has answered once. */
+export function contentStore(runtime: RuntimeService): ContentStore {
+  let known: string | undefined;
+  return async () => {
+    known ??= await runtimeSetting(runtime, 'containerdRootDir');
+    return known === undefined ? undefined : join(known, 'io.containerd.content.v1.content');
+  };
+}
+
 /**
  * How far the pulls of a containerd have come, by what is in its content store: the CRI does not say. Other runtimes, and
  * a store that cannot be read, tell nothing.
  */
-export function contentStoreProgress(runtime: RuntimeService): PullProgress {
-  let rootDir: string | undefined;
+export function contentStoreProgress(folder: ContentStore): PullProgress {
   return async () => {
-    rootDir ??= await runtimeSetting(runtime, 'containerdRootDir');
-    const store = rootDir === undefined ? undefined : join(rootDir, 'io.containerd.content.v1.content');
+    const store = await folder();
     if (store === undefined) return undefined;
     const ingests = await bytesIn(join(store, 'ingest'), 'data');
     const blobs = await bytesIn(join(store, 'blobs', 'sha256'));

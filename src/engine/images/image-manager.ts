@@ -12,6 +12,7 @@ import { TokenBucket } from '../token-bucket.ts';
 import { ContainerStartError } from './container-start-error.ts';
 import type { RegistryCredentials } from './docker-config.ts';
 import type { PullCredentials } from './pull-credentials.ts';
+import type { PullWatch } from './pull-watch.ts';
 import { pullWithEach } from './pull-with-each.ts';
 import type { ImageSettings } from './image-settings.ts';
 import { type PullProgress, unlessStalled } from './stalled-pull.ts';
@@ -22,6 +23,7 @@ interface Deps {
   clock: Clock;
   settings: ImageSettings;
   pullProgress: PullProgress;
+  pullWatch: PullWatch;
   credentials: PullCredentials;
 }
 
@@ -161,20 +163,22 @@ export class ImageManager {
   }
 
   /** The reference of the pulled image. */
-  private async pullImage(image: string, { pod, sandboxConfig, recorder, signal }: PullRequest): Promise<string> {
-    const { imageService, pullProgress: progress, credentials, clock } = this.deps;
+  private async pullImage(image: string, request: PullRequest): Promise<string> {
+    const { pod, container, sandboxConfig, recorder, signal } = request;
+    const { imageService, pullProgress: progress, pullWatch, credentials, clock } = this.deps;
     if (!this.rate.tryTake()) throw new Error('pull QPS exceeded');
     const spec = { image, annotations: pod.metadata.annotations ?? {} };
     const pull = async (auth: RegistryCredentials | undefined): Promise<string> => {
-      const request = { image: spec, sandboxConfig, ...(auth && { auth }) };
-      const { imageRef } = await unlessStalled((bounded) => imageService.pullImage(request, { signal: bounded }), {
+      const pullRequest = { image: spec, sandboxConfig, ...(auth && { auth }) };
+      const { imageRef } = await unlessStalled((bounded) => imageService.pullImage(pullRequest, { signal: bounded }), {
         progress,
         clock,
         signal,
       });
       return imageRef;
     };
-    return pullWithEach(await credentials.of(image, pod, recorder), pull, signal);
+    const known = await credentials.of(image, pod, recorder);
+    return pullWatch.during(image, { pod, container: container.name }, () => pullWithEach(known, pull, signal));
   }
 }
 

@@ -5,10 +5,12 @@ import { PodRemover } from '../gc/pod-remover.ts';
 import { secretTexts } from '../history/hide-secrets.ts';
 import { historyFolder } from '../history/history-file.ts';
 import { PodHistories } from '../history/pod-histories.ts';
-import { contentStoreProgress } from '../images/content-store.ts';
+import { contentStore, contentStoreProgress } from '../images/content-store.ts';
 import { ImageManager } from '../images/image-manager.ts';
 import { ImagesAhead } from '../images/images-ahead.ts';
+import { layerIngests } from '../images/layer-ingests.ts';
 import { PullCredentials } from '../images/pull-credentials.ts';
+import { PullWatch } from '../images/pull-watch.ts';
 import { crashLoopBackOffLimits } from '../kuberuntime/crash-loop-back-off.ts';
 import { KuberuntimeManager } from '../kuberuntime/kuberuntime-manager.ts';
 import { PodNews } from '../pleg/pod-news.ts';
@@ -35,6 +37,7 @@ export interface PodCare {
   backOff: BackOff;
   workers: PodWorkers;
   imagesAhead: ImagesAhead;
+  pullWatch: PullWatch;
 }
 
 export function buildPodCare(
@@ -109,6 +112,8 @@ export function buildPodCare(
     clock,
     random: deps.random,
   });
+  const store = contentStore(runtime);
+  const pullWatch = new PullWatch({ readIngests: layerIngests(store), clock, emit });
   const syncer = new KubeletPodSyncer({
     kuberuntime: new KuberuntimeManager({
       runtime,
@@ -117,7 +122,8 @@ export function buildPodCare(
         backOff: new BackOff(clock),
         clock,
         settings: node.images,
-        pullProgress: contentStoreProgress(runtime),
+        pullProgress: contentStoreProgress(store),
+        pullWatch,
         credentials: new PullCredentials({ configObjects, nodeCredentials: deps.nodeCredentials }),
       }),
       podDirs,
@@ -188,5 +194,6 @@ export function buildPodCare(
     backOff,
     workers,
     imagesAhead,
+    pullWatch,
   };
 }

@@ -7,7 +7,9 @@ import { podEventRecorder } from '../../../src/engine/event-recorder.ts';
 import { ContainerStartError } from '../../../src/engine/images/container-start-error.ts';
 import type { DockerConfig } from '../../../src/engine/images/docker-config.ts';
 import { ImageManager } from '../../../src/engine/images/image-manager.ts';
+import type { LayerIngest } from '../../../src/engine/images/layer-ingests.ts';
 import { PullCredentials } from '../../../src/engine/images/pull-credentials.ts';
+import { PullWatch } from '../../../src/engine/images/pull-watch.ts';
 import { makeSecret } from '../../builders/config-objects.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 import { EventRecorder } from '../../fakes/event-recorder.ts';
@@ -21,6 +23,9 @@ let events: EventRecorder;
 let manager: ImageManager;
 let configObjects: ConfigObjects;
 let nodeCredentials: DockerConfig;
+let pullWatch: PullWatch;
+/** What containerd is fetching; undefined: there is no telling. */
+let ingests: LayerIngest[] | undefined;
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -28,6 +33,8 @@ beforeEach(() => {
   events = new EventRecorder(clock);
   configObjects = new ConfigObjects();
   nodeCredentials = new Map();
+  ingests = undefined;
+  pullWatch = new PullWatch({ readIngests: () => Promise.resolve(ingests), clock, emit: events.emit });
   manager = makeManager(1);
 });
 
@@ -42,6 +49,7 @@ const makeManager = (maxParallelPulls: number, rate = { registryPullQPS: 0, regi
       gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 0, maxAgeMs: 0 },
     },
     pullProgress: () => Promise.resolve(undefined),
+    pullWatch,
     credentials: new PullCredentials({ configObjects, nodeCredentials: () => Promise.resolve([nodeCredentials]) }),
   });
 
@@ -331,5 +339,93 @@ describe('credentials', () => {
     runtime.injectError('pullImage', refused, { times: Infinity });
     await failure({ image });
     expect(JSON.stringify(events.events)).not.toContain('-pw');
+  });
+});
+
+describe('how far a pull has come', () => {
+  const layer = (receivedBytes: number): LayerIngest => ({
+    ref: 'k8s.io/1/layer-sha256:aa',
+    receivedBytes,
+    totalBytes: 10,
+    changedAt: clock.now(),
+  });
+  const progress = (): object[] =>
+    events.events.flatMap((event) =>
+      event.type === 'PullProgressed' ? [{ container: event.containerName, received: event.receivedBytes }] : [],
+    );
+
+  beforeEach(() => {
+    ingests = [];
+    runtime.latency('pullImage', 5000);
+  });
+
+  test('is told each second that brought something, until it ends', async () => {
+    const pulled = ensure({ name: 'app' });
+    await runtime.waitForCall('pullImage');
+    ingests = [layer(3)];
+    await clock.advance(2000);
+    expect(progress()).toEqual([{ container: 'app', received: 3 }]);
+    expect(pullWatch.of('u1')).toEqual([{ container: 'app', image: 'app:1', receivedBytes: 3, totalBytes: 10 }]);
+    expect(pullWatch.of('another')).toEqual([]);
+    ingests = [layer(8)];
+    await clock.advance(1000);
+    expect(progress()).toEqual([
+      { container: 'app', received: 3 },
+      { container: 'app', received: 8 },
+    ]);
+    await clock.advance(2000);
+    await pulled;
+    expect(pullWatch.of('u1')).toEqual([]);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('is forgotten when it fails', async () => {
+    runtime.injectError('pullImage', new Refusal(codes.unknown, 'denied'));
+    const failed = failure({ name: 'app' });
+    await runtime.waitForCall('pullImage');
+    ingests = [layer(3)];
+    await clock.advance(5000);
+    await failed;
+    expect(progress()).toEqual([{ container: 'app', received: 3 }]);
+    expect(pullWatch.of('u1')).toEqual([]);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('is the same for all that wait for the image', async () => {
+    manager = makeManager(Infinity);
+    const pulled = Promise.all([ensure({ name: 'one' }), ensure({ name: 'two' })]);
+    await runtime.waitForCall('pullImage');
+    await runtime.waitForCall('pullImage');
+    ingests = [layer(3)];
+    await clock.advance(1000);
+    expect(progress()).toEqual([
+      { container: 'one', received: 3 },
+      { container: 'two', received: 3 },
+    ]);
+    await clock.advance(4000);
+    await pulled;
+  });
+
+  test('is not told while several images are pulled: nobody says whose a layer is', async () => {
+    manager = makeManager(Infinity);
+    const pulled = Promise.all([ensure({ image: 'app:1' }), ensure({ image: 'app:2' })]);
+    await runtime.waitForCall('pullImage');
+    await runtime.waitForCall('pullImage');
+    ingests = [layer(3)];
+    await clock.advance(4000);
+    expect(progress()).toEqual([]);
+    expect(pullWatch.of('u1')).toEqual([]);
+    await clock.advance(1000);
+    await pulled;
+  });
+
+  test('costs nothing where it cannot be told', async () => {
+    ingests = undefined;
+    const pulled = ensure({ name: 'app' });
+    await runtime.waitForCall('pullImage');
+    await clock.advance(0);
+    expect(clock.pending).toBe(1);
+    await clock.advance(5000);
+    await pulled;
   });
 });

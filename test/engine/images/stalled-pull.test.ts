@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { contentStoreProgress } from '../../../src/engine/images/content-store.ts';
+import { contentStore, contentStoreProgress } from '../../../src/engine/images/content-store.ts';
 import { unlessStalled } from '../../../src/engine/images/stalled-pull.ts';
 import type { RuntimeService } from '../../../src/cri/runtime-service.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -65,13 +65,13 @@ test('the progress of a containerd is what its content store holds', async () =>
   const runtime = {
     status: () => Promise.resolve({ info: { config: JSON.stringify({ containerdRootDir: root }) } }),
   } as unknown as RuntimeService;
-  expect(await contentStoreProgress(runtime)()).toBe(9);
+  expect(await contentStoreProgress(contentStore(runtime))()).toBe(9);
   await rm(root, { recursive: true });
 });
 
 test('a runtime that is no containerd tells no progress', async () => {
   const runtime = { status: () => Promise.resolve({ info: {} }) } as unknown as RuntimeService;
-  expect(await contentStoreProgress(runtime)()).toBeUndefined();
+  expect(await contentStoreProgress(contentStore(runtime))()).toBeUndefined();
 });
 
 test('a runtime that does not say how it is, or says it in another form, is asked again and tells no progress', async () => {
@@ -81,7 +81,7 @@ test('a runtime that does not say how it is, or says it in another form, is aske
     () => Promise.resolve({ info: {} }),
   ];
   const runtime = { status: () => answers.shift()?.() } as unknown as RuntimeService;
-  const progress = contentStoreProgress(runtime);
+  const progress = contentStoreProgress(contentStore(runtime));
   expect(await progress()).toBeUndefined();
   expect(await progress()).toBeUndefined();
   expect(await progress()).toBeUndefined();

@@ -8,6 +8,7 @@ import { podEventRecorder } from '../../../src/engine/event-recorder.ts';
 import { PodRemover } from '../../../src/engine/gc/pod-remover.ts';
 import { ImageManager } from '../../../src/engine/images/image-manager.ts';
 import { PullCredentials } from '../../../src/engine/images/pull-credentials.ts';
+import { PullWatch } from '../../../src/engine/images/pull-watch.ts';
 import { KuberuntimeManager } from '../../../src/engine/kuberuntime/kuberuntime-manager.ts';
 import { containerLogsDirectory, podLogsDirectory } from '../../../src/engine/kuberuntime/log-paths.ts';
 import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
@@ -57,6 +58,7 @@ function makeManager(): KuberuntimeManager {
       clock,
       settings: node.images,
       pullProgress: () => Promise.resolve(undefined),
+      pullWatch: new PullWatch({ readIngests: () => Promise.resolve(undefined), clock, emit: () => undefined }),
       credentials: new PullCredentials({
         configObjects: new ConfigObjects(),
         nodeCredentials: () => Promise.resolve([]),

@@ -1,0 +1,111 @@
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import type { Emit } from '../event-bus.ts';
+import { podRef } from '../pod-names.ts';
+import type { LayerIngest, ReadLayerIngests } from './layer-ingests.ts';
+import { computePullFigures, nextLayers, type PulledLayers, type PullFigures } from './pull-figures.ts';
+
+/** A pull under way, with how far it has come. */
+export interface PullSnapshot extends PullFigures {
+  container: string;
+  image: string;
+}
+
+/** Who waits for an image. */
+interface Waiter {
+  pod: Pod;
+  container: string;
+}
+
+/** The pull of one image, for everybody who waits for it. */
+interface ImagePull {
+  waiters: Set<Waiter>;
+  /** Milliseconds since the epoch. */
+  startedAt: number;
+  layers: PulledLayers;
+  figures?: PullFigures;
+}
+
+/** Nobody tells of progress. */
+const lookPeriodMs = 1000;
+
+/**
+ * How far the pulls under way have come, looked at only while there are any. The runtime does not say which layer is of which
+ * image: while several images are pulled at a time nothing is told.
+ */
+export class PullWatch {
+  private readonly deps: { readIngests: ReadLayerIngests; clock: Clock; emit: Emit };
+  /** By image. */
+  private readonly pulls = new Map<string, ImagePull>();
+  private ended = new AbortController();
+
+  constructor(deps: { readIngests: ReadLayerIngests; clock: Clock; emit: Emit }) {
+    this.deps = deps;
+  }
+
+  /** Watches a pull until it ends, however it does. */
+  async during<T>(image: string, waiter: Waiter, pull: () => Promise<T>): Promise<T> {
+    this.add(image, waiter);
+    try {
+      return await pull();
+    } finally {
+      this.remove(image, waiter);
+    }
+  }
+
+  /** What is known of the pulls for a pod. */
+  of(podUID: string): PullSnapshot[] {
+    return [...this.pulls].flatMap(([image, { waiters, figures }]) =>
+      [...waiters].flatMap(({ pod, container }) =>
+        figures === undefined || pod.metadata.uid !== podUID ? [] : [{ container, image, ...figures }],
+      ),
+    );
+  }
+
+  private add(image: string, waiter: Waiter): void {
+    const wasIdle = this.pulls.size === 0;
+    const pull = this.pulls.get(image) ?? { waiters: new Set(), startedAt: this.deps.clock.now(), layers: new Map() };
+    pull.waiters.add(waiter);
+    this.pulls.set(image, pull);
+    if (!wasIdle) return;
+    this.ended = new AbortController();
+    void this.watch(this.ended.signal);
+  }
+
+  private remove(image: string, waiter: Waiter): void {
+    const pull = this.pulls.get(image);
+    pull?.waiters.delete(waiter);
+    if (pull?.waiters.size === 0) this.pulls.delete(image);
+    if (this.pulls.size === 0) this.ended.abort();
+  }
+
+  private async watch(ended: AbortSignal): Promise<void> {
+    const { readIngests, clock } = this.deps;
+    while (!ended.aborted) {
+      const ingests = await readIngests();
+      // Without a content store there is nothing to look at.
+      if (ingests === undefined) return;
+      this.look(ingests);
+      await clock.sleep(lookPeriodMs, { signal: ended }).catch(() => undefined);
+    }
+  }
+
+  private look(ingests: readonly LayerIngest[]): void {
+    const [[image, pull] = [], ...others] = this.pulls;
+    if (image === undefined || pull === undefined) return;
+    if (others.length > 0) {
+      for (const several of this.pulls.values()) delete several.figures;
+      return;
+    }
+    pull.layers = nextLayers(pull.layers, ingests, pull.startedAt);
+    this.note(image, pull, computePullFigures(pull.layers));
+  }
+
+  private note(image: string, pull: ImagePull, figures: PullFigures | undefined): void {
+    const { receivedBytes, totalBytes } = pull.figures ?? {};
+    if (figures === undefined || (figures.receivedBytes === receivedBytes && figures.totalBytes === totalBytes)) return;
+    pull.figures = figures;
+    for (const { pod, container } of pull.waiters)
+      this.deps.emit({ type: 'PullProgressed', pod: podRef(pod), containerName: container, image, ...figures });
+  }
+}
