@@ -42,8 +42,8 @@ export function admitPod(pod: Pod, others: readonly Pod[], node: AdmissionNode):
   const decision = decide(pod, others, node);
   if (!('refusal' in decision)) return { admit: true, preempt: decision.preempt };
   // What would be refused on an empty node is not for others to cure.
-  const isUpToOthers = others.length > 0 && !('refusal' in decide(pod, [], node));
-  const retriedWhen = isUpToOthers ? 'a pod ends' : 'its manifest changes';
+  const alone = decide(pod, [], node);
+  const retriedWhen = 'refusal' in alone ? (alone.refusal.retriedWhen ?? 'its manifest changes') : 'a pod ends';
   return { admit: false, rejection: { retriedWhen, ...decision.refusal } };
 }
 

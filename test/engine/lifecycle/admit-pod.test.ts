@@ -54,6 +54,12 @@ describe('for want of room', () => {
     expect(rejection(makePod(), others)?.message).toContain('pods, requested: 1, used: 3, capacity: 3');
   });
 
+  test('a pod that lacks room while the node shuts down is tried again when the node takes pods again', () => {
+    const other = asking('other', { cpu: '2' });
+    const waits = rejection(asking('web', { cpu: '1' }), [other], { isShuttingDown: true });
+    expect(waits?.retriedWhen).toBe('the node takes pods again');
+  });
+
   test('a pod that asks for more than the node has waits for its manifest', () => {
     expect(rejection(asking('web', { cpu: '3' }), [asking('other', {})])?.retriedWhen).toBe('its manifest changes');
   });
