@@ -36,8 +36,8 @@ export class PodAdmission {
   private readonly rejected = new Map<string, Rejection>();
   /** UIDs of pods that come after others. */
   private readonly waitingForPods = new Set<string>();
-  /** Pods that wait for others to end, with the UIDs of those. */
-  private readonly preempting = new Map<string, { pod: Pod; victims: ReadonlySet<string> }>();
+  /** Pods that wait for others to end, with the UIDs of those that did not start anew since. */
+  private readonly preempting = new Map<string, { pod: Pod; victims: Set<string> }>();
   /** What happened since pods were asked again last. */
   private readonly news = new Set<AdmissionNews>();
 
@@ -65,7 +65,10 @@ export class PodAdmission {
       return false;
     }
     this.forget(uid);
-    if (result.preempt.length === 0) return true;
+    if (result.preempt.length === 0) {
+      if (!isRunning(uid)) this.notAwaited(uid);
+      return true;
+    }
     this.preempting.set(uid, { pod, victims: new Set(result.preempt.map(({ metadata }) => metadata.uid)) });
     for (const victim of result.preempt) this.preempt(victim);
     return false;
@@ -104,6 +107,11 @@ export class PodAdmission {
     this.rejected.delete(uid);
     this.waitingForPods.delete(uid);
     this.preempting.delete(uid);
+  }
+
+  /** A pod that starts anew had ended: nobody waits for that any more. */
+  private notAwaited(uid: string): void {
+    for (const { victims } of this.preempting.values()) victims.delete(uid);
   }
 
   /** False: others come first, or the pod can never have its turn. */
