@@ -174,9 +174,10 @@ export class AdmissionModel {
   /** All that is declared gets its turn, as far as it ever can. */
   settleReady(): void {
     this.setShuttingDown(false);
-    for (let round = 0; round < this.#catalog.length; round++) {
+    const places = [...this.#catalog.keys()];
+    for (const last of places) {
       this.settle();
-      for (const nth of this.#catalog.keys()) this.run(nth, true);
+      for (const nth of places.slice(0, last + 1)) this.run(nth, true);
     }
     this.settle();
   }
