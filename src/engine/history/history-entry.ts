@@ -1,3 +1,5 @@
+import type { ContainerEnd } from '../events.ts';
+
 /** Events of one kind, as `kubectl describe` counts them. */
 export interface EventEntry {
   kind: 'event';
@@ -15,20 +17,11 @@ export interface EventEntry {
 }
 
 /** One run of a container that is over. */
-export interface EndEntry {
+export interface EndEntry extends ContainerEnd {
   kind: 'end';
   podUID: string;
   containerName: string;
   containerID: string;
-  restartCount: number;
-  exitCode: number;
-  /** Of the runtime, such as `OOMKilled`; may be empty. */
-  reason: string;
-  /** Of the container or the runtime; may be empty. */
-  message: string;
-  /** 0: it never started. */
-  startedAt: number;
-  finishedAt: number;
 }
 
 /** What `describe` shows of the past of a pod. */
