@@ -1,5 +1,5 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { watch } from 'chokidar';
+import { execFileSync } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -62,18 +62,12 @@ test('what it says on standard error is in no error', async () => {
 });
 
 test('a provider that takes a minute is killed, with what it started', async () => {
-  const pidFile = join(binDir, 'pid');
-  const watcher = watch(binDir, { ignoreInitial: false });
-  onTestFinished(() => watcher.close());
-  const written = new Promise<void>((resolve) => {
-    watcher.on('add', (path) => {
-      if (path === pidFile) resolve();
-    });
-  });
+  const started = join(binDir, 'started');
+  execFileSync('mkfifo', [started]);
   // What it started keeps its standard output open.
-  const running = run(`sleep 1000 & echo $! > ${pidFile}.new; mv ${pidFile}.new ${pidFile}`);
+  const running = run(`sleep 1000 & echo > ${started}; wait`);
   const failed = expect(running).rejects.toThrow(new Error('it took longer than 60 seconds'));
-  await written;
+  await readFile(started);
   await clock.advance(60_000);
   await failed;
 });
