@@ -9,6 +9,7 @@ import type { BackOff } from '../back-off.ts';
 import type { PodEventRecorder } from '../event-recorder.ts';
 import { reasons } from '../reasons.ts';
 import { TokenBucket } from '../token-bucket.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import { ContainerStartError } from './container-start-error.ts';
 import type { RegistryCredentials } from './docker-config.ts';
 import type { PullCredentials } from './pull-credentials.ts';
@@ -18,13 +19,13 @@ import type { ImageSettings } from './image-settings.ts';
 import { type PullProgress, unlessStalled } from './stalled-pull.ts';
 
 interface Deps {
-  imageService: ImageService;
+  imageService: Pick<ImageService, 'imageStatus' | 'pullImage'>;
   backOff: BackOff;
   clock: Clock;
   settings: ImageSettings;
   pullProgress: PullProgress;
   pullWatch: PullWatch;
-  credentials: PullCredentials;
+  credentials: Pick<PullCredentials, 'of'>;
 }
 
 interface PullRequest {
@@ -144,7 +145,8 @@ export class ImageManager {
     const { clock } = this.deps;
     recorder.normal(reasons.pulling, `Pulling image "${image}"`, container.name);
     const waitedSince = clock.monotonic();
-    return this.pulls(async () => {
+    const pulling = this.pulls(async () => {
+      signal.throwIfAborted();
       const startedAt = clock.monotonic();
       const imageRef = await this.pullImage(image, request);
       const endedAt = clock.monotonic();
@@ -160,6 +162,8 @@ export class ImageManager {
       );
       return found ?? { ...emptyImage, id: imageRef };
     });
+    // A pod that goes does not wait for the pulls of others, nor for a runtime that is slow to give one up.
+    return unlessAborted(pulling, signal);
   }
 
   /** The reference of the pulled image. */

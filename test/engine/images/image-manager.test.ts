@@ -174,6 +174,23 @@ describe('a pull', () => {
     expect(pulls()).toEqual(['one:1']);
   });
 
+  test('that waits and is not wanted any more holds up nobody until its turn comes', async () => {
+    const release = runtime.hang('pullImage');
+    const first = ensure({ image: 'one:1' });
+    await runtime.waitForCall('pullImage');
+    const stopping = new AbortController();
+    let ended = '';
+    const second = ensure({ image: 'two:1' }, stopping.signal).catch((error: unknown) => {
+      ended = String(error);
+    });
+    await clock.advance(0);
+    stopping.abort(new Error('the pod goes'));
+    await clock.advance(0);
+    expect(ended).toBe('Error: the pod goes');
+    release();
+    await Promise.all([first, second]);
+  });
+
   test('that is aborted is no failure of the image', async () => {
     const release = runtime.hang('pullImage');
     const stopping = new AbortController();
