@@ -39,7 +39,7 @@ export async function launchContainerd(
   await removeTraces(paths);
   await rotateLog(paths.logFile);
   const logStart = await sizeOf(paths.logFile);
-  const { child, ended } = await spawnDetached(containerd, paths);
+  const { child, ended } = await spawnDetached(containerd, paths, options.signal);
   const stillborn = new AbortController();
   void ended.then((end) => {
     stillborn.abort(new Error(describeEnd(end)));
@@ -69,9 +69,12 @@ export async function removeTraces({ pidFile, socket }: ManagedPaths): Promise<v
 async function spawnDetached(
   containerd: string,
   { configFile, logFile }: ManagedPaths,
+  signal: AbortSignal,
 ): Promise<{ child: ChildProcess; ended: Promise<End> }> {
   const log = await open(logFile, 'a', 0o600);
   try {
+    // Who stops containerd looks for a process once: none may begin after that.
+    signal.throwIfAborted();
     const child = spawn(containerd, containerdArguments(configFile), {
       detached: true,
       cwd: '/',

@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -47,4 +47,13 @@ test('an aborted start leaves no process', async () => {
   controller.abort(reason);
   await expect(launch).rejects.toBe(reason);
   expect(await readdir(paths.base)).toEqual(['containerd.log']);
+});
+
+test('a start that is aborted before there is a process makes none', async () => {
+  const { containerd, paths } = await fakeContainerd('echo started; exec sleep 1000');
+  const reason = new Error('interrupted');
+  await expect(launchContainerd(containerd, paths, { ...options, signal: AbortSignal.abort(reason) })).rejects.toBe(
+    reason,
+  );
+  expect(await readFile(paths.logFile, 'utf8')).toBe('said before\n');
 });
