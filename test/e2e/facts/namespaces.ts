@@ -14,8 +14,13 @@ function namespacesOfNode(...wanted: readonly (typeof kinds)[number][]): readonl
   return [looks.join('\n'), wanted.join('\n')];
 }
 
+/** The names of all processes; one that ends meanwhile is left out without a word. */
+const processNames = 'cat /proc/[0-9]*/comm 2>/dev/null';
 /** How many processes of this name there are. */
-const processesNamed = (name: string): string => `cat /proc/[0-9]*/comm | grep -cx ${name}`;
+const processesNamed = (name: string): string => `${processNames} | grep -cx ${name}`;
+/** The same once there is one: a shell that is Ready may not have become, or started, it yet. */
+const startedProcesses = (name: string): string =>
+  `until ${processNames} | grep -qx ${name}; do sleep 0.1; done; ${processesNamed(name)}`;
 const httpd = 'exec httpd -f -p 8080';
 const resolvConf = 'cat /etc/resolv.conf';
 const isUp = "ip -4 -o addr show | awk '{ print $2 }' | tr '\\n' ' '";
@@ -72,7 +77,7 @@ export const namespaces: FactGroup = {
         },
         helper: {
           'containers of a pod have one host name': ['hostname', 'caller'],
-          'one network': ['readlink /proc/self/ns/net | cut -d: -f1; ip link | grep -c eth0', 'net\n1'],
+          'one network': ['readlink /proc/self/ns/net | cut -d: -f1; ip link | grep -c " eth0[@:]"', 'net\n1'],
         },
       },
     },
@@ -93,10 +98,12 @@ export const namespaces: FactGroup = {
             resolvConf,
             'search corp.example\nnameserver 192.0.2.53\noptions timeout:3',
           ],
-          'in a shared process namespace it sees the container beside it': [processesNamed('httpd'), '1'],
+          'in a shared process namespace it sees the container beside it': [startedProcesses('httpd'), '1'],
           'with the sandbox as process 1': ['cat /proc/1/comm', 'pause'],
         },
-        helper: { 'each container sees the other': [`${processesNamed('sleep')}; ${processesNamed('pause')}`, '1\n1'] },
+        helper: {
+          'each container sees the other': [`${startedProcesses('sleep')}; ${processesNamed('pause')}`, '1\n1'],
+        },
       },
     },
     {
@@ -113,7 +120,7 @@ export const namespaces: FactGroup = {
         app: {
           'processes and IPC are those of the node': namespacesOfNode('pid', 'ipc', 'uts'),
           'it sees the processes of the node': [`tr '\\0' ' ' < /proc/${process.pid}/cmdline | grep -c .`, '1'],
-          'its network is that of the node': ['ip link | grep -c eth0', '0'],
+          'its network is that of the node': ['ip link | grep -c " eth0[@:]"', '0'],
           'its host name is that of the node': ['hostname', hostname()],
           'its hosts file is that of the node with its aliases': [
             "head -n 1 /etc/hosts; tail -n 3 /etc/hosts | tr '\\t' ' '",
