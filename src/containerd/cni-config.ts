@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { execa } from 'execa';
+import { execa, type ExecaError } from 'execa';
 import { searchFolders } from './find-containerd.ts';
 import { computeFreeSubnet, formatSubnet, parseRoutes, type Subnet } from './cni-subnet.ts';
+import type { Logger } from '../logger.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 
 export interface CNIOptions {
@@ -62,11 +63,32 @@ export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
   return { confDir, binDir, subnet, warnings: bridgeWarnings(hasIptables, chained) };
 }
 
-/** Removes the bridge that pods of our own configuration were on, once no pod is left. Without one nothing happens. */
-export async function removeBridge(confDir: string): Promise<void> {
+interface BridgeRemoval {
+  logger: Logger;
+  /** A folder with an entry for each network interface. */
+  interfacesDir?: string;
+  /** The `ip` of iproute2, which minimal systems do not have. */
+  ip?: string;
+}
+
+/**
+ * Removes the bridge that pods of our own configuration were on, once no pod is left. Without one nothing happens; one that
+ * cannot be removed stays, and that is said.
+ */
+export async function removeBridge(
+  confDir: string,
+  { logger, interfacesDir = '/sys/class/net', ip = 'ip' }: BridgeRemoval,
+): Promise<void> {
   const subnet = await subnetOf(join(confDir, confFileName));
-  if (subnet === undefined || !existsSync(`/sys/class/net/${bridgeName(subnet)}`)) return;
-  await execa('ip', ['link', 'delete', bridgeName(subnet)]);
+  const name = subnet && bridgeName(subnet);
+  if (name === undefined || !existsSync(join(interfacesDir, name))) return;
+  try {
+    await execa(ip, ['link', 'delete', name]);
+  } catch (error) {
+    const { code, stderr } = error as ExecaError;
+    const reason = code === 'ENOENT' ? 'there is no "ip" here, the package iproute2 has it' : String(stderr).trim();
+    logger.warn(`The bridge ${name} stays (${reason}); "ip link delete ${name}" removes it`);
+  }
 }
 
 /** The configuration of a bridge network: pods reach each other, the host, and through it the world. */

@@ -126,7 +126,7 @@ export class ManagedContainerd {
     if (process !== undefined) await this.#terminate(process);
     this.#process = undefined;
     await removeTraces(this.paths);
-    await removeBridge(this.paths.cniConfDir);
+    await removeBridge(this.paths.cniConfDir, { logger: this.#logger });
   }
 
   async #adopt(signal: AbortSignal): Promise<{ process: ContainerdProcess; warnings: readonly string[] } | undefined> {

@@ -1,7 +1,8 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ensureCNIConfig, type CNIOptions } from '../../src/containerd/cni-config.ts';
+import { ensureCNIConfig, removeBridge, type CNIOptions } from '../../src/containerd/cni-config.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const allPlugins = ['bridge', 'host-local', 'loopback', 'portmap', 'firewall'];
@@ -98,4 +99,35 @@ test('goes without masquerading and port mapping when there is no iptables', asy
   const config = await readFile(options.file, 'utf8');
   expect(config).toContain('"ipMasq": false');
   expect(config).not.toContain('portmap');
+});
+
+test.each([
+  {
+    program: 'a machine without ip',
+    ip: '/nowhere/ip',
+    said: [
+      'The bridge kts0ade00 stays (there is no "ip" here, the package iproute2 has it); "ip link delete kts0ade00" removes it',
+    ],
+  },
+  {
+    program: 'an ip that refuses',
+    ip: `#!/bin/sh\necho Operation not permitted >&2\nexit 2\n`,
+    said: ['The bridge kts0ade00 stays (Operation not permitted); "ip link delete kts0ade00" removes it'],
+  },
+  { program: 'an ip that does it', ip: `#!/bin/sh\nrmdir "$(dirname "$0")/net/$3"\n`, said: [] },
+])('removes the bridge, or says that it stays: $program', async ({ ip, said }) => {
+  const options = await machine();
+  await ensureCNIConfig(options);
+  const folder = await temporaryFolder();
+  const interfacesDir = join(folder, 'net');
+  await mkdir(join(interfacesDir, 'kts0ade00'), { recursive: true });
+  const program = join(folder, 'ip');
+  await writeFile(program, ip, { mode: 0o755 });
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (text: string) => warnings.push(text) };
+  await removeBridge(options.confDir, { logger, interfacesDir, ip: ip.startsWith('#!') ? program : ip });
+  expect({ warnings, left: await readdir(interfacesDir) }).toEqual({
+    warnings: said,
+    left: said.length > 0 ? ['kts0ade00'] : [],
+  });
 });
