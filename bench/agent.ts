@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { benchManifest } from './bench-pod.ts';
+import type { Container } from '../src/cri/types.ts';
+import { benchManifest, containerName } from './bench-pod.ts';
 import { millis } from './floor.ts';
 import type { Stage } from './stage.ts';
 
@@ -12,9 +13,6 @@ export interface AgentCommand {
   /** A shell command with {dir}, {root} and {sock}. */
   command: string;
 }
-
-/** Clock ticks a second in /proc/PID/stat: the kernel shows 100 to programs, whatever it has inside. */
-const ticksPerSecond = 100;
 
 /** How often we look for what the runtime stamps by itself; often enough for one pod, without disturbing many. */
 const pollMs = { one: 100, many: 200 };
@@ -61,13 +59,13 @@ export class Agent {
   }
 
   /** Moves finished manifests into the watched folder; resolves to the time just before the first one came. */
-  async drop(names: readonly string[]): Promise<number> {
+  async drop(names: readonly string[], manifestOf = benchManifest): Promise<number> {
     const staged = names.map((name) => ({
       from: join(this.root, `${name}.json`),
       to: join(this.dir, `${name}.json`),
       name,
     }));
-    for (const { from, name } of staged) await writeFile(from, benchManifest(name));
+    for (const { from, name } of staged) await writeFile(from, manifestOf(name));
     const droppedAt = Date.now();
     await Promise.all(staged.map(({ from, to }) => rename(from, to)));
     return droppedAt;
@@ -125,26 +123,10 @@ function foldersOf(folder: string): { root: string; dir: string; log: string } {
   return { root: join(folder, 'root'), dir: join(folder, 'manifests'), log: join(folder, 'agent.log') };
 }
 
-export interface Usage {
-  cpuMs: number;
-  residentMB: number;
-}
-
-export async function processUsage(pid: number): Promise<Usage> {
-  const [stat, status] = await Promise.all([
-    readFile(`/proc/${pid}/stat`, 'utf8'),
-    readFile(`/proc/${pid}/status`, 'utf8'),
-  ]);
-  // The fields after the name of the program, which may have spaces and ends at the last bracket.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const ticks = Number(fields[11]) + Number(fields[12]);
-  const kilobytes = Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1]);
-  return { cpuMs: (ticks * 1000) / ticksPerSecond, residentMB: kilobytes / 1024 };
-}
-
-/** Static pods are called as their manifest, with the name of the node behind. */
+/** The container of a pod. Static pods are called as their manifest, with the name of the node behind. */
 const isOf =
-  (name: string, attempt: number) =>
-  (container: { labels: Record<string, string>; metadata?: { attempt: number } | undefined }): boolean =>
-    container.labels['io.kubernetes.pod.name']?.startsWith(`${name}-`) === true &&
-    container.metadata?.attempt === attempt;
+  (pod: string, attempt: number) =>
+  ({ labels, metadata }: Container): boolean =>
+    labels['io.kubernetes.pod.name']?.startsWith(`${pod}-`) === true &&
+    metadata?.name === containerName &&
+    metadata.attempt === attempt;

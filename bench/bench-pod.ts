@@ -5,25 +5,38 @@ import { podUIDHash } from '../src/engine/config/manifest-file.ts';
 export const benchImage = 'localhost/busybox:1';
 export const containerName = 'main';
 
-/** The pod that everything is measured with: one small container on the host's network, which ends at SIGTERM. */
+/** As many as the chain has before its container. */
+const initContainers = 5;
+
+/** The pod that most is measured with: one small container on the host's network, which ends at SIGTERM. */
 export function benchManifest(name: string): string {
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'default' },
+  return JSON.stringify(benchObject(name));
+}
+
+/** The same pod, with init containers before it that end at once. */
+export function initChainManifest(name: string): string {
+  const { spec, ...pod } = benchObject(name);
+  const steps = Array.from({ length: initContainers }, (_, index) => ({
+    ...image,
+    name: `step-${index + 1}`,
+    command: ['true'],
+  }));
+  return JSON.stringify({ ...pod, spec: { ...spec, initContainers: steps } });
+}
+
+const image = { image: benchImage, imagePullPolicy: 'IfNotPresent' };
+
+function benchObject(name: string): { spec: object } {
+  return {
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default' } },
     spec: {
       hostNetwork: true,
       terminationGracePeriodSeconds: 5,
       containers: [
-        {
-          name: containerName,
-          image: benchImage,
-          imagePullPolicy: 'IfNotPresent',
-          command: ['sh', '-c', "trap 'exit 0' TERM; sleep 1000000 & wait"],
-        },
+        { ...image, name: containerName, command: ['sh', '-c', "trap 'exit 0' TERM; sleep 1000000 & wait"] },
       ],
     },
-  });
+  };
 }
 
 export const scaleContainers = ['main', 'helper', 'proxy'];
@@ -37,9 +50,8 @@ export function scaleManifest(name: string): string {
     spec: {
       hostNetwork: true,
       containers: scaleContainers.map((container) => ({
+        ...image,
         name: container,
-        image: benchImage,
-        imagePullPolicy: 'IfNotPresent',
         env: [{ name: 'ROLE', value: container }],
         resources: { requests: { cpu: '1m', memory: '1Mi' } },
       })),
@@ -47,9 +59,9 @@ export function scaleManifest(name: string): string {
   });
 }
 
-/** The same pod as the engine sees it. */
-export function benchPod(name: string): Pod {
-  const { pod } = loadPod(benchManifest(name), { origin: name, nodeName: 'bench', source: 'file', hash: podUIDHash });
+/** The pod of a manifest as the engine sees it. */
+export function benchPod(manifest: string): Pod {
+  const { pod } = loadPod(manifest, { origin: 'bench', nodeName: 'bench', source: 'file', hash: podUIDHash });
   if (pod === undefined) throw new Error('the manifest of the benchmark is refused');
   return pod;
 }

@@ -6,8 +6,9 @@ import { systemClock } from '../src/clock.ts';
 import { codes, Refusal } from '../test/fakes/fake-calls.ts';
 import { FakeCriServer } from '../test/fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../test/fakes/fake-runtime.ts';
-import { processUsage, type Usage } from './agent.ts';
 import { benchImage, scaleContainers, scaleManifest } from './bench-pod.ts';
+import { removeLogLinks } from './log-links.ts';
+import { processUsage, type Usage } from './process-usage.ts';
 
 const pollMs = 50;
 /** A process is at rest when it used no more CPU than this for so long. */
@@ -108,6 +109,7 @@ export class FakeNode {
     await this.stop('SIGKILL');
     this.server.stop();
     await rm(this.folder, { recursive: true, force: true });
+    await removeLogLinks(this.folder);
   }
 
   private get socket(): string {

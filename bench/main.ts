@@ -3,9 +3,11 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { formatTable } from '../src/commands/format-table.ts';
+import type { InstalledContainerd } from '../src/containerd/find-containerd.ts';
 import { UserError } from '../src/errors.ts';
-import { Figures, tableRows } from './figures.ts';
-import { measures } from './measures.ts';
+import { findRelease } from './containerd-release.ts';
+import { Figures, type Summary, tableRows } from './figures.ts';
+import { ownMeasures, stageMeasures } from './measures.ts';
 import { type BenchOptions, parseOptions, usage } from './options.ts';
 import { Stage } from './stage.ts';
 
@@ -16,35 +18,74 @@ const ours = {
     '--container-runtime-endpoint unix://{sock} {dir}',
 };
 
-/** Run by scripts/bench, in the folder of the project. */
-async function bench({ runs, only, agents, containerd, json }: BenchOptions): Promise<void> {
-  const figures = new Figures();
+/** What was measured in one go. */
+interface Part {
+  /** Version of the containerd; undefined for what needs none. */
+  containerd?: string;
+  figures: Summary[];
+}
+
+/** Run by scripts/bench, in the folder of the project. Prints each part as soon as it is there. */
+async function bench(options: BenchOptions): Promise<void> {
+  const machine = { cpus: availableParallelism(), node: process.version };
+  process.stdout.write(`${machine.cpus} CPUs, Node ${machine.node}\n`);
+  const parts: Part[] = [];
+  for await (const part of measuredParts(options)) {
+    parts.push(part);
+    process.stdout.write(
+      `\n${part.containerd === undefined ? 'without a runtime' : `containerd ${part.containerd}`}\n\n`,
+    );
+    process.stdout.write(formatTable(tableRows(part.figures)));
+  }
+  if (options.json === undefined) return;
+  await writeFile(options.json, `${JSON.stringify({ machine, parts }, undefined, 2)}\n`);
+}
+
+async function* measuredParts(options: BenchOptions): AsyncGenerator<Part> {
+  const wanted = <Measure>(measures: Record<string, Measure>): [string, Measure][] =>
+    Object.entries(measures).filter(([name]) => options.only?.includes(name) ?? true);
+  const onStage = wanted(stageMeasures);
+  const alone = wanted(ownMeasures);
+  if (onStage.length > 0) {
+    const installed = await Promise.all(options.containerd.map(findRelease));
+    for (const containerd of installed) yield measureOn(containerd, onStage, options);
+  }
+  if (alone.length > 0) yield { figures: await takeFigures(alone, options) };
+}
+
+async function measureOn(
+  installed: InstalledContainerd,
+  measures: [string, (typeof stageMeasures)[string]][],
+  { runs, agents }: BenchOptions,
+): Promise<Part> {
   const others = agents.map((command, index) => ({
     name: agents.length === 1 ? 'other' : `other ${index + 1}`,
     command,
   }));
-  const stage = await Stage.open(
-    join('.cache', 'images', 'busybox.tar'),
-    containerd,
-    pino({ level: 'warn' }, pino.destination(2)),
-  );
+  const logger = pino({ level: 'warn' }, pino.destination(2));
+  const stage = await Stage.open(join('.cache', 'images', 'busybox.tar'), installed, logger);
   try {
-    for (const name of only ?? Object.keys(measures)) {
-      process.stderr.write(`measuring: ${name}\n`);
-      await measures[name]?.({ stage, figures, agents: [ours, ...others], runs });
-    }
+    const figures = await takeFigures(measures, { stage, agents: [ours, ...others], runs });
+    return { containerd: installed.version.text, figures };
   } finally {
     await stage.close();
   }
-  const machine = { cpus: availableParallelism(), node: process.version, containerd: stage.containerdVersion };
-  process.stdout.write(`${machine.cpus} CPUs, Node ${machine.node}, containerd ${machine.containerd}\n\n`);
-  process.stdout.write(formatTable(tableRows(figures.summaries())));
-  if (json !== undefined)
-    await writeFile(json, `${JSON.stringify({ machine, figures: figures.summaries() }, undefined, 2)}\n`);
+}
+
+async function takeFigures<Setting extends object>(
+  measures: [string, (bench: Setting & { figures: Figures }) => Promise<void>][],
+  setting: Setting,
+): Promise<Summary[]> {
+  const figures = new Figures();
+  for (const [name, measure] of measures) {
+    process.stderr.write(`measuring: ${name}\n`);
+    await measure({ ...setting, figures });
+  }
+  return figures.summaries();
 }
 
 try {
-  const options = parseOptions(process.argv.slice(2), Object.keys(measures));
+  const options = parseOptions(process.argv.slice(2), [...Object.keys(stageMeasures), ...Object.keys(ownMeasures)]);
   if (options === 'help') process.stdout.write(usage);
   else await bench(options);
 } catch (error) {

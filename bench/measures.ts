@@ -1,26 +1,38 @@
-import { Agent, type AgentCommand, processUsage } from './agent.ts';
-import { type Figures, floor, type Quantity } from './figures.ts';
-import { measureFloorOfMany, measureFloorOfOne, millis } from './floor.ts';
+import { Agent, type AgentCommand } from './agent.ts';
+import { initChainManifest } from './bench-pod.ts';
 import { commandMs } from './command-time.ts';
+import { type Figures, floor, type Quantity } from './figures.ts';
+import { measureFloorOfInitChain, measureFloorOfMany, measureFloorOfOne, millis } from './floor.ts';
+import { processUsage } from './process-usage.ts';
+import { measureReading } from './reading.ts';
 import { measureScale } from './scale.ts';
 import type { Stage } from './stage.ts';
 import { systemClock } from '../src/clock.ts';
 
-export interface Bench {
-  stage: Stage;
+interface Bench {
   figures: Figures;
-  /** Ours first. */
-  agents: readonly AgentCommand[];
   /** How often each figure is taken; fewer times what takes long. */
   runs: number;
 }
 
-/** What can be measured, by name, in the order in which it is. */
-export const measures: Record<string, (bench: Bench) => Promise<void>> = {
+interface StageBench extends Bench {
+  stage: Stage;
+  /** Ours first. */
+  agents: readonly AgentCommand[];
+}
+
+/** What can be measured on a containerd, by name, in the order in which it is. */
+export const stageMeasures: Record<string, (bench: StageBench) => Promise<void>> = {
   one: measureOnePod,
+  init: measureInitChain,
   many: measureManyPods,
   boot: measureBoot,
   commands: measureCommands,
+};
+
+/** What is of ours alone, whatever the runtime is. */
+export const ownMeasures: Record<string, (bench: Bench & { sizes: readonly number[] }) => Promise<void>> = {
+  read: measureReading,
   scale: measureScale,
 };
 
@@ -36,11 +48,12 @@ const quantities = {
   started: { what: 'manifest dropped → container started', unit: 'ms' },
   restarted: { what: 'container exit → restarted', unit: 'ms' },
   stopped: { what: 'manifest removed → container stopped', unit: 'ms' },
+  chainStarted: { what: '5 init containers, then main: dropped → started', unit: 'ms' },
   manyStarted: { what: `${manyPods} manifests dropped → all started`, unit: 'ms' },
   created: { what: 'start of the agent → first container created', unit: 'ms' },
 } as const satisfies Record<string, Quantity>;
 
-async function measureOnePod({ stage, figures, agents, runs }: Bench): Promise<void> {
+async function measureOnePod({ stage, figures, agents, runs }: StageBench): Promise<void> {
   for (let run = 0; run < runs; run++) {
     const times = await measureFloorOfOne(stage, `floor-${run}`);
     for (const key of ['started', 'restarted', 'stopped'] as const) figures.add(quantities[key], floor, times[key]);
@@ -69,7 +82,25 @@ async function measureOnePod({ stage, figures, agents, runs }: Bench): Promise<v
   }
 }
 
-async function measureManyPods({ stage, figures, agents, runs }: Bench): Promise<void> {
+async function measureInitChain({ stage, figures, agents, runs }: StageBench): Promise<void> {
+  for (let run = 0; run < runs; run++) {
+    figures.add(quantities.chainStarted, floor, await measureFloorOfInitChain(stage, `floor-${run}`));
+  }
+  for (const command of agents) {
+    await withAgent(stage, command, ['warm-up'], async (agent) => {
+      await agent.started(['warm-up']);
+      for (let run = 0; run < runs; run++) {
+        await systemClock.sleep(settleMs / 5);
+        const names = [`chain-${run}`];
+        const droppedAt = await agent.drop(names, initChainManifest);
+        figures.add(quantities.chainStarted, agent.name, (await agent.started(names)).startedAt - droppedAt);
+        await agent.remove(names);
+      }
+    });
+  }
+}
+
+async function measureManyPods({ stage, figures, agents, runs }: StageBench): Promise<void> {
   for (let run = 0; run < Math.min(runs, maxRunsOfMany); run++) {
     figures.add(quantities.manyStarted, floor, await measureFloorOfMany(stage, `floor-${run}`, manyPods));
     for (const command of agents) {
@@ -85,7 +116,7 @@ async function measureManyPods({ stage, figures, agents, runs }: Bench): Promise
   }
 }
 
-async function measureBoot({ stage, figures, agents, runs }: Bench): Promise<void> {
+async function measureBoot({ stage, figures, agents, runs }: StageBench): Promise<void> {
   for (let run = 0; run < runs; run++) {
     figures.add(quantities.created, floor, (await measureFloorOfOne(stage, `floor-${run}`)).created);
     for (const command of agents) {
@@ -97,7 +128,7 @@ async function measureBoot({ stage, figures, agents, runs }: Bench): Promise<voi
 }
 
 /** Commands of ours beside a Node that does nothing, in turns, so that a busy moment of the machine hits them alike. */
-async function measureCommands({ stage, figures, agents: [ours] }: Bench): Promise<void> {
+async function measureCommands({ stage, figures, agents: [ours] }: StageBench): Promise<void> {
   if (ours === undefined) return;
   const names = Array.from({ length: 10 }, (_, index) => `command-${index}`);
   await withAgent(stage, ours, names, async (agent) => {

@@ -6,19 +6,23 @@ export interface BenchOptions {
   json: string | undefined;
   /** How often each figure of one pod is taken. */
   runs: number;
+  /** Numbers of pods for the measure of scale. */
+  sizes: number[];
   /** Names of measures; undefined: all. */
   only: string[] | undefined;
   /** Commands of other agents, measured beside ours; with {dir}, {root} and {sock}. */
   agents: string[];
-  /** Folder of another containerd release, as scripts/fetch-containerd makes it. */
-  containerd: string | undefined;
+  /** Releases of containerd to measure on, one after the other, as `findRelease` takes them. */
+  containerd: string[];
 }
 
 export const usage = `Usage: npm run bench -- [options]
   --runs N           how often each figure is taken (default 10)
   --only NAME        only this measure; repeatable
+  --sizes LIST       numbers of pods that the measure "scale" takes (default 125,250,500,1000)
   --json FILE        write the figures to a file too
-  --containerd DIR   run the containerd of this folder (scripts/fetch-containerd) in place of the installed one
+  --containerd LIST  measure on these releases, one after the other: 1.6,2 say, "installed" (default), or folders as
+                     scripts/fetch-containerd makes them; what is not installed is fetched
   --agent 'COMMAND'  measure another agent too; {dir} is its folder of manifests, {root} a folder of its own and {sock}
                      the path of containerd's socket; repeatable
 `;
@@ -30,19 +34,33 @@ export function parseOptions(args: readonly string[], names: readonly string[]):
       help: { type: 'boolean', short: 'h' },
       json: { type: 'string' },
       runs: { type: 'string', default: '10' },
+      sizes: { type: 'string', default: '125,250,500,1000' },
       only: { type: 'string', multiple: true },
       agent: { type: 'string', multiple: true, default: [] },
-      containerd: { type: 'string' },
+      containerd: { type: 'string', default: 'installed' },
     },
   });
   if (values.help === true) return 'help';
-  const runs = Number(values.runs);
-  if (!Number.isInteger(runs) || runs < 1)
-    throw new UserError(`--runs must be a whole number from 1, not "${values.runs}"`);
+  const runs = count('runs', values.runs);
+  const sizes = values.sizes.split(',').map((size) => count('sizes', size));
   for (const name of values.only ?? []) {
     if (!names.includes(name)) {
       throw new UserError(`there is no measure "${name}"`, { hint: `Measures are: ${names.join(', ')}.` });
     }
   }
-  return { json: values.json, runs, only: values.only, agents: values.agent, containerd: values.containerd };
+  return {
+    json: values.json,
+    runs,
+    only: values.only,
+    sizes,
+    agents: values.agent,
+    containerd: values.containerd.split(','),
+  };
+}
+
+function count(option: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1)
+    throw new UserError(`--${option} must be a whole number from 1, not "${text}"`);
+  return value;
 }

@@ -4,7 +4,6 @@ import { FakeNode } from './fake-node.ts';
 import type { Figures, Quantity } from './figures.ts';
 import { growthPower } from './growth.ts';
 
-const sizes = [125, 250, 500, 1000];
 const relistWindowMs = 10_000;
 /** V8 collects what the start left behind when nothing happens for a while. */
 const collectedAfterMs = 20_000;
@@ -12,7 +11,7 @@ const collectedAfterMs = 20_000;
 const exits = 100;
 
 /** What it costs our agent to start and to keep so many pods, and how that grows with their number. */
-export async function measureScale({ figures }: { figures: Figures }): Promise<void> {
+export async function measureScale({ figures, sizes }: { figures: Figures; sizes: readonly number[] }): Promise<void> {
   const points = new Map<Quantity, { size: number; cost: number }[]>();
   for (const size of sizes) {
     process.stderr.write(`  ${size} pods, ${size * scaleContainers.length} containers\n`);

@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { systemClock } from '../src/clock.ts';
-import { findContainerd } from '../src/containerd/find-containerd.ts';
+import { containerdEventStream } from '../src/containerd/containerd-event-stream.ts';
+import type { InstalledContainerd } from '../src/containerd/find-containerd.ts';
 import { ManagedContainerd } from '../src/containerd/managed-containerd.ts';
 import { openChannel } from '../src/cri/grpc-channel.ts';
 import { grpcImageService } from '../src/cri/grpc-image-service.ts';
@@ -12,8 +13,9 @@ import type { Container, ContainerStatus } from '../src/cri/types.ts';
 import { openCgroupManager } from '../src/engine/container-manager/open-cgroup-manager.ts';
 import { readCgroupDriver } from '../src/engine/container-manager/read-cgroup-driver.ts';
 import { removePodCgroup } from '../src/engine/container-manager/remove-pod-cgroup.ts';
-import { containerLogLinksDir } from '../src/engine/kuberuntime/log-paths.ts';
 import type { Logger } from '../src/logger.ts';
+import { ContainerExits } from './container-exits.ts';
+import { removeLogLinks } from './log-links.ts';
 
 const waitTimeoutMs = 120_000;
 
@@ -21,43 +23,42 @@ const waitTimeoutMs = 120_000;
 export class Stage {
   readonly runtime: RuntimeService;
   readonly images: ImageService;
+  readonly exits = new ContainerExits();
   /** Path of the socket. */
   readonly socket: string;
-  readonly containerdVersion: string;
   readonly folder: string;
   private readonly containerd: ManagedContainerd;
   private readonly logger: Logger;
   private readonly closeChannel: () => void;
   private folders = 0;
 
-  private constructor(folder: string, containerd: ManagedContainerd, version: string, logger: Logger) {
+  private constructor(folder: string, containerd: ManagedContainerd, logger: Logger) {
     this.logger = logger;
     this.folder = folder;
     this.containerd = containerd;
-    this.containerdVersion = version;
     this.socket = containerd.paths.socket;
     const channel = openChannel(containerd.endpoint);
     this.runtime = grpcRuntimeService(channel);
     this.images = grpcImageService(channel);
+    const closed = new AbortController();
+    void this.exits.follow(containerdEventStream(channel).events, closed.signal);
     this.closeChannel = () => {
+      closed.abort();
       channel.close();
     };
   }
 
-  /** `release` is a folder of scripts/fetch-containerd; without it the installed containerd is taken. */
-  static async open(imageArchive: string, release: string | undefined, logger: Logger): Promise<Stage> {
+  static async open(imageArchive: string, installed: InstalledContainerd, logger: Logger): Promise<Stage> {
     const folder = await mkdtemp('/tmp/kubelet-ts-bench-');
-    const path = [...(release === undefined ? [] : [resolve(release, 'usr/bin')]), process.env['PATH'] ?? ''].join(':');
-    const { version } = await findContainerd({ path });
     const containerd = new ManagedContainerd({
       rootDir: join(folder, 'c'),
       clock: systemClock,
       logger,
-      find: () => findContainerd({ path }),
+      find: () => Promise.resolve(installed),
     });
     await containerd.start();
     await containerd.importImageArchive(imageArchive);
-    return new Stage(folder, containerd, version.text, logger);
+    return new Stage(folder, containerd, logger);
   }
 
   get containerdPID(): number {
@@ -92,15 +93,6 @@ export class Stage {
     const { status } = await this.runtime.containerStatus({ containerId });
     if (status === undefined) throw new Error(`container ${containerId} has no status`);
     return status;
-  }
-
-  /** Resolves as soon as the CRI says that the container exited. */
-  async containerExit(containerId: string): Promise<ContainerStatus> {
-    for (;;) {
-      const status = await this.containerStatus(containerId);
-      if (status.state === 'CONTAINER_EXITED') return status;
-      await systemClock.sleep(1);
-    }
   }
 
   /** Host process of a running container. */
@@ -150,15 +142,5 @@ function isAlive(pid: number): boolean {
     return process.kill(pid, 0);
   } catch {
     return false;
-  }
-}
-
-/** Agents that are ended while their pods run leave links to the logs of those. */
-async function removeLogLinks(folder: string): Promise<void> {
-  const names = await readdir(containerLogLinksDir).catch(() => []);
-  for (const name of names) {
-    const link = join(containerLogLinksDir, name);
-    const target = await readlink(link).catch(() => '');
-    if (target.startsWith(`${folder}/`)) await rm(link, { force: true });
   }
 }

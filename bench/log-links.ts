@@ -1,0 +1,13 @@
+import { readdir, readlink, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { containerLogLinksDir } from '../src/engine/kuberuntime/log-paths.ts';
+
+/** Removes the links to logs below this folder, which agents leave that are ended while their pods run. */
+export async function removeLogLinks(folder: string): Promise<void> {
+  const names = await readdir(containerLogLinksDir).catch(() => []);
+  for (const name of names) {
+    const link = join(containerLogLinksDir, name);
+    const target = await readlink(link).catch(() => '');
+    if (target.startsWith(`${folder}/`)) await rm(link, { force: true });
+  }
+}

@@ -1,0 +1,90 @@
+import { Command } from 'commander';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Container, Pod } from '../src/api/types.ts';
+import { nodeConfig } from '../src/commands/node-config.ts';
+import { addNodeOptions } from '../src/commands/node-flags.ts';
+import { type NodeFlags, nodeOptions } from '../src/commands/node-options.ts';
+import type { ContainerConfig, Image, PodSandboxConfig } from '../src/cri/types.ts';
+import { readMachine } from '../src/engine/container-manager/machine.ts';
+import { readCgroupDriver } from '../src/engine/container-manager/read-cgroup-driver.ts';
+import { podEventRecorder } from '../src/engine/event-recorder.ts';
+import { containerMounts } from '../src/engine/kuberuntime/container-mounts.ts';
+import { generateContainerConfig } from '../src/engine/kuberuntime/generate-container-config.ts';
+import { containerLogsDirectory } from '../src/engine/kuberuntime/log-paths.ts';
+import { podSandboxConfig } from '../src/engine/kuberuntime/pod-sandbox-config.ts';
+import type { NodeConfig } from '../src/engine/node-config.ts';
+import { benchImage, benchPod } from './bench-pod.ts';
+import type { Stage } from './stage.ts';
+
+/** A pod whose every request is ready to be sent. */
+export interface PreparedPod {
+  sandbox: PodSandboxConfig;
+  /** Their names, in order. */
+  initContainers: string[];
+  container: (name: string, attempt: number) => ContainerConfig;
+}
+
+/** What the engine would send for the pod of this manifest, with the folders and files that it makes for it. */
+export async function preparePod({ images }: Stage, node: NodeConfig, manifest: string): Promise<PreparedPod> {
+  const pod = benchPod(manifest);
+  const { image } = await images.imageStatus({ image: { image: benchImage } });
+  if (image === undefined) throw new Error(`${benchImage} was not imported`);
+  const { initContainers = [], containers } = pod.spec;
+  const podDir = join(node.rootDir, 'pods', pod.metadata.uid);
+  await mkdir(podDir, { recursive: true });
+  const configs = new Map<string, (attempt: number) => ContainerConfig>();
+  for (const container of [...initContainers, ...containers]) {
+    configs.set(container.name, await containerConfigs(pod, container, { node, podDir, image }));
+  }
+  const recorder = podEventRecorder(() => undefined, pod);
+  return {
+    sandbox: await podSandboxConfig(pod, 0, node, recorder),
+    initContainers: initContainers.map(({ name }) => name),
+    container: (name, attempt) => {
+      const config = configs.get(name);
+      if (config === undefined) throw new Error(`the pod has no container ${name}`);
+      return config(attempt);
+    },
+  };
+}
+
+/** The configurations of one container, by attempt. */
+async function containerConfigs(
+  pod: Pod,
+  container: Container,
+  { node, podDir, image }: { node: NodeConfig; podDir: string; image: Image },
+): Promise<(attempt: number) => ContainerConfig> {
+  await mkdir(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), { recursive: true });
+  const mounts = await containerMounts({
+    pod,
+    container,
+    podIPs: [],
+    envs: [],
+    recursiveReadOnly: { isEnabled: true, isSupported: false },
+    volumes: new Map<string, never>(),
+    podDir,
+    clusterDomain: '',
+    selinuxEnabled: false,
+  });
+  return (restartCount) =>
+    generateContainerConfig({
+      pod,
+      container,
+      restartCount,
+      imageRef: image.id,
+      imageUser: { username: image.username },
+      envs: [],
+      mounts,
+      node: node.containerNode,
+    });
+}
+
+/** The node as the agent finds it with its default flags. */
+export async function defaultNode(stage: Stage): Promise<NodeConfig> {
+  const rootDir = await stage.newFolder();
+  const flags = ['--root-dir', rootDir, '--pod-logs-dir', join(rootDir, 'logs'), '--hostname-override', 'bench'];
+  const command = addNodeOptions(new Command('run')).parse(flags, { from: 'user' });
+  const options = await nodeOptions(command.opts<NodeFlags>(), []);
+  return nodeConfig(options, await readMachine(rootDir), await readCgroupDriver(stage.runtime, options.cgroupDriver));
+}
