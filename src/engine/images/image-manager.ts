@@ -28,7 +28,8 @@ interface Deps {
   credentials: Pick<PullCredentials, 'of'>;
 }
 
-interface PullRequest {
+/** For a container that is about to be created. */
+export interface PullRequest {
   pod: Pod;
   container: Container;
   sandboxConfig: PodSandboxConfig;

@@ -1,6 +1,5 @@
-import type { ImageManager } from '../images/image-manager.ts';
+import type { ImageManager, PullRequest } from '../images/image-manager.ts';
 import type { MountedVolume } from '../volumes/volume-manager.ts';
-import type { ContainerStart } from './start-container.ts';
 
 /**
  * The volumes of a pod, with the image of every image volume that the container mounts: it is pulled when it is not there.
@@ -8,7 +7,7 @@ import type { ContainerStart } from './start-container.ts';
  */
 export async function withImageVolumes(
   imageManager: ImageManager,
-  start: ContainerStart,
+  start: PullRequest & { volumes: ReadonlyMap<string, MountedVolume> },
 ): Promise<ReadonlyMap<string, MountedVolume>> {
   const { pod, container, volumes } = start;
   const mounted = new Set((container.volumeMounts ?? []).map(({ name }) => name));

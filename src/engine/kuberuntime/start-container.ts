@@ -48,7 +48,7 @@ export interface RestartCounts {
   containerCreated(pod: PodRef, containerName: string, restartCount: number): void;
 }
 
-export interface ContainerStart {
+interface ContainerStart {
   pod: Pod;
   container: Container;
   podStatus: RuntimePodStatus;
