@@ -13,6 +13,8 @@ export interface ManagedPaths {
   readonly endpoint: string;
   readonly logFile: string;
   readonly pidFile: string;
+  /** Folder of the lock that who starts containerd holds (`exclusively`). */
+  readonly launchLock: string;
   readonly cniConfDir: string;
   readonly imagesFolder: string;
   readonly importedImagesFile: string;
@@ -35,6 +37,7 @@ export function managedPaths(rootDir: string): ManagedPaths {
     endpoint: `unix://${socket}`,
     logFile: join(base, 'containerd.log'),
     pidFile: join(base, 'containerd.pid'),
+    launchLock: join(base, 'launch.lock'),
     cniConfDir: join(top, 'cni', 'net.d'),
     imagesFolder: join(top, 'images'),
     importedImagesFile: join(top, 'state', 'imported-images.json'),

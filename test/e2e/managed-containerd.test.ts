@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { ContainerdProcess } from '../../src/containerd/containerd-process.ts';
 import { findContainerd } from '../../src/containerd/find-containerd.ts';
-import type { ContainerdExit } from '../../src/containerd/launch-containerd.ts';
+import type { ContainerdExit } from '../../src/containerd/containerd-exit.ts';
 import { ManagedContainerd, type ManagedContainerdOptions } from '../../src/containerd/managed-containerd.ts';
 import { ociArchive } from '../../src/containerd/oci-archive.ts';
 import { computeImageArchitecture, pauseImageName } from '../../src/containerd/pause/pause-image.ts';
@@ -195,9 +195,13 @@ describe.each(containerdReleases())('managed containerd $release', ({ folder }) 
     );
   });
 
-  test('starts again after a stop, with its images', async () => {
-    containerd = make();
-    expect(await containerd.start()).toMatchObject({ adopted: false });
+  test('starts again after a stop, once for all that ask at the same time, with its images', async () => {
+    const askers = [make(), make(), make()];
+    const started = await Promise.all(askers.map((asker) => asker.start()));
+    expect(started.map(({ adopted }) => adopted).sort()).toEqual([false, true, true]);
+    expect([...new Set(started.map(({ pid }) => pid))]).toHaveLength(1);
+    for (const asker of askers.slice(1)) asker.release();
+    containerd = askers[0] ?? make();
     expect((await containerd.importImages()).imported).toEqual([]);
     const { image } = await grpcImageService(channel).imageStatus({ image: { image: 'localhost/app:1' } });
     expect(image?.repoTags).toEqual(['localhost/app:1']);

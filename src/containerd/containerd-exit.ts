@@ -1,0 +1,17 @@
+/** How a containerd ended that we started; neither is known of one that could not be executed, or that we adopted. */
+export interface ContainerdEnd {
+  readonly code: number | undefined;
+  readonly signal: string | undefined;
+}
+
+export interface ContainerdExit extends ContainerdEnd {
+  readonly pid: number;
+  /** What it said last. */
+  readonly lastLines: readonly string[];
+}
+
+/** Why a containerd that we started is not there. */
+export function describeEnd({ code, signal }: ContainerdEnd): string {
+  if (code !== undefined) return `it ended with exit code ${String(code)}`;
+  return signal === undefined ? 'it could not be executed' : `it was ended by ${signal}`;
+}

@@ -1,0 +1,76 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { identify } from '../../src/containerd/containerd-process.ts';
+import { ContainerdSupervisor } from '../../src/containerd/containerd-supervisor.ts';
+import { LinuxContainerdHost } from '../../src/containerd/linux-containerd-host.ts';
+import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
+import { waitForPath } from '../../src/containerd/wait-for-path.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** A supervisor of a program in the place of containerd, over a root-dir with what a dead one left. */
+async function supervisorOf(
+  script: string | undefined,
+): Promise<{ supervisor: ContainerdSupervisor; paths: ManagedPaths }> {
+  const rootDir = await temporaryFolder();
+  const paths = managedPaths(rootDir);
+  await mkdir(paths.base);
+  for (const file of [paths.pidFile, paths.socket, `${paths.socket}.ttrpc`]) await writeFile(file, 'stale');
+  await writeFile(paths.logFile, 'said before\n');
+  const containerd = join(rootDir, 'containerd-program');
+  if (script !== undefined) await writeFile(containerd, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const supervisor = new ContainerdSupervisor({
+    host: new LinuxContainerdHost(paths, systemClock),
+    clock: systemClock,
+    logger: silentLogger,
+    prepare: () => Promise.resolve({ containerd, warnings: [] }),
+    events: {},
+    hint: 'Look at its log.',
+  });
+  return { supervisor, paths };
+}
+
+const forGood = new AbortController().signal;
+const leftAlone = ['containerd.log', 'launch.lock'];
+
+test('a containerd that ends at its start is an error with what it said, and leaves nothing to trip over', async () => {
+  const { supervisor, paths } = await supervisorOf('echo "bad configuration: $1 $2"; exit 3');
+  await expect(supervisor.start(forGood)).rejects.toMatchObject({
+    name: 'UserError',
+    message:
+      'The managed containerd did not start: it ended with exit code 3\n' +
+      `  bad configuration: --config ${paths.configFile}`,
+    hint: 'Look at its log.',
+  });
+  expect(await readdir(paths.base)).toEqual(leftAlone);
+});
+
+test('a containerd that cannot be executed is an error', async () => {
+  const { supervisor } = await supervisorOf(undefined);
+  await expect(supervisor.start(forGood)).rejects.toThrow(
+    'The managed containerd did not start: it could not be executed',
+  );
+});
+
+test('an aborted start leaves no process', async () => {
+  const { supervisor, paths } = await supervisorOf('echo $$ > "$2.started"; exec sleep 1000');
+  const controller = new AbortController();
+  const reason = new Error('interrupted');
+  const start = supervisor.start(controller.signal);
+  const rejected = expect(start).rejects.toBe(reason);
+  const started = `${paths.configFile}.started`;
+  await waitForPath(started, forGood);
+  controller.abort(reason);
+  await rejected;
+  expect(await identify(Number(await readFile(started, 'utf8')))).toBeUndefined();
+  expect(await readdir(paths.base)).toEqual(['config.toml.started', ...leftAlone]);
+});
+
+test('a start that is aborted before there is a process makes none', async () => {
+  const { supervisor, paths } = await supervisorOf('echo started; exec sleep 1000');
+  const reason = new Error('interrupted');
+  await expect(supervisor.start(AbortSignal.abort(reason))).rejects.toBe(reason);
+  expect(await readFile(paths.logFile, 'utf8')).toBe('said before\n');
+});

@@ -1,0 +1,26 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { identify } from '../../src/containerd/containerd-process.ts';
+import { LinuxContainerdHost } from '../../src/containerd/linux-containerd-host.ts';
+import { managedPaths } from '../../src/containerd/managed-paths.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+test('signals a process, and none that has its number now', async () => {
+  const host = new LinuxContainerdHost(managedPaths(await temporaryFolder()), systemClock);
+  const child = spawn('sleep', ['1000']);
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  const ended = once(child, 'exit');
+  const process = await identify(child.pid ?? 0);
+  if (process === undefined) throw new Error('sleep did not start');
+
+  await host.signal({ ...process, startTicks: '1' }, 'SIGTERM');
+  expect(await host.isRunning(process)).toBe(true);
+
+  // Had the first one come, it would have ended by that.
+  await host.signal(process, 'SIGKILL');
+  expect(await ended).toEqual([null, 'SIGKILL']);
+});
