@@ -31,6 +31,13 @@ export class ReadingBudget {
     if (this.#values < 0) throw exceeded(`The manifest has more than ${maxManifestValues} values`, start);
   }
 
+  /** Counts values if there are as many left; false when there are not. */
+  takeValues(count: number): boolean {
+    if (count > this.#values) return false;
+    this.#values -= count;
+    return true;
+  }
+
   /** Whether more was asked for than there was. */
   get isExhausted(): boolean {
     return this.#tokens < 0 || this.#values < 0;

@@ -1,0 +1,170 @@
+import {
+  COLLECTION_STYLE,
+  type Event,
+  EVENT_ID,
+  getScalarValue,
+  parseEvents,
+  SCALAR_STYLE,
+  type ScalarEvent,
+} from 'js-yaml';
+import type { ManifestContent, ManifestNode, ManifestNote } from './manifest-node.ts';
+import type { ReadingBudget } from './reading-budget.ts';
+import { resolveYamlScalar } from './resolve-yaml-scalar.ts';
+import { EntryList } from './yaml-entries.ts';
+
+/**
+ * Reads a text of one document in the YAML that most manifests are written in, in a fraction of the time of the exact
+ * reader. Undefined for everything that the two could see differently, and for all that is wrong with a text: what this
+ * one gives is what the exact one gives.
+ */
+export function readPlainYaml(text: string, budget: ReadingBudget): ManifestContent | undefined {
+  if (text.length > maxPlainLength || text.startsWith(' ') || unusualText.test(text)) return undefined;
+  try {
+    const composer = new PlainComposer(text, parseEvents(text, { maxDepth: maxPlainDepth }));
+    const root = composer.document();
+    return budget.takeValues(composer.valueCount) ? { root, notes: composer.notes } : undefined;
+  } catch {
+    // Whatever it is, the exact reader has the say.
+    return undefined;
+  }
+}
+
+/** No text of this length has more words and marks than the exact reader takes. */
+const maxPlainLength = 200_000;
+
+const maxPlainDepth = 100;
+
+/**
+ * Tabs, control characters, byte order marks, line breaks that only YAML 1.1 knows, directives, ends of documents, anchors,
+ * tags and explicit keys. Where the pattern finds some that are none, as in a script, it costs the time of the exact reader.
+ */
+const unusualText = /[^\n -~\u00A0-\uFEFE\uFF00-\uFFFD]|^(?:%|\.{3})|(?:^|[-?:]) *[&!]|(?:^|[-?:,[{]) *\?(?: |$)/m;
+
+class PlainComposer {
+  readonly notes: ManifestNote[] = [];
+  readonly #text: string;
+  readonly #events: readonly Event[];
+  #at = 0;
+  #valueCount = 0;
+
+  constructor(text: string, events: readonly Event[]) {
+    this.#text = text;
+    this.#events = events;
+  }
+
+  get valueCount(): number {
+    return this.#valueCount;
+  }
+
+  document(): ManifestNode {
+    const first = this.#take();
+    const root = this.#value();
+    const last = this.#take();
+    // Behind the one document there may be another.
+    const isWhole = first.type === EVENT_ID.DOCUMENT && last.type === EVENT_ID.POP && this.#at === this.#events.length;
+    if (!isWhole || root.kind !== 'object') throw new NotPlainError();
+    return root;
+  }
+
+  #value(): ManifestNode {
+    const event = this.#take();
+    this.#valueCount++;
+    switch (event.type) {
+      case EVENT_ID.SCALAR:
+        return this.#scalar(event);
+      case EVENT_ID.SEQUENCE:
+        refuseProperties(event);
+        return this.#sequence(event.start);
+      case EVENT_ID.MAPPING:
+        refuseProperties(event);
+        return this.#mapping(event.start, event.style === COLLECTION_STYLE.BLOCK);
+      case EVENT_ID.ALIAS:
+      case EVENT_ID.DOCUMENT:
+      case EVENT_ID.POP:
+        throw new NotPlainError();
+    }
+  }
+
+  #sequence(start: number): ManifestNode {
+    const items: ManifestNode[] = [];
+    while (!this.#isAtEnd()) items.push(this.#value());
+    this.#at++;
+    return { start, kind: 'list', items };
+  }
+
+  #mapping(start: number, isBlock: boolean): ManifestNode {
+    const entries = new EntryList(this.notes);
+    while (!this.#isAtEnd()) {
+      const key = this.#value();
+      // Numbers and words of other kinds have a text of their own as keys, and "<<" merges.
+      if (key.kind !== 'string' || key.value === '<<') throw new NotPlainError();
+      // The parser takes "- {} a: b" for the end of a list and a key behind it.
+      if (isBlock && key.start > start && !this.#startsLine(key.start)) throw new NotPlainError();
+      entries.add({ key: key.value, keyStart: key.start, value: this.#value() });
+    }
+    this.#at++;
+    return { start, kind: 'object', entries: entries.list };
+  }
+
+  #scalar(event: ScalarEvent): ManifestNode {
+    refuseProperties(event);
+    const { style, valueStart } = event;
+    // Where an empty value stands is not told.
+    if (valueStart < 0 || isDoubtful(event, this.#text)) throw new NotPlainError();
+    const value = getScalarValue(this.#text, event);
+    switch (style) {
+      case SCALAR_STYLE.PLAIN: {
+        const resolved = resolveYamlScalar(value);
+        if (resolved.kind === 'notFinite') throw new NotPlainError();
+        return { start: valueStart, ...resolved };
+      }
+      case SCALAR_STYLE.SINGLE_QUOTED:
+      case SCALAR_STYLE.DOUBLE_QUOTED:
+        return { start: valueStart - 1, kind: 'string', value };
+      case SCALAR_STYLE.LITERAL_BLOCK:
+      case SCALAR_STYLE.FOLDED_BLOCK:
+        return { start: this.#blockScalarStart(valueStart), kind: 'string', value };
+    }
+  }
+
+  #startsLine(start: number): boolean {
+    let at = start - 1;
+    while (this.#text.charAt(at) === ' ') at--;
+    return this.#text.charAt(at) === '\n';
+  }
+
+  /** Where the `|` or `>` above the lines of a block scalar stands. */
+  #blockScalarStart(valueStart: number): number {
+    const headerEnd = this.#text.charAt(valueStart - 1) === '\n' ? valueStart - 1 : valueStart;
+    const headerLine = this.#text.slice(this.#text.lastIndexOf('\n', headerEnd - 1) + 1, headerEnd);
+    const header = /[|>][-+0-9]* *$/.exec(headerLine);
+    // A comment behind it may have such marks too.
+    if (!header || headerLine.includes('#')) throw new NotPlainError();
+    return headerEnd - headerLine.length + header.index;
+  }
+
+  #isAtEnd(): boolean {
+    return this.#events[this.#at]?.type === EVENT_ID.POP;
+  }
+
+  #take(): Event {
+    const event = this.#events[this.#at++];
+    if (!event) throw new NotPlainError();
+    return event;
+  }
+}
+
+/** The text has something that the exact reader has to read. */
+class NotPlainError extends Error {
+  override readonly name = 'NotPlainError';
+}
+
+function refuseProperties({ anchorStart, tagStart }: { anchorStart: number; tagStart: number }): void {
+  if (anchorStart >= 0 || tagStart >= 0) throw new NotPlainError();
+}
+
+/** Escaped line breaks and characters of eight digits in quotes, and blanks on empty lines of a block. */
+function isDoubtful({ style, fast, valueStart, valueEnd }: ScalarEvent, text: string): boolean {
+  if (style === SCALAR_STYLE.DOUBLE_QUOTED) return !fast && /\\[\nU]/.test(text.slice(valueStart, valueEnd));
+  return style >= SCALAR_STYLE.LITERAL_BLOCK && /^ +$/m.test(text.slice(valueStart, valueEnd));
+}
