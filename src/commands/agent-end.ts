@@ -11,29 +11,31 @@ interface Deps {
 /** What signals do to `run`: it ends, and its pods before it where that is wanted. A second signal ends it at once. */
 export class AgentEnd {
   private readonly deps: Deps;
-  private shutDownPods: (() => Promise<void>) | undefined;
+  private kubelet: Pick<Kubelet, 'shutDownPods' | 'isToldOfShutdowns'> | undefined;
   private isEnding = false;
 
   constructor(deps: Deps) {
     this.deps = deps;
   }
 
-  /** From now on SIGTERM ends the pods too. */
-  podsOf(kubelet: Pick<Kubelet, 'shutDownPods'>): void {
-    this.shutDownPods = () => kubelet.shutDownPods();
+  /** From now on SIGTERM ends the pods too, unless the shutdown of the machine is told in another way. */
+  podsOf(kubelet: Pick<Kubelet, 'shutDownPods' | 'isToldOfShutdowns'>): void {
+    this.kubelet = kubelet;
   }
 
   /** False: the pods end first. */
   signalled(signal: NodeJS.Signals): boolean {
-    const { logger, stop } = this.deps;
-    if (signal !== 'SIGTERM' || this.shutDownPods === undefined || this.isEnding) {
+    const { kubelet, deps } = this;
+    const { logger, stop } = deps;
+    const endsPods = signal === 'SIGTERM' && kubelet?.isToldOfShutdowns === false;
+    if (!endsPods || this.isEnding) {
       logger.info({ signal }, this.isEnding ? 'Stopping at once' : 'Stopping, pods keep running');
       stop(signal);
       return true;
     }
     this.isEnding = true;
     logger.info({ signal }, 'Stopping after the pods; a second signal stops at once');
-    void this.shutDownPods().then(() => {
+    void kubelet.shutDownPods().then(() => {
       stop(signal);
     });
     return false;

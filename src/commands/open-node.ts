@@ -6,9 +6,12 @@ import { readMachine } from '../engine/container-manager/machine.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { readFilesystem } from '../engine/gc/read-filesystem.ts';
 import { Kubelet } from '../engine/kubelet.ts';
+import type { Logind } from '../engine/lifecycle/logind.ts';
+import { systemBusSocket } from '../engine/system-bus-socket.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { endsItsPods } from './agent-end.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
@@ -43,6 +46,7 @@ export async function openNode(
     eventStreams: await runtime.connection.eventStreams(),
     sources: sources(node),
     node,
+    logind: endsItsPods(options) ? await openLogind() : undefined,
     cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger }),
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
@@ -65,6 +69,16 @@ export async function openNode(
       runtime.managed?.release();
     },
   };
+}
+
+/** Most nodes do not end their pods, and have no use for what talks to it. */
+async function openLogind(): Promise<Logind> {
+  const { DBusLogind } = await import('../engine/lifecycle/dbus-logind.ts');
+  return new DBusLogind({
+    socketPath: systemBusSocket(process.env),
+    configFolder: '/etc/systemd/logind.conf.d',
+    inhibitProgram: 'systemd-inhibit',
+  });
 }
 
 /** kubelet: kubelet_network.go updatePodCIDR */

@@ -50,6 +50,7 @@ export class Kubelet implements EngineView, EngineHistory {
       ...(deps.node.localStorageCapacityIsolation ? [parts.localStorageEviction.run(stopped)] : []),
       parts.imageCollector.run(stopped),
       parts.containerCollector.run(stopped),
+      ...(parts.shutdownWatch === undefined ? [] : [parts.shutdownWatch.run(stopped)]),
       this.loop(stopped),
     ];
     try {
@@ -106,6 +107,11 @@ export class Kubelet implements EngineView, EngineHistory {
     await ended;
     // Pods that were finished before had kept their remains.
     await Promise.all(uids.map((uid) => remains.removeUnworked(uid)));
+  }
+
+  /** logind tells of a shutdown of the machine and waits for the pods: whatever else ends us is none of one. */
+  get isToldOfShutdowns(): boolean {
+    return this.parts.shutdownWatch?.isHolding === true && !this.parts.nodeShutdown.isShuttingDown;
   }
 
   /** Ends every pod as the node goes down, within the time it was told; none starts from now on. They run again after a restart. */

@@ -87,6 +87,7 @@ export class World {
         clock: this.clock,
         driver: 'cgroupfs',
       }),
+      logind: undefined,
       endpoint: { endpoint: this.socketPath, because: 'it is there' },
       leaveOrphans: false,
       nodeCredentials: () => Promise.resolve([]),

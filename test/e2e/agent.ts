@@ -28,6 +28,8 @@ export interface AgentOptions {
   images?: readonly ImageArchive[];
   /** Runs the agent and every command in it: a path below /run/netns. */
   networkNamespace?: string;
+  /** More variables of the agent, and others in the place of those that the tests have. */
+  environment?: Readonly<Record<string, string>>;
 }
 
 /** One entry of the agent's log. */
@@ -221,7 +223,7 @@ export class Agent {
   get environment(): NodeJS.ProcessEnv {
     const folder = this.#options.containerd?.folder;
     const path = process.env['PATH'] ?? '';
-    return { ...process.env, PATH: folder === undefined ? path : `${folder}:${path}` };
+    return { ...process.env, PATH: folder === undefined ? path : `${folder}:${path}`, ...this.#options.environment };
   }
 
   /** Starts a command of the program, for tests that talk to it while it runs. */

@@ -1,18 +1,12 @@
-import { createClient, DBusError, type Message, type MessageBus } from 'dbus-native';
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { DBusError, type Message, type MessageBus } from 'dbus-native';
 import type { Clock } from '../../clock.ts';
+import { openSystemBus, type SystemBus } from '../system-bus.ts';
 import type { Systemd, UnitProperty } from './systemd.ts';
 
 interface Deps {
   clock: Clock;
   /** Socket of the system bus. */
   socketPath: string;
-}
-
-interface Connection {
-  bus: MessageBus;
-  socket: Socket;
 }
 
 const service = 'org.freedesktop.systemd1';
@@ -27,7 +21,7 @@ const jobTimeoutMs = 30_000;
  */
 export class DBusSystemd implements Systemd {
   private readonly deps: Deps;
-  private connection: Promise<Connection> | undefined;
+  private connection: Promise<SystemBus> | undefined;
   private calls = 0;
   /** Who waits for the end of a job, by the job's path. */
   private readonly jobs = new Map<string, () => void>();
@@ -83,7 +77,7 @@ export class DBusSystemd implements Systemd {
     }
   }
 
-  private connected(): Promise<Connection> {
+  private connected(): Promise<SystemBus> {
     if (this.connection !== undefined) return this.connection;
     const opening = this.open();
     const forget = (): void => {
@@ -94,12 +88,8 @@ export class DBusSystemd implements Systemd {
     return opening;
   }
 
-  private async open(): Promise<Connection> {
-    const socket = connect(this.deps.socketPath);
-    await once(socket, 'connect');
-    const bus = createClient({ stream: socket });
-    // Calls under way are told; there is nobody else to tell.
-    bus.connection.on('error', () => undefined);
+  private async open(): Promise<SystemBus> {
+    const { bus, socket } = await openSystemBus(this.deps.socketPath);
     bus.connection.on('message', (message: Message) => {
       if (message.member === 'JobRemoved' && message.interface === managerInterface) this.jobEnded(message.body?.[1]);
     });

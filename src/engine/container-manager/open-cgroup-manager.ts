@@ -1,12 +1,11 @@
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
+import { systemBusSocket } from '../system-bus-socket.ts';
 import { cgroupFiles } from './cgroup-files.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
 import { readCgroupMounts } from './cgroup-mounts.ts';
 import type { CgroupDriver } from './cgroup-names.ts';
 import { CgroupfsManager } from './cgroupfs-manager.ts';
-
-const systemBusSocket = '/run/dbus/system_bus_socket';
 
 /** The cgroups of this machine. Most have no use for what talks to systemd, so that is loaded where the driver is. */
 export async function openCgroupManager(
@@ -20,6 +19,6 @@ export async function openCgroupManager(
     import('./systemd-cgroup-manager.ts'),
     import('./dbus-systemd.ts'),
   ]);
-  const systemd = new DBusSystemd({ clock, socketPath: systemBusSocket });
+  const systemd = new DBusSystemd({ clock, socketPath: systemBusSocket(process.env) });
   return new SystemdCgroupManager({ systemd, folders, cgroupVersion: mounts.version, logger });
 }

@@ -29,18 +29,29 @@ const systemPriorityClasses: ReadonlyMap<string, number> = new Map([
 
 /**
  * The pods of a node that shuts down, in the order in which groups of them are told to end. No groups: the node does not
- * wait for its pods. kubelet: nodeshutdown_manager.go migrateConfig, groupByPriority
+ * wait for its pods. Where there is less time than they have together each gets its part of it.
+ * kubelet: nodeshutdown_manager.go migrateConfig, groupByPriority
  */
-export function computeShutdownGroups(pods: readonly Pod[], settings: ShutdownSettings): ShutdownGroup[] {
+export function computeShutdownGroups(
+  pods: readonly Pod[],
+  settings: ShutdownSettings,
+  withinSeconds = Infinity,
+): ShutdownGroup[] {
+  const share = Math.min(1, withinSeconds / shutdownSeconds(settings));
   const groups = gracePeriods(settings)
     .toSorted((a, b) => a.priority - b.priority)
-    .map((period): ShutdownGroup => ({ ...period, pods: [] }));
+    .map(({ priority, seconds }): ShutdownGroup => ({ priority, seconds: seconds * share, pods: [] }));
   for (const pod of pods) {
     const priority = priorityOf(pod);
     const group = groups.findLast((candidate) => candidate.priority <= priority) ?? groups[0];
     group?.pods.push(pod);
   }
   return groups;
+}
+
+/** The time of all groups together. Zero: the node does not wait for its pods. */
+export function shutdownSeconds(settings: ShutdownSettings): number {
+  return gracePeriods(settings).reduce((sum, { seconds }) => sum + seconds, 0);
 }
 
 /** Without an API server nobody turns the name of a class into its number; two classes are the same everywhere. */

@@ -39,14 +39,17 @@ export class NodeShutdown {
     return this.underWay !== undefined;
   }
 
-  /** Resolves when every pod ended or its time is over. A call while it is under way joins the first one. */
-  begin(): Promise<void> {
+  /**
+   * Resolves when every pod ended or its time is over, which is shorter where less than it is left to the node. A call while
+   * it is under way joins the first one.
+   */
+  begin(withinSeconds?: number): Promise<void> {
     if (this.underWay !== undefined) return this.underWay.done;
     const { events, workers, settings, clock } = this.deps;
     const cancelled = new AbortController();
     const stopped: Pod[] = [];
     const stopAll = async (): Promise<void> => {
-      for (const group of computeShutdownGroups(workers.activePods(), settings)) {
+      for (const group of computeShutdownGroups(workers.activePods(), settings, withinSeconds)) {
         if (group.pods.length > 0) await this.stopGroup(group, clock.monotonic(), cancelled.signal);
         if (cancelled.signal.aborted) return;
       }

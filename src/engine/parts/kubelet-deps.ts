@@ -7,6 +7,7 @@ import type { CgroupManager } from '../container-manager/cgroup-manager.ts';
 import type { ImageFilesystem } from '../gc/image-gc.ts';
 import type { DockerConfig } from '../images/docker-config.ts';
 import type { ReadTerminationMessage } from '../kuberuntime/runtime-pods.ts';
+import type { Logind } from '../lifecycle/logind.ts';
 import type { NodeConfig } from '../node-config.ts';
 import type { RuntimeEventStream } from '../pleg/runtime-event-stream.ts';
 import type { CheckHealth } from '../prober/run-probe.ts';
@@ -20,6 +21,8 @@ export interface KubeletDeps {
   sources: readonly PodSource[];
   node: NodeConfig;
   cgroups: CgroupManager;
+  /** Undefined: a shutdown of the machine is noticed by SIGTERM alone, or not at all. */
+  logind: Logind | undefined;
   /** Where the runtime is and why it was chosen, for readers of the snapshot. */
   endpoint: { endpoint: string; because: string };
   /** Pods of an earlier life that no manifest declares stay as they are. */

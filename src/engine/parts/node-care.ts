@@ -4,7 +4,9 @@ import { ContainerCollector } from '../gc/container-collector.ts';
 import { ImageCollector } from '../gc/image-collector.ts';
 import { admissionNews } from '../lifecycle/admission-news.ts';
 import { NodeShutdown } from '../lifecycle/node-shutdown.ts';
+import { shutdownSeconds } from '../lifecycle/node-shutdown-groups.ts';
 import { PodAdmission } from '../lifecycle/pod-admission.ts';
+import { ShutdownWatch } from '../lifecycle/shutdown-watch.ts';
 import { isPodRunning } from '../pleg/pod-records.ts';
 import type { Foundation } from './foundation.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
@@ -17,6 +19,8 @@ export interface NodeCare {
   localStorageEviction: LocalStorageEviction;
   admission: PodAdmission;
   nodeShutdown: NodeShutdown;
+  /** Undefined: nobody tells of a shutdown of the machine. */
+  shutdownWatch: ShutdownWatch | undefined;
   imageCollector: ImageCollector;
   containerCollector: ContainerCollector;
 }
@@ -86,6 +90,15 @@ export function buildNodeCare(
     clock,
     logger: logger.child({ component: 'node-shutdown' }),
   });
+  const shutdownWatch =
+    deps.logind &&
+    new ShutdownWatch({
+      logind: deps.logind,
+      nodeShutdown,
+      neededSeconds: shutdownSeconds(node.shutdown),
+      clock,
+      logger: logger.child({ component: 'node-shutdown' }),
+    });
   const imageCollector = new ImageCollector({
     runtime,
     imageService: deps.imageService,
@@ -111,5 +124,13 @@ export function buildNodeCare(
     emit,
     logger: logger.child({ component: 'gc' }),
   });
-  return { evictions, localStorageEviction, admission, nodeShutdown, imageCollector, containerCollector };
+  return {
+    evictions,
+    localStorageEviction,
+    admission,
+    nodeShutdown,
+    shutdownWatch,
+    imageCollector,
+    containerCollector,
+  };
 }
