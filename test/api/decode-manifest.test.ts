@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeManifest } from '../../src/api/decode-manifest.ts';
+import { propertyRuns } from '../property-runs.ts';
 
 const origin = '/manifests/web.yaml';
 
@@ -274,7 +275,7 @@ describe('bounds', () => {
           expect(pod === undefined).toBe(problems.some(({ severity }) => severity === 'error'));
         },
       ),
-      { numRuns: 500, seed: 1 },
+      propertyRuns(500),
     );
   });
 });

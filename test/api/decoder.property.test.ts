@@ -20,9 +20,10 @@ import {
 import { findFault, findFaultOfFirst, loadCase } from '../fuzz/fuzz-case.ts';
 import { mutateStructure } from '../fuzz/mutate-structure.ts';
 import { realisticObject } from '../fuzz/realistic-objects.ts';
+import { propertyRuns, propertyTimeoutMs } from '../property-runs.ts';
 
 // Slow machines are slow here; nothing waits.
-const timeout = { timeout: 120_000 };
+const timeout = { timeout: propertyTimeoutMs };
 
 const origin = '/manifests/web.yaml';
 
@@ -89,7 +90,7 @@ test.each(Object.entries(printers))('%s gives back every value', timeout, (_styl
       const reading = readManifest(print(toTree({ value })), origin);
       expect('problem' in reading ? reading.problem : plain(reading.document.root)).toEqual({ value });
     }),
-    { numRuns: 100, seed: 1 },
+    propertyRuns(100),
   );
 });
 
@@ -127,7 +128,7 @@ test('a broken pod is decoded alike whatever its style', timeout, () => {
       });
       expect(results.slice(1)).toEqual(results.slice(1).map(() => results[0]));
     }),
-    { numRuns: 100, seed: 1 },
+    propertyRuns(100),
   );
 });
 
@@ -142,7 +143,7 @@ test('the defaults of a pod with defaults are the same pod, and no pod is too st
         expect([typeof field, message === '']).toEqual(['string', false]);
       }
     }),
-    { numRuns: 250, seed: 1 },
+    propertyRuns(250),
   );
 });
 
@@ -152,7 +153,7 @@ test.each(Object.entries(printers))('every problem of %s has a place inside of t
       const bytes = Buffer.from(print(tree));
       expect([findFault(loadCase(bytes), bytes), findFaultOfFirst(bytes)]).toEqual([undefined, undefined]);
     }),
-    { numRuns: 60, seed: 1 },
+    propertyRuns(60),
   );
 });
 
@@ -167,6 +168,6 @@ test('a text for a quantity is taken, or an error with its place', timeout, () =
       const place = { field: 'spec.containers[0].resources.limits[cpu]', line: 11, severity: 'error' };
       expect(places).toEqual(pod ? [] : [place]);
     }),
-    { numRuns: 100, seed: 1 },
+    propertyRuns(100),
   );
 });

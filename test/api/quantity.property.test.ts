@@ -11,10 +11,11 @@ import {
   quantityValue,
   subtractQuantities,
 } from '../../src/api/quantity.ts';
+import { propertyRuns, propertyTimeoutMs } from '../property-runs.ts';
 
-const runs = { numRuns: 500, seed: 1 };
+const runs = propertyRuns(500);
 // Slow machines are slow here; nothing waits.
-const timeout = { timeout: 120_000 };
+const timeout = { timeout: propertyTimeoutMs };
 
 /** A fraction of two whole numbers: no rounding hides anywhere. */
 interface Rational {
@@ -193,6 +194,6 @@ test('whatever a text is, it is a quantity or none', timeout, () => {
       const quantity = parseQuantity(text);
       if (quantity) expect(parsed(formatQuantity(quantity)).nanos).toBe(quantity.nanos);
     }),
-    { ...runs, numRuns: 1000 },
+    propertyRuns(1000),
   );
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, expect, test } from 'vitest';
 import { FileClaims } from '../../../src/engine/config/file-claims.ts';
+import { propertyRuns } from '../../property-runs.ts';
 
 let claims: FileClaims;
 
@@ -60,5 +61,6 @@ test('whatever files declare, an object has one owner, which declares it, and is
         expect([...(some.contested().get(key) ?? [])].sort()).toEqual(claimants.length > 1 ? claimants.sort() : []);
       }
     }),
+    propertyRuns(100),
   );
 });

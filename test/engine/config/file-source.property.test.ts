@@ -1,12 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
 import { anyChange, anyOperation, FileSourceModel } from './file-source-model.ts';
 import { type Declared, ManifestFolder } from './manifest-folder.ts';
 import { SourceRecorder } from './source-recorder.ts';
 import { whileTimePasses } from './while-time-passes.ts';
-
-/** Real files take real time, the more so on a machine that is busy with something else. */
-const timeoutMs = 120_000;
 
 /** As the model tells it. */
 function shown({ pods, configObjects, problems }: Declared): FileSourceModel['expected'] {
@@ -38,10 +36,10 @@ test(
           expect(shown(await folder.read(source))).toEqual(model.expected);
         }
       }),
-      { numRuns: 60 },
+      propertyRuns(60),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );
 
 test(
@@ -69,8 +67,8 @@ test(
           await recorder.stop();
         }
       }),
-      { numRuns: 25 },
+      propertyRuns(25),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );

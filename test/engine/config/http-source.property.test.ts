@@ -2,10 +2,8 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Answer, WebServer } from '../../fakes/web-server.ts';
+import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
 import { Asking, podManifest } from './asking.ts';
-
-/** Real requests take real time, the more so on a machine that is busy with something else. */
-const timeoutMs = 120_000;
 
 const listOf = (names: readonly string[]): string =>
   JSON.stringify({
@@ -99,8 +97,8 @@ test(
           await server.stop();
         }
       }),
-      { numRuns: 40 },
+      propertyRuns(40),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );

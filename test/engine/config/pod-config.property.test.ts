@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
 import { configAnnotations, PodConfig, type PodUpdate, type SourceId } from '../../../src/engine/config/pod-config.ts';
 import { makePod } from '../../builders/pods.ts';
+import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
 
 const sources: SourceId[] = [
   { id: 'file#0', source: 'file' },
@@ -71,9 +72,6 @@ function declared(pod: Pod): Pod {
 const byUID = (pods: Iterable<Pod>): Pod[] =>
   [...pods].map(declared).sort((a, b) => (a.metadata.uid < b.metadata.uid ? -1 : 1));
 
-/** For a machine that is busy. */
-const timeoutMs = 60_000;
-
 test(
   'whoever follows the updates knows exactly what each source declares',
   () => {
@@ -88,9 +86,10 @@ test(
           expect(byUID(known.get(source.id)?.values() ?? [])).toEqual(byUID(revisions.map(podOf)));
         }
       }),
+      propertyRuns(100),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );
 
 test(
@@ -112,9 +111,10 @@ test(
           expect(copied.merge(source, revisions.map(podOf), 1).updates).toEqual([]);
         }
       }),
+      propertyRuns(100),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );
 
 test(
@@ -132,7 +132,8 @@ test(
           seen.add(source.id);
         }
       }),
+      propertyRuns(100),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );

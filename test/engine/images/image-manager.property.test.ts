@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
 import { ImageManagerModel } from './image-manager-model.ts';
 
 const anyStep = fc.oneof(
@@ -54,9 +55,6 @@ async function take(model: ImageManagerModel, step: Step): Promise<void> {
   model.check();
 }
 
-/** For a machine that is busy. */
-const timeoutMs = 60_000;
-
 test(
   'however images are asked for, come, fail and are given up, limits and back-off hold, and every request ends',
   async () => {
@@ -67,8 +65,8 @@ test(
         await model.settle();
         expect(model.violations).toEqual([]);
       }),
-      { numRuns: 150, seed: 1 },
+      propertyRuns(150),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );

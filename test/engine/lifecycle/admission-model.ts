@@ -32,6 +32,8 @@ export class AdmissionModel {
   readonly #admission: PodAdmission;
   #isShuttingDown = false;
   #due = 0;
+  /** How often a pod ended. */
+  #ends = 0;
 
   constructor(plans: readonly PodPlan[]) {
     this.#catalog = plans.map(podOf);
@@ -212,6 +214,7 @@ export class AdmissionModel {
   }
 
   #finish(worker: Worker, phase: 'Succeeded' | 'Failed'): void {
+    this.#ends += 1;
     worker.hasContainers = false;
     this.#statusManager.setPodStatus(worker.pod, { phase });
     worker.state = 'finished';
@@ -251,8 +254,9 @@ export class AdmissionModel {
     return pod;
   }
 
+  /** Differs after anything happened, also where a pod that ended is ending again. */
   #shown(): string {
     const workers = [...this.#workers].map(([uid, { state, restarts }]) => `${uid} ${state} ${String(restarts)}`);
-    return [...workers, ...[...this.#declared].map(({ metadata }) => metadata.uid)].join();
+    return [this.#ends, ...workers, ...[...this.#declared].map(({ metadata }) => metadata.uid)].join();
   }
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
 import { AdmissionModel } from './admission-model.ts';
 import type { PodPlan } from './planned-pod.ts';
 
@@ -55,9 +56,6 @@ test('a pod that others made way for starts also when one of them has come back 
   expect(model.violations).toEqual([]);
 });
 
-/** For a machine that is busy. */
-const timeoutMs = 60_000;
-
 test(
   'however pods come, end and get Ready, only what fits starts, in its order, and nothing waits that could start',
   () => {
@@ -70,8 +68,8 @@ test(
         model.settleReady();
         expect(model.violations).toEqual([]);
       }),
-      { numRuns: 200, seed: 1 },
+      propertyRuns(200),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
 import { PlegModel } from './pleg-model.ts';
 
 type Step =
@@ -77,9 +78,6 @@ async function take(model: PlegModel, step: Step): Promise<void> {
   await model.clock.advance(step.do === 'wait' ? step.ms : 0);
 }
 
-/** For a machine that is busy. */
-const timeoutMs = 60_000;
-
 test(
   'whatever happens in the runtime, and however its answers come, nothing is lost, told twice, or taken back',
   async () => {
@@ -91,8 +89,8 @@ test(
         await model.stop();
         expect(model.violations).toEqual([]);
       }),
-      { numRuns: 150 },
+      propertyRuns(150),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );

@@ -8,6 +8,7 @@ import { WorkQueue } from '../../../src/engine/pod-workers/work-queue.ts';
 import { makePod } from '../../builders/pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
+import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
 
 /** Three revisions of one pod and one of another. */
 const uids = ['web-1', 'web-2', 'web-3', 'db-1'] as const;
@@ -203,9 +204,6 @@ const emptyStatus = (uid: string): RuntimePodStatus => ({
   sandboxStatuses: [],
 });
 
-/** For a machine that is busy. */
-const timeoutMs = 60_000;
-
 test(
   'whatever comes, in whatever order, pods neither overlap nor start again once they stop',
   async () => {
@@ -216,10 +214,10 @@ test(
         await bench.runDown();
         expect(bench.violations).toEqual([]);
       }),
-      { numRuns: 150 },
+      propertyRuns(150),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );
 
 test(
@@ -237,10 +235,10 @@ test(
         expect(uids.filter((uid) => bench.workers.has(uid))).toEqual([]);
         expect(bench.terminations.told).toBe(bench.terminations.requested);
       }),
-      { numRuns: 100 },
+      propertyRuns(100),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );
 
 test(
@@ -261,8 +259,8 @@ test(
         expect(bench.syncs.map(({ uid, kind }) => `${kind} ${uid}`)).toEqual(['sync web-2']);
         expect(bench.violations).toEqual([]);
       }),
-      { numRuns: 100 },
+      propertyRuns(100),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
 import { ProberModel, uids } from './prober-model.ts';
 
 const uid = fc.constantFrom(...uids);
@@ -16,6 +17,7 @@ const anyStep = fc.oneof(
       outcome: fc.constantFrom('success' as const, 'success' as const, 'failure' as const, 'error' as const),
     }),
   },
+  fc.record({ do: fc.constant('fail' as const), nth: fc.nat(2), times: fc.integer({ min: 2, max: 4 }) }),
   {
     weight: 6,
     arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(1, 300, 1000, 2500, 10_000) }),
@@ -42,17 +44,25 @@ async function take(model: ProberModel, step: Step): Promise<void> {
       model.remove(step.uid, step.how);
       break;
     case 'answer':
-      model.answer(step.nth, step.outcome);
+      model.answer(model.calls[step.nth], step.outcome);
       break;
+    case 'fail': {
+      const { key } = model.calls[step.nth] ?? {};
+      for (let time = 0; time < step.times; time++) {
+        model.answer(
+          model.calls.find((call) => call.key === key),
+          'error',
+        );
+        await model.clock.advance(0);
+      }
+      break;
+    }
     case 'wait':
       break;
   }
   await model.clock.advance(step.do === 'wait' ? step.ms : 0);
   model.checkPeriods();
 }
-
-/** For a machine that is busy. */
-const timeoutMs = 60_000;
 
 test(
   'however pods come and go and their probes end, each probe is run alone, in its time, and told of as it is due',
@@ -64,8 +74,8 @@ test(
         await model.stop();
         expect(model.violations).toEqual([]);
       }),
-      { numRuns: 150, seed: 1 },
+      propertyRuns(150),
     );
   },
-  timeoutMs,
+  propertyTimeoutMs,
 );

@@ -29,8 +29,8 @@ export class ProberModel {
   readonly violations: string[] = [];
   readonly #pods: Record<UID, ProbedPod>;
   readonly #manager: ProberManager;
-  /** The run that was answered last, when it could not be made. */
-  #retried: { key: string; attempt: number } | undefined;
+  /** The run that was answered last, when it could not be made: it is made again at once, in the same container. */
+  #failed: { key: string; id: string; attempt: number; at: number } | undefined;
 
   constructor(times: ProbeTimes) {
     this.#pods = { always: new ProbedPod('always', times), never: new ProbedPod('never', times) };
@@ -94,9 +94,9 @@ export class ProberModel {
     this.#expectAborted((key) => key.startsWith(`${uid}/`));
   }
 
-  answer(nth: number, outcome: Outcome): void {
-    const [call] = this.calls.splice(nth, 1);
+  answer(call: Call | undefined, outcome: Outcome): void {
     if (call === undefined) return;
+    this.calls.splice(this.calls.indexOf(call), 1);
     call.answer(outcome);
     if (call.signal?.aborted === true) return;
     const probed = this.#probed(call.key);
@@ -112,7 +112,7 @@ export class ProberModel {
   /** Everything is answered and removed: nothing is left of it. */
   async stop(): Promise<void> {
     for (const uid of uids) this.remove(uid, 'removePod');
-    while (this.calls.length > 0) this.answer(0, 'success');
+    while (this.calls.length > 0) this.answer(this.calls[0], 'success');
     await this.clock.advance(0);
     const { startup, readiness, liveness } = this.#manager.results;
     const left = startup.size + readiness.size + liveness.size + this.clock.pending;
@@ -127,22 +127,31 @@ export class ProberModel {
     const key = `${uid}/${type}`;
     const probed = this.#probed(key);
     if (this.calls.some((call) => call.key === key)) this.violations.push(`${key} is run twice at a time`);
-    const isRetry = this.#retried?.key === key;
-    const attempt = isRetry ? (this.#retried?.attempt ?? 0) + 1 : 1;
+    const attempt = this.#attemptOf(key, id);
     if (attempt > maxAttempts) this.violations.push(`${key} is tried ${attempt} times`);
-    if (!isRetry) this.#checkRun(id, type, uid);
-    if (!isRetry) probed.last = { id, at: this.clock.monotonic() };
-    probed.isTriggered = false;
+    if (attempt === 1) {
+      this.#checkRun(id, type, uid);
+      probed.last = { id, at: this.clock.monotonic() };
+      probed.isTriggered = false;
+    }
     return new Promise((resolve, reject) => {
       this.calls.push({
         ...{ key, uid, attempt, signal },
         answer: (outcome) => {
-          this.#retried = outcome === 'error' ? { key, attempt } : undefined;
+          const isToBeRetried = outcome === 'error' && signal?.aborted !== true;
+          this.#failed = isToBeRetried ? { key, id, attempt, at: this.clock.monotonic() } : undefined;
           if (outcome === 'error') reject(new Error('made to fail'));
           else resolve(ExecSyncResponse.fromPartial({ exitCode: outcome === 'success' ? 0 : 1 }));
         },
       });
     });
+  }
+
+  /** After the last attempt a new run begins at once only where one was asked for meanwhile. */
+  #attemptOf(key: string, id: string): number {
+    const failed = this.#failed;
+    if (failed?.key !== key || failed.id !== id || failed.at !== this.clock.monotonic()) return 1;
+    return failed.attempt === maxAttempts && this.#probed(key).isTriggered ? 1 : failed.attempt + 1;
   }
 
   #checkRun(id: string, type: ProbeType, uid: UID): void {
