@@ -117,7 +117,8 @@ export class QOSCgroups {
       const uid = podUIDOfCgroup(path, node.cgroupRoot, node.cgroupDriver);
       return uid !== undefined && !own.has(uid);
     });
-    const populated = await Promise.all(others.map((path) => cgroups.isPopulated(path)));
-    return populated.some(Boolean);
+    // Not all at once: where hundreds were left behind, their files would fill the memory.
+    for (const path of others) if (await cgroups.isPopulated(path)) return true;
+    return false;
   }
 }

@@ -25,7 +25,10 @@ beforeEach(async () => {
   ownPodUIDs = [];
 });
 
-function containerManager(nodeAllocatable: Partial<NodeAllocatableSettings> = {}): ContainerManager {
+function containerManager(
+  nodeAllocatable: Partial<NodeAllocatableSettings> = {},
+  Manager: typeof CgroupfsManager = CgroupfsManager,
+): ContainerManager {
   const reservations = {
     capacity: { cpu: '4', memory: '8Gi', pid: '1000' },
     systemReserved: { cpu: '1', memory: '1Gi' },
@@ -35,7 +38,7 @@ function containerManager(nodeAllocatable: Partial<NodeAllocatableSettings> = {}
   const defaults = { reservations, enforce: ['pods'], systemReservedCgroup: '', kubeReservedCgroup: '' } as const;
   return new ContainerManager({
     node: makeNodeConfig('/nowhere', { cgroupsPerQOS: true, nodeAllocatable: { ...defaults, ...nodeAllocatable } }),
-    cgroups: new CgroupfsManager({ mounts: cgroups.mounts, files: cgroups, clock, driver: 'cgroupfs' }),
+    cgroups: new Manager({ mounts: cgroups.mounts, files: cgroups, clock, driver: 'cgroupfs' }),
     activePods: () => activePods,
     ownPodUIDs: () => Promise.resolve(ownPodUIDs),
     emit: events.emit,
@@ -198,5 +201,26 @@ describe('while pods of another agent run below the same cgroup', () => {
     ownPodUIDs = ['ours'];
     await containerManager().start();
     expect(await cgroups.settings('kubepods')).toMatchObject({ 'pids.max': '900' });
+  });
+
+  test('those are looked at one after the other, up to the first in which something runs', async () => {
+    const looks: string[] = [];
+    class WatchedCgroups extends CgroupfsManager {
+      override async isPopulated(path: string): Promise<boolean> {
+        looks.push('begin');
+        const isPopulated = await super.isPopulated(path);
+        looks.push('end');
+        return isPopulated;
+      }
+    }
+    const uids = ['a', 'b', 'c'];
+    for (const uid of uids) {
+      await cgroups.makeFolder(`${cgroups.mounts.hierarchies[0] ?? ''}/kubepods/burstable/pod${uid}`);
+    }
+    await containerManager({}, WatchedCgroups).start();
+    expect(looks.splice(0)).toEqual(['begin', 'end', 'begin', 'end', 'begin', 'end']);
+    for (const uid of uids) await cgroups.addProcess(`kubepods/burstable/pod${uid}`, 41);
+    await containerManager({}, WatchedCgroups).start();
+    expect(looks).toEqual(['begin', 'end']);
   });
 });
