@@ -83,9 +83,8 @@ export class LastGoodManifests {
 
   /** Writes what could not be written before. Never rejects. */
   retry(): Promise<void> {
-    this.writing ??= this.write().finally(() => {
-      this.writing = undefined;
-    });
+    if (this.wanted.size === 0) return Promise.resolve();
+    this.writing ??= this.write();
     return this.writing;
   }
 
@@ -98,16 +97,18 @@ export class LastGoodManifests {
 
   /** One at a time: nobody waits for it, and the disk may be slow. */
   private async write(): Promise<void> {
-    for (const [key, wanted] of this.wanted) {
-      try {
+    try {
+      for (const [key, wanted] of this.wanted) {
         await this.replace(key, wanted);
-      } catch (error) {
-        this.sayFailure(error);
-        return;
+        // It may have changed meanwhile.
+        if (this.wanted.get(key) === wanted) this.wanted.delete(key);
+        this.failed = false;
       }
-      // It may have changed meanwhile.
-      if (this.wanted.get(key) === wanted) this.wanted.delete(key);
-      this.failed = false;
+    } catch (error) {
+      this.sayFailure(error);
+    } finally {
+      // At once: what is asked for from now on is not in this round any more.
+      this.writing = undefined;
     }
   }
 

@@ -1,4 +1,5 @@
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { LastGoodManifests } from '../../../src/engine/config/last-good-manifests.ts';
@@ -10,18 +11,21 @@ let rootDir: string;
 let folder: string;
 let clock: FakeClock;
 let warnings: string[];
+let onWarning: (warning: string) => void;
 
 beforeEach(async () => {
   rootDir = await temporaryFolder();
   folder = join(rootDir, 'manifests-last-good');
   clock = new FakeClock(1000);
   warnings = [];
+  onWarning = () => undefined;
 });
 
 /** As a new life of the agent has it. */
 function open(): LastGoodManifests {
   const warn = (...words: unknown[]): void => {
     warnings.push(String(words[1]));
+    onWarning(String(words[1]));
   };
   return new LastGoodManifests({ rootDir, clock, logger: { ...silentLogger, warn } });
 }
@@ -153,6 +157,24 @@ test('says once that nothing can be written, and writes it when it can', async (
   await manifests.retry();
   expect((await open().list('file')).map(({ where }) => where).sort()).toEqual(['/m/a.yaml', '/m/b.yaml']);
   expect(warnings).toHaveLength(2);
+});
+
+test('writes what is asked for in the very moment in which the writer ends', async () => {
+  await writeFile(folder, '');
+  const manifests = open();
+  // It warns as the last thing before it ends.
+  const asked = new Promise<void>((resolve) => {
+    onWarning = (warning) => {
+      if (!warning.includes('cannot be saved')) return;
+      queueMicrotask(() => {
+        rmSync(folder);
+        resolve(manifests.save('file', '/m/b.yaml', body('b')));
+      });
+    };
+  });
+  await manifests.save('file', '/m/a.yaml', body('a'));
+  await asked;
+  expect(await files()).toHaveLength(2);
 });
 
 test('does not mind a folder of somebody else’s making', async () => {
