@@ -31,8 +31,8 @@ export class ManifestFolder {
   readonly path: string;
   readonly rootDir: string;
   readonly clock: FakeClock;
-  /** What is mounted; undefined: what is in truth. */
-  readMountPoints: (() => Promise<string[]>) | undefined;
+  /** What is mounted, on this machine and on every other. */
+  readMountPoints = (): Promise<string[]> => Promise.resolve(['/']);
   #lastGood: LastGoodManifests | undefined;
 
   private constructor(folder: string, clock: FakeClock) {
@@ -67,7 +67,7 @@ export class ManifestFolder {
       clock: this.clock,
       logger: silentLogger,
       lastGood: this.#lastGood,
-      ...(this.readMountPoints && { readMountPoints: this.readMountPoints }),
+      readMountPoints: this.readMountPoints,
     });
   }
 
