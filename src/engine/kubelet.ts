@@ -1,8 +1,11 @@
 import { setMaxListeners } from 'node:events';
+import type { Pod } from '../api/types.ts';
+import type { PodUpdate } from './config/pod-config.ts';
 import type { KubeletEvent } from './events.ts';
 import { buildParts, type KubeletParts } from './kubelet-parts.ts';
 import type { KubeletDeps } from './parts/kubelet-deps.ts';
 import type { HistoryEntry } from './history/history-entry.ts';
+import { computeStopOrder } from './lifecycle/stop-order.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
 import type { EngineHistory, EngineSnapshot, EngineView } from './snapshot.ts';
 import { runSyncLoop } from './sync-loop.ts';
@@ -95,18 +98,32 @@ export class Kubelet implements EngineView, EngineHistory {
     return this.parts.runtimeState.error();
   }
 
-  /** Stops and removes every declared pod, as if all manifests went; resolves when nothing of them is left. */
+  /**
+   * Stops and removes every declared pod, as if all manifests went, pods before those that they depend on; resolves when
+   * nothing of them is left.
+   */
   async removeAllPods(): Promise<void> {
-    const { config, workers, inputs, remains } = this.parts;
+    const { config, workers } = this.parts;
     const updates = config.declareNothing();
-    const pods = [...updates.flatMap((update) => update.pods), ...workers.pods()];
-    const uids = [...new Set(pods.map(({ metadata }) => metadata.uid))];
-    const unfinished = uids.filter((uid) => workers.snapshot(uid).state !== 'finished');
-    const ended = workersEnded(this.parts.events, unfinished);
-    for (const update of updates) inputs.push({ type: 'config', update });
+    const working = workers.pods();
+    const workedOn = new Set(working.map(({ metadata }) => metadata.uid));
+    const others = updates.flatMap((update) => update.pods).filter(({ metadata }) => !workedOn.has(metadata.uid));
+    // What waits would start when others end, so it goes first.
+    for (const step of [others, ...computeStopOrder(working)]) await this.removePods(step, updates);
+  }
+
+  private async removePods(pods: readonly Pod[], removals: readonly PodUpdate[]): Promise<void> {
+    const { workers, inputs, remains, events } = this.parts;
+    const uids = new Set(pods.map(({ metadata }) => metadata.uid));
+    const unfinished = [...uids].filter((uid) => workers.snapshot(uid).state !== 'finished');
+    const ended = workersEnded(events, unfinished);
+    for (const removal of removals) {
+      const removed = removal.pods.filter(({ metadata }) => uids.has(metadata.uid));
+      if (removed.length > 0) inputs.push({ type: 'config', update: { ...removal, pods: removed } });
+    }
     await ended;
     // Pods that were finished before had kept their remains.
-    await Promise.all(uids.map((uid) => remains.removeUnworked(uid)));
+    await Promise.all([...uids].map((uid) => remains.removeUnworked(uid)));
   }
 
   /** logind tells of a shutdown of the machine and waits for the pods: whatever else ends us is none of one. */

@@ -5,6 +5,7 @@ import type { Pod } from '../../src/api/types.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
+import { podAfter } from '../builders/pod-after.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { type Engine, World } from './world.ts';
 
@@ -497,6 +498,30 @@ describe('removeAllPods', () => {
     await removed;
     expect(await world.inventory()).toEqual([]);
     expect(await podFolders(world)).toEqual([]);
+  });
+
+  test('stops pods before those that they depend on', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    const pod = (name: string, dependsOn: string): Pod =>
+      podAfter(name, dependsOn, { spec: { containers: [{ name, image: 'registry.example/app:1' }] } });
+    for (const name of ['etcd', 'apiserver', 'controller']) world.runtime.script(name, { stopAfterMs: 1000 });
+    source.set(pod('etcd', ''), pod('apiserver', 'etcd'), pod('controller', 'apiserver'), pod('web', 'gone'));
+    await world.until(() => engine.isReady('controller-edge1'));
+    let done = false;
+    const removed = engine.kubelet.removeAllPods().then(() => {
+      done = true;
+    });
+    await world.until(() => done);
+    await removed;
+    const removals = engine.events.events.flatMap((event) => (event.type === 'PodRemoved' ? [event.pod.name] : []));
+    expect(removals).toEqual(['web-edge1', 'controller-edge1', 'apiserver-edge1', 'etcd-edge1']);
+    const ends = engine.events.events.flatMap((event) =>
+      event.type === 'ContainerDied' ? (event.containerName ?? []) : [],
+    );
+    expect(ends).toEqual(['controller', 'apiserver', 'etcd']);
+    expect(await world.inventory()).toEqual([]);
   });
 
   test('forgets what was not admitted', async () => {

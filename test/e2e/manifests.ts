@@ -1,3 +1,4 @@
+import { dependsOnAnnotation } from '../../src/api/depends-on.ts';
 import type { Container, PodSpec, Volume } from '../../src/api/types.ts';
 
 export const busybox = 'localhost/busybox:1';
@@ -34,4 +35,21 @@ export const serve = 'trap "exit 0" TERM; while :; do sleep 3600 & wait; done';
 /** A folder of this machine as a volume, made when it is absent. */
 export function hostFolder(name: string, path: string): Volume {
   return { name, hostPath: { path, type: 'DirectoryOrCreate' } };
+}
+
+export interface NotingPod {
+  dependsOn?: string;
+  priority?: number;
+}
+
+/** A pod that writes its name into the file `log` of a folder of the host when it is told to stop. */
+export function notingPod(folder: string, name: string, { dependsOn, priority }: NotingPod = {}): object {
+  const script = `trap "echo ${name} >> /notes/log; exit 0" TERM; while :; do sleep 3600 & wait; done`;
+  return makePod(name, {
+    terminationGracePeriodSeconds: 30,
+    ...(dependsOn !== undefined && { annotations: { [dependsOnAnnotation]: dependsOn } }),
+    ...(priority !== undefined && { priority }),
+    volumes: [hostFolder('notes', folder)],
+    containers: [shell(name, script, { volumeMounts: [{ name: 'notes', mountPath: '/notes' }] })],
+  });
 }

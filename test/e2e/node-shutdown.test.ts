@@ -1,10 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dependsOnAnnotation } from '../../src/api/depends-on.ts';
 import { FakeLogind } from '../fakes/fake-logind.ts';
 import { type Agent, startAgent } from './agent.ts';
-import { hostFolder, makePod, shell } from './manifests.ts';
+import { makePod, type NotingPod, notingPod, shell } from './manifests.ts';
 
 let agent: Agent;
 
@@ -15,18 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => agent.cleanUp());
 
-/** A pod that notes when it is told to stop. */
-function noting(name: string, more: { dependsOn?: string; priority?: number } = {}): object {
-  const { dependsOn, priority } = more;
-  const script = `trap "echo ${name} >> /notes/log; exit 0" TERM; while :; do sleep 3600 & wait; done`;
-  return makePod(name, {
-    terminationGracePeriodSeconds: 30,
-    ...(dependsOn !== undefined && { annotations: { [dependsOnAnnotation]: dependsOn } }),
-    ...(priority !== undefined && { priority }),
-    volumes: [hostFolder('notes', join(agent.rootDir, 'notes'))],
-    containers: [shell(name, script, { volumeMounts: [{ name: 'notes', mountPath: '/notes' }] })],
-  });
-}
+const noting = (name: string, more?: NotingPod): object => notingPod(join(agent.rootDir, 'notes'), name, more);
 
 test('SIGTERM ends the pods in the reverse of their order, critical ones last, and they run again after the next start', async () => {
   await agent.write('apiserver.yaml', noting('apiserver', { dependsOn: 'etcd', priority: 2_000_001_000 }));

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { dependsOnAnnotation } from '../../src/api/depends-on.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { freePorts } from './free-ports.ts';
-import { makePod, serve, shell } from './manifests.ts';
+import { makePod, notingPod, serve, shell } from './manifests.ts';
 
 let agent: Agent;
 
@@ -59,5 +61,35 @@ test('run-once gives up on a pod that waits for one that failed', async () => {
   expect({ code, stdout }).toEqual({
     code: 125,
     stdout: expect.stringContaining('Waiting for job to be Ready') as string,
+  });
+});
+
+describe('pods in a chain stop in the reverse of their order', () => {
+  const notes = (): string => join(agent.rootDir, 'notes');
+  const chain = (): object[] => [
+    notingPod(notes(), 'etcd'),
+    notingPod(notes(), 'apiserver', { dependsOn: 'etcd' }),
+    notingPod(notes(), 'controller', { dependsOn: 'apiserver' }),
+  ];
+  const stops = (): Promise<string> => readFile(join(notes(), 'log'), 'utf8');
+  beforeEach(() => rm(notes(), { recursive: true, force: true }));
+
+  test('by run-once --rm', async () => {
+    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: chain() });
+    const { code } = await agent.cli(['run-once', '--rm', '-'], { input });
+    expect({ code, stops: await stops() }).toEqual({ code: 0, stops: 'controller\napiserver\netcd\n' });
+  });
+
+  test('by down, which asks the runtime for it', async () => {
+    await agent.start();
+    await agent.write('chain.json', { apiVersion: 'v1', kind: 'List', items: chain() });
+    await agent.untilReady('controller');
+    const { code, stdout } = await agent.down();
+    expect({ code, stdout, stops: await stops() }).toEqual({
+      code: 0,
+      stdout:
+        'kubelet-ts stopped\npod default/apiserver-edge1 removed\npod default/controller-edge1 removed\npod default/etcd-edge1 removed\n',
+      stops: 'controller\napiserver\netcd\n',
+    });
   });
 });

@@ -6,6 +6,7 @@ import { killPod } from '../kuberuntime/kill-pod.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
 import type { PodDirs } from '../pod-dirs.ts';
+import { computeTearDownOrder } from './tear-down-order.ts';
 import type { PodRemover } from './pod-remover.ts';
 
 interface Deps {
@@ -17,10 +18,23 @@ interface Deps {
   clock: Clock;
 }
 
-/** Stops every pod whose folder is below the root-dir, with the grace period it was started with, and removes all of it. */
+/**
+ * Stops every pod whose folder is below the root-dir, with the grace period it was started with, and removes all of it: pods
+ * before those that they depend on. Rejects after the last one when one of them could not be removed. Resolves to their names.
+ */
 export async function tearDownPods(deps: Deps): Promise<string[]> {
-  const names = await Promise.all((await deps.podDirs.podUIDs()).map((uid) => tearDownPod(deps, uid)));
-  return names.filter((name) => name !== undefined).sort();
+  const uids = new Set(await deps.podDirs.podUIDs());
+  const listed = (await deps.runtimePods.getPods({})).filter(({ uid }) => uids.has(uid));
+  const steps = computeTearDownOrder(listed);
+  for (const uid of steps.flat()) uids.delete(uid);
+  const results: PromiseSettledResult<string | undefined>[] = [];
+  // What the runtime does not have first, as nothing waits for it.
+  for (const step of [[...uids], ...steps]) {
+    results.push(...(await Promise.allSettled(step.map((uid) => tearDownPod(deps, uid)))));
+  }
+  const failed = results.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
+  return results.flatMap((result) => (result.status === 'fulfilled' ? (result.value ?? []) : [])).sort();
 }
 
 async function tearDownPod(deps: Deps, uid: string): Promise<string | undefined> {

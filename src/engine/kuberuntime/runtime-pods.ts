@@ -1,3 +1,4 @@
+import { dependsOnAnnotation } from '../../api/depends-on.ts';
 import { isNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
@@ -96,6 +97,8 @@ function joinPods(sandboxes: readonly PodSandbox[], containers: readonly Contain
     const pod = podOf(metadata.uid, metadata.name, metadata.namespace);
     const source = annotations[configAnnotations.source];
     if (source === 'file' || source === 'http') pod.source = source;
+    const dependsOn = annotations[dependsOnAnnotation];
+    if (dependsOn !== undefined) pod.dependsOn = dependsOn;
     const created = millis(createdAt);
     pod.createdAt = Math.max(pod.createdAt, created);
     pod.sandboxes.push({ id, state: state === 'SANDBOX_READY' ? 'ready' : 'notready', createdAt: created });

@@ -9,6 +9,8 @@ export interface RuntimePod {
   namespace: string;
   /** What kind of source declared it; undefined when no sandbox of it tells. */
   source?: SourceName;
+  /** Its annotation of this name, where it has one. */
+  dependsOn?: string;
   createdAt: number;
   sandboxes: { id: string; state: 'ready' | 'notready'; createdAt: number }[];
   containers: RuntimeContainer[];
