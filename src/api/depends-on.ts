@@ -50,6 +50,21 @@ export function cycleOf(pod: Pod, pods: readonly Pod[]): Pod[] | undefined {
   return undefined;
 }
 
+/** What a pod waits for, and what that waits for in turn, as far as it is among `pods`. */
+export function allDependencies(pod: Pod, pods: readonly Pod[]): Set<Pod> {
+  const found = new Set<Pod>();
+  const open = [pod];
+  for (const next of open) {
+    for (const key of dependsOn(next)) {
+      const dependency = findDependency(key, pods);
+      if (dependency === undefined || found.has(dependency)) continue;
+      found.add(dependency);
+      open.push(dependency);
+    }
+  }
+  return found;
+}
+
 /** `default/a waits for default/b, which waits for default/a`. */
 export function cycleText(cycle: readonly Pod[]): string {
   const [first = '', ...others] = cycle.map(manifestKey);

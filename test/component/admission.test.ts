@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { dependsOnAnnotation } from '../../src/api/depends-on.ts';
 import type { Pod, PodSpec } from '../../src/api/types.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
@@ -188,6 +189,36 @@ describe('a pod of higher priority', () => {
     await world.until(() => engine.pod('low-edge1')?.pod.status?.reason === 'UnexpectedAdmissionError');
     source.set(low);
     await world.until(() => engine.isReady('low-edge1'));
+  });
+});
+
+describe('a pod that would preempt what it waits for', () => {
+  test.each([
+    ['directly', 'server'],
+    ['through another one', 'proxy'],
+  ])('%s is refused, and starts when it fits beside that', async (_how, dependsOn) => {
+    const { world, engine, source } = await bootedNode();
+    const after = (pod: Pod, others: string): Pod => ({
+      ...pod,
+      metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, [dependsOnAnnotation]: others } },
+    });
+    const server = wanting('server', '1500m', { priority: 1 });
+    const proxy = after(wanting('proxy', '100m', { priority: 9 }), 'server');
+    const client = after(wanting('client', '1', { priority: 5 }), dependsOn);
+    source.set(server, proxy, client);
+    await world.until(() => engine.phase('client-edge1') === 'Failed');
+    await world.pass(10_000);
+    expect(statusOf(engine, 'client')).toEqual({
+      phase: 'Failed',
+      reason: 'UnexpectedAdmissionError',
+      message:
+        `Pod was rejected: ${noRoom(1000, 1600)}. ` +
+        'It would have to end default/server-edge1, which it waits for. It is tried again as soon as a pod ends.',
+    });
+    expect(engine.messages('Preempting')).toEqual([]);
+    expect(world.runtime.running()).toEqual(['proxy-edge1/main#0', 'server-edge1/main#0']);
+    source.set(server, proxy, after(wanting('client', '400m', { priority: 5 }), dependsOn));
+    await world.until(() => engine.isReady('client-edge1'));
   });
 });
 

@@ -37,12 +37,17 @@ type Refusal = Omit<Rejection, 'retriedWhen'> & Partial<Pick<Rejection, 'retried
 /** Yes, when these pods have ended; or no, and why. */
 export type Admission = { admit: true; preempt: Pod[] } | { admit: false; rejection: Rejection };
 
-/** Whether a pod may run beside the others that are at work. */
-export function admitPod(pod: Pod, others: readonly Pod[], node: AdmissionNode): Admission {
-  const decision = decide(pod, others, node);
+/** Whether a pod may run beside the others that are at work. What it waits for, by UID, is not ended for it. */
+export function admitPod(
+  pod: Pod,
+  others: readonly Pod[],
+  node: AdmissionNode,
+  needed: ReadonlySet<string> = new Set(),
+): Admission {
+  const decision = decide(pod, others, node, needed);
   if (!('refusal' in decision)) return { admit: true, preempt: decision.preempt };
   // What would be refused on an empty node is not for others to cure.
-  const alone = decide(pod, [], node);
+  const alone = decide(pod, [], node, needed);
   const retriedWhen = 'refusal' in alone ? (alone.refusal.retriedWhen ?? 'its manifest changes') : 'a pod ends';
   return { admit: false, rejection: { retriedWhen, ...decision.refusal } };
 }
@@ -50,10 +55,10 @@ export function admitPod(pod: Pod, others: readonly Pod[], node: AdmissionNode):
 type Decision = { preempt: Pod[] } | { refusal: Refusal };
 
 /** The first handler that says no decides. kubelet: kubelet.go canAdmitPod */
-function decide(pod: Pod, others: readonly Pod[], node: AdmissionNode): Decision {
+function decide(pod: Pod, others: readonly Pod[], node: AdmissionNode, needed: ReadonlySet<string>): Decision {
   const before = pressureRefusal(pod, node) ?? sysctlRefusal(pod, node) ?? osRefusal(pod, node);
   if (before !== undefined) return { refusal: before };
-  const fit = fitOrPreempt(pod, others, node);
+  const fit = fitOrPreempt(pod, others, node, needed);
   if ('refusal' in fit) return fit;
   const after = appArmorRefusal(pod, node) ?? shutdownRefusal(node);
   return after === undefined ? fit : { refusal: after };
@@ -92,7 +97,7 @@ function osRefusal({ metadata, spec }: Pod, node: AdmissionNode): Refusal | unde
 }
 
 /** kubelet: lifecycle/predicate.go Admit, preemption/preemption.go HandleAdmissionFailure */
-function fitOrPreempt(pod: Pod, others: readonly Pod[], node: AdmissionNode): Decision {
+function fitOrPreempt(pod: Pod, others: readonly Pod[], node: AdmissionNode, needed: ReadonlySet<string>): Decision {
   const missing = insufficientResources(pod, others, node.allocatable);
   const mismatch = predicateFailure(pod, others, node);
   if (!isCriticalPod(pod)) {
@@ -100,16 +105,23 @@ function fitOrPreempt(pod: Pod, others: readonly Pod[], node: AdmissionNode): De
     return refusal === undefined ? { preempt: [] } : { refusal };
   }
   if (mismatch !== undefined) return { refusal: mismatch };
-  return preempt(pod, others, missing);
+  return preempt(pod, others, missing, needed);
 }
 
 /** A critical pod is not refused for want of resources: others go, or that is impossible. */
-function preempt(pod: Pod, others: readonly Pod[], missing: readonly InsufficientResource[]): Decision {
+function preempt(
+  pod: Pod,
+  others: readonly Pod[],
+  missing: readonly InsufficientResource[],
+  needed: ReadonlySet<string>,
+): Decision {
   const requirements = missing.map(({ resource, requested, used, capacity }) => ({
     resource,
     quantity: requested - (capacity - used),
   }));
-  const preemption = podsToPreempt(pod, others, requirements);
+  const isNeeded = ({ metadata }: Pod): boolean => needed.has(metadata.uid);
+  const dispensable = others.filter((other) => !isNeeded(other));
+  const preemption = podsToPreempt(pod, dispensable, requirements);
   if ('victims' in preemption) return { preempt: preemption.victims };
   const message = [
     'Unexpected error while attempting to recover from admission failure',
@@ -118,8 +130,13 @@ function preempt(pod: Pod, others: readonly Pod[], missing: readonly Insufficien
     // The kubelet says no more; this is what its words mean.
     missing.map(describeInsufficient).join('; '),
   ].join(': ');
-  return { refusal: { reason: 'UnexpectedAdmissionError', message } };
+  const whole = podsToPreempt(pod, others, requirements);
+  const wanted = 'victims' in whole ? whole.victims.filter(isNeeded).map(podKey) : [];
+  const why = wanted.length === 0 ? '' : `. It would have to end ${wanted.join(', ')}, which it waits for`;
+  return { refusal: { reason: 'UnexpectedAdmissionError', message: `${message}${why}` } };
 }
+
+const podKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
 
 function outOf(missing: InsufficientResource): Refusal {
   return { reason: `OutOf${missing.resource}`, message: describeInsufficient(missing) };

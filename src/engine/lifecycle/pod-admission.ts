@@ -1,3 +1,4 @@
+import { allDependencies } from '../../api/depends-on.ts';
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../event-bus.ts';
@@ -59,7 +60,8 @@ export class PodAdmission {
     const active = this.deps.activePods().filter(({ metadata }) => metadata.uid !== uid);
     const { victims } = this.preempting.get(uid) ?? {};
     if (victims !== undefined && active.some(({ metadata }) => victims.has(metadata.uid))) return false;
-    const result = isRunning(uid) ? yes : admitPod(pod, [...active, ...this.reservedForOthers(uid)], node());
+    const others = [...active, ...this.reservedForOthers(uid)];
+    const result = isRunning(uid) ? yes : admitPod(pod, others, node(), this.neededBy(pod));
     if (!result.admit) {
       this.reject(pod, result.rejection);
       return false;
@@ -138,6 +140,11 @@ export class PodAdmission {
     this.waitingForPods.add(uid);
     statusManager.wait(pod, { reason: reasons.waitingForPods, message });
     if (isNews) podEventRecorder(emit, pod).normal(reasons.waitingForPods, message);
+  }
+
+  /** UIDs of the pods without which it would wait again. */
+  private neededBy(pod: Pod): Set<string> {
+    return new Set([...allDependencies(pod, this.deps.declaredPods())].map(({ metadata }) => metadata.uid));
   }
 
   private retriedWhen(change: Rejection['retriedWhen']): string[] {

@@ -1,3 +1,4 @@
+import { allDependencies } from '../../../src/api/depends-on.ts';
 import type { Pod } from '../../../src/api/types.ts';
 import { EventBus } from '../../../src/engine/event-bus.ts';
 import { admissionNews } from '../../../src/engine/lifecycle/admission-news.ts';
@@ -166,7 +167,8 @@ export class AdmissionModel {
       if (this.#workers.has(uid)) continue;
       if (!this.#admission.isWaiting(uid)) this.violations.push(`${uid} neither runs nor waits`);
       const others = this.#runningPods();
-      if (this.#isInTurn(pod) && admitPod(pod, others, this.#node()).admit) {
+      const needed = new Set([...allDependencies(pod, [...this.#declared])].map(({ metadata }) => metadata.uid));
+      if (this.#isInTurn(pod) && admitPod(pod, others, this.#node(), needed).admit) {
         const reason = this.#admission.rejectionOf(uid)?.reason ?? 'nothing';
         this.violations.push(`${uid} waits for ${reason} beside ${others.map(({ metadata }) => metadata.uid).join()}`);
       }
