@@ -9,12 +9,14 @@ import { canonicalTime } from './time.ts';
  */
 export function canonicalObject(objectName: string, object: object): Record<string, unknown> {
   const written = new Map<string, unknown>(Object.entries(object));
-  const canonical: [name: string, value: unknown][] = [];
+  const canonical: Record<string, unknown> = {};
   for (const field of fieldLists.get(objectName) ?? []) {
+    // Most fields are neither.
+    if (field.presence !== 'required' && !written.has(field.name)) continue;
     const value = canonicalField(field, written.get(field.name));
-    if (value !== undefined) canonical.push([field.name, value]);
+    if (value !== undefined) canonical[field.name] = value;
   }
-  return Object.fromEntries(canonical);
+  return canonical;
 }
 
 /** The fields of every object as lists, as all of them are walked for every object. */

@@ -62,10 +62,10 @@ class Decoder {
 
   /** `earlier` is what an earlier member of the same name gave: Go decodes a repeated JSON key on top of it. */
   object(name: string, node: ManifestNode, field: string, earlier: unknown): ObjectValue {
-    const values = new Map<string, unknown>(earlier === undefined ? [] : Object.entries(asObject(earlier)));
+    const values: ObjectValue = { ...asObject(earlier) };
     if (node.kind !== 'object') {
       if (node.kind !== 'null') this.#wrongType({ type: 'object', name }, node, field);
-      return Object.fromEntries(values);
+      return values;
     }
     const fields = fieldsOfObject(this.#schema, name);
     for (const entry of node.entries) {
@@ -74,12 +74,12 @@ class Decoder {
       if (!known) {
         this.#unknownField(field, entry);
       } else if (entry.value.kind === 'null' && known.kind.type !== 'any') {
-        values.delete(entry.key);
+        Reflect.deleteProperty(values, entry.key);
       } else {
-        values.set(entry.key, this.#value(known.kind, entry.value, path, values.get(entry.key)));
+        values[entry.key] = this.#value(known.kind, entry.value, path, values[entry.key]);
       }
     }
-    return Object.fromEntries(values);
+    return values;
   }
 
   #value(kind: FieldKind, node: ManifestNode, field: string, earlier: unknown): unknown {

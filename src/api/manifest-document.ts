@@ -132,14 +132,14 @@ function readText(bytes: Uint8Array | string, origin: string): DecodedText | { p
       },
     };
   }
-  const decoded = typeof bytes === 'string' ? bytes : decodeText(bytes);
-  const isYaml = !/^\s*\{/u.test(decoded);
-  const text = decoded.startsWith(byteOrderMark) ? decoded.slice(1) : decoded;
+  const { text, isValid } = decodeText(bytes);
+  const isYaml = !/^\s*\{/.test(text);
   if (isYaml && hasTooManyLines(text)) {
     const message = `The manifest has more than ${maxManifestLines} lines`;
     return { problem: { origin, message, hint: limitHint, severity: 'error' } };
   }
-  if (!isYaml || typeof bytes === 'string' || isValidUtf8(bytes)) return { text, isYaml };
+  // In JSON the kubelet reads U+FFFD for what is no UTF-8.
+  if (!isYaml || isValid) return { text, isYaml };
   // The decoder does not say where; its stand-in character does.
   const start = Math.max(0, text.indexOf('\uFFFD'));
   return {
@@ -196,27 +196,23 @@ function hasTooManyLines(text: string): boolean {
   return false;
 }
 
-const byteOrderMark = '\uFEFF';
+const strictDecoder = new TextDecoder('utf-8', { fatal: true });
 
-/** UTF-8, or UTF-16 when a byte order mark says so. */
-function decodeText(bytes: Uint8Array): string {
-  return new TextDecoder(utf16Encoding(bytes) ?? 'utf-8', { ignoreBOM: true }).decode(bytes);
+/** The text of UTF-8, or of UTF-16 when a byte order mark says so, without that mark. */
+function decodeText(bytes: Uint8Array | string): { text: string; isValid: boolean } {
+  if (typeof bytes === 'string') return { text: bytes.replace(/^\uFEFF/, ''), isValid: true };
+  const utf16 = utf16Encoding(bytes);
+  if (utf16 !== undefined) return { text: new TextDecoder(utf16).decode(bytes), isValid: true };
+  try {
+    return { text: strictDecoder.decode(bytes), isValid: true };
+  } catch {
+    // The only thing that can go wrong is that the bytes are no UTF-8.
+    return { text: new TextDecoder().decode(bytes), isValid: false };
+  }
 }
 
 function utf16Encoding(bytes: Uint8Array): string | undefined {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
   return undefined;
-}
-
-/** YAML must be valid UTF-8; in JSON the kubelet reads U+FFFD for what is not. */
-function isValidUtf8(bytes: Uint8Array): boolean {
-  if (utf16Encoding(bytes)) return true;
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return true;
-  } catch {
-    // The only thing that can go wrong is what is asked about.
-    return false;
-  }
 }

@@ -18,7 +18,8 @@ import { EntryList } from './yaml-entries.ts';
  * one gives is what the exact one gives.
  */
 export function readPlainYaml(text: string, budget: ReadingBudget): ManifestContent | undefined {
-  if (text.length > maxPlainLength || text.startsWith(' ') || unusualText.test(text)) return undefined;
+  if (text.length > maxPlainLength || text.startsWith(' ')) return undefined;
+  if (unusualCharacter.test(text) || unusualMark.test(text)) return undefined;
   try {
     const composer = new PlainComposer(text, parseEvents(text, { maxDepth: maxPlainDepth }));
     const root = composer.document();
@@ -34,11 +35,14 @@ const maxPlainLength = 200_000;
 
 const maxPlainDepth = 100;
 
+/** Tabs, control characters, byte order marks, and line breaks that only YAML 1.1 knows. */
+const unusualCharacter = /[^\n -~\u00A0-\uFEFE\uFF00-\uFFFD]/;
+
 /**
- * Tabs, control characters, byte order marks, line breaks that only YAML 1.1 knows, directives, ends of documents, anchors,
- * tags and explicit keys. Where the pattern finds some that are none, as in a script, it costs the time of the exact reader.
+ * Anchors, tags, explicit keys, directives and ends of documents. Where the pattern finds some that are none, as in a
+ * script, that costs the time of the exact reader. What stands before a mark is looked at last: marks are rare.
  */
-const unusualText = /[^\n -~\u00A0-\uFEFE\uFF00-\uFFFD]|^(?:%|\.{3})|(?:^|[-?:]) *[&!]|(?:^|[-?:,[{]) *\?(?: |$)/m;
+const unusualMark = /[&!](?<=(?:^|[-?:]) *.)|\?(?<=(?:^|[-?:,[{]) *.)(?: |$)|[%.](?<=^.)/m;
 
 class PlainComposer {
   readonly notes: ManifestNote[] = [];

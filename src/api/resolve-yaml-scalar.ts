@@ -17,8 +17,11 @@ export type ResolvedScalar =
 export function resolveYamlScalar(text: string): ResolvedScalar {
   const word = words.get(text);
   if (word !== undefined) return word;
+  // Most begin with a letter, which comes behind all signs and digits.
+  if (text.charAt(0) > '9') return string(text);
   if (text.startsWith('.')) return /^\.[0-9]+(?:[eE][-+]?[0-9]+)?$/.test(text) ? resolveFloat(text) : string(text);
   if (!/^[-+0-9]/.test(text)) return string(text);
+  if (/^[1-9][0-9]{0,14}$/.test(text)) return { kind: 'number', text };
   const plain = text.replaceAll('_', '');
   const integer = parseInteger(plain);
   if (integer !== undefined) return { kind: 'number', text: integer.toString() };

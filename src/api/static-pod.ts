@@ -64,9 +64,9 @@ function canonicalJson(value: unknown): string {
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  for (const member of members) member[1] = sorted(member[1]);
-  return Object.fromEntries(members);
+  const members = value as Readonly<Record<string, unknown>>;
+  const names = Object.keys(members).sort();
+  return Object.fromEntries(names.map((name) => [name, sorted(members[name])]));
 }
 
 const noExecute: core.Toleration = { operator: 'Exists', effect: 'NoExecute' };
