@@ -1,6 +1,8 @@
 /** A YAML text whose continuation lines were indented, and the way back to offsets of the text as written. */
 export interface IndentedText {
   text: string;
+  /** Offset, in the text as written, of the first quote or bracket whose lines were indented. */
+  start: number;
   toOriginalOffset: (offset: number) => number;
 }
 
@@ -12,9 +14,10 @@ export interface IndentedText {
 export function indentContinuations(text: string): IndentedText | undefined {
   const scanner = new ContinuationScanner(text);
   scanner.scan();
-  const { insertions } = scanner;
+  const { insertions, start } = scanner;
   const length = insertions.reduce((sum, { spaces }) => sum + spaces, text.length);
-  return insertions.length === 0 || length > maxIndentedLength ? undefined : insertSpaces(text, insertions);
+  if (insertions.length === 0 || length > maxIndentedLength) return undefined;
+  return { text: insertSpaces(text, insertions), start, toOriginalOffset: wayBack(insertions) };
 }
 
 /** Many lines that belong to a bracket far to the right would become more text than memory holds. */
@@ -26,14 +29,14 @@ interface Insertion {
   spaces: number;
 }
 
-function insertSpaces(text: string, insertions: readonly Insertion[]): IndentedText {
+function insertSpaces(text: string, insertions: readonly Insertion[]): string {
   let indented = '';
   let copied = 0;
   for (const { offset, spaces } of insertions) {
     indented += text.slice(copied, offset) + ' '.repeat(spaces);
     copied = offset;
   }
-  return { text: indented + text.slice(copied), toOriginalOffset: wayBack(insertions) };
+  return indented + text.slice(copied);
 }
 
 /** Finds what an offset of the text with insertions was before them. */
@@ -61,9 +64,13 @@ function wayBack(insertions: readonly Insertion[]): (offset: number) => number {
 /** Finds the quotes and brackets of a text by the tokens YAML starts values with. Makes no judgement of the rest. */
 class ContinuationScanner {
   readonly insertions: Insertion[] = [];
+  /** The first quote or bracket with insertions. */
+  start = 0;
   readonly #text: string;
   #at = 0;
   #lineStart = 0;
+  /** The quote or bracket that is being read. */
+  #opening = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -83,6 +90,7 @@ class ContinuationScanner {
       this.#match(/[ \t]*/y);
       while (this.#match(/(?:[-?:](?=[ \t\n]|$)|---(?=[ \t])|[&!][^ \t\n]*(?=[ \t]))[ \t]*/y) !== '');
       const character = this.#text[this.#at];
+      this.#opening = this.#at;
       if (character === '"' || character === "'") this.#scanQuoted(this.#column());
       else if (character === '[' || character === '{') this.#scanFlow();
       else if (character === '|' || character === '>') {
@@ -155,6 +163,7 @@ class ContinuationScanner {
 
   #continueLine(column: number): void {
     this.#lineStart = this.#at + 1;
+    if (this.insertions.length === 0) this.start = this.#opening;
     this.insertions.push({ offset: this.#lineStart, spaces: column + 1 });
   }
 

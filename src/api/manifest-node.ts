@@ -36,6 +36,9 @@ export class ManifestSyntaxError extends Error {
   }
 }
 
+/** A word is wrong in itself: no indentation would mend it. */
+export class ManifestWordError extends ManifestSyntaxError {}
+
 /** Reading on would cost more than any manifest is worth. */
 export class ManifestLimitError extends ManifestSyntaxError {}
 

@@ -1,6 +1,12 @@
 import { composeYaml } from './compose-yaml.ts';
 import { indentContinuations } from './indent-continuations.ts';
-import { type ManifestContent, ManifestLimitError, type ManifestNode, ManifestSyntaxError } from './manifest-node.ts';
+import {
+  type ManifestContent,
+  ManifestLimitError,
+  type ManifestNode,
+  ManifestSyntaxError,
+  ManifestWordError,
+} from './manifest-node.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 import { parseFirstDocument } from './yaml-tokens.ts';
 
@@ -30,8 +36,10 @@ function tryReading(text: string, budget: ReadingBudget): ManifestContent | Mani
 
 /** Reads a text that broke once more with its continuation lines indented; of two errors the later one says more. */
 function readIndented(text: string, broken: ManifestSyntaxError, budget: ReadingBudget): ManifestContent {
+  if (broken instanceof ManifestWordError) throw broken;
   const indented = indentContinuations(text);
-  if (!indented) throw broken;
+  // What is wrong before the first of those lines stays wrong.
+  if (!indented || broken.start < indented.start) throw broken;
   const { toOriginalOffset } = indented;
   const content = tryReading(indented.text, budget);
   if (!(content instanceof ManifestSyntaxError)) {

@@ -1,6 +1,6 @@
 import { CST } from 'yaml';
 import { decodeBase64 } from './base64.ts';
-import { type ManifestNode, ManifestSyntaxError } from './manifest-node.ts';
+import { type ManifestNode, ManifestSyntaxError, ManifestWordError } from './manifest-node.ts';
 import { resolveYamlScalar, type ResolvedScalar } from './resolve-yaml-scalar.ts';
 import { expectNoContent } from './yaml-tokens.ts';
 
@@ -19,8 +19,9 @@ export function readScalar(token: ScalarToken, tag: string | undefined): Manifes
 /** The text of a scalar: lines folded, escapes replaced, indentation removed. */
 function scalarText(token: ScalarToken): string {
   if (token.type !== 'block-scalar') expectNoContent(token.end);
-  const text = CST.resolveAsScalar(token, false, (offset, _code, message) => {
-    throw new ManifestSyntaxError(message.slice(0, 200), offset, 'Put the whole value in quotes.');
+  const text = CST.resolveAsScalar(token, false, (offset, code, message) => {
+    const WrongScalar = code === 'BAD_SCALAR_START' ? ManifestWordError : ManifestSyntaxError;
+    throw new WrongScalar(message.slice(0, 200), offset, 'Put the whole value in quotes.');
   });
   return text.value;
 }
