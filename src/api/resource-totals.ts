@@ -6,12 +6,19 @@ import type { Pod, ResourceList } from './types.ts';
 /** Amounts by resource name. */
 export type ResourceTotals = ReadonlyMap<string, Quantity>;
 
+/** By the spec of a loaded pod, which does not change: each pod that comes is weighed against all others. */
+const knownRequests = new WeakMap<core.PodSpec, ResourceTotals>();
+
 /**
- * What a pod asks for in all: what it says for itself as a whole, else what its containers ask for.
+ * What a loaded pod asks for in all: what it says for itself as a whole, else what its containers ask for.
  * kubelet: component-helpers/resource/helpers.go PodRequests
  */
-export function podRequests(pod: Pick<Pod, 'spec'>): ResourceTotals {
-  return sumResources(podTotals(pod.spec, 'requests'), toTotals(pod.spec.overhead));
+export function podRequests({ spec }: Pick<Pod, 'spec'>): ResourceTotals {
+  const known = knownRequests.get(spec);
+  if (known !== undefined) return known;
+  const requests = sumResources(podTotals(spec, 'requests'), toTotals(spec.overhead));
+  knownRequests.set(spec, requests);
+  return requests;
 }
 
 /** What a pod may use in all; overhead counts only where there is a limit. kubelet: helpers.go PodLimits */

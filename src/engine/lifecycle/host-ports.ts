@@ -5,8 +5,10 @@ const everyAddress = '0.0.0.0';
 
 /** True when one of the pod's host ports is taken by another pod. kubelet: nodeports/node_ports.go Fits */
 export function hasHostPortConflict(pod: Pod, others: readonly Pod[]): boolean {
+  const wanted = hostPorts(pod);
+  if (wanted.length === 0) return false;
   const taken = others.flatMap(hostPorts);
-  return hostPorts(pod).some((port) => taken.some((other) => conflict(port, other)));
+  return wanted.some((port) => taken.some((other) => conflict(port, other)));
 }
 
 /** Ports of what runs all the time. kubelet: scheduler/util/utils.go GetHostPorts */
