@@ -215,8 +215,9 @@ export class PodHistories {
     try {
       const inUse = new Set([...this.kept.keys()].map((path) => basename(path)));
       const gone = (await readdir(folder)).filter((name) => {
+        if (inUse.has(name)) return false;
         const pod = podOfHistoryFile(name);
-        return pod !== undefined && !isDeclared(pod) && !inUse.has(name);
+        return pod !== undefined && !isDeclared(pod);
       });
       if (gone.length <= maxGonePods) return;
       const aged = gone.map(async (name) => ({
