@@ -4,6 +4,8 @@ import { FakeNode } from './fake-node.ts';
 import type { Figures, Quantity } from './figures.ts';
 import { growthPower } from './growth.ts';
 
+/** All pods are synced once a minute, and not evenly. */
+const idleWindowMs = 60_000;
 const relistWindowMs = 10_000;
 /** V8 collects what the start left behind when nothing happens for a while. */
 const collectedAfterMs = 20_000;
@@ -16,6 +18,7 @@ export async function measureScale({ figures, sizes }: { figures: Figures; sizes
   for (const size of sizes) {
     process.stderr.write(`  ${size} pods, ${size * scaleContainers.length} containers\n`);
     for (const [quantity, cost] of await measureSize(size)) {
+      process.stderr.write(`    ${quantity.what}: ${cost.toFixed(1)} ${quantity.unit}\n`);
       figures.add({ ...quantity, what: `${quantity.what}, ${size} pods` }, 'kubelet-ts', cost);
       points.set(quantity, [...(points.get(quantity) ?? []), { size, cost }]);
     }
@@ -28,6 +31,7 @@ export async function measureScale({ figures, sizes }: { figures: Figures; sizes
 const quantities = {
   startCpu: { what: 'CPU to start all pods', unit: 'ms' },
   memory: { what: 'resident memory', unit: 'MB' },
+  idleCpu: { what: 'CPU, idle', unit: 'ms/s' },
   eventCpu: { what: 'CPU of an exit and restart', unit: 'ms' },
   relistCpu: { what: 'CPU of a relist', unit: 'ms' },
   adoption: { what: 'start of the agent → every running container looked at', unit: 'ms' },
@@ -42,13 +46,15 @@ async function measureSize(size: number): Promise<[Quantity, number][]> {
     const { cpuMs } = await node.atRest();
     await systemClock.sleep(collectedAfterMs);
     const { residentMB } = await node.usage();
-    const eventCpu = await measureExits(node);
-    const relistCpu = await measureRelists(node);
+    const idleCpu = await measureIdle(node);
+    const eventCpu = await measureExits(node, idleCpu);
+    const relistCpu = await measureRelists(node, idleCpu);
     await node.stop('SIGKILL');
     const { adoption, adoptionCpu } = await measureAdoption(node);
     return [
       [quantities.startCpu, cpuMs],
       [quantities.memory, residentMB],
+      [quantities.idleCpu, idleCpu],
       [quantities.eventCpu, eventCpu],
       [quantities.relistCpu, relistCpu],
       [quantities.adoption, adoption],
@@ -59,23 +65,38 @@ async function measureSize(size: number): Promise<[Quantity, number][]> {
   }
 }
 
-async function measureExits(node: FakeNode): Promise<number> {
-  const [container = ''] = scaleContainers;
-  const before = await node.usage();
-  const names = node.names.slice(0, exits);
-  for (const name of names) node.runtime.exitContainer({ pod: `${name}-bench`, container }, 1);
-  await node.until('all containers run again', () => node.runtime.running().length === node.containers);
-  return ((await node.atRest()).cpuMs - before.cpuMs) / names.length;
+/** Milliseconds of CPU a second while nothing happens. */
+async function measureIdle(node: FakeNode): Promise<number> {
+  const cpuMs = await cpuMsOf(node, 0, () => systemClock.sleep(idleWindowMs));
+  return (cpuMs * 1000) / idleWindowMs;
 }
 
-async function measureRelists(node: FakeNode): Promise<number> {
+async function measureExits(node: FakeNode, idleCpu: number): Promise<number> {
+  const [container = ''] = scaleContainers;
+  const names = node.names.slice(0, exits);
+  const cpuMs = await cpuMsOf(node, idleCpu, async () => {
+    for (const name of names) node.runtime.exitContainer({ pod: `${name}-bench`, container }, 1);
+    await node.until('all containers run again', () => node.runtime.running().length === node.containers);
+    await node.atRest();
+  });
+  return cpuMs / names.length;
+}
+
+async function measureRelists(node: FakeNode, idleCpu: number): Promise<number> {
   node.endEvents();
   const first = node.relists;
   await node.until('everything is listed each second', () => node.relists > first + 2);
-  const [before, from] = [await node.usage(), node.relists];
-  await systemClock.sleep(relistWindowMs);
-  const [after, to] = [await node.usage(), node.relists];
-  return (after.cpuMs - before.cpuMs) / (to - from);
+  const from = node.relists;
+  const cpuMs = await cpuMsOf(node, idleCpu, () => systemClock.sleep(relistWindowMs));
+  return cpuMs / (node.relists - from);
+}
+
+/** CPU that the agent uses while something is done, beyond what it uses when nothing is, in milliseconds a second. */
+async function cpuMsOf(node: FakeNode, idleCpu: number, act: () => Promise<void>): Promise<number> {
+  const [before, from] = [await node.usage(), performance.now()];
+  await act();
+  const seconds = (performance.now() - from) / 1000;
+  return (await node.usage()).cpuMs - before.cpuMs - idleCpu * seconds;
 }
 
 /** The agent was killed; it finds all pods running. */
