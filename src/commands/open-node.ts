@@ -1,5 +1,4 @@
 import { systemClock } from '../clock.ts';
-import type { ManagedContainerd } from '../containerd/managed-containerd.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
@@ -66,7 +65,7 @@ export async function openNode(
     kubelet,
     close: () => {
       runtime.connection.close();
-      runtime.managed?.release();
+      runtime.release();
     },
   };
 }
@@ -94,7 +93,7 @@ async function tellPodCIDR({ podCIDR }: NodeOptions, runtime: RuntimeService, lo
 interface NodeRuntime {
   endpoint: { endpoint: string; because: string };
   connection: NodeRuntimeConnection;
-  managed: ManagedContainerd | undefined;
+  release: () => void;
   /** Images that came from archives. */
   keptImages: readonly string[];
 }
@@ -105,16 +104,34 @@ async function openNodeRuntime(options: NodeOptions, logger: Logger, signal: Abo
     flag: options.containerRuntimeEndpoint || undefined,
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
-  const started = endpoint.managed ? await startManaged(options, logger, signal) : undefined;
+  const { release, keptImages } = endpoint.managed
+    ? await startManaged(options, logger, signal)
+    : await warnOfOrphanShims(endpoint.endpoint, logger);
   const connection = await openRuntime(endpoint.endpoint, options);
-  return { endpoint, connection, managed: started?.managed, keptImages: started?.keptImages ?? [] };
+  return { endpoint, connection, release, keptImages };
+}
+
+/** What others started is theirs to end. */
+async function warnOfOrphanShims(
+  endpoint: string,
+  logger: Logger,
+): Promise<Pick<NodeRuntime, 'release' | 'keptImages'>> {
+  const { orphanShimsOf } = await import('../containerd/orphan-shims-of.ts');
+  const released = new AbortController();
+  void orphanShimsOf(endpoint, { end: undefined, clock: systemClock, logger, signal: released.signal }).look();
+  return {
+    release: () => {
+      released.abort();
+    },
+    keptImages: [],
+  };
 }
 
 async function startManaged(
   options: NodeOptions,
   logger: Logger,
   signal: AbortSignal,
-): Promise<{ managed: ManagedContainerd; keptImages: readonly string[] }> {
+): Promise<Pick<NodeRuntime, 'release' | 'keptImages'>> {
   const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
   const managed = new ManagedContainerd({
     rootDir: options.rootDir,
@@ -137,5 +154,10 @@ async function startManaged(
   const { imported, failed, names } = await managed.importImages(signal);
   for (const { file, names } of imported) logger.info({ file, names }, 'Imported an image archive');
   for (const { file, error } of failed) logger.error({ file, err: error.message }, 'An image archive was not imported');
-  return { managed, keptImages: names };
+  return {
+    release: () => {
+      managed.release();
+    },
+    keptImages: names,
+  };
 }

@@ -1,9 +1,8 @@
 import type { Channel } from '../cri/grpc-channel.ts';
 import { grpcService } from '../cri/grpc-service.ts';
+import { criNamespace } from './cri-namespace.ts';
 import { ContainerDelete, type Envelope, EventsDefinition, TaskDelete } from './generated/containerd-events.ts';
 
-/** The namespace of everything that the CRI plugin of containerd makes. */
-const criNamespace = 'k8s.io';
 const filters = ['/tasks/delete', '/containers/delete'].map((topic) => `namespace==${criNamespace},topic=="${topic}"`);
 
 interface ContainerEvent {

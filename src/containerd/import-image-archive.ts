@@ -5,9 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { execa } from 'execa';
 import { errorMessage, UserError } from '../errors.ts';
 import { isAtLeast, type ContainerdVersion } from './containerd-version.ts';
-
-/** The namespace in which containerd's CRI plugin keeps images. */
-export const criNamespace = 'k8s.io';
+import { criNamespace } from './cri-namespace.ts';
 
 /** The label that keeps an image from CRI clients' garbage collection, where containerd knows it (1.6.22, 1.7.3 and newer). */
 const pinnedLabel = 'io.cri-containerd.pinned=pinned';

@@ -10,6 +10,7 @@ import {
   findContainerdProcess,
   identify,
   isRunning,
+  signalProcess,
   writePidFile,
   type ContainerdProcess,
 } from './containerd-process.ts';
@@ -52,13 +53,8 @@ export class LinuxContainerdHost implements ContainerdHost {
     return isRunning(process);
   }
 
-  async signal(target: ContainerdProcess, name: NodeJS.Signals): Promise<void> {
-    if (!(await isRunning(target))) return;
-    try {
-      process.kill(target.pid, name);
-    } catch {
-      // It ended in the meantime.
-    }
+  signal(process: ContainerdProcess, name: NodeJS.Signals): Promise<void> {
+    return signalProcess(process, name);
   }
 
   async untilReady(options: { signal: AbortSignal; timeoutMs: number }): Promise<void> {

@@ -7,11 +7,14 @@ import { ensureCNIConfig, removeBridge, type CNISetup } from './cni-config.ts';
 import { generateContainerdConfig } from './containerd-config.ts';
 import { cutLog } from './containerd-log.ts';
 import { ContainerdSupervisor, type PreparedLaunch, type SupervisionEvents } from './containerd-supervisor.ts';
+import { endShim } from './end-shim.ts';
 import { findContainerd, type InstalledContainerd } from './find-containerd.ts';
 import type { ImportedFolder } from './import-images-folder.ts';
 import { LinuxContainerdHost } from './linux-containerd-host.ts';
 import { ManagedImages } from './managed-images.ts';
 import { assertSocketsFit, managedPaths, type ManagedPaths } from './managed-paths.ts';
+import type { OrphanShims } from './orphan-shims.ts';
+import { orphanShimsOf } from './orphan-shims-of.ts';
 import { pauseImageName } from './pause/pause-image.ts';
 import { chooseSnapshotter } from './snapshotter.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
@@ -38,7 +41,7 @@ export interface StartedContainerd {
   readonly warnings: readonly string[];
 }
 
-const logCheckPeriodMs = 3_600_000;
+const housekeepingPeriodMs = 3_600_000;
 
 /** A private containerd that this program configures, starts, adopts and keeps running. */
 export class ManagedContainerd {
@@ -49,6 +52,7 @@ export class ManagedContainerd {
   readonly #logger: Logger;
   readonly #images: ManagedImages;
   readonly #supervisor: ContainerdSupervisor;
+  readonly #orphanShims: OrphanShims;
 
   constructor(options: ManagedContainerdOptions) {
     this.#options = options;
@@ -62,8 +66,20 @@ export class ManagedContainerd {
       clock: this.#clock,
       logger: this.#logger,
       prepare: () => this.#prepare(),
-      events: options,
+      events: {
+        ...options,
+        onRestart: (process) => {
+          void this.#orphanShims.follow();
+          options.onRestart?.(process);
+        },
+      },
       hint: `Its log is ${this.paths.logFile}, its configuration ${this.paths.configFile}.`,
+    });
+    this.#orphanShims = orphanShimsOf(this.endpoint, {
+      end: (shim) => endShim(shim, this.paths),
+      clock: this.#clock,
+      logger: this.#logger,
+      signal: this.#supervisor.released,
     });
   }
 
@@ -83,7 +99,8 @@ export class ManagedContainerd {
       this.release();
       throw error;
     }
-    this.#keepLogBounded();
+    void this.#orphanShims.follow();
+    this.#keepHouse();
     return { endpoint: this.endpoint, pid: process.pid, adopted, warnings };
   }
 
@@ -144,16 +161,17 @@ export class ManagedContainerd {
     return signal === undefined ? released : AbortSignal.any([signal, released]);
   }
 
-  #keepLogBounded(): void {
+  #keepHouse(): void {
     const signal = this.#supervisor.released;
-    const cancel = this.#clock.after(logCheckPeriodMs, () => {
+    const cancel = this.#clock.after(housekeepingPeriodMs, () => {
       signal.removeEventListener('abort', cancel);
+      void this.#orphanShims.look();
       void cutLog(this.paths.logFile)
         .catch((error: unknown) => {
           this.#logger.warn({ err: error }, 'The log of containerd could not be cut');
         })
         .finally(() => {
-          if (!signal.aborted) this.#keepLogBounded();
+          if (!signal.aborted) this.#keepHouse();
         });
     });
     signal.addEventListener('abort', cancel, { once: true });

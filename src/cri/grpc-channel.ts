@@ -1,4 +1,4 @@
-import { Client, credentials, type ClientOptions, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, type ClientOptions, type ServiceError } from '@grpc/grpc-js';
 import { RpcError } from './errors.ts';
 import type { MessageFns } from './generated/cri.ts';
 import type { CallOptions } from './service.ts';
@@ -65,6 +65,7 @@ function unaryCall(
       encoder(requestType),
       decoder(responseType),
       request,
+      metadataOf(options),
       { deadline: deadlineOf(options) },
       (error, response) => {
         options.signal?.removeEventListener('abort', abort);
@@ -94,6 +95,7 @@ async function* streamCall(
     encoder(requestType),
     decoder(responseType),
     request,
+    metadataOf(options),
     { deadline: deadlineOf(options) },
   );
   const abort = (): void => {
@@ -128,6 +130,12 @@ const decoder =
   (type: MessageFns<unknown>) =>
   (bytes: Buffer): unknown =>
     type.decode(bytes);
+
+function metadataOf({ metadata: entries = {} }: CallOptions): Metadata {
+  const metadata = new Metadata();
+  for (const [key, value] of Object.entries(entries)) metadata.set(key, value);
+  return metadata;
+}
 
 function deadlineOf(options: CallOptions): number {
   return options.deadlineMs === undefined || options.deadlineMs === Infinity

@@ -1,9 +1,11 @@
 import type { DeepPartial } from './generated/cri.ts';
 
-/** How one call may be bounded: its deadline replaces the method's own, `Infinity` means none. */
+/** How one call is bounded, its deadline replacing the method's own (`Infinity` means none), and what goes with it. */
 export interface CallOptions {
   signal?: AbortSignal;
   deadlineMs?: number;
+  /** Goes with the request. */
+  metadata?: Readonly<Record<string, string>>;
 }
 
 type MessageOf<F> = F extends { decode: (...args: never[]) => infer M } ? M : never;

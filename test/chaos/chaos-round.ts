@@ -17,19 +17,12 @@ export interface ChaosRound {
 
 type Step = 'create' | 'update' | 'remove' | 'crash' | 'crashSandbox' | 'killAgent' | 'killContainerd' | 'hang';
 
-/** `at rest`: only while nothing is being made, as containerd may leave a shim behind otherwise. */
-export type ContainerdKills = 'any time' | 'at rest';
-
 const names = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6'];
 const maxPods = 5;
 
 /** Changes manifests, crashes containers, and kills what runs them in the middle of it. kubelet-ts runs again at the end. */
-export async function runChaosRound(
-  world: ChaosWorld,
-  random: SeededRandom,
-  containerdKills: ContainerdKills,
-): Promise<ChaosRound> {
-  const round = new Round(world, random, containerdKills);
+export async function runChaosRound(world: ChaosWorld, random: SeededRandom): Promise<ChaosRound> {
+  const round = new Round(world, random);
   await round.run();
   return round;
 }
@@ -47,10 +40,10 @@ class Round implements ChaosRound {
   #start: Promise<void> | undefined = Promise.resolve();
   #hang = Promise.resolve();
 
-  constructor(world: ChaosWorld, random: SeededRandom, containerdKills: ContainerdKills) {
+  constructor(world: ChaosWorld, random: SeededRandom) {
     this.#world = world;
     this.#random = random;
-    this.steps = planSteps(random, { canHang: world.runtime !== undefined, containerdKills });
+    this.steps = planSteps(random, { canHang: world.runtime !== undefined });
   }
 
   async run(): Promise<void> {
@@ -155,10 +148,7 @@ class Round implements ChaosRound {
 }
 
 /** Nearly every round kills kubelet-ts, one in ten containerd; the runtime hangs where it can. */
-function planSteps(
-  random: SeededRandom,
-  { canHang, containerdKills }: { canHang: boolean; containerdKills: ContainerdKills },
-): Step[] {
+function planSteps(random: SeededRandom, { canHang }: { canHang: boolean }): Step[] {
   const changes: Step[] = random.times(1, 4, () =>
     random.pick(['create', 'create', 'update', 'remove', 'crash', 'crash', 'crashSandbox']),
   );
@@ -167,9 +157,6 @@ function planSteps(
     ...(random.chance(0.12) ? (['killContainerd'] as const) : []),
     ...(canHang && random.chance(0.4) ? (['hang'] as const) : []),
   ];
-  for (const blow of blows) {
-    const isAtRest = blow === 'killContainerd' && containerdKills === 'at rest';
-    changes.splice(isAtRest ? 0 : random.below(changes.length + 1), 0, blow);
-  }
+  for (const blow of blows) changes.splice(random.below(changes.length + 1), 0, blow);
   return changes;
 }

@@ -1,6 +1,6 @@
 import type { SeededRandom } from '../builders/seeded-random.ts';
 import { ChaosHistory } from './chaos-history.ts';
-import { type ContainerdKills, runChaosRound } from './chaos-round.ts';
+import { runChaosRound } from './chaos-round.ts';
 import type { ChaosWorld } from './chaos-world.ts';
 import { settle } from './settle.ts';
 
@@ -21,11 +21,7 @@ export interface ChaosFigures {
 export async function runChaos(
   world: ChaosWorld,
   random: SeededRandom,
-  {
-    rounds,
-    containerdKills,
-    report,
-  }: { rounds: number; containerdKills: ContainerdKills; report: (figures: ChaosFigures) => void },
+  { rounds, report }: { rounds: number; report: (figures: ChaosFigures) => void },
 ): Promise<ChaosFigures> {
   const history = new ChaosHistory(world);
   const figures = {
@@ -39,7 +35,7 @@ export async function runChaos(
   };
   await world.agent.start();
   while (figures.rounds < rounds) {
-    const round = await runChaosRound(world, random, containerdKills);
+    const round = await runChaosRound(world, random);
     const { steps, quietSince } = round;
     try {
       const settled = await settle(world);

@@ -1,8 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock } from '../../src/clock.ts';
+import { managedPaths } from '../../src/containerd/managed-paths.ts';
+import { waitUntilReady } from '../../src/containerd/wait-until-ready.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../src/engine/snapshot.ts';
-import { isReady, nodeName } from '../e2e/agent.ts';
+import { type Agent, isReady, nodeName } from '../e2e/agent.ts';
 import { findLeftovers } from '../e2e/leftovers.ts';
+import { processesOf } from '../e2e/processes.ts';
 import { untilGone } from '../e2e/until-gone.ts';
 import { type ChaosPod, revisionAnnotation } from './chaos-pod.ts';
 import type { ChaosWorld } from './chaos-world.ts';
@@ -24,10 +29,12 @@ export async function settle({ agent, desired, crashed }: ChaosWorld): Promise<S
   // The folder of a pod goes last of all.
   const podsFolder = join(agent.rootDir, 'pods');
   await allGone((await readdir(podsFolder)).filter((uid) => !uids.has(uid)).map((uid) => join(podsFolder, uid)));
+  await runtimeAnswers(agent);
   const listing = await listRuntime(agent);
   assertSame(`the runtime of revisions ${revisionsOf(desired)}`, runningIn(listing), declaredBy(desired));
   const known = new Set([...uids, ...[...listing.sandboxes, ...listing.containers].map(({ id }) => id)]);
   const isStray = (place: string): boolean => idsIn(place).some((id) => !known.has(id));
+  await strayShimsEnd(agent, isStray);
   const { logLinks, ...left } = await findLeftovers(agent);
   const linked = new Set(logLinks.flatMap(idsIn));
   const running = listing.containers.filter(({ isRunning }) => isRunning);
@@ -40,6 +47,20 @@ export async function settle({ agent, desired, crashed }: ChaosWorld): Promise<S
   await allGone(logLinks.filter(isStray));
   assertSame('what nobody needs', Object.values(left).flat().filter(isStray), []);
   return { at, pods, listing };
+}
+
+/** Who only sees that its pods run on may not have noticed that containerd ended a moment ago. */
+async function runtimeAnswers({ rootDir }: Agent): Promise<void> {
+  const signal = new AbortController().signal;
+  await waitUntilReady(managedPaths(rootDir).socket, { clock: systemClock, signal, timeoutMs: 60_000 });
+}
+
+/** One that was left in the middle of a start is ended some seconds after its sandbox was removed; nobody tells of that. */
+async function strayShimsEnd({ rootDir }: Agent, isStray: (place: string) => boolean): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  const areThere = async (): Promise<boolean> =>
+    (await processesOf(rootDir)).some(({ commandLine }) => isStray(commandLine));
+  while (performance.now() < deadline && (await areThere())) await delay(100);
 }
 
 function isAsDeclared(

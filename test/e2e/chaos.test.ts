@@ -40,7 +40,6 @@ async function survive(world: ChaosWorld): Promise<void> {
   try {
     const figures = await runChaos(world, new SeededRandom(seed + 1), {
       rounds,
-      containerdKills: isLong ? 'any time' : 'at rest',
       report: (soFar) => {
         if (isLong) process.stderr.write(describeProgress(soFar));
       },

@@ -1,0 +1,2 @@
+/** The namespace of everything that the CRI plugin of containerd makes. */
+export const criNamespace = 'k8s.io';

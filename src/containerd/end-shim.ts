@@ -1,0 +1,90 @@
+import { access, readdir, readFile, readlink, rm, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { hasCode } from '../errors.ts';
+import { listPIDs, readStat, signalProcess, type ContainerdProcess } from './containerd-process.ts';
+import type { ContainerdShim } from './containerd-shims.ts';
+import { criNamespace } from './cri-namespace.ts';
+import type { ManagedPaths } from './managed-paths.ts';
+
+/** Where containerd keeps the bundles of shims below its state, and their work folders below its root. */
+const bundles = join('io.containerd.runtime.v2.task', criNamespace);
+const shimSockets = '/run/containerd/s/';
+const deleteTimeoutMs = 10_000;
+
+/**
+ * Ends a shim that its containerd does not know with all that runs below it, and removes what it has on disk: nothing that
+ * is not below our own folders, but its own socket.
+ */
+export async function endShim(
+  shim: ContainerdShim,
+  paths: Pick<ManagedPaths, 'state' | 'root' | 'socket'>,
+): Promise<void> {
+  const bundle = join(paths.state, bundles, shim.id);
+  const sockets = await socketsOf(shim.process.pid);
+  if (await exists(bundle)) await deleteContainer(shim, bundle, paths.socket);
+  // What that did not reach: a container whose making goes on, or one without a bundle.
+  for (const process of await descendantsOf(shim.process)) await signalProcess(process, 'SIGKILL');
+  await signalProcess(shim.process, 'SIGKILL');
+  for (const socket of sockets) await rm(socket, { force: true });
+  await removeBundle(bundle);
+  await rm(join(paths.root, bundles, shim.id), { recursive: true, force: true });
+}
+
+/** As containerd does after the death of a shim: ends the container, forgets it and unmounts its root. */
+async function deleteContainer({ program, id }: ContainerdShim, bundle: string, socket: string): Promise<void> {
+  const args = ['-namespace', criNamespace, '-address', socket, '-id', id, '-bundle', bundle, 'delete'];
+  await execa(program, args, {
+    cwd: bundle,
+    env: { TTRPC_ADDRESS: `${socket}.ttrpc` },
+    // It would read options from it.
+    stdin: 'ignore',
+    timeout: deleteTimeoutMs,
+    reject: false,
+  });
+}
+
+async function removeBundle(bundle: string): Promise<void> {
+  const rootfs = join(bundle, 'rootfs');
+  await execa('umount', ['-l', rootfs], { reject: false });
+  try {
+    // It fails while something is mounted there, which must not be emptied.
+    await rmdir(rootfs);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+  }
+  await rm(bundle, { recursive: true, force: true });
+}
+
+/** Parents before their children. */
+async function descendantsOf(ancestor: ContainerdProcess): Promise<ContainerdProcess[]> {
+  const running = await Promise.all((await listPIDs()).map(async (pid) => ({ pid, ...(await readStat(pid)) })));
+  const family = [ancestor];
+  for (const { pid } of family) {
+    for (const { pid: child, parent, startTicks } of running) {
+      if (parent === pid && startTicks !== undefined) family.push({ pid: child, startTicks });
+    }
+  }
+  return family.slice(1);
+}
+
+/** Paths of the sockets of shims that a process has open. */
+async function socketsOf(pid: number): Promise<string[]> {
+  const folder = `/proc/${String(pid)}`;
+  const descriptors = await readdir(`${folder}/fd`).catch(() => []);
+  const targets = await Promise.all(descriptors.map((name) => readlink(`${folder}/fd/${name}`).catch(() => '')));
+  const inodes = new Set(targets.map((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1]));
+  const lines = (await readFile(`${folder}/net/unix`, 'utf8').catch(() => '')).split('\n');
+  const rows = lines.map((line) => line.trim().split(/\s+/));
+  return rows
+    .filter((row) => inodes.has(row[6]))
+    .flatMap((row) => row[7] ?? [])
+    .filter((path) => path.startsWith(shimSockets));
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
