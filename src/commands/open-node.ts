@@ -11,7 +11,7 @@ import { readTerminationMessage } from '../engine/kuberuntime/read-termination-m
 import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { endsItsPods } from './agent-end.ts';
-import { findRuntimeEndpoint } from './find-runtime.ts';
+import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
 import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
 import { nodeCredentials } from './node-credentials.ts';
@@ -26,16 +26,20 @@ export interface Node {
   close(): void;
 }
 
-/** Finds or starts the runtime, looks at the machine, and builds the engine on both. */
+/**
+ * Finds or starts the runtime, looks at the machine, and builds the engine on both. With `onWaiting` a runtime that was named
+ * may come later.
+ */
 export async function openNode(
   options: NodeOptions,
   sources: (node: { nodeName: string }) => PodSource[],
   logger: Logger,
   signal: AbortSignal,
+  onWaiting?: RuntimeWait['onWaiting'],
 ): Promise<Node> {
   const credentials = await nodeCredentials(options, logger.child({ component: 'credentials' }));
   await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
-  const runtime = await openNodeRuntime(options, logger, signal);
+  const runtime = await openNodeRuntime(options, logger, signal, onWaiting);
   const cgroupDriver = await nodeCgroupDriver(options, runtime.connection.runtime);
   const node = nodeConfig(options, await readMachine(options.rootDir), cgroupDriver);
   await tellPodCIDR(options, runtime.connection.runtime, logger);
@@ -98,10 +102,16 @@ interface NodeRuntime {
   keptImages: readonly string[];
 }
 
-async function openNodeRuntime(options: NodeOptions, logger: Logger, signal: AbortSignal): Promise<NodeRuntime> {
+async function openNodeRuntime(
+  options: NodeOptions,
+  logger: Logger,
+  signal: AbortSignal,
+  onWaiting: RuntimeWait['onWaiting'] | undefined,
+): Promise<NodeRuntime> {
   const endpoint = await findRuntimeEndpoint({
     rootDir: options.rootDir,
     flag: options.containerRuntimeEndpoint || undefined,
+    wait: onWaiting && { onWaiting, signal },
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
   const { release, keptImages } = endpoint.managed

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Server } from 'node:http';
 import { serveHealthz } from '../server/healthz.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
@@ -59,32 +60,37 @@ async function run(options: NodeOptions, flags: RunFlags): Promise<void> {
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   const sources = (): PodSource[] => nodeSources(options, logger);
+  let healthz: Server | undefined;
+  let unhealthyBecause = (): string | undefined => undefined;
+  const onWaiting = async ({ message, hint = '' }: UserError): Promise<void> => {
+    unhealthyBecause = () => `waiting for the runtime: ${message}`;
+    if (showScreen) process.stderr.write(`${message}. kubelet-ts waits for it; Ctrl-C ends it. ${hint}\n`);
+    else logger.warn({ err: message, hint }, 'Waiting for the container runtime');
+    healthz = await openHealthz(options, () => unhealthyBecause());
+  };
   try {
-    await withAgent({ options, sources, logger, stopping }, async (kubelet) => {
-      const healthz = await openHealthz(options, kubelet);
+    await withAgent({ options, sources, logger, stopping, onWaiting }, async (kubelet) => {
+      unhealthyBecause = () => kubelet.unhealthyBecause();
+      healthz ??= await openHealthz(options, () => unhealthyBecause());
       if (endsItsPods(options)) ending.podsOf(kubelet);
       const ended = kubelet.run(stopping.signal);
       await (showScreen ? withScreen(kubelet, ended, stop) : withLog(kubelet, ended, logger));
-      healthz?.close();
     });
   } catch (error) {
     // A stop while the agent still starts is no failure.
     if (!stopping.signal.aborted) throw error;
   } finally {
+    healthz?.close();
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
   }
 }
 
 function openHealthz(
   { healthzPort, healthzBindAddress }: NodeOptions,
-  kubelet: Kubelet,
-): ReturnType<typeof serveHealthz> | undefined {
+  unhealthyBecause: () => string | undefined,
+): Promise<Server> | undefined {
   if (healthzPort === 0) return undefined;
-  return serveHealthz({
-    bindAddress: healthzBindAddress,
-    port: healthzPort,
-    unhealthyBecause: () => kubelet.unhealthyBecause(),
-  });
+  return serveHealthz({ bindAddress: healthzBindAddress, port: healthzPort, unhealthyBecause });
 }
 
 async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): Promise<void> {

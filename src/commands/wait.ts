@@ -56,7 +56,7 @@ async function waitForPods(names: readonly string[], flags: WaitFlags): Promise<
   // The stream is open before the first look, so that nothing happens unseen in between.
   const first = events.next();
   for (let next = first; ; next = events.next()) {
-    const snapshot = await fetchSnapshot(socket);
+    const snapshot = await fetchSnapshot(socket, { waits: true });
     if (snapshot === undefined) throw notMet(names, flags, false);
     const waiting = names.filter((name) => !isMet(name, flags.for, snapshot));
     if (waiting.length === 0) break;

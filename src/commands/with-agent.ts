@@ -5,6 +5,7 @@ import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { controlSocketPath } from '../server/control-client.ts';
 import { serveControlSocket } from '../server/control-socket.ts';
+import type { RuntimeWait } from './find-runtime.ts';
 import type { NodeOptions } from './node-options.ts';
 import { openNode } from './open-node.ts';
 
@@ -14,6 +15,8 @@ export interface AgentRequest {
   logger: Logger;
   /** Aborted by a shutdown that was asked for; ends the start too. */
   stopping: AbortController;
+  /** The runtime that was named is waited for, which is told; without it that is an error. */
+  onWaiting?: RuntimeWait['onWaiting'];
 }
 
 /**
@@ -21,7 +24,7 @@ export interface AgentRequest {
  * socket comes first: it is the lock of the root-dir, also against a second start of the managed containerd.
  */
 export async function withAgent<T>(
-  { options, sources, logger, stopping }: AgentRequest,
+  { options, sources, logger, stopping, onWaiting }: AgentRequest,
   use: (kubelet: Kubelet) => Promise<T>,
 ): Promise<T> {
   if (process.getuid?.() !== 0) {
@@ -29,16 +32,23 @@ export async function withAgent<T>(
   }
   await mkdir(options.rootDir, { recursive: true, mode: 0o750 });
   let built = (_kubelet: Kubelet): void => undefined;
+  let waitsFor: UserError | undefined;
+  const noteWaiting = async (problem: UserError): Promise<void> => {
+    waitsFor = problem;
+    await onWaiting?.(problem);
+  };
   const socket = await serveControlSocket(controlSocketPath(options.rootDir), {
     view: new Promise((resolve) => {
       built = resolve;
     }),
+    waitsFor: () => waitsFor?.message,
     shutdown: () => {
       stopping.abort(new Error('a shutdown was asked for'));
     },
   });
   try {
-    const node = await openNode(options, sources, logger, stopping.signal);
+    const node = await openNode(options, sources, logger, stopping.signal, onWaiting && noteWaiting);
+    waitsFor = undefined;
     try {
       built(node.kubelet);
       return await use(node.kubelet);

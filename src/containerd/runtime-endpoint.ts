@@ -11,6 +11,8 @@ export interface RuntimeEndpointOptions {
   /** True when an earlier start made a managed containerd under the root-dir (`hasManagedContainerd`). */
   readonly recorded: boolean;
   readonly probe: (endpoint: string) => Promise<ProbeResult>;
+  /** The same for what was named, when that may take its time. */
+  readonly probeNamed?: (endpoint: string) => Promise<ProbeResult>;
 }
 
 /** Which runtime to use. `because` is a sentence for the user; when `managed`, the caller starts it. */
@@ -33,10 +35,10 @@ export const wellKnownEndpoints: readonly string[] = [
  * first well-known socket that answers, a managed containerd. What was named must answer; what was not is passed over.
  */
 export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Promise<RuntimeEndpoint> {
-  const { flag, env, recorded, probe } = options;
+  const { flag, env, recorded, probe, probeNamed = probe } = options;
   const managedEndpoint = managedPaths(options.rootDir).endpoint;
-  if (flag !== undefined && flag !== '') return named(flag, 'as --container-runtime-endpoint says', probe);
-  if (env !== undefined && env !== '') return named(env, 'as $CONTAINER_RUNTIME_ENDPOINT says', probe);
+  if (flag !== undefined && flag !== '') return named(flag, 'as --container-runtime-endpoint says', probeNamed);
+  if (env !== undefined && env !== '') return named(env, 'as $CONTAINER_RUNTIME_ENDPOINT says', probeNamed);
   if (recorded) {
     return {
       endpoint: managedEndpoint,
@@ -66,6 +68,12 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
   return { endpoint: managedEndpoint, managed: true, because: `kubelet-ts runs a containerd of its own: ${reason}.` };
 }
 
+/** What is missing at an endpoint that was named, and what to do. */
+export function failureOf(endpoint: string, result: Failure): UserError {
+  const message = `The container runtime endpoint ${endpoint} ${shortReason(result)}`;
+  return new UserError(message, { hint: hintOf(result), cause: 'error' in result ? result.error : undefined });
+}
+
 /** `unix:///path` of a `unix://` URL or a bare path. */
 export function normalizeEndpoint(endpoint: string): string {
   const path = endpoint.startsWith('unix:') ? endpoint.slice('unix:'.length).replace(/^\/\/(?=\/)/, '') : endpoint;
@@ -87,11 +95,6 @@ type Failure = Exclude<ProbeResult, Answer>;
 
 function runtimeName({ runtimeName: name, runtimeVersion }: Answer): string {
   return `${name} ${runtimeVersion}`.trim();
-}
-
-function failureOf(endpoint: string, result: Failure): UserError {
-  const message = `The container runtime endpoint ${endpoint} ${shortReason(result)}`;
-  return new UserError(message, { hint: hintOf(result), cause: 'error' in result ? result.error : undefined });
 }
 
 function shortReason(result: Failure): string {

@@ -13,9 +13,15 @@ export function controlSocketPath(rootDir: string): string {
   return rootDir === '/var/lib/kubelet-ts' ? '/run/kubelet-ts/kubelet-ts.sock' : join(rootDir, 'kubelet-ts.sock');
 }
 
-/** The snapshot of the agent that serves this socket, with its process id; undefined when none answers. */
-export async function fetchSnapshot(path: string): Promise<(EngineSnapshot & { pid: number }) | undefined> {
-  const body = await call(path, 'GET', '/v1/snapshot');
+/**
+ * The snapshot of the agent that serves this socket, with its process id; undefined when none answers. With `waits` also that
+ * of one that waits for its runtime, once that came; without it rejects with a `UserError`.
+ */
+export async function fetchSnapshot(
+  path: string,
+  { waits = false } = {},
+): Promise<(EngineSnapshot & { pid: number }) | undefined> {
+  const body = await call(path, 'GET', `/v1/snapshot${waits ? '?wait' : ''}`);
   return body === undefined ? undefined : (JSON.parse(body) as EngineSnapshot & { pid: number });
 }
 
@@ -88,7 +94,10 @@ export async function* followEvents(path: string, signal: AbortSignal): AsyncGen
 
 async function call(socketPath: string, method: string, path: string): Promise<string | undefined> {
   const response = await send(socketPath, method, path);
-  return response === undefined ? undefined : await drained(response);
+  if (response === undefined) return undefined;
+  const body = await drained(response);
+  if (response.statusCode !== 503) return body;
+  throw new UserError(`kubelet-ts waits for its runtime: ${body.trim()}`, { hint: 'Start the runtime.' });
 }
 
 /** Undefined: nobody there, no socket or one that a killed agent left. */

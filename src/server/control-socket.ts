@@ -1,11 +1,11 @@
 import { chmod, mkdir, open, rename, rm, stat } from 'node:fs/promises';
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { hasCode, UserError } from '../errors.ts';
 import type { EngineHistory, EngineView } from '../engine/snapshot.ts';
 import { fetchAgent } from './control-client.ts';
-import { httpServer, listening } from './http-server.ts';
+import { httpServer, listening, sendText } from './http-server.ts';
 
 /** Longest path of a socket, in bytes, without its closing zero. */
 const maxSocketPathBytes = 107;
@@ -14,30 +14,45 @@ const lockPollMs = 20;
 /** How much a reader of events may be behind. */
 const maxUnreadBytes = 4 * 1024 * 1024;
 
+interface ControlSocketDeps {
+  view: Promise<EngineView & EngineHistory>;
+  /** What has to come before the engine can be built, when that may take any time. */
+  waitsFor: () => string | undefined;
+  shutdown: () => void;
+}
+
 /**
  * Serves the engine on a socket that only its owner may open: `GET /v1/agent` (who is there), `GET /v1/snapshot`, `GET /v1/history` (of one pod),
  * `GET /v1/events` (one JSON object a line, until the reader goes), `POST /v1/shutdown`. Whoever asks for the engine before
- * it is built waits for it. The socket is also the lock of the root-dir: rejects when an agent answers.
+ * it is built waits for it, except that what may take any time is told readers who do not say that they wait. The socket is also the lock of the root-dir: rejects when an agent answers.
  */
 export async function serveControlSocket(
   path: string,
-  { view, shutdown }: { view: Promise<EngineView & EngineHistory>; shutdown: () => void },
+  { view, waitsFor, shutdown }: ControlSocketDeps,
 ): Promise<Server> {
   if (Buffer.byteLength(path) > maxSocketPathBytes) {
     throw new UserError(`the path of the control socket is too long: ${path}`, {
       hint: 'Choose a shorter --root-dir.',
     });
   }
+  const isToldToComeAgain = ({ url = '' }: IncomingMessage, response: ServerResponse): boolean => {
+    const reason = waitsFor();
+    if (reason === undefined || url.endsWith('?wait')) return false;
+    sendText(response, 503, reason);
+    return true;
+  };
   const server = httpServer({
     'GET /v1/agent': (_request, response) => {
       sendJSON(response, { pid: process.pid });
     },
-    'GET /v1/snapshot': (_request, response) => {
+    'GET /v1/snapshot': (request, response) => {
+      if (isToldToComeAgain(request, response)) return;
       void view.then((engine) => {
         sendJSON(response, { pid: process.pid, ...engine.snapshot() });
       });
     },
     'GET /v1/history': (request, response) => {
+      if (isToldToComeAgain(request, response)) return;
       const { searchParams } = new URL(request.url ?? '', 'http://localhost');
       const pod = { namespace: searchParams.get('namespace') ?? '', name: searchParams.get('name') ?? '' };
       void view.then(async (engine) => {

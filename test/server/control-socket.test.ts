@@ -60,16 +60,19 @@ class View implements EngineView, EngineHistory {
 let path: string;
 let view: View;
 let shutdowns: number;
+let waitsFor: string | undefined;
 
 beforeEach(async () => {
   path = join(await temporaryFolder(), 'agent', 'kubelet-ts.sock');
   view = new View();
   shutdowns = 0;
+  waitsFor = undefined;
 });
 
 async function serve(engine: Promise<View> = Promise.resolve(view)) {
   const server = await serveControlSocket(path, {
     view: engine,
+    waitsFor: () => waitsFor,
     shutdown: () => {
       shutdowns += 1;
     },
@@ -217,4 +220,20 @@ describe('a reader', () => {
     expect(await statusOf('POST', '/v1/snapshot')).toBe(404);
     expect(shutdowns).toBe(0);
   });
+});
+
+test('an agent that waits for its runtime says so, except to those who wait too', async () => {
+  waitsFor = 'nobody is there';
+  let built = (_view: View): void => undefined;
+  await serve(
+    new Promise((resolve) => {
+      built = resolve;
+    }),
+  );
+  const message = 'kubelet-ts waits for its runtime: nobody is there';
+  await expect(fetchSnapshot(path)).rejects.toMatchObject({ name: 'UserError', message });
+  await expect(fetchHistory(path, { namespace: 'default', name: 'web' })).rejects.toMatchObject({ message });
+  const waiting = fetchSnapshot(path, { waits: true });
+  built(view);
+  expect(await waiting).toEqual({ pid: process.pid, ...snapshot });
 });
