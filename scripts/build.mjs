@@ -1,5 +1,6 @@
 // Bundles src/ into dist/: one small entry and a chunk for each command and each heavy library, loaded when used.
 import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { build } from 'esbuild';
 
 await rm('dist', { recursive: true, force: true });
@@ -17,7 +18,8 @@ await build({
   legalComments: 'linked',
   loader: { '.bin': 'binary' },
   // The same library as modules: only what is used of it gets into a chunk, and no token is looked up in process.env.
-  alias: { yaml: './node_modules/yaml/browser/index.js' },
+  // The e2e tests build from another folder.
+  alias: { yaml: join(import.meta.dirname, '../node_modules/yaml/browser/index.js') },
   define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
   // Libraries written as CommonJS call require() for what Node brings.
   banner: {
