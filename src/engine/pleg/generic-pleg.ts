@@ -39,6 +39,8 @@ interface Deps {
 export class GenericPleg {
   private readonly deps: Deps;
   private readonly records = new Map<string, RuntimePod>();
+  /** Pods of the newest listing that have no record yet: nobody has looked at them. */
+  private readonly unrecorded = new Map<string, RuntimePod>();
   /** Pods whose status could not be read and that are looked at again. */
   private readonly toReinspect = new Set<string>();
   private readonly lanes = new PodLanes();
@@ -98,9 +100,9 @@ export class GenericPleg {
     });
   }
 
-  /** Every pod in the runtime, as it was when it was last looked at. */
+  /** Every pod in the runtime, as it was when it was last looked at, or listed if that was never. */
   pods(): RuntimePod[] {
-    return [...this.records.values()];
+    return [...this.records.values(), ...this.unrecorded.values()];
   }
 
   /** One pod of the runtime, as it was when it was last looked at. */
@@ -124,6 +126,8 @@ export class GenericPleg {
     try {
       const pods = new Map((await runtime.getPods({ signal })).map((pod) => [pod.uid, pod]));
       const uids = new Set([...pods.keys(), ...this.records.keys(), ...this.toReinspect]);
+      this.unrecorded.clear();
+      for (const [uid, pod] of pods) if (!this.records.has(uid)) this.unrecorded.set(uid, pod);
       const changed = [...uids].filter((uid) => this.isNews(uid, pods.get(uid)));
       this.lastRelistStart = startedAt;
       this.lastRelistAt = clock.now();
@@ -197,6 +201,7 @@ export class GenericPleg {
 
   private settle(uid: string, pod: RuntimePod | undefined): void {
     this.toReinspect.delete(uid);
+    this.unrecorded.delete(uid);
     if (pod === undefined) this.records.delete(uid);
     else this.records.set(uid, pod);
   }

@@ -42,6 +42,17 @@ beforeEach(() => {
 const startPod = (uid: string) => startRuntimePod(runtime, uid);
 const taken = (): string[] => events.splice(0);
 
+test('a pod that was listed is known before its status could be read', async () => {
+  await startPod('a');
+  const release = runtime.hang('podSandboxStatus');
+  const relist = pleg.relist(signal);
+  await runtime.waitForCall('podSandboxStatus');
+  expect(pleg.pods().map(({ uid }) => uid)).toEqual(['a']);
+  release();
+  await relist;
+  expect(pleg.pods().map(({ uid }) => uid)).toEqual(['a']);
+});
+
 describe('a look at one pod', () => {
   test('tells what happened to it, and nothing of the others', async () => {
     const { sandbox, container } = await startPod('a');
