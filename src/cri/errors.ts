@@ -22,6 +22,10 @@ export const isDeadlineExceeded = (error: unknown): boolean => hasStatus(error, 
 /** Nobody answers on the socket. */
 export const isUnavailable = (error: unknown): boolean => hasStatus(error, codes.unavailable);
 
+/** The same of an error or of what led to it. */
+export const isCausedByUnavailable = (error: unknown): boolean =>
+  isUnavailable(error) || (error instanceof Error && error.cause !== undefined && isCausedByUnavailable(error.cause));
+
 function hasStatus(error: unknown, code: number): boolean {
   return error instanceof RpcError && error.code === code;
 }

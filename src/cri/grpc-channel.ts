@@ -6,12 +6,15 @@ import type { CallOptions } from './service.ts';
 /** 16 MiB, as the kubelet allows. kubelet: cri-client remote_runtime.go maxMsgSize */
 const maxMessageBytes = 16 * 1024 * 1024;
 
-/** Reconnect 100 ms to 3 s; connecting itself may take 5 s. kubelet: cri-client remote_runtime.go */
+/**
+ * Reconnect after 100 ms, and then each half a second: a socket of this machine costs nothing. The kubelet waits up to 3 s,
+ * cri-client remote_runtime.go.
+ */
 const channelOptions: ClientOptions = {
   'grpc.max_receive_message_length': maxMessageBytes,
   'grpc.max_send_message_length': maxMessageBytes,
   'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 3000,
+  'grpc.max_reconnect_backoff_ms': 500,
   'grpc.default_authority': 'localhost',
   // One channel, no service config lookup, no stats kept: a socket on this machine needs none of it.
   'grpc.service_config_disable_resolution': 1,

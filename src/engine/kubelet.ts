@@ -150,6 +150,10 @@ export class Kubelet implements EngineView, EngineHistory {
         clock,
         logger: logger.child({ component: 'sync-loop' }),
         runtimeError: () => this.parts.runtimeState.error(),
+        onRuntimeReady: (callback) =>
+          this.parts.events.subscribe(({ type }) => {
+            if (type === 'RuntimeReady') callback();
+          }),
       },
       stopped,
     );

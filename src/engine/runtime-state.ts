@@ -5,6 +5,8 @@ import type { Emit } from './event-bus.ts';
 
 /** kubelet: kubelet.go updateRuntimeUp is called every 5 s */
 const checkPeriodMs = 5000;
+/** While it is not ready, everything waits for it; the kubelet asks no more often then. */
+const retryPeriodMs = 500;
 /** kubelet: kubelet.go maxWaitForContainerRuntime */
 const maxSilenceMs = 30_000;
 
@@ -37,7 +39,7 @@ export class RuntimeState {
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.check(signal);
-      await this.deps.clock.sleep(checkPeriodMs, { signal });
+      await this.deps.clock.sleep(this.statusError === undefined ? checkPeriodMs : retryPeriodMs, { signal });
     }
   }
 

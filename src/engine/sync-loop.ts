@@ -46,6 +46,8 @@ interface Deps {
   logger: Logger;
   /** Undefined while the runtime is healthy. */
   runtimeError: () => string | undefined;
+  /** Calls back each time that the runtime is found ready again; returns how to end that. */
+  onRuntimeReady: (callback: () => void) => () => void;
 }
 
 /** kubelet: kubelet.go syncLoop */
@@ -57,15 +59,29 @@ const maxWaitMs = 5000;
  * healthy. Ends when the signal is aborted. kubelet: kubelet.go syncLoop, syncLoopIteration
  */
 export async function runSyncLoop(
-  { inputs, handler, clock, logger, runtimeError }: Deps,
+  { inputs, handler, clock, logger, runtimeError, onRuntimeReady }: Deps,
   signal: AbortSignal,
 ): Promise<void> {
+  /** The kubelet sleeps to the end, up to 5 s after the runtime is back. */
+  const sleepUnlessReady = async (ms: number): Promise<void> => {
+    const ready = new AbortController();
+    const unsubscribe = onRuntimeReady(() => {
+      ready.abort();
+    });
+    try {
+      await clock.sleep(ms, { signal: AbortSignal.any([signal, ready.signal]) });
+    } catch {
+      signal.throwIfAborted();
+    } finally {
+      unsubscribe();
+    }
+  };
   let waitMs = minWaitMs;
   while (!signal.aborted) {
     const input = await inputs.pull(signal);
     for (let error = runtimeError(); error !== undefined; error = runtimeError()) {
       logger.debug({ err: error }, 'Skipping pod synchronization');
-      await clock.sleep(waitMs, { signal });
+      await sleepUnlessReady(waitMs);
       waitMs = Math.min(waitMs * 2, maxWaitMs);
     }
     waitMs = minWaitMs;

@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
+import { isCausedByUnavailable } from '../../cri/errors.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { configAnnotations } from '../config/pod-config.ts';
@@ -54,7 +55,7 @@ interface Deps {
 
 /** kubelet: pod_workers.go workerBackOffPeriodJitterFactor and neighbours; factors are how much longer it may get. */
 export const backOffPeriodMs = 10_000;
-const networkBackOffMs = 1000;
+const transientBackOffMs = 1000;
 const jitterFactor = 0.5;
 
 /** What the periodic clean-up learns of one worker. kubelet: pod_workers.go PodWorkerSync */
@@ -465,7 +466,7 @@ export class PodWorkers {
 
   private nextSyncDelay(error: unknown): number {
     if (error === undefined) return this.jittered(this.deps.syncFrequencyMs);
-    if (error instanceof NetworkNotReadyError) return this.jittered(networkBackOffMs);
+    if (error instanceof NetworkNotReadyError || isCausedByUnavailable(error)) return this.jittered(transientBackOffMs);
     const backOffMs = this.jittered(backOffPeriodMs);
     return error instanceof SyncPodError ? Math.min(backOffMs, error.retryAfterMs ?? Infinity) : backOffMs;
   }
