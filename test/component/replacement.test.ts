@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { defaultFeatureGates, type FeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
 import type { Pod } from '../../src/api/types.ts';
+import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
@@ -10,12 +12,23 @@ function revision(uid: string, image: string, imagePullPolicy = 'IfNotPresent'):
   return makeStaticPod('web', { uid, spec: { containers: [{ name: 'main', image, imagePullPolicy }] } });
 }
 
+/** With a volume of an image, which its container mounts. */
+function withArt(pod: Pod, pullPolicy: string): Pod {
+  const volumes = [{ name: 'art', image: { reference: 'art:1', pullPolicy } }];
+  const volumeMounts = [{ name: 'art', mountPath: '/art' }];
+  const containers = pod.spec.containers.map((container) => ({ ...container, volumeMounts }));
+  return { ...pod, spec: { ...pod.spec, volumes, containers } };
+}
+
 /** An engine on which the first revision runs. */
-async function runningFirst(): Promise<{ world: World; engine: Engine; source: ManualSource }> {
+async function runningFirst(
+  featureGates: Partial<FeatureGates> = {},
+): Promise<{ world: World; engine: Engine; source: ManualSource }> {
   const world = await World.make();
   world.runtime.addImage('app:1');
   const source = new ManualSource();
-  const engine = await world.boot({ sources: [source] });
+  const node = makeNodeConfig(world.folder, { featureGates: { ...defaultFeatureGates, ...featureGates } });
+  const engine = await world.boot({ sources: [source], node });
   source.set(revision('first', 'app:1'));
   await world.until(() => engine.isReady('web-edge1'));
   return { world, engine, source };
@@ -70,6 +83,26 @@ describe('a changed manifest', () => {
       'createContainer',
       'startContainer',
     ]);
+  });
+
+  test.each(['IfNotPresent', 'Always'])(
+    'has the images of its volumes pulled once, before the pod that runs is stopped, by the policy %s',
+    async (pullPolicy) => {
+      const { world, engine, source } = await runningFirst({ ImageVolume: true });
+      source.set(withArt(revision('second', 'app:1'), pullPolicy));
+      await world.until(() => engine.kubelet.snapshot().pods.length === 1 && engine.isReady('web-edge1'));
+      expect(world.runtime.requestsOf('pullImage').map(({ image }) => image?.image)).toEqual(['art:1']);
+      expect(changes(world).slice(0, 2)).toEqual(['pullImage', 'stopContainer']);
+    },
+  );
+
+  test('of which the image of a volume cannot be had leaves the pod running, and says so', async () => {
+    const { world, engine, source } = await runningFirst({ ImageVolume: true });
+    refuseEveryPull(world);
+    source.set(withArt(revision('second', 'app:1'), 'IfNotPresent'));
+    await world.until(() => engine.messages('ReplacementWaits').length > 0);
+    expect(await runningUIDs(world)).toEqual(['first']);
+    await world.until(() => secondWaits(engine) === 'ImagePullBackOff');
   });
 
   test('whose image cannot be had leaves the pod running and cared for, and says so', async () => {

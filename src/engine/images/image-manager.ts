@@ -32,6 +32,8 @@ interface Deps {
 export interface PullRequest {
   pod: Pod;
   container: Container;
+  /** Of the pod, where `container` stands for an image volume of it. */
+  owner?: Container;
   sandboxConfig: PodSandboxConfig;
   recorder: PodEventRecorder;
   signal: AbortSignal;
@@ -44,8 +46,8 @@ export class ImageManager {
   private readonly rate: TokenBucket;
   /** Last pull failure by back-off key, shown while the pull backs off. */
   private readonly lastFailures = new Map<string, string>();
-  /** Images that were pulled for a container before it could start. */
-  private readonly pulledAhead = new WeakMap<Container, Image>();
+  /** Images that were pulled for a container of a pod before it could start, by their names. */
+  private readonly pulledAhead = new WeakMap<Container, Map<string, Image>>();
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -56,11 +58,12 @@ export class ImageManager {
 
   /** The image, as the runtime identifies it. Rejects with a `ContainerStartError` that carries the waiting reason. */
   async ensureImageExists(request: PullRequest): Promise<Image> {
-    const { container, recorder } = request;
+    const { container, owner = container, recorder } = request;
     const image = withDefaultTag(container.image ?? '', recorder);
-    const ahead = this.pulledAhead.get(container);
+    const pulledAhead = this.pulledAhead.get(owner);
+    const ahead = pulledAhead?.get(image);
     if (ahead !== undefined) {
-      this.pulledAhead.delete(container);
+      pulledAhead?.delete(image);
       return ahead;
     }
     const present = await this.presentImage(image, request);
@@ -81,13 +84,15 @@ export class ImageManager {
    * its start, which makes none then. Rejects like `ensureImageExists`.
    */
   async pullAhead(request: PullRequest): Promise<void> {
-    const { container, recorder } = request;
+    const { container, owner = container, recorder } = request;
+    const image = withDefaultTag(container.image ?? '', recorder);
     if (container.imagePullPolicy === 'Always') {
       const pulled = await this.ensureImageExists(request);
-      this.pulledAhead.set(container, pulled);
+      const others = this.pulledAhead.get(owner) ?? [];
+      this.pulledAhead.set(owner, new Map([...others, [image, pulled]]));
       return;
     }
-    const present = await this.presentImage(withDefaultTag(container.image ?? '', recorder), request);
+    const present = await this.presentImage(image, request);
     if (present === undefined) await this.ensureImageExists(request);
   }
 

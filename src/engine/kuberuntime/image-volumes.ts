@@ -1,3 +1,4 @@
+import type { Container, Pod } from '../../api/types.ts';
 import type { ImageManager, PullRequest } from '../images/image-manager.ts';
 import type { MountedVolume } from '../volumes/volume-manager.ts';
 
@@ -10,16 +11,31 @@ export async function withImageVolumes(
   start: PullRequest & { volumes: ReadonlyMap<string, MountedVolume> },
 ): Promise<ReadonlyMap<string, MountedVolume>> {
   const { pod, container, volumes } = start;
-  const mounted = new Set((container.volumeMounts ?? []).map(({ name }) => name));
   const withImages = new Map(volumes);
-  for (const { name, image } of pod.spec.volumes ?? []) {
+  for (const { name, reference, asContainer } of imageVolumes(pod, container)) {
     const volume = volumes.get(name);
-    if (image === undefined || volume === undefined || !mounted.has(name)) continue;
-    const { reference = '', pullPolicy = 'IfNotPresent' } = image;
-    const wanted = { name: container.name, image: reference, imagePullPolicy: pullPolicy };
-    const { id } = await imageManager.ensureImageExists({ ...start, container: wanted });
+    if (volume === undefined) continue;
+    const { id } = await imageManager.ensureImageExists({ ...start, container: asContainer, owner: container });
     const annotations = pod.metadata.annotations ?? {};
     withImages.set(name, { ...volume, image: { image: id, userSpecifiedImage: reference, annotations } });
   }
   return withImages;
+}
+
+/** Pulls the images of the image volumes that a container mounts which cannot start yet. Rejects like `withImageVolumes`. */
+export async function pullImageVolumesAhead(imageManager: ImageManager, request: PullRequest): Promise<void> {
+  const { pod, container } = request;
+  for (const { asContainer } of imageVolumes(pod, container)) {
+    await imageManager.pullAhead({ ...request, container: asContainer, owner: container });
+  }
+}
+
+/** The image volumes that a container mounts, each as if it were a container of its image too. */
+function imageVolumes(pod: Pod, container: Container): { name: string; reference: string; asContainer: Container }[] {
+  const mounted = new Set((container.volumeMounts ?? []).map(({ name }) => name));
+  return (pod.spec.volumes ?? []).flatMap(({ name, image }) => {
+    if (image === undefined || !mounted.has(name)) return [];
+    const { reference = '', pullPolicy = 'IfNotPresent' } = image;
+    return [{ name, reference, asContainer: { name: container.name, image: reference, imagePullPolicy: pullPolicy } }];
+  });
 }

@@ -13,6 +13,7 @@ import type { UserNamespaces } from '../userns/user-namespaces.ts';
 import type { MountedVolume } from '../volumes/volume-manager.ts';
 import { computePodActions } from './compute-pod-actions.ts';
 import { crashLoopBackOff } from './crash-loop-back-off.ts';
+import { pullImageVolumesAhead } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { killPod } from './kill-pod.ts';
 import { podLogsDirectory } from './log-paths.ts';
@@ -119,7 +120,10 @@ export class KuberuntimeManager {
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       const target = container.name;
       try {
-        await imageManager.pullAhead({ pod, container, sandboxConfig, recorder, signal });
+        const request = { pod, container, sandboxConfig, recorder, signal };
+        // Where the gate is off the volume is refused.
+        if (node.featureGates.ImageVolume) await pullImageVolumesAhead(imageManager, request);
+        await imageManager.pullAhead(request);
         results.push({ action: 'startContainer', target });
       } catch (error) {
         signal.throwIfAborted();
