@@ -90,11 +90,11 @@ async function measureInitChain({ stage, figures, agents, runs }: StageBench): P
     await withAgent(stage, command, ['warm-up'], async (agent) => {
       await agent.started(['warm-up']);
       for (let run = 0; run < runs; run++) {
-        await systemClock.sleep(settleMs / 5);
         const names = [`chain-${run}`];
         const droppedAt = await agent.drop(names, initChainManifest);
         figures.add(quantities.chainStarted, agent.name, (await agent.started(names)).startedAt - droppedAt);
         await agent.remove(names);
+        await systemClock.sleep(settleMs / 5);
       }
     });
   }
