@@ -3,6 +3,7 @@ import {
   type Event,
   EVENT_ID,
   getScalarValue,
+  type MappingEvent,
   parseEvents,
   SCALAR_STYLE,
   type ScalarEvent,
@@ -20,10 +21,16 @@ import { EntryList } from './yaml-entries.ts';
 export function readPlainYaml(text: string, budget: ReadingBudget): ManifestContent | undefined {
   if (text.length > maxPlainLength || text.startsWith(' ')) return undefined;
   if (unusualCharacter.test(text) || unusualMark.test(text)) return undefined;
+  const events = tryParsing(text);
+  if (!events) return undefined;
+  const composer = new PlainComposer(text, events);
+  const root = composer.document();
+  return root && budget.takeValues(composer.valueCount) ? { root, notes: composer.notes } : undefined;
+}
+
+function tryParsing(text: string): readonly Event[] | undefined {
   try {
-    const composer = new PlainComposer(text, parseEvents(text, { maxDepth: maxPlainDepth }));
-    const root = composer.document();
-    return budget.takeValues(composer.valueCount) ? { root, notes: composer.notes } : undefined;
+    return parseEvents(text, { maxDepth: maxPlainDepth });
   } catch {
     // Whatever it is, the exact reader has the say.
     return undefined;
@@ -44,6 +51,7 @@ const unusualCharacter = /[^\n -~\u00A0-\uFEFE\uFF00-\uFFFD]/;
  */
 const unusualMark = /[&!](?<=(?:^|[-?:]) *.)|\?(?<=(?:^|[-?:,[{]) *.)(?: |$)|[%.](?<=^.)/m;
 
+/** Makes values of the events of a text. Undefined in place of a value: the exact reader has to read the text. */
 class PlainComposer {
   readonly notes: ManifestNote[] = [];
   readonly #text: string;
@@ -60,75 +68,88 @@ class PlainComposer {
     return this.#valueCount;
   }
 
-  document(): ManifestNode {
-    const first = this.#take();
+  document(): ManifestNode | undefined {
+    const [first, second] = this.#events;
+    if (first?.type !== EVENT_ID.DOCUMENT || second?.type !== EVENT_ID.MAPPING) return undefined;
+    this.#at++;
     const root = this.#value();
-    const last = this.#take();
-    // Behind the one document there may be another.
-    const isWhole = first.type === EVENT_ID.DOCUMENT && last.type === EVENT_ID.POP && this.#at === this.#events.length;
-    if (!isWhole || root.kind !== 'object') throw new NotPlainError();
-    return root;
+    // Behind the end of the one document there may be another.
+    return this.#at === this.#events.length - 1 ? root : undefined;
   }
 
-  #value(): ManifestNode {
-    const event = this.#take();
+  #value(): ManifestNode | undefined {
+    const event = this.#events[this.#at++];
     this.#valueCount++;
-    switch (event.type) {
+    switch (event?.type) {
       case EVENT_ID.SCALAR:
-        return this.#scalar(event);
+        return hasProperties(event) ? undefined : this.#scalar(event);
       case EVENT_ID.SEQUENCE:
-        refuseProperties(event);
-        return this.#sequence(event.start);
+        return hasProperties(event) ? undefined : this.#sequence(event.start);
       case EVENT_ID.MAPPING:
-        refuseProperties(event);
-        return this.#mapping(event.start, event.style === COLLECTION_STYLE.BLOCK);
+        return hasProperties(event) ? undefined : this.#mapping(event);
       case EVENT_ID.ALIAS:
       case EVENT_ID.DOCUMENT:
       case EVENT_ID.POP:
-        throw new NotPlainError();
+      case undefined:
+        return undefined;
     }
   }
 
-  #sequence(start: number): ManifestNode {
+  #sequence(start: number): ManifestNode | undefined {
     const items: ManifestNode[] = [];
-    while (!this.#isAtEnd()) items.push(this.#value());
+    while (!this.#isAtEnd()) {
+      const item = this.#value();
+      if (!item) return undefined;
+      items.push(item);
+    }
     this.#at++;
     return { start, kind: 'list', items };
   }
 
-  #mapping(start: number, isBlock: boolean): ManifestNode {
+  #mapping({ start, style }: MappingEvent): ManifestNode | undefined {
     const entries = new EntryList(this.notes);
     while (!this.#isAtEnd()) {
       const key = this.#value();
       // Numbers and words of other kinds have a text of their own as keys, and "<<" merges.
-      if (key.kind !== 'string' || key.value === '<<') throw new NotPlainError();
+      if (key?.kind !== 'string' || key.value === '<<') return undefined;
       // The parser takes "- {} a: b" for the end of a list and a key behind it.
-      if (isBlock && key.start > start && !this.#startsLine(key.start)) throw new NotPlainError();
-      entries.add({ key: key.value, keyStart: key.start, value: this.#value() });
+      if (style === COLLECTION_STYLE.BLOCK && key.start > start && !this.#startsLine(key.start)) return undefined;
+      const value = this.#value();
+      if (!value) return undefined;
+      entries.add({ key: key.value, keyStart: key.start, value });
     }
     this.#at++;
     return { start, kind: 'object', entries: entries.list };
   }
 
-  #scalar(event: ScalarEvent): ManifestNode {
-    refuseProperties(event);
+  #scalar(event: ScalarEvent): ManifestNode | undefined {
     const { style, valueStart } = event;
     // Where an empty value stands is not told.
-    if (valueStart < 0 || isDoubtful(event, this.#text)) throw new NotPlainError();
+    if (valueStart < 0 || isDoubtful(event, this.#text)) return undefined;
     const value = getScalarValue(this.#text, event);
     switch (style) {
       case SCALAR_STYLE.PLAIN: {
         const resolved = resolveYamlScalar(value);
-        if (resolved.kind === 'notFinite') throw new NotPlainError();
-        return { start: valueStart, ...resolved };
+        return resolved.kind === 'notFinite' ? undefined : { start: valueStart, ...resolved };
       }
       case SCALAR_STYLE.SINGLE_QUOTED:
       case SCALAR_STYLE.DOUBLE_QUOTED:
         return { start: valueStart - 1, kind: 'string', value };
       case SCALAR_STYLE.LITERAL_BLOCK:
-      case SCALAR_STYLE.FOLDED_BLOCK:
-        return { start: this.#blockScalarStart(valueStart), kind: 'string', value };
+      case SCALAR_STYLE.FOLDED_BLOCK: {
+        const start = this.#blockScalarStart(valueStart);
+        return start === undefined ? undefined : { start, kind: 'string', value };
+      }
     }
+  }
+
+  /** Where the `|` or `>` above the lines of a block scalar stands. */
+  #blockScalarStart(valueStart: number): number | undefined {
+    const headerEnd = this.#text.charAt(valueStart - 1) === '\n' ? valueStart - 1 : valueStart;
+    const headerLine = this.#text.slice(this.#text.lastIndexOf('\n', headerEnd - 1) + 1, headerEnd);
+    const header = /[|>][-+0-9]* *$/.exec(headerLine);
+    // A comment behind it may have such marks too.
+    return header && !headerLine.includes('#') ? headerEnd - headerLine.length + header.index : undefined;
   }
 
   #startsLine(start: number): boolean {
@@ -137,34 +158,13 @@ class PlainComposer {
     return this.#text.charAt(at) === '\n';
   }
 
-  /** Where the `|` or `>` above the lines of a block scalar stands. */
-  #blockScalarStart(valueStart: number): number {
-    const headerEnd = this.#text.charAt(valueStart - 1) === '\n' ? valueStart - 1 : valueStart;
-    const headerLine = this.#text.slice(this.#text.lastIndexOf('\n', headerEnd - 1) + 1, headerEnd);
-    const header = /[|>][-+0-9]* *$/.exec(headerLine);
-    // A comment behind it may have such marks too.
-    if (!header || headerLine.includes('#')) throw new NotPlainError();
-    return headerEnd - headerLine.length + header.index;
-  }
-
   #isAtEnd(): boolean {
     return this.#events[this.#at]?.type === EVENT_ID.POP;
   }
-
-  #take(): Event {
-    const event = this.#events[this.#at++];
-    if (!event) throw new NotPlainError();
-    return event;
-  }
 }
 
-/** The text has something that the exact reader has to read. */
-class NotPlainError extends Error {
-  override readonly name = 'NotPlainError';
-}
-
-function refuseProperties({ anchorStart, tagStart }: { anchorStart: number; tagStart: number }): void {
-  if (anchorStart >= 0 || tagStart >= 0) throw new NotPlainError();
+function hasProperties({ anchorStart, tagStart }: { anchorStart: number; tagStart: number }): boolean {
+  return anchorStart >= 0 || tagStart >= 0;
 }
 
 /** Escaped line breaks and characters of eight digits in quotes, and blanks on empty lines of a block. */
