@@ -162,6 +162,6 @@ socket.once('data', (answer) => {
   const child = spawn(words[command], words.slice(command + 1), { stdio: 'inherit' });
   const end = () => process.exit(1);
   child.on('exit', end);
-  socket.on('close', () => child.kill());
+  socket.on('close', end);
 });
 `;

@@ -68,8 +68,9 @@ export class ShutdownWatch {
   private async watch(signal: AbortSignal): Promise<void> {
     const changes = new AsyncQueue<Change>();
     this.changes = changes;
+    // However many come, one look is to come.
     const onSignal = (): void => {
-      changes.push('signal');
+      if (changes.length === 0) changes.push('signal');
     };
     const ending = new AbortController();
     try {
