@@ -1,10 +1,11 @@
 import { dependsOnAnnotation } from '../../api/depends-on.ts';
 import { isNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
+import type { CallOptions } from '../../cri/service.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
 import { configAnnotations } from '../config/pod-config.ts';
 import type { PlegRuntime } from '../pleg/generic-pleg.ts';
-import type { RuntimePod } from '../pleg/pod-records.ts';
+import type { RuntimeContainer, RuntimePod } from '../pleg/pod-records.ts';
 import { criAnnotations, criLabels } from './labels.ts';
 import type {
   RuntimeContainerState,
@@ -20,6 +21,8 @@ export type ReadTerminationMessage = (status: ContainerStatus) => Promise<string
 export class RuntimePods implements PlegRuntime {
   private readonly runtime: RuntimeService;
   private readonly readTerminationMessage: ReadTerminationMessage;
+  /** By pod UID and container id what the runtime said of containers that ended, which is its last word on them. */
+  private readonly ended = new Map<string, ReadonlyMap<string, ContainerStatus>>();
 
   constructor(deps: { runtime: RuntimeService; readTerminationMessage: ReadTerminationMessage }) {
     this.runtime = deps.runtime;
@@ -62,11 +65,7 @@ export class RuntimePods implements PlegRuntime {
           async ({ id }) => (await this.runtime.podSandboxStatus({ podSandboxId: id }, options)).status,
         ),
       ),
-      present(
-        (pod?.containers ?? []).map(
-          async ({ id }) => (await this.runtime.containerStatus({ containerId: id }, options)).status,
-        ),
-      ),
+      this.containerStatuses(uid, pod?.containers ?? [], options),
     ]);
     const sandboxStatuses = sandboxes.sort(newestFirst);
     const newest = sandboxStatuses[0];
@@ -82,6 +81,26 @@ export class RuntimePods implements PlegRuntime {
           .map(async (status) => toContainerStatus(status, await this.readTerminationMessage(status))),
       ),
     };
+  }
+
+  /** Asks for none that ended again: init containers and old instances would be most of what is asked. */
+  private async containerStatuses(
+    uid: string,
+    listed: readonly RuntimeContainer[],
+    options: CallOptions,
+  ): Promise<ContainerStatus[]> {
+    const known = this.ended.get(uid);
+    const statuses = await present(
+      listed.map(
+        async ({ id, state }) =>
+          (state === 'exited' ? known?.get(id) : undefined) ??
+          (await this.runtime.containerStatus({ containerId: id }, options)).status,
+      ),
+    );
+    const ended = statuses.filter(({ state }) => state === 'CONTAINER_EXITED');
+    if (ended.length === 0) this.ended.delete(uid);
+    else this.ended.set(uid, new Map(ended.map((status) => [status.id, status])));
+    return statuses;
   }
 }
 

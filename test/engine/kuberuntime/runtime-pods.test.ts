@@ -105,3 +105,28 @@ test('the newest sandbox alone has addresses, and only while it is ready', async
   runtime.killSandbox('a');
   expect((await pods.getPodStatus('a')).ips).toEqual([]);
 });
+
+test('a container that ended is asked about once, and is forgotten with its pod', async () => {
+  const podSandbox = await sandbox('a');
+  const [first, second] = [await container(podSandbox, 'a', 0), await container(podSandbox, 'a', 1)];
+  const read = async (): Promise<{ exits: string[]; asked: string[] }> => {
+    const before = runtime.requestsOf('containerStatus').length;
+    const { containerStatuses } = await pods.getPodStatus('a');
+    return {
+      exits: containerStatuses.map(({ id, state, message }) => `${id} ${state} ${message}`).sort(),
+      asked: runtime
+        .requestsOf('containerStatus')
+        .slice(before)
+        .map(({ containerId }) => containerId)
+        .sort(),
+    };
+  };
+  const running = (id: string): string => `${id} running said 0`;
+  expect(await read()).toEqual({ exits: [running(first), running(second)].sort(), asked: [first, second].sort() });
+  runtime.exitContainer(first, 3);
+  const ended = `${first} exited said 3`;
+  expect(await read()).toEqual({ exits: [ended, running(second)].sort(), asked: [first, second].sort() });
+  expect(await read()).toEqual({ exits: [ended, running(second)].sort(), asked: [second] });
+  await runtime.removeContainer({ containerId: first });
+  expect(await read()).toEqual({ exits: [running(second)], asked: [second] });
+});
