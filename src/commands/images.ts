@@ -37,14 +37,24 @@ Examples:
 Archives in <root-dir>/images/ are loaded at every start of kubelet-ts run.`;
 
 async function loadImages(files: readonly string[], flags: ImageFlags, deps: CommandDeps): Promise<void> {
-  const importArchive = await importer(flags);
-  for (const file of files) {
-    for (const name of await importArchive(resolve(file))) deps.stdout.write(`Loaded image: ${name}\n`);
+  const importer = await openImporter(flags);
+  try {
+    for (const file of files) {
+      for (const name of await importer.import(resolve(file))) deps.stdout.write(`Loaded image: ${name}\n`);
+    }
+  } finally {
+    importer.close();
   }
 }
 
+interface Importer {
+  /** Resolves to the names of the images in an archive. */
+  import: (file: string) => Promise<string[]>;
+  close: () => void;
+}
+
 /** The CRI has no import: a managed containerd is asked through us, another one through its own client. */
-async function importer(flags: ImageFlags): Promise<(file: string) => Promise<string[]>> {
+async function openImporter(flags: ImageFlags): Promise<Importer> {
   const { endpoint, managed } = await findRuntimeEndpoint({
     rootDir: resolve(flags.rootDir),
     flag: flags.containerRuntimeEndpoint,
@@ -54,10 +64,12 @@ async function importer(flags: ImageFlags): Promise<(file: string) => Promise<st
     const { logger } = await createLogger('text', 'warn');
     const containerd = new ManagedContainerd({ rootDir: resolve(flags.rootDir), clock: systemClock, logger });
     await containerd.start();
-    return (file) =>
-      containerd.importImageArchive(file).finally(() => {
+    return {
+      import: (file) => containerd.importImageArchive(file),
+      close: () => {
         containerd.release();
-      });
+      },
+    };
   }
   const [{ findContainerd }, { importImageArchive }] = await Promise.all([
     import('../containerd/find-containerd.ts'),
@@ -70,7 +82,7 @@ async function importer(flags: ImageFlags): Promise<(file: string) => Promise<st
     });
   }
   const address = endpoint.replace(/^unix:\/\//, '');
-  return (file) => importImageArchive({ ctr, ctrVersion: version, address }, file);
+  return { import: (file) => importImageArchive({ ctr, ctrVersion: version, address }, file), close: () => undefined };
 }
 
 async function listImages(flags: ImageFlags, deps: CommandDeps): Promise<void> {

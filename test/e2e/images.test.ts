@@ -172,3 +172,16 @@ test('a pull shows how far it has come, until it is done', async () => {
   }
   expect((await agent.untilReady('web')).pulls).toBeUndefined();
 });
+
+test('images load takes several archives, and images list shows them', async () => {
+  const archives = ['busybox.tar', 'flock.tar'].map((name) => join(imagesFolder, name));
+  const loaded = await agent.cli(['images', 'load', ...archives]);
+  expect(loaded).toEqual({
+    code: 0,
+    stdout: 'Loaded image: localhost/busybox:1\nLoaded image: localhost/flock:1\n',
+    stderr: '',
+  });
+  const listed = await agent.cli(['images', 'list']);
+  const names = listed.stdout.split('\n').map((line) => line.split(' ')[0]);
+  expect(names).toEqual(expect.arrayContaining(['IMAGE', 'localhost/busybox:1', 'localhost/flock:1']));
+});
