@@ -20,6 +20,8 @@ import { EntryList } from './yaml-entries.ts';
  */
 export function readPlainYaml(text: string, budget: ReadingBudget): ManifestContent | undefined {
   if (text.length > maxPlainLength || text.startsWith(' ')) return undefined;
+  // Of very many documents with nothing in them each one would be tried.
+  if (!text.includes(':')) return undefined;
   if (unusualCharacter.test(text) || unusualMark.test(text)) return undefined;
   const events = tryParsing(text);
   if (!events) return undefined;
