@@ -14,6 +14,7 @@ export interface ImageName {
  * kubelet: pkg/util/parsers/parsers.go ParseImageName
  */
 export function parseImageName(image: string): ImageName | undefined {
+  if (image.length > maxNameLength) return undefined;
   // A bare 64-digit hexadecimal string would be mistaken for an image id.
   if (/^[a-f0-9]{64}$/.test(image)) return undefined;
   const match = referencePattern.exec(withRegistry(image));
@@ -36,6 +37,8 @@ export function defaultImagePullPolicy(image: string): 'Always' | 'IfNotPresent'
   return parseImageName(image)?.tag === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
+/** No registry has a name that long, and the pattern takes a stack that grows with the text. */
+const maxNameLength = 4096;
 const maxPathLength = 255;
 const hostLabel = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?';
 const registry = `(?:${hostLabel}(?:\\.${hostLabel})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
