@@ -135,6 +135,9 @@ test('a start without the folder stops nothing, and says how old is what runs; t
   expect({ containers: await containers(), said: await saidByPs() }).toEqual(before);
 });
 
+/** At once, also while the agent happens to read there. */
+const unmount = (folder: string): Promise<unknown> => execa('umount', ['-l', folder]);
+
 test('a folder that is unmounted takes no pod away, nor does a start before it is mounted again', async () => {
   const before = await containers();
   const notMounted = [
@@ -150,7 +153,7 @@ test('a folder that is unmounted takes no pod away, nor does a start before it i
     await execa('mount', ['--bind', stick, agent.manifestsFolder]);
     await agent.untilReady('late');
     await agent.until((snapshot) => messages(snapshot).length === 0);
-    await execa('umount', [agent.manifestsFolder]);
+    await unmount(agent.manifestsFolder);
     await untilSaid('nothing is mounted');
     expect(await saidByPs()).toEqual(notMounted);
     await agent.kill9();
@@ -179,7 +182,7 @@ test('a file system of manifests that goes as a whole takes no pod away', async 
     for (const [name, manifest] of Object.entries(good)) await writeFile(join(stick, name), JSON.stringify(manifest));
     await execa('mount', ['--move', stick, agent.manifestsFolder]);
     await agent.until((snapshot) => messages(snapshot).length === 0);
-    await execa('umount', [agent.manifestsFolder]);
+    await unmount(agent.manifestsFolder);
     await untilSaid('nothing is mounted');
     expect(await containers()).toEqual(before);
   } finally {
