@@ -3,8 +3,8 @@ import { dirname, relative, sep } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { ProbeResult } from './probe-endpoint.ts';
 
-/** A runtime that is not there. */
-export type Absence = Extract<ProbeResult, { kind: 'absent' | 'refused' }>;
+/** A runtime that is not there, or does not answer: it hangs, or ends just now. */
+export type Absence = Extract<ProbeResult, { kind: 'absent' | 'refused' | 'failed' }>;
 
 interface Deps {
   probe: (endpoint: string) => Promise<ProbeResult>;
@@ -19,8 +19,8 @@ const firstDelayMs = 100;
 const longestDelayMs = 10_000;
 
 /**
- * What is behind an endpoint (`unix:///path`) as soon as somebody listens there. What answers the wrong way is an answer too,
- * except for a runtime that has just come. Rejects with the signal's reason when aborted.
+ * What is behind an endpoint (`unix:///path`) as soon as somebody answers there. What is no CRI and what may not be
+ * used is an answer too. Rejects with the signal's reason when aborted.
  */
 export async function awaitEndpoint(endpoint: string, { probe, clock, onWaiting, signal }: Deps): Promise<ProbeResult> {
   const first = await probe(endpoint);
@@ -32,7 +32,7 @@ export async function awaitEndpoint(endpoint: string, { probe, clock, onWaiting,
     const changed = new AbortController();
     try {
       const result = await probe(endpoint);
-      if (!isAbsent(result) && result.kind !== 'failed') return result;
+      if (!isAbsent(result)) return result;
       const wait = clock.sleep(delayMs, { signal: AbortSignal.any([signal, changed.signal]) });
       const hasChanged = await Promise.race([change.happened.then(() => true), wait.then(() => false)]);
       delayMs = hasChanged ? firstDelayMs : Math.min(delayMs * 2, longestDelayMs);
@@ -44,7 +44,7 @@ export async function awaitEndpoint(endpoint: string, { probe, clock, onWaiting,
 }
 
 function isAbsent(result: ProbeResult): result is Absence {
-  return result.kind === 'absent' || result.kind === 'refused';
+  return result.kind === 'absent' || result.kind === 'refused' || result.kind === 'failed';
 }
 
 /** A change of what leads to a path: of the path itself, or of the first folder on the way to it that is missing. */

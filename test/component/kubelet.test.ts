@@ -481,6 +481,25 @@ describe('a runtime', () => {
   });
 });
 
+describe('an init container that the runtime does not remove', () => {
+  test('does not hold up the pod in its next sandbox', async () => {
+    const world = await World.make();
+    world.runtime.script('setup', { exitAfterMs: 100 });
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    source.set(
+      makeStaticPod('web', { spec: { initContainers: [{ name: 'setup', image: 'registry.example/app:1' }] } }),
+    );
+    await world.until(() => engine.isReady('web-edge1'));
+    world.runtime.injectError('removeContainer', new Refusal(codes.unknown, 'failed to set removing state'));
+    const lostAt = world.clock.now();
+    world.runtime.killSandbox('web-edge1');
+    await world.until(() => world.runtime.running().length === 1 && engine.isReady('web-edge1'));
+    expect(await world.inventory()).toContain('web-edge1#1 SANDBOX_READY');
+    expect(world.clock.now() - lostAt).toBeLessThan(5000);
+  });
+});
+
 describe('removeAllPods', () => {
   test('stops and removes every pod, also what completed before', async () => {
     const world = await World.make();

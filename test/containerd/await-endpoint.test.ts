@@ -56,7 +56,9 @@ async function untilItSleeps(): Promise<void> {
 
 const nextLook = (): Promise<unknown> => looks.next(() => true);
 
-test.each([answers, noCri, failed])('what is there at once is not waited for: %j', async (result) => {
+const denied: ProbeResult = { kind: 'denied', error: new Error('EACCES') };
+
+test.each([answers, noCri, denied])('what is there at once is not waited for: %j', async (result) => {
   behind = result;
   expect(await awaited()).toBe(result);
   expect([looks.items, told]).toEqual([[{ saw: result.kind }], []]);
@@ -91,7 +93,8 @@ test('it is looked for more and more rarely, and told of once', async () => {
   expect(await result).toBe(noCri);
 });
 
-test('a runtime that has just come may take its time to answer', async () => {
+test.each([absent, failed])('a runtime that hangs may take its time to answer, after it was %j too', async (first) => {
+  behind = first;
   const result = awaited();
   await untilItSleeps();
   behind = failed;
@@ -100,6 +103,7 @@ test('a runtime that has just come may take its time to answer', async () => {
   behind = answers;
   await clock.advanceToNextTimer();
   expect(await result).toBe(answers);
+  expect(told).toEqual([`unix://${socketPath} ${first.kind}`]);
 });
 
 test('a stop ends the wait', async () => {

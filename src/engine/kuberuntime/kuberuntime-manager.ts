@@ -265,8 +265,8 @@ export class KuberuntimeManager {
     const { podRemover } = this.deps;
     for (const { name } of pod.spec.initContainers ?? []) {
       const [newest, ...others] = podStatus.containerStatuses.filter((status) => status.name === name);
-      for (const status of others) await podRemover.removeContainer(pod.metadata, status);
-      if (newest !== undefined) await podRemover.purgeContainer(pod.metadata, newest);
+      for (const status of others) await this.skipFailure(pod, podRemover.removeContainer(pod.metadata, status));
+      if (newest !== undefined) await this.skipFailure(pod, podRemover.purgeContainer(pod.metadata, newest));
     }
   }
 
@@ -276,7 +276,21 @@ export class KuberuntimeManager {
       const finished = podStatus.containerStatuses.filter(
         (status) => status.name === name && (status.state === 'exited' || status.state === 'unknown'),
       );
-      for (const status of finished.slice(1)) await this.deps.podRemover.removeContainer(pod.metadata, status);
+      for (const status of finished.slice(1)) {
+        await this.skipFailure(pod, this.deps.podRemover.removeContainer(pod.metadata, status));
+      }
+    }
+  }
+
+  /** What is left of a finished container holds nothing up: the next sync, or the collection of garbage, takes it. */
+  private async skipFailure(pod: Pod, removal: Promise<void>): Promise<void> {
+    try {
+      await removal;
+    } catch (error) {
+      this.deps.logger.warn(
+        { err: errorMessage(error), pod: formatPod(pod) },
+        'An init container could not be removed',
+      );
     }
   }
 }
