@@ -2,6 +2,8 @@ import type { Pod } from '../api/types.ts';
 import type { SourceName } from './events.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { ImagesAhead } from './images/images-ahead.ts';
+import type { PodAdmission } from './lifecycle/pod-admission.ts';
+import type { Replacement } from './lifecycle/port-exchange.ts';
 import { hasRunningContainer, isPodRunning, type RuntimePod } from './pleg/pod-records.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
 import { podFullName } from './pod-names.ts';
@@ -11,6 +13,7 @@ interface Deps {
   podManager: PodManager;
   workers: PodWorkers;
   imagesAhead: ImagesAhead;
+  admission: Pick<PodAdmission, 'admitReplacement'>;
   /** The pods of the runtime as they were last listed. */
   runtimePods: () => RuntimePod[];
   relistPod: (uid: string) => Promise<void>;
@@ -25,8 +28,9 @@ interface Deps {
 }
 
 /**
- * One revision of a pod after the other. The kubelet stops a pod as soon as its manifest changed; here it runs on until the
- * images of its next revision are there, so that a pull, or an image that cannot be had, costs nothing that runs.
+ * One revision of a pod after the other. The kubelet stops a pod as soon as its manifest changed; here it runs on until its
+ * next revision is admitted and has its images, so that a manifest for which there is no room, a pull, or an image that
+ * cannot be had, costs nothing that runs.
  *
  * INVARIANTS: a revision that runs on stays declared, so that it is kept alive; the next one has no worker until then.
  */
@@ -67,16 +71,27 @@ export class PodRevisions {
   }
 
   /**
-   * True: no earlier revision is in the way of this one. False: one runs on until the images of this one are there, or, from
-   * an earlier life, is being stopped; housekeeping asks again.
+   * True: no earlier revision is in the way of this one. False: one runs on until this one may start and has its images, or,
+   * from an earlier life, is being stopped; housekeeping asks again, or admission when it was refused.
    */
   giveWay(pod: Pod): boolean {
-    const { imagesAhead } = this.deps;
+    const { admission, housekeeping, imagesAhead, workers } = this.deps;
     const outgoing = this.outgoingBefore(pod);
     const predecessor = this.predecessorOf(pod);
-    const isToWait = predecessor !== undefined || (outgoing !== undefined && this.runs(outgoing.pod));
-    if (isToWait && !imagesAhead.areThere(pod)) return false;
-    if (outgoing !== undefined) this.remove(outgoing);
+    if (predecessor !== undefined && workers.has(predecessor.uid)) return false;
+    if (outgoing !== undefined || predecessor !== undefined) {
+      const isLoss = predecessor !== undefined || (outgoing !== undefined && this.runs(outgoing.pod));
+      if (isLoss && imagesAhead.isPulling(pod)) return false;
+      const replacement = { current: outgoing?.pod, next: pod };
+      const replacements = admission.admitReplacement(replacement, () => this.pending());
+      if (replacements.length === 0) return false;
+      // All are asked for, so that they are pulled side by side.
+      const missing = isLoss ? replacements.filter(({ next }) => !imagesAhead.areThere(next)) : [];
+      if (missing.length > 0) return false;
+      for (const { next } of replacements) this.removeBefore(next);
+      // The others are started by housekeeping.
+      if (replacements.length > 1) housekeeping.request();
+    }
     if (predecessor !== undefined) {
       this.stopPredecessor(predecessor);
       return false;
@@ -92,10 +107,23 @@ export class PodRevisions {
 
   /** A pod of an earlier life runs on until its next revision can start. */
   isRunningOn(uid: string): boolean {
-    const { podManager, imagesAhead } = this.deps;
-    return podManager
-      .pods()
-      .some((pod) => imagesAhead.isWaiting(pod.metadata.uid) && this.predecessorOf(pod)?.uid === uid);
+    const { podManager, runtimePods } = this.deps;
+    const runningPod = runtimePods().find((pod) => pod.uid === uid);
+    const next = runningPod && podManager.getByFullName(`${runningPod.name}_${runningPod.namespace}`);
+    return next !== undefined && this.predecessorOf(next)?.uid === uid;
+  }
+
+  /** The replacements that could be made. */
+  private pending(): Replacement[] {
+    return this.deps.podManager.pods().flatMap((next) => {
+      const outgoing = this.outgoingBefore(next);
+      return outgoing === undefined ? [] : [{ current: outgoing.pod, next }];
+    });
+  }
+
+  private removeBefore(pod: Pod): void {
+    const outgoing = this.outgoingBefore(pod);
+    if (outgoing !== undefined) this.remove(outgoing);
   }
 
   private remove({ pod, source }: { pod: Pod; source: SourceName }): void {

@@ -16,7 +16,7 @@ import type { PodSyncer } from './pod-workers/pod-workers.ts';
 import { NetworkNotReadyError, SyncPodError } from './pod-workers/sync-pod-error.ts';
 import type { SyncPodType } from './pod-workers/pod-sync-status.ts';
 import type { ProberManager } from './prober/prober-manager.ts';
-import { reasons } from './reasons.ts';
+import { reasons, runsOnUntilThen } from './reasons.ts';
 import { generatePodStatus } from './status/generate-pod-status.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
@@ -119,12 +119,13 @@ export class KubeletPodSyncer implements PodSyncer {
     const { uid, name, namespace } = pod.metadata;
     const recorder = podEventRecorder(emit, pod);
     const results = (await kuberuntime.pullAhead(pod, recorder, signal)).map((result) =>
-      result.error === undefined ? result : { ...result, message: `${result.message ?? ''}; ${runsOn}` },
+      result.error === undefined ? result : { ...result, message: `${result.message ?? ''}; ${runsOnUntilThen}` },
     );
     reasonCache.update(uid, results);
     this.updateStatus(pod, { uid, name, namespace, ips: [], containerStatuses: [], sandboxStatuses: [] }, false);
     const missing = results.filter(({ error }) => error !== undefined).map(({ target }) => target);
-    if (missing.length > 0) recorder.warning(reasons.replacementWaits, `No image for ${missing.join(', ')}: ${runsOn}`);
+    if (missing.length > 0)
+      recorder.warning(reasons.replacementWaits, `No image for ${missing.join(', ')}: ${runsOnUntilThen}`);
     throwOnFailure(results, clock.now());
   }
 
@@ -225,8 +226,6 @@ export class KubeletPodSyncer implements PodSyncer {
     return status;
   }
 }
-
-const runsOn = 'the revision before this one runs on until then';
 
 const isTerminal = ({ phase }: PodStatus): boolean => phase === 'Succeeded' || phase === 'Failed';
 

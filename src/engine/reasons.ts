@@ -67,3 +67,6 @@ export const reasons = {
   startOrderCycle: 'StartOrderCycle',
   waitingForPods: 'WaitingForPods',
 } as const;
+
+/** Said of a revision that does not start yet, as the one before it is not stopped for nothing. */
+export const runsOnUntilThen = 'the revision before this one runs on until then';

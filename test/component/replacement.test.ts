@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defaultFeatureGates, type FeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
-import type { Pod } from '../../src/api/types.ts';
+import { dependsOnAnnotation } from '../../src/api/depends-on.ts';
+import type { Pod, PodSpec, PodStatus } from '../../src/api/types.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
@@ -237,5 +238,191 @@ describe('a changed manifest', () => {
     expect(world.runtime.running().toSorted()).toEqual(['web-edge1/log#0', 'web-edge1/main#1']);
     expect(await world.inventory()).toContain('web-edge1#0 SANDBOX_READY');
     expect(engine.messages('Killing')).toEqual(['Container main definition changed, will be restarted']);
+  });
+});
+
+interface Asks {
+  /** The node has two. */
+  cpu?: string;
+  hostPort?: number;
+  image?: string;
+  spec?: Partial<PodSpec>;
+}
+
+function asking(name: string, uid: string, asks: Asks): Pod {
+  const { cpu = '0', hostPort, image = 'app:1', spec = {} } = asks;
+  const ports = hostPort === undefined ? [] : [{ containerPort: 80, hostPort }];
+  const main = { name: 'main', image, ports, resources: { requests: { cpu } } };
+  return makeStaticPod(name, { uid, spec: { containers: [main], ...spec } });
+}
+
+const afterPod = (pod: Pod, others: string): Pod => ({
+  ...pod,
+  metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, [dependsOnAnnotation]: others } },
+});
+
+/** An engine on which these run. */
+async function running(...pods: Pod[]): Promise<{ world: World; engine: Engine; source: ManualSource }> {
+  const world = await World.make();
+  world.runtime.addImage('app:1');
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  source.set(...pods);
+  const areReady = (): boolean => pods.every(({ metadata }) => engine.isReady(metadata.name));
+  await world.until(areReady);
+  return { world, engine, source };
+}
+
+const statusOf = (engine: Engine, uid: string): PodStatus | undefined =>
+  engine.kubelet.snapshot().pods.find(({ pod }) => pod.metadata.uid === uid)?.pod.status;
+
+const isReady = (engine: Engine, uid: string): boolean =>
+  statusOf(engine, uid)?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+
+const stoppedContainers = (world: World): number => world.runtime.requestsOf('stopContainer').length;
+
+describe('a changed manifest that is not admitted', () => {
+  test.each([
+    {
+      why: 'for want of a label of the node',
+      next: asking('web', 'second', { image: 'app:2', spec: { nodeSelector: { disk: 'ssd' } } }),
+      reason: 'NodeAffinity',
+      message:
+        "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector; the " +
+        'revision before this one runs on until then. It is tried again as soon as its manifest changes.',
+    },
+    {
+      why: 'for want of a host port',
+      next: asking('web', 'second', { image: 'app:2', hostPort: 80 }),
+      reason: 'NodePorts',
+      message:
+        "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports; the " +
+        'revision before this one runs on until then. It is tried again as soon as a pod ends.',
+    },
+  ])('$why leaves the pod running and cared for, and says so', async ({ next, reason, message }) => {
+    const other = asking('other', 'other', { hostPort: 80 });
+    const { world, engine, source } = await running(other, asking('web', 'first', {}));
+    source.set(other, next);
+    await world.until(() => statusOf(engine, 'second')?.phase === 'Failed');
+    expect(statusOf(engine, 'second')).toMatchObject({ reason, message });
+    expect(engine.messages(reason)).toHaveLength(1);
+    world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+    await world.until(() => world.runtime.running().includes('web-edge1/main#1'));
+    expect(await runningUIDs(world)).toEqual(['other', 'first']);
+    expect(world.runtime.requestsOf('pullImage')).toEqual([]);
+  });
+
+  test('as others have the CPU takes over as soon as one of them ended', async () => {
+    const other = asking('other', 'other', { cpu: '1' });
+    const { world, engine, source } = await running(other, asking('web', 'first', { cpu: '1' }));
+    source.set(other, asking('web', 'second', { cpu: '1500m' }));
+    await world.until(() => statusOf(engine, 'second')?.phase === 'Failed');
+    expect(stoppedContainers(world)).toBe(0);
+    source.set(asking('web', 'second', { cpu: '1500m' }));
+    await world.until(() => isReady(engine, 'second'));
+    expect(await runningUIDs(world)).toEqual(['second']);
+    expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
+  });
+
+  test('that is put back leaves the pod as it is', async () => {
+    const first = asking('web', 'first', {});
+    const { world, engine, source } = await running(first);
+    source.set(asking('web', 'second', { cpu: '3' }));
+    await world.until(() => statusOf(engine, 'second')?.phase === 'Failed');
+    source.set(first);
+    await world.until(() => engine.kubelet.snapshot().pods.length === 1);
+    await world.pass(60_000);
+    expect(changes(world)).toEqual([]);
+    expect(isReady(engine, 'first')).toBe(true);
+  });
+
+  test('that goes takes the pod along', async () => {
+    const { world, engine, source } = await running(asking('web', 'first', {}));
+    source.set(asking('web', 'second', { cpu: '3' }));
+    await world.until(() => statusOf(engine, 'second')?.phase === 'Failed');
+    source.set();
+    await world.until(() => engine.kubelet.snapshot().pods.length === 0);
+    expect(await world.inventory()).toEqual([]);
+  });
+
+  test('that came while no engine ran stops nothing, and takes over when there is room', async () => {
+    const other = asking('other', 'other', { hostPort: 80 });
+    const { world, engine } = await running(other, asking('web', 'first', {}));
+    await engine.kill();
+    const source = new ManualSource();
+    const next = await world.boot({ sources: [source] });
+    source.set(other, asking('web', 'second', { hostPort: 80 }));
+    await world.until(() => statusOf(next, 'second')?.phase === 'Failed');
+    await world.pass(10_000);
+    expect(await runningUIDs(world)).toEqual(['other', 'first']);
+    source.set(asking('web', 'second', { hostPort: 80 }));
+    await world.until(() => isReady(next, 'second'));
+    expect(await runningUIDs(world)).toEqual(['second']);
+  });
+});
+
+describe('a changed manifest of a pod that', () => {
+  test('has all of the node fits in its place', async () => {
+    const { world, engine, source } = await running(asking('web', 'first', { cpu: '2', hostPort: 80 }));
+    source.set(asking('web', 'second', { cpu: '1500m', hostPort: 80 }));
+    await world.until(() => isReady(engine, 'second'));
+    expect(engine.messages('NodePorts')).toEqual([]);
+    expect(await runningUIDs(world)).toEqual(['second']);
+  });
+
+  test('comes after one that is not there leaves the pod running until it is', async () => {
+    const { world, engine, source } = await running(asking('web', 'first', {}));
+    const second = afterPod(asking('web', 'second', {}), 'database');
+    source.set(second);
+    await world.until(() => statusOf(engine, 'second')?.reason === 'WaitingForPods');
+    expect(statusOf(engine, 'second')?.message).toBe(
+      'Waiting for database, which no manifest declares; the revision before this one runs on until then',
+    );
+    expect(stoppedContainers(world)).toBe(0);
+    source.set(asking('database', 'database', {}), second);
+    await world.until(() => isReady(engine, 'second'));
+    expect((await runningUIDs(world)).toSorted()).toEqual(['database', 'second']);
+  });
+
+  test('would wait for itself through another one leaves the pod running', async () => {
+    const database = afterPod(asking('database', 'database', {}), 'web');
+    const { world, engine, source } = await running(asking('web', 'first', {}), database);
+    source.set(afterPod(asking('web', 'second', {}), 'database'), database);
+    await world.until(() => statusOf(engine, 'second')?.reason === 'StartOrderCycle');
+    await world.pass(10_000);
+    expect((await runningUIDs(world)).toSorted()).toEqual(['database', 'first']);
+  });
+
+  test('needs more than there is ends others only when its own revision is being stopped', async () => {
+    const other = asking('other', 'other', { cpu: '1', spec: { priority: 1 } });
+    const { world, engine, source } = await running(other, asking('web', 'first', { cpu: '1' }));
+    refuseEveryPull(world);
+    source.set(other, asking('web', 'second', { cpu: '2', image: 'typo:2', spec: { priority: 5 } }));
+    await world.until(() => engine.messages('ReplacementWaits').length > 0);
+    expect(engine.messages('Preempting')).toEqual([]);
+    expect(await runningUIDs(world)).toEqual(['other', 'first']);
+  });
+});
+
+describe('two pods that exchange their host ports', () => {
+  const [webBefore, apiBefore] = [asking('web', 'web1', { hostPort: 80 }), asking('api', 'api1', { hostPort: 81 })];
+  const webAfter = asking('web', 'web2', { hostPort: 81 });
+
+  test('are replaced together', async () => {
+    const { world, engine, source } = await running(webBefore, apiBefore);
+    source.set(webAfter, asking('api', 'api2', { hostPort: 80 }));
+    await world.until(() => isReady(engine, 'web2') && isReady(engine, 'api2'));
+    expect((await runningUIDs(world)).toSorted()).toEqual(['api2', 'web2']);
+    expect(engine.messages('NodePorts')).toEqual([]);
+  });
+
+  test('both run on while one of them is not admitted otherwise', async () => {
+    const { world, engine, source } = await running(webBefore, apiBefore);
+    source.set(webAfter, asking('api', 'api2', { hostPort: 80, cpu: '3' }));
+    await world.until(() => [statusOf(engine, 'web2'), statusOf(engine, 'api2')].every((of) => of?.phase === 'Failed'));
+    await world.pass(10_000);
+    expect((await runningUIDs(world)).toSorted()).toEqual(['api1', 'web1']);
+    source.set(webAfter, asking('api', 'api3', { hostPort: 80 }));
+    await world.until(() => isReady(engine, 'web2') && isReady(engine, 'api3'));
   });
 });

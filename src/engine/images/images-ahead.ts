@@ -48,9 +48,10 @@ export class ImagesAhead {
     return this.pods.has(podUID);
   }
 
-  /** True: images of the pod are still to come. */
-  isWaiting(podUID: string): boolean {
-    return this.pods.get(podUID)?.isReady === false;
+  /** True: images of the pod, as its manifest is now, are still to come. */
+  isPulling(pod: Pod): boolean {
+    const known = this.pods.get(pod.metadata.uid);
+    return known?.pod === pod && !known.isReady;
   }
 
   /** The pod has started, or is not wanted any more. */

@@ -3,11 +3,12 @@ import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../event-bus.ts';
 import { podEventRecorder } from '../event-recorder.ts';
-import { reasons } from '../reasons.ts';
+import { reasons, runsOnUntilThen } from '../reasons.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import type { AdmissionNews } from './admission-news.ts';
-import { type AdmissionNode, admitPod, type Rejection } from './admit-pod.ts';
-import { computeStartOrder } from './start-order.ts';
+import { type Admission, type AdmissionNode, admitPod, type Rejection } from './admit-pod.ts';
+import { portExchange, type Replacement } from './port-exchange.ts';
+import { computeStartOrder, type StartOrder } from './start-order.ts';
 
 interface Deps {
   node: () => AdmissionNode;
@@ -76,6 +77,32 @@ export class PodAdmission {
     return false;
   }
 
+  /**
+   * The replacements to make so that the next revision of this one starts: it, and those of pods with which it exchanges
+   * host ports. None: it may not start, and its status says why; nothing is to be stopped for it. Asked as if those that run
+   * were gone already; nobody is ended for the answer. `pending`: all that could be made.
+   */
+  admitReplacement(replacement: Replacement, pending: () => Replacement[]): Replacement[] {
+    const { next } = replacement;
+    const { uid } = next.metadata;
+    if (this.deps.isRunning(uid)) return [replacement];
+    const order = this.startOrder(replacement);
+    if (order.decision !== 'start') {
+      this.comeAfter(next, order, runsOnUntilThen);
+      return [];
+    }
+    const alone = this.judge(replacement, [replacement]);
+    const together = alone.admit ? [replacement] : this.exchange(replacement, pending());
+    if (!alone.admit && together.length === 0) {
+      this.reject(next, { ...alone.rejection, message: withMeanwhile(alone.rejection.message, runsOnUntilThen) });
+      return [];
+    }
+    // What was said of it is not so any more.
+    if (this.isWaiting(uid)) this.deps.statusManager.forget(uid);
+    this.forget(uid);
+    return together;
+  }
+
   /** True: the pod was not admitted, and a change is awaited. */
   isWaiting(uid: string): boolean {
     return this.rejected.has(uid) || this.waitingForPods.has(uid) || this.preempting.has(uid);
@@ -118,18 +145,42 @@ export class PodAdmission {
 
   /** False: others come first, or the pod can never have its turn. */
   private isInTurn(pod: Pod): boolean {
+    const order = this.startOrder({ current: undefined, next: pod });
+    if (order.decision !== 'start') this.comeAfter(pod, order);
+    return order.decision === 'start';
+  }
+
+  /** As if its current revision were gone. */
+  private startOrder({ current, next }: Replacement): StartOrder {
     const { declaredPods, statusManager } = this.deps;
-    const order = computeStartOrder(pod, declaredPods(), ({ metadata }) => statusManager.get(metadata.uid));
-    switch (order.decision) {
-      case 'start':
-        return true;
-      case 'wait':
-        this.wait(pod, order.message);
-        return false;
-      case 'refuse':
-        this.reject(pod, order.rejection);
-        return false;
-    }
+    const others = declaredPods().filter(({ metadata }) => metadata.uid !== current?.metadata.uid);
+    return computeStartOrder(next, others, ({ metadata }) => statusManager.get(metadata.uid));
+  }
+
+  /** `meanwhile`: what is so until then. */
+  private comeAfter(pod: Pod, order: Exclude<StartOrder, { decision: 'start' }>, meanwhile?: string): void {
+    if (order.decision === 'wait') this.wait(pod, withMeanwhile(order.message, meanwhile));
+    else this.reject(pod, { ...order.rejection, message: withMeanwhile(order.rejection.message, meanwhile) });
+  }
+
+  /** Several replacements that can be made at once, where this one cannot be made alone. */
+  private exchange(replacement: Replacement, pending: readonly Replacement[]): Replacement[] {
+    const together = portExchange(replacement, pending);
+    const isAdmitted = (one: Replacement): boolean =>
+      this.startOrder(one).decision === 'start' && this.judge(one, together).admit;
+    return together.length > 1 && together.every(isAdmitted) ? together : [];
+  }
+
+  /** Beside all that is at work, as if these replacements were made. */
+  private judge({ next }: Replacement, together: readonly Replacement[]): Admission {
+    const { activePods, node } = this.deps;
+    const { uid } = next.metadata;
+    const stopped = new Set(together.map(({ current }) => current?.metadata.uid));
+    const started = together.flatMap((other) => (other.next.metadata.uid === uid ? [] : [other.next]));
+    const others = [...activePods(), ...this.reservedForOthers(uid)].filter(
+      ({ metadata }) => metadata.uid !== uid && !stopped.has(metadata.uid),
+    );
+    return admitPod(next, [...others, ...started], node(), this.neededBy(next));
   }
 
   private wait(pod: Pod, message: string): void {
@@ -182,3 +233,7 @@ export class PodAdmission {
 }
 
 const yes = { admit: true, preempt: [] } as const;
+
+function withMeanwhile(message: string, meanwhile: string | undefined): string {
+  return meanwhile === undefined ? message : `${message.replace(/[. ]+$/, '')}; ${meanwhile}`;
+}
