@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
@@ -75,8 +76,8 @@ export class CgroupfsManager implements CgroupManager {
     return [...new Set(names.flat())].map((child) => join(path, child));
   }
 
-  async isPopulated(path: string): Promise<boolean> {
-    return (await this.processesIn(path)).length > 0;
+  isPopulated(path: string): Promise<boolean> {
+    return Promise.resolve(this.deps.mounts.hierarchies.some((top) => isPopulatedBelow(join(top, path))));
   }
 
   async destroy(name: CgroupName): Promise<void> {
@@ -199,6 +200,25 @@ async function childrenOf(folder: string): Promise<string[] | undefined> {
   }
 }
 
+/**
+ * The kernel answers at once and from memory; with promises, hundreds of cgroups that others left behind would cost twenty
+ * times as much, at the start of the agent and whenever shares change.
+ */
+function isPopulatedBelow(folder: string): boolean {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (stats === undefined) return false;
+  try {
+    if (readFileSync(join(folder, 'cgroup.procs'), 'utf8') !== '') return true;
+    // A folder has two links, and one more from each below it; some file systems do not count them.
+    if (stats.nlink === 2) return false;
+    const entries = readdirSync(folder, { withFileTypes: true });
+    return entries.some((entry) => entry.isDirectory() && isPopulatedBelow(join(folder, entry.name)));
+  } catch (error) {
+    if (hasCode(error, ...unreadableCodes)) return false;
+    throw error;
+  }
+}
+
 async function processesBelow(folder: string): Promise<number[]> {
   const children = (await childrenOf(folder)) ?? [];
   const below = await Promise.all(children.map((child) => processesBelow(join(folder, child))));
@@ -209,8 +229,10 @@ async function readProcesses(file: string): Promise<number[]> {
   try {
     return (await readFile(file, 'utf8')).split('\n').filter(Boolean).map(Number);
   } catch (error) {
-    // Gone meanwhile; or threaded, when its processes are listed further up.
-    if (hasCode(error, 'ENOENT', 'ENODEV', 'EOPNOTSUPP')) return [];
+    if (hasCode(error, ...unreadableCodes)) return [];
     throw error;
   }
 }
+
+/** Of a list of processes: gone meanwhile; or threaded, when its processes are listed further up. */
+const unreadableCodes = ['ENOENT', 'ENODEV', 'EOPNOTSUPP'];

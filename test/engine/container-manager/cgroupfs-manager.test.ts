@@ -88,6 +88,14 @@ describe('on cgroup v1', () => {
     expect(await cgroups.settings('freezer/kubepods/burstable/pod1')).toBeUndefined();
     await expect(manager.destroy(name)).resolves.toBeUndefined();
   });
+
+  test('a process counts in whichever hierarchy it is', async () => {
+    await manager.apply(name, limits);
+    await cgroups.makeFolder(`${cgroups.mounts.hierarchies.at(-1) ?? ''}/kubepods/burstable/pod1/main`);
+    expect(await manager.isPopulated('/kubepods/burstable/pod1')).toBe(false);
+    await cgroups.addProcess('freezer/kubepods/burstable/pod1/main', 41);
+    expect(await manager.isPopulated('/kubepods/burstable/pod1')).toBe(true);
+  });
 });
 
 describe('on cgroup v2', () => {
