@@ -117,7 +117,7 @@ async function openNodeRuntime(
   const { release, keptImages } = endpoint.managed
     ? await startManaged(options, logger, signal)
     : await warnOfOrphanShims(endpoint.endpoint, logger);
-  const connection = await openRuntime(endpoint.endpoint, options);
+  const connection = await openRuntime(endpoint.endpoint, { ...options, keeper: { rootDir: options.rootDir, logger } });
   return { endpoint, connection, release, keptImages };
 }
 

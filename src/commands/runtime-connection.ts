@@ -1,7 +1,9 @@
+import type { Channel } from '../cri/grpc-channel.ts';
 import type { ImageService } from '../cri/image-service.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { RuntimeEventStream } from '../engine/pleg/runtime-event-stream.ts';
 import { hasCode, UserError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
 
 /** An open connection to a container runtime. */
 export interface RuntimeConnection {
@@ -22,11 +24,13 @@ interface RuntimeSettings {
   imageServiceEndpoint?: string;
   /** Milliseconds that a call may take. */
   runtimeRequestTimeout?: number;
+  /** Given by who starts and stops the pods of a root-dir: what is running of theirs and lost is ended. */
+  keeper?: { rootDir: string; logger: Logger };
 }
 
 /** Connects to CRI sockets; both services may be behind one. Nothing is sent before the first call. */
 export async function openRuntime(endpoint: string, settings: RuntimeSettings = {}): Promise<NodeRuntimeConnection> {
-  const { imageServiceEndpoint = '', runtimeRequestTimeout } = settings;
+  const { imageServiceEndpoint = '', runtimeRequestTimeout, keeper } = settings;
   const [{ openChannel }, { grpcRuntimeService }, { grpcImageService }] = await Promise.all([
     import('../cri/grpc-channel.ts'),
     import('../cri/grpc-runtime-service.ts'),
@@ -35,7 +39,8 @@ export async function openRuntime(endpoint: string, settings: RuntimeSettings = 
   const channel = openChannel(endpoint);
   const isOneSocket = imageServiceEndpoint === '' || imageServiceEndpoint === endpoint;
   const imageChannel = isOneSocket ? channel : openChannel(imageServiceEndpoint);
-  const runtime = grpcRuntimeService(channel, runtimeRequestTimeout);
+  const plainRuntime = grpcRuntimeService(channel, runtimeRequestTimeout);
+  const runtime = keeper === undefined ? plainRuntime : await kept(plainRuntime, channel, keeper);
   return {
     runtime,
     images: grpcImageService(imageChannel, runtimeRequestTimeout),
@@ -51,6 +56,26 @@ export async function openRuntime(endpoint: string, settings: RuntimeSettings = 
       if (imageChannel !== channel) imageChannel.close();
     },
   };
+}
+
+/** A pod is ours by its folder. */
+async function kept(
+  runtime: RuntimeService,
+  channel: Channel,
+  { rootDir, logger }: NonNullable<RuntimeSettings['keeper']>,
+): Promise<RuntimeService> {
+  const [{ endingLostTasks }, { containerTasks }, { PodDirs }, { criLabels }] = await Promise.all([
+    import('../containerd/ending-lost-tasks.ts'),
+    import('../containerd/container-tasks.ts'),
+    import('../engine/pod-dirs.ts'),
+    import('../engine/kuberuntime/labels.ts'),
+  ]);
+  const podDirs = new PodDirs({ rootDir });
+  return endingLostTasks(runtime, {
+    tasks: containerTasks(channel),
+    isOurs: async (labels) => (await podDirs.podUIDs()).includes(labels[criLabels.podUID] ?? ''),
+    logger: logger.child({ component: 'containerd' }),
+  });
 }
 
 /** Connects to the runtime that `run` uses or would use with these flags; starts none. */

@@ -11,6 +11,7 @@ import { containerLogLinksDir } from '../engine/kuberuntime/log-paths.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
 import { PodDirs } from '../engine/pod-dirs.ts';
+import type { Logger } from '../logger.ts';
 import { createLogger } from './create-logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { openRuntime } from './runtime-connection.ts';
@@ -30,18 +31,22 @@ export async function tearDownNode(options: TearDownOptions): Promise<string[]> 
   const managers = await Promise.all(
     cgroupDrivers.map((driver) => openCgroupManager(driver, { clock: systemClock, logger })),
   );
-  const names = await tearDownPodsOf(options, managers);
+  const names = await tearDownPodsOf(options, managers, logger);
   for (const manager of managers) await removeEmptyQOSCgroups(manager, options.cgroupRoot);
   return names;
 }
 
-async function tearDownPodsOf(options: TearDownOptions, managers: readonly CgroupManager[]): Promise<string[]> {
+async function tearDownPodsOf(
+  options: TearDownOptions,
+  managers: readonly CgroupManager[],
+  logger: Logger,
+): Promise<string[]> {
   const { rootDir, podLogsDir, cgroupRoot } = options;
   const podDirs = new PodDirs({ rootDir });
   if ((await podDirs.podUIDs()).length === 0) return [];
   const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: options.runtimeEndpoint });
-  const containerd = managed ? await startContainerd(rootDir) : undefined;
-  const connection = await openRuntime(endpoint);
+  const containerd = managed ? await startContainerd(rootDir, logger) : undefined;
+  const connection = await openRuntime(endpoint, { keeper: { rootDir, logger } });
   const { runtime } = connection;
   try {
     return await tearDownPods({
@@ -61,8 +66,7 @@ async function tearDownPodsOf(options: TearDownOptions, managers: readonly Cgrou
 }
 
 /** Adopts the one that runs; pods outlive theirs, and only a containerd can stop them. */
-async function startContainerd(rootDir: string): Promise<ManagedContainerd> {
-  const { logger } = await createLogger('text', 'warn');
+async function startContainerd(rootDir: string, logger: Logger): Promise<ManagedContainerd> {
   const containerd = new ManagedContainerd({ rootDir, clock: systemClock, logger });
   await containerd.start();
   return containerd;

@@ -1,0 +1,50 @@
+import { constants } from 'node:os';
+import { isNotFound, isUnimplemented } from '../cri/errors.ts';
+import type { Channel } from '../cri/grpc-channel.ts';
+import { grpcService } from '../cri/grpc-service.ts';
+import type { CallOptions } from '../cri/service.ts';
+import { criNamespace } from './cri-namespace.ts';
+import { TasksDefinition } from './generated/containerd-tasks.ts';
+
+const deadlineMs = 10_000;
+
+/** What containerd itself has running for the containers of the CRI. A call that fails rejects with an `RpcError`. */
+export interface ContainerTasks {
+  /** Whether it has anything for this container, be it ended. No other runtime than containerd has. */
+  has(containerID: string, options?: CallOptions): Promise<boolean>;
+  /** Kills it, waits for its end, and has containerd forget it. What is gone is fine. */
+  end(containerID: string, options?: CallOptions): Promise<void>;
+}
+
+export function containerTasks(channel: Channel): ContainerTasks {
+  const service = grpcService(channel, TasksDefinition, () => deadlineMs);
+  const inNamespace = (options: CallOptions = {}): CallOptions => ({
+    ...options,
+    metadata: { 'containerd-namespace': criNamespace },
+  });
+  return {
+    has: async (containerId, options) => {
+      try {
+        await service.get({ containerId }, inNamespace(options));
+        return true;
+      } catch (error) {
+        if (isNotFound(error) || isUnimplemented(error)) return false;
+        throw error;
+      }
+    },
+    end: async (containerId, options) => {
+      const kill = { containerId, signal: constants.signals.SIGKILL, all: true };
+      await unlessGone(service.kill(kill, inNamespace(options)));
+      await unlessGone(service.wait({ containerId }, inNamespace(options)));
+      await unlessGone(service.delete({ containerId }, inNamespace(options)));
+    },
+  };
+}
+
+async function unlessGone(call: Promise<unknown>): Promise<void> {
+  try {
+    await call;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
