@@ -119,8 +119,12 @@ export class ManagedContainerd {
     this.#supervisor.release();
   }
 
-  /** Ends containerd, for `kubelet-ts down --all`. Pods must have been removed before: their shims are not touched. */
+  /**
+   * Ends containerd, for `kubelet-ts down --all`. Pods must have been removed before: their shims are not touched, but those
+   * that containerd does not know, as afterwards nobody could tell them from the others.
+   */
   async stop(): Promise<void> {
+    await this.#orphanShims.lookForTheLastTime();
     await this.#supervisor.stop();
     await removeBridge(this.paths.cniConfDir, { logger: this.#logger });
   }

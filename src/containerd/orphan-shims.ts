@@ -53,10 +53,9 @@ export class OrphanShims {
     try {
       while (this.#isWanted) {
         this.#isWanted = false;
-        const before = new Set((await this.#unknown()).map(keyOf));
+        const before = await this.#unknown(this.#signal);
         await this.#deps.clock.sleep(secondLookAfterMs, { signal: this.#signal });
-        if (before.size === 0) continue;
-        for (const shim of await this.#unknown()) if (before.has(keyOf(shim))) await this.#end(shim);
+        await this.#endStillUnknown(before, this.#signal);
       }
     } catch (error) {
       // A containerd that does not answer is looked at when it comes up.
@@ -66,11 +65,33 @@ export class OrphanShims {
     }
   }
 
+  /** For who ends the containerd afterwards: looks too when the signal is aborted, and pauses only where some are unknown. */
+  async lookForTheLastTime(): Promise<void> {
+    const { signal } = new AbortController();
+    try {
+      const before = await this.#unknown(signal);
+      if (before.length === 0) return;
+      await this.#deps.clock.sleep(secondLookAfterMs);
+      await this.#endStillUnknown(before, signal);
+    } catch (error) {
+      this.#deps.logger.warn(
+        { err: errorMessage(error) },
+        'Shims run of which it is not known whether they are in use',
+      );
+    }
+  }
+
+  async #endStillUnknown(before: readonly ContainerdShim[], signal: AbortSignal): Promise<void> {
+    if (before.length === 0) return;
+    const keys = new Set(before.map(keyOf));
+    for (const shim of await this.#unknown(signal)) if (keys.has(keyOf(shim))) await this.#end(shim);
+  }
+
   /** Shims before ids: of a sandbox that comes meanwhile only the id can be listed without the shim. */
-  async #unknown(): Promise<ContainerdShim[]> {
+  async #unknown(signal: AbortSignal): Promise<ContainerdShim[]> {
     const shims = await this.#deps.findShims();
     if (shims.length === 0) return [];
-    const known = await this.#deps.listKnownIDs(this.#signal);
+    const known = await this.#deps.listKnownIDs(signal);
     return shims.filter(({ id }) => !known.has(id));
   }
 

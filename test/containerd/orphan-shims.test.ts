@@ -153,3 +153,28 @@ test('nothing is ended after the release', async () => {
   await world.clock.advance(10_000);
   expect(world.ended).toEqual([]);
 });
+
+test('whoever ends containerd waits only where a shim is unknown, which is ended also after the release', async () => {
+  const world = new World();
+  world.released.abort();
+  world.addShim('known');
+  world.known.add('known');
+  await world.orphans.lookForTheLastTime();
+  const orphan = world.addShim('orphan');
+  const looked = world.orphans.lookForTheLastTime();
+  await world.clock.advance(4999);
+  expect(world.ended).toEqual([]);
+  await world.clock.advance(1);
+  await looked;
+  expect(world.ended).toEqual([orphan]);
+});
+
+test('whoever ends a containerd that does not answer is told of its shims', async () => {
+  const world = new World();
+  world.answers = false;
+  await world.orphans.lookForTheLastTime();
+  expect(world.warnings).toEqual([]);
+  world.addShim('unknown');
+  await world.orphans.lookForTheLastTime();
+  expect(world.warnings).toEqual(['Shims run of which it is not known whether they are in use']);
+});

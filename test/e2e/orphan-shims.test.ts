@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -21,6 +21,7 @@ import { silentLogger } from '../fakes/silent-logger.ts';
 import { containerdReleases } from './containerd-releases.ts';
 import { mountsBelow } from './leftovers.ts';
 import { kill, processesOf } from './processes.ts';
+import { program } from './program.ts';
 
 const forGood = new AbortController().signal;
 const endedText = 'Ended a shim that its containerd did not know';
@@ -73,6 +74,28 @@ describe.each(containerdReleases())('orphan shims of containerd $release', ({ fo
       logger,
     };
     return new OrphanShims(deps, forGood).look();
+  };
+
+  /** Starts a shim as containerd does, behind its back. */
+  const startUnheardOf = async () => {
+    const id = randomBytes(32).toString('hex');
+    const { state, root, socket } = containerd.paths;
+    const [bundle = '', work = ''] = [state, root].map((top) => join(top, 'io.containerd.runtime.v2.task/k8s.io', id));
+    const rootfs = join(bundle, 'rootfs');
+    await mkdir(rootfs, { recursive: true });
+    await mkdir(work, { recursive: true });
+    await writeFile(join(bundle, 'config.json'), JSON.stringify({ ociVersion: '1.0.2', annotations: {} }));
+    // Without a file the shim would wait for containerd to read its log.
+    for (const name of ['options.json', 'log']) await writeFile(join(bundle, name), '');
+    await execa('mount', ['-t', 'tmpfs', 'tmpfs', rootfs]);
+    const { containerd: daemon } = await findContainerd({ path });
+    const shim = join(daemon, '../containerd-shim-runc-v2');
+    await execa(shim, ['-namespace', 'k8s.io', '-address', socket, '-id', id, 'start'], {
+      cwd: bundle,
+      env: { TTRPC_ADDRESS: `${socket}.ttrpc` },
+      stdin: 'ignore',
+    });
+    return { id, bundle, work };
   };
 
   beforeAll(async () => {
@@ -145,28 +168,29 @@ describe.each(containerdReleases())('orphan shims of containerd $release', ({ fo
   });
 
   test('a shim that containerd never heard of is ended, with what it has on disk', async () => {
-    const id = randomBytes(32).toString('hex');
-    const { state, root, socket } = containerd.paths;
-    const [bundle = '', work = ''] = [state, root].map((top) => join(top, 'io.containerd.runtime.v2.task/k8s.io', id));
-    const rootfs = join(bundle, 'rootfs');
-    await mkdir(rootfs, { recursive: true });
-    await mkdir(work, { recursive: true });
-    await writeFile(join(bundle, 'config.json'), JSON.stringify({ ociVersion: '1.0.2', annotations: {} }));
-    // Without a file the shim would wait for containerd to read its log.
-    for (const name of ['options.json', 'log']) await writeFile(join(bundle, name), '');
-    await execa('mount', ['-t', 'tmpfs', 'tmpfs', rootfs]);
-    const { containerd: program } = await findContainerd({ path });
-    const shim = join(program, '../containerd-shim-runc-v2');
-    await execa(shim, ['-namespace', 'k8s.io', '-address', socket, '-id', id, 'start'], {
-      cwd: bundle,
-      env: { TTRPC_ADDRESS: `${socket}.ttrpc` },
-      stdin: 'ignore',
-    });
+    const { id, bundle, work } = await startUnheardOf();
     expect(await shims()).toEqual([id]);
 
     await lookHastily((orphan) => endShim(orphan, containerd.paths));
     expect(await shims()).toEqual([]);
     expect([bundle, work].filter((folder) => existsSync(folder))).toEqual([]);
     expect((await mountsBelow(rootDir)).filter((mount) => mount.includes(id))).toEqual([]);
+  });
+
+  test('down --all ends a shim that containerd never heard of before it ends containerd', async () => {
+    const { id, bundle, work } = await startUnheardOf();
+    expect(await shims()).toEqual([id]);
+    // It would start containerd again.
+    containerd.release();
+    const cgroupRoot = `/${basename(rootDir)}`;
+    const { exitCode, stdout } = await execa(program, [
+      'down',
+      '--all',
+      ...['--root-dir', rootDir, '--cgroup-root', cgroupRoot],
+    ]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'managed containerd stopped' });
+    expect((await processesOf(rootDir)).map(({ commandLine }) => commandLine)).toEqual([]);
+    expect([bundle, work].filter((path) => existsSync(path))).toEqual([]);
+    expect(await mountsBelow(rootDir)).toEqual([]);
   });
 });
