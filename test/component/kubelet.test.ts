@@ -292,6 +292,23 @@ describe('orphans', () => {
     expect(await podFolders(world)).toEqual([makeStaticPod('web').metadata.uid]);
   });
 
+  test('go too when the runtime makes their sandbox only after nothing else was left of them', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    const goOn = world.runtime.hang('runPodSandbox');
+    source.set(makeStaticPod('web'));
+    await world.runtime.waitForCall('runPodSandbox');
+    engine.crash();
+    const nothing = new ManualSource();
+    nothing.set();
+    await world.boot({ sources: [nothing] });
+    await world.until(async () => (await podFolders(world)).length === 0);
+    goOn();
+    await world.until(async () => (await world.inventory()).length === 1);
+    await world.until(async () => (await world.inventory()).length === 0);
+  });
+
   test('stay while they are not ours: pods that somebody else made are not touched', async () => {
     const world = await World.make();
     world.runtime.addImage('app:1');

@@ -11,6 +11,7 @@ import { CgroupfsManager } from '../../src/engine/container-manager/cgroupfs-man
 import { Kubelet } from '../../src/engine/kubelet.ts';
 import type { KubeletDeps } from '../../src/engine/parts/kubelet-deps.ts';
 import type { PodSnapshot } from '../../src/engine/snapshot.ts';
+import { criEventStream } from '../../src/engine/pleg/cri-event-stream.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { EventRecorder } from '../fakes/event-recorder.ts';
 import { FakeCgroups } from '../fakes/fake-cgroups.ts';
@@ -18,6 +19,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
+import { Mortal } from './mortal.ts';
 
 /** Time moves in steps of this, once nothing is going on any more. */
 const stepMs = 100;
@@ -44,8 +46,9 @@ export class World {
   readonly server = new FakeCriServer(this.runtime);
   readonly folder: string;
   readonly cgroups: FakeCgroups;
-  /** Calls and syncs under way. */
-  #underWay = 0;
+  /** By engine that lives: calls and syncs under way. */
+  readonly #underWay = new Map<Mortal, number>();
+  readonly #engines: Engine[] = [];
   #signsOfLife = 0;
   #heldSince = -1;
 
@@ -56,13 +59,23 @@ export class World {
 
   /** It is gone when the test ends. */
   static async make(): Promise<World> {
+    const world = await World.open();
+    onTestFinished(() => world.end());
+    return world;
+  }
+
+  /** It is there until its end is asked for. */
+  static async open(): Promise<World> {
     const world = new World(await mkdtemp(join(tmpdir(), 'kubelet-world-')), await FakeCgroups.make(2));
     await world.server.start({ socketPath: world.socketPath });
-    onTestFinished(async () => {
-      world.server.stop();
-      await rm(world.folder, { recursive: true, force: true });
-    });
     return world;
+  }
+
+  /** Engines that still run end first. */
+  async end(): Promise<void> {
+    for (const engine of this.#engines) await engine.kill();
+    this.server.stop();
+    await rm(this.folder, { recursive: true, force: true });
   }
 
   get socketPath(): string {
@@ -73,13 +86,19 @@ export class World {
     return join(this.folder, 'root');
   }
 
-  /** Starts an engine; it is stopped when the test ends, if not before. */
-  async boot(deps: Pick<KubeletDeps, 'sources'> & Partial<KubeletDeps>): Promise<Engine> {
+  /** Starts an engine; it is stopped with the world, if not before. */
+  async boot({
+    isEvented = false,
+    ...deps
+  }: Pick<KubeletDeps, 'sources'> & Partial<KubeletDeps> & { isEvented?: boolean }): Promise<Engine> {
     const channel = openChannel(this.socketPath);
+    const life = new Mortal();
+    this.#underWay.set(life, 0);
+    const runtime = life.service(this.#counting(life, grpcRuntimeService(channel)));
     const kubelet = new Kubelet({
-      runtime: this.#counting(grpcRuntimeService(channel)),
-      imageService: this.#counting(grpcImageService(channel)),
-      eventStreams: [],
+      runtime,
+      imageService: life.service(this.#counting(life, grpcImageService(channel))),
+      eventStreams: isEvented ? [criEventStream(runtime)] : [],
       node: makeNodeConfig(this.folder),
       cgroups: new CgroupfsManager({
         mounts: this.cgroups.mounts,
@@ -95,16 +114,19 @@ export class World {
       readFilesystem: () => Promise.resolve({ capacityBytes: 1000n, availableBytes: 900n }),
       readTerminationMessage: ({ message }) => Promise.resolve(message),
       checkHealth: () => Promise.resolve(undefined),
-      clock: ticking(this.clock),
+      clock: life.clock(ticking(this.clock)),
       random: () => 0,
       logger: silentLogger,
       ...deps,
     });
     kubelet.subscribe(({ type }) => {
-      this.#note(type === 'SyncStarted' ? 1 : type === 'SyncFinished' ? -1 : 0);
+      this.#note(life, type === 'SyncStarted' ? 1 : type === 'SyncFinished' ? -1 : 0);
     });
-    const engine = new Engine(this, kubelet, channel);
-    onTestFinished(() => engine.kill());
+    const engine = new Engine(this, kubelet, channel, () => {
+      life.end();
+      this.#underWay.delete(life);
+    });
+    this.#engines.push(engine);
     await this.runtime.waitForCall('version');
     return engine;
   }
@@ -117,7 +139,7 @@ export class World {
       if (await isSo()) return;
       if (this.clock.monotonic() > deadline)
         throw new Error(
-          `It is not so after ${patienceMs} ms, ${this.#underWay} calls and syncs are under way: ${isSo.toString()}`,
+          `It is not so after ${patienceMs} ms, ${this.#countUnderWay()} calls and syncs are under way: ${isSo.toString()}`,
         );
       await this.clock.advance(stepMs);
     }
@@ -160,15 +182,21 @@ export class World {
 
   /** What did not move when time passed last is not waited for again. */
   #isBusy(): boolean {
-    return this.#underWay > 0 && this.#signsOfLife !== this.#heldSince;
+    return this.#countUnderWay() > 0 && this.#signsOfLife !== this.#heldSince;
   }
 
-  #note(change: number): void {
-    this.#underWay += change;
+  #countUnderWay(): number {
+    return [...this.#underWay.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  #note(life: Mortal, change: number): void {
+    const count = this.#underWay.get(life);
+    if (count === undefined) return;
+    this.#underWay.set(life, count + change);
     this.#signsOfLife += 1;
   }
 
-  #counting<S extends object>(service: S): S {
+  #counting<S extends object>(life: Mortal, service: S): S {
     return new Proxy(service, {
       get: (target, name, receiver) => {
         const method: unknown = Reflect.get(target, name, receiver);
@@ -176,9 +204,9 @@ export class World {
         return (...args: unknown[]): unknown => {
           const answer: unknown = Reflect.apply(method, target, args);
           if (!(answer instanceof Promise)) return answer;
-          this.#note(1);
+          this.#note(life, 1);
           return answer.finally(() => {
-            this.#note(-1);
+            this.#note(life, -1);
           });
         };
       },
@@ -215,12 +243,15 @@ export class Engine {
   readonly #channel: Channel;
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
+  readonly #die: () => void;
   #hasEnded = false;
 
-  constructor(world: World, kubelet: Kubelet, channel: Channel) {
+  /** `die`: from then on nothing reaches it and it reaches nothing. */
+  constructor(world: World, kubelet: Kubelet, channel: Channel, die: () => void) {
     this.kubelet = kubelet;
     this.#world = world;
     this.#channel = channel;
+    this.#die = die;
     this.events = new EventRecorder(world.clock);
     kubelet.subscribe(this.events.record);
     this.#ended = kubelet.run(this.#stopping.signal).finally(() => {
@@ -230,8 +261,16 @@ export class Engine {
     this.#ended.catch(() => undefined);
   }
 
+  /** It ends at once, as by SIGKILL: its calls are cut off, nothing that it began goes on. */
+  crash(): void {
+    this.#hasEnded = true;
+    this.#die();
+    this.#channel.close();
+  }
+
   /** It ends, as by SIGTERM; what runs goes on running. */
   async kill(): Promise<void> {
+    if (this.#hasEnded) return;
     this.#stopping.abort(new Error('the test is over'));
     await this.#world.until(() => this.#hasEnded);
     await this.#ended;

@@ -152,6 +152,11 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     return this.#world.mostRunning.get(`${podName}/${containerName}`) ?? 0;
   }
 
+  /** The most revisions of this pod of which something ever ran at once. */
+  maxConcurrentRevisions(podName: string): number {
+    return this.#world.mostRevisions.get(podName) ?? 0;
+  }
+
   // The runtime.
 
   readonly version = this.unary('version', () => ({

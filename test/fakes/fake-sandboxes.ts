@@ -47,6 +47,8 @@ export class FakeSandboxes {
   readonly containers = new Map<string, FakeContainer>();
   /** By `pod/container`: the most that ever ran at once. */
   readonly mostRunning = new Map<string, number>();
+  /** By pod: the most of its revisions, told by their UIDs, that ever ran at once. */
+  readonly mostRevisions = new Map<string, number>();
   /** Addresses for a new sandbox with a network of its own. */
   ipsOf: (config: PodSandboxConfig) => string[] = () => [`10.88.${this.#made >> 8}.${this.#made & 255}`];
 
@@ -178,13 +180,16 @@ export class FakeSandboxes {
   }
 
   #countRunning(started: FakeContainer): void {
-    const name = `${podNameOf(started.sandbox)}/${containerNameOf(started)}`;
-    const running = [...this.containers.values()].filter(
-      (container) =>
-        container.status.state === ContainerState.CONTAINER_RUNNING &&
-        `${podNameOf(container.sandbox)}/${containerNameOf(container)}` === name,
+    const pod = podNameOf(started.sandbox);
+    const ofPod = [...this.containers.values()].filter(
+      ({ sandbox, status: { state } }) => state === ContainerState.CONTAINER_RUNNING && podNameOf(sandbox) === pod,
     );
-    this.mostRunning.set(name, Math.max(this.mostRunning.get(name) ?? 0, running.length));
+    const revisions = new Set(ofPod.map(({ sandbox }) => sandbox.config.metadata?.uid));
+    this.mostRevisions.set(pod, Math.max(this.mostRevisions.get(pod) ?? 0, revisions.size));
+    const container = containerNameOf(started);
+    const instances = ofPod.filter((other) => containerNameOf(other) === container).length;
+    const name = `${pod}/${container}`;
+    this.mostRunning.set(name, Math.max(this.mostRunning.get(name) ?? 0, instances));
   }
 
   #emit(containerEventType: ContainerEventType, containerId: string, sandbox: FakeSandbox): void {

@@ -8,8 +8,13 @@ import { isPodRunning, type RuntimePod } from '../pleg/pod-records.ts';
 import type { PodDirs } from '../pod-dirs.ts';
 import { type PodRemover, surplusContainers } from './pod-remover.ts';
 
+/** A runtime does not take so long to make a sandbox that this many pods go meanwhile. */
+const maxRemembered = 1000;
+
 interface Deps {
   runtimePods: RuntimePods;
+  /** The pods of the runtime as they were last listed. */
+  listedPods: () => readonly RuntimePod[];
   podRemover: PodRemover;
   podCgroups: PodCgroups;
   podDirs: PodDirs;
@@ -28,14 +33,16 @@ interface Deps {
  * What pods leave behind: in the runtime, among the cgroups, on the disk. All of it goes beside the sync loop, so that a
  * runtime that hangs does not hold that up.
  *
- * INVARIANTS: a pod is ours by its folder below the root-dir, and only ours are touched; the folder goes last, so that what
- * is left of a pod is found again until nothing is; one removal of a pod at a time.
+ * INVARIANTS: a pod is ours by its folder below the root-dir, or because we removed it, and only ours are touched; the folder
+ * goes last, so that what is left of a pod is found again until nothing is; one removal of a pod at a time.
  */
 export class PodRemains {
   private readonly deps: Deps;
   /** By UID. */
   private readonly removals = new Map<string, Promise<void>>();
   private orphanCleanUp: Promise<void> | undefined;
+  /** UIDs, newest last: a call that was cut off by our death, or for which we waited too long, may still make a sandbox. */
+  private readonly removed = new Set<string>();
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -48,6 +55,7 @@ export class PodRemains {
     await podRemover.removePod(uid, pod);
     await podCgroups.remove(uid);
     await podDirs.removePodDir(uid);
+    this.remember(uid);
     if (pod !== undefined) onPodRemoved(pod);
     onPodChanged(uid);
   }
@@ -97,8 +105,9 @@ export class PodRemains {
   }
 
   private async cleanUpOrphans(isSpared: (uid: string) => boolean): Promise<void> {
-    const ours = await this.deps.podDirs.podUIDs();
-    const orphans = ours.filter((uid) => !isSpared(uid) && !this.removals.has(uid));
+    const late = this.deps.listedPods().flatMap(({ uid }) => (this.removed.has(uid) ? uid : []));
+    const ours = new Set([...(await this.deps.podDirs.podUIDs()), ...late]);
+    const orphans = [...ours].filter((uid) => !isSpared(uid) && !this.removals.has(uid));
     await Promise.all(orphans.map((uid) => this.cleanUpOrphan(uid)));
   }
 
@@ -112,6 +121,15 @@ export class PodRemains {
       else this.startRemoval(uid);
     } catch (error) {
       this.warn(uid, error, 'Looking at an orphaned pod failed, it is tried again');
+    }
+  }
+
+  private remember(uid: string): void {
+    this.removed.delete(uid);
+    this.removed.add(uid);
+    for (const oldest of this.removed) {
+      if (this.removed.size <= maxRemembered) break;
+      this.removed.delete(oldest);
     }
   }
 

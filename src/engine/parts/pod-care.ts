@@ -78,6 +78,7 @@ export function buildPodCare(
   const podRemover = new PodRemover({ runtime, ...node });
   const remains: PodRemains = new PodRemains({
     runtimePods,
+    listedPods: () => pleg.pods(),
     podRemover,
     podCgroups,
     podDirs,

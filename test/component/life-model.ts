@@ -1,0 +1,263 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Pod } from '../../src/api/types.ts';
+import { makeNodeConfig } from '../builders/node-config.ts';
+import { makeStaticPod } from '../builders/static-pod.ts';
+import { codes, type MethodName, Refusal } from '../fakes/fake-calls.ts';
+import { ManualSource } from '../fakes/manual-source.ts';
+import { type Engine, World } from './world.ts';
+
+/** What a manifest says. */
+export interface Revision {
+  readonly value: number;
+  /** Its UID is in the manifest. Then only the value differs, which is changed in place. */
+  readonly hasUID: boolean;
+  readonly hasInit: boolean;
+  readonly hasSidecar: boolean;
+  readonly isRestarted: boolean;
+}
+
+/** Between two looks at a machine that comes to rest. */
+const restMs = 300_000;
+const maxRestartDelayMs = 20_000;
+const initRunsMs = 300;
+
+/**
+ * A machine on which everything happens, and what must hold on it at every moment and when nothing happens any more.
+ * Collects what did not.
+ */
+export class LifeModel {
+  readonly violations = new Set<string>();
+  readonly #world: World;
+  readonly #declared = new Map<string, Pod>();
+  /** By `uid/container`, of pods that were declared all the time: the highest restart count that was told. */
+  readonly #restarts = new Map<string, number>();
+  #source = new ManualSource();
+  #engine: Engine | undefined;
+  #heal: (() => void)[] = [];
+
+  private constructor(world: World) {
+    this.#world = world;
+  }
+
+  static async open(): Promise<LifeModel> {
+    const model = new LifeModel(await World.open());
+    model.#world.runtime.script('init', { exitAfterMs: initRunsMs });
+    model.#source.set();
+    await model.boot(false);
+    return model;
+  }
+
+  async end(): Promise<void> {
+    this.recover();
+    await this.#world.end();
+  }
+
+  // What can happen.
+
+  declare(name: string, revision: Revision): void {
+    const pod = podOf(name, revision);
+    const before = this.#declared.get(pod.metadata.name);
+    if (before?.metadata.uid !== pod.metadata.uid) this.#forgetRestarts(before);
+    this.#declared.set(pod.metadata.name, pod);
+    this.#source.set(...this.#declared.values());
+  }
+
+  undeclare(name: string): void {
+    this.#forgetRestarts(this.#declared.get(fullName(name)));
+    this.#declared.delete(fullName(name));
+    this.#source.set(...this.#declared.values());
+  }
+
+  exit(name: string, container: string, exitCode: number): void {
+    if (this.#isRunning(name, container))
+      this.#world.runtime.exitContainer({ pod: fullName(name), container }, exitCode);
+  }
+
+  drop(name: string, container: string): void {
+    if (this.#isRunning(name, container)) this.#world.runtime.dropContainer({ pod: fullName(name), container });
+  }
+
+  killSandbox(name: string): void {
+    if (this.#isRunning(name, 'main')) this.#world.runtime.killSandbox(fullName(name));
+  }
+
+  fail(method: MethodName, times: number): void {
+    const refusal = new Refusal(codes.unavailable, 'not now');
+    this.#heal.push(this.#world.runtime.injectError(method, refusal, { times }));
+  }
+
+  hang(method: MethodName, answersOnly: boolean): void {
+    this.#heal.push(this.#world.runtime.hang(method, { answersOnly }));
+  }
+
+  slowStop(stopAfterMs: number): void {
+    for (const container of ['main', 'sidecar']) this.#world.runtime.script(container, { stopAfterMs });
+  }
+
+  loseEvents(): void {
+    this.#world.runtime.endEventStreams();
+  }
+
+  jump(ms: number): void {
+    this.#world.clock.setWallClock(this.#world.clock.now() + ms);
+  }
+
+  crash(): void {
+    this.#engine?.crash();
+    this.#forgetEngine();
+  }
+
+  async stop(): Promise<void> {
+    await this.#engine?.kill();
+    this.#forgetEngine();
+  }
+
+  async boot(isEvented: boolean): Promise<void> {
+    if (this.#engine !== undefined) return;
+    this.#engine = await this.#world.boot({
+      sources: [this.#source],
+      isEvented,
+      node: makeNodeConfig(this.#world.folder, { maxContainerRestartPeriodMs: maxRestartDelayMs }),
+    });
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.#world.pass(ms);
+    this.#check();
+  }
+
+  // What must hold.
+
+  /** Nothing fails or hangs any more, an engine runs, and there is time: now everything is as declared. */
+  async rest(): Promise<void> {
+    this.recover();
+    await this.boot(false);
+    const end = this.#world.clock.monotonic() + restMs;
+    let found: unknown;
+    let wanted: unknown;
+    await this.#world.until(async () => {
+      [found, wanted] = [await this.#found(), this.#wanted()];
+      return JSON.stringify(found) === JSON.stringify(wanted) || this.#world.clock.monotonic() >= end;
+    });
+    if (JSON.stringify(found) !== JSON.stringify(wanted)) {
+      this.violations.add(`at rest: ${JSON.stringify(found)}, wanted ${JSON.stringify(wanted)}`);
+    }
+    this.#check();
+  }
+
+  /** It hears of no manifest any more. */
+  #forgetEngine(): void {
+    this.#engine = undefined;
+    this.#source = new ManualSource();
+    this.#source.set(...this.#declared.values());
+  }
+
+  recover(): void {
+    for (const heal of this.#heal) heal();
+    this.#heal = [];
+    this.slowStop(0);
+  }
+
+  #check(): void {
+    for (const name of names.map(fullName)) {
+      const { runtime } = this.#world;
+      if (runtime.maxConcurrentRevisions(name) > 1) this.violations.add(`two revisions of ${name} ran at once`);
+      for (const container of ['init', 'sidecar', 'main']) {
+        if (runtime.maxConcurrentRunning(name, container) > 1) this.violations.add(`${name}/${container} ran twice`);
+      }
+    }
+    for (const { pod } of this.#engine?.kubelet.snapshot().pods ?? []) {
+      if (this.#declared.get(pod.metadata.name)?.metadata.uid !== pod.metadata.uid) continue;
+      for (const { name, restartCount } of pod.status?.containerStatuses ?? []) {
+        const key = `${pod.metadata.uid}/${name}`;
+        const before = this.#restarts.get(key) ?? 0;
+        if (restartCount < before) this.violations.add(`${key} was restarted ${before} times, then ${restartCount}`);
+        this.#restarts.set(key, restartCount);
+      }
+    }
+  }
+
+  async #found(): Promise<unknown> {
+    const { runtime, folder, rootDir } = this.#world;
+    const [{ items }, { containers }] = await Promise.all([runtime.listPodSandbox(), runtime.listContainers()]);
+    const isEnded = (uid: string): boolean =>
+      this.#engine?.kubelet.snapshot().pods.some((pod) => pod.pod.metadata.uid === uid && hasEnded(pod.pod)) ?? false;
+    const uidOf = (labels: Record<string, string>): string => labels['io.kubernetes.pod.uid'] ?? '';
+    return {
+      sandboxes: items.flatMap(({ labels, state }) => (state === 'SANDBOX_READY' ? uidOf(labels) : [])).sort(),
+      running: containers
+        .flatMap(({ labels, state, metadata }) =>
+          state === 'CONTAINER_RUNNING' ? `${uidOf(labels)}/${metadata?.name ?? ''}` : [],
+        )
+        .sort(),
+      strangers: containers.map(({ labels }) => uidOf(labels)).filter((uid) => !this.#isDeclared(uid)),
+      ready: [...this.#declared.values()].flatMap(({ metadata: { name, uid } }) =>
+        isEnded(uid) || this.#engine?.isReady(name) ? [] : name,
+      ),
+      folders: (await entries(join(rootDir, 'pods'))).filter((uid) => !this.#isDeclared(uid)),
+      logs: (await entries(join(folder, 'logs', 'pods'))).filter((name) => !this.#isDeclared(name.split('_')[2] ?? '')),
+    };
+  }
+
+  #wanted(): unknown {
+    const pods = this.#engine?.kubelet.snapshot().pods.map(({ pod }) => pod) ?? [];
+    const live = [...this.#declared.values()].filter(
+      ({ metadata: { uid } }) => !pods.some((pod) => pod.metadata.uid === uid && hasEnded(pod)),
+    );
+    return {
+      sandboxes: live.map(({ metadata: { uid } }) => uid).sort(),
+      running: live
+        .flatMap(({ metadata: { uid }, spec: { containers, initContainers = [] } }) =>
+          [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')].map(
+            ({ name }) => `${uid}/${name}`,
+          ),
+        )
+        .sort(),
+      strangers: [],
+      ready: [],
+      folders: [],
+      logs: [],
+    };
+  }
+
+  #isDeclared(uid: string): boolean {
+    return [...this.#declared.values()].some((pod) => pod.metadata.uid === uid);
+  }
+
+  #isRunning(name: string, container: string): boolean {
+    return this.#world.runtime.running().some((running) => running.startsWith(`${fullName(name)}/${container}#`));
+  }
+
+  #forgetRestarts(pod: Pod | undefined): void {
+    if (pod === undefined) return;
+    for (const { name } of pod.spec.containers) this.#restarts.delete(`${pod.metadata.uid}/${name}`);
+  }
+}
+
+export const names = ['web', 'db'] as const;
+
+const fullName = (name: string): string => `${name}-edge1`;
+
+const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+function podOf(name: string, revision: Revision): Pod {
+  const { value, hasUID } = revision;
+  const { hasInit, hasSidecar, isRestarted } = hasUID
+    ? { hasInit: true, hasSidecar: true, isRestarted: true }
+    : revision;
+  const image = 'registry.example/app:1';
+  const sidecar = { name: 'sidecar', image, restartPolicy: 'Always' as const };
+  return makeStaticPod(name, {
+    ...(hasUID && { uid: `${name}-uid` }),
+    spec: {
+      restartPolicy: isRestarted ? 'Always' : 'Never',
+      initContainers: [...(hasInit ? [{ name: 'init', image }] : []), ...(hasSidecar ? [sidecar] : [])],
+      containers: [{ name: 'main', image, env: [{ name: 'VALUE', value: String(value) }] }],
+    },
+  });
+}
+
+async function entries(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}

@@ -1,0 +1,62 @@
+import type { Clock } from '../../src/clock.ts';
+
+/** What an engine has of its world while it lives. Once it has ended nothing answers it and no time passes for it any more. */
+export class Mortal {
+  #hasEnded = false;
+
+  /** As SIGKILL does: no `catch` and no `finally` of it runs. */
+  end(): void {
+    this.#hasEnded = true;
+  }
+
+  clock(clock: Clock): Clock {
+    return {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      sleep: (ms, options) => this.#whileAlive(clock.sleep(ms, options)),
+      after: (ms, fn) =>
+        clock.after(ms, () => {
+          if (!this.#hasEnded) fn();
+        }),
+    };
+  }
+
+  /** The service, whose functions answer by promise or stream. */
+  service<S extends object>(service: S): S {
+    return new Proxy(service, {
+      get: (target, name, receiver) => {
+        const method: unknown = Reflect.get(target, name, receiver);
+        if (typeof method !== 'function') return method;
+        return (...args: unknown[]): unknown => {
+          const answer: unknown = Reflect.apply(method, target, args);
+          if (answer instanceof Promise) return this.#whileAlive(answer);
+          return isStream(answer) ? this.#streamWhileAlive(answer) : answer;
+        };
+      },
+    });
+  }
+
+  async #whileAlive<T>(answer: Promise<T>): Promise<T> {
+    try {
+      return await answer;
+    } finally {
+      if (this.#hasEnded) await forever();
+    }
+  }
+
+  async *#streamWhileAlive(messages: AsyncIterable<unknown>): AsyncGenerator<unknown, void> {
+    try {
+      for await (const message of messages) {
+        if (this.#hasEnded) await forever();
+        yield message;
+      }
+    } finally {
+      if (this.#hasEnded) await forever();
+    }
+  }
+}
+
+const isStream = (answer: unknown): answer is AsyncIterable<unknown> =>
+  typeof answer === 'object' && answer !== null && Symbol.asyncIterator in answer;
+
+const forever = (): Promise<never> => new Promise(() => undefined);
