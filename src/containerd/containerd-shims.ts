@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { identify, listPIDs, type ContainerdProcess } from './containerd-process.ts';
+import { identify, listPIDs, type ProcessIdentity } from '../process-identity.ts';
 import { criNamespace } from './cri-namespace.ts';
 
 /** A process that looks after the containers of one sandbox, and outlives containerd. */
 export interface ContainerdShim {
-  readonly process: ContainerdProcess;
+  readonly process: ProcessIdentity;
   /** Of its sandbox. */
   readonly id: string;
   /** Path of its program. */

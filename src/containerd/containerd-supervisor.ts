@@ -9,9 +9,9 @@
 import type { Clock } from '../clock.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import type { ProcessIdentity } from '../process-identity.ts';
 import { describeEnd, type ContainerdEnd, type ContainerdExit } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
-import type { ContainerdProcess } from './containerd-process.ts';
 import { nextRestartDelayMs, steadyRunMs } from './restart-delay.ts';
 
 /** What there is to be told of a containerd after its start. */
@@ -19,7 +19,7 @@ export interface SupervisionEvents {
   /** containerd ended although nobody asked it to. A restart follows. */
   readonly onExit?: (exit: ContainerdExit) => void;
   /** It answers again after `onExit`. */
-  readonly onRestart?: (process: ContainerdProcess) => void;
+  readonly onRestart?: (process: ProcessIdentity) => void;
   /** It could not be started again; the next attempt comes in `retryInMs`. */
   readonly onRestartFailed?: (failure: { error: unknown; retryInMs: number }) => void;
 }
@@ -43,7 +43,7 @@ export interface PreparedLaunch {
 }
 
 export interface SupervisedContainerd {
-  readonly process: ContainerdProcess;
+  readonly process: ProcessIdentity;
   /** True when it was running already. */
   readonly adopted: boolean;
   readonly warnings: readonly string[];
@@ -61,7 +61,7 @@ const exitPollMs = 10;
 export class ContainerdSupervisor {
   readonly #deps: ContainerdSupervisorDeps;
   readonly #released = new AbortController();
-  #process: ContainerdProcess | undefined;
+  #process: ProcessIdentity | undefined;
   #unwatch: () => void = () => undefined;
   #startedAt = 0;
   #failuresInARow = 0;
@@ -114,7 +114,7 @@ export class ContainerdSupervisor {
     }
   }
 
-  async #adopt(process: ContainerdProcess, signal: AbortSignal): Promise<SupervisedContainerd | undefined> {
+  async #adopt(process: ProcessIdentity, signal: AbortSignal): Promise<SupervisedContainerd | undefined> {
     const { host, logger } = this.#deps;
     const gone = new AbortController();
     const decided = new AbortController();
@@ -186,12 +186,12 @@ export class ContainerdSupervisor {
     });
   }
 
-  #began(process: ContainerdProcess): void {
+  #began(process: ProcessIdentity): void {
     this.#process = process;
     this.#startedAt = this.#deps.clock.monotonic();
   }
 
-  #watchAdopted(process: ContainerdProcess): void {
+  #watchAdopted(process: ProcessIdentity): void {
     const { host } = this.#deps;
     let isLost = false;
     const lose = (): void => {
@@ -208,13 +208,13 @@ export class ContainerdSupervisor {
   }
 
   /** The connection ends a moment before the process is gone; or containerd dropped us and lives on. */
-  async #connectionLost(process: ContainerdProcess): Promise<void> {
+  async #connectionLost(process: ProcessIdentity): Promise<void> {
     const isGone = await this.#isGoneWithin(process, terminateTimeoutMs);
     if (isGone) await this.#ended(process, { code: undefined, signal: undefined });
     else if (!this.released.aborted) this.#watchAdopted(process);
   }
 
-  async #ended({ pid }: ContainerdProcess, end: ContainerdEnd): Promise<void> {
+  async #ended({ pid }: ProcessIdentity, end: ContainerdEnd): Promise<void> {
     const lastLines = await this.#deps.host.lastLines();
     if (!this.released.aborted) await this.#recover({ pid, ...end, lastLines });
   }
@@ -250,7 +250,7 @@ export class ContainerdSupervisor {
     }
   }
 
-  async #terminate(process: ContainerdProcess): Promise<void> {
+  async #terminate(process: ProcessIdentity): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       await this.#deps.host.signal(process, signal);
       if (await this.#isGoneWithin(process, terminateTimeoutMs)) return;
@@ -259,7 +259,7 @@ export class ContainerdSupervisor {
   }
 
   /** False after the time, or when nobody needs to know any more. */
-  async #isGoneWithin(process: ContainerdProcess, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
+  async #isGoneWithin(process: ProcessIdentity, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
     const { host, clock } = this.#deps;
     const deadline = clock.monotonic() + timeoutMs;
     while (await host.isRunning(process)) {

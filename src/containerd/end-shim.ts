@@ -2,7 +2,7 @@ import { access, readdir, readFile, readlink, rm, rmdir } from 'node:fs/promises
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { hasCode } from '../errors.ts';
-import { listPIDs, readStat, signalProcess, type ContainerdProcess } from './containerd-process.ts';
+import { listPIDs, readStat, signalProcess, type ProcessIdentity } from '../process-identity.ts';
 import type { ContainerdShim } from './containerd-shims.ts';
 import { criNamespace } from './cri-namespace.ts';
 import type { ManagedPaths } from './managed-paths.ts';
@@ -57,7 +57,7 @@ async function removeBundle(bundle: string): Promise<void> {
 }
 
 /** Parents before their children. */
-async function descendantsOf(ancestor: ContainerdProcess): Promise<ContainerdProcess[]> {
+async function descendantsOf(ancestor: ProcessIdentity): Promise<ProcessIdentity[]> {
   const running = await Promise.all((await listPIDs()).map(async (pid) => ({ pid, ...(await readStat(pid)) })));
   const family = [ancestor];
   for (const { pid } of family) {

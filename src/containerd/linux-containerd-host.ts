@@ -2,19 +2,12 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { chmod, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
+import { exclusively } from '../exclusively.ts';
+import { identify, isRunning, signalProcess, type ProcessIdentity } from '../process-identity.ts';
 import { describeEnd, type ContainerdEnd } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
 import { readLastLines, rotateLog, sizeOf } from './containerd-log.ts';
-import {
-  containerdArguments,
-  findContainerdProcess,
-  identify,
-  isRunning,
-  signalProcess,
-  writePidFile,
-  type ContainerdProcess,
-} from './containerd-process.ts';
-import { exclusively } from './exclusively.ts';
+import { containerdArguments, findContainerdProcess, writePidFile } from './containerd-process.ts';
 import { searchFolders } from './find-containerd.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
@@ -31,7 +24,7 @@ export class LinuxContainerdHost implements ContainerdHost {
     this.#clock = clock;
   }
 
-  find(): Promise<ContainerdProcess | undefined> {
+  find(): Promise<ProcessIdentity | undefined> {
     return findContainerdProcess(this.#paths.configFile, this.#paths.pidFile);
   }
 
@@ -49,11 +42,11 @@ export class LinuxContainerdHost implements ContainerdHost {
     });
   }
 
-  isRunning(process: ContainerdProcess): Promise<boolean> {
+  isRunning(process: ProcessIdentity): Promise<boolean> {
     return isRunning(process);
   }
 
-  signal(process: ContainerdProcess, name: NodeJS.Signals): Promise<void> {
+  signal(process: ProcessIdentity, name: NodeJS.Signals): Promise<void> {
     return signalProcess(process, name);
   }
 
@@ -63,7 +56,7 @@ export class LinuxContainerdHost implements ContainerdHost {
     await chmod(this.#paths.socket, 0o600);
   }
 
-  record(process: ContainerdProcess): Promise<void> {
+  record(process: ProcessIdentity): Promise<void> {
     return writePidFile(this.#paths.pidFile, process);
   }
 

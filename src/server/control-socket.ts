@@ -1,16 +1,15 @@
-import { chmod, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, rename, rm } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { systemClock } from '../clock.ts';
-import { hasCode, UserError } from '../errors.ts';
+import { UserError } from '../errors.ts';
 import type { EngineHistory, EngineView } from '../engine/snapshot.ts';
+import { exclusively } from '../exclusively.ts';
 import { fetchAgent } from './control-client.ts';
 import { httpServer, listening, sendText } from './http-server.ts';
 
 /** Longest path of a socket, in bytes, without its closing zero. */
 const maxSocketPathBytes = 107;
-const lockLifeMs = 10_000;
-const lockPollMs = 20;
 /** How much a reader of events may be behind. */
 const maxUnreadBytes = 4 * 1024 * 1024;
 
@@ -83,7 +82,8 @@ export async function serveControlSocket(
   await listening(server, { path: unnamed });
   await chmod(unnamed, 0o600);
   try {
-    await holdingLock(`${path}.lock`, async () => {
+    // Two agents that start at once look and take the name one after the other.
+    await exclusively(join(dirname(path), 'start.lock'), systemClock, async () => {
       await refuseSecondAgent(path);
       await rename(unnamed, path);
     });
@@ -93,31 +93,6 @@ export async function serveControlSocket(
   }
   server.unref();
   return server;
-}
-
-/** Two agents that start at once look and take the name one after the other. */
-async function holdingLock(lock: string, work: () => Promise<void>): Promise<void> {
-  for (;;) {
-    try {
-      await (await open(lock, 'wx', 0o600)).close();
-      break;
-    } catch (error) {
-      if (!hasCode(error, 'EEXIST')) throw error;
-      await waitForLock(lock);
-    }
-  }
-  try {
-    await work();
-  } finally {
-    await rm(lock, { force: true });
-  }
-}
-
-/** A lock is held for milliseconds; one that is old was left by an agent that died with it. */
-async function waitForLock(lock: string): Promise<void> {
-  const stats = await stat(lock).catch(() => undefined);
-  if (stats !== undefined && systemClock.now() - stats.mtimeMs > lockLifeMs) await rm(lock, { force: true });
-  else await systemClock.sleep(lockPollMs);
 }
 
 async function refuseSecondAgent(path: string): Promise<void> {

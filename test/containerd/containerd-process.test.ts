@@ -3,11 +3,10 @@ import { expect, test } from 'vitest';
 import {
   containerdArguments,
   findContainerdProcess,
-  identify,
   isContainerdCommand,
-  isRunning,
   writePidFile,
 } from '../../src/containerd/containerd-process.ts';
+import { identify } from '../../src/process-identity.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 test('knows our containerd by its program and configuration file', () => {
@@ -16,13 +15,6 @@ test('knows our containerd by its program and configuration file', () => {
   expect(isContainerdCommand(args, '/other/config.toml')).toBe(false);
   expect(isContainerdCommand(['vi', ...args.slice(1)], '/r/config.toml')).toBe(false);
   expect(isContainerdCommand([''], '/r/config.toml')).toBe(false);
-});
-
-test('a process is told from a later one with its number by its start', async () => {
-  const self = await identify(process.pid);
-  expect(self).toEqual({ pid: process.pid, startTicks: expect.stringMatching(/^\d+$/) as string });
-  expect(await isRunning({ pid: process.pid, startTicks: self?.startTicks ?? '' })).toBe(true);
-  expect(await isRunning({ pid: process.pid, startTicks: '1' })).toBe(false);
 });
 
 test('finds nothing where the pid file names a process that is not ours', async () => {

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { identify } from '../../src/containerd/containerd-process.ts';
+import { identify } from '../../src/process-identity.ts';
 import { ContainerdSupervisor } from '../../src/containerd/containerd-supervisor.ts';
 import { LinuxContainerdHost } from '../../src/containerd/linux-containerd-host.ts';
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';

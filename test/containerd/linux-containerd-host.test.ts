@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { identify } from '../../src/containerd/containerd-process.ts';
+import { identify } from '../../src/process-identity.ts';
 import { LinuxContainerdHost } from '../../src/containerd/linux-containerd-host.ts';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
 import { temporaryFolder } from './temporary-folder.ts';

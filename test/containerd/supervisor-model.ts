@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/clock.ts';
 import type { ContainerdEnd } from '../../src/containerd/containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from '../../src/containerd/containerd-host.ts';
-import type { ContainerdProcess } from '../../src/containerd/containerd-process.ts';
+import type { ProcessIdentity } from '../../src/process-identity.ts';
 import { ContainerdSupervisor } from '../../src/containerd/containerd-supervisor.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
@@ -15,7 +15,7 @@ export interface Nature {
 }
 const healthy: Nature = { answersAfterMs: 500, stopsAfterMs: 100 };
 
-interface ModelProcess extends ContainerdProcess {
+interface ModelProcess extends ProcessIdentity {
   /** Monotonic milliseconds; Infinity: never. */
   readonly answersAt: number;
   readonly nature: Nature;
@@ -134,7 +134,7 @@ export class SupervisorModel {
     return this.#spawn(this.#nextPID++, life);
   }
 
-  signal({ pid, startTicks }: ContainerdProcess, name: NodeJS.Signals): void {
+  signal({ pid, startTicks }: ProcessIdentity, name: NodeJS.Signals): void {
     const process = this.#processes.get(pid);
     if (process?.startTicks !== startTicks || !process.isAlive) return;
     if (process.launchedBy === undefined) this.violations.push('a process of somebody else is signalled');
@@ -146,7 +146,7 @@ export class SupervisorModel {
     }
   }
 
-  isAlive({ pid, startTicks }: ContainerdProcess): boolean {
+  isAlive({ pid, startTicks }: ProcessIdentity): boolean {
     const process = this.#processes.get(pid);
     return process?.startTicks === startTicks && process.isAlive;
   }

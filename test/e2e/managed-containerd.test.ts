@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { ContainerdProcess } from '../../src/containerd/containerd-process.ts';
+import type { ProcessIdentity } from '../../src/process-identity.ts';
 import { findContainerd } from '../../src/containerd/find-containerd.ts';
 import type { ContainerdExit } from '../../src/containerd/containerd-exit.ts';
 import { ManagedContainerd, type ManagedContainerdOptions } from '../../src/containerd/managed-containerd.ts';
@@ -134,7 +134,7 @@ describe.each(containerdReleases())('managed containerd $release', ({ folder }) 
   test.each(['adopted', 'started'])('is started again when the one we %s is killed, and keeps its pods', async () => {
     containerd.release();
     const exit = next<ContainerdExit>();
-    const restart = next<ContainerdProcess>();
+    const restart = next<ProcessIdentity>();
     containerd = make({ onExit: exit.resolve, onRestart: restart.resolve });
     const { pid } = await containerd.start();
 

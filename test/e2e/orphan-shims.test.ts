@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import type { ContainerdProcess } from '../../src/containerd/containerd-process.ts';
+import type { ProcessIdentity } from '../../src/process-identity.ts';
 import { type ContainerdShim, findShims } from '../../src/containerd/containerd-shims.ts';
 import { endShim } from '../../src/containerd/end-shim.ts';
 import { findContainerd } from '../../src/containerd/find-containerd.ts';
@@ -31,7 +31,7 @@ describe.each(containerdReleases())('orphan shims of containerd $release', ({ fo
   let containerd: ManagedContainerd;
   let channel: Channel;
   const warnings = new Journal<string>();
-  const restarts = new Journal<ContainerdProcess>();
+  const restarts = new Journal<ProcessIdentity>();
   const logger: Logger = {
     ...silentLogger,
     warn: (...[, text]: unknown[]) => {

@@ -1,4 +1,4 @@
-import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
@@ -102,7 +102,7 @@ describe('the socket', () => {
     await serve();
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect((await stat(join(path, '..'))).mode & 0o777).toBe(0o700);
-    expect(await readdir(join(path, '..'))).toEqual(['kubelet-ts.sock']);
+    expect(await readdir(join(path, '..'))).toEqual(['kubelet-ts.sock', 'start.lock']);
   });
 
   test('refuses a second agent, and the first one does not notice', async () => {
@@ -117,6 +117,15 @@ describe('the socket', () => {
   test('refuses a second agent while the first is still starting', async () => {
     await serve(new Promise(() => undefined));
     await expect(serve()).rejects.toThrow('runs already');
+  });
+
+  test('is there at once after an agent that was killed while it took the name', async () => {
+    const lock = join(path, '..', 'start.lock');
+    await mkdir(lock, { recursive: true });
+    await symlink(`${process.pid} 1`, join(lock, '3'));
+    await serve();
+    expect(await fetchAgent(path)).toEqual({ pid: process.pid });
+    expect(await readdir(lock)).toEqual(['4']);
   });
 
   test('takes the place of one that a killed agent left', async () => {

@@ -8,9 +8,9 @@
  */
 import { mkdir, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
-import { hasCode } from '../errors.ts';
-import { identify, isRunning } from './containerd-process.ts';
+import type { Clock } from './clock.ts';
+import { hasCode } from './errors.ts';
+import { identify, isRunning } from './process-identity.ts';
 
 /** Nobody tells of the end of a process that is not our child; locks are held for milliseconds. */
 const pollMs = 5;

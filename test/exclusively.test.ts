@@ -1,11 +1,11 @@
 import { mkdir, readdir, readlink, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { identify } from '../../src/containerd/containerd-process.ts';
-import { exclusively } from '../../src/containerd/exclusively.ts';
-import { FakeClock } from '../fakes/fake-clock.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { systemClock } from '../src/clock.ts';
+import { identify } from '../src/process-identity.ts';
+import { exclusively } from '../src/exclusively.ts';
+import { FakeClock } from './fakes/fake-clock.ts';
+import { temporaryFolder } from './containerd/temporary-folder.ts';
 
 async function lockFolder(): Promise<string> {
   return join(await temporaryFolder(), 'lock');

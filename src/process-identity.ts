@@ -1,0 +1,44 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** A process, told from a later one with the same number by when it started. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Clock ticks since boot. */
+  readonly startTicks: string;
+}
+
+/** Reads what tells a running process from others; undefined when there is none, or only its zombie. */
+export async function identify(pid: number): Promise<ProcessIdentity | undefined> {
+  const stat = await readStat(pid);
+  return stat === undefined ? undefined : { pid, startTicks: stat.startTicks };
+}
+
+/** What the kernel says of a running process; undefined when there is none, or only its zombie. */
+export async function readStat(pid: number): Promise<{ parent: number; startTicks: string } | undefined> {
+  const stat = await readFile(`/proc/${String(pid)}/stat`, 'utf8').catch(() => undefined);
+  // Fields after the program's name, which may hold spaces and brackets itself: state, parent, and start time as the 20th.
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state, parent, startTicks] = [fields?.[0], fields?.[1], fields?.[19]];
+  if (parent === undefined || startTicks === undefined || state === 'Z' || state === 'X') return undefined;
+  return { parent: Number(parent), startTicks };
+}
+
+/** Of everything that runs. */
+export async function listPIDs(): Promise<number[]> {
+  return (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry)).map(Number);
+}
+
+/** True while this very process runs. */
+export async function isRunning(process: ProcessIdentity): Promise<boolean> {
+  return (await identify(process.pid))?.startTicks === process.startTicks;
+}
+
+/** Signals this very process. When it is gone nothing happens, whoever has its number now. */
+export async function signalProcess(target: ProcessIdentity, name: NodeJS.Signals): Promise<void> {
+  if (!(await isRunning(target))) return;
+  try {
+    process.kill(target.pid, name);
+  } catch {
+    // It ended in the meantime.
+  }
+}
