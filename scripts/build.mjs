@@ -1,12 +1,12 @@
-// Bundles src/ into dist/: one small entry and a chunk for each command and each heavy library, loaded when used.
+// Bundles src/ into dist/: one small entry and a chunk for each command and each heavy library, loaded when used. The agent
+// is in dist/run/ once more, by itself: what all commands share is cut into chunks so small that loading them one by one
+// costs more than what is in them.
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 
-await rm('dist', { recursive: true, force: true });
-await build({
+const options = {
   entryPoints: { main: 'src/main.ts' },
-  outdir: 'dist',
   chunkNames: 'chunks/[name]-[hash]',
   bundle: true,
   splitting: true,
@@ -27,4 +27,22 @@ await build({
   },
   // Never called for here: they are loaded by development tools of ink and by statistics of gRPC that stay off.
   external: ['react-devtools-core', '@grpc/proto-loader'],
+};
+
+/** Leaves out all commands but one. */
+const only = (command) => ({
+  name: 'only-one-command',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/[a-z-]+\.ts$/ }, ({ kind, importer, path }) =>
+      kind === 'dynamic-import' && basename(importer) === 'program.ts' && path !== `./${command}.ts`
+        ? { path, external: true }
+        : undefined,
+    );
+  },
 });
+
+await rm('dist', { recursive: true, force: true });
+await Promise.all([
+  build({ ...options, outdir: 'dist' }),
+  build({ ...options, outdir: 'dist/run', plugins: [only('run')] }),
+]);

@@ -1,5 +1,5 @@
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { repository } from './program.ts';
@@ -35,4 +35,17 @@ test('it installs without a registry and runs', async () => {
     isTold: true,
   });
   expect((await execa(program, ['help'])).stdout).toContain('Usage: kubelet-ts');
+});
+
+test('run is a program of its own: it loads none of the chunks that the commands share', async () => {
+  const root = join(folder, 'package');
+  await execa('tar', ['-xf', tarball, '-C', folder]);
+  const coverage = join(folder, 'coverage');
+  await execa(join(root, 'bin/kubelet-ts'), ['run', '--help'], { env: { NODE_V8_COVERAGE: coverage } });
+  const [name = ''] = await readdir(coverage);
+  const { result } = JSON.parse(await readFile(join(coverage, name), 'utf8')) as { result: { url: string }[] };
+  const folders = result.map(({ url }) => dirname(url)).filter((url) => url.includes('/package/'));
+  expect(new Set(folders.map((url) => url.slice(url.indexOf('/package/') + 1)))).toEqual(
+    new Set(['package/bin', 'package/dist/run', 'package/dist/run/chunks']),
+  );
 });

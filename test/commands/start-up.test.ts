@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { expect, test } from 'vitest';
+
+const repository = join(import.meta.dirname, '../..');
+
+/** Packages and files of ours that loading this module loads, without what it imports when it is used. */
+async function loadedWith(module: string): Promise<string[]> {
+  const { metafile } = await build({
+    entryPoints: [join(repository, module)],
+    absWorkingDir: repository,
+    outdir: 'dist',
+    write: false,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    external: ['react-devtools-core', '@grpc/proto-loader'],
+    loader: { '.bin': 'binary' },
+    metafile: true,
+    logLevel: 'silent',
+  });
+  const outputs = new Map(Object.entries(metafile.outputs));
+  const [entry = ''] = [...outputs].find(([, { entryPoint }]) => entryPoint === module) ?? [];
+  const loaded = new Set([entry]);
+  for (const path of loaded) {
+    for (const imported of outputs.get(path)?.imports ?? []) {
+      if (imported.kind === 'import-statement' && outputs.has(imported.path)) loaded.add(imported.path);
+    }
+  }
+  const inputs = [...loaded].flatMap((path) => Object.keys(outputs.get(path)?.inputs ?? {}));
+  return [...new Set(inputs.map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path))];
+}
+
+test('the agent starts without what only few nodes need', async () => {
+  const loaded = await loadedWith('src/commands/run.ts');
+  expect(loaded).toEqual(expect.arrayContaining(['@grpc/grpc-js', 'pino', 'src/engine/kubelet.ts']));
+  const rarelyNeeded = [
+    ...['ink', 'react', 'dbus-native', 'execa', 'ws', 'tar-stream', 'http-proxy-agent', 'https-proxy-agent'],
+    ...['src/tui/screen.tsx', 'src/containerd/managed-containerd.ts', 'src/containerd/managed-images.ts'],
+    ...['src/engine/container-manager/systemd-cgroup-manager.ts', 'src/engine/lifecycle/dbus-logind.ts'],
+    ...['src/engine/images/credential-plugin.ts', 'src/cri/generated/health.ts', 'src/commands/log-text.ts'],
+  ];
+  expect(loaded.filter((module) => rarelyNeeded.includes(module))).toEqual([]);
+});
+
+test('help and version need no command', async () => {
+  const loaded = await loadedWith('src/commands/program.ts');
+  expect(loaded.filter((module) => !module.startsWith('src/')).toSorted()).toEqual(['commander', 'package.json']);
+});
