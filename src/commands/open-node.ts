@@ -1,6 +1,9 @@
 import { systemClock } from '../clock.ts';
+import { orphanShimsOf } from '../containerd/orphan-shims-of.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
+import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
+import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { readFilesystem } from '../engine/gc/read-filesystem.ts';
@@ -40,17 +43,23 @@ export async function openNode(
   const credentials = await nodeCredentials(options, logger.child({ component: 'credentials' }));
   await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
   const runtime = await openNodeRuntime(options, logger, signal, onWaiting);
-  const cgroupDriver = await nodeCgroupDriver(options, runtime.connection.runtime);
-  const node = nodeConfig(options, await readMachine(options.rootDir), cgroupDriver);
-  await tellPodCIDR(options, runtime.connection.runtime, logger);
+  const { connection } = runtime;
+  const [{ cgroupDriver, cgroups }, machine, eventStreams, logind] = await Promise.all([
+    openCgroups(options, connection.runtime, logger),
+    readMachine(options.rootDir),
+    connection.eventStreams(),
+    endsItsPods(options) ? openLogind() : undefined,
+    tellPodCIDR(options, connection.runtime, logger),
+  ]);
+  const node = nodeConfig(options, machine, cgroupDriver);
   const kubelet = new Kubelet({
-    runtime: runtime.connection.runtime,
-    imageService: runtime.connection.images,
-    eventStreams: await runtime.connection.eventStreams(),
+    runtime: connection.runtime,
+    imageService: connection.images,
+    eventStreams,
     sources: sources(node),
     node,
-    logind: endsItsPods(options) ? await openLogind() : undefined,
-    cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger }),
+    logind,
+    cgroups,
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
     nodeCredentials: credentials,
@@ -68,10 +77,19 @@ export async function openNode(
   return {
     kubelet,
     close: () => {
-      runtime.connection.close();
+      connection.close();
       runtime.release();
     },
   };
+}
+
+async function openCgroups(
+  options: NodeOptions,
+  runtime: RuntimeService,
+  logger: Logger,
+): Promise<{ cgroupDriver: CgroupDriver; cgroups: CgroupManager }> {
+  const cgroupDriver = await nodeCgroupDriver(options, runtime);
+  return { cgroupDriver, cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger }) };
 }
 
 /** Most nodes do not end their pods, and have no use for what talks to it. */
@@ -116,21 +134,25 @@ async function openNodeRuntime(
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
   const { release, keptImages } = endpoint.managed
     ? await startManaged(options, logger, signal)
-    : await warnOfOrphanShims(endpoint.endpoint, logger);
+    : warnOfOrphanShims(endpoint.endpoint, logger);
   const connection = await openRuntime(endpoint.endpoint, { ...options, keeper: { rootDir: options.rootDir, logger } });
   return { endpoint, connection, release, keptImages };
 }
 
+/** Pods come first: the look goes through all processes of the machine. */
+const orphanShimsAfterMs = 5000;
+
 /** What others started is theirs to end. */
-async function warnOfOrphanShims(
-  endpoint: string,
-  logger: Logger,
-): Promise<Pick<NodeRuntime, 'release' | 'keptImages'>> {
-  const { orphanShimsOf } = await import('../containerd/orphan-shims-of.ts');
+function warnOfOrphanShims(endpoint: string, logger: Logger): Pick<NodeRuntime, 'release' | 'keptImages'> {
   const released = new AbortController();
-  void orphanShimsOf(endpoint, { end: undefined, clock: systemClock, logger, signal: released.signal }).look();
+  const { signal } = released;
+  const orphanShims = orphanShimsOf(endpoint, { end: undefined, clock: systemClock, logger, signal });
+  const cancel = systemClock.after(orphanShimsAfterMs, () => {
+    void orphanShims.look();
+  });
   return {
     release: () => {
+      cancel();
       released.abort();
     },
     keptImages: [],

@@ -42,9 +42,7 @@ export class Kubelet implements EngineView, EngineHistory {
     if (signal.aborted) stop();
     const stopped = this.stopping.signal;
     parts.handlers.adopt(await parts.podDirs.podUIDs());
-    await parts.containerManager.start();
     if (signal.aborted) return;
-    parts.housekeeping.start();
     const running = [
       parts.runtimeState.run(stopped),
       parts.pleg.run(stopped),
@@ -54,7 +52,7 @@ export class Kubelet implements EngineView, EngineHistory {
       parts.imageCollector.run(stopped),
       parts.containerCollector.run(stopped),
       ...(parts.shutdownWatch === undefined ? [] : [parts.shutdownWatch.run(stopped)]),
-      this.loop(stopped),
+      this.work(stopped),
     ];
     try {
       await Promise.all(running);
@@ -139,6 +137,14 @@ export class Kubelet implements EngineView, EngineHistory {
   /** The node stays up after all. */
   cancelShutdown(): void {
     this.parts.nodeShutdown.cancel();
+  }
+
+  /** The sources and the runtime are read meanwhile; nothing is done to a pod before the cgroups over all pods are there. */
+  private async work(stopped: AbortSignal): Promise<void> {
+    await this.parts.containerManager.start();
+    stopped.throwIfAborted();
+    this.parts.housekeeping.start();
+    await this.loop(stopped);
   }
 
   private loop(stopped: AbortSignal): Promise<void> {

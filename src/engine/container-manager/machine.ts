@@ -32,23 +32,34 @@ export interface Machine {
 const cgroup2Magic = 0x63677270;
 
 export async function readMachine(rootDir: string): Promise<Machine> {
-  const cgroupVersion = (await statfs('/sys/fs/cgroup')).type === cgroup2Magic ? 2 : 1;
-  const { blocks, bsize } = await statfs(rootDir, { bigint: true });
-  return {
-    cgroupVersion,
-    cpus: cpus().length,
-    onlineCPUs: await onlineCPUs(),
-    memoryBytes: BigInt(totalmem()),
-    ephemeralStorageBytes: blocks * bsize,
-    hugePages: await hugePages(),
-    maxPIDs: await maxPIDs(),
-    hasSwapController: await hasSwapController(cgroupVersion),
+  const [cgroups, disk] = await Promise.all([controllersOfMachine(), statfs(rootDir, { bigint: true })]);
+  const [cpuNumbers, pages, pids, selinuxEnabled, appArmor, throttlePaths] = await Promise.all([
+    onlineCPUs(),
+    hugePages(),
+    maxPIDs(),
     // The file system is there only while the kernel has a policy.
-    selinuxEnabled: await pathExists('/sys/fs/selinux/enforce'),
-    appArmorEnabled: await appArmorEnabled(),
+    pathExists('/sys/fs/selinux/enforce'),
+    appArmorEnabled(),
+    thermalThrottlePaths(),
+  ]);
+  return {
+    ...cgroups,
+    cpus: cpus().length,
+    onlineCPUs: cpuNumbers,
+    memoryBytes: BigInt(totalmem()),
+    ephemeralStorageBytes: disk.blocks * disk.bsize,
+    hugePages: pages,
+    maxPIDs: pids,
+    selinuxEnabled,
+    appArmorEnabled: appArmor,
     kernelRelease: release(),
-    thermalThrottlePaths: await thermalThrottlePaths(),
+    thermalThrottlePaths: throttlePaths,
   };
+}
+
+async function controllersOfMachine(): Promise<Pick<Machine, 'cgroupVersion' | 'hasSwapController'>> {
+  const cgroupVersion = (await statfs('/sys/fs/cgroup')).type === cgroup2Magic ? 2 : 1;
+  return { cgroupVersion, hasSwapController: await hasSwapController(cgroupVersion) };
 }
 
 /** Without the file all of them are. */
