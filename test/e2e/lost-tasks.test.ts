@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -32,9 +32,11 @@ describe.each(containerdReleases())('containers that containerd $release lost si
     const { ociRuntime: runc } = await findContainerd({ path });
     const { state } = managedPaths(agent.rootDir);
     // While there is a file `hold`, the next start of a container, and of no sandbox, is not over before there is one `go`.
+    // While there is a file `refuse`, none starts.
     const script = `
       for id in "$@"; do :; done
       case " $* " in *" start "*)
+        if [ -e ${folder}/refuse ]; then exit 1; fi
         if grep -q '"io.kubernetes.cri.container-type":"container"' ${state}/*/k8s.io/$id/config.json &&
           rm ${folder}/hold 2>/dev/null
         then
@@ -75,7 +77,11 @@ describe.each(containerdReleases())('containers that containerd $release lost si
     await agent.removeAll();
   });
 
-  test('what the CRI takes for exited while it runs cannot be removed until its status was asked for', async () => {
+  // Both are left by a start that is cut off at the right instant.
+  test.each([
+    { state: 'runs', isStarted: true },
+    { state: 'waits for its start', isStarted: false },
+  ])('what $state while the CRI takes it for exited can be removed once its status was asked for', async (lost) => {
     const plain = grpcRuntimeService(channel);
     const tasks = containerTasks(channel);
     let areOurs = false;
@@ -95,10 +101,12 @@ describe.each(containerdReleases())('containers that containerd $release lost si
         linux: {},
       },
     });
-    // A start that is cut off at the right instant leaves the same.
     const { ctr } = await findContainerd({ path });
     const { socket } = managedPaths(agent.rootDir);
-    await execa(ctr ?? '', ['-a', socket, '-n', 'k8s.io', 'tasks', 'start', '-d', '--null-io', containerId]);
+    if (!lost.isStarted) await writeFile(join(folder, 'refuse'), '');
+    const start = ['tasks', 'start', '-d', '--null-io', containerId];
+    await execa(ctr ?? '', ['-a', socket, '-n', 'k8s.io', ...start], { reject: lost.isStarted });
+    await rm(join(folder, 'refuse'), { force: true });
     await expect(plain.startContainer({ containerId })).rejects.toThrow('already exists');
 
     const told = { state: 'CONTAINER_EXITED', exitCode: 128, reason: 'StartError', startedAt: 0n };
