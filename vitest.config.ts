@@ -10,9 +10,18 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
           exclude: ['test/e2e/**', 'test/component/**'],
+          globalSetup: ['test/own-temporary-folder.ts'],
         },
       },
-      { extends: true, test: { name: 'component', include: ['test/component/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        extends: true,
+        test: {
+          name: 'component',
+          include: ['test/component/**/*.test.ts'],
+          globalSetup: ['test/own-temporary-folder.ts'],
+          testTimeout: 30_000,
+        },
+      },
       {
         extends: true,
         test: {

@@ -5,7 +5,7 @@ import { systemClock } from '../src/clock.ts';
 import { identify } from '../src/process-identity.ts';
 import { exclusively } from '../src/exclusively.ts';
 import { FakeClock } from './fakes/fake-clock.ts';
-import { temporaryFolder } from './containerd/temporary-folder.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 async function lockFolder(): Promise<string> {
   return join(await temporaryFolder(), 'lock');

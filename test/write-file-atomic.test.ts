@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { writeFileAtomic } from '../src/write-file-atomic.ts';
-import { temporaryFolder } from './containerd/temporary-folder.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 test('makes the folder and a file that only its owner reads', async () => {
   const folder = join(await temporaryFolder(), 'a', 'b');

@@ -1,6 +1,3 @@
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { Command } from 'commander';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -9,12 +6,13 @@ import { registerExec } from '../../src/commands/exec.ts';
 import { openTerminal } from '../../src/commands/terminal.ts';
 import { startStreamingServer, type Session, type StreamingServer } from '../cri/streaming/streaming-server.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 let rootDir: string;
 let server: StreamingServer | undefined;
 
 beforeEach(async () => {
-  rootDir = await mkdtemp(join(tmpdir(), 'exec-command-'));
+  rootDir = await temporaryFolder();
 });
 afterEach(async () => {
   await server?.close();

@@ -1,5 +1,4 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { Command } from 'commander';
@@ -11,11 +10,12 @@ import { readOptions, registerLogs, type LogsFlags } from '../../src/commands/lo
 import { willRestart } from '../../src/commands/watch-container-end.ts';
 import type { RuntimeService } from '../../src/cri/runtime-service.ts';
 import { makeContainer, makeDeps, makeRuntime, makeSandbox } from './runtime-listings.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 let directory: string;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'logs-command-'));
+  directory = await temporaryFolder();
 });
 
 async function runtimeWithLogs(): Promise<RuntimeService> {

@@ -1,12 +1,12 @@
 import { Command } from 'commander';
-import { mkdtemp, mkdir, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
 import { addNodeOptions } from '../../src/commands/node-flags.ts';
 import { type NodeFlags, type NodeOptions, nodeOptions } from '../../src/commands/node-options.ts';
 import { defaultConfiguration } from '../builders/default-configuration.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** What `run` makes of these arguments. */
 async function optionsOf(...args: string[]): Promise<NodeOptions> {
@@ -316,7 +316,7 @@ describe('a configuration file', () => {
 const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
 
 async function writeTemporary(name: string, body: string): Promise<string> {
-  const path = join(await mkdtemp(join(tmpdir(), 'node-options-')), name);
+  const path = join(await temporaryFolder(), name);
   await writeFile(path, head + body);
   return path;
 }

@@ -1,10 +1,8 @@
-import { mkdtemp, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { setOwnOOMScoreAdj } from '../../src/commands/own-oom-score.ts';
-
-const folder = await mkdtemp(join(tmpdir(), 'own-oom-score-'));
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** What is said, by level. */
 async function told(oomScoreAdj: number, path: string): Promise<[level: string, oomScoreAdj: unknown][]> {
@@ -19,12 +17,13 @@ async function told(oomScoreAdj: number, path: string): Promise<[level: string, 
 }
 
 test('the score is written', async () => {
-  const path = join(folder, 'oom_score_adj');
+  const path = join(await temporaryFolder(), 'oom_score_adj');
   expect(await told(-998, path)).toEqual([]);
   expect(await readFile(path, 'utf8')).toBe('-998');
 });
 
 test('where it cannot be written that is said, loudly when somebody asked for it', async () => {
+  const folder = await temporaryFolder();
   expect(await told(-999, folder)).toEqual([['info', -999]]);
   expect(await told(-500, folder)).toEqual([['warn', -500]]);
 });

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readManifests } from '../../src/commands/read-manifests.ts';
 import { podText } from '../builders/loaded-manifests.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const after = (name: string, dependsOn: string): string =>
   podText(name).replace(`{name: ${name}}`, `{name: ${name}, annotations: {kubelet-ts.io/depends-on: "${dependsOn}"}}`);
@@ -23,8 +23,7 @@ const jobAfter = (name: string, dependsOn: string): string =>
   ].join('\n');
 
 async function problemsOf(files: Record<string, string>, stdin?: string): Promise<string[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'start-order-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   const manifests = stdin === undefined ? [folder] : [folder, '-'];
   const { problems } = await readManifests({

@@ -1,17 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { execCredentialPlugin } from '../../src/engine/images/exec-credential-plugin.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 let binDir: string;
 let clock: FakeClock;
 
 beforeEach(async () => {
-  binDir = await mkdtemp(join(tmpdir(), 'credential-plugin-'));
-  onTestFinished(() => rm(binDir, { recursive: true, force: true }));
+  binDir = await temporaryFolder();
   clock = new FakeClock();
 });
 

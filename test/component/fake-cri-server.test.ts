@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -21,6 +19,7 @@ import type { ImageService } from '../../src/cri/image-service.ts';
 import type { RuntimeService } from '../../src/cri/runtime-service.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 let folder: string;
 let socketPath: string;
@@ -31,7 +30,7 @@ let runtimeService: RuntimeService;
 let imageService: ImageService;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fake-cri-'));
+  folder = await temporaryFolder();
   socketPath = join(folder, 'cri.sock');
   runtime = new FakeRuntime({ clock: systemClock });
   server = new FakeCriServer(runtime);
@@ -41,10 +40,9 @@ beforeEach(async () => {
   imageService = grpcImageService(channel);
 });
 
-afterEach(async () => {
+afterEach(() => {
   channel.close();
   server.stop();
-  await rm(folder, { recursive: true });
 });
 
 const sandboxRequest = (uid: string): DeepPartial<RunPodSandboxRequest> => ({

@@ -10,7 +10,7 @@ import { setVolumeOwnership } from '../../src/engine/volumes/ownership.ts';
 import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
 import { configObjectsOf, makeConfigMap, makeSecret } from '../builders/config-objects.ts';
 import { makeContainer, makePod } from '../builders/pods.ts';
-import { temporaryFolder } from '../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
 let folder: string;

@@ -19,7 +19,7 @@ import { mountPointsUnder, mountTmpfs } from '../../src/engine/volumes/mounts.ts
 import { removeTree } from '../../src/engine/volumes/remove-tree.ts';
 import { bindSubPath, type SubPath, subPathTarget } from '../../src/engine/volumes/sub-path.ts';
 import { errorMessage } from '../../src/errors.ts';
-import { temporaryFolder } from '../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 let folder: string;
 let volumePath: string;

@@ -13,7 +13,7 @@ import { removeTree } from '../../src/engine/volumes/remove-tree.ts';
 import { type MountedVolume, VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
 import { makeContainer, makePod } from '../builders/pods.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
-import { temporaryFolder } from '../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 let folder: string;
 let podDirs: PodDirs;

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
@@ -19,6 +17,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { Mortal } from './mortal.ts';
 
 /** Time moves in steps of this, once nothing is going on any more. */
@@ -64,9 +63,9 @@ export class World {
     return world;
   }
 
-  /** It is there until its end is asked for. */
+  /** It is there until its end is asked for; its folder, until the test ends. */
   static async open(): Promise<World> {
-    const world = new World(await mkdtemp(join(tmpdir(), 'kubelet-world-')), await FakeCgroups.make(2));
+    const world = new World(await temporaryFolder(), await FakeCgroups.make(2));
     await world.server.start({ socketPath: world.socketPath });
     return world;
   }
@@ -75,7 +74,6 @@ export class World {
   async end(): Promise<void> {
     for (const engine of this.#engines) await engine.kill();
     this.server.stop();
-    await rm(this.folder, { recursive: true, force: true });
   }
 
   get socketPath(): string {

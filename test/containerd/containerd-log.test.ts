@@ -2,7 +2,7 @@ import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cutLog, readLastLines, rotateLog } from '../../src/containerd/containerd-log.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 test('a long log is moved away at a start', async () => {
   const log = join(await temporaryFolder(), 'containerd.log');

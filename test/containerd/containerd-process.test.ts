@@ -7,7 +7,7 @@ import {
   writePidFile,
 } from '../../src/containerd/containerd-process.ts';
 import { identify } from '../../src/process-identity.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 test('knows our containerd by its program and configuration file', () => {
   const args = ['/usr/bin/containerd', ...containerdArguments('/r/config.toml'), ''];

@@ -8,7 +8,7 @@ import { LinuxContainerdHost } from '../../src/containerd/linux-containerd-host.
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
 import { waitForPath } from '../../src/containerd/wait-for-path.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** A supervisor of a program in the place of containerd, over a root-dir with what a dead one left. */
 async function supervisorOf(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { importImageArchive, parseImportedNames, type ImageStore } from '../../src/containerd/import-image-archive.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 async function emptyArchive(): Promise<string> {
   const file = join(await temporaryFolder(), 'a.tar');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { importImagesFolder, type ImagesFolderOptions } from '../../src/containerd/import-images-folder.ts';
 import { UserError } from '../../src/errors.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** An images folder with these files, and an importer that names an image after its archive and refuses content `bad`. */
 async function imagesFolder(files: Record<string, string>) {

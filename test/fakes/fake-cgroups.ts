@@ -1,10 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { onTestFinished } from 'vitest';
 import type { CgroupFiles } from '../../src/engine/container-manager/cgroup-files.ts';
 import type { CgroupController, CgroupMounts } from '../../src/engine/container-manager/cgroup-mounts.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** Files a new cgroup has for each controller, without those of huge pages. */
 const filesV1: Readonly<Record<CgroupController, readonly string[]>> = {
@@ -41,8 +40,7 @@ export class FakeCgroups implements CgroupFiles {
     version: 1 | 2,
     controllers: readonly CgroupController[] = ['cpu', 'memory', 'pids', 'hugetlb'],
   ): Promise<FakeCgroups> {
-    const top = await mkdtemp(join(tmpdir(), 'cgroups-'));
-    onTestFinished(() => rm(top, { recursive: true, force: true }));
+    const top = await temporaryFolder();
     const folders = version === 1 ? [...controllers, 'freezer'].map((name) => join(top, name)) : [top];
     const mounts: CgroupMounts = {
       version,

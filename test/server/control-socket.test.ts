@@ -16,7 +16,7 @@ import {
   waitForEnd,
 } from '../../src/server/control-client.ts';
 import { serveControlSocket } from '../../src/server/control-socket.ts';
-import { temporaryFolder } from '../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const snapshot: EngineSnapshot = {
   nodeName: 'edge1',

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { HTTPSource } from '../../../src/engine/config/http-source.ts';
 import { LastGoodManifests } from '../../../src/engine/config/last-good-manifests.ts';
-import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { type Handed, SourceRecorder } from './source-recorder.ts';

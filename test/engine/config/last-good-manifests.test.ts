@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { LastGoodManifests } from '../../../src/engine/config/last-good-manifests.ts';
-import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 

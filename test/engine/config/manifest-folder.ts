@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { FileSource } from '../../../src/engine/config/file-source.ts';
 import { LastGoodManifests } from '../../../src/engine/config/last-good-manifests.ts';
 import type { SourceUpdate } from '../../../src/engine/config/pod-source.ts';
-import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { whileTimePasses } from './while-time-passes.ts';

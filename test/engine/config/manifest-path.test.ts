@@ -2,7 +2,7 @@ import { chmod, mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { lookAtPath } from '../../../src/engine/config/manifest-path.ts';
-import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;
 const nothingElse = { mountPoints: ['/'], mountedOn: undefined };

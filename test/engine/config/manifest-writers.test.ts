@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { findWriters, isStillWriting, type Writer } from '../../../src/engine/config/manifest-writers.ts';
-import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;
 let path: string;

@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseCgroupMounts, readCgroupMounts } from '../../../src/engine/container-manager/cgroup-mounts.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 test('finds each controller of cgroup v1 where it is mounted, alone or with another', () => {
   const mountInfo = [
@@ -35,8 +35,7 @@ test('finds each controller of cgroup v1 where it is mounted, alone or with anot
 });
 
 test('asks cgroup v2 which controllers it offers', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'mounts-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = await temporaryFolder();
   await writeFile(join(folder, 'cgroup.controllers'), 'cpuset cpu io memory pids\n');
   const mountInfo = join(folder, 'mountinfo');
   await writeFile(mountInfo, `30 23 0:26 / ${folder} rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n`);

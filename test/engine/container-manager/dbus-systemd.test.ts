@@ -1,11 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { DBusSystemd } from '../../../src/engine/container-manager/dbus-systemd.ts';
 import type { UnitProperty } from '../../../src/engine/container-manager/systemd.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeSystemd } from '../../fakes/fake-systemd.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 const properties: UnitProperty[] = [
   { name: 'Description', signature: 's', value: 'pods' },
@@ -18,13 +18,12 @@ let fake: FakeSystemd;
 let systemd: DBusSystemd;
 
 beforeEach(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'systemd-'));
+  const folder = await temporaryFolder();
   socketPath = join(folder, 'bus');
   fake = await FakeSystemd.start(socketPath);
   systemd = new DBusSystemd({ clock: new FakeClock(), socketPath });
-  onTestFinished(async () => {
+  onTestFinished(() => {
     fake.stop();
-    await rm(folder, { recursive: true });
   });
 });
 

@@ -5,7 +5,7 @@ import { PodRemover } from '../../../src/engine/gc/pod-remover.ts';
 import { containerLogSymlinkName } from '../../../src/engine/kuberuntime/log-paths.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { startRuntimePod } from '../../builders/runtime-pod.ts';
-import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 

@@ -6,7 +6,7 @@ import { tearDownPods } from '../../../src/engine/gc/tear-down-pods.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { PodDirs } from '../../../src/engine/pod-dirs.ts';
 import { startRuntimePod } from '../../builders/runtime-pod.ts';
-import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';

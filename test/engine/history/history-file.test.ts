@@ -1,16 +1,15 @@
-import { mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { appendHistory, historyPath, podOfHistoryFile, readHistory } from '../../../src/engine/history/history-file.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;
 let path: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'history-'));
+  folder = await temporaryFolder();
   path = historyPath(join(folder, 'history'), { namespace: 'default', name: 'web-edge1' });
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
 });
 
 const append = (lines: string): Promise<void> =>

@@ -1,14 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { PodHistories } from '../../../src/engine/history/pod-histories.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 test('only whose history is not in use is looked for among the declared pods', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'pod-histories-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder();
   const asked: string[] = [];
   const histories = (): PodHistories =>
     new PodHistories({

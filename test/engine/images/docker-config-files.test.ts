@@ -1,17 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type DockerConfigPlaces, readDockerConfigFiles } from '../../../src/engine/images/docker-config-files.ts';
 import type { Logger } from '../../../src/logger.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 let places: DockerConfigPlaces;
 let warnings: object[];
 
 beforeEach(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'docker-config-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const folder = await temporaryFolder();
   places = { rootDir: join(folder, 'root'), workingDir: join(folder, 'here'), home: join(folder, 'home') };
   warnings = [];
 });

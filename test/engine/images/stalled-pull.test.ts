@@ -1,10 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { contentStore, contentStoreProgress } from '../../../src/engine/images/content-store.ts';
 import { unlessStalled } from '../../../src/engine/images/stalled-pull.ts';
 import type { RuntimeService } from '../../../src/cri/runtime-service.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 const signal = new AbortController().signal;
 
@@ -56,7 +57,7 @@ test('a pull that cannot be watched has no deadline', async () => {
 });
 
 test('the progress of a containerd is what its content store holds', async () => {
-  const root = await mkdtemp('/tmp/kts-content-');
+  const root = await temporaryFolder();
   const store = join(root, 'io.containerd.content.v1.content');
   await mkdir(join(store, 'ingest', 'one'), { recursive: true });
   await mkdir(join(store, 'blobs', 'sha256'), { recursive: true });
@@ -66,7 +67,6 @@ test('the progress of a containerd is what its content store holds', async () =>
     status: () => Promise.resolve({ info: { config: JSON.stringify({ containerdRootDir: root }) } }),
   } as unknown as RuntimeService;
   expect(await contentStoreProgress(contentStore(runtime))()).toBe(9);
-  await rm(root, { recursive: true });
 });
 
 test('a runtime that is no containerd tells no progress', async () => {

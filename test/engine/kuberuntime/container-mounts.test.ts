@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { Container } from '../../../src/api/types.ts';
 import { containerMounts, generateContainerMounts } from '../../../src/engine/kuberuntime/container-mounts.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
-import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 let podDir: string;
 beforeEach(async () => {

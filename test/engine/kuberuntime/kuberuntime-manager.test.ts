@@ -19,7 +19,7 @@ import type { ProbeResults } from '../../../src/engine/prober/probe-results.ts';
 import { noProbeResults } from '../../../src/engine/prober/probe-results.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
-import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 import { EventRecorder } from '../../fakes/event-recorder.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';

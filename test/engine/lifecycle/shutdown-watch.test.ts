@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -9,6 +8,7 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeLogind } from '../../fakes/fake-logind.ts';
 import { Journal } from '../../fakes/journal.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 const locked = 'locked --what=shutdown --mode=delay --who=kubelet --why=Kubelet needs time to handle node shutdown';
 const holding = 'logind waits for the pods when the machine shuts down';
@@ -34,14 +34,13 @@ async function untilItSleeps(): Promise<void> {
 const nextOfLogind = (text: string): Promise<string> => logind.journal.next((entry) => entry === text);
 
 beforeEach(async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'logind-'));
+  const folder = await temporaryFolder();
   logind = await FakeLogind.start(folder);
   clock = new FakeClock();
   journal = new Journal();
   onTestFinished(async () => {
     await stop();
     logind.stop();
-    await rm(folder, { recursive: true });
   });
 });
 

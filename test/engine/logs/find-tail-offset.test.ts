@@ -1,11 +1,11 @@
-import { mkdtemp, open, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findTailOffset } from '../../../src/engine/logs/find-tail-offset.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 async function tailOf(text: string, lineCount: number): Promise<string> {
-  const path = join(await mkdtemp(join(tmpdir(), 'tail-')), 'file');
+  const path = join(await temporaryFolder(), 'file');
   await writeFile(path, text);
   const file = await open(path);
   try {

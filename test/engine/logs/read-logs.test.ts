@@ -1,14 +1,14 @@
-import { appendFile, mkdtemp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readLogs, type ReadLogsOptions } from '../../../src/engine/logs/read-logs.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 let directory: string;
 let path: string;
 
 beforeEach(async () => {
-  directory = join(await mkdtemp(join(tmpdir(), 'read-logs-')), 'app');
+  directory = join(await temporaryFolder(), 'app');
   await mkdir(directory);
   path = join(directory, '0.log');
 });

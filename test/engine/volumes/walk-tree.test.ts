@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { removeTree } from '../../../src/engine/volumes/remove-tree.ts';
 import { walkTree } from '../../../src/engine/volumes/walk-tree.ts';
-import { temporaryFolder } from '../../containerd/temporary-folder.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;
 let tree: string;
