@@ -1,9 +1,8 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../src/clock.ts';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
 import { waitUntilReady } from '../../src/containerd/wait-until-ready.ts';
+import { PodDirs } from '../../src/engine/pod-dirs.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../src/engine/snapshot.ts';
 import { type Agent, isReady, nodeName } from '../e2e/agent.ts';
 import { findLeftovers } from '../e2e/leftovers.ts';
@@ -27,8 +26,8 @@ export async function settle({ agent, desired, crashed }: ChaosWorld): Promise<S
   const at = performance.now();
   const uids = new Set(pods.map(({ pod }) => pod.metadata.uid));
   // The folder of a pod goes last of all.
-  const podsFolder = join(agent.rootDir, 'pods');
-  await allGone((await readdir(podsFolder)).filter((uid) => !uids.has(uid)).map((uid) => join(podsFolder, uid)));
+  const podDirs = new PodDirs(agent);
+  await allGone((await podDirs.podUIDs()).filter((uid) => !uids.has(uid)).map((uid) => podDirs.podDir(uid)));
   await runtimeAnswers(agent);
   const listing = await listRuntime(agent);
   assertSame(`the runtime of revisions ${revisionsOf(desired)}`, runningIn(listing), declaredBy(desired));
