@@ -4,7 +4,6 @@ import { onTestFinished } from 'vitest';
 import { openChannel, type Channel } from '../../src/cri/grpc-channel.ts';
 import { grpcImageService } from '../../src/cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
-import type { Clock } from '../../src/clock.ts';
 import { CgroupfsManager } from '../../src/engine/container-manager/cgroupfs-manager.ts';
 import { Kubelet } from '../../src/engine/kubelet.ts';
 import type { KubeletDeps } from '../../src/engine/parts/kubelet-deps.ts';
@@ -17,6 +16,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
+import { tickingClock } from '../fakes/ticking-clock.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { Mortal } from './mortal.ts';
 
@@ -112,7 +112,7 @@ export class World {
       readFilesystem: () => Promise.resolve({ capacityBytes: 1000n, availableBytes: 900n }),
       readTerminationMessage: ({ message }) => Promise.resolve(message),
       checkHealth: () => Promise.resolve(undefined),
-      clock: life.clock(ticking(this.clock)),
+      clock: life.clock(tickingClock(this.clock)),
       random: () => 0,
       logger: silentLogger,
       ...deps,
@@ -218,20 +218,6 @@ const isHeld = (turns: number, quietSince: number): boolean =>
 /** True while Node waits for files of this process. */
 const isFileAtWork = (): boolean =>
   process.getActiveResourcesInfo().some((resource) => resource.startsWith('FSReq') || resource === 'CloseReq');
-
-/** Two readings of a real monotonic clock are never the same, and who asks for something newer relies on it. */
-function ticking(clock: FakeClock): Clock {
-  let readings = 0;
-  return {
-    now: () => clock.now(),
-    monotonic: () => {
-      readings += 1;
-      return clock.monotonic() + readings * 1e-6;
-    },
-    sleep: (ms, options) => clock.sleep(ms, options),
-    after: (ms, fn) => clock.after(ms, fn),
-  };
-}
 
 /** One engine on a `World`, running. */
 export class Engine {

@@ -8,7 +8,7 @@ import { execa } from 'execa';
 import { expect } from 'vitest';
 import { findContainerdProcess } from '../../src/containerd/containerd-process.ts';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
-import { openRuntime, type RuntimeConnection } from '../../src/commands/runtime-connection.ts';
+import { type NodeRuntimeConnection, openRuntime } from '../../src/commands/runtime-connection.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../src/engine/snapshot.ts';
 import type { ContainerdRelease } from './containerd-releases.ts';
 import { EngineWatch } from './engine-watch.ts';
@@ -250,7 +250,7 @@ export class Agent {
   }
 
   /** The container runtime itself; the caller closes the connection. */
-  connect(): Promise<RuntimeConnection> {
+  connect(): Promise<NodeRuntimeConnection> {
     return openRuntime(managedPaths(this.rootDir).endpoint);
   }
 

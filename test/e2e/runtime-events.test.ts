@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ContainerEndNews } from '../../src/engine/pleg/container-ends.ts';
 import { startAgent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';
@@ -17,5 +18,55 @@ describe.each(containerdReleases())('containerd $release', (containerd) => {
     process.kill(pid, 'SIGKILL');
     await agent.untilPod('app', ({ pod }) => pod.status?.containerStatuses?.[0]?.restartCount === 1);
     expect((await agent.until(() => true)).pleg).toEqual(pleg);
+  });
+
+  test('tells how a container ended as the CRI does a moment later', async () => {
+    const agent = await startAgent({ containerd });
+    onTestFinished(() => agent.cleanUp());
+    await agent.waitForLog(({ msg }) => msg === 'The runtime tells what happens');
+    const connection = await agent.connect();
+    onTestFinished(() => {
+      connection.close();
+    });
+    const told = new Map<string, ContainerEndNews>();
+    const listening = new AbortController();
+    const [stream] = await connection.eventStreams();
+    const listened = (async () => {
+      for await (const { id, end } of stream?.events(listening.signal) ?? []) if (end !== undefined) told.set(id, end);
+    })();
+    const pod = makePod('ends', {
+      restartPolicy: 'Never',
+      containers: [
+        shell('well', 'true'),
+        shell('badly', 'exit 3'),
+        shell('killed', 'sleep 3600'),
+        shell('hungry', 'tail /dev/zero', { resources: { limits: { memory: '16Mi' } } }),
+      ],
+    });
+    await agent.write('ends.yaml', pod);
+    await agent.untilPod('ends', ({ pod: { status } }) =>
+      Boolean(status?.containerStatuses?.some(({ name, state }) => name === 'killed' && state?.running)),
+    );
+    process.kill((await agent.runningContainer('ends', 'killed')).pid, 'SIGKILL');
+    await agent.untilPod('ends', ({ worker }) => worker.state === 'finished');
+    const { containers } = await connection.runtime.listContainers();
+    const statuses = await Promise.all(
+      containers.map(async ({ id }) => (await connection.runtime.containerStatus({ containerId: id })).status),
+    );
+    const ends = statuses.flatMap((status) =>
+      status === undefined ? [] : [{ name: status.metadata?.name, said: told.get(status.id), status }],
+    );
+    for (const { said, status } of ends) {
+      const { exitCode, reason, finishedAt } = status;
+      expect(said).toEqual({ exitCode, reason, finishedAt: Number(finishedAt / 1_000_000n) });
+    }
+    expect(ends.map(({ name, said }) => `${name} ${said?.exitCode} ${said?.reason}`).sort()).toEqual([
+      'badly 3 Error',
+      'hungry 137 OOMKilled',
+      'killed 137 Error',
+      'well 0 Completed',
+    ]);
+    listening.abort(new Error('the test is over'));
+    await listened.catch(() => undefined);
   });
 });

@@ -4,6 +4,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { CallOptions } from '../../cri/service.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
 import { configAnnotations } from '../config/pod-config.ts';
+import { ContainerEnds } from '../pleg/container-ends.ts';
 import type { PlegRuntime } from '../pleg/generic-pleg.ts';
 import type { RuntimeContainer, RuntimePod } from '../pleg/pod-records.ts';
 import { criAnnotations, criLabels } from './labels.ts';
@@ -21,23 +22,41 @@ export type ReadTerminationMessage = (status: ContainerStatus) => Promise<string
 export class RuntimePods implements PlegRuntime {
   private readonly runtime: RuntimeService;
   private readonly readTerminationMessage: ReadTerminationMessage;
+  private readonly ends: ContainerEnds;
   /** By pod UID and container id what the runtime said of containers that ended, which is its last word on them. */
   private readonly ended = new Map<string, ReadonlyMap<string, ContainerStatus>>();
 
-  constructor(deps: { runtime: RuntimeService; readTerminationMessage: ReadTerminationMessage }) {
+  constructor(deps: {
+    runtime: RuntimeService;
+    readTerminationMessage: ReadTerminationMessage;
+    /** What events told that the runtime does not say yet; none by default. */
+    ends?: ContainerEnds;
+  }) {
     this.runtime = deps.runtime;
     this.readTerminationMessage = deps.readTerminationMessage;
+    this.ends = deps.ends ?? new ContainerEnds();
   }
 
   /** Every pod in the runtime, or the one with this UID; newest first. */
   async getPods({ signal, uid }: { signal?: AbortSignal; uid?: string }): Promise<RuntimePod[]> {
     const options = signal === undefined ? {} : { signal };
     const request = uid === undefined ? {} : { filter: { labelSelector: { [criLabels.podUID]: uid } } };
+    const endedBefore = uid === undefined ? this.ends.ids() : [];
     const [{ items }, { containers }] = await Promise.all([
       this.runtime.listPodSandbox(request, options),
       this.runtime.listContainers(request, options),
     ]);
-    return joinPods(items, containers);
+    if (endedBefore.length > 0) {
+      const listed = new Set(containers.map(({ id }) => id));
+      this.ends.forget(endedBefore.filter((id) => !listed.has(id)));
+    }
+    return joinPods(items, containers, this.ends);
+  }
+
+  /** One container; undefined when the runtime does not have it. */
+  async getContainerStatus(id: string, options: CallOptions): Promise<RuntimeContainerStatus | undefined> {
+    const status = (await unlessNotFound(this.runtime.containerStatus({ containerId: id }, options)))?.status;
+    return status === undefined ? undefined : this.toContainerStatus(this.ends.complete(status));
   }
 
   /** UID of the pod of a container or sandbox; undefined when there is none of this id, or it is no pod's. */
@@ -76,11 +95,13 @@ export class RuntimePods implements PlegRuntime {
       ips: newest === undefined ? [] : sandboxIPs(newest),
       sandboxStatuses: sandboxStatuses.map(toSandboxStatus),
       containerStatuses: await Promise.all(
-        statuses
-          .sort(newestFirst)
-          .map(async (status) => toContainerStatus(status, await this.readTerminationMessage(status))),
+        statuses.sort(newestFirst).map((status) => this.toContainerStatus(this.ends.complete(status))),
       ),
     };
+  }
+
+  private async toContainerStatus(status: ContainerStatus): Promise<RuntimeContainerStatus> {
+    return toContainerStatus(status, await this.readTerminationMessage(status));
   }
 
   /** Asks for none that ended again: init containers and old instances would be most of what is asked. */
@@ -104,7 +125,11 @@ export class RuntimePods implements PlegRuntime {
   }
 }
 
-function joinPods(sandboxes: readonly PodSandbox[], containers: readonly Container[]): RuntimePod[] {
+function joinPods(
+  sandboxes: readonly PodSandbox[],
+  containers: readonly Container[],
+  ends: ContainerEnds,
+): RuntimePod[] {
   const pods = new Map<string, RuntimePod>();
   const podOf = (uid: string, name: string, namespace: string): RuntimePod => {
     const pod = pods.get(uid) ?? { uid, name, namespace, createdAt: 0, sandboxes: [], containers: [] };
@@ -130,7 +155,7 @@ function joinPods(sandboxes: readonly PodSandbox[], containers: readonly Contain
     pod.containers.push({
       id,
       name: labels[criLabels.containerName] ?? metadata.name,
-      state: containerState(state),
+      state: ends.stateOf(id, containerState(state)),
       createdAt: millis(createdAt),
       sandboxID: podSandboxId,
     });

@@ -1,4 +1,5 @@
 import { RuntimePods } from '../kuberuntime/runtime-pods.ts';
+import { ContainerEnds } from '../pleg/container-ends.ts';
 import { EventWatch } from '../pleg/event-watch.ts';
 import { GenericPleg } from '../pleg/generic-pleg.ts';
 import { PodCache } from '../pleg/pod-cache.ts';
@@ -18,7 +19,8 @@ export interface RuntimeView {
 export function buildRuntimeView(deps: KubeletDeps, { inputs, events: { emit } }: Foundation): RuntimeView {
   const { clock, runtime, logger } = deps;
   const cache = new PodCache();
-  const runtimePods = new RuntimePods({ runtime, readTerminationMessage: deps.readTerminationMessage });
+  const ends = new ContainerEnds();
+  const runtimePods = new RuntimePods({ runtime, readTerminationMessage: deps.readTerminationMessage, ends });
   const pleg = new GenericPleg({
     runtime: runtimePods,
     cache,
@@ -31,6 +33,7 @@ export function buildRuntimeView(deps: KubeletDeps, { inputs, events: { emit } }
   const eventWatch = new EventWatch({
     streams: deps.eventStreams,
     pleg,
+    ends,
     podUIDOf: (id, signal) => runtimePods.podUIDOf(id, signal),
     clock,
     logger: logger.child({ component: 'pleg' }),

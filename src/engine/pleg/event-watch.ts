@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { isUnimplemented } from '../../cri/errors.ts';
 import type { Logger } from '../../logger.ts';
+import type { ContainerEnds } from './container-ends.ts';
 import { type GenericPleg, relistPeriodMs } from './generic-pleg.ts';
 import type { RuntimePod } from './pod-records.ts';
 import type { RuntimeEvent, RuntimeEventStream } from './runtime-event-stream.ts';
@@ -21,11 +22,15 @@ const unsupportedRetryMs = 60_000;
 const firstLookAgainMs = 3;
 const lastLookAgainMs = 1000;
 const lookAgainGrowth = 1.5;
+/** So long the runtime has to say by itself what an event told, before it is asked; most often something else asks by then. */
+const confirmMs = 300;
 
 interface Deps {
   /** In the order in which they are tried. */
   streams: readonly RuntimeEventStream[];
-  pleg: Pick<GenericPleg, 'relistPod' | 'setRelistPeriod' | 'pods' | 'pod'>;
+  pleg: Pick<GenericPleg, 'relistPod' | 'containerEnded' | 'setRelistPeriod' | 'podUIDOf' | 'pod'>;
+  /** Where ends are noted that the listings do not show yet. */
+  ends: ContainerEnds;
   /** UID of the pod of a container or sandbox that no listing has shown yet; undefined: the runtime does not know it. */
   podUIDOf: (id: string, signal: AbortSignal) => Promise<string | undefined>;
   clock: Clock;
@@ -33,8 +38,9 @@ interface Deps {
 }
 
 /**
- * Lets the runtime tell when to look at a pod, so that nothing waits for a relist. An event is a hint and no more: what
- * happened is always read from the runtime, so a lost, doubled or early one does no harm. kubelet: pleg/evented.go
+ * Lets the runtime tell when to look at a pod, so that nothing waits for a relist. An event is a hint: what happened is
+ * read from the runtime, so a lost, doubled or early one does no harm. An event that tells how a container ended is
+ * believed until the runtime says the same. kubelet: pleg/evented.go
  *
  * INVARIANTS: while no stream is there everything is relisted every second; when one comes and when it is lost everything
  * is relisted at once, so that nothing falls between the two.
@@ -98,25 +104,24 @@ export class EventWatch {
 
   /** Looks at the pod until the listing says what the event said. */
   private async lookAt(event: RuntimeEvent, signal: AbortSignal): Promise<void> {
-    const { pleg, clock, logger } = this.deps;
+    const { pleg, ends, clock, logger } = this.deps;
+    if (event.end !== undefined) ends.note(event.id, event.end);
     try {
-      const podUID = event.podUID ?? this.listedPodUID(event.id) ?? (await this.deps.podUIDOf(event.id, signal));
+      const podUID = event.podUID ?? pleg.podUIDOf(event.id) ?? (await this.deps.podUIDOf(event.id, signal));
       if (podUID === undefined) return;
-      await pleg.relistPod(podUID, signal);
+      await (event.end === undefined ? pleg.relistPod(podUID, signal) : pleg.containerEnded(podUID, event.id, signal));
       for (let waitMs = firstLookAgainMs; waitMs <= lastLookAgainMs; waitMs *= lookAgainGrowth) {
-        if (isSeen(event, pleg.pod(podUID))) return;
+        if (isSeen(event, pleg.pod(podUID))) break;
         await clock.sleep(waitMs, { signal });
         await pleg.relistPod(podUID, signal);
       }
+      const isContainer = pleg.pod(podUID)?.containers.some(({ id }) => id === event.id) === true;
+      if (!isContainer || !ends.isUnconfirmed(event.id)) return;
+      await clock.sleep(confirmMs, { signal });
+      if (ends.isUnconfirmed(event.id)) await pleg.relistPod(podUID, signal);
     } catch (error) {
       if (!signal.aborted) logger.warn({ err: error, id: event.id }, 'Looking at a pod after an event failed');
     }
-  }
-
-  private listedPodUID(id: string): string | undefined {
-    return this.deps.pleg
-      .pods()
-      .find(({ containers, sandboxes }) => [...containers, ...sandboxes].some((listed) => listed.id === id))?.uid;
   }
 }
 

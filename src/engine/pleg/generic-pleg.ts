@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.ts';
 import { toError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { AsyncQueue } from '../async-queue.ts';
-import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
 import type { PodCache } from './pod-cache.ts';
 import { PodLanes } from './pod-lanes.ts';
 import type { PodLifecycleEvent } from './pod-lifecycle-event.ts';
@@ -18,6 +18,8 @@ export interface PlegRuntime {
   getPods(options: { signal: AbortSignal; uid?: string }): Promise<RuntimePod[]>;
   /** `listed` is the pod as `getPods` gave it a moment ago. */
   getPodStatus(uid: string, options: { listed: RuntimePod; signal: AbortSignal }): Promise<RuntimePodStatus>;
+  /** Undefined: there is no such container. */
+  getContainerStatus(id: string, options: { signal: AbortSignal }): Promise<RuntimeContainerStatus | undefined>;
 }
 
 interface Deps {
@@ -44,6 +46,12 @@ export class GenericPleg {
   /** Pods whose status could not be read and that are looked at again. */
   private readonly toReinspect = new Set<string>();
   private readonly lanes = new PodLanes();
+  /** Pods that somebody asked to look at since the look under way began. */
+  private readonly toLookAt = new Set<string>();
+  /** By pod UID the containers that ended since then. */
+  private readonly toRead = new Map<string, string[]>();
+  /** Pods whose look is under way, as it listed them. */
+  private readonly listed = new Map<string, RuntimePod>();
   /** When the newest look at a pod began, of those since the listing that is under way. */
   private readonly lookedAt = new Map<string, number>();
   private readonly wakeUps = new AsyncQueue<'due'>();
@@ -86,18 +94,25 @@ export class GenericPleg {
 
   /** Looks at one pod now, or after the look at it that is under way. Requests that come while one waits are one. */
   relistPod(uid: string, signal: AbortSignal): Promise<void> {
-    return this.lanes.run(uid, async () => {
-      const startedAt = this.deps.clock.monotonic();
-      try {
-        const [pod] = await this.deps.runtime.getPods({ signal, uid });
-        this.toReinspect.add(uid);
-        await this.inspect(uid, pod, startedAt, signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        this.deps.logger.warn({ err: error, podUID: uid }, 'Relist of one pod failed');
-        this.relistSoon();
-      }
-    });
+    this.toLookAt.add(uid);
+    return this.lanes.run(uid, () => this.lookOrRead(uid, signal));
+  }
+
+  /**
+   * A container ended, and `getContainerStatus` says so: it alone is read, where all else of its pod is known. That counts as
+   * news of the pod: of whatever else changed somebody tells too, and a sync of ours that may have changed something is
+   * followed by a look.
+   */
+  containerEnded(uid: string, id: string, signal: AbortSignal): Promise<void> {
+    this.toRead.set(uid, [...(this.toRead.get(uid) ?? []), id]);
+    return this.lanes.run(uid, () => this.lookOrRead(uid, signal));
+  }
+
+  /** UID of the pod of a container or sandbox that was listed; undefined: it was not. */
+  podUIDOf(id: string): string | undefined {
+    const isOf = ({ containers, sandboxes }: RuntimePod): boolean =>
+      containers.some((listed) => listed.id === id) || sandboxes.some((listed) => listed.id === id);
+    return this.pods().find(isOf)?.uid ?? [...this.listed.values()].find(isOf)?.uid;
   }
 
   /** Every pod in the runtime, as it was when it was last looked at, or listed if that was never. */
@@ -140,6 +155,55 @@ export class GenericPleg {
       this.relistSoon();
       return { looks: [] };
     }
+  }
+
+  /** All that was asked for of this pod. */
+  private async lookOrRead(uid: string, signal: AbortSignal): Promise<void> {
+    const ended = this.toRead.get(uid) ?? [];
+    this.toRead.delete(uid);
+    let isWhole = this.toLookAt.delete(uid);
+    for (const id of ended) isWhole ||= !(await this.readEnded(uid, id, signal));
+    if (isWhole) await this.look(uid, signal);
+  }
+
+  private async look(uid: string, signal: AbortSignal): Promise<void> {
+    const startedAt = this.deps.clock.monotonic();
+    try {
+      const [pod] = await this.deps.runtime.getPods({ signal, uid });
+      if (pod !== undefined) this.listed.set(uid, pod);
+      this.toReinspect.add(uid);
+      await this.inspect(uid, pod, startedAt, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.deps.logger.warn({ err: error, podUID: uid }, 'Relist of one pod failed');
+      this.relistSoon();
+    } finally {
+      this.listed.delete(uid);
+    }
+  }
+
+  /** False: more of the pod has to be read than this container. */
+  private async readEnded(uid: string, id: string, signal: AbortSignal): Promise<boolean> {
+    const { runtime, cache, clock, onEvents } = this.deps;
+    const startedAt = clock.monotonic();
+    const record = this.records.get(uid);
+    const state = record?.containers.find((container) => container.id === id)?.state;
+    if (record === undefined || this.toReinspect.has(uid)) return false;
+    if (state !== 'running') return state === 'exited';
+    this.lookedAt.set(uid, startedAt);
+    const before = cache.get(uid);
+    const known = before.containerStatuses.find((container) => container.id === id);
+    const ended =
+      known?.state === 'exited' ? known : await runtime.getContainerStatus(id, { signal }).catch(() => undefined);
+    if (known === undefined || ended?.state !== 'exited') return false;
+    const containerStatuses = before.containerStatuses.map((other) => (other.id === id ? ended : other));
+    const status = { ...before, containerStatuses };
+    const containers = record.containers.map((other) => (other.id === id ? { ...other, state: ended.state } : other));
+    const pod = { ...record, containers };
+    cache.set(uid, status, undefined, startedAt);
+    this.settle(uid, pod);
+    onEvents(visible(computePodLifecycleEvents(record, pod)), status);
+    return true;
   }
 
   /** What failed is not left to a long period. */

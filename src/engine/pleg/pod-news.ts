@@ -10,7 +10,7 @@ interface Deps {
   pleg: GenericPleg;
   cache: PodCache;
   /** What is being removed is not told as news of a pod. */
-  remains: PodRemains;
+  remains: Pick<PodRemains, 'removalOf'>;
   events: EventBus;
   clock: Clock;
   /** Ends every look. */
@@ -22,12 +22,17 @@ export class PodNews {
   private readonly deps: Deps;
   /** UIDs of the pods that the sync in flight changed. */
   private readonly changedPods = new Set<string>();
+  /** By pod UID when the sync in flight began, of those that keep the pod running; monotonic. */
+  private readonly begunAt = new Map<string, number>();
+  /** The same of the last sync, of pods of which that changed nothing. */
+  private readonly unchangedSince = new Map<string, number>();
 
   constructor(deps: Deps) {
     this.deps = deps;
-    // One look after the sync that changed a pod is news enough for the next sync too.
     deps.events.subscribe((event) => {
-      if (event.type === 'SyncFinished' && this.changedPods.delete(event.pod.uid)) void this.relist(event.pod.uid);
+      if (event.type === 'SyncStarted' && event.state === 'sync')
+        this.begunAt.set(event.pod.uid, deps.clock.monotonic());
+      if (event.type === 'SyncFinished') this.syncFinished(event.pod.uid, event.error !== undefined);
     });
   }
 
@@ -40,17 +45,29 @@ export class PodNews {
     this.changedPods.add(uid);
   }
 
-  /** The status of the pod as it was read after `newerThan`, in milliseconds of the monotonic clock. */
-  async getNewerThan(uid: string, newerThan: number, signal: AbortSignal): Promise<RuntimePodStatus> {
+  /**
+   * The status of the pod as it was read after its last sync ended, at `lastSyncEnd` of the monotonic clock; or since that
+   * began, if it changed nothing. kubelet: the end counts always, pod_workers.go podWorkerLoop
+   */
+  async getNewerThan(uid: string, lastSyncEnd: number, signal: AbortSignal): Promise<RuntimePodStatus> {
     const { cache, clock, remains } = this.deps;
-    const removal = remains.removalOf(uid);
-    if (removal !== undefined) {
+    let newerThan = Math.min(lastSyncEnd, this.unchangedSince.get(uid) ?? Infinity);
+    for (let removal = remains.removalOf(uid); removal !== undefined; removal = remains.removalOf(uid)) {
       // Declared again while the remains of its last run go: those must not be taken for the new one.
       await unlessAborted(removal, signal);
-      return this.getNewerThan(uid, clock.monotonic(), signal);
+      newerThan = clock.monotonic();
     }
     const status = cache.getNewerThan(uid, newerThan, signal);
     if (!cache.hasNewerThan(uid, newerThan)) void this.relist(uid);
     return status;
+  }
+
+  private syncFinished(uid: string, hasFailed: boolean): void {
+    const begunAt = this.begunAt.get(uid);
+    this.begunAt.delete(uid);
+    this.unchangedSince.delete(uid);
+    // One look after the sync that changed a pod is news enough for the next sync too. What a failed one did nobody knows.
+    if (this.changedPods.delete(uid) || hasFailed) void this.relist(uid);
+    else if (begunAt !== undefined) this.unchangedSince.set(uid, begunAt);
   }
 }

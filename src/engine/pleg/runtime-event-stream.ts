@@ -1,3 +1,5 @@
+import type { ContainerEndNews } from './container-ends.ts';
+
 /** Something happened to a container or sandbox. */
 export interface RuntimeEvent {
   /** Of the container or sandbox. */
@@ -5,6 +7,8 @@ export interface RuntimeEvent {
   type: 'exited' | 'removed' | 'changed';
   /** Absent: the stream does not say whose it is. */
   podUID?: string;
+  /** How it exited, of a stream that knows that before the listings do. */
+  end?: ContainerEndNews;
 }
 
 /** A way to be told what happens in the runtime. */

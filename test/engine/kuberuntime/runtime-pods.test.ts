@@ -1,5 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
+import { ContainerEnds } from '../../../src/engine/pleg/container-ends.ts';
+import { ContainerStatus } from '../../../src/cri/generated/cri.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
@@ -129,4 +131,48 @@ test('a container that ended is asked about once, and is forgotten with its pod'
   expect(await read()).toEqual({ exits: [ended, running(second)].sort(), asked: [second] });
   await runtime.removeContainer({ containerId: first });
   expect(await read()).toEqual({ exits: [running(second)], asked: [second] });
+});
+
+test('a container that an event told the end of is not running, and is forgotten when the runtime does not list it', async () => {
+  const ends = new ContainerEnds();
+  pods = new RuntimePods({
+    runtime,
+    ends,
+    readTerminationMessage: ({ exitCode }) => Promise.resolve(`said ${exitCode}`),
+  });
+  const podSandbox = await sandbox('a');
+  const id = await container(podSandbox, 'a', 0);
+  ends.note(id, { exitCode: 2, finishedAt: start + 5, reason: 'Error' });
+  const ended = { id, state: 'exited', exitCode: 2, finishedAt: start + 5, reason: 'Error', message: 'said 2' };
+  expect((await pods.getPods({}))[0]?.containers).toMatchObject([{ id, state: 'exited' }]);
+  expect((await pods.getPodStatus('a')).containerStatuses).toMatchObject([ended]);
+  expect(await pods.getContainerStatus(id, {})).toMatchObject(ended);
+  expect(ends.isUnconfirmed(id)).toBe(true);
+  runtime.exitContainer(id, 137, { oom: true });
+  expect(await pods.getContainerStatus(id, {})).toMatchObject({
+    exitCode: 137,
+    reason: 'OOMKilled',
+    message: 'said 137',
+  });
+  expect(ends.isUnconfirmed(id)).toBe(false);
+  await runtime.removePodSandbox({ podSandboxId: podSandbox });
+  await pods.getPods({ uid: 'a' });
+  expect(ends.ids()).toEqual([id]);
+  await pods.getPods({});
+  expect(ends.ids()).toEqual([]);
+  expect(await pods.getContainerStatus(id, {})).toBeUndefined();
+});
+
+test('a container whose memory ran out while it ran keeps that as the reason of its end', () => {
+  const ends = new ContainerEnds();
+  ends.note('c', { exitCode: 1, finishedAt: 7, reason: 'Error' });
+  const running = ContainerStatus.fromPartial({ id: 'c', state: 'CONTAINER_RUNNING', reason: 'OOMKilled' });
+  expect(ends.complete(running)).toEqual({
+    ...running,
+    state: 'CONTAINER_EXITED',
+    exitCode: 1,
+    finishedAt: 7_000_000n,
+  });
+  const created = ContainerStatus.fromPartial({ id: 'c', state: 'CONTAINER_CREATED' });
+  expect(ends.complete(created)).toEqual(created);
 });

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { RpcError } from '../../../src/cri/errors.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { AsyncQueue } from '../../../src/engine/async-queue.ts';
+import { ContainerEnds } from '../../../src/engine/pleg/container-ends.ts';
 import { EventWatch } from '../../../src/engine/pleg/event-watch.ts';
 import { GenericPleg } from '../../../src/engine/pleg/generic-pleg.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';
@@ -46,6 +47,7 @@ let runtime: FakeRuntime;
 let stream: ManualStream;
 let watch: EventWatch;
 let events: string[];
+let pods: RuntimePods;
 
 beforeEach(async () => {
   clock = new FakeClock();
@@ -59,7 +61,8 @@ beforeEach(async () => {
 /** Runs a PLEG with these streams beside it until the test ends. */
 async function start(streams: RuntimeEventStream[]): Promise<void> {
   const stopping = new AbortController();
-  const pods = new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message) });
+  const ends = new ContainerEnds();
+  pods = new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message), ends });
   const pleg = new GenericPleg({
     runtime: pods,
     cache: new PodCache(),
@@ -72,6 +75,7 @@ async function start(streams: RuntimeEventStream[]): Promise<void> {
   watch = new EventWatch({
     streams,
     pleg,
+    ends,
     podUIDOf: (id, signal) => pods.podUIDOf(id, signal),
     clock,
     logger: silentLogger,
@@ -124,6 +128,35 @@ describe('a stream', () => {
     runtime.exitContainer(container, 1);
     await clock.advance(7);
     expect(taken()).toEqual([`a ContainerDied ${container}`]);
+  });
+
+  test('that tells how a container ended is believed, at the cost of one call, until the runtime says so itself', async () => {
+    const { container } = await startPod('a');
+    await clock.advance(1000);
+    taken();
+    const calls = runtime.calls.length;
+    const end = { exitCode: 3, finishedAt: clock.now(), reason: 'Error' };
+    stream.say({ id: container, type: 'exited', end });
+    await clock.advance(0);
+    expect(taken()).toEqual([`a ContainerDied ${container}`]);
+    expect(runtime.calls.slice(calls).map(({ method }) => method)).toEqual(['containerStatus']);
+    const ended = { id: container, state: 'exited', exitCode: 3, finishedAt: end.finishedAt, reason: 'Error' };
+    expect((await pods.getPodStatus('a')).containerStatuses).toMatchObject([ended]);
+    await clock.advance(299);
+    runtime.exitContainer(container, 4);
+    await clock.advance(1);
+    expect((await pods.getPodStatus('a')).containerStatuses).toMatchObject([
+      { exitCode: 4, finishedAt: clock.now() - 1 },
+    ]);
+    expect(taken()).toEqual([]);
+  });
+
+  test('may tell how a container ended that no listing has shown', async () => {
+    await clock.advance(1000);
+    const { container, sandbox } = await startPod('a');
+    stream.say({ id: container, type: 'exited', end: { exitCode: 0, finishedAt: 1, reason: 'Completed' } });
+    await clock.advance(0);
+    expect(taken()).toEqual([`a ContainerDied ${container}`, `a ContainerStarted ${sandbox}`]);
   });
 
   test('may tell of containers that no listing has shown, and of some that nobody knows', async () => {

@@ -7,7 +7,7 @@ type Step =
   | { do: 'add'; uid: string; kind: 'sandbox' | 'container'; stage: 'created' | 'running' }
   | { do: 'moveOn'; nth: number; to: 'running' | 'exited' | 'removed' }
   | { do: 'answer'; nth: number; how: 'early' | 'late' | 'error' }
-  | { do: 'say'; nth: number; type: 'exited' | 'removed' | 'changed'; withUID: boolean }
+  | { do: 'say'; nth: number; type: 'exited' | 'removed' | 'changed'; withUID: boolean; withEnd: boolean }
   | { do: 'look' | 'ask'; uid: string }
   | { do: 'loseStream' }
   | { do: 'wait'; ms: number };
@@ -42,6 +42,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     nth,
     type: fc.constantFrom('exited' as const, 'removed' as const, 'changed' as const),
     withUID: fc.boolean(),
+    withEnd: fc.boolean(),
   }),
   fc.record({ do: fc.constantFrom('look' as const, 'ask' as const), uid }),
   fc.record({ do: fc.constant('loseStream' as const) }),
@@ -63,7 +64,7 @@ async function take(model: PlegModel, step: Step): Promise<void> {
       model.calls.splice(step.nth, 1)[0]?.answer(step.how);
       break;
     case 'say':
-      model.say(step.nth, step.type, step.withUID);
+      model.say(step.nth, step.type, step);
       break;
     case 'look':
     case 'ask':

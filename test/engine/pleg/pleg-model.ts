@@ -1,7 +1,8 @@
+import { ContainerEnds } from '../../../src/engine/pleg/container-ends.ts';
 import { EventWatch } from '../../../src/engine/pleg/event-watch.ts';
 import { GenericPleg, type PlegRuntime } from '../../../src/engine/pleg/generic-pleg.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';
-import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
 import type { PodLifecycleEvent } from '../../../src/engine/pleg/pod-lifecycle-event.ts';
 import type { RuntimePod } from '../../../src/engine/pleg/pod-records.ts';
 import type { RuntimeEvent } from '../../../src/engine/pleg/runtime-event-stream.ts';
@@ -42,6 +43,7 @@ export class PlegModel implements PlegRuntime {
   readonly #said = new AsyncQueue<RuntimeEvent | Error>();
   readonly #stopping = new AbortController();
   readonly #told = new Map<string, PodLifecycleEvent['type'][]>();
+  readonly #ends = new ContainerEnds();
   readonly #pleg: GenericPleg;
   readonly #running: Promise<unknown>;
 
@@ -59,6 +61,7 @@ export class PlegModel implements PlegRuntime {
     const watch = new EventWatch({
       streams: [{ name: 'model', events: (signal) => this.#stream(signal) }],
       pleg: this.#pleg,
+      ends: this.#ends,
       podUIDOf: (id) => Promise.resolve(this.things.find((thing) => thing.id === id)?.podUID),
       clock,
       logger: silentLogger,
@@ -67,17 +70,28 @@ export class PlegModel implements PlegRuntime {
     this.#running = Promise.allSettled([this.#pleg.run(signal), watch.run(signal)]);
   }
 
-  getPods({ uid }: { uid?: string }): Promise<RuntimePod[]> {
-    return this.#call(() => {
+  async getPods({ uid }: { uid?: string }): Promise<RuntimePod[]> {
+    const pods = await this.#call(() => {
       const uids = new Set(this.#present().map(({ podUID }) => podUID));
       return [...uids].filter((one) => uid === undefined || one === uid).map((one) => this.#podOf(one));
     });
+    return pods.map((pod) => ({ ...pod, containers: pod.containers.map((container) => this.#completed(container)) }));
+  }
+
+  async getContainerStatus(id: string): Promise<RuntimeContainerStatus | undefined> {
+    const status = await this.#call(() =>
+      this.things
+        .filter((thing) => thing.id === id)
+        .flatMap(({ podUID }) => this.#statusOf(podUID).containerStatuses)
+        .find((container) => container.id === id),
+    );
+    return status && this.#completed(status);
   }
 
   /** Of what was listed, as the engine asks for each of them; what came since is not in it. */
-  getPodStatus(uid: string, { listed }: { listed: RuntimePod }): Promise<RuntimePodStatus> {
+  async getPodStatus(uid: string, { listed }: { listed: RuntimePod }): Promise<RuntimePodStatus> {
     const ids = new Set([...listed.sandboxes, ...listed.containers].map(({ id }) => id));
-    return this.#call(() => {
+    const status = await this.#call(() => {
       const { sandboxStatuses, containerStatuses, ...pod } = this.#statusOf(uid);
       return {
         ...pod,
@@ -85,6 +99,7 @@ export class PlegModel implements PlegRuntime {
         containerStatuses: containerStatuses.filter(({ id }) => ids.has(id)),
       };
     });
+    return { ...status, containerStatuses: status.containerStatuses.map((container) => this.#completed(container)) };
   }
 
   add(podUID: string, kind: Thing['kind'], stage: 'created' | 'running'): void {
@@ -103,11 +118,17 @@ export class PlegModel implements PlegRuntime {
     if (thing !== undefined && rank(to) > rank(thing.stage)) thing.stage = to;
   }
 
-  /** The stream tells of the nth thing, whether anything happened to it or not. */
-  say(nth: number, type: RuntimeEvent['type'], withUID: boolean): void {
+  /** The stream tells of the nth thing, whether anything happened to it or not; how it ended only if it did. */
+  say(nth: number, type: RuntimeEvent['type'], { withUID, withEnd }: { withUID: boolean; withEnd: boolean }): void {
     const thing = this.things[nth % Math.max(this.things.length, 1)];
     if (thing === undefined) return;
-    this.#said.push({ id: thing.id, type, ...(withUID ? { podUID: thing.podUID } : {}) });
+    const hasEnded = rank(thing.stage) >= rank('exited');
+    this.#said.push({
+      id: thing.id,
+      type,
+      ...(withUID ? { podUID: thing.podUID } : {}),
+      ...(withEnd && hasEnded && type === 'exited' ? { end: { exitCode: 0, finishedAt: 0, reason: '' } } : {}),
+    });
   }
 
   loseStream(): void {
@@ -199,6 +220,11 @@ export class PlegModel implements PlegRuntime {
         },
       });
     });
+  }
+
+  /** As the engine reads it, whatever the answer was. */
+  #completed<Shown extends Pick<RuntimeContainerStatus, 'id' | 'state'>>(shown: Shown): Shown {
+    return { ...shown, state: this.#ends.stateOf(shown.id, shown.state) };
   }
 
   #present(): Thing[] {

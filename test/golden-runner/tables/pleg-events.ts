@@ -35,6 +35,7 @@ export const plegEvents = tableAdapter<{ steps: Step[] }>('pleg-events', async (
         if (step?.statusFails?.includes(uid) === true) return Promise.reject(new Error('made to fail'));
         return Promise.resolve(cache.get(uid));
       },
+      getContainerStatus: () => Promise.resolve(undefined),
     },
     onEvents: (events) => {
       for (const { podUID, id, type } of events) (seen.events[podUID] ??= []).push({ id, type });

@@ -1,0 +1,16 @@
+import type { Clock } from '../../src/clock.ts';
+import type { FakeClock } from './fake-clock.ts';
+
+/** Two readings of a real monotonic clock are never the same, and who asks for something newer relies on it. */
+export function tickingClock(clock: FakeClock): Clock {
+  let readings = 0;
+  return {
+    now: () => clock.now(),
+    monotonic: () => {
+      readings += 1;
+      return clock.monotonic() + readings * 1e-6;
+    },
+    sleep: (ms, options) => clock.sleep(ms, options),
+    after: (ms, fn) => clock.after(ms, fn),
+  };
+}
