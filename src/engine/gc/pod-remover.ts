@@ -34,6 +34,8 @@ interface PodIdentity {
  */
 export class PodRemover {
   private readonly deps: Deps;
+  /** Removals of containers from the runtime that are under way, by id: it refuses a second one. */
+  private readonly removals = new Map<string, Promise<void>>();
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -79,7 +81,17 @@ export class PodRemover {
     await removeEach(this.deps.podLogsDir, (name) => podUIDOfLogsDirectory(name) === uid);
   }
 
-  private async removeFromRuntime(containerId: string): Promise<void> {
+  private removeFromRuntime(containerId: string): Promise<void> {
+    const underWay = this.removals.get(containerId);
+    if (underWay !== undefined) return underWay;
+    const removal = this.askForRemoval(containerId).finally(() => {
+      this.removals.delete(containerId);
+    });
+    this.removals.set(containerId, removal);
+    return removal;
+  }
+
+  private async askForRemoval(containerId: string): Promise<void> {
     try {
       await this.deps.runtime.removeContainer({ containerId });
     } catch (error) {

@@ -55,3 +55,24 @@ test.each(['the container', 'its pod'])('the link to a log goes before %s, by wh
   release();
   await removal;
 });
+
+test('a container that is being removed is not removed a second time, which the runtime would refuse', async () => {
+  const { container } = await startRuntimePod(runtime, 'web');
+  runtime.exitContainer(container, 0);
+  const release = runtime.hang('removeContainer');
+  const [pod] = await runtimePods.getPods({});
+  const status = await runtimePods.getPodStatus('web');
+  const [dead] = status.containerStatuses;
+  if (dead === undefined) throw new Error('the container is not there');
+  const removals = [remover.removeContainer(status, dead)];
+  await runtime.waitForCall('removeContainer');
+  // The second one is on its way to the runtime when it has removed the link.
+  const link = containerLogSymlinkName({ name: 'web', namespace: 'default' }, 'main', container);
+  await symlink('/nowhere', join(containerLogLinksDir, link));
+  removals.push(remover.removePod('web', pod));
+  while ((await readdir(containerLogLinksDir)).length > 0) await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(resolve));
+  release();
+  await Promise.all(removals);
+  expect(runtime.requestsOf('removeContainer')).toEqual([{ containerId: container }]);
+});
