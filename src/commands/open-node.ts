@@ -44,10 +44,9 @@ export async function openNode(
   await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
   const runtime = await openNodeRuntime(options, logger, signal, onWaiting);
   const { connection } = runtime;
-  const [{ cgroupDriver, cgroups }, machine, eventStreams, logind] = await Promise.all([
+  const [{ cgroupDriver, cgroups }, machine, logind] = await Promise.all([
     openCgroups(options, connection.runtime, logger),
     readMachine(options.rootDir),
-    connection.eventStreams(),
     endsItsPods(options) ? openLogind() : undefined,
     tellPodCIDR(options, connection.runtime, logger),
   ]);
@@ -55,7 +54,7 @@ export async function openNode(
   const kubelet = new Kubelet({
     runtime: connection.runtime,
     imageService: connection.images,
-    eventStreams,
+    eventStreams: connection.eventStreams,
     sources: sources(node),
     node,
     logind,
@@ -135,7 +134,7 @@ async function openNodeRuntime(
   const { release, keptImages } = endpoint.managed
     ? await startManaged(options, logger, signal)
     : warnOfOrphanShims(endpoint.endpoint, logger);
-  const connection = await openRuntime(endpoint.endpoint, { ...options, keeper: { rootDir: options.rootDir, logger } });
+  const connection = openRuntime(endpoint.endpoint, { ...options, keeper: { rootDir: options.rootDir, logger } });
   return { endpoint, connection, release, keptImages };
 }
 

@@ -2,7 +2,6 @@ import { Command, CommanderError } from 'commander';
 import packageJSON from '../../package.json' with { type: 'json' };
 import type { CommandDeps } from './deps.ts';
 import { hideSecretArguments } from './hide-secret-arguments.ts';
-import { connectToRuntime } from './runtime-connection.ts';
 
 interface CommandEntry {
   summary: string;
@@ -47,7 +46,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   hideSecretArguments(argv);
   let exitCode = 0;
   const deps: CommandDeps = {
-    connect: connectToRuntime,
+    connect: async (options) => (await import('./runtime-connection.ts')).connectToRuntime(options),
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,

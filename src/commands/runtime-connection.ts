@@ -1,9 +1,19 @@
-import type { Channel } from '../cri/grpc-channel.ts';
+import { connectOnce } from '../containerd/connect-once.ts';
+import { containerTasks } from '../containerd/container-tasks.ts';
+import { containerdEventStream } from '../containerd/containerd-event-stream.ts';
+import { endingLostTasks } from '../containerd/ending-lost-tasks.ts';
+import { type Channel, openChannel } from '../cri/grpc-channel.ts';
+import { grpcImageService } from '../cri/grpc-image-service.ts';
+import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
 import type { ImageService } from '../cri/image-service.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
+import { criLabels } from '../engine/kuberuntime/labels.ts';
+import { criEventStream } from '../engine/pleg/cri-event-stream.ts';
 import type { RuntimeEventStream } from '../engine/pleg/runtime-event-stream.ts';
+import { PodDirs } from '../engine/pod-dirs.ts';
 import { hasCode, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { findRuntimeEndpoint } from './find-runtime.ts';
 
 /** An open connection to a container runtime. */
 export interface RuntimeConnection {
@@ -15,7 +25,7 @@ export interface RuntimeConnection {
 /** An open connection of the agent. */
 export interface NodeRuntimeConnection extends RuntimeConnection {
   /** Ways to be told what happens in the runtime, best first. */
-  eventStreams(): Promise<RuntimeEventStream[]>;
+  eventStreams: readonly RuntimeEventStream[];
 }
 
 /** How a connection differs from one to a single socket. */
@@ -29,28 +39,17 @@ interface RuntimeSettings {
 }
 
 /** Connects to CRI sockets; both services may be behind one. Nothing is sent before the first call. */
-export async function openRuntime(endpoint: string, settings: RuntimeSettings = {}): Promise<NodeRuntimeConnection> {
+export function openRuntime(endpoint: string, settings: RuntimeSettings = {}): NodeRuntimeConnection {
   const { imageServiceEndpoint = '', runtimeRequestTimeout, keeper } = settings;
-  const [{ openChannel }, { grpcRuntimeService }, { grpcImageService }] = await Promise.all([
-    import('../cri/grpc-channel.ts'),
-    import('../cri/grpc-runtime-service.ts'),
-    import('../cri/grpc-image-service.ts'),
-  ]);
   const channel = openChannel(endpoint);
   const isOneSocket = imageServiceEndpoint === '' || imageServiceEndpoint === endpoint;
   const imageChannel = isOneSocket ? channel : openChannel(imageServiceEndpoint);
   const plainRuntime = grpcRuntimeService(channel, runtimeRequestTimeout);
-  const runtime = keeper === undefined ? plainRuntime : await kept(plainRuntime, channel, keeper);
+  const runtime = keeper === undefined ? plainRuntime : kept(plainRuntime, channel, keeper);
   return {
     runtime,
     images: grpcImageService(imageChannel, runtimeRequestTimeout),
-    eventStreams: async () => {
-      const [{ containerdEventStream }, { criEventStream }] = await Promise.all([
-        import('../containerd/containerd-event-stream.ts'),
-        import('../engine/pleg/cri-event-stream.ts'),
-      ]);
-      return [containerdEventStream(channel), criEventStream(runtime)];
-    },
+    eventStreams: [containerdEventStream(channel), criEventStream(runtime)],
     close: () => {
       channel.close();
       if (imageChannel !== channel) imageChannel.close();
@@ -59,17 +58,11 @@ export async function openRuntime(endpoint: string, settings: RuntimeSettings = 
 }
 
 /** A pod is ours by its folder. */
-async function kept(
+function kept(
   runtime: RuntimeService,
   channel: Channel,
   { rootDir, logger }: NonNullable<RuntimeSettings['keeper']>,
-): Promise<RuntimeService> {
-  const [{ endingLostTasks }, { containerTasks }, { PodDirs }, { criLabels }] = await Promise.all([
-    import('../containerd/ending-lost-tasks.ts'),
-    import('../containerd/container-tasks.ts'),
-    import('../engine/pod-dirs.ts'),
-    import('../engine/kuberuntime/labels.ts'),
-  ]);
+): RuntimeService {
   const podDirs = new PodDirs({ rootDir });
   return endingLostTasks(runtime, {
     tasks: containerTasks(channel),
@@ -83,7 +76,6 @@ export async function connectToRuntime(options: {
   runtimeEndpoint?: string;
   rootDir: string;
 }): Promise<RuntimeConnection> {
-  const { findRuntimeEndpoint } = await import('./find-runtime.ts');
   const { endpoint, managed } = await findRuntimeEndpoint({ rootDir: options.rootDir, flag: options.runtimeEndpoint });
   // Any other runtime answered when it was chosen.
   if (managed) await requireManagedContainerd(endpoint);
@@ -91,7 +83,6 @@ export async function connectToRuntime(options: {
 }
 
 async function requireManagedContainerd(endpoint: string): Promise<void> {
-  const { connectOnce } = await import('../containerd/connect-once.ts');
   try {
     await connectOnce(endpoint.replace(/^unix:\/\//, ''));
   } catch (cause) {

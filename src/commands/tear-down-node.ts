@@ -46,7 +46,7 @@ async function tearDownPodsOf(
   if ((await podDirs.podUIDs()).length === 0) return [];
   const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: options.runtimeEndpoint });
   const containerd = managed ? await startContainerd(rootDir, logger) : undefined;
-  const connection = await openRuntime(endpoint, { keeper: { rootDir, logger } });
+  const connection = openRuntime(endpoint, { keeper: { rootDir, logger } });
   const { runtime } = connection;
   try {
     return await tearDownPods({

@@ -251,7 +251,7 @@ export class Agent {
 
   /** The container runtime itself; the caller closes the connection. */
   connect(): Promise<NodeRuntimeConnection> {
-    return openRuntime(managedPaths(this.rootDir).endpoint);
+    return Promise.resolve(openRuntime(managedPaths(this.rootDir).endpoint));
   }
 
   /** Process id of the container of a pod that runs now, and the container's id. */

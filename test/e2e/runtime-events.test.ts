@@ -30,7 +30,7 @@ describe.each(containerdReleases())('containerd $release', (containerd) => {
     });
     const told = new Map<string, ContainerEndNews>();
     const listening = new AbortController();
-    const [stream] = await connection.eventStreams();
+    const [stream] = connection.eventStreams;
     const listened = (async () => {
       for await (const { id, end } of stream?.events(listening.signal) ?? []) if (end !== undefined) told.set(id, end);
     })();
