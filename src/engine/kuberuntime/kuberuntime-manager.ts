@@ -17,6 +17,7 @@ import { pullImageVolumesAhead } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { killPod } from './kill-pod.ts';
 import { podLogsDirectory } from './log-paths.ts';
+import { makingCall } from './making-call.ts';
 import { podSandboxConfig } from './pod-sandbox-config.ts';
 import type { RuntimePodStatus } from './runtime-pod-status.ts';
 import { hasSidecar } from './sidecars.ts';
@@ -144,19 +145,20 @@ export class KuberuntimeManager {
   }
 
   private async createSandbox(sync: PodSync, attempt: number, results: SyncResult[]): Promise<Sandbox | undefined> {
-    const { pod, recorder } = sync;
-    const { runtime, node } = this.deps;
+    const { pod, recorder, signal } = sync;
+    const { runtime, node, clock } = this.deps;
     const target = formatPod(pod);
     const config = await this.sandboxConfig(sync, attempt, results, recorder);
     if (config === undefined) return undefined;
     try {
       await mkdir(podLogsDirectory(node.podLogsDir, pod.metadata), { recursive: true, mode: 0o755 });
-      const { podSandboxId } = await runtime.runPodSandbox({ config });
+      const { podSandboxId } = await makingCall(clock, signal, (options) => runtime.runPodSandbox({ config }, options));
       results.push({ action: 'createPodSandbox', target });
       if (pod.spec.hostNetwork === true) return { id: podSandboxId, config, podIPs: [] };
       const { status } = await runtime.podSandboxStatus({ podSandboxId });
       return { id: podSandboxId, config, podIPs: networkIPs(status) };
     } catch (error) {
+      signal.throwIfAborted();
       recorder.warning(reasons.failedCreatePodSandBox, `Failed to create pod sandbox: ${errorMessage(error)}`);
       results.push({
         action: 'createPodSandbox',
@@ -235,6 +237,7 @@ export class KuberuntimeManager {
       results.push({ action: 'startContainer', target });
       return true;
     } catch (error) {
+      sync.signal.throwIfAborted();
       results.push(startFailure(target, error));
       return false;
     }

@@ -24,6 +24,7 @@ import { generateContainerConfig } from './generate-container-config.ts';
 import { killContainer } from './kill-container.ts';
 import { containerLogPath, containerLogsDirectory, containerLogSymlinkName, podLogsDirectory } from './log-paths.ts';
 import { withImageVolumes } from './image-volumes.ts';
+import { makingCall } from './making-call.ts';
 import { restartCountFromLogFiles } from './restart-count-from-logs.ts';
 import type { RuntimePodStatus } from './runtime-pod-status.ts';
 
@@ -65,8 +66,8 @@ interface ContainerStart {
  * kubelet: kuberuntime_container.go startContainer
  */
 export async function startContainer(deps: StartContainerDeps, start: ContainerStart): Promise<void> {
-  const { runtime, imageManager, logger } = deps;
-  const { pod, container, podSandboxID, sandboxConfig, recorder } = start;
+  const { runtime, imageManager, logger, clock } = deps;
+  const { pod, container, podSandboxID, sandboxConfig, recorder, signal } = start;
   const { name } = container;
 
   // Step 1: the images.
@@ -84,7 +85,9 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
     containerConfig(deps, { ...start, volumes }, image, restartCount),
   );
   const { containerId } = await failingWith(reasons.createContainerError, start, () =>
-    runtime.createContainer({ podSandboxId: podSandboxID, config, sandboxConfig }),
+    makingCall(clock, signal, (options) =>
+      runtime.createContainer({ podSandboxId: podSandboxID, config, sandboxConfig }, options),
+    ),
   );
   deps.restartCounts.containerCreated(podRef(pod), name, restartCount);
   recorder.normal(reasons.created, `Created container: ${name}`, name);
@@ -95,7 +98,9 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   });
 
   // Step 4: start it.
-  await failingWith(reasons.runContainerError, start, () => runtime.startContainer({ containerId }));
+  await failingWith(reasons.runContainerError, start, () =>
+    makingCall(clock, signal, (options) => runtime.startContainer({ containerId }, options)),
+  );
   recorder.normal(reasons.started, `Started container ${name}`, name);
 
   // Step 5: its postStart hook; until that is over the container does not count as started.
@@ -192,12 +197,14 @@ async function linkLog(node: NodeConfig, pod: Pod, name: string, restartCount: n
 
 async function failingWith<T>(
   reason: string,
-  { container, recorder }: ContainerStart,
+  { container, recorder, signal }: ContainerStart,
   act: () => Promise<T>,
 ): Promise<T> {
   try {
     return await act();
   } catch (error) {
+    // Its pod goes: that is no failure of the container.
+    signal.throwIfAborted();
     const message = errorMessage(error);
     recorder.warning(reasons.failed, `Error: ${message}`, container.name);
     throw new ContainerStartError(reason, message, { cause: error });
