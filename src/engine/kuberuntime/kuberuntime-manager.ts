@@ -18,6 +18,7 @@ import { killContainer } from './kill-container.ts';
 import { killPod } from './kill-pod.ts';
 import { podLogsDirectory } from './log-paths.ts';
 import { makingCall } from './making-call.ts';
+import type { PodActions } from './pod-actions.ts';
 import { podSandboxConfig } from './pod-sandbox-config.ts';
 import type { RuntimePodStatus } from './runtime-pod-status.ts';
 import { hasSidecar } from './sidecars.ts';
@@ -88,26 +89,23 @@ export class KuberuntimeManager {
     // Step 4: of finished init containers only the newest instance of each is kept.
     await this.pruneInitContainers(sync);
 
-    // Step 5: the sandbox.
+    // Step 5: the sandbox. The kubelet makes its configuration also when nothing is going to be started.
+    const init = at(pod.spec.initContainers ?? [], initContainersToStart(pod, actions));
+    const containers = at(pod.spec.containers, actions.containersToStart);
+    if (!actions.createSandbox && init.length === 0 && containers.length === 0) return results;
     const sandbox = actions.createSandbox
       ? await this.createSandbox(sync, actions.attempt, results)
       : await this.existingSandbox(sync, actions.sandboxID, actions.attempt, results);
     if (sandbox === undefined) return results;
 
     // Step 6: init containers. Without sidecars one at a time; a sidecar that fails does not hold back the others.
-    const init = pod.spec.initContainers ?? [];
-    const initToStart = hasSidecar(pod.spec)
-      ? actions.initContainersToStart
-      : actions.nextInitContainerToStart === null
-        ? []
-        : [actions.nextInitContainerToStart];
-    for (const container of at(init, initToStart)) {
+    for (const container of init) {
       const started = await this.start(sync, container, sandbox, results);
       if (!started && container.restartPolicy !== 'Always') return results;
     }
 
     // Step 7: the containers; one that fails does not hold back the others.
-    for (const container of at(pod.spec.containers, actions.containersToStart)) {
+    for (const container of containers) {
       await this.start(sync, container, sandbox, results);
     }
     return results;
@@ -301,6 +299,12 @@ export class KuberuntimeManager {
 function startFailure(target: string, error: unknown): SyncResult {
   const reason = error instanceof ContainerStartError ? error.reason : reasons.runContainerError;
   return { action: 'startContainer', target, error, reason, message: errorMessage(error) };
+}
+
+/** Indexes of the init containers whose turn it is. */
+function initContainersToStart(pod: Pod, actions: PodActions): readonly number[] {
+  if (hasSidecar(pod.spec)) return actions.initContainersToStart;
+  return actions.nextInitContainerToStart === null ? [] : [actions.nextInitContainerToStart];
 }
 
 function at(containers: readonly Container[], indexes: readonly number[]): Container[] {

@@ -76,11 +76,14 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
       recorder.warning(reasons.failed, `Error: ${error.reason}`, name);
     throw error;
   };
+  const counting = nextRestartCount(deps, start);
+  // It counts once the images are there.
+  counting.catch(() => undefined);
   const volumes = await withImageVolumes(imageManager, start).catch(toldOfFailure);
   const image = await imageManager.ensureImageExists(start).catch(toldOfFailure);
 
   // Step 2: create the container.
-  const restartCount = await nextRestartCount(deps, start);
+  const restartCount = await counting;
   const config = await failingWith(reasons.createContainerConfigError, start, () =>
     containerConfig(deps, { ...start, volumes }, image, restartCount),
   );
@@ -93,14 +96,15 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   recorder.normal(reasons.created, `Created container: ${name}`, name);
 
   // Step 3: a link to its log for log shippers; nothing else depends on it. After the start it could be left out by a kill.
-  await linkLog(deps.node, pod, name, restartCount, containerId).catch((error: unknown) => {
+  const linked = linkLog(deps.node, pod, name, restartCount, containerId).catch((error: unknown) => {
     logger.warn({ err: error, pod: pod.metadata.name, containerName: name }, 'Linking the container log failed');
   });
 
-  // Step 4: start it.
-  await failingWith(reasons.runContainerError, start, () =>
+  // Step 4: start it. The runtime takes far longer for that than the link does.
+  const starting = failingWith(reasons.runContainerError, start, () =>
     makingCall(clock, signal, (options) => runtime.startContainer({ containerId }, options)),
   );
+  await starting.finally(() => linked);
   recorder.normal(reasons.started, `Started container ${name}`, name);
 
   // Step 5: its postStart hook; until that is over the container does not count as started.
@@ -190,9 +194,15 @@ async function restartCountFromLogs(node: NodeConfig, { pod, container }: Contai
 }
 
 async function linkLog(node: NodeConfig, pod: Pod, name: string, restartCount: number, id: string): Promise<void> {
-  await mkdir(node.containerLogLinksDir, { recursive: true, mode: 0o755 });
   const target = join(podLogsDirectory(node.podLogsDir, pod.metadata), containerLogPath(name, restartCount));
-  await symlink(target, join(node.containerLogLinksDir, containerLogSymlinkName(pod.metadata, name, id)));
+  const link = join(node.containerLogLinksDir, containerLogSymlinkName(pod.metadata, name, id));
+  try {
+    await symlink(target, link);
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    await mkdir(node.containerLogLinksDir, { recursive: true, mode: 0o755 });
+    await symlink(target, link);
+  }
 }
 
 async function failingWith<T>(
