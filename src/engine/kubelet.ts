@@ -156,10 +156,17 @@ export class Kubelet implements EngineView, EngineHistory {
         clock,
         logger: logger.child({ component: 'sync-loop' }),
         runtimeError: () => this.parts.runtimeState.error(),
-        onRuntimeReady: (callback) =>
-          this.parts.events.subscribe(({ type }) => {
+        onRuntimeReady: (callback) => {
+          const unsubscribe = this.parts.events.subscribe(({ type }) => {
             if (type === 'RuntimeReady') callback();
-          }),
+          });
+          // It is healthy only once it has listed what it has.
+          const unlisten = this.parts.pleg.onListed(callback);
+          return () => {
+            unsubscribe();
+            unlisten();
+          };
+        },
       },
       stopped,
     );

@@ -46,7 +46,7 @@ interface Deps {
   logger: Logger;
   /** Undefined while the runtime is healthy. */
   runtimeError: () => string | undefined;
-  /** Calls back each time that the runtime is found ready again; returns how to end that. */
+  /** Calls back each time that the runtime may be healthy again; returns how to end that. */
   onRuntimeReady: (callback: () => void) => () => void;
 }
 

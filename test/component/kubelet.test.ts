@@ -438,6 +438,18 @@ describe('a runtime', () => {
     expect(world.runtime.running()).toEqual(['late-edge1/main#0', 'web-edge1/main#0']);
   });
 
+  test('that takes long to list what it has holds up the first pod no longer than that', async () => {
+    const world = await World.make();
+    const goOn = world.runtime.hang('listPodSandbox');
+    const source = new ManualSource();
+    source.set(makeStaticPod('web'));
+    const engine = await world.boot({ sources: [source] });
+    await world.until(() => engine.events.events.some(({ type }) => type === 'RuntimeReady'));
+    goOn();
+    // No time passes.
+    await world.runtime.waitForCall('runPodSandbox');
+  });
+
   test('that was down for long is not met with all the housekeeping that was due meanwhile', async () => {
     const { world, engine } = await running(makeStaticPod('web'));
     await mkdir(join(world.rootDir, 'pods', 'gone'), { recursive: true });

@@ -55,6 +55,7 @@ export class GenericPleg {
   /** When the newest look at a pod began, of those since the listing that is under way. */
   private readonly lookedAt = new Map<string, number>();
   private readonly wakeUps = new AsyncQueue<'due'>();
+  private readonly listeners = new Set<() => void>();
   private periodMs = relistPeriodMs;
   private isRetryDue = false;
   private lastRelistStart: number | undefined;
@@ -115,6 +116,14 @@ export class GenericPleg {
     return this.pods().find(isOf)?.uid ?? [...this.listed.values()].find(isOf)?.uid;
   }
 
+  /** Calls back after each listing of everything; returns how to end that. */
+  onListed(callback: () => void): () => void {
+    this.listeners.add(callback);
+    return () => {
+      this.listeners.delete(callback);
+    };
+  }
+
   /** Every pod in the runtime, as it was when it was last looked at, or listed if that was never. */
   pods(): RuntimePod[] {
     return [...this.records.values(), ...this.unrecorded.values()];
@@ -148,6 +157,7 @@ export class GenericPleg {
       this.lastRelistAt = clock.now();
       this.lastRelistMs = clock.monotonic() - startedAt;
       cache.updateTime(startedAt, changed);
+      for (const tell of this.listeners) tell();
       return { looks: changed.map((uid) => this.lookAtListed(uid, pods.get(uid), startedAt, signal)) };
     } catch (error) {
       if (signal.aborted) return { looks: [] };
