@@ -1,4 +1,6 @@
-/** How long the next try of one thing has to wait, and since when. Times are milliseconds of one clock. */
+import type { Clock } from '../clock.ts';
+
+/** How long the next try of one thing has to wait, and since when. Times are monotonic milliseconds. */
 export interface BackOffEntry {
   backOffMs: number;
   lastUpdate: number;
@@ -22,10 +24,10 @@ export const defaultBackOffLimits: BackOffLimits = { initialMs: 10_000, maxMs: 3
  */
 export class BackOff {
   private readonly entries = new Map<string, BackOffEntry>();
-  private readonly clock: { now(): number };
+  private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly limits: BackOffLimits;
 
-  constructor(clock: { now(): number }, limits: Partial<BackOffLimits> = {}) {
+  constructor(clock: Pick<Clock, 'monotonic'>, limits: Partial<BackOffLimits> = {}) {
     this.clock = clock;
     const { initialMs, maxMs } = { ...defaultBackOffLimits, ...limits };
     this.limits = { initialMs, maxMs, resetAfterMs: limits.resetAfterMs ?? 2 * maxMs };
@@ -43,7 +45,7 @@ export class BackOff {
       initialMs: Math.min(this.limits.initialMs, maxMs),
       maxMs: Math.min(this.limits.maxMs, maxMs),
     };
-    this.entries.set(key, nextBackOff(this.entries.get(key), eventTime, this.clock.now(), limits));
+    this.entries.set(key, nextBackOff(this.entries.get(key), eventTime, this.clock.monotonic(), limits));
   }
 
   /** Takes up what an earlier life had of a key that is not known: after so many tries, the last of them at `lastUpdate`. */
@@ -56,7 +58,7 @@ export class BackOff {
   /** True while less than the back-off went by since `eventTime`, the end of the last try. */
   isInBackOffSince(key: string, eventTime: number): boolean {
     const until = this.backOffUntil(key, eventTime);
-    return until !== undefined && this.clock.now() < until;
+    return until !== undefined && this.clock.monotonic() < until;
   }
 
   /** True when `eventTime`, the time of a new try, is less than the back-off after the last update. */
@@ -86,7 +88,7 @@ export class BackOff {
   /** Forgets what expired. */
   gc(): void {
     for (const [key, entry] of this.entries) {
-      if (hasExpired(entry, this.clock.now(), this.limits)) this.entries.delete(key);
+      if (hasExpired(entry, this.clock.monotonic(), this.limits)) this.entries.delete(key);
     }
   }
 }

@@ -21,6 +21,7 @@ import { generatePodStatus } from './status/generate-pod-status.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import type { MountedVolume, VolumeManager } from './volumes/volume-manager.ts';
+import type { WallClockHistory } from './wall-clock-history.ts';
 
 /** kubelet: an orphan without a manifest gets a second. pod_workers.go, kubelet_pods.go HandlePodCleanups */
 const orphanGracePeriodSeconds = 1;
@@ -37,6 +38,7 @@ interface Deps {
   containerManager: ContainerManager;
   prober: ProberManager;
   clock: Clock;
+  wallClock: Pick<WallClockHistory, 'since'>;
   emit: Emit;
   /** Set while the pod network is not ready. */
   networkError: () => string | undefined;
@@ -106,7 +108,7 @@ export class KubeletPodSyncer implements PodSyncer {
     reasonCache.update(uid, results);
     if (results.length > 0) this.deps.onPodChanged(uid);
     this.updateStatus(pod, podStatus, false);
-    throwOnFailure(results, this.deps.clock.now());
+    throwOnFailure(results, this.deps.clock.monotonic());
     return false;
   }
 
@@ -126,7 +128,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const missing = results.filter(({ error }) => error !== undefined).map(({ target }) => target);
     if (missing.length > 0)
       recorder.warning(reasons.replacementWaits, `No image for ${missing.join(', ')}: ${runsOnUntilThen}`);
-    throwOnFailure(results, clock.now());
+    throwOnFailure(results, clock.monotonic());
   }
 
   async syncTerminatingPod(
@@ -183,7 +185,7 @@ export class KubeletPodSyncer implements PodSyncer {
       this.mountBackOff.reset(uid);
       return mounted;
     }
-    this.mountBackOff.next(uid, this.deps.clock.now());
+    this.mountBackOff.next(uid, this.deps.clock.monotonic());
     const [, cause] = first;
     const names = unmounted.map(([name]) => name).join(' ');
     const retryAfterMs = this.mountBackOff.get(uid);
@@ -207,7 +209,7 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   private updateStatus(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean): PodStatus {
-    const { statusManager, reasonCache, prober, clock, runtimeName, supportsRecursiveReadOnly } = this.deps;
+    const { statusManager, reasonCache, prober, clock, wallClock, runtimeName, supportsRecursiveReadOnly } = this.deps;
     const { uid } = pod.metadata;
     const status = generatePodStatus({
       pod,
@@ -218,6 +220,7 @@ export class KubeletPodSyncer implements PodSyncer {
       startFailures: reasonCache.of(uid),
       podIsTerminal,
       now: clock.now(),
+      since: (stamp) => wallClock.since(stamp),
       runtimeName: runtimeName(),
       supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
     });

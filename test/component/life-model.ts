@@ -18,7 +18,7 @@ export interface Revision {
 }
 
 /** Between two looks at a machine that comes to rest. */
-const restMs = 300_000;
+const restMs = 120_000;
 const maxRestartDelayMs = 20_000;
 const initRunsMs = 300;
 
@@ -246,7 +246,7 @@ function podOf(name: string, revision: Revision): Pod {
   const { hasInit, hasSidecar, isRestarted } = hasUID
     ? { hasInit: true, hasSidecar: true, isRestarted: true }
     : revision;
-  const image = 'registry.example/app:1';
+  const image = `registry.example/app:${String(value)}`;
   const sidecar = { name: 'sidecar', image, restartPolicy: 'Always' as const };
   return makeStaticPod(name, {
     ...(hasUID && { uid: `${name}-uid` }),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { BackOff, nextBackOff } from '../../src/engine/back-off.ts';
 
 function makeBackOff() {
-  const clock = { ms: 0, now: () => clock.ms };
+  const clock = { ms: 0, monotonic: () => clock.ms };
   return { clock, backOff: new BackOff(clock) };
 }
 

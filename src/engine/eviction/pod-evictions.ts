@@ -38,7 +38,7 @@ export class PodEvictions {
     const { uid } = pod.metadata;
     statusManager.evict(pod, { reason: reasons.evicted, message, now: clock.now() });
     podEventRecorder(emit, pod).warning(reasons.evicted, message);
-    this.backOff.next(uid, clock.now());
+    this.backOff.next(uid, clock.monotonic());
     if (pod.spec.restartPolicy !== 'Never') this.evicted.add(uid);
     workers.updatePod({
       type: 'kill',
@@ -51,7 +51,8 @@ export class PodEvictions {
   takeDue(): string[] {
     const { workers, clock } = this.deps;
     const due = [...this.evicted].filter(
-      (uid) => workers.snapshot(uid).state === 'finished' && !this.backOff.isInBackOffSinceUpdate(uid, clock.now()),
+      (uid) =>
+        workers.snapshot(uid).state === 'finished' && !this.backOff.isInBackOffSinceUpdate(uid, clock.monotonic()),
     );
     for (const uid of due) this.evicted.delete(uid);
     return due;

@@ -6,6 +6,7 @@ import type { Emit } from '../event-bus.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePod } from '../pleg/pod-records.ts';
 import { reasons } from '../reasons.ts';
+import type { WallClockHistory } from '../wall-clock-history.ts';
 import { computeContainerGC, type ContainerGCPlan, type GCContainer } from './container-gc.ts';
 import type { PodRemover } from './pod-remover.ts';
 
@@ -30,6 +31,7 @@ interface Deps {
   isBeingRemoved: (uid: string) => boolean;
   onPodChanged: (uid: string) => void;
   clock: Clock;
+  wallClock: Pick<WallClockHistory, 'monotonicAt'>;
   emit: Emit;
   logger: Logger;
 }
@@ -82,17 +84,26 @@ export class ContainerCollector {
   }
 
   private plan(pods: readonly RuntimePod[]): ContainerGCPlan {
+    const { clock, wallClock } = this.deps;
+    const onMonotonicClock = <T extends { createdAt: number }>(made: T): T => ({
+      ...made,
+      createdAt: wallClock.monotonicAt(made.createdAt),
+    });
     return computeContainerGC({
       policy,
-      now: this.deps.clock.now(),
+      now: clock.monotonic(),
       allSourcesReady: false,
       evictTerminatedPods: false,
       shouldPodContentBeRemoved: () => false,
       shouldPodRuntimeBeRemoved: () => false,
       containers: pods.flatMap(({ uid: podUID, containers }) =>
-        containers.map(({ sandboxID: podSandboxID, ...container }) => ({ ...container, podUID, podSandboxID })),
+        containers.map(({ sandboxID: podSandboxID, ...container }) =>
+          onMonotonicClock({ ...container, podUID, podSandboxID }),
+        ),
       ),
-      sandboxes: pods.flatMap(({ uid: podUID, sandboxes }) => sandboxes.map((sandbox) => ({ ...sandbox, podUID }))),
+      sandboxes: pods.flatMap(({ uid: podUID, sandboxes }) =>
+        sandboxes.map((sandbox) => onMonotonicClock({ ...sandbox, podUID })),
+      ),
       logDirs: [],
       brokenLogLinks: [],
     });

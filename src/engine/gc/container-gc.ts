@@ -11,7 +11,7 @@ export interface ContainerGCPolicy {
 
 export interface ContainerGCRequest {
   policy: ContainerGCPolicy;
-  /** Milliseconds since the epoch, as every `…At` here. */
+  /** Milliseconds of one clock, as every `…At` here. */
   now: number;
   /** Without it nobody knows which pods there are to be. */
   allSourcesReady: boolean;

@@ -4,7 +4,7 @@
 export class ContainerStartError extends Error {
   override readonly name = 'ContainerStartError';
   readonly reason: string;
-  /** Set while a back-off holds the start up, and nothing was tried: when it is over, in milliseconds since the epoch. */
+  /** Set while a back-off holds the start up, and nothing was tried: when it is over, in monotonic milliseconds. */
   readonly retryAt: number | undefined;
 
   constructor(reason: string, message: string, options: { retryAt?: number; cause?: unknown } = {}) {

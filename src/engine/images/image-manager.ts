@@ -117,12 +117,12 @@ export class ImageManager {
     const { pod, container, recorder } = request;
     const { backOff, clock } = this.deps;
     const key = `${pod.metadata.uid}_${container.image ?? ''}`;
-    if (backOff.isInBackOffSinceUpdate(key, clock.now())) {
+    if (backOff.isInBackOffSinceUpdate(key, clock.monotonic())) {
       const message = `Back-off pulling image "${image}"`;
       recorder.normal(reasons.backOff, message, container.name);
       const last = this.lastFailures.get(key);
       throw new ContainerStartError(reasons.imagePullBackOff, last === undefined ? message : `${message}: ${last}`, {
-        retryAt: backOff.backOffUntilSinceUpdate(key) ?? clock.now(),
+        retryAt: backOff.backOffUntilSinceUpdate(key) ?? clock.monotonic(),
       });
     }
     try {
@@ -133,7 +133,7 @@ export class ImageManager {
       request.signal.throwIfAborted();
       const failure = pullFailure(error);
       recorder.warning(reasons.failed, `Failed to pull image "${image}": ${failure.message}`, container.name);
-      backOff.next(key, clock.now());
+      backOff.next(key, clock.monotonic());
       this.forgetFailures();
       this.lastFailures.set(key, `${failure.reason}: ${failure.message}`);
       throw failure;

@@ -2,16 +2,18 @@ import { maxRestartPeriodMs } from '../../api/max-restart-period.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { type BackOff, type BackOffLimits, defaultBackOffLimits } from '../back-off.ts';
 import { formatPod } from '../pod-names.ts';
+import type { WallClockHistory } from '../wall-clock-history.ts';
 import { containerHashHex } from './container-hash.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './runtime-pod-status.ts';
 
 /**
- * When the container may be started again and what to say until then; undefined: now, and this start is counted. After a
+ * When the container may be started again, in monotonic milliseconds, and what to say until then; undefined: now, and this start is counted. After a
  * restart of kubelet-ts the restarts before it count; the kubelet starts over then.
  * kubelet: kuberuntime_manager.go doBackOff
  */
 export function crashLoopBackOff(
   backOff: BackOff,
+  wallClock: Pick<WallClockHistory, 'monotonicAt'>,
   pod: Pod,
   container: Container,
   podStatus: RuntimePodStatus,
@@ -20,14 +22,16 @@ export function crashLoopBackOff(
   if (exited === undefined) return undefined;
   const key = stableKey(pod, container);
   const maxMs = maxRestartPeriodMs(pod);
-  if (endedInPlace(exited, podStatus)) backOff.resume(key, exited.restartCount, exited.startedAt, maxMs);
-  if (!backOff.isInBackOffSince(key, exited.finishedAt)) {
-    backOff.next(key, exited.finishedAt, maxMs);
+  if (endedInPlace(exited, podStatus))
+    backOff.resume(key, exited.restartCount, wallClock.monotonicAt(exited.startedAt), maxMs);
+  const finishedAt = wallClock.monotonicAt(exited.finishedAt);
+  if (!backOff.isInBackOffSince(key, finishedAt)) {
+    backOff.next(key, finishedAt, maxMs);
     return undefined;
   }
   const delayMs = backOff.get(key);
   const message = `back-off ${goDuration(delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`;
-  return { message, until: exited.finishedAt + delayMs };
+  return { message, until: finishedAt + delayMs };
 }
 
 /** Not with its whole sandbox: what a reboot or a power cut ended is no crash loop. */

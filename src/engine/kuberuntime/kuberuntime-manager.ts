@@ -24,11 +24,13 @@ import type { RuntimePodStatus } from './runtime-pod-status.ts';
 import { hasSidecar } from './sidecars.ts';
 import { type StartContainerDeps, startContainer } from './start-container.ts';
 import type { SyncResult } from './sync-result.ts';
+import type { WallClockHistory } from '../wall-clock-history.ts';
 
 interface Deps extends StartContainerDeps {
   /** Undefined: the feature gate UserNamespacesSupport is off. */
   userNamespaces?: UserNamespaces | undefined;
   backOff: BackOff;
+  wallClock: Pick<WallClockHistory, 'monotonicAt'>;
   podRemover: PodRemover;
 }
 
@@ -207,7 +209,7 @@ export class KuberuntimeManager {
   private async start(sync: PodSync, container: Container, sandbox: Sandbox, results: SyncResult[]): Promise<boolean> {
     const { pod, podStatus, recorder } = sync;
     const target = container.name;
-    const waiting = crashLoopBackOff(this.deps.backOff, pod, container, podStatus);
+    const waiting = crashLoopBackOff(this.deps.backOff, this.deps.wallClock, pod, container, podStatus);
     if (waiting !== undefined) {
       recorder.warning(
         reasons.backOff,

@@ -228,8 +228,14 @@ function unlessNotFound<T>(read: Promise<T>): Promise<T | undefined> {
   });
 }
 
-const newestFirst = (a: { createdAt: bigint }, b: { createdAt: bigint }): number =>
-  a.createdAt === b.createdAt ? 0 : a.createdAt < b.createdAt ? 1 : -1;
+interface Made {
+  metadata: { attempt: number } | undefined;
+  createdAt: bigint;
+}
+
+/** Attempts count up, while the clock that stamps them may be set back. The kubelet goes by the stamps alone. */
+const newestFirst = (a: Made, b: Made): number =>
+  (b.metadata?.attempt ?? 0) - (a.metadata?.attempt ?? 0) || Number(b.createdAt - a.createdAt);
 
 /** CRI times are nanoseconds. */
 const millis = (nanos: bigint): number => Number(nanos / 1_000_000n);

@@ -8,6 +8,7 @@ import { PodManager } from '../pod-manager/pod-manager.ts';
 import { WorkQueue } from '../pod-workers/work-queue.ts';
 import { StatusManager } from '../status/status-manager.ts';
 import type { SyncLoopInput } from '../sync-loop.ts';
+import { WallClockHistory } from '../wall-clock-history.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
 
 /** What every part stands on, and what puts inputs into the sync loop by itself. */
@@ -21,6 +22,7 @@ export interface Foundation {
   config: ConfigReader;
   workQueue: WorkQueue;
   housekeeping: Housekeeping;
+  wallClock: WallClockHistory;
 }
 
 export function buildFoundation(deps: KubeletDeps): Foundation {
@@ -51,11 +53,24 @@ export function buildFoundation(deps: KubeletDeps): Foundation {
       inputs.push({ type: 'sync', podUID });
     },
   });
+  const wallClock = new WallClockHistory(clock);
   const housekeeping = new Housekeeping({
     clock,
     onDue: () => {
+      wallClock.observe();
       inputs.push({ type: 'housekeeping' });
     },
   });
-  return { events, inputs, configObjects, podManager, statusManager, podDirs, config, workQueue, housekeeping };
+  return {
+    events,
+    inputs,
+    configObjects,
+    podManager,
+    statusManager,
+    podDirs,
+    config,
+    workQueue,
+    housekeeping,
+    wallClock,
+  };
 }

@@ -32,7 +32,7 @@ export function buildNodeCare(
   podCare: PodCare,
 ): NodeCare {
   const { clock, node, runtime, logger } = deps;
-  const { events, inputs, podManager, statusManager, podDirs, housekeeping } = foundation;
+  const { events, inputs, podManager, statusManager, podDirs, housekeeping, wallClock } = foundation;
   const { runtimePods, pleg } = view;
   const { workers, volumeManager, podRemover, remains, news } = podCare;
   const { emit } = events;
@@ -121,6 +121,7 @@ export function buildNodeCare(
       void news.relist(uid);
     },
     clock,
+    wallClock,
     emit,
     logger: logger.child({ component: 'gc' }),
   });

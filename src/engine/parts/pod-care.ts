@@ -47,7 +47,7 @@ export function buildPodCare(
   stopped: AbortSignal,
 ): PodCare {
   const { clock, node, runtime, logger } = deps;
-  const { events, inputs, configObjects, podManager, statusManager, podDirs, workQueue } = foundation;
+  const { events, inputs, configObjects, podManager, statusManager, podDirs, workQueue, wallClock } = foundation;
   const { runtimePods, cache, pleg, runtimeState } = view;
   const { emit } = events;
   const reasonCache = new ReasonCache();
@@ -111,6 +111,7 @@ export function buildPodCare(
     },
     emit,
     clock,
+    wallClock,
     random: deps.random,
   });
   const store = contentStore(runtime);
@@ -137,6 +138,7 @@ export function buildPodCare(
       supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,
       restartCounts: histories,
       clock,
+      wallClock,
       backOff,
       logger: logger.child({ component: 'kuberuntime' }),
     }),
@@ -147,6 +149,7 @@ export function buildPodCare(
     reasonCache,
     containerManager,
     clock,
+    wallClock,
     emit,
     networkError: () => runtimeState.networkError,
     supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,

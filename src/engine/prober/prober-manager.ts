@@ -7,6 +7,7 @@ import type { ProbeResult, ProbeResults, ProbeType, ProbeWorkers } from './probe
 import { ProbeWorker } from './probe-worker.ts';
 import { probeContainer } from './prober.ts';
 import type { ProbeDeps } from './run-probe.ts';
+import type { WallClockHistory } from '../wall-clock-history.ts';
 
 /** In the kubelet's order. */
 const probeTypes: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];
@@ -24,6 +25,7 @@ interface Deps extends ProbeDeps {
   getStatus: (podUID: string) => PodStatus | undefined;
   onChange: (change: ProbeChange) => void;
   emit: Emit;
+  wallClock: Pick<WallClockHistory, 'since'>;
   /** Uniform in [0, 1). */
   random: () => number;
 }
@@ -141,7 +143,7 @@ export class ProberManager {
     const container = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === containerName);
     return {
       phase: status === undefined ? undefined : (status.phase ?? ''),
-      container: container && probedContainer(container, this.deps.clock.now()),
+      container: container && probedContainer(container, this.deps.wallClock),
       deleting: pod.metadata.deletionTimestamp !== undefined,
     };
   }
@@ -153,12 +155,15 @@ function probedContainers({ spec }: Pod): Container[] {
   return [...spec.containers, ...(spec.initContainers ?? []).filter(isSidecar)];
 }
 
-function probedContainer({ containerID = '', state, started }: ContainerStatus, now: number): ProbedContainer {
+function probedContainer(
+  { containerID = '', state, started }: ContainerStatus,
+  wallClock: Pick<WallClockHistory, 'since'>,
+): ProbedContainer {
   const startedAt = state?.running?.startedAt;
   return {
     id: containerID.replace(/^[^:]*:\/\//, ''),
     state: state?.running ? 'running' : state?.terminated ? 'terminated' : 'waiting',
-    runningSeconds: startedAt === undefined ? 0 : Math.floor((now - Date.parse(startedAt)) / 1000),
+    runningSeconds: startedAt === undefined ? 0 : Math.floor(wallClock.since(Date.parse(startedAt)) / 1000),
     started,
   };
 }

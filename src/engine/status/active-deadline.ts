@@ -1,11 +1,15 @@
 import type { Pod } from '../../api/types.ts';
 
 /**
- * True once the pod has been active for longer than its activeDeadlineSeconds. `startTime` is that of its status,
- * `now` in milliseconds since the epoch. kubelet: active_deadline.go pastActiveDeadline
+ * True once the pod has been active for longer than its activeDeadlineSeconds. `startTime` is that of its status, `since`
+ * gives the milliseconds that went by since then. kubelet: active_deadline.go pastActiveDeadline
  */
-export function isPastActiveDeadline(pod: Pod, startTime: string | undefined, now: number): boolean {
+export function isPastActiveDeadline(
+  pod: Pod,
+  startTime: string | undefined,
+  since: (stamp: number) => number,
+): boolean {
   const { activeDeadlineSeconds } = pod.spec;
   if (activeDeadlineSeconds === undefined || startTime === undefined) return false;
-  return now - Date.parse(startTime) >= activeDeadlineSeconds * 1000;
+  return since(Date.parse(startTime)) >= activeDeadlineSeconds * 1000;
 }

@@ -25,6 +25,8 @@ export interface PodStatusInput {
   podIsTerminal: boolean;
   /** Milliseconds since the epoch. */
   now: number;
+  /** Milliseconds since the wall clock showed this; by default as if nobody ever set it. */
+  since?: (stamp: number) => number;
   /** Scheme of container ids, such as `containerd`. */
   runtimeName: string;
   nodeIPFamily?: IPFamily;
@@ -35,6 +37,7 @@ export interface PodStatusInput {
 /** The API status of a pod, from what the runtime and the probes say. kubelet: kubelet_pods.go generateAPIPodStatus */
 export function generatePodStatus(input: PodStatusInput): PodStatus {
   const { pod, podStatus, probes, podIsTerminal, now, nodeIPFamily = 'IPv4' } = input;
+  const { since = (stamp) => now - stamp } = input;
   const { spec } = pod;
   const oldStatus = input.oldStatus ?? pod.status ?? {};
   const probeWorkers = input.probeWorkers ?? probeWorkersOfSpec(spec);
@@ -42,7 +45,7 @@ export function generatePodStatus(input: PodStatusInput): PodStatus {
   // The phase is taken before the probe results: a sidecar counts as not started there.
   const regular = convert('regular', oldStatus.containerStatuses, input);
   const init = convert('init', oldStatus.initContainerStatuses, input);
-  const phaseAndReason = nextPhase(pod, oldStatus, getPodPhase(pod, [...regular, ...init], podIsTerminal), now);
+  const phaseAndReason = nextPhase(pod, oldStatus, getPodPhase(pod, [...regular, ...init], podIsTerminal), since);
 
   const containerStatuses = applyProbeResults(regular, probes, probeWorkers);
   const initContainerStatuses = applyProbeResultsToInit(spec, init, probes, probeWorkers);
@@ -86,12 +89,12 @@ function nextPhase(
   pod: Pod,
   oldStatus: PodStatus,
   computed: PodPhase,
-  now: number,
+  since: (stamp: number) => number,
 ): { phase: PodPhase; reason?: string; message?: string } {
   const declared = terminalPhase(pod.status);
   let phase = terminalPhase({ phase: computed }) ?? terminalPhase(oldStatus) ?? declared ?? computed;
   let { reason, message } = phase === oldStatus.phase ? keptReason(pod, oldStatus) : {};
-  if (isPastActiveDeadline(pod, oldStatus.startTime, now)) {
+  if (isPastActiveDeadline(pod, oldStatus.startTime, since)) {
     phase = 'Failed';
     reason = 'DeadlineExceeded';
     message = 'Pod was active on the node longer than the specified deadline';

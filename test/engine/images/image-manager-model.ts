@@ -76,7 +76,7 @@ export class ImageManagerModel {
     this.#requests.push(request);
     const id = String(this.#ids.push(request) - 1);
     const failure = this.#failures.get(keyOf(request));
-    const isHeldBack = failure !== undefined && this.clock.now() < failure.at + failure.waitMs;
+    const isHeldBack = failure !== undefined && this.clock.monotonic() < failure.at + failure.waitMs;
     const ended = (): void => {
       this.#requests.splice(this.#requests.indexOf(request), 1);
     };
@@ -186,9 +186,9 @@ export class ImageManagerModel {
       return;
     }
     const last = this.#failures.get(key);
-    const startsOver = last === undefined || this.clock.now() - last.at > 2 * maxMs;
+    const startsOver = last === undefined || this.clock.monotonic() - last.at > 2 * maxMs;
     this.#failures.set(key, {
-      at: this.clock.now(),
+      at: this.clock.monotonic(),
       waitMs: startsOver ? initialMs : Math.min(last.waitMs * 2, maxMs),
     });
   }

@@ -6,6 +6,8 @@ import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-p
 import { makeContainer, makeContainerStatus, makePod, makePodStatus, makeSandbox, NOW } from '../../builders/pods.ts';
 
 const container = makeContainer();
+/** The clocks show the same. */
+const steady = { monotonicAt: (stamp: number): number => stamp };
 
 /** A container that was restarted so often, ran for `ranMs` and ended now, in a sandbox that is ready. */
 function ended(restartCount: number, { ranMs = 1000, sandbox = makeSandbox({ createdAt: 0 }) } = {}): RuntimePodStatus {
@@ -21,8 +23,11 @@ function ended(restartCount: number, { ranMs = 1000, sandbox = makeSandbox({ cre
 
 /** Milliseconds that are to be waited, in an engine that has just been started; 0: none. */
 function firstWait(status: RuntimePodStatus, pod = makePod(), nodeMaxMs = 300_000): number {
-  const backOff = new BackOff({ now: () => NOW }, crashLoopBackOffLimits({ maxContainerRestartPeriodMs: nodeMaxMs }));
-  const waiting = crashLoopBackOff(backOff, pod, container, status);
+  const backOff = new BackOff(
+    { monotonic: () => NOW },
+    crashLoopBackOffLimits({ maxContainerRestartPeriodMs: nodeMaxMs }),
+  );
+  const waiting = crashLoopBackOff(backOff, steady, pod, container, status);
   return waiting === undefined ? 0 : waiting.until - NOW;
 }
 
@@ -54,7 +59,10 @@ describe('the longest wait', () => {
 
   test('holds from one restart to the next', () => {
     let now = NOW;
-    const backOff = new BackOff({ now: () => now }, crashLoopBackOffLimits({ maxContainerRestartPeriodMs: 300_000 }));
+    const backOff = new BackOff(
+      { monotonic: () => now },
+      crashLoopBackOffLimits({ maxContainerRestartPeriodMs: 300_000 }),
+    );
     const waits: number[] = [];
     for (let restarts = 0; restarts < 4; restarts++) {
       const finishedAt = now;
@@ -65,10 +73,10 @@ describe('the longest wait', () => {
         containerStatuses: statuses,
         sandboxStatuses: [makeSandbox({ createdAt: 0 })],
       });
-      const waiting = crashLoopBackOff(backOff, limited('15s'), container, podStatus);
+      const waiting = crashLoopBackOff(backOff, steady, limited('15s'), container, podStatus);
       now = waiting?.until ?? now;
       waits.push(now - finishedAt);
-      if (waiting !== undefined) crashLoopBackOff(backOff, limited('15s'), container, podStatus);
+      if (waiting !== undefined) crashLoopBackOff(backOff, steady, limited('15s'), container, podStatus);
     }
     expect(waits).toEqual([0, 10_000, 15_000, 15_000]);
   });

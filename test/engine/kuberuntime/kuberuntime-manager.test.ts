@@ -17,6 +17,7 @@ import type { NodeConfig } from '../../../src/engine/node-config.ts';
 import { PodDirs } from '../../../src/engine/pod-dirs.ts';
 import type { ProbeResults } from '../../../src/engine/prober/probe-results.ts';
 import { noProbeResults } from '../../../src/engine/prober/probe-results.ts';
+import { WallClockHistory } from '../../../src/engine/wall-clock-history.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -71,6 +72,7 @@ function makeManager(): KuberuntimeManager {
     supportsRecursiveReadOnly: () => false,
     restartCounts: { nextRestartCount: () => Promise.resolve(0), containerCreated: () => undefined },
     clock,
+    wallClock: new WallClockHistory(clock),
     backOff,
     logger: silentLogger,
   });
@@ -178,7 +180,8 @@ describe('a new pod', () => {
     exit('one', 0);
     await sync(pod);
     const { containerStatuses } = await runtimePods.getPodStatus('u1');
-    expect(containerStatuses.map(({ name, restartCount }) => `${name}#${restartCount}`)).toEqual(['main#0', 'one#2']);
+    const kept = containerStatuses.map(({ name, restartCount }) => `${name}#${restartCount}`);
+    expect(kept.sort()).toEqual(['main#0', 'one#2']);
   });
 
   test('starts a sidecar and goes on when it has started', async () => {

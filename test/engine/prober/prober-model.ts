@@ -1,6 +1,7 @@
 import { type ProbeChange, ProberManager } from '../../../src/engine/prober/prober-manager.ts';
 import type { ProbeType } from '../../../src/engine/prober/probe-results.ts';
 import { ExecSyncResponse } from '../../../src/cri/generated/cri.ts';
+import { WallClockHistory } from '../../../src/engine/wall-clock-history.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type Outcome, ProbedPod, type Probed, type ProbeTimes } from './probed-pod.ts';
 
@@ -36,6 +37,7 @@ export class ProberModel {
     this.#pods = { always: new ProbedPod('always', times), never: new ProbedPod('never', times) };
     this.#manager = new ProberManager({
       clock: this.clock,
+      wallClock: new WallClockHistory(this.clock),
       runtime: {
         execSync: ({ containerId = '', cmd = [] } = {}, { signal } = {}) =>
           this.#begin(containerId, cmd[0] as ProbeType, cmd[1] as UID, signal),

@@ -16,7 +16,7 @@ interface In {
 export const backoff = tableAdapter<In>('backoff', ({ initialSeconds, maxSeconds, resetAfterSeconds, events }) => {
   let now = 0;
   const backOff = new BackOff(
-    { now: () => now },
+    { monotonic: () => now },
     {
       initialMs: ms(initialSeconds),
       maxMs: ms(maxSeconds),
