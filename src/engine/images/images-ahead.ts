@@ -2,7 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { backOffPeriodMs } from '../pod-workers/pod-workers.ts';
+import { backOffPeriodMs } from '../pod-workers/next-sync-delay.ts';
 import { SyncPodError } from '../pod-workers/sync-pod-error.ts';
 
 interface Deps {

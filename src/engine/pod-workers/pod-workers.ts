@@ -1,15 +1,14 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
-import { isCausedByUnavailable } from '../../cri/errors.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { configAnnotations } from '../config/pod-config.ts';
 import type { Emit } from '../event-bus.ts';
-import { mayBeRunning, type RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
 import type { RuntimePod } from '../pleg/pod-records.ts';
-import { podFullName } from '../pod-names.ts';
 import type { WorkerSnapshot } from '../snapshot.ts';
 import { effectiveGracePeriod } from './effective-grace-period.ts';
+import { isPodPhaseTerminal, newPodSyncStatus } from './new-pod-sync-status.ts';
+import { backOffPeriodMs, jittered, nextSyncDelay } from './next-sync-delay.ts';
 import {
   type PendingUpdate,
   type PodSyncStatus,
@@ -18,7 +17,7 @@ import {
   workerState,
 } from './pod-sync-status.ts';
 import { StaticPodGate } from './static-pod-gate.ts';
-import { NetworkNotReadyError, SyncPodError } from './sync-pod-error.ts';
+import { SyncPodError } from './sync-pod-error.ts';
 
 /** Carries out what a worker decides. A rejected promise leaves the worker's state as it is; it is tried again. */
 export interface PodSyncer {
@@ -52,11 +51,6 @@ interface Deps {
   logger: Logger;
   emit: Emit;
 }
-
-/** kubelet: pod_workers.go workerBackOffPeriodJitterFactor and neighbours; factors are how much longer it may get. */
-export const backOffPeriodMs = 10_000;
-const transientBackOffMs = 1000;
-const jitterFactor = 0.5;
 
 /** What the periodic clean-up learns of one worker. kubelet: pod_workers.go PodWorkerSync */
 export interface PodWorkerSync {
@@ -97,7 +91,8 @@ export class PodWorkers {
       if (pod === undefined) runtimeOnly = runningPod;
     }
     if (record === undefined) {
-      record = this.newRecord(uid, pod, runtimeOnly);
+      record = newPodSyncStatus(uid, pod, runtimeOnly, this.deps.getCached(uid));
+      if (record.isStatic) this.gate.wait(record);
       this.records.set(uid, record);
     } else if (record.terminating && options.type === 'create') {
       // The manifest came back while its pod still terminates: housekeeping starts it again afterwards.
@@ -214,42 +209,6 @@ export class PodWorkers {
     return record === undefined ? unknown : known(record);
   }
 
-  private newRecord(uid: string, pod: Pod | undefined, runningPod: RuntimePod | undefined): PodSyncStatus {
-    const record: PodSyncStatus = {
-      uid,
-      fullName: fullNameOf(pod, runningPod),
-      isStatic: pod !== undefined && isStaticPod(pod),
-      abort: undefined,
-      working: false,
-      pendingUpdate: undefined,
-      activeUpdate: undefined,
-      started: false,
-      startedTerminating: false,
-      terminating: false,
-      terminated: false,
-      finished: false,
-      deleted: false,
-      evicted: false,
-      restartRequested: false,
-      observedRuntime: runningPod !== undefined,
-      gracePeriodSeconds: 0,
-      onTerminated: [],
-      syncedAt: -Infinity,
-      lastSyncAt: undefined,
-      lastSyncMs: undefined,
-      lastSyncError: undefined,
-    };
-    // A pod that is known to be over and has nothing running only needs its terminated sync.
-    if (pod !== undefined && isPodPhaseTerminal(pod) && !mayBeRunning(this.deps.getCached(uid))) {
-      record.terminating = true;
-      record.startedTerminating = true;
-      record.terminated = true;
-      record.gracePeriodSeconds = pod.spec.terminationGracePeriodSeconds ?? 1;
-    }
-    if (record.isStatic) this.gate.wait(record);
-    return record;
-  }
-
   /** True when this update is what makes the pod terminate. */
   private requestTermination(
     record: PodSyncStatus,
@@ -316,7 +275,7 @@ export class PodWorkers {
       return false;
     }
     if (!this.gate.enter(record, (uid) => this.records.get(uid))) {
-      this.deps.enqueue(record.uid, this.jittered(backOffPeriodMs));
+      this.deps.enqueue(record.uid, jittered(backOffPeriodMs, this.deps.random));
       return false;
     }
     return true;
@@ -459,16 +418,9 @@ export class PodWorkers {
   /** Puts the pod back on the queue; the result is the delay, undefined when the worker is done for good. */
   private completeWork(record: PodSyncStatus, phaseTransition: boolean, error: unknown): number | undefined {
     if (record.finished) return undefined;
-    const delayMs = phaseTransition ? 0 : this.nextSyncDelay(error);
+    const delayMs = phaseTransition ? 0 : nextSyncDelay(error, this.deps);
     this.deps.enqueue(record.uid, delayMs);
     return delayMs;
-  }
-
-  private nextSyncDelay(error: unknown): number {
-    if (error === undefined) return this.jittered(this.deps.syncFrequencyMs);
-    if (error instanceof NetworkNotReadyError || isCausedByUnavailable(error)) return this.jittered(transientBackOffMs);
-    const backOffMs = this.jittered(backOffPeriodMs);
-    return error instanceof SyncPodError ? Math.min(backOffMs, error.retryAfterMs ?? Infinity) : backOffMs;
   }
 
   private replayLastUpdate(record: PodSyncStatus): void {
@@ -483,10 +435,6 @@ export class PodWorkers {
 
   private notifyTerminated(record: PodSyncStatus): void {
     for (const listener of record.onTerminated.splice(0)) listener();
-  }
-
-  private jittered(ms: number): number {
-    return ms * (1 + this.deps.random() * jitterFactor);
   }
 
   private stateChanged(record: PodSyncStatus): void {
@@ -504,21 +452,7 @@ function refOf({ pod, runningPod }: PendingUpdate): { namespace: string; name: s
   return { namespace, name, uid };
 }
 
-function fullNameOf(pod: Pod | undefined, runningPod: RuntimePod | undefined): string {
-  return pod === undefined ? `${runningPod?.name ?? ''}_${runningPod?.namespace ?? ''}` : podFullName(pod);
-}
-
 function minimalPod(runningPod: RuntimePod | undefined): Pod {
   const { name = '', namespace = '', uid = '' } = runningPod ?? {};
   return { metadata: { name, namespace, uid }, spec: { containers: [] } };
-}
-
-/** kubelet: types/pod_update.go IsStaticPod */
-function isStaticPod(pod: Pod): boolean {
-  const source = pod.metadata.annotations?.[configAnnotations.source];
-  return source !== undefined && source !== 'api';
-}
-
-function isPodPhaseTerminal(pod: Pod): boolean {
-  return pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
 }
