@@ -108,6 +108,14 @@ export class LifeModel {
     this.#forgetEngine();
   }
 
+  /** The engine is off as well, until it is booted. */
+  async reboot(forgets: boolean): Promise<void> {
+    this.crash();
+    // What it has in flight does not outlive it here.
+    await this.pass(100);
+    this.#world.runtime.reboot({ forgets });
+  }
+
   async stop(): Promise<void> {
     await this.#engine?.kill();
     this.#forgetEngine();

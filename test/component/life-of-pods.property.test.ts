@@ -45,6 +45,7 @@ const anyStep = fc.oneof(
   fc.record({ do: fc.constant('slowStop' as const), ms: fc.constantFrom(0, 1000, 3000, Infinity) }),
   fc.record({ do: fc.constant('jump' as const), ms: fc.constantFrom(-86_400_000, -60_000, 60_000, 86_400_000) }),
   fc.record({ do: fc.constant('loseEvents' as const) }),
+  fc.record({ do: fc.constant('reboot' as const), forgets: fc.boolean() }),
   { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('crash' as const, 'stop' as const) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('boot' as const), isEvented: fc.boolean() }) },
   {
@@ -85,6 +86,9 @@ async function take(model: LifeModel, step: Step): Promise<void> {
     case 'crash':
     case 'stop':
       await model[step.do]();
+      break;
+    case 'reboot':
+      await model.reboot(step.forgets);
       break;
     case 'boot':
       await model.boot(step.isEvented);

@@ -133,6 +133,14 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     this.#world.stopSandbox(sandbox);
   }
 
+  /** The machine was off: nothing runs any more, and unless the runtime keeps its state on disk it has forgotten everything. */
+  reboot({ forgets }: { forgets: boolean }): void {
+    for (const sandbox of this.#world.sandboxes.values()) this.#world.stopSandbox(sandbox);
+    if (!forgets) return;
+    for (const container of this.#world.containers.values()) this.#world.drop(container);
+    this.#world.sandboxes.clear();
+  }
+
   /** Ends the open event streams, with an error when one is given. */
   endEventStreams(error?: Error): void {
     if (error === undefined) this.#events.emit('end');
