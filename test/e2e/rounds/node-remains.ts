@@ -66,11 +66,17 @@ async function leasesOf(folder: string, isOurs: (text: string) => boolean): Prom
   return found;
 }
 
-/** Every path of a node's folder but what is in the layers of its images, and the histories of pods, which are meant to stay. */
+/**
+ * Every path of a node's folder but what is in the layers of its images, and the histories of pods, which are meant to stay.
+ * A lock is a link with a number that goes up.
+ */
 async function filesOf(rootDir: string): Promise<string[]> {
   const entries = await readdir(rootDir, { recursive: true, withFileTypes: true });
   const paths = entries.map((entry) => join(entry.parentPath, entry.name).slice(rootDir.length + 1));
-  return paths.filter((path) => !/\/snapshots\/\d+\/(fs|work)\/|^state\/history\//.test(path)).sort();
+  return paths
+    .filter((path) => !/\/snapshots\/\d+\/(fs|work)\/|^state\/history\//.test(path))
+    .map((path) => path.replace(/(\.lock)\/\d+$/, '$1/…'))
+    .sort();
 }
 
 async function list(folder: string): Promise<string[]> {
