@@ -132,6 +132,15 @@ describe('a changed manifest', () => {
     expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
   });
 
+  test('takes over a moment later when the runtime did not answer at first', async () => {
+    const { world, engine, source } = await runningFirst();
+    world.runtime.injectError('imageStatus', new Refusal(codes.unavailable, 'Connection dropped'));
+    source.set(revision('second', 'app:1'));
+    await world.until(() => engine.messages('ReplacementWaits').length === 1);
+    await world.pass(2000);
+    expect(await runningUIDs(world)).toEqual(['second']);
+  });
+
   test('that is put back before its image came leaves the pod as it is', async () => {
     const { world, engine, source } = await runningFirst();
     refuseEveryPull(world);

@@ -1,8 +1,9 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
+import { isCausedByUnavailable } from '../../cri/errors.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { backOffPeriodMs } from '../pod-workers/next-sync-delay.ts';
+import { backOffPeriodMs, transientBackOffMs } from '../pod-workers/next-sync-delay.ts';
 import { SyncPodError } from '../pod-workers/sync-pod-error.ts';
 
 interface Deps {
@@ -70,9 +71,13 @@ export class ImagesAhead {
       } catch (error) {
         if (signal.aborted) return false;
         logger.warn({ pod: pod.metadata.name, err: errorMessage(error) }, 'A new revision waits for its images');
-        const retryAfterMs = (error instanceof SyncPodError ? error.retryAfterMs : undefined) ?? backOffPeriodMs;
-        await clock.sleep(retryAfterMs, { signal }).catch(() => undefined);
+        await clock.sleep(retryDelay(error), { signal }).catch(() => undefined);
       }
     }
   }
+}
+
+function retryDelay(error: unknown): number {
+  if (isCausedByUnavailable(error)) return transientBackOffMs;
+  return (error instanceof SyncPodError ? error.retryAfterMs : undefined) ?? backOffPeriodMs;
 }

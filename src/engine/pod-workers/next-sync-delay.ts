@@ -3,7 +3,8 @@ import { NetworkNotReadyError, SyncPodError } from './sync-pod-error.ts';
 
 /** kubelet: pod_workers.go workerBackOffPeriodJitterFactor and neighbours; factors are how much longer it may get. */
 export const backOffPeriodMs = 10_000;
-const transientBackOffMs = 1000;
+/** After what fails because nobody answered. */
+export const transientBackOffMs = 1000;
 const jitterFactor = 0.5;
 
 interface SyncDelays {
