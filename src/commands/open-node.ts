@@ -1,6 +1,7 @@
 import { systemClock } from '../clock.ts';
 import { orphanShimsOf } from '../containerd/orphan-shims-of.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
+import { untilAnswered } from '../cri/until-answered.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
@@ -45,7 +46,7 @@ export async function openNode(
   const runtime = await openNodeRuntime(options, logger, signal, onWaiting);
   const { connection } = runtime;
   const [{ cgroupDriver, cgroups }, machine, logind] = await Promise.all([
-    openCgroups(options, connection.runtime, logger),
+    openCgroups(options, connection.runtime, logger, signal),
     readMachine(options.rootDir),
     endsItsPods(options) ? openLogind() : undefined,
     tellPodCIDR(options, connection.runtime, logger),
@@ -86,8 +87,9 @@ async function openCgroups(
   options: NodeOptions,
   runtime: RuntimeService,
   logger: Logger,
+  signal: AbortSignal,
 ): Promise<{ cgroupDriver: CgroupDriver; cgroups: CgroupManager }> {
-  const cgroupDriver = await nodeCgroupDriver(options, runtime);
+  const cgroupDriver = await untilAnswered(() => nodeCgroupDriver(options, runtime), { clock: systemClock, signal });
   return { cgroupDriver, cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger }) };
 }
 
