@@ -24,7 +24,9 @@ export async function measureScale({ figures, sizes }: { figures: Figures; sizes
     }
   }
   for (const [{ what }, costs] of points) {
-    figures.add({ what: `growth of: ${what}`, unit: 'power of pods' }, 'kubelet-ts', growthPower(costs));
+    const power = growthPower(costs);
+    // One size tells of no growth.
+    if (!Number.isNaN(power)) figures.add({ what: `growth of: ${what}`, unit: 'power of pods' }, 'kubelet-ts', power);
   }
 }
 
