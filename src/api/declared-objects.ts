@@ -13,7 +13,7 @@ export interface Declarations {
   objects: { kind: CarriedOutKind; object: ManifestObject }[];
   /** Objects of kinds that a node alone does not carry out. */
   ignored: { kind: string; object: ManifestObject; reason: string }[];
-  /** There is a list without items: it says that nothing is to run. */
+  /** There is a list of anything, or of what runs, without items: it says that nothing is to run. */
   hasEmptyList: boolean;
   /** How many objects were looked at, lists included. */
   count: number;
@@ -87,20 +87,31 @@ function declareItems(found: Declarations, list: ManifestObject, context: Contex
   const unknown = entries.filter(({ key }) => !listFields.some((field) => field.toLowerCase() === key.toLowerCase()));
   found.problems.push(...firstProblems(unknown, unknownListField).map((problem) => problemOf(list, problem)));
   const items = entries.findLast(({ key }) => key === 'items')?.value;
-  if (items === undefined || (items.kind !== 'null' && items.kind !== 'list')) {
+  // A Go program writes null for a list without items, and so does one that failed to fill it.
+  if (items?.kind !== 'list') {
     const message = items ? `Expected a list, found ${describeKind(items)}` : 'items is missing';
-    const hint = items ? 'Start each item with "- ".' : 'Write "items: []" for a list that declares nothing.';
+    const isNothing = items === undefined || items.kind === 'null';
+    const hint = isNothing ? 'Write "items: []" for a list that declares nothing.' : 'Start each item with "- ".';
     found.problems.push(problemOf(list, { field: 'items', message, hint, severity: 'error' }));
     return;
   }
-  // A Go program writes null for a list without items.
-  const nodes = items.kind === 'list' ? items.items : [];
-  if (nodes.length === 0 && isCarriedOut(context.listed?.kind ?? 'Pod')) found.hasEmptyList = true;
+  if (entries.filter(({ key }) => key === 'items').length > 1) {
+    const message = 'items is written more than once';
+    found.problems.push(problemOf(list, { field: 'items', message, hint: 'Keep one of them.', severity: 'error' }));
+    return;
+  }
+  const nodes = items.items;
+  if (nodes.length === 0 && saysWhatRuns(context.listed?.kind)) found.hasEmptyList = true;
   const path = list.path === '' ? 'items' : `${list.path}.items`;
   for (const [index, node] of nodes.entries()) {
     if (found.count > context.maxCount) return;
     declare(found, { document: list.document, node, path: `${path}[${index}]` }, context);
   }
+}
+
+/** Whether a list of this kind, or of anything, that is empty says that nothing is to run. */
+function saysWhatRuns(listed = 'Pod'): boolean {
+  return isCarriedOut(listed) && listed !== 'ConfigMap' && listed !== 'Secret';
 }
 
 function unknownListField({ key }: ManifestEntry): FieldProblem {

@@ -53,7 +53,8 @@ export class ManifestDocument {
       const child = this.#childOf(node, key ?? index ?? '');
       if (!child) return { start, isThere: false };
       node = child.value;
-      start = node.kind === 'object' || node.kind === 'list' ? child.keyStart : node.start;
+      const isScalar = node.kind !== 'object' && node.kind !== 'list' && node.kind !== 'null';
+      start = isScalar ? node.start : child.keyStart;
     }
     return { start, isThere: true };
   }

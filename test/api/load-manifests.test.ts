@@ -175,7 +175,36 @@ describe('lists', () => {
       { problems: ['4:26 error items[0].kind A PodList cannot hold a Secret of v1'] },
     ],
     ['may be empty: they say that nothing is to run', list('PodList'), {}],
-    ['may be empty in the way of Go', '{"apiVersion":"v1","kind":"List","metadata":{},"items":null}', {}],
+    [
+      'do not say that nothing is to run with a null',
+      '{"apiVersion":"v1","kind":"List","metadata":{},"items":null}',
+      { problems: ['1:48 error items Expected a list, found null'] },
+    ],
+    [
+      'of pods do not say so either',
+      '{"apiVersion":"v1","kind":"PodList","items":null}',
+      { problems: ['1:37 error items Expected a list, found null'] },
+    ],
+    [
+      'in a list do not say so either',
+      list('List', '- {apiVersion: v1, kind: List, items: ~}'),
+      { problems: ['4:32 error items[0].items Expected a list, found null'] },
+    ],
+    [
+      'do not say so with no value',
+      'apiVersion: v1\nkind: DeploymentList\nitems:\n'.replace('v1', 'apps/v1'),
+      { problems: ['3:1 error items Expected a list, found null'] },
+    ],
+    [
+      'have their items once',
+      '{"apiVersion":"v1","kind":"List","items":[{}],"items":[]}',
+      { problems: ['1:47 error items items is written more than once'] },
+    ],
+    [
+      'of values say nothing about pods',
+      'apiVersion: v1\nkind: ConfigMapList\nitems: []\n',
+      { problems: ['error The text declares nothing'] },
+    ],
     ['that are empty stand beside other objects', `${list('List')}---\n${podText('a')}`, { pods: ['default/a-edge1'] }],
     ['need items', 'apiVersion: v1\nkind: List\n', { problems: ['1:1 error items items is missing'] }],
     [
@@ -296,6 +325,8 @@ describe('kinds', () => {
     ['kind: CronJob', 'Write "apiVersion: batch/v1".'],
     ['- kind: Pod', 'Put "---" between objects, or make them the items of a List.'],
     ['kind: List\napiVersion: v1', 'Write "items: []" for a list that declares nothing.'],
+    ['kind: PodList\napiVersion: v1\nitems:', 'Write "items: []" for a list that declares nothing.'],
+    ['kind: PodList\napiVersion: v1\nitems: {}', 'Start each item with "- ".'],
     ['kind: PodList\napiVersion: v1\nitem: []', 'Did you mean "items"?'],
     ['', 'Write "apiVersion: v1", "kind: List" and "items: []" when nothing is to run.'],
     ['image: {{ .Values.image }}', 'Was this a template? Fill in its {{ … }} parts before giving it to the kubelet.'],

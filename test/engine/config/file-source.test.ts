@@ -162,6 +162,23 @@ describe('from one look to the next', () => {
     expect(await read(source)).toEqual({ pods: ['one-edge1 app:3'], problems: [] });
   });
 
+  test.each([
+    'apiVersion: v1\nkind: List\nitems: null\n',
+    'apiVersion: v1\nkind: PodList\nitems:\n',
+    'apiVersion: v1\nkind: List\n',
+    '{}',
+    '',
+    '<html></html>',
+  ])('only "items: []" stops the pod of a file, not %j', async (text) => {
+    await put('a.yaml', manifest('one'));
+    const source = sourceOf();
+    await read(source);
+    await put('a.yaml', text);
+    expect((await read(source)).pods).toEqual(['one-edge1 app:1']);
+    await put('a.yaml', 'apiVersion: v1\nkind: List\nitems: []\n');
+    expect(await read(source)).toEqual({ pods: [], problems: [] });
+  });
+
   test('a file that broke and then goes takes its pod with it', async () => {
     await put('a.yaml', manifest('one'));
     const source = sourceOf();

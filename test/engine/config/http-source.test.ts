@@ -85,6 +85,14 @@ describe('an answer that is no good body', () => {
       '<!DOCTYPE html><html><h1>Wi-Fi</h1></html>',
       'the server answered with a web page',
     ],
+    [
+      'the log-in of a server, behind a redirect',
+      (request, response) => {
+        if (request.url === '/login') response.end('<html>Log in</html>');
+        else response.writeHead(302, { location: '/login' }).end();
+      },
+      'the server answered with a web page',
+    ],
     ['a body that is too large', 'x'.repeat(tooLong), 'the body is larger than 10 MiB'],
     [
       'a small body that unpacks to one that is too large',
@@ -122,6 +130,43 @@ describe('an answer that is no good body', () => {
     expect(await agent.askAgain()).toEqual(unchanged);
     server.answer = other;
     expect(await agent.askAgain()).toEqual({ pods: ['other-edge1'], problems: [] });
+  });
+
+  test.each<[string, string, string]>([
+    ['a list of null', '{"apiVersion":"v1","kind":"List","items":null}', 'Expected a list, found null'],
+    ['a list of pods of null', '{"apiVersion":"v1","kind":"PodList","items":null}', 'Expected a list, found null'],
+    ['a list whose text ends too early', 'apiVersion: v1\nkind: List\nitems:', 'Expected a list, found null'],
+    ['a list without items', '{"apiVersion":"v1","kind":"List"}', 'items is missing'],
+    ['items that are no list', '{"apiVersion":"v1","kind":"List","items":{}}', 'Expected a list, found an object'],
+    ['an empty list of values', '{"apiVersion":"v1","kind":"SecretList","items":[]}', 'The text declares nothing'],
+    ['an empty object', '{}', 'apiVersion is missing'],
+    ['null', 'null', 'The text declares nothing'],
+    ['an empty array', '[]', 'Expected an object, found a list'],
+    ['white space', ' \n', 'The text declares nothing'],
+    ['a comment', '# nothing yet\n---\n', 'The text declares nothing'],
+    [
+      'the answer of an API server',
+      '{"apiVersion":"v1","kind":"Status","status":"Failure"}',
+      'kind "Status" is not known',
+    ],
+    [
+      'a list of what nobody knows',
+      '{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Potato"}]}',
+      'kind "Potato" is not known',
+    ],
+    [
+      'a list of what is not carried out here',
+      '{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Service"}]}',
+      'kind "Service" is not carried out here: the network is that of the container runtime',
+    ],
+  ])('stops no pod by accident: %s', async (_what, bad, problem) => {
+    const { agent, server } = await asking(web);
+    await agent.next();
+    server.answer = bad;
+    const { pods, problems } = await agent.askAgain();
+    expect({ pods, problems }).toEqual({ pods: undefined, problems: [expect.stringContaining(problem), stays] });
+    server.answer = emptyList;
+    expect(await agent.askAgain()).toEqual({ pods: [], problems: [] });
   });
 
   test('may be garbage', async () => {
