@@ -18,6 +18,7 @@ import type { SyncPodType } from './pod-workers/pod-sync-status.ts';
 import type { ProberManager } from './prober/prober-manager.ts';
 import { reasons, runsOnUntilThen } from './reasons.ts';
 import { generatePodStatus } from './status/generate-pod-status.ts';
+import type { IPFamily } from './status/pod-ips.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import type { MountedVolume, VolumeManager } from './volumes/volume-manager.ts';
@@ -43,6 +44,8 @@ interface Deps {
   /** Set while the pod network is not ready. */
   networkError: () => string | undefined;
   runtimeName: () => string;
+  /** Of the primary address of the node: addresses of pods of this family come first. */
+  nodeIPFamily: IPFamily;
   /** The runtime can make mounts read-only with everything below them. */
   supportsRecursiveReadOnly: () => boolean;
   /** Reads the pod from the runtime anew. */
@@ -66,14 +69,15 @@ export class KubeletPodSyncer implements PodSyncer {
     this.mountBackOff = new BackOff(deps.clock, mountBackOffLimits);
   }
 
-  async syncPod(_type: SyncPodType, pod: Pod, podStatus: RuntimePodStatus, signal: AbortSignal): Promise<boolean> {
+  async syncPod(_type: SyncPodType, pod: Pod, found: RuntimePodStatus, signal: AbortSignal): Promise<boolean> {
     const { kuberuntime, containerManager, podDirs, prober, reasonCache } = this.deps;
     const { uid } = pod.metadata;
     const recorder = podEventRecorder(this.deps.emit, pod);
 
     // Step 1: the status as it is now; a pod in a final phase is not started again.
-    const status = this.updateStatus(pod, podStatus, false);
+    const status = this.updateStatus(pod, found, false);
     if (isTerminal(status)) return true;
+    const podStatus = { ...found, ips: (status.podIPs ?? []).flatMap(({ ip = '' }) => ip) };
 
     // Step 2: without a network only host-network pods can start.
     const networkError = this.deps.networkError();
@@ -210,6 +214,7 @@ export class KubeletPodSyncer implements PodSyncer {
 
   private updateStatus(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean): PodStatus {
     const { statusManager, reasonCache, prober, clock, wallClock, runtimeName, supportsRecursiveReadOnly } = this.deps;
+    const { nodeIPFamily } = this.deps;
     const { uid } = pod.metadata;
     const status = generatePodStatus({
       pod,
@@ -222,6 +227,7 @@ export class KubeletPodSyncer implements PodSyncer {
       now: clock.now(),
       since: (stamp) => wallClock.since(stamp),
       runtimeName: runtimeName(),
+      nodeIPFamily,
       supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
     });
     statusManager.setPodStatus(pod, status);

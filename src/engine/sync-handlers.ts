@@ -7,6 +7,7 @@ import type { PodEvictions } from './eviction/pod-evictions.ts';
 import type { PodRemains } from './gc/pod-remains.ts';
 import type { ContainerEnd, SourceName } from './events.ts';
 import type { Housekeeping } from './housekeeping.ts';
+import type { ImageManager } from './images/image-manager.ts';
 import type { ImagesAhead } from './images/images-ahead.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
 import type { PodAdmission } from './lifecycle/pod-admission.ts';
@@ -31,6 +32,7 @@ interface Deps {
   reasonCache: ReasonCache;
   events: EventBus;
   backOff: BackOff;
+  imageManager: Pick<ImageManager, 'forgetFailures'>;
   evictions: PodEvictions;
   remains: PodRemains;
   /** Of all sources. */
@@ -191,6 +193,7 @@ export class SyncHandlers implements SyncHandler {
       known.has(uid) || this.mayBeDeclared(uid) || this.revisions.isRunningOn(uid);
     if (!this.deps.leaveOrphans) remains.startOrphanCleanUp(isSpared);
     backOff.gc();
+    this.deps.imageManager.forgetFailures();
   }
 
   /**

@@ -44,6 +44,18 @@ describe('a pod that is declared', () => {
     expect(shown).toEqual([{ ...mount, recursiveReadOnly: 'Enabled' }]);
   });
 
+  test('shows its addresses with those of the family of the node first', async () => {
+    const world = await World.make();
+    world.runtime.scriptPodIPs(() => ['10.88.0.2', 'fd00::2']);
+    const source = new ManualSource();
+    const node = makeNodeConfig(world.folder, { nodeIPs: ['fd00::1'] });
+    const engine = await world.boot({ sources: [source], node });
+    source.set(makeStaticPod('web'));
+    await world.until(() => engine.isReady('web-edge1'));
+    const { podIP, podIPs } = engine.pod('web-edge1')?.pod.status ?? {};
+    expect({ podIP, podIPs }).toEqual({ podIP: 'fd00::2', podIPs: [{ ip: 'fd00::2' }, { ip: '10.88.0.2' }] });
+  });
+
   test('runs and is ready; every step of it is told in order', async () => {
     const { world, engine } = await running(makeStaticPod('web'));
     expect(world.runtime.running()).toEqual(['web-edge1/main#0']);

@@ -96,6 +96,12 @@ export class ImageManager {
     if (present === undefined) await this.ensureImageExists(request);
   }
 
+  /** Forgets failures that no container asked for again while it could have been tried again. */
+  forgetFailures(): void {
+    this.deps.backOff.gc();
+    for (const key of this.lastFailures.keys()) if (this.deps.backOff.get(key) === 0) this.lastFailures.delete(key);
+  }
+
   private async presentImage(image: string, { container, recorder, signal }: PullRequest): Promise<Image | undefined> {
     if (container.imagePullPolicy === 'Always') return undefined;
     try {
@@ -134,16 +140,9 @@ export class ImageManager {
       const failure = pullFailure(error);
       recorder.warning(reasons.failed, `Failed to pull image "${image}": ${failure.message}`, container.name);
       backOff.next(key, clock.monotonic());
-      this.forgetFailures();
       this.lastFailures.set(key, `${failure.reason}: ${failure.message}`);
       throw failure;
     }
-  }
-
-  /** Forgets what nobody asked for any more while it could have been tried again. */
-  private forgetFailures(): void {
-    this.deps.backOff.gc();
-    for (const key of this.lastFailures.keys()) if (this.deps.backOff.get(key) === 0) this.lastFailures.delete(key);
   }
 
   private pullNow(image: string, request: PullRequest): Promise<Image> {

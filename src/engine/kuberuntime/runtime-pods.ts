@@ -50,7 +50,9 @@ export class RuntimePods implements PlegRuntime {
       const listed = new Set(containers.map(({ id }) => id));
       this.ends.forget(endedBefore.filter((id) => !listed.has(id)));
     }
-    return joinPods(items, containers, this.ends);
+    const pods = joinPods(items, containers, this.ends);
+    this.forgetEnded(pods, uid);
+    return pods;
   }
 
   /** One container; undefined when the runtime does not have it. */
@@ -98,6 +100,13 @@ export class RuntimePods implements PlegRuntime {
         statuses.sort(newestFirst).map((status) => this.toContainerStatus(this.ends.complete(status))),
       ),
     };
+  }
+
+  /** What the runtime does not list any more is asked for no more. */
+  private forgetEnded(listed: readonly RuntimePod[], uid: string | undefined): void {
+    const there = new Set(listed.map((pod) => pod.uid));
+    for (const known of uid === undefined ? [...this.ended.keys()] : [uid])
+      if (!there.has(known)) this.ended.delete(known);
   }
 
   private async toContainerStatus(status: ContainerStatus): Promise<RuntimeContainerStatus> {

@@ -17,6 +17,7 @@ import { PodNews } from '../pleg/pod-news.ts';
 import { KubeletPodSyncer } from '../pod-syncer.ts';
 import { PodWorkers } from '../pod-workers/pod-workers.ts';
 import { ProberManager } from '../prober/prober-manager.ts';
+import { ipFamilyOf } from '../status/pod-ips.ts';
 import { ReasonCache } from '../status/reason-cache.ts';
 import { UserNamespaces } from '../userns/user-namespaces.ts';
 import { VolumeManager } from '../volumes/volume-manager.ts';
@@ -35,6 +36,7 @@ export interface PodCare {
   prober: ProberManager;
   reasonCache: ReasonCache;
   backOff: BackOff;
+  imageManager: ImageManager;
   workers: PodWorkers;
   imagesAhead: ImagesAhead;
   pullWatch: PullWatch;
@@ -116,18 +118,19 @@ export function buildPodCare(
   });
   const store = contentStore(runtime);
   const pullWatch = new PullWatch({ readIngests: layerIngests(store), clock, emit });
+  const imageManager = new ImageManager({
+    imageService: deps.imageService,
+    backOff: new BackOff(clock),
+    clock,
+    settings: node.images,
+    pullProgress: contentStoreProgress(store),
+    pullWatch,
+    credentials: new PullCredentials({ configObjects, nodeCredentials: deps.nodeCredentials }),
+  });
   const syncer = new KubeletPodSyncer({
     kuberuntime: new KuberuntimeManager({
       runtime,
-      imageManager: new ImageManager({
-        imageService: deps.imageService,
-        backOff: new BackOff(clock),
-        clock,
-        settings: node.images,
-        pullProgress: contentStoreProgress(store),
-        pullWatch,
-        credentials: new PullCredentials({ configObjects, nodeCredentials: deps.nodeCredentials }),
-      }),
+      imageManager,
       podDirs,
       configObjects,
       podRemover,
@@ -154,6 +157,7 @@ export function buildPodCare(
     networkError: () => runtimeState.networkError,
     supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,
     runtimeName: () => runtimeState.name,
+    nodeIPFamily: ipFamilyOf(node.nodeIPs),
     getPodStatus: (uid) => runtimePods.getPodStatus(uid),
     onPodChanged: (uid) => {
       news.changed(uid);
@@ -196,6 +200,7 @@ export function buildPodCare(
     prober,
     reasonCache,
     backOff,
+    imageManager,
     workers,
     imagesAhead,
     pullWatch,

@@ -3,6 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Emit } from '../event-bus.ts';
+import type { PodRef } from '../events.ts';
 import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
 import type { RuntimePod } from '../pleg/pod-records.ts';
 import type { WorkerSnapshot } from '../snapshot.ts';
@@ -285,9 +286,8 @@ export class PodWorkers {
   private finishUnstarted(record: PodSyncStatus): void {
     record.terminated = true;
     record.finished = true;
-    // The update that never became active names the pod.
-    this.stateChanged(record);
     record.pendingUpdate = undefined;
+    this.stateChanged(record);
     this.release(record);
     this.notifyTerminated(record);
   }
@@ -443,11 +443,18 @@ export class PodWorkers {
 
   private emitState(record: PodSyncStatus, state: ReturnType<typeof workerState> | 'removed'): void {
     const update = record.pendingUpdate ?? record.activeUpdate;
-    if (update !== undefined) this.deps.emit({ type: 'WorkerStateChanged', pod: refOf(update), state });
+    // Of a pod that never started no update is left.
+    const pod = update === undefined ? refOfRecord(record) : refOf(update);
+    this.deps.emit({ type: 'WorkerStateChanged', pod, state });
   }
 }
 
-function refOf({ pod, runningPod }: PendingUpdate): { namespace: string; name: string; uid: string } {
+function refOfRecord({ fullName, uid }: PodSyncStatus): PodRef {
+  const [name = '', namespace = ''] = fullName.split('_');
+  return { namespace, name, uid };
+}
+
+function refOf({ pod, runningPod }: PendingUpdate): PodRef {
   const { namespace = '', name = '', uid = '' } = pod?.metadata ?? runningPod ?? {};
   return { namespace, name, uid };
 }

@@ -11,9 +11,7 @@ export class StaticPodGate {
   private readonly waitingByName = new Map<string, string[]>();
 
   wait({ fullName, uid }: PodSyncStatus): void {
-    const waiting = this.waitingByName.get(fullName);
-    if (waiting === undefined) this.waitingByName.set(fullName, [uid]);
-    else waiting.push(uid);
+    this.line(fullName, [...(this.waitingByName.get(fullName) ?? []), uid]);
   }
 
   /** True: the pod may start, and from now on holds the name. */
@@ -21,8 +19,7 @@ export class StaticPodGate {
     const holder = this.startedByName.get(fullName);
     if (holder !== undefined) return holder === uid;
     if (this.next(fullName, lookup, uid) !== uid) return false;
-    this.waitingByName.get(fullName)?.shift();
-    if (this.waitingByName.get(fullName)?.length === 0) this.waitingByName.delete(fullName);
+    this.line(fullName, (this.waitingByName.get(fullName) ?? []).slice(1));
     this.startedByName.set(fullName, uid);
     return true;
   }
@@ -34,12 +31,17 @@ export class StaticPodGate {
       const record = lookup(other);
       return other === uid || (record !== undefined && !record.terminating && !record.terminated);
     });
-    this.waitingByName.set(fullName, waiting);
+    this.line(fullName, waiting);
     return waiting[0];
   }
 
   /** Frees the name when this pod holds it. */
   release({ fullName, uid }: PodSyncStatus): void {
     if (this.startedByName.get(fullName) === uid) this.startedByName.delete(fullName);
+  }
+
+  private line(fullName: string, waiting: string[]): void {
+    if (waiting.length === 0) this.waitingByName.delete(fullName);
+    else this.waitingByName.set(fullName, waiting);
   }
 }
