@@ -19,7 +19,8 @@ export function shownArguments(argv: readonly string[]): string[] {
   });
 }
 
-function shownValue(flag: string, value: string): string {
+function shownValue(name: string, value: string): string {
+  const flag = name.replaceAll('_', '-');
   if (flag === '--manifest-url-header') return value.replace(/:.*$/s, ': …');
   if (flag !== '--manifest-url') return value;
   return URL.canParse(value) ? shownURL(new URL(value)) : value;

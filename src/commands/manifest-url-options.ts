@@ -19,7 +19,7 @@ export interface ManifestURLOptions {
 
 /** Throws a UserError for flags that cannot be meant. Values are not part of its text, as they may be secrets. */
 export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions {
-  const urls = (flags.manifestUrl ?? []).map(parseURL);
+  const urls = (flags.manifestUrl ?? []).filter((url) => url !== '').map(parseURL);
   refuseLookAlikes(urls);
   const headers = (flags.manifestUrlHeader ?? []).map(parseHeader);
   const files = credentialFiles(flags);

@@ -1,4 +1,6 @@
 import { Command, Option } from 'commander';
+import { nearestName } from '../api/nearest-name.ts';
+import { UserError } from '../errors.ts';
 import { addConfigurationFlags } from './add-configuration-flags.ts';
 import { collect, list } from './flag-values.ts';
 import { addFlagsWithoutEffect } from './flags-without-effect.ts';
@@ -14,7 +16,7 @@ export function addNodeOptions(command: Command): Command {
     .option('--image-credential-provider-config <path>', 'file of the programs that know registry credentials')
     .option('--image-credential-provider-bin-dir <path>', 'folder of these programs')
     .option('--node-labels <key=value>', 'more labels of the node, for nodeSelector and affinity', list);
-  return readBooleansAsGo(addFlagsWithoutEffect(addConfigurationFlags(command)));
+  return readFlagsAsGo(addFlagsWithoutEffect(addConfigurationFlags(command)));
 }
 
 /** Adds the flags of the agent's log. */
@@ -25,13 +27,33 @@ export function addLogOptions(command: Command, defaultLevel: string): Command {
     .addOption(new Option('--log-level <level>', `what is logged (default: ${defaultLevel})`).choices(levels));
 }
 
-/** The value of a boolean flag is never the next word, so that `--seccomp-default pods/` names a folder. */
-function readBooleansAsGo(command: Command): Command {
+/**
+ * Reads flags as the kubelet does: the value of a boolean flag is never the next word, so that `--seccomp-default pods/` names
+ * a folder; underscores in a name are dashes. An unknown flag is a `UserError` that names the nearest one, also of those that
+ * --help does not show. kubelet: cliflag WordSepNormalizeFunc
+ */
+function readFlagsAsGo(command: Command): Command {
   const isAlone = (word: string): boolean => command.options.some(({ long, optional }) => optional && long === word);
   command.parseOptions = (argv) => {
     const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
-    const words = argv.map((word, index) => (index < end && isAlone(word) ? `${word}=true` : word));
-    return Command.prototype.parseOptions.call(command, words);
+    const words = argv.map((word, index) => {
+      if (index >= end) return word;
+      const flag = word.replace(/^--\w[^=]*/, (name) => name.replaceAll('_', '-'));
+      return isAlone(flag) ? `${flag}=true` : flag;
+    });
+    const parsed = Command.prototype.parseOptions.call(command, words);
+    refuseUnknownFlag(command, parsed.unknown);
+    return parsed;
   };
   return command;
+}
+
+function refuseUnknownFlag(command: Command, [unknown]: readonly string[]): void {
+  if (unknown === undefined || unknown === '--help' || unknown === '-h') return;
+  const [flag = ''] = unknown.split('=');
+  const names = command.options.flatMap(({ long }) => long ?? []);
+  const near = flag.startsWith('--') ? nearestName(flag, names) : undefined;
+  throw new UserError(`unknown flag: ${flag}`, {
+    hint: near === undefined ? `kubelet-ts ${command.name()} --help lists the flags.` : `Did you mean ${near}?`,
+  });
 }

@@ -60,7 +60,8 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
 export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]): Promise<NodeOptions> {
   const { configuration, featureGates, warnings } = await readConfiguration(flags, flagsLayer(flags));
   const { staticPodPath, containerRuntimeEndpoint } = configuration;
-  const paths = flags.podManifestPath ?? (staticPodPath === '' ? [] : [staticPodPath]);
+  const paths = (flags.podManifestPath ?? [staticPodPath]).filter(isGiven);
+  const givenNodeIPs = flags.nodeIp?.filter(isGiven) ?? [];
   return {
     ...configuration,
     ...manifestURLOptions({ ...manifestURLFlags(configuration), ...flags }),
@@ -69,12 +70,12 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
       configuration.enforceNodeAllocatable.includes(word),
     ),
     featureGates,
-    containerRuntimeEndpoint: flags.containerRuntimeEndpoint ?? containerRuntimeEndpoint,
+    containerRuntimeEndpoint: given(flags.containerRuntimeEndpoint) ?? containerRuntimeEndpoint,
     manifestPaths: [...manifests, ...paths].map((path) => resolve(path)),
     rootDir: resolve(flags.rootDir),
-    nodeName: nodeNameOf(flags.hostnameOverride ?? hostname()),
-    nodeIPs: flags.nodeIp ?? detectedNodeIPs(),
-    nodeLabels: parseNodeLabels(flags.nodeLabels),
+    nodeName: nodeNameOf(given(flags.hostnameOverride) ?? hostname()),
+    nodeIPs: givenNodeIPs.length > 0 ? givenNodeIPs : detectedNodeIPs(),
+    nodeLabels: parseNodeLabels(flags.nodeLabels?.filter(isGiven)),
     imageCredentialProviderConfig: flags.imageCredentialProviderConfig ?? '',
     imageCredentialProviderBinDir: flags.imageCredentialProviderBinDir ?? '',
     leaveOrphans: false,
@@ -82,6 +83,10 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     unusedFields: fieldsWithoutEffect(configuration),
   };
 }
+
+/** A flag with an empty value says nothing. */
+export const given = (value: string | undefined): string | undefined => (isGiven(value) ? value : undefined);
+const isGiven = (value: string | undefined): boolean => value !== '';
 
 /** What the configuration says of URLs, in the form of the flags that would say so. */
 function manifestURLFlags({ staticPodURL, staticPodURLHeader }: KubeletConfiguration): ManifestURLFlags {

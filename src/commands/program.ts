@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import packageJSON from '../../package.json' with { type: 'json' };
 import type { CommandDeps } from './deps.ts';
 import { hideSecretArguments } from './hide-secret-arguments.ts';
+import { referenceVersion } from './reference-version.ts';
 
 interface CommandEntry {
   summary: string;
@@ -56,7 +57,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   };
   const program = new Command('kubelet-ts')
     .description(packageJSON.description)
-    .version(packageJSON.version, '-V, --version')
+    .version(`kubelet-ts ${packageJSON.version}, Kubernetes ${referenceVersion}`, '-V, --version')
     .enablePositionalOptions()
     .showHelpAfterError('(see --help)')
     .exitOverride();

@@ -14,9 +14,9 @@ import { problemText } from './problem-text.ts';
 
 /** Where the configuration of a node is, besides in flags. */
 export interface ConfigurationFiles {
-  /** The file of --config. */
+  /** The file of --config; empty: none. */
   config?: string;
-  /** The folder of --config-dir, of drop-ins. */
+  /** The folder of --config-dir, of drop-ins; empty: none. */
   configDir?: string;
 }
 
@@ -39,9 +39,9 @@ export async function readConfiguration(
   flags: ConfigurationLayer,
 ): Promise<NodeConfiguration> {
   const problems: ManifestProblem[] = [];
-  const file = config === undefined ? undefined : await readLayer(resolve(config), problems);
+  const file = !config ? undefined : await readLayer(resolve(config), problems);
   const dropIns: ConfigurationLayer[] = [];
-  for (const path of configDir === undefined ? [] : await dropInPaths(resolve(configDir))) {
+  for (const path of !configDir ? [] : await dropInPaths(resolve(configDir))) {
     const layer = await readLayer(path, problems);
     if (layer) dropIns.push(layer);
   }

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { maxManifestBytes } from '../api/manifest-document.ts';
+import type { ConfigObject } from '../api/config-object.ts';
 import type { ManifestProblem } from '../api/manifest-problem.ts';
 import type { StaticPodNode } from '../api/static-pod.ts';
 import { systemClock } from '../clock.ts';
@@ -9,6 +10,7 @@ import { loadManifest } from '../engine/config/manifest-file.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import { errorMessage, hasCode, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import type { NodeOptions } from './node-options.ts';
 import { problemText } from './problem-text.ts';
 import { startOrderProblems } from './start-order-problems.ts';
 
@@ -47,6 +49,33 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
   }
   const all = [...missing, ...problems, ...startOrderProblems(pods, dependsOnPlaces)];
   return { source: 'file', where: manifests.join(', '), pods, configObjects, problems: all };
+}
+
+/** What several sources declare together. */
+export function joined(updates: readonly SourceUpdate[]): SourceUpdate & { configObjects: ConfigObject[] } {
+  return {
+    source: 'file',
+    where: updates.map(({ where }) => where).join(', '),
+    pods: updates.flatMap(({ pods }) => pods),
+    configObjects: updates.flatMap(({ configObjects = [] }) => configObjects),
+    problems: updates.flatMap(({ problems }) => problems),
+  };
+}
+
+/**
+ * The manifests that a command looks at that has no agent: those that it names, else those of the node, as `run` with the same
+ * flags would read them.
+ */
+export function namedManifests(
+  manifests: readonly string[],
+  { manifestPaths, manifestURLs }: Pick<NodeOptions, 'manifestPaths' | 'manifestURLs'>,
+): { paths: readonly string[]; urls: readonly string[] } {
+  if (manifests.length > 0) return { paths: manifests, urls: [] };
+  if (manifestPaths.length + manifestURLs.length > 0) return { paths: manifestPaths, urls: manifestURLs };
+  throw new UserError('no manifest was named', {
+    hint: 'Name files or folders, - for stdin, or a --config with staticPodPath.',
+    exitCode: brokenManifestExitCode,
+  });
 }
 
 /** Exit code of a command that does nothing because of its manifests. */

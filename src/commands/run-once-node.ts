@@ -3,7 +3,6 @@ import type { Pod } from '../api/types.ts';
 import { systemClock } from '../clock.ts';
 import { configAnnotations, isMirrorPod } from '../engine/config/pod-config.ts';
 import type { PodSource, SourceUpdate } from '../engine/config/pod-source.ts';
-import { RemoteManifest } from '../engine/config/remote-manifest.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { readLogTail } from '../engine/logs/read-log-tail.ts';
 import { containerLogsDirectory } from '../engine/kuberuntime/log-paths.ts';
@@ -12,6 +11,7 @@ import type { Logger } from '../logger.ts';
 import type { NodeOptions } from './node-options.ts';
 import { remoteManifest } from './node-sources.ts';
 import { problemText } from './problem-text.ts';
+import { readManifestURL } from './read-manifest-url.ts';
 import { brokenManifestExitCode, readManifests, readStdin, refuseBroken } from './read-manifests.ts';
 import { exitCodes, notStarted, type PodOutcome, podOutcome, stuckPods } from './run-once-outcome.ts';
 import { withAgent } from './with-agent.ts';
@@ -82,7 +82,12 @@ async function declared({ manifests, options, stdin, logger }: RunOnceRequest): 
     cronJobs: 'runOnce',
     stdin: manifests.includes('-') ? await readStdin(stdin) : undefined,
   });
-  const updates = [files, ...(await Promise.all(options.manifestURLs.map((url) => fetchOnce(options, url))))];
+  const updates = [
+    files,
+    ...(await Promise.all(
+      options.manifestURLs.map((url) => readManifestURL({ ...remoteManifest(options, url), cronJobs: 'runOnce' })),
+    )),
+  ];
   const problems = updates.flatMap((update) => update.problems);
   refuseBroken(problems, 'nothing was started');
   const pods = updates.flatMap((update) => update.pods);
@@ -90,14 +95,6 @@ async function declared({ manifests, options, stdin, logger }: RunOnceRequest): 
   refuseMirrors(pods);
   for (const problem of problems) logger.warn(problemText(problem, systemClock.now()));
   return updates;
-}
-
-/** What a URL declares now. */
-async function fetchOnce(options: NodeOptions, url: string): Promise<SourceUpdate> {
-  const manifest = new RemoteManifest({ ...remoteManifest(options, url), cronJobs: 'runOnce' });
-  const { problems, warnings } = await manifest.check(new AbortController().signal);
-  const update = manifest.declared?.update ?? { source: 'http', where: manifest.where, pods: [], problems: [] };
-  return { ...update, problems: [...update.problems, ...problems, ...warnings] };
 }
 
 function refuseNothing(pods: readonly Pod[]): void {

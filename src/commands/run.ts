@@ -1,10 +1,12 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Server } from 'node:http';
 import { serveHealthz } from '../server/healthz.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import type { CommandDeps } from './deps.ts';
+import { boolean } from './flag-values.ts';
 import { keepHeapSmall } from './keep-heap-small.ts';
 import { logEvents } from './log-events.ts';
 import { AgentEnd, endsItsPods } from './agent-end.ts';
@@ -13,21 +15,25 @@ import { createLogger } from './create-logger.ts';
 import { createNodeLogger, type LogFlags } from './node-logger.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from './node-options.ts';
 import { nodeSources } from './node-sources.ts';
+import { referenceVersion } from './reference-version.ts';
 import { withAgent } from './with-agent.ts';
 
 interface RunFlags extends NodeFlags, LogFlags {
   tui: boolean;
+  version?: boolean;
 }
 
-export function registerRun(program: Command): void {
+export function registerRun(program: Command, deps: CommandDeps): void {
   addLogOptions(addNodeOptions(program.command('run')), 'info')
     .description('Run the pods of manifests until stopped; stopping leaves them running')
     .argument('[manifests...]', 'files or folders of pod manifests, beside --pod-manifest-path')
     .option('--no-tui', 'plain log lines, also on a terminal')
-
+    // Of the kubelet: kubeadm asks it.
+    .addOption(new Option('--version [boolean]').argParser(boolean).hideHelp())
     .addHelpText('after', examples)
     .action(async (manifests: string[], flags: RunFlags) => {
-      await run(await nodeOptions(flags, manifests), flags);
+      if (flags.version === true) deps.stdout.write(`Kubernetes ${referenceVersion}\n`);
+      else await run(await nodeOptions(flags, manifests), flags);
     });
 }
 

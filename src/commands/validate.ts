@@ -8,7 +8,15 @@ import { isColoured } from './is-coloured.ts';
 import { addNodeOptions } from './node-flags.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from './node-options.ts';
 import { problemReport } from './problem-report.ts';
-import { brokenManifestExitCode, readManifests, readStdin, stdinOrigin } from './read-manifests.ts';
+import { remoteManifest } from './node-sources.ts';
+import {
+  brokenManifestExitCode,
+  joined,
+  namedManifests,
+  readManifests,
+  readStdin,
+  stdinOrigin,
+} from './read-manifests.ts';
 import { inFileOrder, validationJSON, validationSummary } from './validation-report.ts';
 
 interface ValidateFlags extends NodeFlags {
@@ -22,7 +30,7 @@ type Output = 'text' | 'json' | 'yaml';
 export function registerValidate(program: Command, deps: CommandDeps): void {
   addNodeOptions(program.command('validate'))
     .description('Say everything that is wrong with manifests, without running them')
-    .argument('<manifests...>', 'files or folders of manifests, - for stdin')
+    .argument('[manifests...]', 'files or folders of manifests, - for stdin; without any those of --config and flags')
     .addOption(
       new Option('-o, --output <format>', 'form of the report').choices(['text', 'json', 'yaml']).default('text'),
     )
@@ -40,14 +48,12 @@ export function registerValidate(program: Command, deps: CommandDeps): void {
 }
 
 async function validate(manifests: readonly string[], flags: ValidateFlags, deps: CommandDeps): Promise<void> {
-  const options = await nodeOptions(flags, manifests);
-  const stdin = manifests.includes('-') ? await readStdin(deps.stdin) : undefined;
-  const update = await readManifests({
-    manifests,
-    nodeName: options.nodeName,
-    featureGates: options.featureGates,
-    stdin,
-  });
+  const options = await nodeOptions(flags, []);
+  const { paths, urls } = namedManifests(manifests, options);
+  const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
+  const { nodeName, featureGates } = options;
+  const files = await readManifests({ manifests: paths, nodeName, featureGates, stdin });
+  const update = joined([files, ...(await Promise.all(urls.map((url) => readURL(options, url))))]);
   const found = [...options.warnings, ...update.problems];
   const problems = inFileOrder(flags.strict ? found.map(asError) : found);
   const checked = { ...update, problems };
@@ -62,6 +68,11 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   } else {
     deps.stdout.write(await objectText(validationJSON(checked), flags.output));
   }
+}
+
+async function readURL(options: NodeOptions, url: string): Promise<SourceUpdate> {
+  const { readManifestURL } = await import('./read-manifest-url.ts');
+  return readManifestURL(remoteManifest(options, url));
 }
 
 async function objectsToPrint(
@@ -100,6 +111,7 @@ Folders are read as kubelet-ts run reads them, and every flag of a node means th
 Values of Secrets are never printed. Exit codes: 0 nothing is wrong, or warnings alone; 2 errors.
 
 Examples:
+  kubelet-ts validate --config kubelet.yaml the pods of its staticPodPath and staticPodURL
   kubelet-ts validate pods/                 every problem with file, line, field and what to do
   kubelet-ts validate --strict -o json -    from stdin, for a program, warnings are errors
   kubelet-ts validate --defaulted web.yaml  the pod with all defaults, as YAML

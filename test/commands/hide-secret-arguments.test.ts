@@ -6,14 +6,14 @@ test('what may be secret in URLs and headers is not shown', () => {
     ...['node', 'kubelet-ts', 'run', 'pods/', '--root-dir=/r'],
     ...['--manifest-url', 'https://me:s3cret@box.example/pods.yaml?token=s3cret#site'],
     '--manifest-url=https://box.example/more.yaml?s3cret',
-    ...['--manifest-url-header', 'Authorization: Bearer s3cret', '--manifest-url-header=X-Key:s3cret'],
+    ...['--manifest-url-header', 'Authorization: Bearer s3cret', '--manifest_url_header=X-Key:s3cret'],
     ...['--manifest-url-token-file', '/run/token'],
   ];
   expect(shownArguments(argv)).toEqual([
     ...['node', 'kubelet-ts', 'run', 'pods/', '--root-dir=/r'],
     ...['--manifest-url', 'https://box.example/pods.yaml?…#site'],
     '--manifest-url=https://box.example/more.yaml?…',
-    ...['--manifest-url-header', 'Authorization: …', '--manifest-url-header=X-Key: …'],
+    ...['--manifest-url-header', 'Authorization: …', '--manifest_url_header=X-Key: …'],
     ...['--manifest-url-token-file', '/run/token'],
   ]);
 });

@@ -41,6 +41,78 @@ test("the defaults are the kubelet's", async () => {
   });
 });
 
+const systemdUnit = [
+  '--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf',
+  '--kubeconfig=/etc/kubernetes/kubelet.conf',
+];
+
+describe('the command line of a kubelet that kubeadm wrote', () => {
+  test.each([
+    [
+      '1.18',
+      '--cgroup-driver=systemd --network-plugin=cni --pod-infra-container-image=k8s.gcr.io/pause:3.2',
+      ['--network-plugin: without effect since Kubernetes 1.24'],
+      { cgroupDriver: 'systemd', containerRuntimeEndpoint: '' },
+    ],
+    [
+      '1.20',
+      '--container-runtime=remote --container-runtime-endpoint=/run/containerd/containerd.sock --network-plugin=cni ' +
+        '--cni-bin-dir=/opt/cni/bin --cni-conf-dir=/etc/cni/net.d --resolv-conf=/run/systemd/resolve/resolv.conf ' +
+        '--logtostderr=true --v 2',
+      [
+        '--cni-bin-dir: without effect since Kubernetes 1.24',
+        '--cni-conf-dir: without effect since Kubernetes 1.24',
+        '--container-runtime: without effect since Kubernetes 1.27',
+        '--logtostderr: without effect since Kubernetes 1.26',
+        '--network-plugin: without effect since Kubernetes 1.24',
+      ],
+      { containerRuntimeEndpoint: '/run/containerd/containerd.sock', resolvConf: '/run/systemd/resolve/resolv.conf' },
+    ],
+    [
+      '1.24',
+      '--container-runtime=remote --container-runtime-endpoint=unix:///var/run/containerd/containerd.sock ' +
+        '--pod-infra-container-image=k8s.gcr.io/pause:3.7',
+      ['--container-runtime: without effect since Kubernetes 1.27'],
+      { containerRuntimeEndpoint: 'unix:///var/run/containerd/containerd.sock' },
+    ],
+    [
+      '1.32',
+      '--container-runtime-endpoint=unix:///var/run/containerd/containerd.sock --hostname-override=edge1 ' +
+        '--pod-infra-container-image=registry.k8s.io/pause:3.10 --register-with-taints= --node-ip=192.0.2.7 -v=2',
+      [],
+      { nodeName: 'edge1', nodeIPs: ['192.0.2.7'], registerWithTaints: [] },
+    ],
+  ])('%s works as it is', async (_version, line, dropped, expected) => {
+    const options = await optionsOf(...systemdUnit, ...line.split(' '));
+    const warnings = options.warnings.map(({ origin, message }) => `${origin}: ${message.split(':')[0] ?? ''}`);
+    expect(warnings.filter((warning) => warning.includes('since Kubernetes'))).toEqual(dropped);
+    expect(options).toMatchObject(expected);
+  });
+
+  test('may have underscores in the names of flags, as the kubelet allows', async () => {
+    expect(await optionsOf('--cluster_dns=10.0.0.1', '--cluster_domain', 'a_b')).toMatchObject({
+      clusterDNS: ['10.0.0.1'],
+      clusterDomain: 'a_b',
+    });
+  });
+
+  test('may have flags with empty values, which are as though they were not there', async () => {
+    const flags = ['hostname-override', 'node-ip', 'pod-manifest-path', 'manifest-url', 'config', 'node-labels'];
+    const { warnings, ...options } = await optionsOf(...flags.map((flag) => `--${flag}=`));
+    expect({ warnings, ...options }).toEqual({ ...(await optionsOf()) });
+  });
+});
+
+describe('an unknown flag is refused', () => {
+  test.each([
+    ['--pod-manifst-path=/x', 'unknown flag: --pod-manifst-path', 'Did you mean --pod-manifest-path?'],
+    ['--network-plugn=cni', 'unknown flag: --network-plugn', 'Did you mean --network-plugin?'],
+    ['--no-such-thing', 'unknown flag: --no-such-thing', 'kubelet-ts run --help lists the flags.'],
+  ])('%s', async (flag, message, hint) => {
+    await expect(optionsOf(flag)).rejects.toMatchObject({ message, hint });
+  });
+});
+
 describe('a flag', () => {
   test('and an argument for manifests may be there several times, relative to where we are', async () => {
     expect((await optionsOf('a', '--pod-manifest-path', '/b', 'c/', '--pod-manifest-path', 'd')).manifestPaths).toEqual(

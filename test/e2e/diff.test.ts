@@ -68,10 +68,28 @@ describe.each(['with a running agent', 'without an agent'])('diff %s', (conditio
     });
   });
 
+  test('takes the manifests of --config when it names none', async () => {
+    await declare('web.yaml', pod('web'));
+    const config = join(agent.rootDir, 'kubelet.json');
+    const fields = { kind: 'KubeletConfiguration', apiVersion: 'kubelet.config.k8s.io/v1beta1' };
+    await writeFile(config, JSON.stringify({ ...fields, staticPodPath: 'desired' }));
+    expect(await agent.cli(['diff', '--config', config, ...node])).toEqual({
+      code: 1,
+      stderr: '',
+      stdout: [
+        '- stop     default/dns-edge1 (no manifest declares it)',
+        '- stop     default/old-edge1 (no manifest declares it)',
+        '= stay     default/web-edge1',
+        '2 to stop, 1 to stay',
+        '',
+      ].join('\n'),
+    });
+  });
+
   test.each([
     ['a broken manifest', ['-'], 'error: broken manifest, nothing can be compared\n<stdin>:1:1: error: '],
     ['a wrong flag', ['--wrong', '-'], "error: unknown option '--wrong'\n"],
-    ['no manifest', [], "error: missing required argument 'manifests'\n"],
+    ['no manifest', [], 'error: no manifest was named\n'],
   ])('exits with 2 for %s', async (_what, args, message) => {
     const { code, stdout, stderr } = await agent.cli(['diff', ...args], { input: '[]' });
     expect({ code, stdout, stderr: stderr.slice(0, message.length) }).toEqual({ code: 2, stdout: '', stderr: message });

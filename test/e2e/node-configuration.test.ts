@@ -7,12 +7,21 @@ import { cgroupFolders } from './leftovers.ts';
 import { busybox, makePod, serve, shell } from './manifests.ts';
 import { program } from './program.ts';
 
+/** As kubeadm 1.20 wrote them, and the unit of systemd around them. */
+const kubeadmFlags =
+  '--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf ' +
+  '--container-runtime=remote --network-plugin=cni --cni_bin_dir=/opt/cni/bin --logtostderr=true --v 2 ' +
+  '--pod-infra-container-image=k8s.gcr.io/pause:3.2 --register-with-taints=';
+
 let agent: Agent;
 /** Says what the flags of the agent say. */
 let configuration: string;
 
 beforeAll(async () => {
-  agent = await startAgent({ manifests: { 'web.json': makePod('web', { containers: [shell('app', serve)] }) } });
+  agent = await startAgent({
+    manifests: { 'web.json': makePod('web', { containers: [shell('app', serve)] }) },
+    flags: kubeadmFlags.split(' '),
+  });
   await agent.untilReady('web');
   configuration = join(agent.rootDir, 'kubelet.json');
   await writeFile(
@@ -27,6 +36,14 @@ beforeAll(async () => {
   );
 });
 afterAll(() => agent.cleanUp());
+
+test('flags that kubelets dropped are warnings that say since when they have no effect', () => {
+  const warnings = agent.logs.filter(({ msg }) => msg.startsWith('without effect since'));
+  const cni = 'without effect since Kubernetes 1.24: network plugins are set up at the container runtime';
+  const dropped = new Map(warnings.map(({ origin, level, msg }) => [origin, { level, msg }]));
+  expect([...dropped.keys()]).toEqual(['--cni-bin-dir', '--container-runtime', '--logtostderr', '--network-plugin']);
+  expect(dropped.get('--cni-bin-dir')).toEqual({ level: 40, msg: cni });
+});
 
 test('diff reads manifests by the feature gates of the node, from its file and from flags', async () => {
   const volumes = [{ name: 'tools', image: { reference: busybox } }];

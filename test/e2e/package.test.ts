@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -28,13 +28,29 @@ test('it installs without a registry and runs', async () => {
   await execa('npm', ['install', '--offline', '--no-audit', '--no-fund', '--global', '--prefix', prefix, tarball]);
   const program = join(prefix, 'bin/kubelet-ts');
   const { version } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8')) as { version: string };
-  expect((await execa(program, ['--version'])).stdout).toBe(version);
+  expect((await execa(program, ['--version'])).stdout).toBe(`kubelet-ts ${version}, Kubernetes v1.32.10`);
   const { exitCode, stderr } = await execa(program, ['ps', '--root-dir', join(folder, 'root')], { reject: false });
   expect({ exitCode, isTold: stderr.startsWith('error: no container runtime answers') }).toEqual({
     exitCode: 1,
     isTold: true,
   });
   expect((await execa(program, ['help'])).stdout).toContain('Usage: kubelet-ts');
+});
+
+test('called as kubelet it is one: kubeadm finds the version, and no command is named', async () => {
+  const kubelet = join(folder, 'prefix/bin/kubelet');
+  // kubeadm: preflight/utils.go GetKubeletVersion
+  const ofKubeadm = /^\s*Kubernetes v((0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*))([-0-9a-zA-Z_.+]*)?\s*$/;
+  expect(ofKubeadm.exec((await execa(kubelet, ['--version'])).stdout)?.[1]).toMatch(/^1\.32\.\d+$/);
+  const link = join(folder, 'kubelet');
+  await symlink(join(folder, 'prefix/bin/kubelet-ts'), link);
+  const flags = ['--network-plugin=cni', '--container-runtime=remote', '--v=2'];
+  const named = await execa(link, [...flags, '--config', '/nowhere/config.yaml'], { reject: false });
+  expect({ exitCode: named.exitCode, stderr: named.stderr.split('\n')[0] }).toEqual({
+    exitCode: 1,
+    stderr: "error: the configuration cannot be read: ENOENT: no such file or directory, open '/nowhere/config.yaml'",
+  });
+  expect((await execa(link, ['ps', '--help'])).stdout).toContain('Usage: kubelet-ts ps');
 });
 
 test('run is a program of its own: it loads none of the chunks that the commands share', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { WebServer } from '../fakes/web-server.ts';
 import { program } from './program.ts';
 
 let folder: string;
@@ -34,6 +35,37 @@ async function validate(args: readonly string[], input?: string): Promise<object
 
 test('a good manifest is said to be so', async () => {
   expect(await validate(['-'], good)).toEqual({ exitCode: 0, stdout: '1 pod: 0 errors, 0 warnings\n', stderr: '' });
+});
+
+const kubeletConfiguration = (fields: object): string =>
+  JSON.stringify({ apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration', ...fields });
+
+test('without a name the manifests of --config are looked at, those of its URL too', async () => {
+  const server = await WebServer.start();
+  server.answer = good.replaceAll('web', 'remote');
+  const fields = { staticPodPath: 'pods', staticPodURL: server.url() };
+  await writeFile(join(folder, 'kubelet.json'), kubeletConfiguration(fields));
+  await writeFile(join(folder, 'pods/a.yaml'), good);
+  expect(await validate(['--config', 'kubelet.json'])).toEqual({
+    exitCode: 0,
+    stdout: '2 pods: 0 errors, 0 warnings\n',
+    stderr: '',
+  });
+  server.answer = good.replaceAll('name: app', 'nam: app');
+  expect(await validate(['--config', 'kubelet.json', '--defaulted', 'pods/a.yaml'])).toMatchObject({ exitCode: 0 });
+  expect(await validate(['--config', 'kubelet.json'])).toMatchObject({
+    exitCode: 2,
+    stdout: expect.stringContaining(`${server.url()}:6:7: error: spec.containers[0].name: Required value`) as string,
+  });
+});
+
+test('to name nothing is a mistake', async () => {
+  expect(await validate([])).toEqual({
+    exitCode: 2,
+    stdout: '',
+    stderr:
+      'error: no manifest was named\nhint: Name files or folders, - for stdin, or a --config with staticPodPath.\n',
+  });
 });
 
 test('a folder is reported file by file, with every line in question', async () => {

@@ -39,8 +39,10 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
   const names = new Set(desired.pods.map(podFullName));
   const others = current.pods
     .filter(({ pod }) => !names.has(podFullName(pod)))
-    .map(({ pod, source }) =>
-      source === 'http' ? change('stay', pod, 'a URL declares it') : change('stop', pod, 'no manifest declares it'),
+    .map(({ pod, source, origin = '' }) =>
+      source === 'http' && !desired.urls.includes(origin)
+        ? change('stay', pod, 'a URL declares it')
+        : change('stop', pod, 'no manifest declares it'),
     );
   const goingOn = declared.filter((entry) => entry.change.action === 'stay' || entry.change.action === 'update');
   const users = goingOn.map(({ pod }) => pod);

@@ -14,7 +14,7 @@ export interface CurrentPod {
   /** With `status` it has no more than the names and images of its containers: nobody knows the manifest it was made from. */
   pod: Pod;
   status?: RuntimePodStatus;
-  /** A pod of a URL stays whatever files declare. */
+  /** A pod of a URL that was not asked stays whatever files declare. */
   source: SourceName;
   /** Path or URL of its manifest, which its UID is made from too; undefined when it is not known. */
   origin?: string;
@@ -24,6 +24,8 @@ export interface CurrentPod {
 export interface DesiredNode {
   pods: readonly Pod[];
   configObjects: readonly ConfigObject[];
+  /** The URLs that were asked, as they are shown. What others declare stays. */
+  urls: readonly string[];
   /** The UID that a pod would have if its manifest stood at this path or URL. */
   uidUnder: (pod: Pod, origin: string) => string | undefined;
 }

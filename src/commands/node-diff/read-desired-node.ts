@@ -5,12 +5,20 @@ import { loadManifest } from '../../engine/config/manifest-file.ts';
 import { ignoredBecause } from '../../engine/config/manifest-file-name.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { podFullName } from '../../engine/pod-names.ts';
-import { type ManifestsRequest, readManifests, stdinOrigin } from '../read-manifests.ts';
+import type { RemoteManifestOptions } from '../../engine/config/remote-manifest.ts';
+import { readManifestURL } from '../read-manifest-url.ts';
+import { joined, type ManifestsRequest, readManifests, stdinOrigin } from '../read-manifests.ts';
 import type { DesiredNode } from './node-state.ts';
 
+interface Request extends ManifestsRequest {
+  /** URLs of manifests that are asked besides. */
+  remote: readonly RemoteManifestOptions[];
+}
+
 /** What manifests declare, and what would be of it if they stood elsewhere. */
-export async function readDesiredNode(request: ManifestsRequest): Promise<DesiredNode & SourceUpdate> {
-  const update = await readManifests(request);
+export async function readDesiredNode(request: Request): Promise<DesiredNode & SourceUpdate> {
+  const files = await readManifests(request);
+  const remote = await Promise.all(request.remote.map(readManifestURL));
   const texts = [...(await Promise.all((await filesOf(request.manifests)).map((path) => readFile(path))))];
   if (request.stdin) texts.push(Buffer.from(request.stdin));
   const podsOf = (text: Uint8Array, origin: string): Pod[] => loadManifest(text, origin, request).pods;
@@ -18,8 +26,8 @@ export async function readDesiredNode(request: ManifestsRequest): Promise<Desire
     texts.flatMap((text) => podsOf(text, stdinOrigin).map((pod) => [podFullName(pod), text] as const)),
   );
   return {
-    ...update,
-    configObjects: update.configObjects ?? [],
+    ...joined([files, ...remote]),
+    urls: remote.map(({ where }) => where),
     uidUnder: (pod, origin) => {
       const text = textOf.get(podFullName(pod));
       return text && podsOf(text, origin).find((other) => podFullName(other) === podFullName(pod))?.metadata.uid;

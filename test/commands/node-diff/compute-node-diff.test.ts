@@ -15,13 +15,14 @@ const running = (held: Pod, more: Partial<CurrentPod> = {}): CurrentPod => ({ po
 interface Desired {
   pods?: Pod[];
   configObjects?: ConfigObject[];
+  urls?: string[];
   uidUnder?: (pod: Pod, origin: string) => string;
 }
 
 function nodeDiff(current: Partial<CurrentNode>, desired: Desired): NodeDiff {
   return computeNodeDiff(
     { pods: [], configObjects: [], ...current },
-    { pods: [], configObjects: [], uidUnder: () => undefined, ...desired },
+    { pods: [], configObjects: [], urls: [], uidUnder: () => undefined, ...desired },
   );
 }
 const podsOf = (current: CurrentPod[], desired: Desired): string =>
@@ -39,6 +40,20 @@ describe('what becomes of a pod', () => {
         '= stay     default/same',
         '= stay     default/url (a URL declares it)',
         '1 to start, 1 to stop, 2 to stay',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('it stops when the URL that declared it was asked and does not any more', () => {
+    const current = ['asked', 'other'].map((name) =>
+      running(pod(name, name), { source: 'http', origin: `url:${name}` }),
+    );
+    expect(podsOf(current, { urls: ['url:asked'] })).toBe(
+      [
+        '- stop     default/asked (no manifest declares it)',
+        '= stay     default/other (a URL declares it)',
+        '1 to stop, 1 to stay',
         '',
       ].join('\n'),
     );
