@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 
 /** A process, told from a later one with the same number by when it started. */
 export interface ProcessIdentity {
@@ -26,6 +26,23 @@ export async function readStat(pid: number): Promise<{ parent: number; startTick
 /** Of everything that runs. */
 export async function listPIDs(): Promise<number[]> {
   return (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry)).map(Number);
+}
+
+/**
+ * True for a process of root, whoever started it, that has the root folder of this one: none of another user and none in a
+ * container. Only of such a process the command line can be trusted: each process may write into its own what it likes.
+ */
+export async function isOfThisRoot(pid: number): Promise<boolean> {
+  const folder = `/proc/${String(pid)}`;
+  try {
+    const status = await readFile(`${folder}/status`, 'utf8');
+    if (!/^Uid:\t0\t0\t0\t0$/m.test(status)) return false;
+    const [own, other] = await Promise.all([stat('/'), stat(`${folder}/root/`)]);
+    return own.dev === other.dev && own.ino === other.ino;
+  } catch {
+    // It ended, or lets nobody look.
+    return false;
+  }
 }
 
 /** True while this very process runs. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { identify, listPIDs, type ProcessIdentity } from '../process-identity.ts';
+import { identify, isOfThisRoot, listPIDs, type ProcessIdentity } from '../process-identity.ts';
 import { criNamespace } from './cri-namespace.ts';
 
 /** A process that looks after the containers of one sandbox, and outlives containerd. */
@@ -12,7 +12,10 @@ export interface ContainerdShim {
   readonly program: string;
 }
 
-/** The running shims that the CRI plugin of the containerd on this socket started. */
+/**
+ * The running shims that the CRI plugin of the containerd on this socket started. Others may show the command line of a shim
+ * too, and the program that it names is run as root: a process of a user or in a container is none.
+ */
 export async function findShims(socket: string): Promise<ContainerdShim[]> {
   const found = await Promise.all((await listPIDs()).map((pid) => shimOf(pid, socket)));
   return found.filter((shim) => shim !== undefined);
@@ -21,9 +24,10 @@ export async function findShims(socket: string): Promise<ContainerdShim[]> {
 async function shimOf(pid: number, socket: string): Promise<ContainerdShim | undefined> {
   // In this order: a process whose number changes hands in between is another one than the identified.
   const process = await identify(pid);
+  if (process === undefined || !(await isOfThisRoot(pid))) return undefined;
   const commandLine = await readFile(`/proc/${String(pid)}/cmdline`, 'utf8').catch(() => '');
   const parsed = parseShimCommand(commandLine.split('\0').slice(0, -1), socket);
-  return process === undefined || parsed === undefined ? undefined : { process, ...parsed };
+  return parsed && { process, ...parsed };
 }
 
 /** Undefined: not a shim of this containerd, or one that only starts or removes another. */

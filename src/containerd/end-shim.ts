@@ -9,7 +9,8 @@ import type { ManagedPaths } from './managed-paths.ts';
 
 /** Where containerd keeps the bundles of shims below its state, and their work folders below its root. */
 const bundles = join('io.containerd.runtime.v2.task', criNamespace);
-const shimSockets = '/run/containerd/s/';
+/** A hash. The path of a socket is as whoever bound it wrote it: nothing of it may lead out of the folder. */
+const shimSocketPath = /^\/run\/containerd\/s\/[\da-f]+$/;
 const deleteTimeoutMs = 10_000;
 
 /**
@@ -79,7 +80,7 @@ async function socketsOf(pid: number): Promise<string[]> {
   return rows
     .filter((row) => inodes.has(row[6]))
     .flatMap((row) => row[7] ?? [])
-    .filter((path) => path.startsWith(shimSockets));
+    .filter((path) => shimSocketPath.test(path));
 }
 
 function exists(path: string): Promise<boolean> {
