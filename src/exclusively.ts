@@ -9,21 +9,31 @@
 import { mkdir, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from './clock.ts';
-import { hasCode } from './errors.ts';
-import { identify, isRunning } from './process-identity.ts';
+import { hasCode, UserError } from './errors.ts';
+import { identify, isRunning, isStopped, type ProcessIdentity } from './process-identity.ts';
 
 /** Nobody tells of the end of a process that is not our child; locks are held for milliseconds. */
 const pollMs = 5;
+/** A holder that is stopped for so long is not waited for. */
+const patienceMs = 1500;
 const free = 'free';
 
-/** Does `work` while nobody else does any for the same folder, be it in this process or in another. */
-export async function exclusively<T>(folder: string, clock: Clock, work: () => Promise<T>): Promise<T> {
+/**
+ * Does `work` while nobody else does any for the same folder, be it in this process or in another. Rejects with a
+ * `UserError` if a stopped process holds the lock, and with the signal's reason if it is aborted first.
+ */
+export async function exclusively<T>(
+  folder: string,
+  clock: Clock,
+  work: () => Promise<T>,
+  options: { signal?: AbortSignal } = {},
+): Promise<T> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const self = await identify(process.pid);
-  const holder = `${String(process.pid)} ${self?.startTicks ?? ''}`;
+  const self = await holderText(process.pid);
+  const since = clock.monotonic();
   for (;;) {
-    const link = await take(folder, holder);
-    if (link !== undefined) {
+    const link = await take(folder, self);
+    if (typeof link === 'string') {
       try {
         return await work();
       } finally {
@@ -31,25 +41,50 @@ export async function exclusively<T>(folder: string, clock: Clock, work: () => P
         await rename(`${link}.${free}`, link);
       }
     }
-    await clock.sleep(pollMs);
+    if (clock.monotonic() - since >= patienceMs) await refuseStopped(link.holder, folder);
+    await clock.sleep(pollMs, options);
   }
 }
 
-/** The link that is ours now; undefined while somebody else has the lock. */
-async function take(folder: string, holder: string): Promise<string | undefined> {
+/** A process as a link names it. */
+export async function holderText(pid: number): Promise<string> {
+  return `${String(pid)} ${(await identify(pid))?.startTicks ?? ''}`;
+}
+
+/** The process that a link names. */
+export function parseHolder(text: string): ProcessIdentity {
+  const [pid, startTicks = ''] = text.split(' ');
+  return { pid: Number(pid), startTicks };
+}
+
+async function refuseStopped(holder: ProcessIdentity | undefined, folder: string): Promise<void> {
+  if (holder === undefined || !(await isStopped(holder))) return;
+  throw new UserError(`kubelet-ts (pid ${holder.pid}, stopped) holds the lock ${folder}`, {
+    hint: `Let it go on: kill -CONT ${holder.pid}. Or end it: kill -KILL ${holder.pid}.`,
+  });
+}
+
+/** Somebody else has the lock, who is known if they still run. */
+interface Held {
+  holder: ProcessIdentity | undefined;
+}
+
+/** The link that is ours now. */
+async function take(folder: string, self: string): Promise<string | Held> {
   const highest = Math.max(0, ...(await numbersIn(folder)));
-  if (highest > 0 && (await isHeld(join(folder, String(highest))))) return undefined;
+  const held = highest === 0 ? undefined : await heldBy(join(folder, String(highest)));
+  if (held !== undefined) return held;
   const link = join(folder, String(highest + 1));
   try {
-    await symlink(holder, link);
+    await symlink(self, link);
   } catch (error) {
-    if (hasCode(error, 'EEXIST')) return undefined;
+    if (hasCode(error, 'EEXIST')) return { holder: undefined };
     throw error;
   }
   const numbers = await numbersIn(folder);
   if (numbers.some((number) => number > highest + 1)) {
     await rm(link, { force: true });
-    return undefined;
+    return { holder: undefined };
   }
   await Promise.all(
     numbers.filter((number) => number <= highest).map((number) => rm(join(folder, String(number)), { force: true })),
@@ -61,11 +96,11 @@ async function numbersIn(folder: string): Promise<number[]> {
   return (await readdir(folder)).filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
-/** A link that went away was passed by: then too somebody else was faster. */
-async function isHeld(link: string): Promise<boolean> {
-  const holder = await readlink(link).catch(() => undefined);
-  if (holder === undefined) return true;
-  if (holder === free) return false;
-  const [pid, startTicks = ''] = holder.split(' ');
-  return isRunning({ pid: Number(pid), startTicks });
+/** A link that went away was passed by: then too somebody else was faster. Returns undefined if the lock is free. */
+async function heldBy(link: string): Promise<Held | undefined> {
+  const text = await readlink(link).catch(() => undefined);
+  if (text === undefined) return { holder: undefined };
+  if (text === free) return undefined;
+  const holder = parseHolder(text);
+  return (await isRunning(holder)) ? { holder } : undefined;
 }

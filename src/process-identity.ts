@@ -13,14 +13,22 @@ export async function identify(pid: number): Promise<ProcessIdentity | undefined
   return stat === undefined ? undefined : { pid, startTicks: stat.startTicks };
 }
 
-/** What the kernel says of a running process; undefined when there is none, or only its zombie. */
-export async function readStat(pid: number): Promise<{ parent: number; startTicks: string } | undefined> {
+/** What the kernel says of a running process. `state` is one letter, such as `T` for stopped: proc(5). */
+interface ProcessStat {
+  parent: number;
+  startTicks: string;
+  state: string;
+}
+
+/** Reads the stat of a running process. Returns undefined if there is none, or only its zombie. */
+export async function readStat(pid: number): Promise<ProcessStat | undefined> {
   const stat = await readFile(`/proc/${String(pid)}/stat`, 'utf8').catch(() => undefined);
   // Fields after the program's name, which may hold spaces and brackets itself: state, parent, and start time as the 20th.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state, parent, startTicks] = [fields?.[0], fields?.[1], fields?.[19]];
-  if (parent === undefined || startTicks === undefined || state === 'Z' || state === 'X') return undefined;
-  return { parent: Number(parent), startTicks };
+  if (parent === undefined || startTicks === undefined || state === undefined || 'ZXx'.includes(state))
+    return undefined;
+  return { parent: Number(parent), startTicks, state };
 }
 
 /** Of everything that runs. */
@@ -59,3 +67,25 @@ export async function signalProcess(target: ProcessIdentity, name: NodeJS.Signal
     // It ended in the meantime.
   }
 }
+
+/** What a process does as its state says, in one or two words for people. Returns undefined if it has ended. */
+export async function describeState(process: ProcessIdentity): Promise<string | undefined> {
+  const stat = await readStat(process.pid);
+  if (stat?.startTicks !== process.startTicks) return undefined;
+  return stateWords[stat.state] ?? `state ${stat.state}`;
+}
+
+/** True while a process is stopped, by a signal or by a debugger: it does nothing until it is continued. */
+export async function isStopped(process: ProcessIdentity): Promise<boolean> {
+  const stat = await readStat(process.pid);
+  return stat?.startTicks === process.startTicks && (stat.state === 'T' || stat.state === 't');
+}
+
+const stateWords: Readonly<Record<string, string>> = {
+  R: 'busy',
+  S: 'asleep',
+  I: 'asleep',
+  D: 'stuck in the kernel',
+  T: 'stopped',
+  t: 'stopped by a debugger',
+};

@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readdir, readlink, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { identify } from '../src/process-identity.ts';
-import { exclusively } from '../src/exclusively.ts';
+import { exclusively, holderText } from '../src/exclusively.ts';
 import { FakeClock } from './fakes/fake-clock.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -36,6 +38,37 @@ test('a lock of a process that is gone is taken at once', async () => {
     `${String(process.pid)} ${(await identify(process.pid))?.startTicks ?? ''}`,
   );
   expect(await readdir(folder)).toEqual(['8']);
+});
+
+test('a lock of a process that is stopped is refused, with what to do', async () => {
+  const folder = await lockFolder();
+  const child = spawn('sleep', ['60']);
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  await once(child, 'spawn');
+  child.kill('SIGSTOP');
+  const pid = child.pid ?? 0;
+  await mkdir(folder);
+  await symlink(await holderText(pid), join(folder, '7'));
+  let seconds = 0;
+  const hasty = { ...systemClock, monotonic: () => (seconds += 1000) };
+  await expect(exclusively(folder, hasty, () => Promise.resolve())).rejects.toMatchObject({
+    message: `kubelet-ts (pid ${pid}, stopped) holds the lock ${folder}`,
+    hint: `Let it go on: kill -CONT ${pid}. Or end it: kill -KILL ${pid}.`,
+  });
+});
+
+test('who waits for the lock and does not want it any more gives up', async () => {
+  const folder = await lockFolder();
+  const stopping = new AbortController();
+  let leave = (): void => undefined;
+  const first = exclusively(folder, systemClock, () => new Promise<void>((resolve) => (leave = resolve)));
+  const second = exclusively(folder, systemClock, () => Promise.resolve(), { signal: stopping.signal });
+  stopping.abort(new Error('SIGTERM'));
+  await expect(second).rejects.toThrow('SIGTERM');
+  leave();
+  await first;
 });
 
 test('what fails gives the lock back', async () => {

@@ -2,7 +2,7 @@ import { type Command, CommanderError, Option } from 'commander';
 import { hostname } from 'node:os';
 import { systemClock } from '../clock.ts';
 import { UserError } from '../errors.ts';
-import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
+import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from './deps.ts';
 import { addConfigurationFlags } from './add-configuration-flags.ts';
 import { addRuntimeOptions } from './flags.ts';
@@ -53,7 +53,7 @@ async function diff(manifests: readonly string[], flags: DiffFlags, deps: Comman
   const options = await nodeOptions(flags, []);
   const { rootDir, featureGates, warnings, containerRuntimeEndpoint: runtimeEndpoint } = options;
   const { paths, urls } = namedManifests(manifests, options);
-  const snapshot = await fetchSnapshot(controlSocketPath(rootDir));
+  const snapshot = await agentSnapshot(rootDir, deps.stderr);
   const nodeName = nodeNameOf(given(flags.hostnameOverride) ?? snapshot?.nodeName ?? hostname());
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
   const remote = urls.map((url) => remoteManifest({ ...options, nodeName }, url));

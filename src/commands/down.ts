@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
-import { controlSocketPath, requestShutdown, waitForEnd } from '../server/control-client.ts';
+import { systemClock } from '../clock.ts';
+import { controlSocketPath } from '../server/control-client.ts';
 import type { CommandDeps } from './deps.ts';
 import { addConfigurationFlags, flagsLayer } from './add-configuration-flags.ts';
+import { endAgent } from './end-agent.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { type ConfigurationFiles, readConfiguration } from './read-configuration.ts';
 
@@ -27,13 +29,14 @@ Examples:
   kubelet-ts down          stops the agent and its pods, gracefully; manifests are not touched
   kubelet-ts down --all    ends the managed containerd too: nothing of kubelet-ts runs any more
 
+An agent that does not answer within 2 s gets SIGTERM and SIGCONT, and SIGKILL after 5 s more.
+
 Of --config, --config-dir and their flags it takes what was given to run.`;
 
 async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   const { configuration } = await readConfiguration(flags, flagsLayer(flags));
-  const socket = controlSocketPath(flags.rootDir);
-  if (await requestShutdown(socket)) {
-    await waitForEnd(socket);
+  const { stderr } = deps;
+  if (await endAgent(controlSocketPath(flags.rootDir), { clock: systemClock, stderr })) {
     deps.stdout.write('kubelet-ts stopped\n');
   }
   const { tearDownNode } = await import('./tear-down-node.ts');
@@ -45,10 +48,9 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   };
   for (const pod of await tearDownNode(node)) deps.stdout.write(`pod ${pod} removed\n`);
   if (!flags.all) return;
-  const [{ hasManagedContainerd }, { ManagedContainerd }, { systemClock }, { createLogger }] = await Promise.all([
+  const [{ hasManagedContainerd }, { ManagedContainerd }, { createLogger }] = await Promise.all([
     import('../containerd/managed-paths.ts'),
     import('../containerd/managed-containerd.ts'),
-    import('../clock.ts'),
     import('./create-logger.ts'),
   ]);
   if (!(await hasManagedContainerd(flags.rootDir))) return;

@@ -2,7 +2,9 @@ import { hostname } from 'node:os';
 import type { Pod } from '../api/types.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { PodSnapshot } from '../engine/snapshot.ts';
+import { AgentSilentError } from '../server/agent-silent-error.ts';
 import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
+import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from './deps.ts';
 import { selectPod, type SelectedPod } from './select-pod.ts';
 
@@ -30,16 +32,21 @@ export async function withPod<T>(
   const { rootDir, namespace, containerRuntimeEndpoint: runtimeEndpoint } = flags;
   const connection = await deps.connect({ rootDir, ...(runtimeEndpoint === undefined ? {} : { runtimeEndpoint }) });
   try {
-    const snapshot = await fetchSnapshot(controlSocketPath(rootDir));
+    const snapshot = await agentSnapshot(rootDir, deps.stderr);
     const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
     const pod = await selectPod(
       connection.runtime,
       { pod: podName, namespace, nodeName },
       (snapshot?.pods ?? []).map(podOf),
     );
+    let known = snapshot;
     const declaredPod = async (): Promise<Pod | undefined> => {
-      const now = await fetchSnapshot(controlSocketPath(rootDir));
-      return now?.pods.map(podOf).find(({ metadata }) => metadata.uid === pod.uid);
+      known = await fetchSnapshot(controlSocketPath(rootDir)).catch((error: unknown) => {
+        // One that is stuck may go on, and then it does with the pod what it wanted to.
+        if (error instanceof AgentSilentError) return known;
+        throw error;
+      });
+      return known?.pods.map(podOf).find(({ metadata }) => metadata.uid === pod.uid);
     };
     return await use({ runtime: connection.runtime, pod, declaredPod });
   } finally {

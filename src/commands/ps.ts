@@ -5,7 +5,7 @@ import type { ManifestProblem } from '../api/manifest-problem.ts';
 import { reasons } from '../engine/reasons.ts';
 import type { EngineSnapshot, PodSnapshot } from '../engine/snapshot.ts';
 import { UserError } from '../errors.ts';
-import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
+import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from './deps.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { problemText } from './problem-text.ts';
@@ -32,7 +32,7 @@ export function registerPs(program: Command, deps: CommandDeps): void {
     .option('--no-headers', 'no line of column names')
     .addHelpText('after', examples)
     .action(async (flags: PsFlags) => {
-      const snapshot = await fetchSnapshot(controlSocketPath(flags.rootDir));
+      const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
       const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
       const pods = all.filter(({ pod }) => flags.namespace === undefined || pod.metadata.namespace === flags.namespace);
       deps.stdout.write(await formatted(pods, flags));

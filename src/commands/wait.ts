@@ -46,6 +46,7 @@ async function waitForPods(names: readonly string[], flags: WaitFlags): Promise<
   const socket = controlSocketPath(resolve(flags.rootDir));
   const timeout = AbortSignal.timeout(flags.timeout ?? defaultTimeoutMs);
   await waitForAgent(socket, timeout).catch((error: unknown) => {
+    if (error instanceof UserError) throw error;
     throw new UserError('no kubelet-ts runs on this root-dir', {
       hint: 'Start it with `kubelet-ts run`.',
       cause: error,

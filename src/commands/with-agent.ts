@@ -45,6 +45,7 @@ export async function withAgent<T>(
     shutdown: () => {
       stopping.abort(new Error('a shutdown was asked for'));
     },
+    signal: stopping.signal,
   });
   try {
     const node = await openNode(options, sources, logger, stopping.signal, onWaiting && noteWaiting);

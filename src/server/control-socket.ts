@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { UserError } from '../errors.ts';
 import type { EngineHistory, EngineView } from '../engine/snapshot.ts';
+import { unlessAborted } from '../engine/unless-aborted.ts';
 import { exclusively } from '../exclusively.ts';
+import { AgentSilentError, noteAgentProcess } from './agent-silent-error.ts';
 import { fetchAgent } from './control-client.ts';
 import { httpServer, listening, sendText } from './http-server.ts';
 
@@ -15,6 +17,8 @@ const maxUnreadBytes = 4 * 1024 * 1024;
 
 interface ControlSocketDeps {
   view: Promise<EngineView & EngineHistory>;
+  /** Aborted: the socket is not wanted any more. */
+  signal?: AbortSignal;
   /** What has to come before the engine can be built, when that may take any time. */
   waitsFor: () => string | undefined;
   shutdown: () => void;
@@ -27,7 +31,7 @@ interface ControlSocketDeps {
  */
 export async function serveControlSocket(
   path: string,
-  { view, waitsFor, shutdown }: ControlSocketDeps,
+  { view, waitsFor, shutdown, signal = new AbortController().signal }: ControlSocketDeps,
 ): Promise<Server> {
   if (Buffer.byteLength(path) > maxSocketPathBytes) {
     throw new UserError(`the path of the control socket is too long: ${path}`, {
@@ -83,10 +87,12 @@ export async function serveControlSocket(
   await chmod(unnamed, 0o600);
   try {
     // Two agents that start at once look and take the name one after the other.
-    await exclusively(join(dirname(path), 'start.lock'), systemClock, async () => {
-      await refuseSecondAgent(path);
+    const takeName = async (): Promise<void> => {
+      await unlessAborted(refuseSecondAgent(path), signal);
+      await noteAgentProcess(path);
       await rename(unnamed, path);
-    });
+    };
+    await exclusively(join(dirname(path), 'start.lock'), systemClock, takeName, { signal });
   } catch (error) {
     server.close();
     throw error;
@@ -96,7 +102,13 @@ export async function serveControlSocket(
 }
 
 async function refuseSecondAgent(path: string): Promise<void> {
-  const other = await fetchAgent(path);
+  const other = await fetchAgent(path).catch((error: unknown) => {
+    if (!(error instanceof AgentSilentError)) throw error;
+    throw new UserError(`kubelet-ts runs already on this root-dir: ${error.message}`, {
+      ...(error.hint !== undefined && { hint: error.hint }),
+      cause: error,
+    });
+  });
   if (other === undefined) return;
   throw new UserError(`kubelet-ts runs already on this root-dir (pid ${other.pid})`, {
     hint: 'Stop it first, or give this one another --root-dir.',

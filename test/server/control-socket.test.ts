@@ -1,4 +1,5 @@
 import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
 import { request, type IncomingMessage } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
@@ -15,6 +16,7 @@ import {
   requestShutdown,
   waitForEnd,
 } from '../../src/server/control-client.ts';
+import { holderText } from '../../src/exclusively.ts';
 import { serveControlSocket } from '../../src/server/control-socket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -69,8 +71,25 @@ beforeEach(async () => {
   waitsFor = undefined;
 });
 
-async function serve(engine: Promise<View> = Promise.resolve(view)) {
+/** An agent of another process, which is stopped once it listens. */
+async function serveStopped(): Promise<void> {
+  await mkdir(join(path, '..'));
+  const child = spawn(
+    process.execPath,
+    ['-e', `require('net').createServer().listen(${JSON.stringify(path)}, () => console.log())`],
+    { stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  await once(child.stdout, 'data');
+  child.kill('SIGSTOP');
+  await symlink(await holderText(child.pid ?? 0), `${path}.holder`);
+}
+
+async function serve(engine: Promise<View> = Promise.resolve(view), signal = new AbortController().signal) {
   const server = await serveControlSocket(path, {
+    signal,
     view: engine,
     waitsFor: () => waitsFor,
     shutdown: () => {
@@ -102,7 +121,7 @@ describe('the socket', () => {
     await serve();
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect((await stat(join(path, '..'))).mode & 0o777).toBe(0o700);
-    expect(await readdir(join(path, '..'))).toEqual(['kubelet-ts.sock', 'start.lock']);
+    expect(await readdir(join(path, '..'))).toEqual(['kubelet-ts.sock', 'kubelet-ts.sock.holder', 'start.lock']);
   });
 
   test('refuses a second agent, and the first one does not notice', async () => {
@@ -126,6 +145,25 @@ describe('the socket', () => {
     await serve();
     expect(await fetchAgent(path)).toEqual({ pid: process.pid });
     expect(await readdir(lock)).toEqual(['4']);
+  });
+
+  test('refuses a second agent while the first is stopped, and says which process that is', async () => {
+    await serveStopped();
+    await expect(serve()).rejects.toMatchObject({
+      name: 'UserError',
+      message: expect.stringMatching(
+        /^kubelet-ts runs already on this root-dir: kubelet-ts \(pid \d+, stopped\) does not answer$/,
+      ) as string,
+      hint: expect.stringMatching(/^Let it go on: kill -CONT \d+\./) as string,
+    });
+  });
+
+  test('gives up at once when it is not wanted any more, also while it asks the first agent', async () => {
+    await serveStopped();
+    const stopping = new AbortController();
+    const started = serve(Promise.resolve(view), stopping.signal);
+    stopping.abort(new Error('SIGTERM'));
+    await expect(started).rejects.toThrow('SIGTERM');
   });
 
   test('takes the place of one that a killed agent left', async () => {

@@ -6,7 +6,8 @@ import { historyFolder, historyPath, podOfHistoryFile, readHistory } from '../..
 import { historyOf } from '../../engine/history/pod-history.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/snapshot.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
-import { controlSocketPath, fetchHistory, fetchSnapshot } from '../../server/control-client.ts';
+import { controlSocketPath, fetchHistory } from '../../server/control-client.ts';
+import { agentSnapshot } from '../agent-snapshot.ts';
 import type { CommandDeps } from '../deps.ts';
 import type { PodFlags } from '../open-pod.ts';
 import { parseReference } from '../select-pod.ts';
@@ -31,7 +32,7 @@ interface PodName {
 /** Asks the agent; without one the runtime and the disk. Rejects with a `UserError` when none or several pods fit. */
 export async function findPod(deps: CommandDeps, reference: string, flags: PodFlags): Promise<FoundPod> {
   const socket = controlSocketPath(flags.rootDir);
-  const snapshot = await fetchSnapshot(socket);
+  const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
   const folder = historyFolder(flags.rootDir);
   const { pods, runtimeError } = await knownPods(deps, flags, snapshot);
   const past = await podsOfFolder(folder);

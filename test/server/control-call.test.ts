@@ -1,0 +1,159 @@
+import { createServer as createHTTPServer, type RequestListener } from 'node:http';
+import { createServer, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { noteAgentProcess } from '../../src/server/agent-silent-error.ts';
+import { call, stream, untilGone } from '../../src/server/control-call.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+/** A twentieth of what commands give an agent. */
+const timings = { answerMs: 100, pingAfterMs: 10, bodyMs: 150 };
+const patient = { answerMs: 10_000, pingAfterMs: 10, bodyMs: 60_000 };
+let socketPath: string;
+
+beforeEach(async () => {
+  socketPath = join(await temporaryFolder(), 'agent.sock');
+});
+
+/** Listens as an agent would, with what a connection meets. */
+async function listen(onConnection: (socket: Socket) => void): Promise<void> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    onConnection(socket);
+  });
+  server.listen(socketPath);
+  await once(server, 'listening');
+  await noteAgentProcess(socketPath);
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+}
+
+/** Answers who it is at once, and everything else in its own way. */
+async function serve(answer: RequestListener): Promise<void> {
+  const server = createHTTPServer((request, response) => {
+    if (request.url === '/v1/agent') response.end('{}');
+    else answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(socketPath, resolve));
+  await noteAgentProcess(socketPath);
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+}
+
+const snapshot = () => call({ socketPath, method: 'GET', path: '/v1/snapshot', timings });
+const silent = (what: string) => ({
+  name: 'UserError',
+  message: expect.stringMatching(new RegExp(`^kubelet-ts \\(pid ${process.pid}, (asleep|busy)\\) ${what}$`)) as string,
+  agent: { pid: process.pid, startTicks: expect.any(String) as string },
+});
+
+describe('an agent', () => {
+  test.each<[string, () => Promise<unknown>]>([
+    ['asked for something', snapshot],
+    ['whose end is waited for', () => untilGone({ socketPath, method: 'GET', path: '/v1/events', timings })],
+    [
+      'whose events are followed',
+      () => stream({ socketPath, method: 'GET', path: '/v1/events', timings }, new AbortController().signal).next(),
+    ],
+  ])('that takes a connection and says nothing is silent when %s', async (_title, ask) => {
+    await listen((socket) => socket.resume());
+    await expect(ask()).rejects.toMatchObject(silent('does not answer'));
+  });
+
+  test('may take as long as it likes while it says who it is', async () => {
+    let asked = 0;
+    const server = createHTTPServer((request, response) => {
+      if (request.url === '/v1/agent') response.end('{}');
+      else first = response;
+      asked += 1;
+      if (asked === 5) first?.end('late');
+    });
+    let first: { end: (text: string) => unknown } | undefined;
+    await new Promise<void>((resolve) => server.listen(socketPath, resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    expect(await call({ socketPath, method: 'GET', path: '/v1/snapshot', timings: patient })).toBe('late');
+  });
+
+  test('that gives half an answer and stays is silent', async () => {
+    await serve((_request, response) => response.writeHead(200, { 'content-length': '10' }).write('half'));
+    await expect(snapshot()).rejects.toMatchObject(silent('gives half an answer'));
+  });
+
+  test('that ends in the middle of its answer is gone', async () => {
+    await serve((_request, response) => {
+      response.writeHead(200, { 'content-length': '10' }).write('half', () => response.destroy());
+    });
+    expect(await snapshot()).toBeUndefined();
+  });
+
+  test('that answers a byte at a time is silent in the end', async () => {
+    await serve((_request, response) => {
+      response.writeHead(200);
+      const timer = setInterval(() => response.write('x'), 5);
+      response.on('close', () => {
+        clearInterval(timer);
+      });
+    });
+    await expect(snapshot()).rejects.toMatchObject(silent('gives half an answer'));
+  });
+
+  test('that answers without end is refused before memory runs out', async () => {
+    const block = Buffer.alloc(16 * 1024 * 1024, 'x');
+    await serve((_request, response) => {
+      const more = (): void => {
+        response.write(block, (error) => {
+          if (!error) more();
+        });
+      };
+      more();
+    });
+    await expect(
+      call({ socketPath, method: 'GET', path: '/v1/snapshot', timings: patient, maxBodyBytes: 32 * 1024 * 1024 }),
+    ).rejects.toMatchObject(silent('answers without end'));
+  });
+
+  test.each([
+    ['an error', 'HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n', 'answers with status 500'],
+    ['no HTTP', 'SSH-2.0-OpenSSH\r\n', 'gives no answer'],
+    ['headers without end', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(100_000)}`, 'gives no answer'],
+  ])('that answers with %s is told from one that does not run', async (_title, text, what) => {
+    await listen((socket) => socket.end(text));
+    await expect(snapshot()).rejects.toMatchObject(silent(what));
+  });
+
+  test('tells of no event without end', async () => {
+    await serve((_request, response) => {
+      response.write('x'.repeat(5_000_000));
+    });
+    const events = stream({ socketPath, method: 'GET', path: '/v1/events', timings }, new AbortController().signal);
+    await expect(events.next()).rejects.toMatchObject({ message: 'kubelet-ts tells of an event without end' });
+  });
+
+  test('that nobody noted is told by its socket', async () => {
+    const server = createServer((socket) => socket.resume());
+    server.listen(socketPath);
+    await once(server, 'listening');
+    onTestFinished(() => {
+      server.close();
+    });
+    const connections: Socket[] = [];
+    server.on('connection', (socket) => connections.push(socket));
+    onTestFinished(() => {
+      for (const socket of connections) socket.destroy();
+    });
+    await expect(snapshot()).rejects.toMatchObject({
+      message: `kubelet-ts does not answer on ${socketPath}`,
+      agent: undefined,
+    });
+  });
+});
