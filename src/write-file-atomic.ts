@@ -1,4 +1,5 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
@@ -7,10 +8,22 @@ import { dirname } from 'node:path';
  */
 export async function writeFileAtomic(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
   const bytes = Buffer.from(content);
-  const present = await readFile(path).catch(() => undefined);
-  if (present?.equals(bytes) === true) return;
+  if (await holds(path, bytes)) return;
   await mkdir(dirname(path), { recursive: true });
   await replaceFile(path, bytes, mode);
+}
+
+/** Whatever is no file of ours counts as another content: neither a link nor a named pipe is read. */
+async function holds(path: string, bytes: Buffer): Promise<boolean> {
+  try {
+    const stats = await lstat(path);
+    if (!stats.isFile() || stats.size !== bytes.length) return false;
+    const flag = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+    return (await readFile(path, { flag })).equals(bytes);
+  } catch {
+    // There is none, or it went meanwhile.
+    return false;
+  }
 }
 
 /** Puts a file in place, whole, whatever was there; its folder must exist. Rejects with the error of the file system. */
@@ -26,7 +39,9 @@ export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600)
 }
 
 async function writeAndSync(path: string, bytes: Uint8Array, mode: number): Promise<void> {
-  const file = await open(path, 'w', mode);
+  // What a crash left of it, or somebody put there.
+  await rm(path, { recursive: true, force: true });
+  const file = await open(path, 'wx', mode);
   try {
     await file.writeFile(bytes);
     await file.sync();

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -28,4 +29,13 @@ test('leaves nothing of a write that fails', async () => {
   await mkdir(join(folder, 'file'));
   await expect(writeFileAtomic(join(folder, 'file'), 'content')).rejects.toThrow('EISDIR');
   expect(await readdir(folder)).toEqual(['file']);
+});
+
+test('waits for nobody who put a named pipe in its place, or in that of its new content', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'file');
+  execFileSync('mkfifo', [file, `${file}.${process.pid}.tmp`]);
+  await writeFileAtomic(file, 'content');
+  expect(await readdir(folder)).toEqual(['file']);
+  expect(await readFile(file, 'utf8')).toBe('content');
 });

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -68,8 +68,10 @@ function importArguments(store: ImageStore, file: string): string[] {
 }
 
 async function isGzip(file: string): Promise<boolean> {
-  const handle = await open(file);
+  // A named pipe would be waited for, and is not there a second time.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
+    if (!(await handle.stat()).isFile()) throw new UserError('it is not a regular file');
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
     return bytesRead === 2 && buffer.readUInt16BE() === 0x1f8b;
   } finally {

@@ -1,6 +1,7 @@
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { errorMessage } from '../../errors.ts';
 import type { ManifestProblem } from '../events.ts';
+import { readRegularFile } from '../host/regular-file.ts';
 import { HTTPFailure } from './http-failure.ts';
 import type { TLSOptions } from './http-request.ts';
 
@@ -14,6 +15,9 @@ export interface HTTPCredentialFiles {
   /** A bearer token. */
   tokenFile?: string;
 }
+
+/** Far more than a bundle of all well-known authorities. */
+const maxFileBytes = 4 * 1024 * 1024;
 
 /** What was in the files just now. */
 export interface HTTPCredentials {
@@ -37,7 +41,7 @@ export async function readCredentials(files: HTTPCredentialFiles): Promise<HTTPC
 async function read(path: string | undefined): Promise<string | undefined> {
   if (path === undefined) return undefined;
   try {
-    return await readFile(path, 'utf8');
+    return (await readRegularFile(path, maxFileBytes, { followLinks: true })).toString('utf8');
   } catch (error) {
     const hint = 'The URL is not asked without it.';
     throw new HTTPFailure('refused', `cannot be asked: ${errorMessage(error)}`, { hint, cause: error });

@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto';
+import { maxManifestBytes } from '../../api/manifest-document.ts';
 import type { SourceName } from '../events.ts';
+
+/** A manifest with what is said about it, signature included. */
+export const maxLastGoodBytes = maxManifestBytes + 1024 * 1024;
 
 /** A manifest as it was when it was good. */
 export interface LastGood {

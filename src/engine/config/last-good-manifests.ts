@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { replaceFile } from '../../write-file-atomic.ts';
 import type { SourceName } from '../events.ts';
-import { decodeLastGood, encodeLastGood, type LastGood } from './last-good-format.ts';
+import { readRegularFile } from '../host/regular-file.ts';
+import { decodeLastGood, encodeLastGood, type LastGood, maxLastGoodBytes } from './last-good-format.ts';
 
 interface Deps {
   rootDir: string;
@@ -148,7 +149,7 @@ export class LastGoodManifests {
   private async read(name: string): Promise<LastGood | undefined> {
     const path = join(this.folder, name);
     try {
-      return decodeLastGood(await readFile(path));
+      return decodeLastGood(await readRegularFile(path, maxLastGoodBytes));
     } catch (error) {
       this.spoiled.add(name);
       this.deps.logger.warn({ err: error, path }, 'A saved manifest cannot be used');

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
-import { lstat, open, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { lstat, stat } from 'node:fs/promises';
 import { loadManifests, type Manifests } from '../../api/load-manifests.ts';
 import { maxManifestBytes } from '../../api/manifest-document.ts';
 import type { StaticPodNode } from '../../api/static-pod.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { ManifestProblem } from '../events.ts';
+import { openRegularFile } from '../host/regular-file.ts';
 import { ownershipProblems } from './ownership-problems.ts';
 
 /** What a manifest file says, or why it cannot be read. */
@@ -63,8 +64,7 @@ export async function readManifest(path: string, seen: Stats, node: StaticPodNod
 }
 
 async function readUnchanged(path: string, seen: Stats): Promise<Uint8Array | undefined> {
-  // Should it have become a named pipe: without O_NONBLOCK that would be waited for until somebody writes to it.
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const file = await openRegularFile(path, { followLinks: true });
   try {
     if (fingerprintOf(await file.stat()) !== fingerprintOf(seen)) return undefined;
     const bytes = Buffer.alloc(seen.size);

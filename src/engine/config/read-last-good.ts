@@ -1,7 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../../errors.ts';
-import { decodeLastGood, type LastGood } from './last-good-format.ts';
+import { readRegularFile } from '../host/regular-file.ts';
+import { decodeLastGood, type LastGood, maxLastGoodBytes } from './last-good-format.ts';
 import { lastGoodFolder } from './last-good-manifests.ts';
 
 /**
@@ -30,7 +31,7 @@ async function namesIn(folder: string): Promise<string[]> {
 
 async function readEntry(path: string): Promise<LastGood | undefined> {
   try {
-    return decodeLastGood(await readFile(path));
+    return decodeLastGood(await readRegularFile(path, maxLastGoodBytes));
   } catch {
     // Replaced by a newer one meanwhile, or not whole: the agent says so when it needs it.
     return undefined;

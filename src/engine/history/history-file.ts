@@ -3,11 +3,18 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
+import { readRegularFile } from '../host/regular-file.ts';
 
 /** A file that would be longer gives way to a new one, and takes the place of the one before it. */
 const maxFileBytes = 32 * 1024;
+/** One write may go beyond that, no file of ours goes beyond this. */
+const maxReadBytes = 8 * 1024 * 1024;
 /** Leaves room for the ending below the 255 bytes that a name may have. */
 const maxStemBytes = 200;
+
+/** To read it too; a named pipe in its place is not waited for. */
+const appendFlags =
+  constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Where the history of the pods of this root-dir is. */
 export function historyFolder(rootDir: string): string {
@@ -48,7 +55,9 @@ export async function appendHistory(
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   let file = await openToAppend(path);
   try {
-    const { size } = await file.stat();
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new Error(`${path} is not a regular file`);
+    const { size } = stats;
     let text = `${(await isTorn(file, size)) ? '\n' : ''}${lines}`;
     if (size > 0 && size + Buffer.byteLength(text) > maxFileBytes) {
       await rename(path, olderHalf(path));
@@ -69,7 +78,7 @@ export function olderHalf(path: string): string {
 }
 
 function openToAppend(path: string): Promise<FileHandle> {
-  return open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  return open(path, appendFlags, 0o600);
 }
 
 async function isTorn(file: FileHandle, size: number): Promise<boolean> {
@@ -80,12 +89,7 @@ async function isTorn(file: FileHandle, size: number): Promise<boolean> {
 
 async function readOrEmpty(path: string): Promise<string> {
   try {
-    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
-    try {
-      return await file.readFile('utf8');
-    } finally {
-      await file.close();
-    }
+    return (await readRegularFile(path, maxReadBytes)).toString('utf8');
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return '';
     throw error;

@@ -1,8 +1,7 @@
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
+import { readRegularFile } from '../host/regular-file.ts';
 import { type DockerConfig, parseDockercfg, parseDockerConfigJSON } from './docker-config.ts';
 
 /** Far more than any list of registries. */
@@ -48,15 +47,7 @@ function candidates({
 /** Undefined: there is none. A named pipe in its place is not waited for. */
 async function readIfThere(path: string): Promise<string | undefined> {
   try {
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const stats = await file.stat();
-      if (!stats.isFile()) throw new Error('is not a file');
-      if (stats.size > maxBytes) throw new Error(`is larger than ${maxBytes} bytes`);
-      return await file.readFile('utf8');
-    } finally {
-      await file.close();
-    }
+    return (await readRegularFile(path, maxBytes, { followLinks: true })).toString('utf8');
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;

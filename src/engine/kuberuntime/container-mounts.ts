@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Container, Pod } from '../../api/types.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
 import { UserError } from '../../errors.ts';
+import { writeInPlace, writeNewFile } from '../host/regular-file.ts';
 import { hostsFileContent, shouldMountHostsFile } from '../network/hosts-file.ts';
 import { bindSubPath, type SubPath, subPathTarget } from '../volumes/sub-path.ts';
 import type { MountedVolume } from '../volumes/volume-manager.ts';
@@ -142,8 +143,7 @@ const absolute = (path: string): string => (path.startsWith('/') ? path : `/${pa
 async function writeHostsFile(request: MountRequest): Promise<void> {
   const path = hostsFilePath(request.podDir);
   // Written in place: running containers of the pod have this very file mounted.
-  await writeFile(path, await hostsFileOf(request.pod, request));
-  await chmod(path, 0o644);
+  await writeInPlace(path, await hostsFileOf(request.pod, request), 0o644);
 }
 
 /** A new one for every container, so that the words of the one before are not taken for its own. */
@@ -153,6 +153,5 @@ function terminationLogPath({ container, podDir }: MountRequest): string {
 
 async function makeTerminationLog(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-  await writeFile(path, '', { flag: 'wx' });
-  await chmod(path, 0o666);
+  await writeNewFile(path, '', 0o666);
 }

@@ -1,7 +1,7 @@
 import type { ContainerStatus } from '../../cri/types.ts';
 import { readLogTail } from '../logs/read-log-tail.ts';
 import { criAnnotations } from './labels.ts';
-import { readFileTail } from './read-file-tail.ts';
+import { readFileTail } from '../host/regular-file.ts';
 import { terminationMessage } from './termination-message.ts';
 
 /** The message of a container with what it wrote at its end, read from the files of this machine. */

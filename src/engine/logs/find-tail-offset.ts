@@ -5,17 +5,22 @@ const newline = 0x0a;
 
 /**
  * Where the last `lineCount` whole lines of a file begin; 0 when it has fewer. Reads blocks from the end, so that the
- * size of the file does not matter. A line without an end at the very end does not count. kubelet: cri-client tail.go
+ * size of the file does not matter, and at most about `maxBytes`: of the lines there then are fewer. A line without an end
+ * at the very end does not count. kubelet: cri-client tail.go
  */
-export async function findTailOffset(file: FileHandle, lineCount: number): Promise<number> {
+export async function findTailOffset(file: FileHandle, lineCount: number, maxBytes = Infinity): Promise<number> {
   const block = Buffer.allocUnsafe(blockBytes);
   let newlinesLeft = lineCount;
-  for (let end = (await file.stat()).size; end > 0; end -= blockBytes) {
+  const { size } = await file.stat();
+  let firstWhole = size;
+  for (let end = size; end > 0; end -= blockBytes) {
+    if (size - end >= maxBytes) return firstWhole;
     const start = Math.max(0, end - blockBytes);
     const { bytesRead } = await file.read(block, 0, end - start, start);
     // The newline before the first wanted line is one more than the lines themselves have.
     for (let at = lastNewline(block, bytesRead); at >= 0; at = lastNewline(block, at)) {
-      if (newlinesLeft === 0) return start + at + 1;
+      firstWhole = start + at + 1;
+      if (newlinesLeft === 0) return firstWhole;
       newlinesLeft -= 1;
     }
   }

@@ -8,9 +8,10 @@
  * For example 0.log is read, renamed to 0.log.20240506-070809 and still read; 0.log appears, gets a line, is read; then
  * 1.log appears.
  */
-import { open, readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
+import { readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { UserError, hasCode } from '../../errors.ts';
+import { openRegularFile } from '../host/regular-file.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { findTailOffset } from './find-tail-offset.ts';
 import { LogFormatter, type LogFormatOptions } from './log-formatter.ts';
@@ -21,6 +22,8 @@ export interface ReadLogsOptions extends LogFormatOptions {
   path: string;
   /** Begin with the last so many lines of the file; lines that came in parts count once a part. */
   tailLines?: number;
+  /** With `tailLines`: look for them in so many bytes at the end and no further. */
+  tailBytes?: number;
   /** Go on with what is written later, over rotations and restarts of the container. */
   follow?: boolean;
   /** With `follow`: aborted when the container will write no more. What it wrote is still read to its end. */
@@ -33,6 +36,8 @@ export interface ReadLogsOptions extends LogFormatOptions {
 export type LogSink = (bytes: Buffer, stream: 'stdout' | 'stderr') => Promise<void>;
 
 const blockBytes = 64 * 1024;
+/** A runtime cuts what a container writes into entries of 16 KiB. Of an entry beyond this, which none wrote, the rest is left out. */
+const maxEntryBytes = 1024 * 1024;
 const newline = 0x0a;
 
 /**
@@ -48,7 +53,7 @@ export async function readLogs(options: ReadLogsOptions, sink: LogSink): Promise
   finished?.addEventListener('abort', wake, { once: true });
   signal?.addEventListener('abort', wake, { once: true });
   try {
-    await log.open(options.path, options.tailLines);
+    await log.open(options.path, options);
     if (changes === undefined) await log.readToEnd({ last: true });
     else await followLog(log, changes, options);
   } finally {
@@ -141,14 +146,18 @@ class LogReader {
     return this.#formatter.isFull || this.#linesLeft === 0;
   }
 
-  async open(path: string, tailLines?: number): Promise<void> {
+  async open(
+    path: string,
+    { tailLines, tailBytes }: Pick<ReadLogsOptions, 'tailLines' | 'tailBytes'> = {},
+  ): Promise<void> {
     await this.close();
     this.path = path;
     this.#format = undefined;
-    this.#file = await open(path).catch((error: unknown) => {
+    // With cri-dockerd it is a link.
+    this.#file = await openRegularFile(path, { followLinks: true }).catch((error: unknown) => {
       throw openFailure(path, error);
     });
-    this.#position = tailLines === undefined ? 0 : await findTailOffset(this.#file, tailLines);
+    this.#position = tailLines === undefined ? 0 : await findTailOffset(this.#file, tailLines, tailBytes);
     // Lines that are written while the tail is read belong to it only when following.
     this.#linesLeft = tailLines === undefined || this.#follow ? Infinity : tailLines;
   }
@@ -206,7 +215,8 @@ class LogReader {
       this.#incomplete = Buffer.alloc(0);
       start = end + 1;
     }
-    this.#incomplete = Buffer.concat([this.#incomplete, bytes.subarray(start)]);
+    const rest = bytes.subarray(start, start + maxEntryBytes - this.#incomplete.length);
+    this.#incomplete = Buffer.concat([this.#incomplete, rest]);
   }
 
   #takeLine(line: Buffer): void {

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import type { Pod } from '../../api/types.ts';
 import { hasCode, UserError } from '../../errors.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
+import { readRegularFile } from '../host/regular-file.ts';
 import type { UserNamespace } from '../kuberuntime/namespace-options.ts';
 import type { PodDirs } from '../pod-dirs.ts';
 
@@ -13,6 +13,8 @@ const userNamespaceLength = 65_536;
 const firstHostID = userNamespaceLength;
 const endOfHostIDs = 2 ** 32;
 const fileName = 'userns';
+/** Far more than two ranges take. */
+const maxFileBytes = 16 * 1024;
 
 interface Deps {
   podDirs: PodDirs;
@@ -68,7 +70,7 @@ export class UserNamespaces {
   private async stored(uid: string): Promise<number | undefined> {
     const path = join(this.deps.podDirs.podDir(uid), fileName);
     try {
-      return hostIDOf(await readFile(path, 'utf8'), path);
+      return hostIDOf((await readRegularFile(path, maxFileBytes)).toString('utf8'), path);
     } catch (error) {
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
       throw error;

@@ -2,12 +2,13 @@ import { randomInt } from 'node:crypto';
 import * as fileSystem from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode, UserError } from '../../errors.ts';
+import { readRegularFile } from '../host/regular-file.ts';
 import { type Payload, validatePayload } from './payload.ts';
 
 /** What the writer does to the disk. */
 export type FileOperations = Pick<
   typeof fileSystem,
-  'chmod' | 'lstat' | 'mkdir' | 'readdir' | 'readFile' | 'readlink' | 'rename' | 'rm' | 'symlink' | 'writeFile'
+  'chmod' | 'lstat' | 'mkdir' | 'readdir' | 'readlink' | 'rename' | 'rm' | 'symlink' | 'writeFile'
 >;
 
 interface WriteOptions {
@@ -107,7 +108,8 @@ async function isWritten(
   files: FileOperations,
 ): Promise<boolean> {
   const stats = await files.lstat(file);
-  return stats.isFile() && (stats.mode & 0o7777) === mode && Buffer.compare(await files.readFile(file), data) === 0;
+  if (!stats.isFile() || (stats.mode & 0o7777) !== mode || stats.size !== data.length) return false;
+  return (await readRegularFile(file, data.length)).equals(data);
 }
 
 /** Paths of everything below a folder that is no folder. */

@@ -1,7 +1,8 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
+import { writeInPlace } from '../host/regular-file.ts';
 import { pathExists } from '../path-exists.ts';
 import { hugePageVolumePageBytes, memoryVolumeBytes } from './empty-dir-size.ts';
 import { isMountPoint, mountHugePages, mountTmpfs } from './mounts.ts';
@@ -36,7 +37,7 @@ export async function setUpEmptyDir(request: EmptyDirRequest): Promise<void> {
   await mount();
   await setVolumeOwnership(path, { fsGroup: pod.spec.securityContext?.fsGroup, readOnly: false });
   await mkdir(dirname(marker), { recursive: true, mode: 0o750 });
-  await writeFile(marker, '');
+  await writeInPlace(marker, '', 0o600);
 }
 
 /** What is mounted on the folder; throws for a medium that cannot be. */

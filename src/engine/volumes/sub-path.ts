@@ -1,6 +1,7 @@
-import { lstat, mkdir, rmdir, unlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode, UserError } from '../../errors.ts';
+import { writeNewFile } from '../host/regular-file.ts';
 import { existsInsideVolume, makeFolderInsideVolume, openInsideVolume } from './inside-volume.ts';
 import { bindMount, isMountPoint, unmountTree } from './mounts.ts';
 import type { OpenEntry } from './open-entry.ts';
@@ -70,7 +71,7 @@ async function bind(entry: OpenEntry, target: string): Promise<void> {
 async function makeTarget(entry: OpenEntry, target: string): Promise<void> {
   await mkdir(dirname(target), { recursive: true, mode: 0o750 });
   await removeTarget(target);
-  await (entry.stats.isDirectory() ? mkdir(target, { mode: 0o750 }) : writeFile(target, '', { mode: 0o640 }));
+  await (entry.stats.isDirectory() ? mkdir(target, { mode: 0o750 }) : writeNewFile(target, '', 0o640));
 }
 
 async function removeTarget(target: string): Promise<void> {

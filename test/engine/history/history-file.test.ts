@@ -1,5 +1,6 @@
-import { readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { appendHistory, historyPath, podOfHistoryFile, readHistory } from '../../../src/engine/history/history-file.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -57,7 +58,7 @@ test('a link in the place of the file is not followed', async () => {
   await rm(path);
   await symlink(target, path);
   await expect(append('"two"\n')).rejects.toMatchObject({ code: 'ELOOP' });
-  await expect(readHistory(path)).rejects.toMatchObject({ code: 'ELOOP' });
+  await expect(readHistory(path)).rejects.toThrow(`${path} is a link, not a regular file`);
   expect(await readFile(target, 'utf8')).toBe('');
 });
 
@@ -71,4 +72,11 @@ test('the longest names that pods may have are names of files', () => {
 test('a file tells of which pod it is', () => {
   expect(podOfHistoryFile('kube-system_etcd-edge1.jsonl')).toEqual({ namespace: 'kube-system', name: 'etcd-edge1' });
   expect(podOfHistoryFile('kube-system_etcd-edge1.jsonl.1')).toBeUndefined();
+});
+
+test('a named pipe in its place is neither waited for nor written to', async () => {
+  await mkdir(dirname(path), { recursive: true });
+  execFileSync('mkfifo', [path]);
+  await expect(append('"two"\n')).rejects.toThrow(`${path} is not a regular file`);
+  await expect(readHistory(path)).rejects.toThrow(`${path} is a named pipe, not a regular file`);
 });

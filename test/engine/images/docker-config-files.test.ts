@@ -83,8 +83,14 @@ test('a named pipe, a folder and a file that is far too large are passed over', 
   await write(join(home, '.dockercfg'), JSON.stringify(entry('ada')));
   expect(await user()).toBe('ada');
   expect(warnings).toEqual([
-    { path: join(rootDir, 'config.json'), err: 'is not a file' },
-    { path: join(workingDir, 'config.json'), err: 'is not a file' },
-    { path: join(home, '.docker', 'config.json'), err: 'is larger than 1048576 bytes' },
+    { path: join(rootDir, 'config.json'), err: `${join(rootDir, 'config.json')} is a named pipe, not a regular file` },
+    {
+      path: join(workingDir, 'config.json'),
+      err: `${join(workingDir, 'config.json')} is a directory, not a regular file`,
+    },
+    {
+      path: join(home, '.docker', 'config.json'),
+      err: `${join(home, '.docker/config.json')} is larger than 1048576 bytes`,
+    },
   ]);
 });

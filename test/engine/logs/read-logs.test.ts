@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { appendFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { readLogTail } from '../../../src/engine/logs/read-log-tail.ts';
 import { readLogs, type ReadLogsOptions } from '../../../src/engine/logs/read-logs.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
@@ -68,6 +70,34 @@ describe('a log that is read once', () => {
     expect(await read({ timestamps: true })).toBe(
       '2024-05-06T07:08:01.000000000Z ab\n2024-05-06T07:08:03.000000000Z c\n',
     );
+  });
+
+  test('looks for the last lines in so many bytes at the end and no further', async () => {
+    await writeFile(path, `${entry('far')}${'x'.repeat(300_000)}\n${entry('near')}`);
+    expect(await read({ tailLines: 10, tailBytes: 100_000 })).toBe('near\n');
+    await writeFile(path, 'x'.repeat(300_000));
+    expect(await read({ tailLines: 10, tailBytes: 100_000 })).toBe('');
+  });
+
+  test('keeps a bearable part of an entry that has no end', async () => {
+    await writeFile(path, entry('y'.repeat(5 * 1024 * 1024)) + entry('next'));
+    const text = await read();
+    expect({ length: text.length < 1.1 * 1024 * 1024, end: text.slice(-6) }).toEqual({
+      length: true,
+      end: 'y\nnext\n'.slice(-6),
+    });
+  });
+
+  test('is not waited for when it is a named pipe, nor is what it is rotated to', async () => {
+    execFileSync('mkfifo', [path]);
+    const refusal = `${path} is a named pipe, not a regular file`;
+    await expect(read()).rejects.toThrow(refusal);
+    await expect(read({ follow: true })).rejects.toThrow(refusal);
+    expect(await readLogTail(path, 10)).toEqual(new Uint8Array());
+    await rm(path);
+    await writeFile(path, entry('one'));
+    execFileSync('mkfifo', [join(directory, '1.log')]);
+    await expect(read({ follow: true })).rejects.toThrow(join(directory, '1.log is a named pipe'));
   });
 
   test('stops at a number of bytes, times included', async () => {
