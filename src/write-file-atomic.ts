@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { hasCode } from './errors.ts';
 
 /**
  * Writes a file so that a reader, or we after a crash, see the old content or the new one and never a part of it. A file
@@ -47,5 +48,15 @@ async function writeAndSync(path: string, bytes: Uint8Array, mode: number): Prom
     await file.sync();
   } finally {
     await file.close();
+  }
+}
+
+/** Resolves when the names in a folder are on the disk. Absent is fine. Rejects with the error of the file system. */
+export async function syncFolder(path: string): Promise<void> {
+  try {
+    const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+    await folder.sync().finally(() => folder.close());
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
   }
 }

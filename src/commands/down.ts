@@ -7,6 +7,7 @@ import { addConfigurationFlags, flagsLayer } from './add-configuration-flags.ts'
 import { endAgent } from './end-agent.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { type ConfigurationFiles, readConfiguration } from './read-configuration.ts';
+import type { TornDownNode } from './tear-down-node.ts';
 
 interface DownFlags extends ConfigurationFiles {
   rootDir: string;
@@ -26,7 +27,7 @@ export function registerDown(program: Command, deps: CommandDeps): void {
 
 const examples = `
 Examples:
-  kubelet-ts down          stops the agent and its pods, gracefully; manifests are not touched
+  kubelet-ts down          stops the agent and its pods, gracefully; your manifests are not touched
   kubelet-ts down --all    ends the managed containerd too: nothing of kubelet-ts runs any more
 
 An agent that does not answer within 2 s gets SIGTERM and SIGCONT, and SIGKILL after 5 s more.
@@ -46,8 +47,14 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
     podLogsDir: configuration.podLogsDir,
     cgroupRoot: configuration.cgroupRoot || '/',
   };
-  for (const pod of await tearDownNode(node)) deps.stdout.write(`pod ${pod} removed\n`);
+  const tornDown = await tearDownNode(node);
+  for (const pod of tornDown.removed) deps.stdout.write(`pod ${pod} removed\n`);
+  tellFailures(tornDown, deps);
   if (!flags.all) return;
+  if (tornDown.failures.some(({ mayRun }) => mayRun)) {
+    deps.stderr.write('hint: The managed containerd goes on, as containers of these pods may still run.\n');
+    return;
+  }
   const [{ hasManagedContainerd }, { ManagedContainerd }, { createLogger }] = await Promise.all([
     import('../containerd/managed-paths.ts'),
     import('../containerd/managed-containerd.ts'),
@@ -57,4 +64,15 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   const { logger } = await createLogger('text', 'warn');
   await new ManagedContainerd({ rootDir: flags.rootDir, clock: systemClock, logger }).stop();
   deps.stdout.write('managed containerd stopped\n');
+}
+
+/** What is left is told, pod by pod, and the command fails. */
+function tellFailures({ failures, unforgotten }: TornDownNode, deps: CommandDeps): void {
+  if (unforgotten !== undefined) {
+    deps.stderr.write(`error: ${unforgotten.folder} could not be emptied: ${unforgotten.reason}\n`);
+    deps.stderr.write('hint: Remove it, or the next run starts what it holds while the manifests are away.\n');
+  }
+  for (const { pod, reason } of failures) deps.stderr.write(`error: pod ${pod} could not be removed: ${reason}\n`);
+  if (failures.length > 0) deps.stderr.write('hint: The next run tries it again, and so does the next down.\n');
+  if (failures.length > 0 || unforgotten !== undefined) deps.setExitCode(1);
 }

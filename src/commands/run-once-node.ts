@@ -3,7 +3,7 @@ import type { Pod } from '../api/types.ts';
 import { systemClock } from '../clock.ts';
 import { configAnnotations, isMirrorPod } from '../engine/config/pod-config.ts';
 import type { PodSource, SourceUpdate } from '../engine/config/pod-source.ts';
-import type { Kubelet } from '../engine/kubelet.ts';
+import type { Kubelet, UnremovedPod } from '../engine/kubelet.ts';
 import { readLogTail } from '../engine/logs/read-log-tail.ts';
 import { containerLogsDirectory } from '../engine/kuberuntime/log-paths.ts';
 import { UserError } from '../errors.ts';
@@ -39,8 +39,16 @@ export interface PodResult extends PodOutcome {
   log?: string;
 }
 
-/** Runs the pods of the manifests until each is decided; the exit code is that of the first one that failed. */
-export async function runOnce(request: RunOnceRequest): Promise<{ results: PodResult[]; exitCode: number }> {
+export interface RunOnceResult {
+  results: PodResult[];
+  /** Pods that were to be removed and could not be. */
+  unremoved: UnremovedPod[];
+  /** That of the first pod that failed; 1 when all went well but a removal. */
+  exitCode: number;
+}
+
+/** Runs the pods of the manifests until each is decided. */
+export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   const { options, logger, onKubelet, timeoutMs } = request;
   const updates = await declared(request);
   const pods = updates.flatMap((update) => update.pods);
@@ -66,10 +74,11 @@ export async function runOnce(request: RunOnceRequest): Promise<{ results: PodRe
         toResult(pod, outcomes.get(pod.metadata.uid) ?? undecided(timeoutMs, interrupted.signal), options),
       ),
     );
-    if (request.remove) await kubelet.removeAllPods();
+    const unremoved = request.remove ? await kubelet.removeAllPods() : [];
     stopping.abort();
     await running;
-    return { results, exitCode: results.find(({ exitCode }) => exitCode !== 0)?.exitCode ?? 0 };
+    const failed = results.find(({ exitCode }) => exitCode !== 0);
+    return { results, unremoved, exitCode: failed?.exitCode ?? (unremoved.length === 0 ? 0 : 1) };
   });
 }
 

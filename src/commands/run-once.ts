@@ -27,7 +27,7 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
       const { runOnce } = await import('./run-once-node.ts');
       const options = await nodeOptions(flags, []);
       const { logger } = await createNodeLogger(options, flags, 'warn');
-      const { results, exitCode } = await runOnce({
+      const { results, unremoved, exitCode } = await runOnce({
         options,
         manifests: [...manifests, ...(flags.podManifestPath ?? [])],
         timeoutMs: flags.timeout ?? defaultTimeoutMs,
@@ -40,6 +40,8 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
       });
       if (flags.output === 'json') deps.stdout.write(`${JSON.stringify({ exitCode, pods: results }, undefined, 2)}\n`);
       else for (const result of results) deps.stdout.write(resultText(result));
+      for (const { pod, reason } of unremoved) deps.stderr.write(`error: pod ${pod} could not be removed: ${reason}\n`);
+      if (unremoved.length > 0) deps.stderr.write('hint: kubelet-ts down removes it, and so does the next run.\n');
       deps.setExitCode(exitCode);
     });
 }

@@ -1,16 +1,20 @@
 import { systemClock } from '../clock.ts';
 import { ManagedContainerd } from '../containerd/managed-containerd.ts';
+import { lastGoodFolder, LastGoodManifests } from '../engine/config/last-good-manifests.ts';
 import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
 import { cgroupDrivers } from '../engine/container-manager/cgroup-names.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { removeEmptyQOSCgroups } from '../engine/container-manager/remove-empty-qos-cgroups.ts';
 import { removePodCgroup } from '../engine/container-manager/remove-pod-cgroup.ts';
 import { PodRemover } from '../engine/gc/pod-remover.ts';
-import { tearDownPods } from '../engine/gc/tear-down-pods.ts';
+import { tearDownPods, type TornDownPods } from '../engine/gc/tear-down-pods.ts';
+import { historyFolder } from '../engine/history/history-file.ts';
+import { writePodRemoved } from '../engine/history/removed-pods.ts';
 import { containerLogLinksDir } from '../engine/kuberuntime/log-paths.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
 import { PodDirs } from '../engine/pod-dirs.ts';
+import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { createLogger } from './create-logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
@@ -24,26 +28,45 @@ interface TearDownOptions {
   cgroupRoot: string;
 }
 
-/** Stops and removes every pod of a root-dir on which no agent runs; resolves to their names. */
-export async function tearDownNode(options: TearDownOptions): Promise<string[]> {
+/** What came of the tear-down of a node. */
+export interface TornDownNode extends TornDownPods {
+  /** Where manifests are still kept, and why; undefined: they are forgotten. */
+  unforgotten: { folder: string; reason: string } | undefined;
+}
+
+/**
+ * Stops and removes every pod of a root-dir on which no agent runs. What is kept of their manifests goes first, so that a pod
+ * whose removal is cut off is one that nobody declares, which the next start removes.
+ */
+export async function tearDownNode(options: TearDownOptions): Promise<TornDownNode> {
   const { logger } = await createLogger('text', 'warn');
+  const unforgotten = await forgetManifests(options.rootDir, logger);
   // Not every runtime tells with which driver the cgroups were made.
   const managers = await Promise.all(
     cgroupDrivers.map((driver) => openCgroupManager(driver, { clock: systemClock, logger })),
   );
-  const names = await tearDownPodsOf(options, managers, logger);
+  const pods = await tearDownPodsOf(options, managers, logger);
   for (const manager of managers) await removeEmptyQOSCgroups(manager, options.cgroupRoot);
-  return names;
+  return { ...pods, unforgotten };
+}
+
+async function forgetManifests(rootDir: string, logger: Logger): Promise<TornDownNode['unforgotten']> {
+  try {
+    await new LastGoodManifests({ rootDir, clock: systemClock, logger }).forgetAll();
+    return undefined;
+  } catch (error) {
+    return { folder: lastGoodFolder(rootDir), reason: errorMessage(error) };
+  }
 }
 
 async function tearDownPodsOf(
   options: TearDownOptions,
   managers: readonly CgroupManager[],
   logger: Logger,
-): Promise<string[]> {
+): Promise<TornDownPods> {
   const { rootDir, podLogsDir, cgroupRoot } = options;
   const podDirs = new PodDirs({ rootDir });
-  if ((await podDirs.podUIDs()).length === 0) return [];
+  if ((await podDirs.podUIDs()).length === 0) return { removed: [], failures: [] };
   const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: options.runtimeEndpoint });
   const containerd = managed ? await startContainerd(rootDir, logger) : undefined;
   const connection = openRuntime(endpoint, { keeper: { rootDir, logger } });
@@ -57,6 +80,7 @@ async function tearDownPodsOf(
       removePodCgroup: async (uid) => {
         for (const manager of managers) await removePodCgroup(manager, cgroupRoot, uid);
       },
+      forgetRestarts: (uid, pod) => writePodRemoved(historyFolder(rootDir), uid, pod),
       clock: systemClock,
     });
   } finally {

@@ -1,18 +1,31 @@
 import { setMaxListeners } from 'node:events';
 import type { Pod } from '../api/types.ts';
+import { errorMessage } from '../errors.ts';
 import type { PodUpdate } from './config/pod-config.ts';
 import type { KubeletEvent } from './events.ts';
+import { removalTimeoutMs } from './gc/removal-timeout.ts';
+import { inTime } from './in-time.ts';
 import { buildParts, type KubeletParts } from './kubelet-parts.ts';
 import type { KubeletDeps } from './parts/kubelet-deps.ts';
 import type { HistoryEntry } from './history/history-entry.ts';
+import { containerGracePeriodSeconds } from './kuberuntime/termination-grace-period.ts';
 import { computeStopOrder } from './lifecycle/stop-order.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
 import type { EngineHistory, EngineSnapshot, EngineView } from './snapshot.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 
+/** Before what is left of a pod is removed once more. */
+const removalRetryMs = 1000;
 /** How long a stop waits for syncs in flight. */
 const stopTimeoutMs = 2000;
+
+/** A pod of which something is left that should not be. */
+export interface UnremovedPod {
+  /** `namespace/name` */
+  pod: string;
+  reason: string;
+}
 
 /**
  * The engine: runs its parts until it is told to stop, and shows what they do. Stopping leaves every container running.
@@ -97,21 +110,23 @@ export class Kubelet implements EngineView, EngineHistory {
   }
 
   /**
-   * Stops and removes every declared pod, as if all manifests went, pods before those that they depend on; resolves when
-   * nothing of them is left.
+   * Stops and removes every declared pod, as if all manifests went, pods before those that they depend on. Resolves to those
+   * of which something is left after their grace period and `removalTimeoutMs`, none as a rule.
    */
-  async removeAllPods(): Promise<void> {
+  async removeAllPods(): Promise<UnremovedPod[]> {
     const { config, workers } = this.parts;
     const updates = config.declareNothing();
     const working = workers.pods();
     const workedOn = new Set(working.map(({ metadata }) => metadata.uid));
     const others = updates.flatMap((update) => update.pods).filter(({ metadata }) => !workedOn.has(metadata.uid));
+    const left: UnremovedPod[] = [];
     // What waits would start when others end, so it goes first.
-    for (const step of [others, ...computeStopOrder(working)]) await this.removePods(step, updates);
+    for (const step of [others, ...computeStopOrder(working)]) left.push(...(await this.removePods(step, updates)));
+    return left;
   }
 
-  private async removePods(pods: readonly Pod[], removals: readonly PodUpdate[]): Promise<void> {
-    const { workers, inputs, remains, events } = this.parts;
+  private async removePods(pods: readonly Pod[], removals: readonly PodUpdate[]): Promise<UnremovedPod[]> {
+    const { workers, inputs, events } = this.parts;
     const uids = new Set(pods.map(({ metadata }) => metadata.uid));
     const unfinished = [...uids].filter((uid) => workers.snapshot(uid).state !== 'finished');
     const ended = workersEnded(events, unfinished);
@@ -119,9 +134,41 @@ export class Kubelet implements EngineView, EngineHistory {
       const removed = removal.pods.filter(({ metadata }) => uids.has(metadata.uid));
       if (removed.length > 0) inputs.push({ type: 'config', update: { ...removal, pods: removed } });
     }
-    await ended;
-    // Pods that were finished before had kept their remains.
-    await Promise.all([...uids].map((uid) => remains.removeUnworked(uid)));
+    const failures = await Promise.all(pods.map((pod) => this.untilRemoved(pod, ended.get(pod.metadata.uid))));
+    return failures.filter((failure) => failure !== undefined);
+  }
+
+  /** Undefined when nothing of the pod is left. `ended`: its worker works on it until then. */
+  private async untilRemoved(pod: Pod, ended: Promise<void> | undefined): Promise<UnremovedPod | undefined> {
+    const { clock } = this.deps;
+    const { uid, namespace, name } = pod.metadata;
+    const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
+    const startedAt = clock.monotonic();
+    const timeoutMs = graceMs + removalTimeoutMs;
+    try {
+      await inTime(clock, timeoutMs, Promise.resolve(ended));
+      // One that was finished before had kept its remains.
+      await this.removeRemains(uid, startedAt + timeoutMs);
+      return undefined;
+    } catch (error) {
+      const { lastSyncError } = this.parts.workers.snapshot(uid);
+      return { pod: `${namespace}/${name}`, reason: lastSyncError ?? errorMessage(error) };
+    }
+  }
+
+  /** Tries until then, in monotonic milliseconds. */
+  private async removeRemains(uid: string, untilMs: number): Promise<void> {
+    const { clock } = this.deps;
+    for (;;) {
+      const leftMs = Math.max(removalRetryMs, untilMs - clock.monotonic());
+      try {
+        await inTime(clock, leftMs, this.parts.remains.removeUnworked(uid));
+        return;
+      } catch (error) {
+        if (leftMs <= removalRetryMs) throw error;
+        await clock.sleep(removalRetryMs);
+      }
+    }
   }
 
   /** logind tells of a shutdown of the machine and waits for the pods: whatever else ends us is none of one. */

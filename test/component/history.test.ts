@@ -132,6 +132,19 @@ describe('a restart count', () => {
     expect(world.runtime.running()).toEqual(['web-edge1/main#3']);
   });
 
+  test('starts over with a pod that the runtime had lost before it was removed', async () => {
+    const { world, engine } = await running();
+    await restart(world, 1);
+    await engine.kill();
+    await loseMachine(world);
+    const next = await boot(world);
+    await world.until(async () => (await readdir(join(world.rootDir, 'pods'))).length === 0);
+    await next.kill();
+    const last = await boot(world, makeStaticPod('web'));
+    await world.until(() => last.isReady('web-edge1'));
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
+  });
+
   test('starts over with a pod that was removed and is declared again', async () => {
     const world = await World.make();
     const source = new ManualSource();

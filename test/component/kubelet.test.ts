@@ -605,6 +605,33 @@ describe('removeAllPods', () => {
     const engine = await world.boot({ sources: [source] });
     source.set();
     await world.pass(1000);
-    await expect(engine.kubelet.removeAllPods()).resolves.toBeUndefined();
+    await expect(engine.kubelet.removeAllPods()).resolves.toEqual([]);
+  });
+
+  test('names a pod that the runtime does not let go, in the end, and the others are gone', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    source.set(makeStaticPod('web'), makeStaticPod('db'));
+    await world.until(() => engine.isReady('web-edge1') && engine.isReady('db-edge1'));
+    const { items } = await world.runtime.listPodSandbox();
+    const web = items.find(({ metadata }) => metadata?.name === 'web-edge1');
+    const busy = new Refusal(codes.unknown, 'failed to remove netns: device or resource busy');
+    world.runtime.injectError('stopPodSandbox', busy, {
+      times: 1000,
+      when: ({ podSandboxId }) => podSandboxId === web?.id,
+    });
+    const from = world.clock.now();
+    let left: unknown;
+    const removed = engine.kubelet.removeAllPods().then((unremoved) => {
+      left = unremoved;
+    });
+    await world.until(() => left !== undefined);
+    await removed;
+    expect(left).toEqual([
+      { pod: 'default/web-edge1', reason: 'error killing pod: failed to remove netns: device or resource busy' },
+    ]);
+    expect(world.clock.now() - from).toBeLessThan(70_000);
+    expect((await world.inventory()).join()).not.toContain('db-edge1');
   });
 });

@@ -16,6 +16,8 @@ export interface LastGood {
   savedAt: number;
   /** What came with the body, when it was fetched from a URL. */
   fetched?: Fetched;
+  /** Its pods were torn down: it declares nothing, and only tells when the last manifest was signed. */
+  tornDown?: boolean;
 }
 
 /** What a server said about a manifest, so that it can be asked whether that changed, and the body be verified again. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { replaceFile } from '../../write-file-atomic.ts';
+import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
 import type { SourceName } from '../events.ts';
 import { readRegularFile } from '../host/regular-file.ts';
 import { decodeLastGood, encodeLastGood, type LastGood, maxLastGoodBytes } from './last-good-format.ts';
@@ -80,6 +80,19 @@ export class LastGoodManifests {
       if (key.startsWith(`${source}-`) && !kept.has(key) && !this.wanted.has(key)) this.wanted.set(key, undefined);
     }
     await this.retry();
+  }
+
+  /**
+   * Drops what is kept for every origin, as its pods are torn down; it is gone from the disk when this resolves. Of a signed
+   * manifest the time of its signature stays, so that nobody can serve an older one. Rejects with the error of the file system.
+   */
+  async forgetAll(): Promise<void> {
+    const names = await this.readNames();
+    for (const key of [...names.keys()]) {
+      const kept = await this.newest(key, names);
+      await this.replace(key, kept?.fetched?.signature === undefined ? undefined : { ...kept, tornDown: true });
+    }
+    await syncFolder(this.folder);
   }
 
   /** Writes what could not be written before. Never rejects. */

@@ -7,7 +7,7 @@ import { lastGoodFolder } from './last-good-manifests.ts';
 
 /**
  * The newest good manifest of every origin, for a program beside the agent: it writes nothing, and passes over what the
- * agent is writing. Rejects when the folder may not be read.
+ * agent is writing. What was torn down is left out. Rejects when the folder may not be read.
  */
 export async function readLastGood(rootDir: string): Promise<LastGood[]> {
   const folder = lastGoodFolder(rootDir);
@@ -17,7 +17,7 @@ export async function readLastGood(rootDir: string): Promise<LastGood[]> {
     const origin = `${entry?.source ?? ''} ${entry?.where ?? ''}`;
     if (entry !== undefined && entry.savedAt > (newest.get(origin)?.savedAt ?? -1)) newest.set(origin, entry);
   }
-  return [...newest.values()];
+  return [...newest.values()].filter(({ tornDown }) => tornDown !== true);
 }
 
 async function namesIn(folder: string): Promise<string[]> {

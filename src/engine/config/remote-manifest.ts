@@ -92,6 +92,7 @@ export class RemoteManifest {
       this.unusable = [this.problem('warning', `the manifest of the last run is not taken: ${message}`, hint)];
       return;
     }
+    if (kept.tornDown === true) return;
     // Another release may find errors where there were none.
     this.unusable = this.take(kept.body, { digest, validators, confirmedAt: kept.savedAt });
     if (this.unusable.length > 0) this.seen = undefined;

@@ -1,6 +1,5 @@
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { PodRef } from '../events.ts';
 import type { PodCgroups } from '../container-manager/pod-cgroups.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
@@ -25,8 +24,8 @@ interface Deps {
   killOrphan: (runningPod: RuntimePod) => void;
   /** The pod changed in the runtime. */
   onPodChanged: (uid: string) => void;
-  /** Nothing is left of the pod. */
-  onPodRemoved: (pod: PodRef) => void;
+  /** Nothing is left of the pod of this UID. `pod` undefined: the runtime had lost it. */
+  onPodRemoved: (uid: string, pod: RuntimePod | undefined) => void;
 }
 
 /**
@@ -56,7 +55,7 @@ export class PodRemains {
     await podCgroups.remove(uid);
     await podDirs.removePodDir(uid);
     this.remember(uid);
-    if (pod !== undefined) onPodRemoved(pod);
+    onPodRemoved(uid, pod);
     onPodChanged(uid);
   }
 

@@ -2,13 +2,16 @@ import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { isDeadlineExceeded } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
-import { errorMessage, UserError } from '../../errors.ts';
+import { errorMessage } from '../../errors.ts';
 import { podEventRecorder } from '../event-recorder.ts';
+import { inTime, TimeoutError } from '../in-time.ts';
 import { killPod } from '../kuberuntime/kill-pod.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
-import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import { mayBeRunning, type RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import { containerGracePeriodSeconds } from '../kuberuntime/termination-grace-period.ts';
 import type { RuntimePod } from '../pleg/pod-records.ts';
 import type { PodDirs } from '../pod-dirs.ts';
+import { removalTimeoutMs } from './removal-timeout.ts';
 import { computeTearDownOrder } from './tear-down-order.ts';
 import type { PodRemover } from './pod-remover.ts';
 
@@ -18,6 +21,8 @@ interface Deps {
   podRemover: PodRemover;
   podDirs: PodDirs;
   removePodCgroup: (uid: string) => Promise<void>;
+  /** Its restart counts begin at 0 again; `pod` undefined: the runtime does not know its name. */
+  forgetRestarts: (uid: string, pod: { namespace: string; name: string } | undefined) => Promise<void>;
   clock: Clock;
 }
 
@@ -26,30 +31,47 @@ const maxTries = 5;
 /** Before the second try; it is doubled for each after it. */
 const firstRetryMs = 250;
 
+/** How long the runtime is asked what is left of a pod. */
+const lookTimeoutMs = 2000;
+
+/** What came of a tear-down. */
+export interface TornDownPods {
+  /** `namespace/name`, sorted. */
+  removed: string[];
+  failures: RemovalFailure[];
+}
+
+/** A pod that could not be removed; it is tried again by the next start and the next tear-down. */
+export interface RemovalFailure {
+  /** `namespace/name`, or the UID where the runtime does not know a name. */
+  pod: string;
+  reason: string;
+  /** Something of it runs, or the runtime does not tell. */
+  mayRun: boolean;
+}
+
 /**
  * Stops every pod whose folder is below the root-dir, with the grace period it was started with, and removes all of it: pods
- * before those that they depend on. Rejects with a UserError after the last one when some of them could not be removed.
- * Resolves to their names.
+ * before those that they depend on. Each pod has its grace period and `removalTimeoutMs`; one that fails holds up no other.
+ * Rejects when the runtime does not list its pods.
  */
-export async function tearDownPods(deps: Deps): Promise<string[]> {
+export async function tearDownPods(deps: Deps): Promise<TornDownPods> {
   const uids = new Set(await deps.podDirs.podUIDs());
   const listed = (await deps.runtimePods.getPods({})).filter(({ uid }) => uids.has(uid));
   const steps = computeTearDownOrder(listed);
   for (const uid of steps.flat()) uids.delete(uid);
-  const names: string[] = [];
-  const failures: string[] = [];
+  const removed: string[] = [];
+  const failures: RemovalFailure[] = [];
   // What the runtime does not have first, as nothing waits for it.
   for (const step of [[...uids], ...steps]) {
     const results = await Promise.allSettled(step.map((uid) => tearDownWithRetries(deps, uid)));
     for (const [index, result] of results.entries()) {
-      if (result.status === 'fulfilled') names.push(...(result.value === undefined ? [] : [result.value]));
-      else failures.push(`${nameOf(listed, step[index] ?? '')}: ${errorMessage(result.reason)}`);
+      const uid = step[index] ?? '';
+      if (result.status === 'fulfilled') removed.push(...(result.value === undefined ? [] : [result.value]));
+      else failures.push(await failureOf(deps, uid, nameOf(listed, uid), result.reason));
     }
   }
-  if (failures.length === 0) return names.sort();
-  throw new UserError(`not everything could be removed: ${failures.join('; ')}`, {
-    hint: 'Run it again; it goes on with what is left.',
-  });
+  return { removed: removed.sort(), failures };
 }
 
 async function tearDownWithRetries(deps: Deps, uid: string): Promise<string | undefined> {
@@ -57,21 +79,41 @@ async function tearDownWithRetries(deps: Deps, uid: string): Promise<string | un
     try {
       return await tearDownPod(deps, uid);
     } catch (error) {
-      if (tries === maxTries || isDeadlineExceeded(error)) throw error;
+      if (tries === maxTries || isDeadlineExceeded(error) || error instanceof TimeoutError) throw error;
       await deps.clock.sleep(firstRetryMs * 2 ** (tries - 1));
     }
   }
 }
 
+async function failureOf(deps: Deps, uid: string, pod: string, error: unknown): Promise<RemovalFailure> {
+  const reason = errorMessage(error);
+  try {
+    return {
+      pod,
+      reason,
+      mayRun: mayBeRunning(await inTime(deps.clock, lookTimeoutMs, deps.runtimePods.getPodStatus(uid))),
+    };
+  } catch {
+    // The runtime that did not remove it does not tell of it either.
+    return { pod, reason, mayRun: true };
+  }
+}
+
 function nameOf(pods: readonly RuntimePod[], uid: string): string {
   const pod = pods.find((candidate) => candidate.uid === uid);
-  return pod === undefined ? `pod ${uid}` : `pod ${pod.namespace}/${pod.name}`;
+  return pod === undefined ? uid : `${pod.namespace}/${pod.name}`;
 }
 
 async function tearDownPod(deps: Deps, uid: string): Promise<string | undefined> {
-  const { runtimePods, podRemover, podDirs } = deps;
-  const podStatus = await runtimePods.getPodStatus(uid);
+  const podStatus = await inTime(deps.clock, removalTimeoutMs, deps.runtimePods.getPodStatus(uid));
   const pod = podOf(podStatus);
+  const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
+  return inTime(deps.clock, graceMs + removalTimeoutMs, removePod(deps, pod, podStatus));
+}
+
+async function removePod(deps: Deps, pod: Pod, podStatus: RuntimePodStatus): Promise<string | undefined> {
+  const { runtimePods, podRemover, podDirs } = deps;
+  const { uid } = podStatus;
   await killPod(
     deps,
     pod,
@@ -81,8 +123,10 @@ async function tearDownPod(deps: Deps, uid: string): Promise<string | undefined>
   const [left] = await runtimePods.getPods({ uid });
   await podRemover.removePod(uid, left);
   await deps.removePodCgroup(uid);
+  const named = podStatus.name === '' ? undefined : podStatus;
+  await deps.forgetRestarts(uid, named);
   await podDirs.removePodDir(uid);
-  return podStatus.name === '' ? undefined : `${podStatus.namespace}/${podStatus.name}`;
+  return named && `${named.namespace}/${named.name}`;
 }
 
 /** As much of the pod as its containers in the runtime tell. */

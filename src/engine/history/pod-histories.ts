@@ -9,6 +9,7 @@ import { formatHistory, type HistoryEntry, type HistoryLine } from './history-en
 import { appendHistory, historyPath, olderHalf, podOfHistoryFile, readHistory } from './history-file.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { historyOf, PodHistory } from './pod-history.ts';
+import { historiesWithCounts } from './removed-pods.ts';
 
 /** What happens within this time is one write. */
 const batchMs = 1000;
@@ -78,13 +79,10 @@ export class PodHistories {
     this.write(pod, (history) => history.addRestarts(uid, containerName, restartCount));
   }
 
-  /** Nothing is left of the pod of this UID. */
-  podRemoved({ uid, ...pod }: PodRef): void {
-    this.write(pod, (history) => {
-      const line = { kind: 'removed', podUID: uid } as const;
-      history.replay(line);
-      return line;
-    });
+  /** Nothing is left of the pod of this UID. `pod` undefined: nobody knows its name. */
+  podRemoved(uid: string, pod: PodName | undefined): void {
+    if (pod === undefined) void this.removedWithoutName(uid);
+    else this.writeRemoved(historyPath(this.deps.folder, pod), uid);
   }
 
   async entries(pod: PodName): Promise<HistoryEntry[]> {
@@ -100,6 +98,26 @@ export class PodHistories {
     }
     await this.flush();
     this.cancelTimer?.();
+  }
+
+  private async removedWithoutName(uid: string): Promise<void> {
+    const { folder, logger } = this.deps;
+    const loaded = [...this.kept.values()].filter(({ history }) => history.hasCounts(uid)).map(({ path }) => path);
+    try {
+      for (const path of loaded.length > 0 ? loaded : await historiesWithCounts(folder, uid)) {
+        this.writeRemoved(path, uid);
+      }
+    } catch (error) {
+      logger.warn({ folder, err: errorMessage(error) }, 'Reading the histories of pods failed');
+    }
+  }
+
+  private writeRemoved(path: string, podUID: string): void {
+    this.writeTo(path, (history) => {
+      const line = { kind: 'removed', podUID } as const;
+      history.replay(line);
+      return line;
+    });
   }
 
   private recordEvent({ pod, at, eventType, reason, message, containerName }: RecordedOfPod): void {
@@ -126,7 +144,11 @@ export class PodHistories {
 
   /** `change` is made once the past is known, and its line is written a little later. */
   private write(pod: PodName, change: (history: PodHistory) => HistoryLine | undefined): void {
-    const kept = this.keptOf(pod);
+    this.writeTo(historyPath(this.deps.folder, pod), change);
+  }
+
+  private writeTo(path: string, change: (history: PodHistory) => HistoryLine | undefined): void {
+    const kept = this.keptAt(path);
     const apply = (): void => {
       const line = change(kept.history);
       if (line === undefined) return;
@@ -138,13 +160,12 @@ export class PodHistories {
   }
 
   private async loaded(pod: PodName): Promise<Kept> {
-    const kept = this.keptOf(pod);
+    const kept = this.keptAt(historyPath(this.deps.folder, pod));
     await kept.loading;
     return kept;
   }
 
-  private keptOf(pod: PodName): Kept {
-    const path = historyPath(this.deps.folder, pod);
+  private keptAt(path: string): Kept {
     const known = this.kept.get(path);
     if (known !== undefined) return known;
     const kept: Kept = { path, history: new PodHistory(), loading: undefined, unwritten: [] };

@@ -48,6 +48,11 @@ export class PodHistory {
     return last === undefined ? 0 : last + 1;
   }
 
+  /** True: a container of this UID was made, and the pod was not removed since. */
+  hasCounts(podUID: string): boolean {
+    return this.counts.has(podUID);
+  }
+
   /** What the next file has to begin with. */
   restarts(): RestartsLine[] {
     return [...this.counts].map(([podUID, counts]) => ({ kind: 'restarts', podUID, counts }));

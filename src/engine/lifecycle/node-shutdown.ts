@@ -90,10 +90,11 @@ export class NodeShutdown {
   private async stopPods(pods: readonly Pod[], forMs: number, signal: AbortSignal): Promise<void> {
     const { clock, events, logger, workers } = this.deps;
     const running = pods.filter(({ metadata }) => workers.snapshot(metadata.uid).state !== 'finished');
-    const ended = workersEnded(
+    const ends = workersEnded(
       events,
       running.map(({ metadata }) => metadata.uid),
-    ).then(() => true);
+    );
+    const ended = Promise.all(ends.values()).then(() => true);
     for (const pod of running) this.stopPod(pod, Math.round(forMs / 1000));
     const waiting = new AbortController();
     const bound = clock.sleep(forMs, { signal: AbortSignal.any([signal, waiting.signal]) }).then(

@@ -92,8 +92,8 @@ export function buildPodCare(
     onPodChanged: (uid) => {
       void news.relist(uid);
     },
-    onPodRemoved: (pod) => {
-      histories.podRemoved(pod);
+    onPodRemoved: (uid, pod) => {
+      histories.podRemoved(uid, pod);
     },
   });
   const news = new PodNews({ pleg, cache, remains, events, clock, stopped });

@@ -1,16 +1,25 @@
 import type { EventBus } from '../event-bus.ts';
 
-/** Resolves once the worker of each of these pods finished or is gone. They must not have ended already. */
-export function workersEnded(events: Pick<EventBus, 'subscribe'>, uids: readonly string[]): Promise<void> {
-  const left = new Set(uids);
-  if (left.size === 0) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = events.subscribe((event) => {
-      if (event.type !== 'WorkerStateChanged' || (event.state !== 'finished' && event.state !== 'removed')) return;
-      left.delete(event.pod.uid);
-      if (left.size > 0) return;
-      done();
-      resolve();
-    });
+/** By UID, what resolves once the worker of that pod finished or is gone. They must not have ended already. */
+export function workersEnded(
+  events: Pick<EventBus, 'subscribe'>,
+  uids: readonly string[],
+): ReadonlyMap<string, Promise<void>> {
+  const ends = new Map<string, () => void>();
+  const ended = new Map(
+    uids.map((uid) => [
+      uid,
+      new Promise<void>((resolve) => {
+        ends.set(uid, resolve);
+      }),
+    ]),
+  );
+  if (uids.length === 0) return ended;
+  const done = events.subscribe((event) => {
+    if (event.type !== 'WorkerStateChanged' || (event.state !== 'finished' && event.state !== 'removed')) return;
+    ends.get(event.pod.uid)?.();
+    ends.delete(event.pod.uid);
+    if (ends.size === 0) done();
   });
+  return ended;
 }

@@ -61,6 +61,12 @@ export class Asking {
     await this.#life.lastGood.retry();
   }
 
+  /** Forgets what was declared, as `down` does. */
+  async tearDown(): Promise<void> {
+    await this.stop();
+    await this.#life.lastGood.forgetAll();
+  }
+
   /** Ends this life and begins the next one, with what is on the disk. */
   async restart(options: Partial<Options> = {}): Promise<void> {
     await this.stop();

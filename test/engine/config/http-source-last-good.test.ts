@@ -117,6 +117,23 @@ test('its signature is verified again, with the keys of today', async () => {
   expect((await agent.next()).pods).toEqual(['web-edge1']);
 });
 
+test('what was torn down is not taken, yet nothing that was signed before it is either', async () => {
+  const signer = new MinisignSigner();
+  const key = parseMinisignPublicKey(signer.publicKey);
+  server.answers.set('/pods.yaml.minisig', signer.sign(web));
+  const agent = await stopped({ sha256: [], publicKeys: key === undefined ? [] : [key] });
+  await agent.tearDown();
+  const older = signer.sign(other, { comment: 'timestamp:1699999999' });
+  server.answers.set('/pods.yaml.minisig', older);
+  server.answer = other;
+  await agent.restart();
+  const problem: unknown = expect.stringMatching(/it was signed at .*, before the one that was taken last/);
+  expect(await agent.next()).toEqual({ pods: undefined, problems: [problem] });
+  server.answers.set('/pods.yaml.minisig', signer.sign(other));
+  await agent.askAgain();
+  expect(agent.recorder.handed.at(-1)?.pods).toEqual(['other-edge1']);
+});
+
 test('without a signature it is not taken when there has to be one', async () => {
   const agent = await stopped();
   await server.stop();

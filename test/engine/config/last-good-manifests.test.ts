@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { LastGoodManifests } from '../../../src/engine/config/last-good-manifests.ts';
+import { readLastGood } from '../../../src/engine/config/read-last-good.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -184,4 +185,22 @@ test('does not mind a folder of somebody else’s making', async () => {
   await open().save('file', '/m/a.yaml', body('one'));
   expect(await load(open(), '/m/a.yaml')).toMatchObject({ body: 'one' });
   expect(await readdir(folder)).toContain('notes');
+});
+
+test('what is torn down is forgotten, in the next life too', async () => {
+  await open().save('file', '/m/a.yaml', body('a'));
+  await open().save('http', 'https://box.example', body('b'));
+  await open().forgetAll();
+  expect([await open().list('file'), await open().list('http'), await files()]).toEqual([[], [], []]);
+  await open().forgetAll();
+});
+
+test('of a signed manifest that is torn down stays when it was signed, and no program takes it for declared', async () => {
+  await open().save('http', 'https://box.example', body('b'), { fetched: { signature: 'sig' } });
+  await open().forgetAll();
+  expect(await open().load('http', 'https://box.example')).toMatchObject({
+    tornDown: true,
+    fetched: { signature: 'sig' },
+  });
+  expect(await readLastGood(rootDir)).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { PodRemover } from '../../../src/engine/gc/pod-remover.ts';
-import { tearDownPods } from '../../../src/engine/gc/tear-down-pods.ts';
+import { tearDownPods, type TornDownPods } from '../../../src/engine/gc/tear-down-pods.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { PodDirs } from '../../../src/engine/pod-dirs.ts';
 import { startRuntimePod } from '../../builders/runtime-pod.ts';
@@ -15,12 +15,14 @@ import { whileTimePasses } from '../config/while-time-passes.ts';
 let clock: FakeClock;
 let runtime: FakeRuntime;
 let podDirs: PodDirs;
-let tearDown: () => Promise<string[]>;
+let forgotten: unknown[];
+let tearDown: () => Promise<TornDownPods>;
 
 beforeEach(async () => {
   const rootDir = await temporaryFolder();
   const podLogsDir = join(rootDir, 'logs');
   clock = new FakeClock();
+  forgotten = [];
   runtime = new FakeRuntime({ clock });
   runtime.addImage('app:1');
   podDirs = new PodDirs({ rootDir });
@@ -35,6 +37,10 @@ beforeEach(async () => {
       podRemover: new PodRemover({ runtime, podLogsDir, containerLogLinksDir: join(rootDir, 'links') }),
       podDirs,
       removePodCgroup: () => Promise.resolve(),
+      forgetRestarts: (uid, pod) => {
+        forgotten.push({ uid, pod: pod && `${pod.namespace}/${pod.name}` });
+        return Promise.resolve();
+      },
       clock,
     });
     return whileTimePasses(clock, removal);
@@ -50,25 +56,60 @@ async function left(): Promise<{ sandboxes: number; folders: string[] }> {
 
 test('a pod that the runtime refuses to stop is tried again, and the others go meanwhile', async () => {
   runtime.injectError('stopPodSandbox', refusal, { times: 3 });
-  const from = clock.now();
-  expect(await tearDown()).toEqual(['default/db', 'default/web']);
-  expect({ ...(await left()), ms: clock.now() - from }).toEqual({ sandboxes: 0, folders: [], ms: 750 });
+  expect(await tearDown()).toEqual({ removed: ['default/db', 'default/web'], failures: [] });
+  expect(await left()).toEqual({ sandboxes: 0, folders: [] });
 });
 
-test('a pod that cannot be stopped is told by name, with what the runtime says, and the others are gone', async () => {
+test('a pod that cannot be stopped is named, with what the runtime says, and the others are gone', async () => {
   const [web] = (await runtime.listPodSandbox({})).items.filter(({ metadata }) => metadata?.uid === 'web');
   runtime.injectError('stopPodSandbox', refusal, { times: 5, when: ({ podSandboxId }) => podSandboxId === web?.id });
-  await expect(tearDown()).rejects.toMatchObject({
-    name: 'UserError',
-    message: 'not everything could be removed: pod default/web: failed to stop sandbox: ttrpc: closed',
-    hint: 'Run it again; it goes on with what is left.',
+  expect(await tearDown()).toEqual({
+    removed: ['default/db'],
+    failures: [{ pod: 'default/web', reason: 'failed to stop sandbox: ttrpc: closed', mayRun: true }],
   });
   expect(await left()).toEqual({ sandboxes: 1, folders: ['web'] });
-  expect(await tearDown()).toEqual(['default/web']);
+  expect(await tearDown()).toEqual({ removed: ['default/web'], failures: [] });
+});
+
+test('a pod of which nothing runs, but something is left, is told as such', async () => {
+  runtime.injectError('removePodSandbox', refusal, { times: 10 });
+  const failure = { reason: 'failed to stop sandbox: ttrpc: closed', mayRun: false };
+  expect(await tearDown()).toEqual({
+    removed: [],
+    failures: [
+      { ...failure, pod: 'default/web' },
+      { ...failure, pod: 'default/db' },
+    ],
+  });
 });
 
 test('a runtime that does not answer is not waited for again', async () => {
   runtime.injectError('stopPodSandbox', new Refusal(codes.deadlineExceeded, 'deadline exceeded'), { times: 2 });
-  await expect(tearDown()).rejects.toMatchObject({ name: 'UserError' });
+  expect((await tearDown()).failures).toHaveLength(2);
   expect(runtime.requestsOf('stopPodSandbox')).toHaveLength(2);
+});
+
+test('a pod whose removal hangs is given up after its grace period and 30 s', async () => {
+  const release = runtime.hang('stopPodSandbox');
+  const from = clock.now();
+  const reason = 'not done after 32s';
+  expect(await tearDown()).toEqual({
+    removed: [],
+    failures: [
+      { pod: 'default/web', reason, mayRun: true },
+      { pod: 'default/db', reason, mayRun: true },
+    ],
+  });
+  expect(clock.now() - from).toBe(32_000);
+  release();
+});
+
+test('what was removed begins with a restart count of 0 again, also when the runtime had lost it', async () => {
+  await mkdir(podDirs.podDir('lost'), { recursive: true });
+  await tearDown();
+  expect(forgotten).toEqual([
+    { uid: 'lost', pod: undefined },
+    { uid: 'web', pod: 'default/web' },
+    { uid: 'db', pod: 'default/db' },
+  ]);
 });

@@ -1,0 +1,92 @@
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { EngineSnapshot } from '../../src/engine/snapshot.ts';
+import { type Agent, startAgent } from './agent.ts';
+import { makePod, serve, shell } from './manifests.ts';
+import { untilGone } from './until-gone.ts';
+
+let agent: Agent;
+/** As kubeadm has its: made for a pod that wants it, and in the way of who finds it empty. */
+let schedulerConf: string;
+let lastGood: string;
+
+beforeEach(async () => {
+  agent = await startAgent();
+  schedulerConf = join(agent.rootDir, 'scheduler.conf');
+  lastGood = join(agent.rootDir, 'manifests-last-good');
+});
+afterEach(() => agent.cleanUp());
+
+const scheduler = (script = serve, more = {}): object =>
+  makePod('scheduler', {
+    volumes: [{ name: 'conf', hostPath: { path: schedulerConf, type: 'FileOrCreate' } }],
+    containers: [shell('app', script, { volumeMounts: [{ name: 'conf', mountPath: '/conf' }] })],
+    ...more,
+  });
+
+/** Everything that is declared was read. */
+const isRead = ({ sources }: EngineSnapshot): boolean => sources.every(({ ready }) => ready);
+
+/** Runs the pod and takes it down; then its manifests and its file go too. */
+async function tornDown(): Promise<void> {
+  await agent.write('scheduler.json', scheduler());
+  await agent.untilReady('scheduler');
+  expect(await agent.down()).toEqual({
+    code: 0,
+    stdout: 'kubelet-ts stopped\npod default/scheduler-edge1 removed\n',
+    stderr: '',
+  });
+  await rm(agent.manifestsFolder, { recursive: true });
+  await rm(schedulerConf);
+}
+
+test('what down tore down does not come back, while its folder is away and when it is back and empty', async () => {
+  await tornDown();
+  await agent.start();
+  expect((await agent.until(isRead)).pods).toEqual([]);
+  expect(await agent.down()).toMatchObject({ code: 0 });
+  await mkdir(agent.manifestsFolder);
+  await agent.start();
+  expect((await agent.until(isRead)).pods).toEqual([]);
+  expect(existsSync(schedulerConf)).toBe(false);
+});
+
+test('a pod that was torn down and comes back was never restarted', async () => {
+  await agent.write('scheduler.json', scheduler());
+  await agent.untilReady('scheduler');
+  await agent.down();
+  await agent.start();
+  const { pod } = await agent.untilReady('scheduler');
+  expect(pod.status?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0]);
+});
+
+test('a pod whose removal was cut off is removed by the next start, though its manifest is gone', async () => {
+  const stubborn = 'trap "" TERM; while :; do sleep 3600 & wait; done';
+  await agent.write('scheduler.json', scheduler(stubborn, { terminationGracePeriodSeconds: 30 }));
+  const { pod } = await agent.untilReady('scheduler');
+  const [saved = ''] = await readdir(lastGood);
+  const down = agent.spawn(['down']);
+  // The pod has half a minute to end.
+  await untilGone(join(lastGood, saved));
+  down.kill('SIGKILL');
+  await down;
+  await rm(agent.manifestsFolder, { recursive: true });
+  await mkdir(agent.manifestsFolder);
+  await agent.start();
+  await untilGone(join(agent.rootDir, 'pods', pod.metadata.uid));
+  expect(await agent.findPod(pod.metadata.uid)).toEqual({ containers: [], sandboxes: [], folders: [] });
+});
+
+test('what down cannot remove is named with the reason, and the rest goes', async () => {
+  await agent.write('scheduler.json', scheduler());
+  await agent.untilReady('scheduler');
+  await agent.stop();
+  await rm(lastGood, { recursive: true });
+  await writeFile(lastGood, '');
+  const { code, stdout, stderr } = await agent.down();
+  expect({ code, stdout }).toEqual({ code: 1, stdout: 'pod default/scheduler-edge1 removed\n' });
+  expect(stderr).toContain(`error: ${lastGood} could not be emptied: ENOTDIR`);
+  await rm(lastGood);
+});
