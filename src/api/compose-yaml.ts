@@ -11,6 +11,7 @@ import {
   readFlowItem,
   readFlowPair,
   refuseBlockInFlow,
+  refuseMarkInFlow,
   type YamlPair,
 } from './yaml-items.ts';
 import { isBlockCollection, type NodeProperties, readProperties } from './yaml-properties.ts';
@@ -130,6 +131,7 @@ class YamlComposer {
       if (!before) continue;
       if (!item.sep && !before.indicator) {
         refuseBlockInFlow(item.value);
+        refuseMarkInFlow(item.value);
         nodes.push(this.#value(item.value, before, depth + 1));
         continue;
       }

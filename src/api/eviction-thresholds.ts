@@ -51,7 +51,8 @@ export function parseEvictionThresholds(settings: EvictionSettings): EvictionThr
   const hard = parseEach(settings.evictionHard, parseThresholdValue);
   const soft = parseEach(settings.evictionSoft, parseThresholdValue);
   if (!gracePeriods || !reclaims || !hard || !soft) return undefined;
-  if ([...soft.keys()].some((signal) => !gracePeriods.has(signal))) return undefined;
+  const needGracePeriod = [...soft].filter(([, value]) => value !== 'never');
+  if (needGracePeriod.some(([signal]) => !gracePeriods.has(signal))) return undefined;
   const thresholds = [
     ...[...hard].map(([signal, value]) => ({ signal, value, gracePeriodMs: 0 })),
     ...[...soft].map(([signal, value]) => ({ signal, value, gracePeriodMs: gracePeriods.get(signal) ?? 0 })),

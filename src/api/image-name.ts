@@ -44,7 +44,7 @@ const hostLabel = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?';
 const registry = `(?:${hostLabel}(?:\\.${hostLabel})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
 const pathComponent = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
 const referencePattern = new RegExp(
-  `^(${registry}/(${pathComponent}(?:/${pathComponent})*))(?::(\\w[\\w.-]{0,127}))?(?:@(.+))?$`,
+  `^((?:${registry}/)?(${pathComponent}(?:/${pathComponent})*))(?::(\\w[\\w.-]{0,127}))?(?:@(.+))?$`,
 );
 const digestPattern = /^(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128})$/;
 

@@ -60,6 +60,8 @@ class PlainComposer {
   readonly #events: readonly Event[];
   #at = 0;
   #valueCount = 0;
+  /** How many brackets are open. */
+  #flowDepth = 0;
 
   constructor(text: string, events: readonly Event[]) {
     this.#text = text;
@@ -86,15 +88,23 @@ class PlainComposer {
       case EVENT_ID.SCALAR:
         return hasProperties(event) ? undefined : this.#scalar(event);
       case EVENT_ID.SEQUENCE:
-        return hasProperties(event) ? undefined : this.#sequence(event.start);
+        return hasProperties(event) ? undefined : this.#inside(event, () => this.#sequence(event.start));
       case EVENT_ID.MAPPING:
-        return hasProperties(event) ? undefined : this.#mapping(event);
+        return hasProperties(event) ? undefined : this.#inside(event, () => this.#mapping(event));
       case EVENT_ID.ALIAS:
       case EVENT_ID.DOCUMENT:
       case EVENT_ID.POP:
       case undefined:
         return undefined;
     }
+  }
+
+  #inside({ style }: { style: number }, read: () => ManifestNode | undefined): ManifestNode | undefined {
+    const depth = style === COLLECTION_STYLE.FLOW ? 1 : 0;
+    this.#flowDepth += depth;
+    const node = read();
+    this.#flowDepth -= depth;
+    return node;
   }
 
   #sequence(start: number): ManifestNode | undefined {
@@ -111,6 +121,8 @@ class PlainComposer {
   #mapping({ start, style }: MappingEvent): ManifestNode | undefined {
     const entries = new EntryList(this.notes);
     while (!this.#isAtEnd()) {
+      const keyEvent = this.#events[this.#at];
+      if (this.#flowDepth > 0 && keyEvent?.type === EVENT_ID.SCALAR && !this.#endsWithColon(keyEvent)) return undefined;
       const key = this.#value();
       // Numbers and words of other kinds have a text of their own as keys, and "<<" merges.
       if (key?.kind !== 'string' || key.value === '<<') return undefined;
@@ -131,6 +143,7 @@ class PlainComposer {
     const value = getScalarValue(this.#text, event);
     switch (style) {
       case SCALAR_STYLE.PLAIN: {
+        if (this.#flowDepth > 0 && /^:|\?/.test(value)) return undefined;
         const resolved = resolveYamlScalar(value);
         return resolved.kind === 'notFinite' ? undefined : { start: valueStart, ...resolved };
       }
@@ -143,6 +156,11 @@ class PlainComposer {
         return start === undefined ? undefined : { start, kind: 'string', value };
       }
     }
+  }
+
+  /** A plain key inside brackets has white space behind its ":" in YAML 1.1. */
+  #endsWithColon({ style, valueEnd }: ScalarEvent): boolean {
+    return style !== SCALAR_STYLE.PLAIN || /^\s*:\s/.test(this.#text.slice(valueEnd, valueEnd + 100));
   }
 
   /** Where the `|` or `>` above the lines of a block scalar stands. */

@@ -111,6 +111,8 @@ export function readFlowPair(
 ): YamlPair {
   refuseBlockInFlow(key);
   refuseBlockInFlow(value);
+  refuseMarkInFlow(key);
+  refuseMarkInFlow(value);
   const after = readProperties(sep ?? [], {
     indicator: 'map-value-ind',
     next: value,
@@ -139,6 +141,18 @@ export function expectFlowEnd(collection: CST.FlowCollection): void {
 export function refuseBlockInFlow(token: CST.Token | null | undefined): void {
   if (!token || !isBlockCollection(token)) return;
   throw new ManifestSyntaxError('Inside brackets, lists and mappings are written with brackets too', token.offset);
+}
+
+/** Inside brackets YAML 1.1 takes a "?" anywhere, and a ":" at the start, for a mark of its own. */
+export function refuseMarkInFlow(token: CST.Token | null | undefined): void {
+  if (token?.type !== 'scalar') return;
+  const at = token.source.startsWith(':') ? 0 : token.source.indexOf('?');
+  if (at < 0) return;
+  throw new ManifestSyntaxError(
+    `Inside brackets, text with ${JSON.stringify(token.source.charAt(at))} needs quotes`,
+    token.offset + at,
+    'Put the whole value in quotes.',
+  );
 }
 
 function badIndent(offset: number): ManifestSyntaxError {

@@ -1,6 +1,7 @@
-import { CST, Lexer, Parser } from 'yaml';
+import { CST, Parser } from 'yaml';
 import { ManifestLimitError, ManifestSyntaxError, maxNestingDepth } from './manifest-node.ts';
 import type { ReadingBudget } from './reading-budget.ts';
+import { yamlLexemes } from './yaml-lexemes.ts';
 
 /** One document of a YAML text as the parser's tokens; no content when the text has no document. */
 export interface YamlDocumentTokens {
@@ -18,7 +19,7 @@ export function parseFirstDocument(text: string, budget: ReadingBudget): YamlDoc
   const parser = new Parser();
   const collector = new DocumentCollector();
   const comments = new CommentLines();
-  for (const lexeme of new Lexer().lex(text)) {
+  for (const lexeme of yamlLexemes(text)) {
     budget.countToken(parser.offset);
     if (comments.includes(lexeme)) {
       parser.offset += lexeme.length;

@@ -27,6 +27,11 @@ export const deliberateDifferences: readonly DeliberateDifference[] = [
       return runtime[name ?? '']?.envError === true && hasOptionalReference(pod?.spec.containers, name);
     },
   },
+  {
+    reason: 'apiVersion "__internal" is refused as every version that is not served',
+    covers: (_difference, recording) =>
+      !('table' in recording) && /^\s*"?apiVersion"? *: *["']?__internal\b/m.test(recording.manifest ?? ''),
+  },
 ];
 
 function hasOptionalReference(containers: readonly Container[] = [], name: string | undefined): boolean {

@@ -57,5 +57,6 @@ function summary(outcomes: readonly Outcome[]): string {
   }
   const lines = [...reasons].map(([reason, cases]) => `  ${cases}: ${reason}`);
   if (lines.length > 0) lines.push(`${count('differs on purpose')} differ on purpose`);
+  if (count('not answered yet') > 0) lines.push(`${count('not answered yet')} not answered yet`);
   return [...lines, `${count('passed')} passed, ${count('failed')} failed\n`].join('\n');
 }

@@ -4,12 +4,13 @@ import { type Difference, differences, recordedDifferences } from './differences
 import type { GoldenFile, TableCase } from './golden-file.ts';
 import { type ManifestCase, replayManifest } from './manifest-case.ts';
 import type { TableAdapter } from './table-adapter.ts';
-import { tableAdapters } from './table-adapters.ts';
+import { tableAdapters, tablesToCome } from './table-adapters.ts';
 
 /** How a case came out. */
 export type Outcome =
   | { verdict: 'passed' }
   | { verdict: 'differs on purpose'; reason: string }
+  | { verdict: 'not answered yet' }
   | { verdict: 'failed'; because: Difference | string };
 
 export interface ReplayedCase {
@@ -29,11 +30,13 @@ export function casesOf(file: GoldenFile): ReplayedCase[] {
   const adapter = tableAdapters.find(({ table }) => table === file.table);
   return file.cases.map((tableCase, index) => ({
     name: String(index),
-    run: () =>
-      adapter
-        ? outcome(() => compareRow(adapter, tableCase))
-        : Promise.resolve({ verdict: 'failed', because: `unknown table ${file.table}` }),
+    run: () => (adapter ? outcome(() => compareRow(adapter, tableCase)) : Promise.resolve(unanswered(file.table))),
   }));
+}
+
+function unanswered(table: string): Outcome {
+  if (tablesToCome.includes(table)) return { verdict: 'not answered yet' };
+  return { verdict: 'failed', because: `unknown table ${table}` };
 }
 
 interface Comparison {

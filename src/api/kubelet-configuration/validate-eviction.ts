@@ -18,8 +18,8 @@ export function validateEviction(errors: ConfigurationErrors, kc: KubeletConfigu
         errors.add(field, `"${value}" must be a positive quantity or 0% to 100%`);
     }
   }
-  for (const signal of Object.keys(kc.evictionSoft)) {
-    if (kc.evictionSoftGracePeriod[signal] !== undefined) continue;
+  for (const [signal, value] of Object.entries(kc.evictionSoft)) {
+    if (kc.evictionSoftGracePeriod[signal] !== undefined || parseThresholdValue(value) === 'never') continue;
     errors.add(`evictionSoft[${signal}]`, 'has no grace period', `Add ${signal} to evictionSoftGracePeriod.`);
   }
   for (const [signal, value] of Object.entries(kc.evictionSoftGracePeriod)) {

@@ -25,7 +25,9 @@ export function containerOOMScoreAdj(pod: Pod, container: Container, memoryCapac
 
 /** The more of the node's memory a container requests, the later it is killed; always between the other classes. */
 function burstableScore(pod: Pod, container: Container, memoryCapacityBytes: bigint): number {
-  const scoreOf = (requestBytes: bigint) => 1000 - Number((1000n * requestBytes) / memoryCapacityBytes);
+  // A request beyond all memory there is overflows as it does in Go. Such a pod fits no node.
+  const scoreOf = (requestBytes: bigint) =>
+    1000 - Number(BigInt.asIntN(64, 1000n * requestBytes) / memoryCapacityBytes);
   const own = scoreOf(memoryRequest(container));
   // A sidecar must not be killed before the containers it serves.
   const score = isSidecarOf(pod, container) ? Math.min(own, scoreOf(smallestMemoryRequest(pod))) : own;

@@ -1,6 +1,7 @@
 import { podQOSClass } from '../../api/qos.ts';
 import { podLimits, podRequests } from '../../api/resource-totals.ts';
 import type { Container, Pod } from '../../api/types.ts';
+import { isSidecar } from '../kuberuntime/sidecars.ts';
 import { milliCPUToQuota, milliCPUToShares, minShares, quotaPeriodMicros } from './cpu-conversion.ts';
 import { hugePageLimits } from './huge-pages.ts';
 import { memoryBytes, milliCPU, toTotals } from './resource-amounts.ts';
@@ -68,9 +69,15 @@ function memoryLimit(pod: Pod): Pick<CgroupLimits, 'memoryBytes'> {
   return { memoryBytes: memoryBytes(podLimits(pod)) };
 }
 
+/** An init container counts as limited when it, or a sidecar that runs beside it, has a limit. kubelet: PodLimits ContainerFn */
 function isLimited({ spec }: Pod, resource: 'cpu' | 'memory'): boolean {
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
-  return limits(spec, resource) || containers.every((container) => limits(container, resource));
+  if (limits(spec, resource)) return true;
+  const isLimitedInit = (container: Container, index: number, all: readonly Container[]): boolean =>
+    limits(container, resource) || all.slice(0, index).some((other) => isSidecar(other) && limits(other, resource));
+  return (
+    spec.containers.every((container) => limits(container, resource)) &&
+    (spec.initContainers ?? []).every(isLimitedInit)
+  );
 }
 
 function limits({ resources }: Pick<Container, 'resources'>, resource: 'cpu' | 'memory'): boolean {

@@ -17,6 +17,8 @@ export interface DownwardSources {
 export function podFieldValue(pod: Pod, fieldPath: string, sources: DownwardSources, where: string): string {
   const { metadata, spec } = pod;
   switch (fieldPath) {
+    // What it was called before v1; it is still taken. kubelet: apis/core/pods/helpers.go ConvertDownwardAPIFieldLabel
+    case 'spec.host':
     case 'spec.nodeName':
       return spec.nodeName ?? '';
     case 'spec.serviceAccountName':

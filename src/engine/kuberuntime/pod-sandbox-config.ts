@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { podQOSClass } from '../../api/qos.ts';
+import { normalizeSysctlName } from '../../api/sysctl-names.ts';
 import type { Pod } from '../../api/types.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
 import { cgroupPath, podCgroupName } from '../container-manager/cgroup-names.ts';
@@ -35,7 +36,7 @@ export async function podSandboxConfig(
     if (reason === 'MissingClusterDNS') recorder?.normal(reason, message);
     else recorder?.warning(reason, message);
   }
-  return generatePodSandboxConfig(pod, attempt, {
+  return generatePodSandboxConfig(withDottedSysctls(pod), attempt, {
     podLogsDir: node.podLogsDir,
     cgroupParent: podCgroupParent(pod, node),
     dns,
@@ -43,6 +44,14 @@ export async function podSandboxConfig(
     resources: node.containerNode.resources,
     userNamespace,
   });
+}
+
+/** Runtimes know sysctls by their names with dots. kubelet: component-helpers ConvertPodSysctlsVariableToDotsSeparator */
+function withDottedSysctls(pod: Pod): Pod {
+  const { securityContext } = pod.spec;
+  if (securityContext?.sysctls === undefined) return pod;
+  const sysctls = securityContext.sysctls.map(({ name, value }) => ({ name: normalizeSysctlName(name), value }));
+  return { ...pod, spec: { ...pod.spec, securityContext: { ...securityContext, sysctls } } };
 }
 
 /** The pod's cgroup in the driver's form; empty when pods have none of their own. */

@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { isIPv6Address } from '../network/ip-address.ts';
 import type { ContainerPort, Pod } from '../../api/types.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
 
@@ -30,7 +30,7 @@ function portKey({ name, protocol, hostIP = '', containerPort, hostPort = 0 }: C
 
 function addressFamily(hostIP: string): 'any' | 'v4' | 'v6' {
   if (hostIP === '') return 'any';
-  return isIPv6(hostIP) ? 'v6' : 'v4';
+  return isIPv6Address(hostIP) ? 'v6' : 'v4';
 }
 
 function portMapping({ protocol = 'TCP', containerPort, hostPort = 0, hostIP = '' }: ContainerPort): PortMapping {

@@ -56,7 +56,7 @@ type Decision = { preempt: Pod[] } | { refusal: Refusal };
 
 /** The first handler that says no decides. kubelet: kubelet.go canAdmitPod */
 function decide(pod: Pod, others: readonly Pod[], node: AdmissionNode, needed: ReadonlySet<string>): Decision {
-  const before = pressureRefusal(pod, node) ?? sysctlRefusal(pod, node) ?? osRefusal(pod, node);
+  const before = pressureRefusal(pod, node) ?? sysctlRefusal(pod, node) ?? osRefusal(pod);
   if (before !== undefined) return { refusal: before };
   const fit = fitOrPreempt(pod, others, node, needed);
   if ('refusal' in fit) return fit;
@@ -83,16 +83,15 @@ function sysctlRefusal({ spec }: Pod, { allowedSysctls }: AdmissionNode): Refusa
 }
 
 /** kubelet: lifecycle/predicate.go rejectPodAdmissionBasedOnOSSelector, rejectPodAdmissionBasedOnOSField */
-function osRefusal({ metadata, spec }: Pod, node: AdmissionNode): Refusal | undefined {
-  const label = 'kubernetes.io/os';
-  const wanted = metadata.labels?.[label];
-  if (wanted !== undefined && wanted !== node.labels[label]) {
+function osRefusal({ metadata, spec }: Pod): Refusal | undefined {
+  const wanted = metadata.labels?.[osLabel];
+  if (wanted !== undefined && wanted !== ownOS) {
     return {
       reason: 'PodOSSelectorNodeLabelDoesNotMatch',
-      message: `Failed to admit pod as the \`${label}\` label doesn't match node label`,
+      message: `Failed to admit pod as the \`${osLabel}\` label doesn't match node label`,
     };
   }
-  if (spec.os === undefined || spec.os.name === 'linux') return undefined;
+  if (spec.os === undefined || spec.os.name === ownOS) return undefined;
   return { reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS" };
 }
 
@@ -145,7 +144,7 @@ function outOf(missing: InsufficientResource): Refusal {
 /** kubelet: scheduler AdmissionCheck, lifecycle/predicate.go generalFilter */
 function predicateFailure(pod: Pod, others: readonly Pod[], node: AdmissionNode): Refusal | undefined {
   const { nodeName = '' } = pod.spec;
-  if (!matchesNodeAffinity(pod.spec, node)) {
+  if (!matchesNodeAffinity(pod.spec, withOwnOS(node))) {
     return failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector");
   }
   if (nodeName !== '' && nodeName !== node.name) {
@@ -159,6 +158,15 @@ function predicateFailure(pod: Pod, others: readonly Pod[], node: AdmissionNode)
     .filter(({ effect }) => effect === 'NoExecute')
     .every((taint) => toleratesTaint(pod.spec.tolerations ?? [], taint));
   return isTolerated ? undefined : failed('TaintToleration', "node(s) had taints that the pod didn't tolerate");
+}
+
+const osLabel = 'kubernetes.io/os';
+const ownOS = 'linux';
+
+/** Of a node that has labels, the one of its operating system tells the truth, whatever was configured. */
+function withOwnOS<T extends Pick<AdmissionNode, 'labels'>>(node: T): T {
+  if (Object.keys(node.labels).length === 0) return node;
+  return { ...node, labels: { ...node.labels, [osLabel]: ownOS } };
 }
 
 function failed(predicate: string, text: string): Refusal {

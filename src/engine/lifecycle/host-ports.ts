@@ -1,5 +1,4 @@
 import type { ContainerPort, Pod } from '../../api/types.ts';
-import { sidecarsOf } from '../kuberuntime/sidecars.ts';
 
 const everyAddress = '0.0.0.0';
 
@@ -11,11 +10,9 @@ export function hasHostPortConflict(pod: Pod, others: readonly Pod[]): boolean {
   return wanted.some((port) => taken.some((other) => conflict(port, other)));
 }
 
-/** Ports of what runs all the time. kubelet: scheduler/util/utils.go GetHostPorts */
+/** Of containers only: the runtime maps no ports of init containers and sidecars. kubelet: nodeports/node_ports.go getContainerPorts */
 function hostPorts({ spec }: Pod): ContainerPort[] {
-  return [...sidecarsOf(spec), ...spec.containers]
-    .flatMap(({ ports = [] }) => ports)
-    .filter(({ hostPort = 0 }) => hostPort > 0);
+  return spec.containers.flatMap(({ ports = [] }) => ports).filter(({ hostPort = 0 }) => hostPort > 0);
 }
 
 /** kubelet: scheduler/framework/types.go HostPortInfo CheckConflict */

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/types.ts';
-import { isIPv6 } from 'node:net';
+import { canonicalIP, isIPv6Address } from './ip-address.ts';
 
 /** What a pod's resolver file is made from, and what a node's one holds. */
 export interface DNSConfig {
@@ -9,7 +9,7 @@ export interface DNSConfig {
 }
 
 export interface DNSSettings {
-  /** Addresses of the cluster's DNS service (clusterDNS); empty: there is none. */
+  /** Addresses of the cluster's DNS service (clusterDNS); empty: there is none. What is no address is left out. */
   clusterDNS: readonly string[];
   /** Domain of the cluster (clusterDomain), such as `cluster.local`; may be empty. */
   clusterDomain: string;
@@ -39,8 +39,11 @@ const maxSearchListLength = 2048;
  */
 export function podDNS(pod: Pod, settings: DNSSettings): { config: DNSConfig; warnings: DNSWarning[] } {
   const source = dnsSource(pod);
-  const missingClusterDNS = source === 'cluster' && settings.clusterDNS.length === 0;
-  const base = missingClusterDNS ? hostDNS(settings) : baseDNS(source, pod, settings);
+  const clusterServers = settings.clusterDNS.flatMap((server) => canonicalIP(server) ?? []);
+  const missingClusterDNS = source === 'cluster' && clusterServers.length === 0;
+  const base = missingClusterDNS
+    ? hostDNS(settings)
+    : baseDNS(source, pod, { ...settings, clusterDNS: clusterServers });
   const limited = fitLimits(withDNSConfig(base, pod.spec.dnsConfig));
   return {
     config: limited.config,
@@ -91,7 +94,7 @@ function clusterDNS(pod: Pod, { clusterDNS: servers, clusterDomain, hostResolvCo
 /** Without a resolver file a pod asks the loopback of each address family the node has. */
 function hostDNS({ hostResolvConf, nodeIPs }: DNSSettings): DNSConfig {
   if (hostResolvConf) return hostResolvConf;
-  const servers = nodeIPs.map((ip) => (isIPv6(ip) ? '::1' : '127.0.0.1'));
+  const servers = nodeIPs.map((ip) => (isIPv6Address(ip) ? '::1' : '127.0.0.1'));
   return { servers: servers.length > 0 ? servers : ['127.0.0.1'], searches: ['.'], options: [] };
 }
 

@@ -35,11 +35,12 @@ export function httpProbeRequest(
 }
 
 /**
- * The number of a port that is given by number or name, of the first one with that name. A `UserError` when there is none.
+ * The number of a port that is given by number or name, of the first one with that name; the empty name is that of
+ * a port without one. A `UserError` when there is none.
  * kubelet: pkg/probe/util.go ResolveContainerPort
  */
 export function resolveContainerPort(port: number | string, { name, ports = [] }: Container): number {
-  const named = ports.find((candidate) => candidate.name === port)?.containerPort;
+  const named = ports.find((candidate) => (candidate.name ?? '') === port)?.containerPort;
   const number = typeof port === 'number' ? port : (named ?? (/^[+-]?\d+$/.test(port) ? Number(port) : 0));
   if (number > 0 && number < 65_536) return number;
   throw new UserError(`container "${name}" has no port "${port}"`, {

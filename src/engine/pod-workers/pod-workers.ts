@@ -245,8 +245,8 @@ export class PodWorkers {
       const pod = record.activeUpdate?.pod;
       record.gracePeriodSeconds = pod?.spec.terminationGracePeriodSeconds ?? 1;
       this.stateChanged(record);
-      record.abort?.abort(new Error('the pod is terminating'));
     }
+    // Its sync in flight ends by itself: who removes a pod that is at work asks for a kill, which cuts it.
     this.replayLastUpdate(record);
   }
 

@@ -24,8 +24,8 @@ export async function existsInsideVolume(volumePath: string, path: string): Prom
 }
 
 /**
- * Makes a folder inside a volume, and those above it that are missing. It gets the permissions of the volume; those above
- * get as much of them as the umask lets. kubelet: pkg/volume/util/subpath/subpath_linux.go SafeMakeDir
+ * Makes a folder inside a volume, and those above it that are missing. All of them get the permissions of the volume,
+ * whatever the umask. kubelet: pkg/volume/util/subpath/subpath_linux.go SafeMakeDir
  */
 export async function makeFolderInsideVolume(volumePath: string, path: string): Promise<void> {
   const root = await resolve(Buffer.from(volumePath));
@@ -33,12 +33,11 @@ export async function makeFolderInsideVolume(volumePath: string, path: string): 
   const { existing, missing } = await deepestExisting(root, namesOf(path));
   let folder = await openBelow(root, existing);
   try {
-    let isNew = false;
     for (const name of missing) {
-      isNew = await folder.makeFolder(name, mode & 0o777);
+      const isNew = await folder.makeFolder(name, mode & 0o777);
       folder = await replace(folder, await folder.openChild(name));
+      if (isNew) await folder.chmod(mode);
     }
-    if (isNew) await folder.chmod(mode);
   } finally {
     await folder.close();
   }

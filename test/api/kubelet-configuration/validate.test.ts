@@ -110,6 +110,11 @@ describe('a configuration is refused for', () => {
       'evictionHard[memory.available]: "0" must be a positive quantity or 0% to 100%',
     ],
     ['evictionSoft: {memory.available: 1Gi}', 'evictionSoft[memory.available]: has no grace period'],
+    // One that is never met needs none.
+    [
+      'evictionSoft: {memory.available: 0%, nodefs.available: 100%, pid.available: 1%}',
+      'evictionSoft[pid.available]: has no grace period',
+    ],
     [
       'evictionSoft: {memory.available: 1Gi}\nevictionSoftGracePeriod: {memory.available: soon}',
       'evictionSoftGracePeriod[memory.available]: "soon" must be a duration such as "1m30s"',

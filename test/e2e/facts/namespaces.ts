@@ -42,7 +42,8 @@ export const namespaces: FactGroup = {
         ],
         securityContext: {
           sysctls: [
-            { name: 'net.ipv4.ip_unprivileged_port_start', value: '80' },
+            // Slashes are another way to write it.
+            { name: 'net/ipv4/ip_unprivileged_port_start', value: '80' },
             { name: 'kernel.shm_rmid_forced', value: '1' },
             { name: 'net.core.somaxconn', value: '77' },
           ],

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import type { Container } from '../../../src/api/types.ts';
 import { podCgroupLimits } from '../../../src/engine/container-manager/pod-cgroup-limits.ts';
-import { makePod } from '../../builders/pods.ts';
+import { makeContainer, makePod } from '../../builders/pods.ts';
 
 it('limits the processes of a pod only if a positive limit is configured', () => {
   const hugePageLimits = new Map();
@@ -13,4 +14,19 @@ it('limits the processes of a pod only if a positive limit is configured', () =>
     cpuShares: 2,
     hugePageLimits,
   });
+});
+
+it('limits a pod when each init container, or a sidecar before it, has a limit', () => {
+  const resources = { limits: { memory: '1Mi' } };
+  const init = makeContainer({ name: 'init' });
+  const sidecar = makeContainer({ name: 'side', restartPolicy: 'Always', resources });
+  const limitOf = (...initContainers: Container[]): bigint | undefined => {
+    const pod = makePod({ spec: { initContainers, containers: [makeContainer({ resources })] } });
+    return podCgroupLimits(pod, { enforceCPULimits: true }).memoryBytes;
+  };
+  const mebibyte = 2n ** 20n;
+  expect(limitOf(sidecar, init)).toBe(2n * mebibyte);
+  expect(limitOf(init, sidecar)).toBe(undefined);
+  expect(limitOf(init)).toBe(undefined);
+  expect(limitOf(makeContainer({ name: 'first', resources }), init)).toBe(undefined);
 });

@@ -137,6 +137,32 @@ describe('whatever the room', () => {
     );
   });
 
+  test('a label of the node for another operating system is not taken at its word', () => {
+    const labels = { 'kubernetes.io/os': 'windows' };
+    const wanting = (os: string): Pod => makePod({ spec: { nodeSelector: { 'kubernetes.io/os': os } } });
+    expect(admitPod(wanting('linux'), [], node({ labels }))).toEqual(admitted);
+    expect(rejection(wanting('windows'), [], { labels })?.reason).toBe('NodeAffinity');
+  });
+
+  test('a node without any label has none of an operating system', () => {
+    const pod = makePod({ spec: { nodeSelector: { 'kubernetes.io/os': 'linux' } } });
+    expect(rejection(pod, [], { labels: {} })?.reason).toBe('NodeAffinity');
+  });
+
+  test('host ports of sidecars and init containers, which the runtime does not map, are in nobody’s way', () => {
+    const ports = [{ containerPort: 80, hostPort: 80 }];
+    const container = makePod({ metadata: { uid: 'a' }, spec: { containers: [makeContainer({ ports })] } });
+    const sidecar = makePod({
+      metadata: { uid: 'b' },
+      spec: { initContainers: [makeContainer({ name: 'side', ports, restartPolicy: 'Always' })] },
+    });
+    expect(admitPod(sidecar, [container], node())).toEqual(admitted);
+    expect(admitPod(container, [sidecar], node())).toEqual(admitted);
+    expect(rejection(container, [{ ...container, metadata: { ...container.metadata, uid: 'c' } }])?.reason).toBe(
+      'NodePorts',
+    );
+  });
+
   test('affinity to the name of the node is affinity to the node', () => {
     const wanting = (name: string): Pod =>
       makePod({

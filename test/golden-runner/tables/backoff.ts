@@ -5,6 +5,7 @@ interface Event {
   op: 'next' | 'get' | 'isInBackOffSince' | 'isInBackOffSinceUpdate' | 'reset' | 'gc' | 'sync';
   now: number;
   eventTime: number;
+  key?: string;
 }
 interface In {
   initialSeconds: number;
@@ -25,34 +26,35 @@ export const backoff = tableAdapter<In>('backoff', ({ initialSeconds, maxSeconds
   );
   const results = events.map((event) => {
     now = ms(event.now);
-    return playOne(backOff, event.op, ms(event.eventTime));
+    return playOne(backOff, event);
   });
   return { results };
 });
 
 const ms = (seconds: number): number => Math.round(seconds * 1000);
 
-function playOne(backOff: BackOff, op: Event['op'], eventTime: number): unknown {
-  const seconds = (): number => backOff.get('key') / 1000;
+function playOne(backOff: BackOff, { op, key = 'key', ...event }: Event): unknown {
+  const eventTime = ms(event.eventTime);
+  const seconds = (): number => backOff.get(key) / 1000;
   switch (op) {
     case 'next':
-      backOff.next('key', eventTime);
+      backOff.next(key, eventTime);
       return seconds();
     case 'get':
       return seconds();
     case 'isInBackOffSince':
-      return backOff.isInBackOffSince('key', eventTime);
+      return backOff.isInBackOffSince(key, eventTime);
     case 'isInBackOffSinceUpdate':
-      return backOff.isInBackOffSinceUpdate('key', eventTime);
+      return backOff.isInBackOffSinceUpdate(key, eventTime);
     case 'reset':
-      backOff.reset('key');
+      backOff.reset(key);
       return null;
     case 'gc':
       backOff.gc();
       return null;
     case 'sync': {
-      const start = !backOff.isInBackOffSince('key', eventTime);
-      if (start) backOff.next('key', eventTime);
+      const start = !backOff.isInBackOffSince(key, eventTime);
+      if (start) backOff.next(key, eventTime);
       return { backoffSeconds: seconds(), start };
     }
   }
