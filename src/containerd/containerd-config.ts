@@ -68,6 +68,7 @@ function pluginsOfV1(options: ContainerdConfigOptions): TomlTable {
     'io.containerd.grpc.v1.cri': {
       sandbox_image: options.pauseImage,
       restrict_oom_score_adj: options.restrictOOMScoreAdj,
+      ...networkNamespaces,
       ...streaming,
       cni: { bin_dir: options.cniBinDir, conf_dir: options.cniConfDir },
       registry: { config_path: registryConfigPath(options) },
@@ -85,6 +86,7 @@ function pluginsOfV2(options: ContainerdConfigOptions): TomlTable {
     },
     'io.containerd.cri.v1.runtime': {
       restrict_oom_score_adj: options.restrictOOMScoreAdj,
+      ...networkNamespaces,
       // 2.1 made it a list and warns of the old form.
       cni: isAtLeast(options.version, 2, 1)
         ? { bin_dirs: [options.cniBinDir], conf_dir: options.cniConfDir }
@@ -94,6 +96,12 @@ function pluginsOfV2(options: ContainerdConfigOptions): TomlTable {
     'io.containerd.grpc.v1.cri': streaming,
   };
 }
+
+/**
+ * Network namespaces of pods are mounted below our own state folder. The first `ip netns add` of a machine mounts /run/netns
+ * over itself, and what containerd mounted there before can be removed by nobody then (EBUSY).
+ */
+const networkNamespaces = { netns_mounts_under_state_dir: true };
 
 /** Streams of exec, attach and port-forward: any free port, reachable from this machine only. */
 const streaming = { disable_tcp_service: true, stream_server_address: '127.0.0.1', stream_server_port: '0' };

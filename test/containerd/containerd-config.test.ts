@@ -39,6 +39,7 @@ disable = true
 [plugins."io.containerd.grpc.v1.cri"]
 sandbox_image = "kubelet-ts.io/pause:1"
 restrict_oom_score_adj = true
+netns_mounts_under_state_dir = true
 disable_tcp_service = true
 stream_server_address = "127.0.0.1"
 stream_server_port = "0"
@@ -102,6 +103,7 @@ config_path = "/r/certs.d"
 
 [plugins."io.containerd.cri.v1.runtime"]
 restrict_oom_score_adj = false
+netns_mounts_under_state_dir = true
 
 [plugins."io.containerd.cri.v1.runtime".cni]
 bin_dirs = ["/usr/lib/cni"]

@@ -28,6 +28,8 @@ export interface AgentOptions {
   images?: readonly ImageArchive[];
   /** Runs the agent and every command in it: a path below /run/netns. */
   networkNamespace?: string;
+  /** The same for mounts: a path below /proc. */
+  mountNamespace?: string;
   /** More variables of the agent, and others in the place of those that the tests have. */
   environment?: Readonly<Record<string, string>>;
 }
@@ -207,8 +209,12 @@ export class Agent {
   commandLine(words: readonly string[]): string[] {
     const [command = '', ...rest] = words;
     const subcommand = command === 'images' ? rest.splice(0, 1) : [];
-    const { networkNamespace, flags = [] } = this.#options;
-    const prefix = networkNamespace === undefined ? [] : ['nsenter', `--net=${networkNamespace}`];
+    const { networkNamespace, mountNamespace, flags = [] } = this.#options;
+    const namespaces = [
+      ...(networkNamespace === undefined ? [] : [`--net=${networkNamespace}`]),
+      ...(mountNamespace === undefined ? [] : [`--mount=${mountNamespace}`]),
+    ];
+    const prefix = namespaces.length === 0 ? [] : ['nsenter', ...namespaces];
     const node = ['--pod-logs-dir', this.podLogsDir, '--cgroup-root', this.cgroupRoot];
     const isNode = command === 'run' || command === 'run-once';
     return [

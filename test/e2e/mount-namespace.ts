@@ -1,0 +1,36 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { execa } from 'execa';
+
+/** A mount namespace of its own, with an empty /run that nobody mounted anything below yet, as after a boot. */
+export class MountNamespace {
+  readonly #holder: ChildProcess;
+
+  private constructor(holder: ChildProcess) {
+    this.#holder = holder;
+  }
+
+  static async create(): Promise<MountNamespace> {
+    const script = 'mount -t tmpfs tmpfs /run && mkdir /run/netns && echo ready && exec sleep infinity';
+    const holder = spawn('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(holder.stdout, 'data');
+    return new MountNamespace(holder);
+  }
+
+  get path(): string {
+    return `/proc/${String(this.#holder.pid)}/ns/mnt`;
+  }
+
+  async run(command: string, ...words: string[]): Promise<string> {
+    const { stdout } = await execa('nsenter', [`--mount=${this.path}`, command, ...words]);
+    return stdout;
+  }
+
+  async remove(): Promise<void> {
+    const ended = once(this.#holder, 'exit');
+    this.#holder.kill('SIGKILL');
+    await ended;
+  }
+}
