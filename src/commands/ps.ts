@@ -3,12 +3,13 @@ import { ageText, lastExitText, podStatusText, readyText, restartsText } from '.
 import { pullText } from '../api/pull-printer.ts';
 import type { ManifestProblem } from '../api/manifest-problem.ts';
 import { reasons } from '../engine/reasons.ts';
-import type { EngineSnapshot, PodSnapshot } from '../engine/snapshot.ts';
+import type { EngineSnapshot } from '../engine/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from './deps.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { problemText } from './problem-text.ts';
+import { type ListedPod, type ShownPod, shownRevisions } from './shown-revisions.ts';
 
 type Output = 'table' | 'wide' | 'json' | 'yaml' | 'name';
 
@@ -19,9 +20,6 @@ interface PsFlags {
   output: Output;
   headers: boolean;
 }
-
-/** A pod with what only a running agent knows of it. */
-type ListedPod = Pick<PodSnapshot, 'pod'> & Partial<Pick<PodSnapshot, 'worker' | 'pulls'>>;
 
 export function registerPs(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('ps'))
@@ -72,7 +70,9 @@ async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedP
 async function formatted(pods: readonly ListedPod[], { output, headers }: PsFlags): Promise<string> {
   switch (output) {
     case 'name':
-      return pods.map(({ pod }) => `pod/${pod.metadata.name}\n`).join('');
+      return shownRevisions(pods)
+        .map(({ listed: { pod } }) => `pod/${pod.metadata.name}\n`)
+        .join('');
     case 'json':
       return `${JSON.stringify(toList(pods), undefined, 4)}\n`;
     case 'yaml': {
@@ -85,7 +85,7 @@ async function formatted(pods: readonly ListedPod[], { output, headers }: PsFlag
       const { formatTable } = await import('./format-table.ts');
       const columns = output === 'wide' ? [...plainColumns, ...wideColumns] : plainColumns;
       const now = Date.now();
-      const rows = pods.map((listed) => columns.map(({ value }) => value(listed, now)));
+      const rows = shownRevisions(pods).map((shown) => columns.map(({ value }) => value(shown, now)));
       return formatTable(headers ? [columns.map(({ name }) => name), ...rows] : rows);
     }
   }
@@ -93,28 +93,37 @@ async function formatted(pods: readonly ListedPod[], { output, headers }: PsFlag
 
 interface Column {
   name: string;
-  value: (listed: ListedPod, now: number) => string;
+  value: (shown: ShownPod, now: number) => string;
 }
 
 const plainColumns: Column[] = [
-  { name: 'NAMESPACE', value: ({ pod }) => pod.metadata.namespace },
-  { name: 'NAME', value: ({ pod }) => pod.metadata.name },
-  { name: 'READY', value: ({ pod }) => readyText(pod) },
-  { name: 'STATUS', value: ({ pod, worker }) => podStatusText(pod, worker) },
-  { name: 'RESTARTS', value: ({ pod }, now) => restartsText(pod, now) },
-  { name: 'AGE', value: ({ pod }, now) => ageText(pod, now) },
+  { name: 'NAMESPACE', value: ({ listed: { pod } }) => pod.metadata.namespace },
+  { name: 'NAME', value: ({ listed: { pod } }) => pod.metadata.name },
+  { name: 'READY', value: ({ listed: { pod } }) => readyText(pod) },
+  { name: 'STATUS', value: statusText },
+  { name: 'RESTARTS', value: ({ listed: { pod } }, now) => restartsText(pod, now) },
+  { name: 'AGE', value: ({ listed: { pod } }, now) => ageText(pod, now) },
 ];
 
 const wideColumns: Column[] = [
-  { name: 'IP', value: ({ pod }) => pod.status?.podIP ?? '<none>' },
-  { name: 'NODE', value: ({ pod }) => pod.spec.nodeName ?? '<none>' },
-  { name: 'LAST EXIT', value: ({ pod }) => lastExitText(pod) || '<none>' },
+  { name: 'IP', value: ({ listed: { pod } }) => pod.status?.podIP ?? '<none>' },
+  { name: 'NODE', value: ({ listed: { pod } }) => pod.spec.nodeName ?? '<none>' },
+  { name: 'LAST EXIT', value: ({ listed: { pod } }) => lastExitText(pod) || '<none>' },
   { name: 'WORKER', value: workerText },
 ];
 
+/** Such as `Running (update: ErrImagePull)`. */
+function statusText({ listed, update }: ShownPod): string {
+  const text = podStatusText(listed.pod, listed.worker);
+  return update === undefined ? text : `${text} (update: ${podStatusText(update.pod, update.worker)})`;
+}
+
 /** Such as `sync, pulling 71% 12.3/17.4 MB`. */
-function workerText({ worker, pulls = [] }: ListedPod): string {
-  return [worker?.state ?? '<no agent>', ...pulls.map((pull) => `pulling ${pullText(pull)}`)].join(', ');
+function workerText({ listed: { worker, pulls = [] }, update }: ShownPod): string {
+  return [
+    worker?.state ?? '<no agent>',
+    ...[...pulls, ...(update?.pulls ?? [])].map((pull) => `pulling ${pullText(pull)}`),
+  ].join(', ');
 }
 
 function toList(pods: readonly ListedPod[]): { apiVersion: 'v1'; kind: 'List'; items: object[] } {

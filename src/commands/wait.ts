@@ -1,20 +1,19 @@
 import { type Command, Option } from 'commander';
 import { resolve } from 'node:path';
-import type { Pod } from '../api/types.ts';
 import type { EngineSnapshot } from '../engine/snapshot.ts';
+import { unlessAborted } from '../engine/unless-aborted.ts';
 import { UserError } from '../errors.ts';
 import { controlSocketPath, fetchSnapshot, followEvents, waitForAgent } from '../server/control-client.ts';
 import type { CommandDeps } from './deps.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { duration } from './flag-values.ts';
+import { isConditionMet, type WaitCondition, waitConditions, waitingText } from './wait-condition.ts';
 
 const defaultTimeoutMs = 60_000;
 
-type Condition = 'ready' | 'completed' | 'deleted';
-
 interface WaitFlags {
   rootDir: string;
-  for: Condition;
+  for: WaitCondition;
   timeout?: number;
 }
 
@@ -22,9 +21,7 @@ export function registerWait(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('wait'))
     .description('Wait until pods are Ready, have completed or are gone')
     .argument('<pods...>', 'names of pods: name, name-node or namespace/name')
-    .addOption(
-      new Option('--for <condition>', 'what to wait for').choices(['ready', 'completed', 'deleted']).default('ready'),
-    )
+    .addOption(new Option('--for <condition>', 'what to wait for').choices(waitConditions).default('ready'))
     .option('--timeout <duration>', 'give up after this long (default: 1m)', duration)
     .addHelpText('after', examples)
     .action(async (names: string[], flags: WaitFlags) => {
@@ -34,14 +31,20 @@ export function registerWait(program: Command, deps: CommandDeps): void {
 }
 
 const examples = `
-A pod that is not declared yet, and an agent that is not up yet, are waited for. Exits 1 when the time is over.
+A pod that is not declared yet, and an agent that is not up yet, are waited for. What is waited for is of the manifests as they
+are on disk now, also right after an edit: ready is the pod of the edited manifest, not the one that it replaces. updated is
+that the edited manifest runs, ready or not, and nothing of the one before. Exits 1 when the time is over.
 
 Examples:
   kubelet-ts wait web
   kubelet-ts wait kube-system/etcd --timeout 2m
-  kubelet-ts wait job --for completed`;
+  kubelet-ts wait job --for completed
+  kubelet-ts wait web --for updated`;
 
-/** Looks again at every event of the agent; rejects when the time is over or the agent ends. */
+/**
+ * Looks at once, at what is declared on disk now, and again at every event of the agent; rejects when the time is over or the
+ * agent ends.
+ */
 async function waitForPods(names: readonly string[], flags: WaitFlags): Promise<void> {
   const socket = controlSocketPath(resolve(flags.rootDir));
   const timeout = AbortSignal.timeout(flags.timeout ?? defaultTimeoutMs);
@@ -55,38 +58,33 @@ async function waitForPods(names: readonly string[], flags: WaitFlags): Promise<
   const met = new AbortController();
   const events = followEvents(socket, AbortSignal.any([timeout, met.signal]));
   // The stream is open before the first look, so that nothing happens unseen in between.
-  const first = events.next();
-  for (let next = first; ; next = events.next()) {
-    const snapshot = await fetchSnapshot(socket, { waits: true });
-    if (snapshot === undefined) throw notMet(names, flags, false);
-    const waiting = names.filter((name) => !isMet(name, flags.for, snapshot));
+  let next = events.next();
+  for (let settled = true; ; settled = false) {
+    const snapshot = await inTime(fetchSnapshot(socket, { waits: true, settled }), timeout, () => notMet(names, flags));
+    if (snapshot === undefined) throw notMet(names, flags, { why: 'kubelet-ts ended' });
+    const waiting = names.filter((name) => !isConditionMet(name, flags.for, snapshot));
     if (waiting.length === 0) break;
     const { done } = await next;
-    if (done === true) throw notMet(waiting, flags, timeout.aborted);
+    if (done === true) throw notMet(waiting, flags, { snapshot, ...(!timeout.aborted && { why: 'kubelet-ts ended' }) });
+    next = events.next();
   }
   met.abort();
 }
 
-function isMet(name: string, condition: Condition, snapshot: EngineSnapshot): boolean {
-  const pod = snapshot.pods.find((known) => matches(name, known.pod, snapshot.nodeName))?.pod;
-  switch (condition) {
-    case 'ready':
-      return pod?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-    case 'completed':
-      return pod?.status?.phase === 'Succeeded';
-    case 'deleted':
-      return pod === undefined;
-  }
+/** Rejects with `late` when the signal is aborted first. */
+function inTime<T>(promise: Promise<T>, signal: AbortSignal, late: () => UserError): Promise<T> {
+  return unlessAborted(promise, signal).catch((error: unknown) => {
+    throw signal.aborted ? late() : error;
+  });
 }
 
-function matches(name: string, { metadata }: Pod, nodeName: string): boolean {
-  const names = [metadata.name, metadata.name.slice(0, -nodeName.length - 1)];
-  return names.some((own) => own === name || `${metadata.namespace}/${own}` === name);
-}
-
-function notMet(waiting: readonly string[], { for: condition }: WaitFlags, timedOut: boolean): UserError {
-  const why = timedOut ? 'the time is over' : 'kubelet-ts ended';
-  return new UserError(`${why}, and not ${condition}: ${waiting.join(', ')}`, {
+function notMet(
+  waiting: readonly string[],
+  { for: condition }: WaitFlags,
+  { why = 'the time is over', snapshot }: { why?: string; snapshot?: EngineSnapshot } = {},
+): UserError {
+  const texts = waiting.map((name) => (snapshot === undefined ? name : `${name} (${waitingText(name, snapshot)})`));
+  return new UserError(`${why}, and not ${condition}: ${texts.join(', ')}`, {
     hint: 'kubelet-ts ps shows what they are doing.',
   });
 }

@@ -11,7 +11,7 @@ import type { HistoryEntry } from './history/history-entry.ts';
 import { containerGracePeriodSeconds } from './kuberuntime/termination-grace-period.ts';
 import { computeStopOrder } from './lifecycle/stop-order.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
-import type { EngineHistory, EngineSnapshot, EngineView } from './snapshot.ts';
+import type { EngineHistory, EngineSettling, EngineSnapshot, EngineView } from './snapshot.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 
@@ -31,7 +31,7 @@ export interface UnremovedPod {
  * The engine: runs its parts until it is told to stop, and shows what they do. Stopping leaves every container running.
  * kubelet: kubelet.go Kubelet
  */
-export class Kubelet implements EngineView, EngineHistory {
+export class Kubelet implements EngineView, EngineHistory, EngineSettling {
   private readonly deps: KubeletDeps;
   private readonly stopping = new AbortController();
   private readonly parts: KubeletParts;
@@ -94,6 +94,13 @@ export class Kubelet implements EngineView, EngineHistory {
       runtime: { endpoint: endpoint.endpoint, chosenBecause: endpoint.because, ...runtime },
       ...rest,
     };
+  }
+
+  async settled(): Promise<void> {
+    await this.parts.config.settled();
+    await new Promise<void>((reached) => {
+      this.parts.inputs.push({ type: 'barrier', reached });
+    });
   }
 
   subscribe(listener: (event: KubeletEvent) => void): () => void {

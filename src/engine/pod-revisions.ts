@@ -100,6 +100,11 @@ export class PodRevisions {
     return true;
   }
 
+  /** True: the pod is declared no more, and runs on. */
+  isOutgoing({ metadata, ...pod }: Pod): boolean {
+    return this.outgoing.get(podFullName({ metadata, ...pod }))?.pod.metadata.uid === metadata.uid;
+  }
+
   /** The pod has to wait for the revision before it. */
   isHeldBack(pod: Pod): boolean {
     return this.deps.imagesAhead.has(pod.metadata.uid) || this.outgoingBefore(pod) !== undefined;

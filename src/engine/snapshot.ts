@@ -51,6 +51,10 @@ export interface PodSnapshot {
   /** The pod with its current status. */
   pod: Pod;
   source: SourceName;
+  /** UID of the revision of this pod that is declared now, and waits for this one to go; absent: this is it. */
+  replacedBy?: string;
+  /** Containers of its status that were made from an earlier manifest under the same UID; absent: none. */
+  outdatedContainers?: string[];
   worker: WorkerSnapshot;
   /** Why it was not admitted, and when that is looked at again. */
   rejection?: Rejection;
@@ -77,6 +81,12 @@ export interface EngineView {
   snapshot(): EngineSnapshot;
   /** Calls `listener` for every event from now on, until the returned function is called. A listener must not throw. */
   subscribe(listener: (event: KubeletEvent) => void): () => void;
+}
+
+/** What a reader may wait for. */
+export interface EngineSettling {
+  /** Resolves once the snapshot shows what the files of manifests declared at the time of the call. */
+  settled(): Promise<void>;
 }
 
 /** What a reader may ask of the past. */

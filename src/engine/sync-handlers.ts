@@ -71,6 +71,11 @@ export class SyncHandlers implements SyncHandler {
     this.revisions.adopt(earlierPods);
   }
 
+  /** True: the pod is declared no more, and runs on until its next revision may start. */
+  isOutgoing(pod: Pod): boolean {
+    return this.revisions.isOutgoing(pod);
+  }
+
   /** kubelet: kubelet.go HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile */
   handleConfig({ op, pods, source, sourceId }: PodUpdate): void {
     const { podManager, workers, admission, housekeeping } = this.deps;

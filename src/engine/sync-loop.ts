@@ -16,6 +16,7 @@ import type { ProbeChange } from './prober/prober-manager.ts';
  *   sync          work queue                      → pod syncs
  *   admission     pod workers, when a pod ended   → pods that were not admitted are asked again
  *   housekeeping  timer, every 2 s                → clean-ups
+ *   barrier       readers of the snapshot         → them, once everything before it was handled
  */
 export type SyncLoopInput =
   | { type: 'config'; update: PodUpdate }
@@ -24,7 +25,8 @@ export type SyncLoopInput =
   | { type: 'probe'; change: ProbeChange }
   | { type: 'sync'; podUID: string }
   | { type: 'admission' }
-  | { type: 'housekeeping' };
+  | { type: 'housekeeping' }
+  | { type: 'barrier'; reached: () => void };
 
 /** kubelet: kubelet.go SyncHandler */
 export interface SyncHandler {
@@ -115,6 +117,9 @@ function dispatch(input: SyncLoopInput, handler: SyncHandler): void {
       return;
     case 'housekeeping':
       handler.handlePodCleanups();
+      return;
+    case 'barrier':
+      input.reached();
       return;
     default:
       input satisfies never;

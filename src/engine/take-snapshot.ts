@@ -1,7 +1,9 @@
 import type { Pod } from '../api/types.ts';
 import { configAnnotations } from './config/pod-config.ts';
 import type { KubeletParts } from './kubelet-parts.ts';
+import { podFullName } from './pod-names.ts';
 import type { EngineSnapshot, PodSnapshot } from './snapshot.ts';
+import { outdatedContainers } from './status/outdated-containers.ts';
 
 /** What the parts of the engine know at this moment; the caller adds what never changes. */
 export function takeSnapshot(
@@ -26,10 +28,25 @@ export function takeSnapshot(
       ...(lastRelistMs === undefined ? {} : { lastRelistMs }),
     },
     sources: config.snapshot(),
-    pods: knownPods(parts)
-      .map((pod) => podSnapshot(parts, pod))
-      .sort((a, b) => (sortKey(a.pod) < sortKey(b.pod) ? -1 : 1)),
+    pods: podSnapshots(parts),
   };
+}
+
+/** Of several revisions of a pod the declared one comes last. */
+function podSnapshots(parts: KubeletParts): PodSnapshot[] {
+  const pods = knownPods(parts);
+  const declared = new Map(
+    parts.podManager
+      .pods()
+      .filter((pod) => !parts.handlers.isOutgoing(pod))
+      .map((pod) => [podFullName(pod), pod.metadata.uid]),
+  );
+  return pods
+    .map((pod) => {
+      const next = declared.get(podFullName(pod));
+      return podSnapshot(parts, pod, next === pod.metadata.uid ? undefined : next);
+    })
+    .sort((a, b) => compare(sortKey(a.pod), sortKey(b.pod)) || Number(isLast(a)) - Number(isLast(b)));
 }
 
 /** Declared pods, and those whose manifest went while they still terminate. */
@@ -39,16 +56,20 @@ function knownPods({ podManager, workers }: KubeletParts): Pod[] {
   return [...declared, ...workers.pods().filter(({ metadata }) => !uids.has(metadata.uid))];
 }
 
-function podSnapshot(parts: KubeletParts, pod: Pod): PodSnapshot {
-  const { statusManager, workQueue, admission, workers, pullWatch, events } = parts;
-  const { uid } = pod.metadata;
-  const status = statusManager.get(uid) ?? pod.status;
+function podSnapshot(parts: KubeletParts, declared: Pod, replacedBy: string | undefined): PodSnapshot {
+  const { statusManager, workQueue, admission, workers, pullWatch, events, cache } = parts;
+  const { uid } = declared.metadata;
+  const status = statusManager.get(uid) ?? declared.status;
+  const pod = status === undefined ? declared : { ...declared, status };
+  const outdated = outdatedContainers(pod, cache.get(uid));
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = admission.rejectionOf(uid);
   const pulls = pullWatch.of(uid);
   return {
-    pod: status === undefined ? pod : { ...pod, status },
+    pod,
     source: pod.metadata.annotations?.[configAnnotations.source] === 'http' ? 'http' : 'file',
+    ...(replacedBy === undefined ? {} : { replacedBy }),
+    ...(outdated.length === 0 ? {} : { outdatedContainers: outdated }),
     worker: { ...workers.snapshot(uid), ...(nextSyncAt === undefined ? {} : { nextSyncAt }) },
     ...(rejection === undefined ? {} : { rejection }),
     ...(pulls.length === 0 ? {} : { pulls }),
@@ -56,4 +77,6 @@ function podSnapshot(parts: KubeletParts, pod: Pod): PodSnapshot {
   };
 }
 
+const isLast = ({ replacedBy }: PodSnapshot): boolean => replacedBy === undefined;
+const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 const sortKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;

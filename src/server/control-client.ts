@@ -17,13 +17,17 @@ export function controlSocketPath(rootDir: string): string {
 
 /**
  * The snapshot of the agent that serves this socket, with its process id; undefined when none answers. With `waits` also that
- * of one that waits for its runtime, once that came; without it rejects with a `UserError`.
+ * of one that waits for its runtime, once that came; without it rejects with a `UserError`. With `settled` it shows what the
+ * manifests on disk declared at the time of the call.
  */
 export async function fetchSnapshot(
   path: string,
-  { waits = false } = {},
+  { waits = false, settled = false } = {},
 ): Promise<(EngineSnapshot & { pid: number }) | undefined> {
-  return ask<EngineSnapshot & { pid: number }>(path, `/v1/snapshot${waits ? '?wait' : ''}`);
+  return ask<EngineSnapshot & { pid: number }>(
+    path,
+    `/v1/snapshot?${[...(waits ? ['wait'] : []), ...(settled ? ['settled'] : [])].join('&')}`,
+  );
 }
 
 /** What happened to a pod, as the agent of this socket tells; undefined when none answers. */

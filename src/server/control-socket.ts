@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { UserError } from '../errors.ts';
-import type { EngineHistory, EngineView } from '../engine/snapshot.ts';
+import type { EngineHistory, EngineSettling, EngineView } from '../engine/snapshot.ts';
 import { unlessAborted } from '../engine/unless-aborted.ts';
 import { exclusively } from '../exclusively.ts';
 import { AgentSilentError, noteAgentProcess } from './agent-silent-error.ts';
@@ -16,7 +16,7 @@ const maxSocketPathBytes = 107;
 const maxUnreadBytes = 4 * 1024 * 1024;
 
 interface ControlSocketDeps {
-  view: Promise<EngineView & EngineHistory>;
+  view: Promise<EngineView & EngineHistory & EngineSettling>;
   /** Aborted: the socket is not wanted any more. */
   signal?: AbortSignal;
   /** What has to come before the engine can be built, when that may take any time. */
@@ -25,7 +25,8 @@ interface ControlSocketDeps {
 }
 
 /**
- * Serves the engine on a socket that only its owner may open: `GET /v1/agent` (who is there), `GET /v1/snapshot`, `GET /v1/history` (of one pod),
+ * Serves the engine on a socket that only its owner may open: `GET /v1/agent` (who is there), `GET /v1/snapshot` (with
+ * `settled`: once it shows what is on disk now), `GET /v1/history` (of one pod),
  * `GET /v1/events` (one JSON object a line, until the reader goes), `POST /v1/shutdown`. Whoever asks for the engine before
  * it is built waits for it, except that what may take any time is told readers who do not say that they wait. The socket is also the lock of the root-dir: rejects when an agent answers.
  */
@@ -40,7 +41,7 @@ export async function serveControlSocket(
   }
   const isToldToComeAgain = ({ url = '' }: IncomingMessage, response: ServerResponse): boolean => {
     const reason = waitsFor();
-    if (reason === undefined || url.endsWith('?wait')) return false;
+    if (reason === undefined || queryOf(url).has('wait')) return false;
     sendText(response, 503, reason);
     return true;
   };
@@ -50,13 +51,14 @@ export async function serveControlSocket(
     },
     'GET /v1/snapshot': (request, response) => {
       if (isToldToComeAgain(request, response)) return;
-      void view.then((engine) => {
+      void view.then(async (engine) => {
+        if (queryOf(request.url).has('settled')) await engine.settled();
         sendJSON(response, { pid: process.pid, ...engine.snapshot() });
       });
     },
     'GET /v1/history': (request, response) => {
       if (isToldToComeAgain(request, response)) return;
-      const { searchParams } = new URL(request.url ?? '', 'http://localhost');
+      const searchParams = queryOf(request.url);
       const pod = { namespace: searchParams.get('namespace') ?? '', name: searchParams.get('name') ?? '' };
       void view.then(async (engine) => {
         sendJSON(response, await engine.history(pod));
@@ -114,6 +116,8 @@ async function refuseSecondAgent(path: string): Promise<void> {
     hint: 'Stop it first, or give this one another --root-dir.',
   });
 }
+
+const queryOf = (url = ''): URLSearchParams => new URL(url, 'http://localhost').searchParams;
 
 function sendJSON(response: ServerResponse, value: unknown): void {
   response.writeHead(200, { 'content-type': 'application/json' });

@@ -97,6 +97,28 @@ describe('a changed manifest', () => {
     },
   );
 
+  test('is in the snapshot once the engine has settled', async () => {
+    const { engine, source } = await runningFirst();
+    source.set(revision('second', 'app:2'));
+    await engine.kubelet.settled();
+    const shown = engine.kubelet.snapshot().pods.map(({ pod, replacedBy }) => [pod.metadata.uid, replacedBy]);
+    expect(shown).toEqual([
+      ['first', 'second'],
+      ['second', undefined],
+    ]);
+  });
+
+  test('under the same UID leaves its container outdated until the new one is in the status', async () => {
+    const { world, engine, source } = await runningFirst();
+    world.runtime.addImage('app:2');
+    source.set(revision('first', 'app:2'));
+    await engine.kubelet.settled();
+    expect(engine.kubelet.snapshot().pods.map(({ outdatedContainers }) => outdatedContainers)).toEqual([['main']]);
+    await world.until(() => engine.kubelet.snapshot().pods[0]?.outdatedContainers === undefined);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#1']);
+    await world.until(() => engine.isReady('web-edge1'));
+  });
+
   test('of which the image of a volume cannot be had leaves the pod running, and says so', async () => {
     const { world, engine, source } = await runningFirst({ ImageVolume: true });
     refuseEveryPull(world);
@@ -117,6 +139,7 @@ describe('a changed manifest', () => {
     await world.until(() => secondWaits(engine) === 'ImagePullBackOff');
     const phases = engine.kubelet.snapshot().pods.map(({ pod }) => `${pod.metadata.uid} ${pod.status?.phase ?? ''}`);
     expect(phases).toEqual(['first Running', 'second Pending']);
+    expect(engine.kubelet.snapshot().pods.map(({ replacedBy }) => replacedBy)).toEqual(['second', undefined]);
     expect(engine.messages('ReplacementWaits')[0]).toBe(
       'No image for main: the revision before this one runs on until then',
     );

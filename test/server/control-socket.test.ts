@@ -2,12 +2,12 @@ import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promise
 import { spawn } from 'node:child_process';
 import { request, type IncomingMessage } from 'node:http';
 import { createServer, type Server } from 'node:net';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { KubeletEvent } from '../../src/engine/events.ts';
 import type { HistoryEntry } from '../../src/engine/history/history-entry.ts';
-import type { EngineHistory, EngineSnapshot, EngineView } from '../../src/engine/snapshot.ts';
+import type { EngineHistory, EngineSettling, EngineSnapshot, EngineView } from '../../src/engine/snapshot.ts';
 import {
   fetchAgent,
   fetchHistory,
@@ -43,10 +43,15 @@ const history: HistoryEntry[] = [
 ];
 
 /** An engine as far as the socket sees it. */
-class View implements EngineView, EngineHistory {
+class View implements EngineView, EngineHistory, EngineSettling {
   readonly listeners = new Set<(event: KubeletEvent) => void>();
   snapshot(): EngineSnapshot {
     return snapshot;
+  }
+  readonly settling = new EventEmitter();
+  async settled(): Promise<void> {
+    this.settling.emit('asked');
+    await once(this.settling, 'settled');
   }
   history({ namespace, name }: { namespace: string; name: string }): Promise<HistoryEntry[]> {
     return Promise.resolve(namespace === 'default' && name === 'web-edge1' ? history : []);
@@ -211,6 +216,18 @@ describe('a reader', () => {
     expect(await fetchAgent(path)).toEqual({ pid: process.pid });
     built(view);
     expect(await asked).toEqual({ pid: process.pid, ...snapshot });
+  });
+
+  test('gets the snapshot of what is on disk once the engine has read that', async () => {
+    await serve();
+    const answers: string[] = [];
+    const asked = once(view.settling, 'asked');
+    const settled = fetchSnapshot(path, { waits: true, settled: true }).then(() => answers.push('settled'));
+    await asked;
+    await fetchSnapshot(path).then(() => answers.push('at once'));
+    view.settling.emit('settled');
+    await settled;
+    expect(answers).toEqual(['at once', 'settled']);
   });
 
   test('follows the events from then on, and is forgotten when it goes', async () => {

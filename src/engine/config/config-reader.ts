@@ -57,6 +57,11 @@ export class ConfigReader {
     await Promise.all(this.sourceIds.map((sourceId, index) => this.read(sourceId, index, signal)));
   }
 
+  /** Resolves once what the sources declared at the time of the call was handed to `onUpdate`, as far as they can tell. */
+  async settled(): Promise<void> {
+    await Promise.all(this.deps.sources.map(async (source) => source.settle?.()));
+  }
+
   /** The updates of a configuration without any pod. They are not handed to `onUpdate`. */
   declareNothing(): PodUpdate[] {
     const now = this.deps.clock.now();

@@ -44,6 +44,8 @@ export class FileSource implements PodSource {
   private isAnythingChanged = false;
   /** Monotonic. */
   private rescanAtMs = 0;
+  /** Those that asked for the paths to be looked at, since the last look began. */
+  private asking: (() => void)[] = [];
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -60,13 +62,30 @@ export class FileSource implements PodSource {
     this.tree.watch = watch;
     try {
       sink.onUpdate(await this.read(signal));
+      let asked: (() => void)[] = [];
       for (;;) {
         await this.changedOrDue(signal);
+        asked.push(...this.asking.splice(0));
         if (await this.lookAgain()) sink.onUpdate(this.update());
+        if (this.tree.isAboutToChange) continue;
+        for (const resolve of asked) resolve();
+        asked = [];
       }
     } finally {
       watch.close();
     }
+  }
+
+  /**
+   * Looks at everything, and resolves once that is handed over. A file that a process has open for writing counts as it was
+   * before.
+   */
+  settle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.asking.push(resolve);
+      this.isAnythingChanged = true;
+      this.wakeUp();
+    });
   }
 
   /** Looks at everything once, and again until nothing is about to change. */

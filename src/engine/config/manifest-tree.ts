@@ -47,6 +47,8 @@ export class ManifestTree {
   private notesBefore: FileSourceNotes | undefined;
   /** Files that have to be looked at again, and when; monotonic, as all times here. */
   private readonly againMs = new Map<string, number>();
+  /** Of these, the files that a process has open for writing. */
+  private readonly heldOpen = new Set<string>();
   /** Known files that were not found, since when. */
   private readonly missingSinceMs = new Map<string, number>();
 
@@ -70,6 +72,12 @@ export class ManifestTree {
   get isUnsettled(): boolean {
     if (this.missingSinceMs.size > 0 || this.places.everythingAgainMs < Infinity) return true;
     return [...this.againMs.keys()].some((file) => !this.files.declaresAnything(file));
+  }
+
+  /** As `isUnsettled`, of everything there is; whoever keeps a file open for writing may do so for any time. */
+  get isAboutToChange(): boolean {
+    if (this.missingSinceMs.size > 0 || this.places.everythingAgainMs < Infinity) return true;
+    return [...this.againMs.keys()].some((file) => !this.heldOpen.has(file));
   }
 
   /** The file is looked at again in a moment, whatever happens. */
@@ -176,6 +184,7 @@ export class ManifestTree {
     if (isAnythingRead && !(await this.places.areStill())) return { missing, isNews };
     for (const [file, look] of looks) {
       this.againMs.delete(file);
+      this.heldOpen.delete(file);
       if (look.is === 'missing') missing.push(file);
       else isNews = (await this.take(file, look)) || isNews;
     }
@@ -190,6 +199,7 @@ export class ManifestTree {
         return this.files.wait(file, undefined);
       case 'in writing':
         this.againMs.set(file, this.deps.clock.monotonic() + look.againInMs);
+        if (look.by !== undefined) this.heldOpen.add(file);
         return this.files.wait(file, look.againInMs < longWaitMs ? undefined : look.by && waitsFor(file, look.by));
       case 'read':
         await this.files.take(file, look.revision);

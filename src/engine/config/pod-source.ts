@@ -28,4 +28,9 @@ export interface PodSource {
     sink: { onUpdate: (update: SourceUpdate) => void; onProblems: (problems: ManifestProblem[]) => void },
     signal: AbortSignal,
   ): Promise<void>;
+  /**
+   * Resolves once everything that was declared at the time of the call has been handed over. A source without it is asked by
+   * a clock alone.
+   */
+  settle?(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { mkdir, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -45,6 +45,40 @@ async function read(source: FileSource): Promise<{ pods: string[]; problems: str
     ),
   };
 }
+
+describe('what settles', () => {
+  test('is what was on disk at the time of the call, also when the watch told of nothing yet', async () => {
+    await put('a.yaml', manifest('one'));
+    const source = sourceOf();
+    const recorder = new SourceRecorder(source);
+    await whileTimePasses(clock, source.settle());
+    expect(recorder.handed.map(({ pods }) => pods).at(-1)).toEqual(['one-edge1']);
+    for (const round of ['two', 'three', 'four']) {
+      await put('a.yaml', manifest(round));
+      await whileTimePasses(clock, source.settle());
+      expect(recorder.handed.at(-1)?.pods).toEqual([`${round}-edge1`]);
+    }
+    await rm(join(folder, 'a.yaml'));
+    await whileTimePasses(clock, source.settle());
+    expect(recorder.handed.at(-1)?.pods).toEqual([]);
+    await recorder.stop();
+  });
+
+  test('is not waited for while a process keeps a file open for writing', async () => {
+    await put('a.yaml', manifest('one'));
+    const source = sourceOf();
+    const recorder = new SourceRecorder(source);
+    await whileTimePasses(clock, source.settle());
+    const file = await open(join(folder, 'a.yaml'), 'w');
+    await file.writeFile(manifest('two'));
+    await whileTimePasses(clock, source.settle());
+    expect(recorder.handed.at(-1)?.pods).toEqual(['one-edge1']);
+    await file.close();
+    await whileTimePasses(clock, source.settle());
+    expect(recorder.handed.at(-1)?.pods).toEqual(['two-edge1']);
+    await recorder.stop();
+  });
+});
 
 describe('one look', () => {
   test('at a folder takes the pod of every manifest, by name of the file', async () => {

@@ -1,0 +1,66 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Agent, startAgent } from './agent.ts';
+import { makePod, serve, shell } from './manifests.ts';
+
+let agent: Agent;
+
+beforeAll(async () => {
+  agent = await startAgent();
+});
+afterAll(() => agent.cleanUp());
+
+const revision = (version: number): object =>
+  makePod('web', { containers: [{ ...shell('app', serve), env: [{ name: 'VERSION', value: String(version) }] }] });
+
+/** Writes in place, as an editor that makes no copy does. */
+const edit = (manifest: object): Promise<void> =>
+  writeFile(join(agent.manifestsFolder, 'web.yaml'), JSON.stringify(manifest));
+
+const wait = (...args: string[]): Promise<object> => agent.cli(['wait', 'web', ...args]);
+const met = { code: 0, stdout: 'pod/web condition met\n', stderr: '' };
+
+test('right after an edit it waits for the pod of the edited manifest', async () => {
+  for (const version of [1, 2, 3]) {
+    await edit(revision(version));
+    expect(await wait('--for', version === 2 ? 'updated' : 'ready')).toEqual(met);
+    const { stdout } = await agent.cli(['exec', 'web', '--', 'sh', '-c', 'echo $VERSION']);
+    expect(stdout).toBe(`${version}\n`);
+  }
+});
+
+test('an edit that cannot start is waited for, and ps shows it in the row of the pod that runs', async () => {
+  const { pod } = await agent.untilReady('web');
+  const typo = { image: 'localhost/typo:1', imagePullPolicy: 'Never' };
+  await edit(makePod('web', { containers: [shell('app', serve, typo)] }));
+  const reason = 'ErrImageNeverPull';
+  for (const condition of ['ready', 'updated']) {
+    expect(await wait('--for', condition, '--timeout', '1s')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        `error: the time is over, and not ${condition}: web (${reason})\n` +
+        'hint: kubelet-ts ps shows what they are doing.\n',
+    });
+  }
+  const { stdout } = await agent.cli(['ps', '--no-headers']);
+  expect(stdout.split('\n')).toEqual([
+    expect.stringMatching(/^default +web-edge1 +1\/1 +Running \(update: ErrImageNeverPull\) +0 /),
+    '',
+  ]);
+  const { items } = JSON.parse((await agent.cli(['ps', '-o', 'json'])).stdout) as { items: { metadata: object }[] };
+  expect(items.map(({ metadata }) => metadata)).toMatchObject([
+    { name: 'web-edge1', uid: pod.metadata.uid },
+    { name: 'web-edge1' },
+  ]);
+  expect((await agent.cli(['ps', '-o', 'name'])).stdout).toBe('pod/web-edge1\n');
+  await edit(revision(4));
+  expect(await wait('--for', 'updated')).toEqual(met);
+});
+
+test('a manifest that is removed is waited for to its end', async () => {
+  await agent.remove('web.yaml');
+  expect(await wait('--for', 'deleted')).toEqual(met);
+  expect((await agent.cli(['ps', '--no-headers'])).stdout).toBe('');
+});
