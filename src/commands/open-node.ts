@@ -21,7 +21,7 @@ import { nodeConfig } from './node-config.ts';
 import { nodeCredentials } from './node-credentials.ts';
 import type { NodeOptions } from './node-options.ts';
 import { setOwnOOMScoreAdj } from './own-oom-score.ts';
-import { type NodeRuntimeConnection, openRuntime } from './runtime-connection.ts';
+import { openOwnRuntime, type OwnRuntimeConnection } from './runtime-connection.ts';
 
 /** An engine on a runtime that answers, ready to run. */
 export interface Node {
@@ -54,6 +54,7 @@ export async function openNode(
   const node = nodeConfig(options, machine, cgroupDriver);
   const kubelet = new Kubelet({
     runtime: connection.runtime,
+    foreignPods: connection.foreignPods,
     imageService: connection.images,
     eventStreams: connection.eventStreams,
     sources: sources(node),
@@ -115,7 +116,7 @@ async function tellPodCIDR({ podCIDR }: NodeOptions, runtime: RuntimeService, lo
 
 interface NodeRuntime {
   endpoint: { endpoint: string; because: string };
-  connection: NodeRuntimeConnection;
+  connection: OwnRuntimeConnection;
   release: () => void;
   /** Images that came from archives. */
   keptImages: readonly string[];
@@ -136,7 +137,8 @@ async function openNodeRuntime(
   const { release, keptImages } = endpoint.managed
     ? await startManaged(options, logger, signal)
     : warnOfOrphanShims(endpoint.endpoint, logger);
-  const connection = openRuntime(endpoint.endpoint, { ...options, keeper: { rootDir: options.rootDir, logger } });
+  const { rootDir } = options;
+  const connection = await openOwnRuntime(endpoint.endpoint, { rootDir, makesPods: true, logger, signal }, options);
   return { endpoint, connection, release, keptImages };
 }
 

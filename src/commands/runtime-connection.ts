@@ -1,3 +1,4 @@
+import { systemClock } from '../clock.ts';
 import { connectOnce } from '../containerd/connect-once.ts';
 import { containerTasks } from '../containerd/container-tasks.ts';
 import { containerdEventStream } from '../containerd/containerd-event-stream.ts';
@@ -7,23 +8,28 @@ import { grpcImageService } from '../cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
 import type { ImageService } from '../cri/image-service.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
+import { untilAnswered } from '../cri/until-answered.ts';
 import { criLabels } from '../engine/kuberuntime/labels.ts';
+import { type ForeignPods, OwnedRuntime, ownerByFiles } from '../engine/kuberuntime/owned-runtime.ts';
 import { criEventStream } from '../engine/pleg/cri-event-stream.ts';
 import type { RuntimeEventStream } from '../engine/pleg/runtime-event-stream.ts';
 import { PodDirs } from '../engine/pod-dirs.ts';
+import { findRootOwner, keepRootOwner } from '../engine/root-owner.ts';
 import { hasCode, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 
-/** An open connection to a container runtime. */
+/** An open connection to a container runtime, with the pods of one root-dir. */
 export interface RuntimeConnection {
   runtime: RuntimeService;
   images: ImageService;
   close(): void;
 }
 
-/** An open connection of the agent. */
-export interface NodeRuntimeConnection extends RuntimeConnection {
+/** An open connection of who keeps the pods of a root-dir. */
+export interface OwnRuntimeConnection extends RuntimeConnection {
+  /** What others have in the runtime. */
+  foreignPods: ForeignPods;
   /** Ways to be told what happens in the runtime, best first. */
   eventStreams: readonly RuntimeEventStream[];
 }
@@ -34,35 +40,71 @@ interface RuntimeSettings {
   imageServiceEndpoint?: string;
   /** Milliseconds that a call may take. */
   runtimeRequestTimeout?: number;
-  /** Given by who starts and stops the pods of a root-dir: what is running of theirs and lost is ended. */
-  keeper?: { rootDir: string; logger: Logger };
 }
 
-/** Connects to CRI sockets; both services may be behind one. Nothing is sent before the first call. */
-export function openRuntime(endpoint: string, settings: RuntimeSettings = {}): NodeRuntimeConnection {
-  const { imageServiceEndpoint = '', runtimeRequestTimeout, keeper } = settings;
-  const channel = openChannel(endpoint);
+/** Who connects for a root-dir. */
+interface Keeper {
+  rootDir: string;
+  /** The agent makes pods: the identity of the root-dir is kept on disk. */
+  makesPods: boolean;
+  /** Given by who starts and stops pods: what is running of theirs and lost is ended. */
+  logger?: Logger;
+  signal: AbortSignal;
+}
+
+/** Connects to the runtime of a root-dir: of all pods in it those of the root-dir are seen. */
+export async function openOwnRuntime(
+  endpoint: string,
+  keeper: Keeper,
+  settings: RuntimeSettings = {},
+): Promise<OwnRuntimeConnection> {
+  const channels = openChannels(endpoint, settings);
+  try {
+    const plain = grpcRuntimeService(channels.runtime, settings.runtimeRequestTimeout);
+    const shared = keeper.logger === undefined ? plain : endingLost(plain, channels.runtime, keeper, keeper.logger);
+    const owned = await ownedBy(keeper, shared);
+    return {
+      runtime: owned.runtime,
+      foreignPods: owned,
+      images: grpcImageService(channels.images, settings.runtimeRequestTimeout),
+      eventStreams: [containerdEventStream(channels.runtime), criEventStream(shared)],
+      close: channels.close,
+    };
+  } catch (error) {
+    channels.close();
+    throw error;
+  }
+}
+
+/** Both services may be behind one socket. Nothing is sent before the first call. */
+function openChannels(
+  endpoint: string,
+  { imageServiceEndpoint = '' }: RuntimeSettings,
+): { runtime: Channel; images: Channel; close: () => void } {
+  const runtime = openChannel(endpoint);
   const isOneSocket = imageServiceEndpoint === '' || imageServiceEndpoint === endpoint;
-  const imageChannel = isOneSocket ? channel : openChannel(imageServiceEndpoint);
-  const plainRuntime = grpcRuntimeService(channel, runtimeRequestTimeout);
-  const runtime = keeper === undefined ? plainRuntime : kept(plainRuntime, channel, keeper);
+  const images = isOneSocket ? runtime : openChannel(imageServiceEndpoint);
   return {
     runtime,
-    images: grpcImageService(imageChannel, runtimeRequestTimeout),
-    eventStreams: [containerdEventStream(channel), criEventStream(runtime)],
+    images,
     close: () => {
-      channel.close();
-      if (imageChannel !== channel) imageChannel.close();
+      runtime.close();
+      if (images !== runtime) images.close();
     },
   };
 }
 
-/** A pod is ours by its folder. */
-function kept(
-  runtime: RuntimeService,
-  channel: Channel,
-  { rootDir, logger }: NonNullable<RuntimeSettings['keeper']>,
-): RuntimeService {
+async function ownedBy({ rootDir, makesPods, signal }: Keeper, runtime: RuntimeService): Promise<OwnedRuntime> {
+  const clock = systemClock;
+  const recover = (dir: string): Promise<string | undefined> =>
+    untilAnswered(() => ownerByFiles(runtime, dir), { clock, signal });
+  const owner = await findRootOwner({ rootDir, now: clock.now(), recover });
+  if (makesPods) await keepRootOwner(owner);
+  const podDirs = new PodDirs({ rootDir });
+  return new OwnedRuntime({ runtime, owner, podUIDs: () => podDirs.podUIDs(), clock, signal });
+}
+
+function endingLost(runtime: RuntimeService, channel: Channel, { rootDir }: Keeper, logger: Logger): RuntimeService {
   const podDirs = new PodDirs({ rootDir });
   return endingLostTasks(runtime, {
     tasks: containerTasks(channel),
@@ -76,10 +118,11 @@ export async function connectToRuntime(options: {
   runtimeEndpoint?: string;
   rootDir: string;
 }): Promise<RuntimeConnection> {
-  const { endpoint, managed } = await findRuntimeEndpoint({ rootDir: options.rootDir, flag: options.runtimeEndpoint });
+  const { rootDir } = options;
+  const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: options.runtimeEndpoint });
   // Any other runtime answered when it was chosen.
   if (managed) await requireManagedContainerd(endpoint);
-  return openRuntime(endpoint);
+  return openOwnRuntime(endpoint, { rootDir, makesPods: false, signal: new AbortController().signal });
 }
 
 async function requireManagedContainerd(endpoint: string): Promise<void> {

@@ -18,7 +18,7 @@ import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { createLogger } from './create-logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
-import { openRuntime } from './runtime-connection.ts';
+import { openOwnRuntime } from './runtime-connection.ts';
 
 interface TearDownOptions {
   rootDir: string;
@@ -69,21 +69,25 @@ async function tearDownPodsOf(
   if ((await podDirs.podUIDs()).length === 0) return { removed: [], failures: [] };
   const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: options.runtimeEndpoint });
   const containerd = managed ? await startContainerd(rootDir, logger) : undefined;
-  const connection = openRuntime(endpoint, { keeper: { rootDir, logger } });
-  const { runtime } = connection;
+  const done = new AbortController();
+  const connection = await openOwnRuntime(endpoint, { rootDir, makesPods: false, logger, signal: done.signal });
+  const { runtime, foreignPods } = connection;
   try {
     return await tearDownPods({
       runtime,
       runtimePods: new RuntimePods({ runtime, readTerminationMessage }),
-      podRemover: new PodRemover({ runtime, podLogsDir, containerLogLinksDir }),
+      podRemover: new PodRemover({ runtime, foreignPods, podLogsDir, containerLogLinksDir }),
       podDirs,
       removePodCgroup: async (uid) => {
+        // In a cgroup of this name are the processes of another one's pod then.
+        if (foreignPods.holderOf(uid) !== undefined) return;
         for (const manager of managers) await removePodCgroup(manager, cgroupRoot, uid);
       },
       forgetRestarts: (uid, pod) => writePodRemoved(historyFolder(rootDir), uid, pod),
       clock: systemClock,
     });
   } finally {
+    done.abort();
     connection.close();
     containerd?.release();
   }

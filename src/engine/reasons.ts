@@ -63,6 +63,8 @@ export const reasons = {
   cgroupLimitRefused: 'CgroupLimitRefused',
   // Nor for this: it stops a pod before the images of its next revision are there.
   replacementWaits: 'ReplacementWaits',
+  // Nor for a pod whose UID is that of another owner's.
+  podUIDTaken: 'PodUIDTaken',
   // Nor for pods that wait for each other.
   startOrderCycle: 'StartOrderCycle',
   waitingForPods: 'WaitingForPods',

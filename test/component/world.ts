@@ -1,12 +1,17 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
+import type { RuntimeService } from '../../src/cri/runtime-service.ts';
 import { openChannel, type Channel } from '../../src/cri/grpc-channel.ts';
 import { grpcImageService } from '../../src/cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
 import { CgroupfsManager } from '../../src/engine/container-manager/cgroupfs-manager.ts';
 import { Kubelet } from '../../src/engine/kubelet.ts';
+import { type ForeignPods, noForeignPods, OwnedRuntime } from '../../src/engine/kuberuntime/owned-runtime.ts';
 import type { KubeletDeps } from '../../src/engine/parts/kubelet-deps.ts';
+import { PodDirs } from '../../src/engine/pod-dirs.ts';
+import type { RootOwner } from '../../src/engine/root-owner.ts';
 import type { PodSnapshot } from '../../src/engine/snapshot.ts';
 import { criEventStream } from '../../src/engine/pleg/cri-event-stream.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
@@ -87,17 +92,25 @@ export class World {
   /** Starts an engine; it is stopped with the world, if not before. */
   async boot({
     isEvented = false,
+    owner,
     ...deps
-  }: Pick<KubeletDeps, 'sources'> & Partial<KubeletDeps> & { isEvented?: boolean }): Promise<Engine> {
+  }: Pick<KubeletDeps, 'sources'> &
+    Partial<KubeletDeps> & { isEvented?: boolean; owner?: RootOwner }): Promise<Engine> {
     const channel = openChannel(this.socketPath);
     const life = new Mortal();
     this.#underWay.set(life, 0);
-    const runtime = life.service(this.#counting(life, grpcRuntimeService(channel)));
+    const shared = life.service(this.#counting(life, grpcRuntimeService(channel)));
+    const clock = life.clock(tickingClock(this.clock));
+    const ended = new AbortController();
+    const { runtime, foreignPods } = owner
+      ? this.#owned(owner, shared, clock, ended.signal)
+      : { runtime: shared, foreignPods: noForeignPods(shared) };
     const kubelet = new Kubelet({
       runtime,
+      foreignPods,
       imageService: life.service(this.#counting(life, grpcImageService(channel))),
-      eventStreams: isEvented ? [criEventStream(runtime)] : [],
-      node: makeNodeConfig(this.folder),
+      eventStreams: isEvented ? [criEventStream(shared)] : [],
+      node: makeNodeConfig(this.folder, owner && { rootDir: owner.rootDir }),
       cgroups: new CgroupfsManager({
         mounts: this.cgroups.mounts,
         files: this.cgroups,
@@ -112,7 +125,7 @@ export class World {
       readFilesystem: () => Promise.resolve({ capacityBytes: 1000n, availableBytes: 900n }),
       readTerminationMessage: ({ message }) => Promise.resolve(message),
       checkHealth: () => Promise.resolve(undefined),
-      clock: life.clock(tickingClock(this.clock)),
+      clock,
       random: () => 0,
       logger: silentLogger,
       ...deps,
@@ -122,11 +135,23 @@ export class World {
     });
     const engine = new Engine(this, kubelet, channel, () => {
       life.end();
+      ended.abort();
       this.#underWay.delete(life);
     });
     this.#engines.push(engine);
     await this.runtime.waitForCall('version');
     return engine;
+  }
+
+  #owned(
+    owner: RootOwner,
+    runtime: RuntimeService,
+    clock: Clock,
+    signal: AbortSignal,
+  ): { runtime: RuntimeService; foreignPods: ForeignPods } {
+    const podDirs = new PodDirs(owner);
+    const owned = new OwnedRuntime({ runtime, owner, podUIDs: () => podDirs.podUIDs(), clock, signal });
+    return { runtime: owned.runtime, foreignPods: owned };
   }
 
   /** Lets time pass until it is so. */

@@ -8,7 +8,12 @@ import { execa } from 'execa';
 import { expect } from 'vitest';
 import { findContainerdProcess } from '../../src/containerd/containerd-process.ts';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
-import { type NodeRuntimeConnection, openRuntime } from '../../src/commands/runtime-connection.ts';
+import type { RuntimeConnection } from '../../src/commands/runtime-connection.ts';
+import { openChannel } from '../../src/cri/grpc-channel.ts';
+import { grpcImageService } from '../../src/cri/grpc-image-service.ts';
+import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
+import { containerdEventStream } from '../../src/containerd/containerd-event-stream.ts';
+import type { RuntimeEventStream } from '../../src/engine/pleg/runtime-event-stream.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../src/engine/snapshot.ts';
 import type { ContainerdRelease } from './containerd-releases.ts';
 import { EngineWatch } from './engine-watch.ts';
@@ -255,9 +260,17 @@ export class Agent {
     return { code: exitCode, stdout: Buffer.from(stdout), stderr: Buffer.from(stderr).toString('utf8') };
   }
 
-  /** The container runtime itself; the caller closes the connection. */
-  connect(): Promise<NodeRuntimeConnection> {
-    return Promise.resolve(openRuntime(managedPaths(this.rootDir).endpoint));
+  /** The container runtime itself, with the pods of everybody; the caller closes the connection. */
+  connect(): Promise<RuntimeConnection & { events: RuntimeEventStream }> {
+    const channel = openChannel(managedPaths(this.rootDir).endpoint);
+    return Promise.resolve({
+      runtime: grpcRuntimeService(channel),
+      images: grpcImageService(channel),
+      events: containerdEventStream(channel),
+      close: () => {
+        channel.close();
+      },
+    });
   }
 
   /** Process id of the container of a pod that runs now, and the container's id. */

@@ -30,9 +30,9 @@ describe.each(containerdReleases())('containerd $release', (containerd) => {
     });
     const told = new Map<string, ContainerEndNews>();
     const listening = new AbortController();
-    const [stream] = connection.eventStreams;
     const listened = (async () => {
-      for await (const { id, end } of stream?.events(listening.signal) ?? []) if (end !== undefined) told.set(id, end);
+      for await (const { id, end } of connection.events.events(listening.signal))
+        if (end !== undefined) told.set(id, end);
     })();
     const pod = makePod('ends', {
       restartPolicy: 'Never',

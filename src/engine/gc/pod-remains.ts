@@ -1,6 +1,7 @@
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { PodCgroups } from '../container-manager/pod-cgroups.ts';
+import type { ForeignPods } from '../kuberuntime/owned-runtime.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
 import { isPodRunning, type RuntimePod } from '../pleg/pod-records.ts';
@@ -12,6 +13,7 @@ const maxRemembered = 1000;
 
 interface Deps {
   runtimePods: RuntimePods;
+  foreignPods: Pick<ForeignPods, 'holderOf'>;
   /** The pods of the runtime as they were last listed. */
   listedPods: () => readonly RuntimePod[];
   podRemover: PodRemover;
@@ -49,10 +51,11 @@ export class PodRemains {
 
   /** Removes everything that is left of a stopped pod. Absent is fine. */
   async removePod(uid: string): Promise<void> {
-    const { runtimePods, podRemover, podCgroups, podDirs, onPodChanged, onPodRemoved } = this.deps;
+    const { runtimePods, foreignPods, podRemover, podCgroups, podDirs, onPodChanged, onPodRemoved } = this.deps;
     const [pod] = await runtimePods.getPods({ uid });
     await podRemover.removePod(uid, pod);
-    await podCgroups.remove(uid);
+    // In a cgroup of this name are the processes of another one's pod then.
+    if (foreignPods.holderOf(uid) === undefined) await podCgroups.remove(uid);
     await podDirs.removePodDir(uid);
     this.remember(uid);
     onPodRemoved(uid, pod);

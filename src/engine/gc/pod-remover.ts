@@ -12,11 +12,13 @@ import {
 } from '../kuberuntime/log-paths.ts';
 import { restartCountFromLogFiles } from '../kuberuntime/restart-count-from-logs.ts';
 import { stopPodSandbox } from '../kuberuntime/kill-pod.ts';
+import type { ForeignPods } from '../kuberuntime/owned-runtime.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
 import type { RuntimePod } from '../pleg/pod-records.ts';
 
 interface Deps {
   runtime: RuntimeService;
+  foreignPods: Pick<ForeignPods, 'holderOf'>;
   podLogsDir: string;
   containerLogLinksDir: string;
 }
@@ -63,7 +65,7 @@ export class PodRemover {
   /** Removes every container and sandbox of a stopped pod, and its logs; undefined: the runtime has it no more. */
   async removePod(uid: string, pod: RuntimePod | undefined): Promise<void> {
     if (pod === undefined) {
-      await this.removeLostLogs(uid);
+      if (!this.areLogsShared(uid)) await this.removeLostLogs(uid);
       return;
     }
     await Promise.all(
@@ -73,7 +75,13 @@ export class PodRemover {
       }),
     );
     await Promise.all(pod.sandboxes.map(({ id }) => this.removePodSandbox(id)));
+    if (this.areLogsShared(uid)) return;
     await rm(podLogsDirectory(this.deps.podLogsDir, pod), { recursive: true, force: true });
+  }
+
+  /** Another one has a pod of this UID, whose logs are in the same place. */
+  private areLogsShared(uid: string): boolean {
+    return this.deps.foreignPods.holderOf(uid) !== undefined;
   }
 
   /** Of a pod whose removal was cut off after the runtime had forgotten its name. */

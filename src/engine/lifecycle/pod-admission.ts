@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts';
 import type { Emit } from '../event-bus.ts';
 import { podEventRecorder } from '../event-recorder.ts';
 import { reasons, runsOnUntilThen } from '../reasons.ts';
+import { type ForeignPods, takenMessage } from '../kuberuntime/owned-runtime.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import type { AdmissionNews } from './admission-news.ts';
 import { type Admission, type AdmissionNode, admitPod, type Rejection } from './admit-pod.ts';
@@ -19,6 +20,7 @@ interface Deps {
   isRunning: (uid: string) => boolean;
   /** Ends a pod to make room. */
   killPod: (victim: Pod) => void;
+  foreignPods: Pick<ForeignPods, 'holderOf' | 'awaitFreeing'>;
   statusManager: StatusManager;
   clock: Clock;
   emit: Emit;
@@ -57,7 +59,7 @@ export class PodAdmission {
   admit(pod: Pod): boolean {
     const { uid } = pod.metadata;
     const { isRunning, node } = this.deps;
-    if (!isRunning(uid) && !this.isInTurn(pod)) return false;
+    if (!isRunning(uid) && (this.isTaken(pod) || !this.isInTurn(pod))) return false;
     const active = this.deps.activePods().filter(({ metadata }) => metadata.uid !== uid);
     const { victims } = this.preempting.get(uid) ?? {};
     if (victims !== undefined && active.some(({ metadata }) => victims.has(metadata.uid))) return false;
@@ -86,6 +88,7 @@ export class PodAdmission {
     const { next } = replacement;
     const { uid } = next.metadata;
     if (this.deps.isRunning(uid)) return [replacement];
+    if (this.isTaken(next, runsOnUntilThen)) return [];
     const order = this.startOrder(replacement);
     if (order.decision !== 'start') {
       this.comeAfter(next, order, runsOnUntilThen);
@@ -141,6 +144,18 @@ export class PodAdmission {
   /** A pod that starts anew had ended: nobody waits for that any more. */
   private notAwaited(uid: string): void {
     for (const { victims } of this.preempting.values()) victims.delete(uid);
+  }
+
+  /** True: somebody else has a pod of this UID in the runtime. `meanwhile`: what is so until that one is gone. */
+  private isTaken(pod: Pod, meanwhile?: string): boolean {
+    const { foreignPods } = this.deps;
+    const { uid } = pod.metadata;
+    const holder = foreignPods.holderOf(uid);
+    if (holder === undefined) return false;
+    foreignPods.awaitFreeing(uid);
+    const message = withMeanwhile(takenMessage(uid, holder), meanwhile);
+    this.reject(pod, { reason: reasons.podUIDTaken, message, retriedWhen: 'a pod ends' });
+    return true;
   }
 
   /** False: others come first, or the pod can never have its turn. */

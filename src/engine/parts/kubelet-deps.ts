@@ -6,6 +6,7 @@ import type { PodSource } from '../config/pod-source.ts';
 import type { CgroupManager } from '../container-manager/cgroup-manager.ts';
 import type { ImageFilesystem } from '../gc/image-gc.ts';
 import type { DockerConfig } from '../images/docker-config.ts';
+import type { ForeignPods } from '../kuberuntime/owned-runtime.ts';
 import type { ReadTerminationMessage } from '../kuberuntime/runtime-pods.ts';
 import type { Logind } from '../lifecycle/logind.ts';
 import type { NodeConfig } from '../node-config.ts';
@@ -14,7 +15,10 @@ import type { CheckHealth } from '../prober/run-probe.ts';
 
 /** What the engine is built from. */
 export interface KubeletDeps {
+  /** With the pods of this root-dir alone. */
   runtime: RuntimeService;
+  /** What others have in the same runtime. */
+  foreignPods: ForeignPods;
   imageService: ImageService;
   /** Ways to be told what happens in the runtime, best first. */
   eventStreams: readonly RuntimeEventStream[];

@@ -63,12 +63,16 @@ export function buildNodeCare(
       // It comes back when there is room for it again.
       workers.updatePod({ type: 'create', pod });
     },
+    foreignPods: deps.foreignPods,
     statusManager,
     clock,
     emit,
     onDue: () => {
       inputs.push({ type: 'admission' });
     },
+  });
+  deps.foreignPods.onFreed(() => {
+    admission.note('room');
   });
   events.subscribe((event) => {
     const podNews = admissionNews(event);
@@ -100,7 +104,7 @@ export function buildNodeCare(
       logger: logger.child({ component: 'node-shutdown' }),
     });
   const imageCollector = new ImageCollector({
-    runtime,
+    runtime: { ...runtime, listContainers: deps.foreignPods.listAllContainers },
     imageService: deps.imageService,
     policy: node.images.gc,
     pods: () => [...podManager.pods(), ...workers.pods()],

@@ -77,9 +77,10 @@ export function buildPodCare(
     logger: logger.child({ component: 'history' }),
   });
   events.subscribe(histories.record);
-  const podRemover = new PodRemover({ runtime, ...node });
+  const podRemover = new PodRemover({ runtime, ...node, foreignPods: deps.foreignPods });
   const remains: PodRemains = new PodRemains({
     runtimePods,
+    foreignPods: deps.foreignPods,
     listedPods: () => pleg.pods(),
     podRemover,
     podCgroups,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { PodRemover } from '../../../src/engine/gc/pod-remover.ts';
 import { containerLogSymlinkName } from '../../../src/engine/kuberuntime/log-paths.ts';
+import { noForeignPods } from '../../../src/engine/kuberuntime/owned-runtime.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { startRuntimePod } from '../../builders/runtime-pod.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -24,7 +25,7 @@ beforeEach(async () => {
   runtime = new FakeRuntime({ clock: new FakeClock() });
   runtime.addImage('app:1');
   runtimePods = new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message) });
-  remover = new PodRemover({ runtime, podLogsDir, containerLogLinksDir });
+  remover = new PodRemover({ runtime, foreignPods: noForeignPods(runtime), podLogsDir, containerLogLinksDir });
 });
 
 test('a pod that the runtime has no more, as its removal was cut off, leaves no logs', async () => {
@@ -35,7 +36,12 @@ test('a pod that the runtime has no more, as its removal was cut off, leaves no 
 });
 
 test('without any logs there is nothing to remove', async () => {
-  remover = new PodRemover({ runtime, podLogsDir: join(podLogsDir, 'absent'), containerLogLinksDir });
+  remover = new PodRemover({
+    runtime,
+    foreignPods: noForeignPods(runtime),
+    podLogsDir: join(podLogsDir, 'absent'),
+    containerLogLinksDir,
+  });
   await expect(remover.removePod('u1', undefined)).resolves.toBeUndefined();
 });
 

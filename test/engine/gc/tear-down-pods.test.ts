@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { PodRemover } from '../../../src/engine/gc/pod-remover.ts';
 import { tearDownPods, type TornDownPods } from '../../../src/engine/gc/tear-down-pods.ts';
+import { noForeignPods } from '../../../src/engine/kuberuntime/owned-runtime.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { PodDirs } from '../../../src/engine/pod-dirs.ts';
 import { startRuntimePod } from '../../builders/runtime-pod.ts';
@@ -34,7 +35,12 @@ beforeEach(async () => {
     const removal = tearDownPods({
       runtime,
       runtimePods: new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message) }),
-      podRemover: new PodRemover({ runtime, podLogsDir, containerLogLinksDir: join(rootDir, 'links') }),
+      podRemover: new PodRemover({
+        runtime,
+        foreignPods: noForeignPods(runtime),
+        podLogsDir,
+        containerLogLinksDir: join(rootDir, 'links'),
+      }),
       podDirs,
       removePodCgroup: () => Promise.resolve(),
       forgetRestarts: (uid, pod) => {

@@ -12,6 +12,7 @@ import { PullWatch } from '../../../src/engine/images/pull-watch.ts';
 import { KuberuntimeManager } from '../../../src/engine/kuberuntime/kuberuntime-manager.ts';
 import { containerLogsDirectory, podLogsDirectory } from '../../../src/engine/kuberuntime/log-paths.ts';
 import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
+import { noForeignPods } from '../../../src/engine/kuberuntime/owned-runtime.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import type { NodeConfig } from '../../../src/engine/node-config.ts';
 import { PodDirs } from '../../../src/engine/pod-dirs.ts';
@@ -67,7 +68,7 @@ function makeManager(): KuberuntimeManager {
     }),
     podDirs,
     configObjects: new ConfigObjects(),
-    podRemover: new PodRemover({ runtime, ...node }),
+    podRemover: new PodRemover({ runtime, ...node, foreignPods: noForeignPods(runtime) }),
     node,
     supportsRecursiveReadOnly: () => false,
     restartCounts: { nextRestartCount: () => Promise.resolve(0), containerCreated: () => undefined },

@@ -49,6 +49,7 @@ export class AdmissionModel {
         this.#kill(victim);
         this.#create(victim);
       },
+      foreignPods: { holderOf: () => undefined, awaitFreeing: () => undefined },
       ...{ statusManager: this.#statusManager, clock: this.#clock, emit },
       onDue: () => {
         this.#due += 1;
