@@ -4,12 +4,20 @@ import { AgentSilentError } from '../server/agent-silent-error.ts';
 import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
 
 /**
- * The agent's snapshot, for a command that can do without: undefined if no agent runs, and if one is stuck, which is said on
- * stderr.
+ * The agent's snapshot, for a command that can do without: undefined if no agent runs, which is said on stderr where it has a
+ * `consequence`, and if one is stuck, which is always said.
  */
-export async function agentSnapshot(rootDir: string, stderr: Writable): Promise<EngineSnapshot | undefined> {
+export async function agentSnapshot(
+  rootDir: string,
+  stderr: Writable,
+  consequence?: string,
+): Promise<EngineSnapshot | undefined> {
   try {
-    return await fetchSnapshot(controlSocketPath(rootDir));
+    const snapshot = await fetchSnapshot(controlSocketPath(rootDir));
+    if (snapshot === undefined && consequence !== undefined) {
+      stderr.write(`warning: no kubelet-ts runs on ${rootDir}: ${consequence}\n`);
+    }
+    return snapshot;
   } catch (error) {
     if (!(error instanceof AgentSilentError)) throw error;
     stderr.write(`warning: ${error.message}; this is what the container runtime says\n`);

@@ -3,15 +3,36 @@ import type { Logger } from '../logger.ts';
 
 export type LogFormat = 'text' | 'json';
 
-/** The log of the agent, on stderr as the kubelet's. `text` is one readable line an entry, `json` one object. */
-export async function createLogger(format: LogFormat, level: string): Promise<{ logger: Logger }> {
-  const stderr = pino.destination({ dest: 2, sync: true });
+/** Of the log of an agent with a screen; a part of the same size is kept beside it. */
+const maxLogFileBytes = 8 * 1024 * 1024;
+
+/**
+ * The log of the agent, on stderr as the kubelet's, or in a file. `text` is one readable line an entry, `json` one object.
+ */
+export async function createLogger(format: LogFormat, level: string, logFile?: string): Promise<{ logger: Logger }> {
+  const destination = logFile === undefined ? openStderr() : await openFile(logFile);
   if (format === 'json') {
-    return { logger: pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stderr) };
+    return { logger: pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination) };
   }
   const { textLine } = await import('./log-text.ts');
   const write = (entry: string): void => {
-    stderr.write(textLine(entry));
+    destination.write(textLine(entry));
   };
   return { logger: pino({ level, base: null }, { write }) };
+}
+
+interface Destination {
+  write: (text: string) => unknown;
+}
+
+function openStderr(): Destination {
+  const stderr = pino.destination({ dest: 2, sync: true });
+  // A full disk, or a reader that is gone: the log of an agent must not end it.
+  stderr.on('error', () => undefined);
+  return stderr;
+}
+
+async function openFile(path: string): Promise<Destination> {
+  const { RotatingFile } = await import('./rotating-file.ts');
+  return new RotatingFile({ path, maxBytes: maxLogFileBytes });
 }

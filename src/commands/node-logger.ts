@@ -11,15 +11,16 @@ export interface LogFlags {
 /** From this klog level on the kubelet tells what a debugger wants to know. */
 const debugVerbosity = 4;
 
-/** The agent's log. It begins with what is to be said of the configuration. */
+/** The agent's log, on stderr or in a file. It begins with what is to be said of the configuration. */
 export async function createNodeLogger(
   { logging, warnings, unusedFields }: NodeOptions,
   flags: LogFlags,
   defaultLevel: string,
+  logFile?: string,
 ): Promise<{ logger: Logger }> {
   const format = flags.logFormat ?? (logging.format === 'json' ? 'json' : 'text');
   const level = flags.logLevel ?? (logging.verbosity >= debugVerbosity ? 'debug' : defaultLevel);
-  const { logger } = await createLogger(format, level);
+  const { logger } = await createLogger(format, level, logFile);
   for (const { message, origin, line, column, field, hint } of warnings) {
     logger.warn({ origin, line, column, field, hint }, message);
   }

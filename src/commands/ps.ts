@@ -30,7 +30,7 @@ export function registerPs(program: Command, deps: CommandDeps): void {
     .option('--no-headers', 'no line of column names')
     .addHelpText('after', examples)
     .action(async (flags: PsFlags) => {
-      const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
+      const snapshot = await agentSnapshot(flags.rootDir, deps.stderr, 'nothing restarts or probes these pods');
       const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
       const pods = all.filter(({ pod }) => flags.namespace === undefined || pod.metadata.namespace === flags.namespace);
       deps.stdout.write(await formatted(pods, flags));

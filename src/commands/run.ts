@@ -5,18 +5,19 @@ import type { PodSource } from '../engine/config/pod-source.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { canShowScreen } from './can-show-screen.ts';
 import type { CommandDeps } from './deps.ts';
 import { boolean } from './flag-values.ts';
 import { keepHeapSmall } from './keep-heap-small.ts';
 import { logEvents } from './log-events.ts';
 import { AgentEnd, endsItsPods } from './agent-end.ts';
 import { addLogOptions, addNodeOptions } from './node-flags.ts';
-import { createLogger } from './create-logger.ts';
 import { createNodeLogger, type LogFlags } from './node-logger.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from './node-options.ts';
 import { nodeSources } from './node-sources.ts';
 import { referenceVersion } from './reference-version.ts';
-import { withAgent } from './with-agent.ts';
+import { takeScreenAgent } from './screen-agent.ts';
+import { requireRoot, withAgent } from './with-agent.ts';
 
 interface RunFlags extends NodeFlags, LogFlags {
   tui: boolean;
@@ -33,7 +34,7 @@ export function registerRun(program: Command, deps: CommandDeps): void {
     .addHelpText('after', examples)
     .action(async (manifests: string[], flags: RunFlags) => {
       if (flags.version === true) deps.stdout.write(`Kubernetes ${referenceVersion}\n`);
-      else await run(await nodeOptions(flags, manifests), flags);
+      else deps.setExitCode(await run(await nodeOptions(flags, manifests), flags, deps));
     });
 }
 
@@ -44,17 +45,25 @@ Examples:
   kubelet-ts run --manifest-url https://box.example/pod.yaml
 Then, in another terminal: kubelet-ts ps, kubelet-ts logs POD, kubelet-ts exec POD -- CMD`;
 
-async function run(options: NodeOptions, flags: RunFlags): Promise<void> {
+async function run(options: NodeOptions, flags: RunFlags, { stderr }: CommandDeps): Promise<number> {
   if (options.manifestPaths.length === 0 && options.manifestURLs.length === 0) {
     throw new UserError('nothing to run: no manifest was named', {
       hint: 'Give a manifest file or folder, --manifest-url URL, or a --config with staticPodPath.',
     });
   }
+  requireRoot();
+  if (flags.tui && (await canShowScreen())) {
+    const { runWithScreen } = await import('./run-with-screen.ts');
+    return runWithScreen({ rootDir: options.rootDir, stderr });
+  }
+  await runAgent(options, flags);
+  return 0;
+}
+
+async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
   keepHeapSmall();
-  const showScreen = flags.tui && process.stdout.isTTY && process.stdin.isTTY;
-  const { logger: log } = await createNodeLogger(options, flags, 'info');
-  // The screen shows what the engine does; lines between would tear it.
-  const logger = showScreen ? (await createLogger('text', 'silent')).logger : log;
+  const screen = takeScreenAgent(process.env);
+  const { logger } = await createNodeLogger(options, flags, 'info', screen?.logFile);
   const stopping = new AbortController();
   const stop = (reason: string): void => {
     stopping.abort(new Error(reason));
@@ -65,22 +74,26 @@ async function run(options: NodeOptions, flags: RunFlags): Promise<void> {
     if (ending.signalled(signal)) process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
+  // Of a shell whose terminal was closed. Pods are not left alone for that.
+  process.on('SIGHUP', () => {
+    logger.info({ signal: 'SIGHUP' }, 'The terminal was closed, the agent goes on');
+  });
   const sources = (): PodSource[] => nodeSources(options, logger);
   let healthz: Server | undefined;
   let unhealthyBecause = (): string | undefined => undefined;
   const onWaiting = async ({ message, hint = '' }: UserError): Promise<void> => {
     unhealthyBecause = () => `waiting for the runtime: ${message}`;
-    if (showScreen) process.stderr.write(`${message}. kubelet-ts waits for it; Ctrl-C ends it. ${hint}\n`);
-    else logger.warn({ err: message, hint }, 'Waiting for the container runtime');
+    logger.warn({ err: message, hint }, 'Waiting for the container runtime');
     healthz = await openHealthz(options, () => unhealthyBecause());
   };
   try {
-    await withAgent({ options, sources, logger, stopping, onWaiting }, async (kubelet) => {
+    const onServing = screen?.tellReady;
+    await withAgent({ options, sources, logger, stopping, onWaiting, onServing }, async (kubelet) => {
       unhealthyBecause = () => kubelet.unhealthyBecause();
       healthz ??= await openHealthz(options, () => unhealthyBecause());
       if (endsItsPods(options)) ending.podsOf(kubelet);
       const ended = kubelet.run(stopping.signal);
-      await (showScreen ? withScreen(kubelet, ended, stop) : withLog(kubelet, ended, logger));
+      await withLog(kubelet, ended, logger);
     });
   } catch (error) {
     // A stop while the agent still starts is no failure.
@@ -105,23 +118,5 @@ async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): 
     await ended;
   } finally {
     unsubscribe();
-  }
-}
-
-async function withScreen(kubelet: Kubelet, ended: Promise<void>, stop: (reason: string) => void): Promise<void> {
-  const { runScreen } = await import('../tui/screen.tsx');
-  const screen = runScreen({
-    view: kubelet,
-    stdout: process.stdout,
-    stdin: process.stdin,
-    onQuit: () => {
-      stop('the screen was left');
-    },
-  });
-  try {
-    await ended;
-  } finally {
-    screen.unmount();
-    await screen.exited;
   }
 }

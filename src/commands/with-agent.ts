@@ -17,6 +17,14 @@ export interface AgentRequest {
   stopping: AbortController;
   /** The runtime that was named is waited for, which is told; without it that is an error. */
   onWaiting?: RuntimeWait['onWaiting'];
+  /** The control socket answers. */
+  onServing?: (() => void) | undefined;
+}
+
+/** Throws a `UserError` for any other user. */
+export function requireRoot(): void {
+  if (process.getuid?.() === 0) return;
+  throw new UserError('kubelet-ts must run as root', { hint: 'It makes mounts and cgroups; start it with sudo.' });
 }
 
 /**
@@ -24,12 +32,10 @@ export interface AgentRequest {
  * socket comes first: it is the lock of the root-dir, also against a second start of the managed containerd.
  */
 export async function withAgent<T>(
-  { options, sources, logger, stopping, onWaiting }: AgentRequest,
+  { options, sources, logger, stopping, onWaiting, onServing }: AgentRequest,
   use: (kubelet: Kubelet) => Promise<T>,
 ): Promise<T> {
-  if (process.getuid?.() !== 0) {
-    throw new UserError('kubelet-ts must run as root', { hint: 'It makes mounts and cgroups; start it with sudo.' });
-  }
+  requireRoot();
   await mkdir(options.rootDir, { recursive: true, mode: 0o750 });
   let built = (_kubelet: Kubelet): void => undefined;
   let waitsFor: UserError | undefined;
@@ -47,6 +53,7 @@ export async function withAgent<T>(
     },
     signal: stopping.signal,
   });
+  onServing?.();
   try {
     const node = await openNode(options, sources, logger, stopping.signal, onWaiting && noteWaiting);
     waitsFor = undefined;

@@ -2,7 +2,7 @@ import { Box, type Key, useInput, useStdin } from 'ink';
 import type { ReactNode } from 'react';
 import { detailsLines } from './details-lines.ts';
 import { eventLines } from './event-lines.ts';
-import { helpLines, statusLine, tooSmallLines } from './help-lines.ts';
+import { helpLines, leaveLines, statusLine, tooSmallLines } from './help-lines.ts';
 import type { Layout } from './layout.ts';
 import { type Line, textLine } from './line.ts';
 import { Pane } from './Pane.tsx';
@@ -52,7 +52,10 @@ function overlayLines(state: ViewState, layout: Layout): Line[] | undefined {
     const lines = detailsLines(entry, state.now);
     return lines.slice(Math.max(0, Math.min(state.scroll.details, lines.length - layout.body)));
   }
-  return state.overlay === 'help' ? helpLines() : undefined;
+  if (state.overlay === 'leave') {
+    return leaveLines(state);
+  }
+  return state.overlay === 'help' ? helpLines(state) : undefined;
 }
 
 function podsPane(state: ViewState, layout: Layout): Line[] {

@@ -13,7 +13,7 @@ export function statusLine(state: ViewState): Line {
 }
 
 /** The help overlay. */
-export function helpLines(): Line[] {
+export function helpLines({ logFile }: Pick<ViewState, 'logFile'>): Line[] {
   return [
     textLine('KEYS', { bold: true }),
     ...keyHelp.map(([keys, meaning]): Line => ({
@@ -21,11 +21,36 @@ export function helpLines(): Line[] {
     })),
     textLine(''),
     textLine('In WORKER, * is a sync in flight and + an update that waits for it.', { color: 'gray' }),
+    ...logLines(logFile),
   ];
 }
 
+/** The question that `q` asks. */
+export function leaveLines({ logFile }: Pick<ViewState, 'logFile'>): Line[] {
+  return [
+    textLine('LEAVE THE SCREEN', { bold: true }),
+    ...leaveKeys.map(([key, meaning]): Line => ({
+      spans: [{ text: `  ${key.padEnd(5)}`, color: 'cyan' }, { text: meaning }],
+    })),
+    ...logLines(logFile),
+  ];
+}
+
+const leaveKeys = [
+  ['d', 'detach: kubelet-ts goes on'],
+  ['s', 'stop it: pods run on unsupervised'],
+  ['esc', 'stay'],
+] as const;
+
+function logLines(logFile: string): Line[] {
+  return logFile === '' ? [] : [textLine(''), textLine(`Log: ${logFile}`, { color: 'gray' })];
+}
+
 /** What a terminal says in which nothing fits. */
-export function tooSmallLines({ columns, rows }: ViewState): Line[] {
+export function tooSmallLines({ columns, rows, overlay }: ViewState): Line[] {
+  if (overlay === 'leave') {
+    return leaveLines({ logFile: '' }).slice(0, rows);
+  }
   return [
     textLine(`Terminal too small: ${columns}x${rows}`, { color: 'yellow' }),
     textLine(`kubelet-ts needs ${minimumSize.columns}x${minimumSize.rows}.`),
@@ -37,7 +62,7 @@ export function tooSmallLines({ columns, rows }: ViewState): Line[] {
 function keyLine(state: ViewState, columns: number): string {
   const back = state.overlay === 'none' ? [] : ['esc back'];
   const keys = [
-    'q quit (pods keep running)',
+    'q leave',
     '? help',
     ...back,
     'enter details',

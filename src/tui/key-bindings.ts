@@ -1,8 +1,11 @@
 import type { Key } from 'ink';
 import type { ViewAction, ViewState } from './view-state.ts';
 
-/** What a key asks for: a change of the view, or to leave. */
-export type KeyCommand = ViewAction | { type: 'quit' };
+/** What becomes of the agent when the user leaves its screen: it goes on, or it ends and its pods run on. */
+export type Leaving = 'detach' | 'stop';
+
+/** What a key asks for: a change of the view, to leave, or to stop the screen as ^Z does. */
+export type KeyCommand = ViewAction | { type: 'left'; leaving: Leaving } | { type: 'suspended' };
 
 /** The keys of the screen, for the help. */
 export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
@@ -16,7 +19,8 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['p', 'pause or continue the events'],
   ['?', 'this help'],
   ['esc', 'back'],
-  ['q', 'quit the screen; pods keep running'],
+  ['q', 'leave: asks if kubelet-ts goes on without a screen'],
+  ['ctrl-z', 'suspend the screen; kubelet-ts goes on'],
 ];
 
 /** A press of one key, as ink tells it. */
@@ -39,16 +43,32 @@ export function splitKeys(input: string, key: Partial<Key>): KeyPress[] {
 
 /** The command of a key press; undefined for a key without one. */
 export function computeKeyCommand(state: ViewState, { input, key }: KeyPress): KeyCommand | undefined {
+  if (state.overlay === 'leave') {
+    return leaveCommand(input, key);
+  }
   if (key.ctrl) {
     return controlCommand(input);
   }
   return state.editingFilter ? filterCommand(input, key) : (namedKeyCommand(key) ?? letterCommand(input));
 }
 
+/** Any other key is no answer. ^C twice stops, as it does without a screen. */
+function leaveCommand(input: string, key: Partial<Key>): KeyCommand | undefined {
+  if (key.escape || input === 'q') {
+    return { type: 'closed' };
+  }
+  if (input === (key.ctrl ? 'c' : 's')) {
+    return { type: 'left', leaving: 'stop' };
+  }
+  return input === 'd' ? { type: 'left', leaving: 'detach' } : undefined;
+}
+
 function controlCommand(input: string): KeyCommand | undefined {
   switch (input) {
     case 'c':
-      return { type: 'quit' };
+      return { type: 'leaveAsked' };
+    case 'z':
+      return { type: 'suspended' };
     case 'u':
     case 'b':
       return { type: 'moved', move: 'pageUp' };
@@ -108,7 +128,7 @@ function letterCommand(input: string): KeyCommand | undefined {
     case '?':
       return { type: 'helpToggled' };
     case 'q':
-      return { type: 'quit' };
+      return { type: 'leaveAsked' };
     default:
       return undefined;
   }

@@ -5,7 +5,7 @@ import type { KubeletEvent } from '../engine/events.ts';
 import type { EngineView } from '../engine/snapshot.ts';
 import { App } from './App.tsx';
 import { FrameStream } from './frame-stream.ts';
-import { computeKeyCommand, splitKeys } from './key-bindings.ts';
+import { computeKeyCommand, type Leaving, splitKeys } from './key-bindings.ts';
 import { openTerminal, type Terminal, type TerminalOutput } from './terminal.ts';
 import { type GuardedProcess, guardTerminal } from './terminal-guard.ts';
 import { initialViewState, reduce, type ViewAction, type ViewState } from './view-state.ts';
@@ -14,7 +14,7 @@ import { initialViewState, reduce, type ViewAction, type ViewState } from './vie
 export interface Screen {
   /** Gives the terminal back, at once. The engine goes on. */
   unmount(): void;
-  /** Settles when the terminal is given back: also after `q`, a signal, or a lost terminal. Rejects if the screen failed. */
+  /** Settles when the terminal is given back: the user left, a signal came, or the terminal is lost. Rejects if the screen failed. */
   readonly exited: Promise<void>;
 }
 
@@ -22,16 +22,18 @@ export interface ScreenOptions {
   view: EngineView;
   stdout: TerminalOutput;
   stdin: NodeJS.ReadStream;
-  /** The user pressed `q` or Ctrl-C; the terminal is given back already. The screen itself never stops a pod. */
-  onQuit: () => void;
+  /** The user left; the terminal is given back already. The screen itself never stops a pod, nor the agent. */
+  onLeave: (leaving: Leaving) => void;
+  /** Where the agent logs to meanwhile, for the user to know. */
+  logFile?: string;
   clock?: Clock;
   /** Whose end and signals give the terminal back. */
   guarded?: GuardedProcess;
 }
 
-/** Shows the node on the whole terminal until `q`. Nothing else may write to the terminal meanwhile. */
+/** Shows the node on the whole terminal until the user leaves. Nothing else may write to the terminal meanwhile. */
 export function runScreen(options: ScreenOptions): Screen {
-  return new LiveScreen({ clock: systemClock, guarded: process, ...options });
+  return new LiveScreen({ clock: systemClock, guarded: process, logFile: '', ...options });
 }
 
 /** Least time between two frames. */
@@ -49,7 +51,7 @@ class LiveScreen implements Screen {
   readonly exited: Promise<void>;
   readonly #options: Required<ScreenOptions>;
   readonly #hasColors: boolean;
-  readonly #terminal: Terminal;
+  #terminal: Terminal;
   readonly #ink: Instance;
   readonly #unsubscribe: () => void;
   readonly #removeGuard: () => void;
@@ -65,7 +67,7 @@ class LiveScreen implements Screen {
   #cancelTick: () => void;
 
   constructor(options: Required<ScreenOptions>) {
-    const { view, stdout, stdin, clock, guarded } = options;
+    const { view, stdout, stdin, clock, guarded, logFile } = options;
     this.#options = options;
     this.exited = new Promise((resolve, reject) => {
       this.#resolveExited = resolve;
@@ -74,7 +76,7 @@ class LiveScreen implements Screen {
     // Awaiting `exited` is the caller's choice; a failed screen must not end a process that does not.
     this.exited.catch(ignore);
     this.#hasColors = stdout.hasColors();
-    this.#state = initialViewState(view.snapshot(), clock.now(), sizeOf(stdout));
+    this.#state = initialViewState(view.snapshot(), clock.now(), { ...sizeOf(stdout), logFile });
     this.#terminal = openTerminal(stdout);
     this.#ink = this.#renderNothing();
     this.#ink.waitUntilExit().then(this.#onLeave, (error: unknown) => {
@@ -87,6 +89,7 @@ class LiveScreen implements Screen {
     stdout.on('error', this.#onLeave);
     stdin.on('error', this.#onLeave);
     this.#removeGuard = guardTerminal(this.#onLeave, guarded);
+    guarded.on('SIGCONT', this.#onContinue);
     this.#paint();
   }
 
@@ -136,15 +139,39 @@ class LiveScreen implements Screen {
   readonly #onKey = (input: string, key: Key): void => {
     for (const press of splitKeys(input, key)) {
       const command = computeKeyCommand(this.#state, press);
-      if (command?.type === 'quit') {
+      if (command?.type === 'left') {
         this.#close();
-        this.#options.onQuit();
+        this.#options.onLeave(command.leaving);
         return;
       }
-      if (command !== undefined) {
+      if (command?.type === 'suspended') {
+        this.#suspend();
+      } else if (command !== undefined) {
         this.#dispatch(command);
       }
     }
+  };
+
+  /** As a shell expects of ^Z: the terminal is given back, and this process stops until `fg`. The agent is another one. */
+  #suspend(): void {
+    const { stdin, guarded } = this.#options;
+    this.#terminal.restore();
+    if (stdin.isTTY) {
+      stdin.setRawMode(false);
+    }
+    guarded.kill(0, 'SIGTSTP');
+  }
+
+  /** Whatever stopped this process, a shell had the terminal meanwhile. */
+  readonly #onContinue = (): void => {
+    const { stdout, stdin } = this.#options;
+    if (stdin.isTTY) {
+      stdin.setRawMode(true);
+    }
+    this.#terminal.restore();
+    this.#terminal = openTerminal(stdout);
+    this.#isStale = true;
+    this.#requestPaint();
   };
 
   readonly #onLeave = (): void => {
@@ -192,7 +219,7 @@ class LiveScreen implements Screen {
       return;
     }
     this.#isClosed = true;
-    const { stdout, stdin } = this.#options;
+    const { stdout, stdin, guarded } = this.#options;
     this.#unsubscribe();
     this.#cancelTick();
     this.#cancelPaint?.();
@@ -204,6 +231,7 @@ class LiveScreen implements Screen {
     }
     this.#ink.unmount();
     this.#removeGuard();
+    guarded.off('SIGCONT', this.#onContinue);
     if (error === undefined) {
       this.#resolveExited();
     } else {

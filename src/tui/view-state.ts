@@ -14,6 +14,8 @@ export interface ViewState {
   snapshot: EngineSnapshot;
   /** When the snapshot was taken; ages count up to it. */
   now: number;
+  /** Where the agent logs to meanwhile. */
+  logFile: string;
   columns: number;
   rows: number;
   /** The newest events of the events pane, oldest first. */
@@ -24,7 +26,7 @@ export interface ViewState {
   held: { events: readonly KubeletEvent[]; eventCount: number } | undefined;
   eventKind: EventKind;
   pane: Pane;
-  overlay: 'none' | 'details' | 'help';
+  overlay: 'none' | 'details' | 'help' | 'leave';
   /** Undefined only while there is no pod. */
   selectedUID: string | undefined;
   filter: string;
@@ -44,6 +46,7 @@ export type ViewAction =
   | { type: 'detailsToggled' }
   | { type: 'helpToggled' }
   | { type: 'closed' }
+  | { type: 'leaveAsked' }
   | { type: 'eventKindSwitched' }
   | { type: 'pauseToggled' }
   | { type: 'filterOpened' }
@@ -59,11 +62,12 @@ export const maxEvents = 500;
 export function initialViewState(
   snapshot: EngineSnapshot,
   now: number,
-  size: { columns: number; rows: number },
+  { logFile = '', ...size }: { columns: number; rows: number; logFile?: string },
 ): ViewState {
   const state: ViewState = {
     snapshot,
     now,
+    logFile,
     ...size,
     events: [],
     eventCount: 0,
@@ -97,6 +101,8 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
       return { ...state, overlay: 'details', scroll: { ...state.scroll, details: 0 } };
     case 'helpToggled':
       return { ...state, overlay: state.overlay === 'help' ? 'none' : 'help' };
+    case 'leaveAsked':
+      return { ...state, overlay: 'leave', editingFilter: false };
     case 'closed':
       return state.overlay === 'none' ? withFilter(state, '') : { ...state, overlay: 'none' };
     case 'eventKindSwitched':
@@ -213,7 +219,7 @@ function withoutEventScroll(state: ViewState): ViewState {
 
 function move(state: ViewState, direction: Move): ViewState {
   const layout = layoutOf(state);
-  if (layout === undefined || state.overlay === 'help') {
+  if (layout === undefined || state.overlay === 'help' || state.overlay === 'leave') {
     return state;
   }
   if (state.overlay === 'details') {

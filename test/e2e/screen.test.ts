@@ -1,5 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readFile, stat } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readStat } from '../../src/process-identity.ts';
+import { controlSocketPath, fetchAgent } from '../../src/server/control-client.ts';
 import { Agent } from './agent.ts';
+import { EngineWatch } from './engine-watch.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { VirtualTerminal } from './virtual-terminal.ts';
 
@@ -47,16 +51,90 @@ test('a manifest that is broken is on the screen', async () => {
   expect(screen.split('PROBLEMS 1')[1]).toMatch(/broken\.yaml\S* .*spec\.containers/);
 });
 
-test('q leaves the terminal as it was, and the pods running', async () => {
-  await agent.write('web.yaml', web);
-  await terminal.until((screen) => / web-edge1 +1\/1 +Running /.test(screen));
-  expect(await terminal.ask('#{alternate_on} #{cursor_flag}')).toBe('1 0');
-  const before = await agent.runningContainer('web');
-  await terminal.type('q');
-  const screen = await terminal.until((text) => text.includes('\nicanon\necho\n'));
-  expect(screen.trimEnd()).toBe('before\ncode 0\nicanon\necho');
-  expect(await terminal.ask('#{alternate_on} #{cursor_flag}')).toBe('0 1');
-  expect(await agent.runningContainer('web')).toEqual(before);
+const socket = (): string => controlSocketPath(agent.rootDir);
+const flags = (): string => `--root-dir ${agent.rootDir}`;
+
+describe('leaving', () => {
+  let pid: number;
+  let before: { id: string; pid: number };
+  beforeEach(async () => {
+    await agent.write('web.yaml', web);
+    await terminal.until((screen) => / web-edge1 +1\/1 +Running /.test(screen));
+    expect(await terminal.ask('#{alternate_on} #{cursor_flag}')).toBe('1 0');
+    pid = (await fetchAgent(socket()))?.pid ?? 0;
+    before = await agent.runningContainer('web');
+  });
+
+  test('q and d leave the terminal as it was, and the agent running', async () => {
+    await terminal.type('q');
+    await terminal.until((text) => text.includes(`Log: ${agent.rootDir}/kubelet-ts.log`));
+    await terminal.type('d');
+    const screen = await terminal.until((text) => text.includes('\nicanon\necho\n'));
+    expect(screen.trimEnd().split('\n')).toEqual([
+      'before',
+      `kubelet-ts goes on in the background (pid ${pid}) with 1 pod.`,
+      `  see them:    kubelet-ts ps ${flags()}`,
+      `  its log:     ${agent.rootDir}/kubelet-ts.log`,
+      `  stop it:     kill -INT ${pid} (pods run on unsupervised)`,
+      `  end it all:  kubelet-ts down ${flags()}`,
+      'code 0',
+      'icanon',
+      'echo',
+    ]);
+    expect(await terminal.ask('#{alternate_on} #{cursor_flag}')).toBe('0 1');
+    expect(await fetchAgent(socket())).toEqual({ pid });
+    expect(await agent.cli(['ps', '-o', 'name'])).toEqual({ code: 0, stdout: 'pod/web-edge1\n', stderr: '' });
+    expect((await stat(`${agent.rootDir}/kubelet-ts.log`)).mode & 0o777).toBe(0o600);
+    expect(await readFile(`${agent.rootDir}/kubelet-ts.log`, 'utf8')).toContain('Container runtime is ready');
+  });
+
+  test('q and s stop the agent, and ps says that pods run unsupervised', async () => {
+    await terminal.type('q');
+    await terminal.until((text) => text.includes('LEAVE THE SCREEN'));
+    await terminal.type('s');
+    const screen = await terminal.until((text) => text.includes('\nicanon\necho\n'));
+    expect(screen.trimEnd().split('\n')).toEqual([
+      'before',
+      'kubelet-ts stopped. 1 pod runs on unsupervised: nothing restarts or probes them.',
+      `  see them:   kubelet-ts ps ${flags()}`,
+      `  its log:    ${agent.rootDir}/kubelet-ts.log`,
+      '  supervise:  kubelet-ts run with the same words',
+      `  end them:   kubelet-ts down ${flags()}`,
+      'code 0',
+      'icanon',
+      'echo',
+    ]);
+    expect(await fetchAgent(socket())).toBeUndefined();
+    expect(await agent.runningContainer('web')).toEqual(before);
+    expect(await agent.cli(['ps', '-o', 'name'])).toEqual({
+      code: 0,
+      stdout: 'pod/web-edge1\n',
+      stderr: `warning: no kubelet-ts runs on ${agent.rootDir}: nothing restarts or probes these pods\n`,
+    });
+  });
+
+  test('a terminal that is closed, and a screen that is stopped, stop no agent', async () => {
+    await terminal.press('C-z');
+    await terminal.close();
+    expect(await fetchAgent(socket())).toEqual({ pid });
+    await agent.remove('web.yaml');
+    const watch = await EngineWatch.open(agent.rootDir);
+    await watch.until(({ pods }) => pods.length === 0);
+    watch.close();
+  });
+
+  test('SIGTERM ends the agent, and says that pods run on', async () => {
+    process.kill(await screenPid(), 'SIGTERM');
+    const screen = await terminal.until((text) => text.includes('\nicanon\necho\n'));
+    expect(screen).toContain('kubelet-ts stopped. 1 pod runs on unsupervised');
+    expect(screen).toContain('code 0');
+    expect(await fetchAgent(socket())).toBeUndefined();
+  });
+
+  /** The agent is the child of its screen. */
+  async function screenPid(): Promise<number> {
+    return (await readStat(pid))?.parent ?? 0;
+  }
 });
 
 test('50 pods come up on a screen that changes its size', async () => {

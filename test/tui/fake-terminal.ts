@@ -83,6 +83,13 @@ export class FakeStdin extends PassThrough {
     }
   }
 
+  /** Resolves when the screen let go of the keys. */
+  async cooked(): Promise<void> {
+    if (this.isRaw) {
+      await once(this, 'cooked');
+    }
+  }
+
   asReadStream(): NodeJS.ReadStream {
     return this as unknown as NodeJS.ReadStream;
   }

@@ -16,8 +16,9 @@ test.each<[title: string, input: string, key: Partial<Key>, expected: KeyCommand
   ['tab', '', { tab: true }, { type: 'paneSwitched', by: 1 }],
   ['shift-tab', '', { tab: true, shift: true }, { type: 'paneSwitched', by: -1 }],
   ['e', 'e', {}, { type: 'eventKindSwitched' }],
-  ['q', 'q', {}, { type: 'quit' }],
-  ['ctrl-c', 'c', { ctrl: true }, { type: 'quit' }],
+  ['q', 'q', {}, { type: 'leaveAsked' }],
+  ['ctrl-c', 'c', { ctrl: true }, { type: 'leaveAsked' }],
+  ['ctrl-z', 'z', { ctrl: true }, { type: 'suspended' }],
   ['a key without a meaning', 'x', {}, undefined],
 ])('%s has its command', (_title, input, key, expected) => {
   expect(computeKeyCommand(state, { input, key })).toEqual(expected);
@@ -30,9 +31,22 @@ test.each<[title: string, input: string, key: Partial<Key>, expected: KeyCommand
   ['enter', '\r', { return: true }, { type: 'filterKept' }],
   ['esc', '', { escape: true, meta: true }, { type: 'filterCleared' }],
   ['an arrow', '', { upArrow: true }, undefined],
-  ['ctrl-c', 'c', { ctrl: true }, { type: 'quit' }],
+  ['ctrl-c', 'c', { ctrl: true }, { type: 'leaveAsked' }],
 ])('%s edits the filter while it is typed', (_title, input, key, expected) => {
   expect(computeKeyCommand({ ...state, editingFilter: true }, { input, key })).toEqual(expected);
+});
+
+test.each<[title: string, input: string, key: Partial<Key>, expected: KeyCommand | undefined]>([
+  ['d', 'd', {}, { type: 'left', leaving: 'detach' }],
+  ['s', 's', {}, { type: 'left', leaving: 'stop' }],
+  ['ctrl-c once more', 'c', { ctrl: true }, { type: 'left', leaving: 'stop' }],
+  ['ctrl-s, which stops the output of a terminal', 's', { ctrl: true }, undefined],
+  ['esc', '', { escape: true }, { type: 'closed' }],
+  ['q once more', 'q', {}, { type: 'closed' }],
+  ['enter', '\r', { return: true }, undefined],
+  ['y', 'y', {}, undefined],
+])('%s answers the question of q', (_title, input, key, expected) => {
+  expect(computeKeyCommand({ ...state, overlay: 'leave' }, { input, key })).toEqual(expected);
 });
 
 test('takes keys that arrive together one by one', () => {

@@ -17,9 +17,17 @@ function start(snapshot: EngineSnapshot, size: { columns: number; rows: number }
   const clock = new ScreenClock(noon);
   const stdout = new FakeStdout(size.columns, size.rows);
   const guarded = new FakeProcess();
-  const quits: string[] = [];
-  const onQuit = () => quits.push('quit');
-  const screen = runScreen({ view, stdout, stdin: stdin.asReadStream(), onQuit, clock, guarded });
+  const left: string[] = [];
+  const onLeave = (leaving: string) => left.push(leaving);
+  const screen = runScreen({
+    view,
+    stdout,
+    stdin: stdin.asReadStream(),
+    onLeave,
+    clock,
+    guarded,
+    logFile: '/var/log/k.log',
+  });
   screens.push(screen);
   /** Types, and waits until the screen asked for a frame because of it. */
   const type = async (text: string) => {
@@ -29,7 +37,7 @@ function start(snapshot: EngineSnapshot, size: { columns: number; rows: number }
     await asked;
     await clock.advance(100);
   };
-  return { view, clock, stdout, stdin, guarded, quits, screen, type };
+  return { view, clock, stdout, stdin, guarded, left, screen, type };
 }
 
 const small = { columns: 60, rows: 12 };
@@ -68,7 +76,7 @@ describe('frames', () => {
       '',
       '',
       '',
-      'q quit (pods keep running)  ? help  enter details  / filter',
+      'q leave  ? help  enter details  / filter  tab pane',
     ]);
   });
 
@@ -106,7 +114,7 @@ describe('frames', () => {
       '── PROBLEMS 1 ──────────────────────────────────────────────────────────',
       'error web.yaml:7:5 spec.containers: Required value',
       '  hint: add a container',
-      'q quit (pods keep running)  ? help  enter details  / filter  tab pane',
+      'q leave  ? help  enter details  / filter  tab pane  ↑↓/jk select',
     ]);
   });
 
@@ -132,7 +140,7 @@ describe('frames', () => {
       'EVENTS (2, newest first)',
       '12:00:00 ContainerDied    main 0123456789abc exit 1',
       '12:00:00 Started          Started container main',
-      'q quit (pods keep running)  ? help  esc back  enter details  / filter  tab pane',
+      'q leave  ? help  esc back  enter details  / filter  tab pane  ↑↓/jk select',
     ]);
   });
 
@@ -164,7 +172,7 @@ describe('frames', () => {
       stdout.resize(size.columns, size.rows);
       await clock.advance(100);
       const screen = stdout.screen();
-      if (screen.some((row) => displayWidth(row) > size.columns) || !screen.at(-1)?.startsWith('q quit')) {
+      if (screen.some((row) => displayWidth(row) > size.columns) || !screen.at(-1)?.startsWith('q leave')) {
         bad.push({ size, screen });
       }
     }
@@ -203,14 +211,52 @@ describe('keys', () => {
   });
 
   test.each([
-    ['q', 'q'],
-    ['ctrl-c', '\u0003'],
-  ])('%s gives the terminal back and tells the caller', async (_title, key) => {
-    const { stdout, stdin, quits, screen } = start(makeSnapshot(), small);
-    await stdin.ready();
-    stdin.write(key);
+    ['q and d', 'q', 'd', 'detach'],
+    ['q and s', 'q', 's', 'stop'],
+    ['ctrl-c twice', '\u0003', '\u0003', 'stop'],
+  ])('%s give the terminal back and tell the caller', async (_title, first, second, leaving) => {
+    const { stdout, stdin, left, screen, type } = start(makeSnapshot(), small);
+    await type(first);
+    expect(stdout.screen().slice(1, 8)).toEqual([
+      'LEAVE THE SCREEN',
+      '  d    detach: kubelet-ts goes on',
+      '  s    stop it: pods run on unsupervised',
+      '  esc  stay',
+      '',
+      'Log: /var/log/k.log',
+      '',
+    ]);
+    stdin.write(second);
     await screen.exited;
-    expect([quits, stdin.isRaw, stdout.writes.at(-1)]).toEqual([['quit'], false, restore]);
+    expect([left, stdin.isRaw, stdout.writes.at(-1)]).toEqual([[leaving], false, restore]);
+  });
+
+  test('esc stays, also where the terminal is too small for more than the question', async () => {
+    const { clock, stdout, left, type } = start(makeSnapshot([crashing]), small);
+    stdout.resize(30, 5);
+    await clock.advance(100);
+    await type('q');
+    expect(stdout.screen()[1]).toBe('  d    detach: kubelet-ts goe…');
+    stdout.resize(60, 12);
+    await clock.advance(100);
+    await type('q');
+    expect([stdout.screen()[2], left]).toEqual(['> default   web  0/1   CrashLoopBackOff 3        60m sync', []]);
+  });
+
+  test('ctrl-z gives the terminal back and stops the screen, which is there again when it is continued', async () => {
+    const { clock, stdout, stdin, guarded, type } = start(makeSnapshot([crashing]), small);
+    await stdin.ready();
+    stdin.write('\u001a');
+    await stdin.cooked();
+    expect([guarded.kills, stdout.writes.at(-1)]).toEqual([[[0, 'SIGTSTP']], restore]);
+    guarded.emit('SIGCONT');
+    await clock.advance(100);
+    expect([stdin.isRaw, stdout.screen()[2]]).toEqual([
+      true,
+      '> default   web  0/1   CrashLoopBackOff 3        60m sync',
+    ]);
+    await type('q');
+    expect(stdout.screen()[1]).toBe('LEAVE THE SCREEN');
   });
 
   test('are not needed: the screen also runs without a keyboard', () => {
@@ -241,20 +287,20 @@ describe('the beat', () => {
 
 describe('leaving', () => {
   test('restores the terminal and lets go of everything', async () => {
-    const { view, clock, stdout, stdin, guarded, quits, screen } = start(makeSnapshot(), small);
+    const { view, clock, stdout, stdin, guarded, left, screen } = start(makeSnapshot(), small);
     await stdin.ready();
     screen.unmount();
     screen.unmount();
     await screen.exited;
     expect(stdout.writes.filter((text) => text === enter || text === restore)).toEqual([enter, restore]);
     expect({
-      quits,
+      left,
       raw: stdin.isRaw,
       listeners: view.listenerCount(),
       timers: clock.pending,
       guards: guarded.eventNames(),
       resize: stdout.listenerCount('resize'),
-    }).toEqual({ quits: [], raw: false, listeners: 0, timers: 0, guards: [], resize: 0 });
+    }).toEqual({ left: [], raw: false, listeners: 0, timers: 0, guards: [], resize: 0 });
   });
 
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'exit', 'uncaughtExceptionMonitor'])(
@@ -268,10 +314,10 @@ describe('leaving', () => {
   );
 
   test('happens when the terminal is lost, which is no failure', async () => {
-    const { stdout, screen, quits } = start(makeSnapshot(), small);
+    const { stdout, screen, left } = start(makeSnapshot(), small);
     stdout.emit('error', new Error('write EIO'));
     await screen.exited;
-    expect(quits).toEqual([]);
+    expect(left).toEqual([]);
   });
 
   test('happens when a frame cannot be drawn, and the caller learns why', async () => {

@@ -1,0 +1,101 @@
+import type { Clock } from '../clock.ts';
+import type { KubeletEvent } from '../engine/events.ts';
+import type { EngineSnapshot, EngineView } from '../engine/snapshot.ts';
+import { errorMessage } from '../errors.ts';
+import { fetchSnapshot, followEvents } from './control-client.ts';
+
+interface Deps {
+  socketPath: string;
+  clock: Clock;
+}
+
+/** Some of what changes is told by no event; and an agent that is stuck tells nothing. */
+const lookPeriodMs = 2000;
+/** A look takes the agent time, too: it spends a tenth of it on this reader at most. */
+const pausePerLook = 9;
+const shortestPauseMs = 100;
+const reconnectMs = 1000;
+/** Events that nobody fetched a snapshot for yet; older ones are lost. */
+const maxPending = 500;
+
+/**
+ * The engine of an agent in another process, over its control socket. The snapshot is the newest that was fetched: it holds
+ * what the events said that came before. While the agent does not answer its error is that of the runtime in the snapshot.
+ */
+export class RemoteView implements EngineView {
+  readonly #deps: Deps;
+  readonly #closed = new AbortController();
+  readonly #listeners = new Set<(event: KubeletEvent) => void>();
+  #snapshot: EngineSnapshot;
+  #pending: KubeletEvent[] = [];
+  #wanted = (): void => undefined;
+
+  constructor(deps: Deps, snapshot: EngineSnapshot) {
+    this.#deps = deps;
+    this.#snapshot = snapshot;
+    void this.#follow();
+    void this.#look();
+  }
+
+  snapshot(): EngineSnapshot {
+    return this.#snapshot;
+  }
+
+  subscribe(listener: (event: KubeletEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): void {
+    this.#closed.abort();
+    this.#wanted();
+  }
+
+  /** Reads events until it is closed, over every loss of the connection. */
+  async #follow(): Promise<void> {
+    const { socketPath, clock } = this.#deps;
+    const { signal } = this.#closed;
+    while (!signal.aborted) {
+      try {
+        for await (const event of followEvents(socketPath, signal)) {
+          this.#pending = [...this.#pending, event].slice(-maxPending);
+          this.#wanted();
+        }
+      } catch (error) {
+        this.#noteSilence(error);
+      }
+      await clock.sleep(reconnectMs, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Fetches a snapshot for what happened meanwhile, again and again. */
+  async #look(): Promise<void> {
+    const { socketPath, clock } = this.#deps;
+    const { signal } = this.#closed;
+    while (!signal.aborted) {
+      const wanted = new Promise<void>((resolve) => (this.#wanted = resolve));
+      const begunAt = clock.monotonic();
+      const events = this.#pending;
+      this.#pending = [];
+      try {
+        this.#snapshot = (await fetchSnapshot(socketPath)) ?? this.#snapshot;
+        for (const event of events) for (const listener of this.#listeners) listener(event);
+      } catch (error) {
+        this.#noteSilence(error);
+      }
+      const pauseMs = Math.max(shortestPauseMs, pausePerLook * (clock.monotonic() - begunAt));
+      await clock.sleep(pauseMs, { signal }).catch(() => undefined);
+      const over = new AbortController();
+      await Promise.race([
+        wanted,
+        clock.sleep(lookPeriodMs, { signal: AbortSignal.any([signal, over.signal]) }).catch(() => undefined),
+      ]);
+      over.abort();
+    }
+  }
+
+  #noteSilence(error: unknown): void {
+    const { runtime } = this.#snapshot;
+    this.#snapshot = { ...this.#snapshot, runtime: { ...runtime, error: errorMessage(error) } };
+  }
+}

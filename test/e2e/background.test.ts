@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { controlSocketPath, fetchAgent } from '../../src/server/control-client.ts';
+import { Agent } from './agent.ts';
+import { VirtualTerminal } from './virtual-terminal.ts';
+
+let agent: Agent;
+let shell: VirtualTerminal;
+let run: string;
+
+beforeEach(async () => {
+  agent = await Agent.create();
+  run = agent.commandLine(['run', agent.manifestsFolder]).join(' ');
+  shell = await VirtualTerminal.open('PS1="> " exec bash --norc -i', {
+    columns: 150,
+    rows: 30,
+    env: agent.environment,
+  });
+  await shell.until((screen) => screen.startsWith('>'));
+});
+afterEach(async () => {
+  await agent.cleanUp();
+  await shell.close();
+});
+
+const agentNow = () => fetchAgent(controlSocketPath(agent.rootDir));
+
+test('an agent that is started in the background of a terminal writes log lines, and is not stopped', async () => {
+  await shell.type(`${run} &\n`);
+  await shell.until((screen) => screen.includes('Container runtime is ready'));
+  await shell.type('clear; jobs\n');
+  expect(await shell.until((screen) => screen.includes('[1]+'))).toContain('[1]+  Running ');
+  expect(await agentNow()).toEqual({ pid: expect.any(Number) as number });
+});
+
+test('a screen that is suspended and put into the background stops no agent, and is there again in the foreground', async () => {
+  await shell.type(`${run}\n`);
+  await shell.until((screen) => screen.includes('kubelet-ts edge1'));
+  const running = await agentNow();
+  await shell.press('C-z');
+  await shell.until((screen) => screen.includes('Stopped'));
+  await shell.type('clear; bg\n');
+  await shell.until((screen) => screen.includes('[1]+'));
+  expect(await agentNow()).toEqual(running);
+  await shell.type('fg\n');
+  await shell.until((screen) => screen.includes('kubelet-ts edge1'));
+  await shell.type('q');
+  await shell.until((screen) => screen.includes('LEAVE THE SCREEN'));
+  await shell.type('d');
+  await shell.until((screen) => screen.includes('kubelet-ts goes on in the background'));
+  expect(await agentNow()).toEqual(running);
+});
+
+test('an agent that does not start says why', async () => {
+  await agent.start();
+  await shell.type(`clear; ${run}; echo "code $?"\n`);
+  const screen = await shell.until((text) => /^code \d+$/m.test(text));
+  expect(screen.slice(screen.indexOf('error:'), screen.indexOf('\n>'))).toBe(
+    `error: kubelet-ts runs already on this root-dir (pid ${agent.pid})\n` +
+      'hint: Stop it first, or give this one another --root-dir.\ncode 1',
+  );
+});

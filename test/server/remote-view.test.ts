@@ -1,0 +1,116 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { KubeletEvent } from '../../src/engine/events.ts';
+import type { EngineSnapshot } from '../../src/engine/snapshot.ts';
+import { serveControlSocket } from '../../src/server/control-socket.ts';
+import { RemoteView } from '../../src/server/remote-view.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+const first: EngineSnapshot = {
+  nodeName: 'edge1',
+  startedAt: 1,
+  runtime: { endpoint: '/run/cri.sock', chosenBecause: 'it is there', name: 'fake', version: '1' },
+  pleg: { mode: 'generic' },
+  sources: [],
+  pods: [],
+};
+const event: KubeletEvent = { at: 5, type: 'RuntimeReady', name: 'fake', version: '2' };
+
+let socketPath: string;
+let clock: FakeClock;
+let snapshot: EngineSnapshot;
+const readers = new Set<(event: KubeletEvent) => void>();
+
+beforeEach(async () => {
+  socketPath = join(await temporaryFolder(), 'agent', 'kubelet-ts.sock');
+  clock = new FakeClock();
+  snapshot = first;
+  readers.clear();
+});
+
+async function serve() {
+  const view = {
+    snapshot: () => snapshot,
+    history: () => Promise.resolve([]),
+    settled: () => Promise.resolve(),
+    subscribe: (listener: (told: KubeletEvent) => void) => {
+      readers.add(listener);
+      return () => readers.delete(listener);
+    },
+  };
+  const server = await serveControlSocket(socketPath, {
+    view: Promise.resolve(view),
+    waitsFor: () => undefined,
+    shutdown: () => undefined,
+  });
+  const end = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  onTestFinished(end);
+  return end;
+}
+
+function open(): RemoteView {
+  const view = new RemoteView({ socketPath, clock }, first);
+  onTestFinished(() => {
+    view.close();
+  });
+  return view;
+}
+
+/** Lets the clock run until it is so; sockets take real time. */
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) {
+    await clock.advance(100);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test('tells of an event once the snapshot that holds it was fetched', async () => {
+  await serve();
+  const view = open();
+  await until(() => readers.size === 1);
+  const seen: unknown[] = [];
+  view.subscribe((told) => seen.push([told, view.snapshot()]));
+  snapshot = { ...first, startedAt: 2 };
+  for (const tell of readers) tell(event);
+  await until(() => seen.length > 0);
+  expect(seen).toEqual([[event, { pid: process.pid, ...first, startedAt: 2 }]]);
+});
+
+test('connects again to an agent that comes back', async () => {
+  const end = await serve();
+  const view = open();
+  await until(() => readers.size === 1);
+  end();
+  readers.clear();
+  await serve();
+  await until(() => readers.size === 1);
+  const seen: KubeletEvent[] = [];
+  view.subscribe((told) => seen.push(told));
+  for (const tell of readers) tell(event);
+  await until(() => seen.length > 0);
+  expect(seen).toEqual([event]);
+});
+
+test('says in the snapshot that the agent gives no answer', async () => {
+  socketPath = join(await temporaryFolder(), 'agent.sock');
+  const rude = createServer((socket) => {
+    socket.on('error', () => undefined).end('no HTTP\r\n');
+  });
+  rude.listen(socketPath);
+  await once(rude, 'listening');
+  onTestFinished(() => {
+    rude.close();
+  });
+  const view = open();
+  await until(() => view.snapshot() !== first);
+  expect(view.snapshot()).toEqual({
+    ...first,
+    runtime: { ...first.runtime, error: `kubelet-ts gives no answer on ${socketPath}` },
+  });
+});
