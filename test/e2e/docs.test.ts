@@ -1,47 +1,67 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-
-const repository = new URL('../../', import.meta.url).pathname;
+import { imagesFolder, program, repository } from './program.ts';
 
 let folder: string;
 
 beforeEach(async () => {
   folder = await mkdtemp('/tmp/kts-docs-');
-  for (const name of ['bin', 'dist', 'manifests', 'scripts', 'node_modules', 'test', 'src', 'package.json', '.cache']) {
-    await symlink(join(repository, name), join(folder, name));
-  }
+  await clone();
 });
 
 afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('the tour of the README runs as it stands', async () => {
-  const { exitCode, all } = await bash(examplesOf('README.md').join('\n'));
+/** The repository as a user has it who cloned and built it. */
+async function clone(): Promise<void> {
+  const files = 'git ls-files -z --cached --others --exclude-standard';
+  const copy = `${files} | tar --null --ignore-failed-read -cT - | tar -xC "$1"`;
+  await execa('bash', ['-o', 'pipefail', '-c', copy, 'bash', folder], { cwd: repository });
+  await symlink(join(dirname(program), '../dist'), join(folder, 'dist'));
+  await symlink(join(repository, 'node_modules'), join(folder, 'node_modules'));
+  for (const name of ['cri', 'containerd', 'api']) {
+    await symlink(join(repository, 'src', name, 'generated'), join(folder, 'src', name, 'generated'));
+  }
+}
+
+test('the tour of the README runs as it stands, in a clean shell and a clean clone, and leaves nothing behind', async () => {
+  const before = await filesOf(folder);
+  const { exitCode, all } = await bash(['set -u', ...examplesOf('README.md')].join('\n'));
   expect({ exitCode, all }).toEqual({ exitCode: 0, all: expect.stringContaining('default/job-') as string });
   expect(all).toContain('completed');
   expect(all).toContain('pod/web condition met');
   expect(all).toMatch(/default +web-\S+ +1\/1 +Running +0/);
   expect(all).toMatch(/Hello from web-/);
   expect(all).toContain('managed containerd stopped');
+  expect(await filesOf(folder)).toEqual(before);
+  // Its own folder for temporary files: what the tour made there is gone, too.
+  expect(await readdir(temporary())).toEqual([]);
 });
+
+async function filesOf(path: string): Promise<string[]> {
+  const { stdout } = await execa('find', [path, '-not', '-path', `${temporary()}*`]);
+  return stdout.split('\n').toSorted();
+}
+
+const temporary = (): string => join(folder, 'tmp');
 
 test('the examples of docs/ci.md run as they stand', async () => {
   const setup = [
-    'export PATH="$PWD/bin:$PATH"',
-    'mkdir -p "$KUBELET_TS_ROOT_DIR/images" && cp .cache/images/busybox.tar "$KUBELET_TS_ROOT_DIR/images/"',
+    'export PATH="$PWD/bin:$PATH" KUBELET_TS_ROOT_DIR="$PWD/state"',
+    `kubelet-ts images load ${join(imagesFolder, 'busybox.tar')}`,
   ];
   const { exitCode, stdout } = await bash([...setup, ...examplesOf('docs/ci.md'), 'kubelet-ts down --all'].join('\n'));
   expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/^default\/job-\S+: completed\n/);
+  expect(stdout).toMatch(/^default\/job-\S+: completed\n/m);
 });
 
 test('the examples of docs/manifests.md run as they stand', async () => {
   const { exitCode, stdout, all } = await bash(
-    ['export PATH="$PWD/bin:$PATH"', ...examplesOf('docs/manifests.md')].join('\n'),
+    ['export PATH="$PWD/bin:$PATH" KUBELET_TS_ROOT_DIR="$PWD/state"', ...examplesOf('docs/manifests.md')].join('\n'),
   );
   expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
   expect(stdout).toContain('method: RunPodSandbox');
@@ -55,11 +75,13 @@ function examplesOf(document: string): string[] {
 }
 
 async function bash(script: string): Promise<{ exitCode: number | undefined; all: string; stdout: string }> {
-  const env = { KUBELET_TS_ROOT_DIR: join(folder, 'state') };
+  await mkdir(temporary(), { recursive: true });
+  const { PATH = '', HOME = '/root' } = process.env;
   // Job control, so that `kill %1` of the tour works; every line must succeed.
   const { exitCode, all, stdout } = await execa('bash', ['-e', '-m', '-c', script], {
     cwd: folder,
-    env,
+    env: { PATH, HOME, TMPDIR: temporary() },
+    extendEnv: false,
     all: true,
     reject: false,
     stdin: 'ignore',
