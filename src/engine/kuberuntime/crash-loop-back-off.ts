@@ -18,13 +18,13 @@ export function crashLoopBackOff(
   container: Container,
   podStatus: RuntimePodStatus,
 ): { message: string; until: number } | undefined {
-  const exited = podStatus.containerStatuses.find(({ name, state }) => name === container.name && state === 'exited');
+  const exited = podStatus.containerStatuses.find(({ name, state }) => name === container.name && hasEnded(state));
   if (exited === undefined) return undefined;
   const key = stableKey(pod, container);
   const maxMs = maxRestartPeriodMs(pod);
   if (endedInPlace(exited, podStatus))
     backOff.resume(key, exited.restartCount, wallClock.monotonicAt(exited.startedAt), maxMs);
-  const finishedAt = wallClock.monotonicAt(exited.finishedAt);
+  const finishedAt = wallClock.monotonicAt(endOf(exited));
   if (!backOff.isInBackOffSince(key, finishedAt)) {
     backOff.next(key, finishedAt, maxMs);
     return undefined;
@@ -33,6 +33,12 @@ export function crashLoopBackOff(
   const message = `back-off ${goDuration(delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`;
   return { message, until: finishedAt + delayMs };
 }
+
+/** One that a runtime knows no more of is started over too, again and again if that does not change. kubelet: only what exited waits */
+const hasEnded = (state: RuntimeContainerStatus['state']): boolean => state === 'exited' || state === 'unknown';
+
+/** A runtime that does not know the end says 0, or anything: an end before its beginning would ask for a start at once, for ever. */
+const endOf = ({ createdAt, finishedAt }: RuntimeContainerStatus): number => Math.max(createdAt, finishedAt);
 
 /** Not with its whole sandbox: what a reboot or a power cut ended is no crash loop. */
 function endedInPlace({ createdAt }: RuntimeContainerStatus, { sandboxStatuses: [newest] }: RuntimePodStatus): boolean {

@@ -145,7 +145,7 @@ function joinPods(
     pods.set(uid, pod);
     return pod;
   };
-  for (const { id, metadata, annotations, state, createdAt } of sandboxes) {
+  for (const { id, metadata, annotations, state, createdAt } of byID(sandboxes)) {
     if (metadata === undefined) continue;
     const pod = podOf(metadata.uid, metadata.name, metadata.namespace);
     const source = annotations[configAnnotations.source];
@@ -156,7 +156,7 @@ function joinPods(
     pod.createdAt = Math.max(pod.createdAt, created);
     pod.sandboxes.push({ id, state: state === 'SANDBOX_READY' ? 'ready' : 'notready', createdAt: created });
   }
-  for (const { id, labels, metadata, state, createdAt, podSandboxId } of containers) {
+  for (const { id, labels, metadata, state, createdAt, podSandboxId } of byID(containers)) {
     const uid = labels[criLabels.podUID];
     // A container that carries no pod UID is not a kubelet's; leave it alone.
     if (uid === undefined || metadata === undefined) continue;
@@ -170,6 +170,11 @@ function joinPods(
     });
   }
   return [...pods.values()].sort((a, b) => b.createdAt - a.createdAt);
+}
+
+/** A runtime that lists something twice has it once: two ready sandboxes would be a reason to stop a pod. */
+function byID<T extends { id: string }>(listed: readonly T[]): Iterable<T> {
+  return new Map(listed.map((one) => [one.id, one])).values();
 }
 
 /** kubelet: kuberuntime_container.go toKubeContainerStatus */

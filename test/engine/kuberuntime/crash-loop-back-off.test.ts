@@ -50,6 +50,16 @@ describe('after a restart of the engine, a container that ended', () => {
   });
 });
 
+test.each([
+  ['whose end the runtime does not know', { state: 'exited', finishedAt: 0 }],
+  ['that ended before it was made', { state: 'exited', finishedAt: NOW - 2000 }],
+  ['of which the runtime does not know whether it runs', { state: 'unknown', finishedAt: 0 }],
+] as const)('a container %s waits from its beginning on', (_what, known) => {
+  const status = ended(1);
+  const containerStatuses = status.containerStatuses.map((container) => ({ ...container, ...known }));
+  expect(firstWait({ ...status, containerStatuses })).toBe(9000);
+});
+
 describe('the longest wait', () => {
   test('of a pod is what its annotation says, if that of the node is not shorter', () => {
     expect(firstWait(ended(9), limited('30s'))).toBe(30_000);
