@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Clock {
   /** Milliseconds since the epoch. May jump. */
   now(): number;
-  /** Milliseconds since some fixed moment. Never goes back. */
+  /** Milliseconds since the machine started, without those in which it slept. Never goes back. */
   monotonic(): number;
   /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
   sleep(ms: number, options?: { signal?: AbortSignal }): Promise<void>;
@@ -17,7 +17,7 @@ const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   sleep: async (ms, options = {}) => {
     try {
       let leftMs = ms;

@@ -54,6 +54,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     const stopped = this.stopping.signal;
+    await parts.wallClockStore.load();
     parts.handlers.adopt(await parts.podDirs.podUIDs());
     if (signal.aborted) return;
     const running = [
@@ -81,7 +82,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
       parts.workQueue.stop();
       await Promise.allSettled(running);
       await this.finishSyncs();
-      await parts.histories.close();
+      await Promise.all([parts.histories.close(), parts.statusRecords.close(), parts.wallClockStore.close()]);
     }
   }
 

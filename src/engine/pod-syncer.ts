@@ -19,8 +19,10 @@ import type { ProberManager } from './prober/prober-manager.ts';
 import { reasons, runsOnUntilThen } from './reasons.ts';
 import { generatePodStatus } from './status/generate-pod-status.ts';
 import type { IPFamily } from './status/pod-ips.ts';
+import { formatTime } from './status/format-time.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
+import type { StatusRecords } from './status/status-records.ts';
 import type { MountedVolume, VolumeManager } from './volumes/volume-manager.ts';
 import type { WallClockHistory } from './wall-clock-history.ts';
 
@@ -35,6 +37,7 @@ interface Deps {
   podDirs: PodDirs;
   volumeManager: VolumeManager;
   statusManager: StatusManager;
+  statusRecords: StatusRecords;
   reasonCache: ReasonCache;
   containerManager: ContainerManager;
   prober: ProberManager;
@@ -73,6 +76,9 @@ export class KubeletPodSyncer implements PodSyncer {
     const { kuberuntime, containerManager, podDirs, prober, reasonCache } = this.deps;
     const { uid } = pod.metadata;
     const recorder = podEventRecorder(this.deps.emit, pod);
+
+    // Step 0: what an earlier life knew of the pod.
+    await this.takeUp(pod, found);
 
     // Step 1: the status as it is now; a pod in a final phase is not started again.
     const status = this.updateStatus(pod, found, false);
@@ -142,6 +148,7 @@ export class KubeletPodSyncer implements PodSyncer {
     signal: AbortSignal,
   ): Promise<void> {
     const { prober } = this.deps;
+    await this.takeUp(pod, podStatus);
     this.updateStatus(pod, podStatus, false);
     prober.stopLivenessAndStartup(pod);
     await this.kill(pod, podStatus, podEventRecorder(this.deps.emit, pod), gracePeriodSeconds);
@@ -212,25 +219,40 @@ export class KubeletPodSyncer implements PodSyncer {
     }
   }
 
+  /** A pod without a record, as when the agent was killed too soon, was seen when its oldest sandbox was made. */
+  private async takeUp(pod: Pod, { sandboxStatuses }: RuntimePodStatus): Promise<void> {
+    const { statusRecords, clock, prober } = this.deps;
+    const { uid } = pod.metadata;
+    if (!(await statusRecords.load(uid))) return;
+    const sandboxesMadeAt = sandboxStatuses.map(({ createdAt }) => createdAt).filter((at) => at > 0);
+    const { containers } = statusRecords.acknowledge(uid, Math.min(clock.now(), ...sandboxesMadeAt));
+    prober.resume(pod, containers);
+  }
+
   private updateStatus(pod: Pod, podStatus: RuntimePodStatus, podIsTerminal: boolean): PodStatus {
     const { statusManager, reasonCache, prober, clock, wallClock, runtimeName, supportsRecursiveReadOnly } = this.deps;
-    const { nodeIPFamily } = this.deps;
+    const { nodeIPFamily, statusRecords } = this.deps;
     const { uid } = pod.metadata;
+    const { acknowledgedAt, conditions } = statusRecords.acknowledge(uid, clock.now());
+    const oldStatus = statusManager.get(uid);
     const status = generatePodStatus({
       pod,
       podStatus,
-      oldStatus: statusManager.get(uid),
+      oldStatus: oldStatus ?? { startTime: formatTime(acknowledgedAt), conditions },
       probes: prober.results,
-      probeWorkers: prober.workersOf(uid),
+      // The first status in this life is made before there are workers: those of the spec will be.
+      ...(oldStatus !== undefined && { probeWorkers: prober.workersOf(uid) }),
       startFailures: reasonCache.of(uid),
       podIsTerminal,
       now: clock.now(),
-      since: (stamp) => wallClock.since(stamp),
+      // Its start time has whole seconds, and would be over too soon.
+      since: () => wallClock.since(acknowledgedAt),
       runtimeName: runtimeName(),
       nodeIPFamily,
       supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
     });
     statusManager.setPodStatus(pod, status);
+    statusRecords.note(uid, status);
     prober.triggerReadiness(uid, status);
     return status;
   }
@@ -238,7 +260,7 @@ export class KubeletPodSyncer implements PodSyncer {
 
 const isTerminal = ({ phase }: PodStatus): boolean => phase === 'Succeeded' || phase === 'Failed';
 
-/** The sync failed when a step did; containers that only wait for their back-off say when to come again. */
+/** The sync failed when a step did; containers that wait for their back-off say when to come again. */
 function throwOnFailure(results: readonly SyncResult[], now: number): void {
   const failed = results.filter(({ error }) => error !== undefined);
   const [first] = failed;
@@ -250,6 +272,7 @@ function throwOnFailure(results: readonly SyncResult[], now: number): void {
   const known = retries.filter((retryAt) => retryAt !== undefined);
   throw new SyncPodError(message.join('; '), {
     cause: first.error,
-    ...(known.length === failed.length ? { retryAfterMs: Math.max(0, Math.min(...known) - now) } : {}),
+    // What else failed is tried again along with it.
+    ...(known.length > 0 ? { retryAfterMs: Math.max(0, Math.min(...known) - now) } : {}),
   });
 }

@@ -20,12 +20,14 @@ import { PodRevisions } from './pod-revisions.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
+import type { StatusRecords } from './status/status-records.ts';
 import type { SyncHandler } from './sync-loop.ts';
 
 interface Deps {
   podManager: PodManager;
   workers: PodWorkers;
   statusManager: StatusManager;
+  statusRecords: StatusRecords;
   prober: ProberManager;
   /** Scheme of container ids. */
   runtimeName: () => string;
@@ -183,6 +185,7 @@ export class SyncHandlers implements SyncHandler {
     // Step 2: what belongs to pods that are neither declared nor worked on is forgotten.
     const known = new Set([...desired, ...working.keys()]);
     statusManager.retain(known);
+    this.deps.statusRecords.retain(known);
     prober.retain(known);
     reasonCache.retain(known);
     events.retain(known);

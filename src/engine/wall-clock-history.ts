@@ -6,7 +6,7 @@ const setMs = 1000;
 const maxSettings = 32;
 
 /** How the wall clock was set for some time, all in milliseconds. */
-interface Setting {
+export interface WallClockSetting {
   /** Wall time less monotonic time. */
   offset: number;
   /** Monotonic time before which it was not so for certain; when it was first and last seen to be so. */
@@ -23,25 +23,45 @@ interface Setting {
 export class WallClockHistory {
   private readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Oldest first. */
-  private readonly settings: Setting[] = [];
+  private seenSettings: WallClockSetting[] = [];
+  /** Told when the clock was set. */
+  onSet: () => void = () => undefined;
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
     this.clock = clock;
     this.observe();
   }
 
+  get settings(): readonly WallClockSetting[] {
+    return this.seenSettings;
+  }
+
+  /** Takes up how the clock was set before we watched it, since the machine started. To be called once. */
+  resume(earlier: readonly WallClockSetting[]): void {
+    const last = earlier.at(-1);
+    const [first, ...later] = this.seenSettings;
+    if (last === undefined || first === undefined) return;
+    const isUnchanged = Math.abs(first.offset - last.offset) < setMs;
+    const { notBefore, firstSeen } = last;
+    this.seenSettings = isUnchanged
+      ? [...earlier.slice(0, -1), { ...first, notBefore, firstSeen }, ...later]
+      : [...earlier, { ...first, notBefore: last.lastSeen }, ...later];
+    this.seenSettings = this.seenSettings.slice(-maxSettings);
+  }
+
   /** Notices when the clock was set. To be called every few seconds, so that little happens between the two. */
   observe(): void {
     const seen = this.clock.monotonic();
     const offset = this.clock.now() - seen;
-    const last = this.settings.at(-1);
+    const last = this.seenSettings.at(-1);
     if (last !== undefined && Math.abs(offset - last.offset) < setMs) {
       last.offset = offset;
       last.lastSeen = seen;
       return;
     }
-    this.settings.push({ offset, notBefore: last?.lastSeen ?? -Infinity, firstSeen: seen, lastSeen: seen });
-    if (this.settings.length > maxSettings) this.settings.shift();
+    this.seenSettings.push({ offset, notBefore: last?.lastSeen ?? -Infinity, firstSeen: seen, lastSeen: seen });
+    if (this.seenSettings.length > maxSettings) this.seenSettings.shift();
+    if (last !== undefined) this.onSet();
   }
 
   /**
@@ -50,12 +70,12 @@ export class WallClockHistory {
    */
   monotonicAt(stamp: number): number {
     this.observe();
-    for (const [index, { offset, notBefore, lastSeen }] of [...this.settings.entries()].reverse()) {
+    for (const [index, { offset, notBefore, lastSeen }] of [...this.seenSettings.entries()].reverse()) {
       const at = stamp - offset;
-      const notAfter = this.settings[index + 1]?.firstSeen ?? lastSeen;
+      const notAfter = this.seenSettings[index + 1]?.firstSeen ?? lastSeen;
       if (at >= notBefore - setMs && at <= notAfter + setMs) return Math.min(at, notAfter);
     }
-    return this.settings[0]?.firstSeen ?? 0;
+    return this.seenSettings[0]?.firstSeen ?? 0;
   }
 
   /** Milliseconds that went by since the wall clock showed this, never less than 0. */

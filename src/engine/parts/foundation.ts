@@ -7,8 +7,10 @@ import { PodDirs } from '../pod-dirs.ts';
 import { PodManager } from '../pod-manager/pod-manager.ts';
 import { WorkQueue } from '../pod-workers/work-queue.ts';
 import { StatusManager } from '../status/status-manager.ts';
+import { StatusRecords } from '../status/status-records.ts';
 import type { SyncLoopInput } from '../sync-loop.ts';
 import { WallClockHistory } from '../wall-clock-history.ts';
+import { WallClockStore } from '../wall-clock-store.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
 
 /** What every part stands on, and what puts inputs into the sync loop by itself. */
@@ -18,11 +20,13 @@ export interface Foundation {
   configObjects: ConfigObjects;
   podManager: PodManager;
   statusManager: StatusManager;
+  statusRecords: StatusRecords;
   podDirs: PodDirs;
   config: ConfigReader;
   workQueue: WorkQueue;
   housekeeping: Housekeeping;
   wallClock: WallClockHistory;
+  wallClockStore: WallClockStore;
 }
 
 export function buildFoundation(deps: KubeletDeps): Foundation {
@@ -32,8 +36,18 @@ export function buildFoundation(deps: KubeletDeps): Foundation {
   const inputs = new AsyncQueue<SyncLoopInput>();
   const configObjects = new ConfigObjects();
   const podManager = new PodManager();
-  const statusManager = new StatusManager({ emit });
   const podDirs = new PodDirs(node);
+  const statusRecords = new StatusRecords({
+    podDir: (uid) => podDirs.podDir(uid),
+    clock,
+    logger: deps.logger.child({ component: 'status' }),
+  });
+  const statusManager = new StatusManager({
+    emit,
+    onStartOver: (uid) => {
+      statusRecords.startOver(uid);
+    },
+  });
   const config = new ConfigReader({
     sources: deps.sources,
     configObjects,
@@ -54,6 +68,11 @@ export function buildFoundation(deps: KubeletDeps): Foundation {
     },
   });
   const wallClock = new WallClockHistory(clock);
+  const wallClockStore = new WallClockStore({
+    rootDir: node.rootDir,
+    wallClock,
+    logger: deps.logger.child({ component: 'clock' }),
+  });
   const housekeeping = new Housekeeping({
     clock,
     onDue: () => {
@@ -67,10 +86,12 @@ export function buildFoundation(deps: KubeletDeps): Foundation {
     configObjects,
     podManager,
     statusManager,
+    statusRecords,
     podDirs,
     config,
     workQueue,
     housekeeping,
     wallClock,
+    wallClockStore,
   };
 }

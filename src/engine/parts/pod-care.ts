@@ -17,6 +17,7 @@ import { PodNews } from '../pleg/pod-news.ts';
 import { KubeletPodSyncer } from '../pod-syncer.ts';
 import { PodWorkers } from '../pod-workers/pod-workers.ts';
 import { ProberManager } from '../prober/prober-manager.ts';
+import { activeDeadlineLeftMs } from '../status/active-deadline.ts';
 import { ipFamilyOf } from '../status/pod-ips.ts';
 import { ReasonCache } from '../status/reason-cache.ts';
 import { UserNamespaces } from '../userns/user-namespaces.ts';
@@ -49,7 +50,8 @@ export function buildPodCare(
   stopped: AbortSignal,
 ): PodCare {
   const { clock, node, runtime, logger } = deps;
-  const { events, inputs, configObjects, podManager, statusManager, podDirs, workQueue, wallClock } = foundation;
+  const { events, inputs, configObjects, podManager, statusManager, statusRecords, podDirs, workQueue, wallClock } =
+    foundation;
   const { runtimePods, cache, pleg, runtimeState } = view;
   const { emit } = events;
   const reasonCache = new ReasonCache();
@@ -149,6 +151,7 @@ export function buildPodCare(
     podDirs,
     volumeManager,
     statusManager,
+    statusRecords,
     prober,
     reasonCache,
     containerManager,
@@ -164,13 +167,21 @@ export function buildPodCare(
       news.changed(uid);
     },
     isPodGone: (uid) => podManager.get(uid) === undefined || workers.isRestartRequested(uid),
-    removePod: (uid) => remains.removePod(uid),
+    removePod: async (uid) => {
+      await statusRecords.release(uid);
+      await remains.removePod(uid);
+    },
   });
   const workers: PodWorkers = new PodWorkers({
     syncFrequencyMs: node.syncFrequencyMs,
     syncer,
     getNewerThan: (uid, newerThan, signal) => news.getNewerThan(uid, newerThan, signal),
     getCached: (uid) => cache.get(uid),
+    dueInMs: (uid) => {
+      const pod = podManager.get(uid);
+      const record = statusRecords.of(uid);
+      return pod && record && activeDeadlineLeftMs(pod, wallClock.since(record.acknowledgedAt));
+    },
     enqueue: (uid, delayMs) => {
       workQueue.enqueue(uid, delayMs);
     },

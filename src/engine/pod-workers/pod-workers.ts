@@ -42,6 +42,8 @@ interface Deps {
   getNewerThan: (uid: string, newerThan: number, signal: AbortSignal) => Promise<RuntimePodStatus>;
   /** Whatever is known of the pod without waiting. */
   getCached: (uid: string) => RuntimePodStatus;
+  /** Milliseconds until something of the pod is due that no event tells of, as its deadline; undefined: nothing is. */
+  dueInMs?: (uid: string) => number | undefined;
   /** Puts the pod on the work queue. */
   enqueue: (uid: string, delayMs: number) => void;
   /** This pod waited for its full name, which is free now. */
@@ -418,7 +420,8 @@ export class PodWorkers {
   /** Puts the pod back on the queue; the result is the delay, undefined when the worker is done for good. */
   private completeWork(record: PodSyncStatus, phaseTransition: boolean, error: unknown): number | undefined {
     if (record.finished) return undefined;
-    const delayMs = phaseTransition ? 0 : nextSyncDelay(error, this.deps);
+    const dueInMs = record.terminating ? undefined : this.deps.dueInMs?.(record.uid);
+    const delayMs = phaseTransition ? 0 : Math.min(nextSyncDelay(error, this.deps), Math.ceil(dueInMs ?? Infinity));
     this.deps.enqueue(record.uid, delayMs);
     return delayMs;
   }

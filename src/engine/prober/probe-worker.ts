@@ -1,13 +1,15 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
 import type { Clock } from '../../clock.ts';
 import { AsyncQueue } from '../async-queue.ts';
-import { afterProbe, initialProbeState, nextProbeStep, type ProbeView } from './next-probe-step.ts';
+import { afterProbe, initialProbeState, nextProbeStep, type ProbeState, type ProbeView } from './next-probe-step.ts';
 import type { ProbeResult, ProbeType } from './probe-results.ts';
 
 interface Deps {
   type: ProbeType;
   probe: Probe;
   restartPolicy: string | undefined;
+  /** Where an earlier worker left off. */
+  resumed?: ProbeState;
   /** What the worker sees of its container now. */
   view: () => ProbeView;
   /** Runs the probe once in this container. */
@@ -24,10 +26,11 @@ export class ProbeWorker {
   private readonly deps: Deps;
   private readonly wakeUps = new AsyncQueue<'tick' | 'trigger'>();
   private readonly stopping = new AbortController();
-  private state = initialProbeState;
+  private state: ProbeState;
 
   constructor(deps: Deps) {
     this.deps = deps;
+    this.state = deps.resumed ?? initialProbeState;
   }
 
   /** Probes now instead of at the next tick; ticks count from here. */
@@ -49,8 +52,11 @@ export class ProbeWorker {
       if (delayMs > 0) await clock.sleep(delayMs, { signal });
       let nextTick = clock.monotonic() + periodMs;
       while (await this.tick(signal)) {
-        // A probe that takes longer than the period leaves ticks out.
+        signal.throwIfAborted();
+        const isLate = nextTick <= clock.monotonic();
+        // Of the ticks that a probe took longer than, one is kept. Go: time.Ticker
         while (nextTick <= clock.monotonic()) nextTick += periodMs;
+        if (isLate && this.wakeUps.length === 0) continue;
         // A container that started a moment after its worker does not wait one period more for it.
         nextTick = Math.min(nextTick, clock.monotonic() + this.initialDelayLeftMs());
         if ((await this.wait(nextTick - clock.monotonic(), signal)) === 'trigger') nextTick = clock.monotonic();

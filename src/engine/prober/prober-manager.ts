@@ -4,6 +4,7 @@ import { podEventRecorder } from '../event-recorder.ts';
 import { isSidecar } from '../kuberuntime/sidecars.ts';
 import { initialProbeState, nextProbeStep, type ProbedContainer, type ProbeView } from './next-probe-step.ts';
 import type { ProbeResult, ProbeResults, ProbeType, ProbeWorkers } from './probe-results.ts';
+import type { ProbedBefore } from '../status/status-records.ts';
 import { ProbeWorker } from './probe-worker.ts';
 import { probeContainer } from './prober.ts';
 import type { ProbeDeps } from './run-probe.ts';
@@ -49,6 +50,17 @@ export class ProberManager {
 
   get results(): ProbeResults {
     return this.published;
+  }
+
+  /** Takes up what probes found in containers in an earlier life of the agent; to be called before their workers start. */
+  resume(pod: Pod, before: readonly ProbedBefore[]): void {
+    for (const { name, startupProbe, readinessProbe } of probedContainers(pod)) {
+      const found = before.find((container) => container.name === name);
+      if (found === undefined) continue;
+      const id = withoutRuntime(found.id);
+      if (startupProbe && found.started) this.published.startup.set(id, 'success');
+      if (readinessProbe && found.ready) this.published.readiness.set(id, 'success');
+    }
   }
 
   /** Starts the workers that the pod does not have yet. */
@@ -107,7 +119,10 @@ export class ProberManager {
     const periodMs = (probe.periodSeconds ?? 10) * 1000;
     const recorder = podEventRecorder(emit, pod);
     const results = this.published[type];
+    const { id = '' } = this.view(pod, container.name).container ?? {};
     const worker = new ProbeWorker({
+      // What was found out in an earlier life holds until it is found out anew.
+      ...(results.has(id) && { resumed: { ...initialProbeState, containerID: id, onHold: type === 'startup' } }),
       type,
       probe,
       restartPolicy,
@@ -149,6 +164,8 @@ export class ProberManager {
   }
 }
 
+const withoutRuntime = (containerID: string): string => containerID.replace(/^[^:]*:\/\//, '');
+
 const keyOf = (type: ProbeType, containerName: string): string => `${type}/${containerName}`;
 
 function probedContainers({ spec }: Pod): Container[] {
@@ -161,7 +178,7 @@ function probedContainer(
 ): ProbedContainer {
   const startedAt = state?.running?.startedAt;
   return {
-    id: containerID.replace(/^[^:]*:\/\//, ''),
+    id: withoutRuntime(containerID),
     state: state?.running ? 'running' : state?.terminated ? 'terminated' : 'waiting',
     runningSeconds: startedAt === undefined ? 0 : Math.floor(wallClock.since(Date.parse(startedAt)) / 1000),
     started,

@@ -13,3 +13,9 @@ export function isPastActiveDeadline(
   if (activeDeadlineSeconds === undefined || startTime === undefined) return false;
   return since(Date.parse(startTime)) >= activeDeadlineSeconds * 1000;
 }
+
+/** Milliseconds until the pod is past its deadline, of which `activeMs` went by; undefined: it has none, or is past it. */
+export function activeDeadlineLeftMs({ spec }: Pod, activeMs: number): number | undefined {
+  const leftMs = (spec.activeDeadlineSeconds ?? 0) * 1000 - activeMs;
+  return leftMs > 0 ? leftMs : undefined;
+}

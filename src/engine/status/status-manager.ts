@@ -13,9 +13,12 @@ export class StatusManager {
   /** What is said of evicted pods, whatever their containers say. */
   private readonly evicted = new Map<string, Pick<PodStatus, 'phase' | 'reason' | 'message'>>();
   private readonly emit: Emit;
+  private readonly onStartOver: (uid: string) => void;
 
-  constructor(deps: { emit: Emit }) {
+  /** `onStartOver`: a pod that was at work in this life starts over. */
+  constructor(deps: { emit: Emit; onStartOver?: (uid: string) => void }) {
     this.emit = deps.emit;
+    this.onStartOver = deps.onStartOver ?? (() => undefined);
   }
 
   get(uid: string): PodStatus | undefined {
@@ -80,6 +83,7 @@ export class StatusManager {
 
   /** The status of this pod starts over. */
   forget(uid: string): void {
+    if (this.statuses.get(uid)?.startTime !== undefined) this.onStartOver(uid);
     this.evicted.delete(uid);
     this.statuses.delete(uid);
   }

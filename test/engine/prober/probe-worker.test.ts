@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { ProbeWorker } from '../../../src/engine/prober/probe-worker.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { propertyRuns } from '../../property-runs.ts';
 
 /** Seconds after the start of its container at which a worker probes, of one that starts 600 ms after the worker. */
 async function probedAt(probe: { initialDelaySeconds?: number; periodSeconds: number }): Promise<number[]> {
@@ -76,4 +78,64 @@ test('what a probe finds after its worker was stopped is told to nobody', async 
   answer('failure');
   await ended;
   expect(published).toEqual(['success', undefined]);
+});
+
+/** When a worker begins to probe, in milliseconds, if its probes take these one after the other. */
+async function beginnings(periodMs: number, durationsMs: readonly number[]): Promise<number[]> {
+  const clock = new FakeClock();
+  const times: number[] = [];
+  const worker = new ProbeWorker({
+    type: 'liveness',
+    probe: { periodSeconds: periodMs / 1000 },
+    restartPolicy: 'Always',
+    view: () => ({
+      phase: 'Running',
+      container: { id: 'c1', state: 'running', runningSeconds: 1, started: true },
+      deleting: false,
+    }),
+    probeContainer: async (_id, signal) => {
+      times.push(clock.monotonic());
+      await clock.sleep(durationsMs[times.length - 1] ?? 0, { signal });
+      return 'success';
+    },
+    publish: () => undefined,
+    delayMs: 0,
+    clock,
+  });
+  const ended = worker.run();
+  const longestMs = durationsMs.reduce((sum, ms) => sum + ms, periodMs * (durationsMs.length + 1));
+  await clock.advance(longestMs);
+  worker.stop();
+  await ended;
+  return times.slice(0, durationsMs.length);
+}
+
+/** A ticker of Go: a tick every period, of which one is kept for whoever comes late. */
+function goTicker(periodMs: number, durationsMs: readonly number[]): number[] {
+  let keptTick = periodMs;
+  let now = 0;
+  return durationsMs.map((durationMs, index) => {
+    if (index > 0) {
+      now = Math.max(now, keptTick);
+      keptTick = (Math.floor(now / periodMs) + 1) * periodMs;
+    }
+    const begunAt = now;
+    now += durationMs;
+    return begunAt;
+  });
+}
+
+test('a probe that takes longer than the period is followed by the next one at once', async () => {
+  expect(await beginnings(10_000, [15_000, 15_000, 15_000, 1000, 1000])).toEqual([0, 15_000, 30_000, 45_000, 50_000]);
+});
+
+test('whatever probes take, they begin as by a ticker of Go', async () => {
+  const durations = fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 1, maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 12 }), durations, async (periodSeconds, durationsMs) => {
+      const periodMs = periodSeconds * 1000;
+      expect(await beginnings(periodMs, durationsMs)).toEqual(goTicker(periodMs, durationsMs));
+    }),
+    propertyRuns(100),
+  );
 });

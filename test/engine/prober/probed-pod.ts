@@ -16,8 +16,8 @@ export interface ProbeTimes {
 export interface Probed {
   /** Of its runs, newest last. */
   outcomes: Outcome[];
-  /** Container and time of the last run. */
-  last: { id: string; at: number } | undefined;
+  /** Container and time of the last run, and whether it began as soon as the one before it ended. */
+  last: { id: string; at: number; isLate: boolean } | undefined;
   idleSince: number;
   /** Since when it is to be run; undefined: it is not. */
   workerSince: number | undefined;
@@ -107,7 +107,7 @@ export class ProbedPod {
 
 function noProbes(): Record<ProbeType, Probed> {
   const none = (): Probed => ({
-    ...{ outcomes: [], last: undefined, idleSince: 0, workerSince: undefined, isTriggered: false },
+    ...{ outcomes: [], last: undefined, idleSince: -1, workerSince: undefined, isTriggered: false },
     decided: new Set(),
   });
   return { startup: none(), readiness: none(), liveness: none() };

@@ -1,0 +1,163 @@
+import type { Container } from 'kubernetes-types/core/v1.js';
+import type { Pod } from '../../src/api/types.ts';
+import { describe, expect, test } from 'vitest';
+import { makeStaticPod } from '../builders/static-pod.ts';
+import { ManualSource } from '../fakes/manual-source.ts';
+import { type Engine, World } from './world.ts';
+
+const image = 'registry.example/app:1';
+const dayMs = 86_400_000;
+const exec = { command: ['true'] };
+
+async function running(
+  spec: Partial<Pod['spec']> = {},
+): Promise<{ world: World; engine: Engine; reboot: () => Promise<Engine> }> {
+  const world = await World.make();
+  const source = (): ManualSource => {
+    const manual = new ManualSource();
+    manual.set(makeStaticPod('web', { spec }));
+    return manual;
+  };
+  const engine = await world.boot({ sources: [source()] });
+  await world.until(() => engine.isReady('web-edge1'));
+  return { world, engine, reboot: () => world.boot({ sources: [source()] }) };
+}
+
+/** Since when what is so of the pod. */
+function times(engine: Engine): object {
+  const { startTime, conditions = [], containerStatuses = [] } = engine.pod('web-edge1')?.pod.status ?? {};
+  return {
+    startTime,
+    conditions: conditions.map(({ type, status, lastTransitionTime }) => [type, status, lastTransitionTime]),
+    containers: containerStatuses.map(({ state }) => state?.running?.startedAt),
+  };
+}
+
+/** Every state of readiness that the engine was seen in. */
+function seenReadiness(engine: Engine): boolean[] {
+  return engine.events.events.flatMap((event) => (event.type === 'PodStatusChanged' ? [event.ready] : []));
+}
+
+const stopCalls = (world: World): number => world.runtime.requestsOf('stopContainer').length;
+
+describe('a deadline', () => {
+  test('is noticed when it is over, not at the next periodic sync', async () => {
+    const { world, engine } = await running({ activeDeadlineSeconds: 14 });
+    await world.until(() => stopCalls(world) > 0);
+    const ranMs = world.clock.monotonic();
+    expect(ranMs).toBeGreaterThanOrEqual(14_000);
+    expect(ranMs).toBeLessThan(15_000);
+    await world.until(() => engine.phase('web-edge1') === 'Failed');
+    expect(engine.pod('web-edge1')?.pod.status?.reason).toBe('DeadlineExceeded');
+  });
+
+  test.each([
+    ['stays as it is', 0, 'before'],
+    ['is set a day forward', dayMs, 'before'],
+    ['is set a day back', -dayMs, 'before'],
+    ['is set a day forward', dayMs, 'during'],
+    ['is set a day back', -dayMs, 'during'],
+    ['is set a day forward', dayMs, 'after'],
+    ['is set a day back', -dayMs, 'after'],
+  ])('is the same after a restart of the agent, when the clock %s (%d ms) %s it', async (_what, byMs, when) => {
+    const { world, engine, reboot } = await running({ activeDeadlineSeconds: 100 });
+    const setClock = (moment: string): void => {
+      if (moment === when) world.clock.setWallClock(world.clock.now() + byMs);
+    };
+    await world.pass(5000);
+    setClock('before');
+    await world.pass(5000);
+    await engine.kill();
+    setClock('during');
+    await world.pass(10_000);
+    await reboot();
+    await world.pass(10_000);
+    setClock('after');
+    await world.until(() => stopCalls(world) > 0);
+    const ranMs = world.clock.monotonic();
+    expect(ranMs).toBeGreaterThanOrEqual(100_000);
+    expect(ranMs).toBeLessThan(102_000);
+  });
+});
+
+describe('after a restart of the agent', () => {
+  const probed: Container[] = [
+    {
+      name: 'main',
+      image,
+      readinessProbe: { exec, periodSeconds: 10, failureThreshold: 3 },
+      startupProbe: { exec, periodSeconds: 1 },
+    },
+  ];
+  test.each([
+    ['without probes', [{ name: 'main', image }], 'kill'],
+    ['with probes', probed, 'kill'],
+    ['with probes, killed', probed, 'crash'],
+  ] as const)('a pod %s is what it was for as long as it was', async (_what, containers, how) => {
+    const { world, engine, reboot } = await running({ containers: [...containers] });
+    await world.pass(60_000);
+    const before = times(engine);
+    if (how === 'kill') await engine.kill();
+    else engine.crash();
+    await world.pass(100_000);
+    const next = await reboot();
+    await world.until(() => next.isReady('web-edge1'));
+    await world.pass(60_000);
+    expect(times(next)).toEqual(before);
+    expect(seenReadiness(next)).not.toContain(false);
+  });
+
+  test('a pod of which nothing was kept has been there since its sandbox was made', async () => {
+    const { world, engine, reboot } = await running();
+    const { startTime } = engine.pod('web-edge1')?.pod.status ?? {};
+    // Too soon for anything to be on the disk.
+    engine.crash();
+    await world.pass(60_000);
+    const next = await reboot();
+    await world.until(() => next.isReady('web-edge1'));
+    expect(next.pod('web-edge1')?.pod.status?.startTime).toBe(startTime);
+  });
+
+  test.each([false, true])(
+    'and of the machine a pod is as old as it was, forgotten by the runtime: %s',
+    async (forgets) => {
+      const { world, engine, reboot } = await running();
+      const { startTime } = engine.pod('web-edge1')?.pod.status ?? {};
+      await world.pass(60_000);
+      await engine.kill();
+      world.runtime.reboot({ forgets });
+      await world.pass(60_000);
+      const next = await reboot();
+      await world.until(() => next.isReady('web-edge1'));
+      expect(next.pod('web-edge1')?.pod.status?.startTime).toBe(startTime);
+    },
+  );
+
+  test('a container that is not ready any more is found out by its probe', async () => {
+    const { world, engine, reboot } = await running({ containers: probed });
+    await world.pass(10_000);
+    await engine.kill();
+    world.runtime.scriptExec(() => ({ exitCode: 1 }));
+    const next = await reboot();
+    await world.until(() => next.isReady('web-edge1'));
+    await world.until(() => !next.isReady('web-edge1'));
+    expect(next.messages('Unhealthy').length).toBeGreaterThanOrEqual(3);
+  });
+});
+
+test('a pod that was removed starts anew under the same UID', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  const pod = makeStaticPod('web');
+  source.set(pod);
+  await world.until(() => engine.isReady('web-edge1'));
+  await world.pass(60_000);
+  const { startTime = '' } = engine.pod('web-edge1')?.pod.status ?? {};
+  source.set();
+  await world.until(() => engine.pod('web-edge1') === undefined);
+  source.set(pod);
+  await world.until(() => engine.isReady('web-edge1'));
+  const { startTime: next = '' } = engine.pod('web-edge1')?.pod.status ?? {};
+  expect(Date.parse(next) - Date.parse(startTime)).toBeGreaterThanOrEqual(60_000);
+});
