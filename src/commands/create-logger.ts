@@ -1,5 +1,7 @@
 import { pino } from 'pino';
+import { systemClock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import { withGrowingIntervals } from './repeated-failures.ts';
 
 export type LogFormat = 'text' | 'json';
 
@@ -12,13 +14,14 @@ const maxLogFileBytes = 8 * 1024 * 1024;
 export async function createLogger(format: LogFormat, level: string, logFile?: string): Promise<{ logger: Logger }> {
   const destination = logFile === undefined ? openStderr() : await openFile(logFile);
   if (format === 'json') {
-    return { logger: pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination) };
+    const json = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+    return { logger: withGrowingIntervals(json, systemClock) };
   }
   const { textLine } = await import('./log-text.ts');
   const write = (entry: string): void => {
     destination.write(textLine(entry));
   };
-  return { logger: pino({ level, base: null }, { write }) };
+  return { logger: withGrowingIntervals(pino({ level, base: null }, { write }), systemClock) };
 }
 
 interface Destination {
