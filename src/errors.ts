@@ -26,6 +26,16 @@ export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
+/** True for an error that the system made, such as one of the file system: it has a code like `ENOENT`. */
+export function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^E[A-Z0-9]+$/.test(error.code);
+}
+
+/** True if nothing is wrong but that the process or the machine has none left: of descriptors, memory, or buffers. */
+export function isOutOfResources(error: unknown): boolean {
+  return hasCode(error, 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EAGAIN');
+}
+
 /** True for an error of the file system or network with this code, such as `ENOENT`. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);

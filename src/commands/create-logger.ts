@@ -5,6 +5,8 @@ import { withGrowingIntervals } from './repeated-failures.ts';
 
 export type LogFormat = 'text' | 'json';
 
+/** How much waits for a file that takes nothing now; what comes then is dropped. */
+const maxUnwrittenBytes = 1024 * 1024;
 /** Of the log of an agent with a screen; a part of the same size is kept beside it. */
 const maxLogFileBytes = 8 * 1024 * 1024;
 
@@ -29,7 +31,7 @@ interface Destination {
 }
 
 function openStderr(): Destination {
-  const stderr = pino.destination({ dest: 2, sync: true });
+  const stderr = pino.destination({ dest: 2, sync: true, maxLength: maxUnwrittenBytes });
   // A full disk, or a reader that is gone: the log of an agent must not end it.
   stderr.on('error', () => undefined);
   return stderr;

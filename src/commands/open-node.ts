@@ -7,6 +7,7 @@ import type { CgroupManager } from '../engine/container-manager/cgroup-manager.t
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
+import type { Faults } from '../engine/faults.ts';
 import { readFilesystem } from '../engine/gc/read-filesystem.ts';
 import { Kubelet } from '../engine/kubelet.ts';
 import type { Logind } from '../engine/lifecycle/logind.ts';
@@ -30,15 +31,21 @@ export interface Node {
   close(): void;
 }
 
+export interface NodeRequest {
+  options: NodeOptions;
+  sources: (node: { nodeName: string }) => PodSource[];
+  logger: Logger;
+  faults: Faults;
+  /** Ends the start. */
+  signal: AbortSignal;
+}
+
 /**
  * Finds or starts the runtime, looks at the machine, and builds the engine on both. With `onWaiting` a runtime that was named
  * may come later.
  */
 export async function openNode(
-  options: NodeOptions,
-  sources: (node: { nodeName: string }) => PodSource[],
-  logger: Logger,
-  signal: AbortSignal,
+  { options, sources, logger, faults, signal }: NodeRequest,
   onWaiting?: RuntimeWait['onWaiting'],
 ): Promise<Node> {
   const credentials = await nodeCredentials(options, logger.child({ component: 'credentials' }));
@@ -72,6 +79,7 @@ export async function openNode(
       return grpcHealthCheck(check);
     },
     clock: systemClock,
+    faults,
     random: Math.random,
     logger,
   });

@@ -3,6 +3,7 @@ import type { Pod } from '../api/types.ts';
 import { systemClock } from '../clock.ts';
 import { configAnnotations, isMirrorPod } from '../engine/config/pod-config.ts';
 import type { PodSource, SourceUpdate } from '../engine/config/pod-source.ts';
+import { Faults } from '../engine/faults.ts';
 import type { Kubelet, UnremovedPod } from '../engine/kubelet.ts';
 import { readLogTail } from '../engine/logs/read-log-tail.ts';
 import { containerLogsDirectory } from '../engine/kuberuntime/log-paths.ts';
@@ -15,6 +16,7 @@ import { readManifestURL } from './read-manifest-url.ts';
 import { brokenManifestExitCode, readManifests, readStdin, refuseBroken } from './read-manifests.ts';
 import { exitCodes, notStarted, type PodOutcome, podOutcome, stuckPods } from './run-once-outcome.ts';
 import { withAgent } from './with-agent.ts';
+import { withoutRepeats } from './without-repeats.ts';
 
 /** A pod counts as Ready when it stayed so for this long: a container that ends at once was never of use. */
 const readySettleMs = 1000;
@@ -59,10 +61,12 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   };
   // A second signal ends the process.
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  const agentLogger = withoutRepeats(logger, systemClock);
   const agent = {
     options: { ...options, leaveOrphans: true },
     sources: () => updates.map(fixedSource),
-    logger,
+    logger: agentLogger,
+    faults: new Faults({ clock: systemClock, logger: agentLogger }),
     stopping,
   };
   return withAgent(agent, async (kubelet) => {

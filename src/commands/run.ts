@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { Server } from 'node:http';
 import { serveHealthz } from '../server/healthz.ts';
+import { systemClock } from '../clock.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
+import { Faults } from '../engine/faults.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -18,6 +20,7 @@ import { nodeSources } from './node-sources.ts';
 import { referenceVersion } from './reference-version.ts';
 import { takeScreenAgent } from './screen-agent.ts';
 import { requireRoot, withAgent } from './with-agent.ts';
+import { withoutRepeats } from './without-repeats.ts';
 
 interface RunFlags extends NodeFlags, LogFlags {
   tui: boolean;
@@ -78,19 +81,22 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
   process.on('SIGHUP', () => {
     logger.info({ signal: 'SIGHUP' }, 'The terminal was closed, the agent goes on');
   });
-  const sources = (): PodSource[] => nodeSources(options, logger);
+  const agentLogger = withoutRepeats(logger, systemClock);
+  const faults = new Faults({ clock: systemClock, logger: agentLogger });
+  const sources = (): PodSource[] => nodeSources(options, agentLogger);
   let healthz: Server | undefined;
   let unhealthyBecause = (): string | undefined => undefined;
   const onWaiting = async ({ message, hint = '' }: UserError): Promise<void> => {
     unhealthyBecause = () => `waiting for the runtime: ${message}`;
     logger.warn({ err: message, hint }, 'Waiting for the container runtime');
-    healthz = await openHealthz(options, () => unhealthyBecause());
+    healthz = await openHealthz(options, () => unhealthyBecause(), faults);
   };
   try {
     const onServing = screen?.tellReady;
-    await withAgent({ options, sources, logger, stopping, onWaiting, onServing }, async (kubelet) => {
+    const agent = { options, sources, logger: agentLogger, faults, stopping, onWaiting, onServing };
+    await withAgent(agent, async (kubelet) => {
       unhealthyBecause = () => kubelet.unhealthyBecause();
-      healthz ??= await openHealthz(options, () => unhealthyBecause());
+      healthz ??= await openHealthz(options, () => unhealthyBecause(), faults);
       if (endsItsPods(options)) ending.podsOf(kubelet);
       const ended = kubelet.run(stopping.signal);
       await withLog(kubelet, ended, logger);
@@ -107,9 +113,10 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
 function openHealthz(
   { healthzPort, healthzBindAddress }: NodeOptions,
   unhealthyBecause: () => string | undefined,
+  faults: Faults,
 ): Promise<Server> | undefined {
   if (healthzPort === 0) return undefined;
-  return serveHealthz({ bindAddress: healthzBindAddress, port: healthzPort, unhealthyBecause });
+  return serveHealthz({ bindAddress: healthzBindAddress, port: healthzPort, unhealthyBecause, faults });
 }
 
 async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): Promise<void> {

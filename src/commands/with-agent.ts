@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import type { PodSource } from '../engine/config/pod-source.ts';
+import type { Faults } from '../engine/faults.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -8,11 +9,14 @@ import { serveControlSocket } from '../server/control-socket.ts';
 import type { RuntimeWait } from './find-runtime.ts';
 import type { NodeOptions } from './node-options.ts';
 import { openNode } from './open-node.ts';
+import { surviveBugs } from './survive-bugs.ts';
 
 export interface AgentRequest {
   options: NodeOptions;
   sources: (node: { nodeName: string }) => PodSource[];
   logger: Logger;
+  /** Takes what goes wrong in the agent itself, from now on also what nobody caught. */
+  faults: Faults;
   /** Aborted by a shutdown that was asked for; ends the start too. */
   stopping: AbortController;
   /** The runtime that was named is waited for, which is told; without it that is an error. */
@@ -32,7 +36,7 @@ export function requireRoot(): void {
  * socket comes first: it is the lock of the root-dir, also against a second start of the managed containerd.
  */
 export async function withAgent<T>(
-  { options, sources, logger, stopping, onWaiting, onServing }: AgentRequest,
+  { options, sources, logger, faults, stopping, onWaiting, onServing }: AgentRequest,
   use: (kubelet: Kubelet) => Promise<T>,
 ): Promise<T> {
   requireRoot();
@@ -51,11 +55,16 @@ export async function withAgent<T>(
     shutdown: () => {
       stopping.abort(new Error('a shutdown was asked for'));
     },
+    faults,
     signal: stopping.signal,
   });
   onServing?.();
+  const endSurvival = surviveBugs(faults);
   try {
-    const node = await openNode(options, sources, logger, stopping.signal, onWaiting && noteWaiting);
+    const node = await openNode(
+      { options, sources, logger, faults, signal: stopping.signal },
+      onWaiting && noteWaiting,
+    );
     waitsFor = undefined;
     try {
       built(node.kubelet);
@@ -64,6 +73,7 @@ export async function withAgent<T>(
       node.close();
     }
   } finally {
+    endSurvival();
     socket.closeAllConnections();
     socket.close();
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { KubeletEvent } from './events.ts';
+import type { Faults } from './faults.ts';
 
 type Unstamped<E> = E extends unknown ? Omit<E, 'at'> : never;
 /** Tells the world one thing; the bus adds the time. */
@@ -12,18 +13,27 @@ const maxEventsPerPod = 64;
 export class EventBus {
   private readonly listeners = new Set<(event: KubeletEvent) => void>();
   private readonly history = new Map<string, KubeletEvent[]>();
-  private readonly clock: Clock;
+  private readonly deps: { clock: Clock; faults: Pick<Faults, 'note'> };
 
-  constructor(deps: { clock: Clock }) {
-    this.clock = deps.clock;
+  constructor(deps: { clock: Clock; faults: Pick<Faults, 'note'> }) {
+    this.deps = deps;
   }
 
   readonly emit: Emit = (event) => {
-    const stamped: KubeletEvent = { at: this.clock.now(), ...event };
+    const stamped: KubeletEvent = { at: this.deps.clock.now(), ...event };
     // How far a pull has come is of no interest later, and would push out what is.
     if ('pod' in stamped && stamped.type !== 'PullProgressed') this.remember(stamped.pod.uid, stamped);
-    for (const listener of this.listeners) listener(stamped);
+    for (const listener of this.listeners) this.tell(listener, stamped);
   };
+
+  /** A listener that throws costs neither the others nor the part that tells. */
+  private tell(listener: (event: KubeletEvent) => void, event: KubeletEvent): void {
+    try {
+      listener(event);
+    } catch (error) {
+      this.deps.faults.note('listener of events', error);
+    }
+  }
 
   subscribe(listener: (event: KubeletEvent) => void): () => void {
     this.listeners.add(listener);

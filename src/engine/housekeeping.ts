@@ -17,8 +17,8 @@ export class Housekeeping {
 
   start(): void {
     this.cancel = this.clock.after(periodMs, () => {
-      this.request();
       this.start();
+      this.request();
     });
   }
 

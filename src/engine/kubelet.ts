@@ -55,23 +55,14 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     if (signal.aborted) stop();
     const stopped = this.stopping.signal;
     await parts.wallClockStore.load();
-    parts.handlers.adopt(await parts.podDirs.podUIDs());
-    if (signal.aborted) return;
-    const running = [
-      parts.runtimeState.run(stopped),
-      parts.pleg.run(stopped),
-      parts.eventWatch.run(stopped),
-      parts.config.run(stopped),
-      ...(deps.node.localStorageCapacityIsolation ? [parts.localStorageEviction.run(stopped)] : []),
-      parts.imageCollector.run(stopped),
-      parts.containerCollector.run(stopped),
-      ...(parts.shutdownWatch === undefined ? [] : [parts.shutdownWatch.run(stopped)]),
-      this.work(stopped),
-    ];
+    const running: Promise<void>[] = [];
     try {
+      const earlier = await deps.faults.untilDone('pod folders', () => parts.podDirs.podUIDs(), stopped);
+      parts.handlers.adopt(earlier);
+      running.push(...this.startParts(stopped));
       await Promise.all(running);
     } catch (error) {
-      // One part that ends takes the others along; ending because we were told to is no error.
+      // Ending because we were told to is no error.
       if (!stopped.aborted) {
         this.stopping.abort(error);
         throw error;
@@ -87,12 +78,13 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
   }
 
   snapshot(): EngineSnapshot {
-    const { node, endpoint } = this.deps;
+    const { node, endpoint, faults } = this.deps;
     const { runtime, ...rest } = takeSnapshot(this.parts);
     return {
       nodeName: node.nodeName,
       startedAt: this.startedAt,
       runtime: { endpoint: endpoint.endpoint, chosenBecause: endpoint.because, ...runtime },
+      faults: faults.snapshot(),
       ...rest,
     };
   }
@@ -194,12 +186,31 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     this.parts.nodeShutdown.cancel();
   }
 
+  /** Each part by itself: one that fails takes no other along. */
+  private startParts(stopped: AbortSignal): Promise<void>[] {
+    const { parts, deps } = this;
+    const keep = (part: string, run: { run(signal: AbortSignal): Promise<void> }): Promise<void> =>
+      deps.faults.keepRunning(part, () => run.run(stopped), stopped);
+    return [
+      keep('runtime state', parts.runtimeState),
+      keep('pleg', parts.pleg),
+      keep('event watch', parts.eventWatch),
+      keep('config', parts.config),
+      ...(deps.node.localStorageCapacityIsolation ? [keep('eviction', parts.localStorageEviction)] : []),
+      keep('image collection', parts.imageCollector),
+      keep('container collection', parts.containerCollector),
+      ...(parts.shutdownWatch === undefined ? [] : [keep('shutdown watch', parts.shutdownWatch)]),
+      this.work(stopped),
+    ];
+  }
+
   /** The sources and the runtime are read meanwhile; nothing is done to a pod before the cgroups over all pods are there. */
   private async work(stopped: AbortSignal): Promise<void> {
-    await this.parts.containerManager.start();
+    const { faults } = this.deps;
+    await faults.untilDone('cgroups', () => this.parts.containerManager.start(), stopped);
     stopped.throwIfAborted();
     this.parts.housekeeping.start();
-    await this.loop(stopped);
+    await faults.keepRunning('sync loop', () => this.loop(stopped), stopped);
   }
 
   private loop(stopped: AbortSignal): Promise<void> {

@@ -13,6 +13,8 @@ export interface EngineSnapshot {
   runtime: RuntimeSnapshot;
   pleg: PlegSnapshot;
   sources: SourceSnapshot[];
+  /** What went wrong in the agent itself since it started; empty as long as nothing did. */
+  faults: FaultSnapshot[];
   /** Declared pods and those that are still terminating, sorted by namespace and name. */
   pods: PodSnapshot[];
 }
@@ -45,6 +47,15 @@ export interface SourceSnapshot {
   pods: number;
   lastReadAt?: number;
   problems: ManifestProblem[];
+}
+
+/** Failures of one part of the agent, which goes on. */
+export interface FaultSnapshot {
+  part: string;
+  count: number;
+  /** Of the newest one. */
+  lastAt: number;
+  message: string;
 }
 
 export interface PodSnapshot {

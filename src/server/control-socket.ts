@@ -3,12 +3,13 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { UserError } from '../errors.ts';
+import type { Faults } from '../engine/faults.ts';
 import type { EngineHistory, EngineSettling, EngineView } from '../engine/snapshot.ts';
 import { unlessAborted } from '../engine/unless-aborted.ts';
 import { exclusively } from '../exclusively.ts';
 import { AgentSilentError, noteAgentProcess } from './agent-silent-error.ts';
 import { fetchAgent } from './control-client.ts';
-import { httpServer, listening, sendText } from './http-server.ts';
+import { httpServer, listening, type Routes, sendText } from './http-server.ts';
 
 /** Longest path of a socket, in bytes, without its closing zero. */
 const maxSocketPathBytes = 107;
@@ -22,6 +23,7 @@ interface ControlSocketDeps {
   /** What has to come before the engine can be built, when that may take any time. */
   waitsFor: () => string | undefined;
   shutdown: () => void;
+  faults: Pick<Faults, 'note'>;
 }
 
 /**
@@ -32,7 +34,7 @@ interface ControlSocketDeps {
  */
 export async function serveControlSocket(
   path: string,
-  { view, waitsFor, shutdown, signal = new AbortController().signal }: ControlSocketDeps,
+  { view, waitsFor, shutdown, faults, signal = new AbortController().signal }: ControlSocketDeps,
 ): Promise<Server> {
   if (Buffer.byteLength(path) > maxSocketPathBytes) {
     throw new UserError(`the path of the control socket is too long: ${path}`, {
@@ -45,42 +47,42 @@ export async function serveControlSocket(
     sendText(response, 503, reason);
     return true;
   };
-  const server = httpServer({
+  const routes: Routes = {
     'GET /v1/agent': (_request, response) => {
       sendJSON(response, { pid: process.pid });
     },
-    'GET /v1/snapshot': (request, response) => {
+    'GET /v1/snapshot': async (request, response) => {
       if (isToldToComeAgain(request, response)) return;
-      void view.then(async (engine) => {
-        if (queryOf(request.url).has('settled')) await engine.settled();
-        sendJSON(response, { pid: process.pid, ...engine.snapshot() });
-      });
+      const engine = await view;
+      if (queryOf(request.url).has('settled')) await engine.settled();
+      sendJSON(response, { pid: process.pid, ...engine.snapshot() });
     },
-    'GET /v1/history': (request, response) => {
+    'GET /v1/history': async (request, response) => {
       if (isToldToComeAgain(request, response)) return;
       const searchParams = queryOf(request.url);
       const pod = { namespace: searchParams.get('namespace') ?? '', name: searchParams.get('name') ?? '' };
-      void view.then(async (engine) => {
-        sendJSON(response, await engine.history(pod));
-      });
+      const engine = await view;
+      sendJSON(response, await engine.history(pod));
     },
-    'GET /v1/events': (_request, response) => {
-      void view.then((engine) => {
-        response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-        response.flushHeaders();
-        const unsubscribe = engine.subscribe((event) => {
-          response.write(`${JSON.stringify(event)}\n`);
-          // A reader that does not keep up must not grow our memory; it may connect again and look at the snapshot.
-          if (response.writableLength > maxUnreadBytes) response.destroy();
-        });
-        response.on('close', unsubscribe);
+    'GET /v1/events': async (_request, response) => {
+      const engine = await view;
+      // Gone already: nobody would tell when it goes.
+      if (response.destroyed) return;
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+      response.flushHeaders();
+      const unsubscribe = engine.subscribe((event) => {
+        response.write(`${JSON.stringify(event)}\n`);
+        // A reader that does not keep up must not grow our memory; it may connect again and look at the snapshot.
+        if (response.writableLength > maxUnreadBytes) response.destroy();
       });
+      response.on('close', unsubscribe);
     },
     'POST /v1/shutdown': (_request, response) => {
       response.end();
       shutdown();
     },
-  });
+  };
+  const server = httpServer(routes, { faults });
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   // Bound under another name and renamed once its mode is right, so that nobody else can open it in between.
   const unnamed = `${path}.${process.pid}`;

@@ -1,6 +1,10 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Faults } from '../engine/faults.ts';
 import { hasCode, UserError } from '../errors.ts';
 import { httpServer, listening, sendText } from './http-server.ts';
+
+/** Of a client that does not take its answer. */
+const maxSilenceMs = 5000;
 
 /** `GET /healthz` answers `ok`, or 500 with what is wrong. kubelet: cmd/kubelet/app/server.go healthz */
 export async function serveHealthz(options: {
@@ -8,14 +12,15 @@ export async function serveHealthz(options: {
   port: number;
   /** Undefined while healthy. */
   unhealthyBecause: () => string | undefined;
+  faults: Pick<Faults, 'note'>;
 }): Promise<Server> {
-  const server = httpServer({
-    'GET /healthz': (_request, response) => {
-      const problem = options.unhealthyBecause();
-      if (problem === undefined) sendText(response, 200, 'ok');
-      else sendText(response, 500, problem);
-    },
-  });
+  const healthz = (_request: IncomingMessage, response: ServerResponse): void => {
+    const problem = options.unhealthyBecause();
+    if (problem === undefined) sendText(response, 200, 'ok');
+    else sendText(response, 500, problem);
+  };
+  const server = httpServer({ 'GET /healthz': healthz }, { faults: options.faults });
+  server.setTimeout(maxSilenceMs);
   try {
     await listening(server, { host: options.bindAddress, port: options.port });
   } catch (error) {

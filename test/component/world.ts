@@ -7,6 +7,7 @@ import { openChannel, type Channel } from '../../src/cri/grpc-channel.ts';
 import { grpcImageService } from '../../src/cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
 import { CgroupfsManager } from '../../src/engine/container-manager/cgroupfs-manager.ts';
+import { Faults } from '../../src/engine/faults.ts';
 import { Kubelet } from '../../src/engine/kubelet.ts';
 import { type ForeignPods, noForeignPods, OwnedRuntime } from '../../src/engine/kuberuntime/owned-runtime.ts';
 import type { KubeletDeps } from '../../src/engine/parts/kubelet-deps.ts';
@@ -126,6 +127,7 @@ export class World {
       readTerminationMessage: ({ message }) => Promise.resolve(message),
       checkHealth: () => Promise.resolve(undefined),
       clock,
+      faults: new Faults({ clock, logger: silentLogger }),
       random: () => 0,
       logger: silentLogger,
       ...deps,

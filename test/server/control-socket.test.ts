@@ -18,6 +18,7 @@ import {
 } from '../../src/server/control-client.ts';
 import { holderText } from '../../src/exclusively.ts';
 import { serveControlSocket } from '../../src/server/control-socket.ts';
+import { silentFaults } from '../fakes/silent-faults.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const snapshot: EngineSnapshot = {
@@ -26,6 +27,7 @@ const snapshot: EngineSnapshot = {
   runtime: { endpoint: '/run/cri.sock', chosenBecause: 'it is there', name: 'fake', version: '1' },
   pleg: { mode: 'generic' },
   sources: [],
+  faults: [],
   pods: [],
 };
 
@@ -94,6 +96,7 @@ async function serveStopped(): Promise<void> {
 
 async function serve(engine: Promise<View> = Promise.resolve(view), signal = new AbortController().signal) {
   const server = await serveControlSocket(path, {
+    faults: silentFaults(),
     signal,
     view: engine,
     waitsFor: () => waitsFor,

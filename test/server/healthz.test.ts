@@ -1,9 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveHealthz } from '../../src/server/healthz.ts';
+import { silentFaults } from '../fakes/silent-faults.ts';
 
 async function serve(unhealthyBecause: () => string | undefined, port = 0): Promise<number> {
-  const server = await serveHealthz({ bindAddress: '127.0.0.1', port, unhealthyBecause });
+  const server = await serveHealthz({ bindAddress: '127.0.0.1', port, unhealthyBecause, faults: silentFaults() });
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();

@@ -8,6 +8,7 @@ import { serveControlSocket } from '../../src/server/control-socket.ts';
 import { RemoteView } from '../../src/server/remote-view.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { silentFaults } from '../fakes/silent-faults.ts';
 
 const first: EngineSnapshot = {
   nodeName: 'edge1',
@@ -15,6 +16,7 @@ const first: EngineSnapshot = {
   runtime: { endpoint: '/run/cri.sock', chosenBecause: 'it is there', name: 'fake', version: '1' },
   pleg: { mode: 'generic' },
   sources: [],
+  faults: [],
   pods: [],
 };
 const event: KubeletEvent = { at: 5, type: 'RuntimeReady', name: 'fake', version: '2' };
@@ -42,6 +44,7 @@ async function serve() {
     },
   };
   const server = await serveControlSocket(socketPath, {
+    faults: silentFaults(),
     view: Promise.resolve(view),
     waitsFor: () => undefined,
     shutdown: () => undefined,

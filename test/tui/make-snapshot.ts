@@ -58,6 +58,7 @@ export function makeSnapshot(pods: PodSnapshot[] = [], more: Partial<EngineSnaps
     startedAt: noon - 7_200_000,
     runtime: { endpoint: 'unix:///run/cri.sock', chosenBecause: 'it answers', name: 'containerd', version: '1.7.24' },
     pleg: { mode: 'evented', lastRelistAt: noon - 3000, lastRelistMs: 4 },
+    faults: [],
     sources: [{ source: 'file', where: '/manifests', ready: true, pods: pods.length, problems: [] }],
     pods,
     ...more,

@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.ts';
 import type { Emit } from '../event-bus.ts';
 import { podEventRecorder } from '../event-recorder.ts';
 import type { ManifestProblem } from '../events.ts';
+import type { Faults } from '../faults.ts';
 import { reasons } from '../reasons.ts';
 import type { SourceSnapshot } from '../snapshot.ts';
 import type { ConfigObjects } from './config-objects.ts';
@@ -17,6 +18,7 @@ interface Deps {
   /** Told what the sources declare besides pods. */
   configObjects: ConfigObjects;
   featureGates: FeatureGates;
+  faults: Pick<Faults, 'keepRunning'>;
   clock: Clock;
   emit: Emit;
   /** Takes what changed, in the order in which it has to be handled. */
@@ -54,7 +56,10 @@ export class ConfigReader {
 
   /** Reads every source until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.sourceIds.map((sourceId, index) => this.read(sourceId, index, signal)));
+    const { faults } = this.deps;
+    const read = (sourceId: SourceId, index: number): Promise<void> =>
+      faults.keepRunning(`source ${sourceId.id}`, () => this.read(sourceId, index, signal), signal);
+    await Promise.all(this.sourceIds.map(read));
   }
 
   /** Resolves once what the sources declared at the time of the call was handed to `onUpdate`, as far as they can tell. */

@@ -1,5 +1,6 @@
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
+import type { Faults } from '../faults.ts';
 import type { PodCgroups } from '../container-manager/pod-cgroups.ts';
 import type { ForeignPods } from '../kuberuntime/owned-runtime.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
@@ -20,6 +21,7 @@ interface Deps {
   podCgroups: PodCgroups;
   podDirs: PodDirs;
   logger: Logger;
+  faults: Pick<Faults, 'watch'>;
   /** A manifest declares the pod, or a worker works on it. */
   isKnown: (uid: string) => boolean;
   /** Stops a pod that runs although nobody knows it. */
@@ -92,9 +94,11 @@ export class PodRemains {
 
   /** Ends and removes pods of an earlier life whose manifest went meanwhile, but those. One such clean-up at a time. */
   startOrphanCleanUp(isSpared: (uid: string) => boolean): void {
-    this.orphanCleanUp ??= this.cleanUpOrphans(isSpared).finally(() => {
+    if (this.orphanCleanUp !== undefined) return;
+    this.orphanCleanUp = this.cleanUpOrphans(isSpared).finally(() => {
       this.orphanCleanUp = undefined;
     });
+    this.deps.faults.watch('clean-up of orphans', this.orphanCleanUp);
   }
 
   /** Removes dead instances of a container beyond the newest. */

@@ -31,7 +31,7 @@ export interface Foundation {
 
 export function buildFoundation(deps: KubeletDeps): Foundation {
   const { clock, node } = deps;
-  const events = new EventBus({ clock });
+  const events = new EventBus({ clock, faults: deps.faults });
   const { emit } = events;
   const inputs = new AsyncQueue<SyncLoopInput>();
   const configObjects = new ConfigObjects();
@@ -52,6 +52,7 @@ export function buildFoundation(deps: KubeletDeps): Foundation {
     sources: deps.sources,
     configObjects,
     featureGates: node.featureGates,
+    faults: deps.faults,
     clock,
     emit,
     onUpdate: (update) => {

@@ -4,6 +4,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Logger } from '../../logger.ts';
 import type { PodSource } from '../config/pod-source.ts';
 import type { CgroupManager } from '../container-manager/cgroup-manager.ts';
+import type { Faults } from '../faults.ts';
 import type { ImageFilesystem } from '../gc/image-gc.ts';
 import type { DockerConfig } from '../images/docker-config.ts';
 import type { ForeignPods } from '../kuberuntime/owned-runtime.ts';
@@ -41,6 +42,8 @@ export interface KubeletDeps {
   /** Asks a gRPC server for its health, for probes. */
   checkHealth: CheckHealth;
   clock: Clock;
+  /** Takes what goes wrong in the agent itself. */
+  faults: Faults;
   /** Uniform in [0, 1). */
   random: () => number;
   logger: Logger;

@@ -49,7 +49,7 @@ export function buildPodCare(
   view: RuntimeView,
   stopped: AbortSignal,
 ): PodCare {
-  const { clock, node, runtime, logger } = deps;
+  const { clock, node, runtime, logger, faults } = deps;
   const { events, inputs, configObjects, podManager, statusManager, statusRecords, podDirs, workQueue, wallClock } =
     foundation;
   const { runtimePods, cache, pleg, runtimeState } = view;
@@ -88,6 +88,7 @@ export function buildPodCare(
     podCgroups,
     podDirs,
     logger: logger.child({ component: 'gc' }),
+    faults,
     isKnown: (uid) => podManager.get(uid) !== undefined || workers.has(uid),
     killOrphan: (runningPod) => {
       workers.updatePod({ type: 'kill', runningPod });
@@ -191,6 +192,7 @@ export function buildPodCare(
     clock,
     random: deps.random,
     logger: logger.child({ component: 'pod-workers' }),
+    faults,
     emit,
   });
   const imagesAhead = new ImagesAhead({

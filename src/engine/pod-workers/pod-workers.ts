@@ -4,6 +4,7 @@ import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Emit } from '../event-bus.ts';
 import type { PodRef } from '../events.ts';
+import type { Faults } from '../faults.ts';
 import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
 import type { RuntimePod } from '../pleg/pod-records.ts';
 import type { WorkerSnapshot } from '../snapshot.ts';
@@ -52,6 +53,7 @@ interface Deps {
   /** Uniform in [0, 1). */
   random: () => number;
   logger: Logger;
+  faults: Pick<Faults, 'note'>;
   emit: Emit;
 }
 
@@ -268,6 +270,10 @@ export class PodWorkers {
       this.inFlight.delete(run);
     });
     this.inFlight.add(run);
+    run.catch((error: unknown) => {
+      this.deps.faults.note('pod worker', error);
+      this.deps.enqueue(record.uid, jittered(backOffPeriodMs, this.deps.random));
+    });
   }
 
   /** kubelet: pod_workers.go startPodSync, allowPodStart */
@@ -295,9 +301,17 @@ export class PodWorkers {
   }
 
   private async work(record: PodSyncStatus): Promise<void> {
+    try {
+      await this.syncWhilePending(record);
+    } finally {
+      record.working = false;
+    }
+  }
+
+  private async syncWhilePending(record: PodSyncStatus): Promise<void> {
     for (;;) {
       const update = record.pendingUpdate;
-      if (update === undefined || record.finished) break;
+      if (update === undefined || record.finished) return;
       record.pendingUpdate = undefined;
       record.activeUpdate = {
         ...update,
@@ -310,7 +324,6 @@ export class PodWorkers {
       }
       await this.syncOnce(record, record.activeUpdate);
     }
-    record.working = false;
   }
 
   private async syncOnce(record: PodSyncStatus, update: PendingUpdate): Promise<void> {

@@ -8,11 +8,13 @@ import type { PodSource } from '../../../src/engine/config/pod-source.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { ManualSource } from '../../fakes/manual-source.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
 
 /** A reader of these sources, and what it told of pods since the last look: operation and names. */
 function reading(...sources: PodSource[]): { reader: ConfigReader; news: () => string[] } {
   const updates: PodUpdate[] = [];
   const reader = new ConfigReader({
+    faults: silentFaults(),
     sources,
     featureGates: defaultFeatureGates,
     configObjects: new ConfigObjects(),

@@ -9,6 +9,7 @@ import { podRef } from '../../../src/engine/pod-names.ts';
 import { StatusManager } from '../../../src/engine/status/status-manager.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { cpuOf, podOf, type PodPlan, portsOf } from './planned-pod.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
 
 /** A pod that was given to a worker; one that goes on after its end starts anew when its worker is gone. */
 interface Worker {
@@ -25,7 +26,7 @@ const maxPods = 4;
 export class AdmissionModel {
   readonly violations: string[] = [];
   readonly #clock = new FakeClock();
-  readonly #events = new EventBus({ clock: this.#clock });
+  readonly #events = new EventBus({ clock: this.#clock, faults: silentFaults() });
   readonly #catalog: readonly Pod[];
   readonly #declared = new Set<Pod>();
   readonly #workers = new Map<string, Worker>();

@@ -10,6 +10,7 @@ import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { tickingClock } from '../../fakes/ticking-clock.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
 
 const { signal } = new AbortController();
 const pod = { uid: 'a', name: 'a', namespace: 'default' };
@@ -31,7 +32,7 @@ beforeEach(async () => {
   const cache = new PodCache();
   const runtimePods = new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message) });
   const pleg = new GenericPleg({ runtime: runtimePods, cache, clock, logger: silentLogger, onEvents: () => undefined });
-  events = new EventBus({ clock });
+  events = new EventBus({ clock, faults: silentFaults() });
   removal = undefined;
   const remains = { removalOf: () => removal };
   news = new PodNews({ pleg, cache, remains, events, clock, stopped: signal });

@@ -9,6 +9,7 @@ import { makePod } from '../../builders/pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
 
 /** Three revisions of one pod and one of another. */
 const uids = ['web-1', 'web-2', 'web-3', 'db-1'] as const;
@@ -86,6 +87,7 @@ class Bench {
       },
     };
     this.workers = new PodWorkers({
+      faults: silentFaults(),
       syncer,
       syncFrequencyMs: 60_000,
       getNewerThan: (uid) => Promise.resolve(emptyStatus(uid)),

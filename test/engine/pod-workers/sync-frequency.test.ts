@@ -4,6 +4,7 @@ import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-p
 import { PodWorkers } from '../../../src/engine/pod-workers/pod-workers.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
 
 test.each([
   [0, 5000],
@@ -21,6 +22,7 @@ test.each([
     };
     const delayMs = await new Promise<number>((resolve) => {
       const workers = new PodWorkers({
+        faults: silentFaults(),
         syncer: {
           syncPod: () => Promise.resolve(false),
           syncTerminatingPod: () => Promise.resolve(),

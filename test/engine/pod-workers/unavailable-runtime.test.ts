@@ -7,6 +7,7 @@ import { SyncPodError } from '../../../src/engine/pod-workers/sync-pod-error.ts'
 import { codes } from '../../fakes/fake-calls.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
 
 const status: RuntimePodStatus = {
   uid: '',
@@ -24,6 +25,7 @@ test.each([
   const cause = new RpcError('RunPodSandbox', code, 'Connection dropped');
   const delayMs = await new Promise<number>((resolve) => {
     const workers = new PodWorkers({
+      faults: silentFaults(),
       syncer: {
         syncPod: () => Promise.reject(new SyncPodError('createPodSandbox web', { cause })),
         syncTerminatingPod: () => Promise.resolve(),

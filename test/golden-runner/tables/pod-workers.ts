@@ -6,6 +6,7 @@ import { NetworkNotReadyError } from '../../../src/engine/pod-workers/sync-pod-e
 import type { SyncPodType } from '../../../src/engine/pod-workers/pod-sync-status.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { tableAdapter } from '../table-adapter.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
 
 type Outcome = 'ok' | 'error' | 'terminal' | 'networkNotReady' | 'untilCancelled';
 type Kind = 'sync' | 'terminating' | 'terminatingRuntime' | 'terminated';
@@ -67,6 +68,7 @@ async function replay(input: In): Promise<StepOut[]> {
       : [],
   });
   const workers = new PodWorkers({
+    faults: silentFaults(),
     syncer,
     syncFrequencyMs: 60_000,
     getNewerThan: (uid) => Promise.resolve(status(uid)),

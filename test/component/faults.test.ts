@@ -1,0 +1,84 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { PodSource } from '../../src/engine/config/pod-source.ts';
+import { makeStaticPod } from '../builders/static-pod.ts';
+import { ManualSource } from '../fakes/manual-source.ts';
+import { type Engine, World } from './world.ts';
+
+const parts = (engine: Engine): string[] => engine.kubelet.snapshot().faults.map(({ part }) => part);
+
+test('an engine that cannot read its folder of pods waits until it can', async () => {
+  const world = await World.make();
+  const folder = join(world.rootDir, 'pods');
+  await mkdir(world.rootDir);
+  await writeFile(folder, 'a file where a folder belongs');
+  const source = new ManualSource();
+  source.set(makeStaticPod('web'));
+  const booting = world.boot({ sources: [source] });
+  // Without the folder it begins nothing: a pod of an earlier life would not be known.
+  await world.pass(5000);
+  expect(world.runtime.running()).toEqual([]);
+  await rm(folder);
+  await world.pass(10_000);
+  const engine = await booting;
+  await world.until(() => engine.isReady('web-edge1'));
+  expect(parts(engine)).toEqual(['pod folders']);
+});
+
+test('an engine whose folder of pods fails goes on, and cleans up once it is back', async () => {
+  const world = await World.make();
+  const folder = join(world.rootDir, 'pods');
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  source.set(makeStaticPod('web'));
+  await world.until(() => engine.isReady('web-edge1'));
+  await rename(folder, `${folder}.away`);
+  await writeFile(folder, '');
+  await world.pass(10_000);
+  const [fault] = engine.kubelet.snapshot().faults;
+  expect({ part: fault?.part, message: fault?.message }).toEqual({
+    part: 'clean-up of orphans',
+    message: `ENOTDIR: not a directory, scandir '${folder}'`,
+  });
+  await rm(folder);
+  await rename(`${folder}.away`, folder);
+  source.set(makeStaticPod('web'), makeStaticPod('db'));
+  await world.until(() => engine.isReady('db-edge1'));
+  expect(world.runtime.running().sort()).toEqual(['db-edge1/main#0', 'web-edge1/main#0']);
+});
+
+test('a source that fails is read again, and takes no other one along', async () => {
+  const world = await World.make();
+  const pod = makeStaticPod('late');
+  let tries = 0;
+  const failing: PodSource = {
+    source: 'http',
+    where: 'http://box.example/pods.yaml',
+    run: async ({ onUpdate }, signal) => {
+      tries += 1;
+      if (tries < 3) throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' });
+      onUpdate({ source: 'http', where: 'http://box.example/pods.yaml', pods: [pod], problems: [] });
+      await world.clock.sleep(Infinity, { signal });
+    },
+  };
+  const source = new ManualSource();
+  source.set(makeStaticPod('web'));
+  const engine = await world.boot({ sources: [failing, source] });
+  await world.until(() => engine.isReady('web-edge1') && engine.isReady('late-edge1'));
+  expect(engine.kubelet.snapshot().faults.map(({ part, count }) => ({ part, count }))).toEqual([
+    { part: 'source http#0', count: 2 },
+  ]);
+});
+
+test('a listener of events that throws costs neither the pods nor the other listeners', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  engine.kubelet.subscribe(() => {
+    throw new TypeError('a bug');
+  });
+  source.set(makeStaticPod('web'));
+  await world.until(() => engine.isReady('web-edge1'));
+  expect(parts(engine)).toEqual(['listener of events']);
+});

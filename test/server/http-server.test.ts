@@ -1,0 +1,110 @@
+import { EventEmitter, once } from 'node:events';
+import type { Server, ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { Faults } from '../../src/engine/faults.ts';
+import { connectionLimit, httpServer, listening, type Routes, sendText } from '../../src/server/http-server.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
+
+const maxConnections = 8;
+
+let faults: Faults;
+let server: Server;
+let port: number;
+
+beforeEach(() => {
+  faults = new Faults({ clock: new FakeClock(0), logger: silentLogger });
+});
+
+async function serve(routes: Routes): Promise<void> {
+  server = httpServer(routes, { faults, maxConnections });
+  await listening(server, { host: '127.0.0.1', port: 0 });
+  ({ port } = server.address() as AddressInfo);
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+}
+
+const routes: Routes = {
+  'GET /ok': (_request, response) => {
+    sendText(response, 200, 'ok');
+  },
+};
+
+async function get(path: string): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } });
+  return `${response.status} ${await response.text()}`;
+}
+
+/** A connection on which this was sent, and no more will be. */
+async function halfSent(beginning: string): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  await once(socket, 'connect');
+  socket.write(beginning);
+  return socket;
+}
+
+test('clients that never finish their request keep no more connections than there may be, and cost no other one', async () => {
+  await serve(routes);
+  const first = await halfSent('GET /ok HTTP/1.1\r\n');
+  const dropped = once(first, 'close');
+  for (let count = 0; count < 5 * maxConnections; count++) await halfSent('GET /ok HTTP/1.1\r\nHost: x\r\n');
+  expect(await get('/ok')).toBe('200 ok\n');
+  await dropped;
+  const open = await promisify(server.getConnections.bind(server))();
+  expect(open).toBeLessThanOrEqual(maxConnections);
+});
+
+test('a request under way is not dropped for those that only connect', async () => {
+  const asked = new EventEmitter<{ request: [ServerResponse] }>();
+  await serve({ 'GET /slow': (_request, response) => asked.emit('request', response) });
+  const asking = once(asked, 'request');
+  const asker = await halfSent('GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  const [response] = (await asking) as [ServerResponse];
+  for (let count = 0; count < 2 * maxConnections; count++) await halfSent('');
+  sendText(response, 200, 'at last');
+  const said = await text(asker);
+  expect(said).toContain('at last');
+});
+
+test('a head that does not come within two seconds is answered with 408', async () => {
+  await serve(routes);
+  const socket = await halfSent('GET /ok HTTP/1.1\r\n');
+  const [answer] = (await once(socket.setEncoding('utf8'), 'data')) as [string];
+  expect(answer).toContain('408 Request Timeout');
+});
+
+test('a route that throws or rejects answers 500, and it is counted', async () => {
+  await serve({
+    'GET /throws': () => {
+      throw new Error('it throws');
+    },
+    'GET /rejects': () => Promise.reject(new Error('it rejects')),
+  });
+  const internal = '500 internal error, the log of kubelet-ts says more\n';
+  expect([await get('/throws'), await get('/rejects')]).toEqual([internal, internal]);
+  expect(faults.snapshot()).toEqual([{ part: 'server', count: 2, lastAt: 0, message: 'it rejects' }]);
+});
+
+test('an error of the listening socket is counted', async () => {
+  await serve(routes);
+  server.emit('error', new Error('accept EMFILE'));
+  expect(faults.snapshot()).toEqual([{ part: 'server', count: 1, lastAt: 0, message: 'accept EMFILE' }]);
+  expect(await get('/ok')).toBe('200 ok\n');
+});
+
+test.each([
+  [64, 8],
+  [20, 4],
+  [1024, 128],
+  [1_048_576, 256],
+])('of %i descriptors a server takes %i', (maxOpenFiles, connections) => {
+  expect(connectionLimit(maxOpenFiles)).toBe(connections);
+});
