@@ -1,4 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
+import { isOutOfResources } from './errors.ts';
 
 /** A process, told from a later one with the same number by when it started. */
 export interface ProcessIdentity {
@@ -22,13 +23,26 @@ interface ProcessStat {
 
 /** Reads the stat of a running process. Returns undefined if there is none, or only its zombie. */
 export async function readStat(pid: number): Promise<ProcessStat | undefined> {
-  const stat = await readFile(`/proc/${String(pid)}/stat`, 'utf8').catch(() => undefined);
+  const stat = await readProcessFile(pid, 'stat');
   // Fields after the program's name, which may hold spaces and brackets itself: state, parent, and start time as the 20th.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state, parent, startTicks] = [fields?.[0], fields?.[1], fields?.[19]];
   if (parent === undefined || startTicks === undefined || state === undefined || 'ZXx'.includes(state))
     return undefined;
   return { parent: Number(parent), startTicks, state };
+}
+
+/**
+ * What the kernel says of a process in a file of its folder in /proc. Returns undefined if there is no such process, or it is
+ * not ours to look at. Rejects if nothing can be read now, as when no descriptor is left: that says nothing about the process.
+ */
+export async function readProcessFile(pid: number, name: 'stat' | 'cmdline'): Promise<string | undefined> {
+  try {
+    return await readFile(`/proc/${String(pid)}/${name}`, 'utf8');
+  } catch (error) {
+    if (isOutOfResources(error)) throw error;
+    return undefined;
+  }
 }
 
 /** Of everything that runs. */

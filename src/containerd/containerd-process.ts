@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { identify, isRunning, listPIDs, type ProcessIdentity } from '../process-identity.ts';
+import { identify, isRunning, listPIDs, type ProcessIdentity, readProcessFile } from '../process-identity.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 
 /**
@@ -33,7 +33,7 @@ async function readPidFile(pidFile: string): Promise<ProcessIdentity | undefined
 }
 
 async function isOurs(pid: number, configFile: string): Promise<boolean> {
-  const commandLine = await readFile(`/proc/${String(pid)}/cmdline`, 'utf8').catch(() => '');
+  const commandLine = (await readProcessFile(pid, 'cmdline')) ?? '';
   return isContainerdCommand(commandLine.split('\0'), configFile);
 }
 

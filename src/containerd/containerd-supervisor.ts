@@ -202,7 +202,7 @@ export class ContainerdSupervisor {
     };
     this.#unwatch = host.watchConnection(lose);
     // It may have ended a moment ago, and the connection is to another that took its place.
-    void host.isRunning(process).then((isRunning) => {
+    void this.#isRunning(process).then((isRunning) => {
       if (!isRunning) lose();
     });
   }
@@ -258,11 +258,21 @@ export class ContainerdSupervisor {
     throw new Error(`containerd (pid ${String(process.pid)}) does not end, not even by SIGKILL`);
   }
 
+  /** What cannot be looked at now, as when no descriptor is left, counts as running: a second one must not be started. */
+  async #isRunning(process: ProcessIdentity): Promise<boolean> {
+    try {
+      return await this.#deps.host.isRunning(process);
+    } catch (error) {
+      this.#deps.logger.warn({ pid: process.pid, err: errorMessage(error) }, 'containerd cannot be looked at');
+      return true;
+    }
+  }
+
   /** False after the time, or when nobody needs to know any more. */
   async #isGoneWithin(process: ProcessIdentity, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
-    const { host, clock } = this.#deps;
+    const { clock } = this.#deps;
     const deadline = clock.monotonic() + timeoutMs;
-    while (await host.isRunning(process)) {
+    while (await this.#isRunning(process)) {
       if (clock.monotonic() >= deadline || signal?.aborted === true) return false;
       await clock.sleep(exitPollMs);
     }

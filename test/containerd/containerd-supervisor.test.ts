@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { identify } from '../../src/process-identity.ts';
+import type { ContainerdHost } from '../../src/containerd/containerd-host.ts';
 import { ContainerdSupervisor } from '../../src/containerd/containerd-supervisor.ts';
 import { LinuxContainerdHost } from '../../src/containerd/linux-containerd-host.ts';
 import { managedPaths, type ManagedPaths } from '../../src/containerd/managed-paths.ts';
 import { waitForPath } from '../../src/containerd/wait-for-path.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -73,4 +75,46 @@ test('a start that is aborted before there is a process makes none', async () =>
   const reason = new Error('interrupted');
   await expect(supervisor.start(AbortSignal.abort(reason))).rejects.toBe(reason);
   expect(await readFile(paths.logFile, 'utf8')).toBe('said before\n');
+});
+
+test('a containerd that cannot be looked at, as no descriptor is left, counts as running', async () => {
+  const clock = new FakeClock();
+  const process = { pid: 7, startTicks: '1' };
+  const calls: string[] = [];
+  let lose = (): void => undefined;
+  let isRunning: () => Promise<boolean> = () => Promise.resolve(true);
+  const host: ContainerdHost = {
+    find: async () => ((await isRunning()) ? process : undefined),
+    isRunning: () => isRunning(),
+    launch: () => {
+      calls.push('launch');
+      return new Promise(() => undefined);
+    },
+    untilReady: () => Promise.resolve(),
+    record: () => Promise.resolve(),
+    signal: () => Promise.resolve(),
+    watchConnection: (onLost) => {
+      lose = onLost;
+      return () => undefined;
+    },
+    lastLines: () => Promise.resolve([]),
+    removeTraces: () => Promise.resolve(),
+  };
+  const supervisor = new ContainerdSupervisor({
+    host,
+    clock,
+    logger: silentLogger,
+    prepare: () => Promise.resolve({ containerd: 'containerd', warnings: [] }),
+    events: { onExit: () => calls.push('ended') },
+    hint: '',
+  });
+  await supervisor.start(forGood);
+  isRunning = () => Promise.reject(new Error('EMFILE: too many open files'));
+  lose();
+  await clock.advance(100);
+  expect(calls).toEqual([]);
+  isRunning = () => Promise.resolve(false);
+  await clock.advance(10);
+  expect(calls).toEqual(['ended', 'launch']);
+  supervisor.release();
 });
