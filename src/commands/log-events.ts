@@ -1,7 +1,9 @@
 import { pullText } from '../api/pull-printer.ts';
 import type { KubeletEvent, ManifestProblem } from '../engine/events.ts';
 import type { EngineView } from '../engine/snapshot.ts';
+import type { PodLifecycleEventType } from '../engine/pleg/pod-lifecycle-event.ts';
 import type { Logger } from '../logger.ts';
+import { exitText } from './describe/exit-text.ts';
 
 /** Writes what the engine does to the log, for a `run` without a screen. Returns how to stop it. */
 export function logEvents(view: EngineView, logger: Logger): () => void {
@@ -54,8 +56,11 @@ function logEvent(event: KubeletEvent, logger: Logger): void {
     case 'PodRemoved':
       logger.info({ ...pod, podUID: event.pod.uid, source: event.source }, podMessages[event.type]);
       return;
-    case 'ContainerStarted':
     case 'ContainerDied':
+      if (event.containerName === undefined) logger.debug({ ...pod, containerID: event.id }, 'Sandbox ended');
+      else logger.info({ ...pod, ...containerEnd(event) }, 'Container ended');
+      return;
+    case 'ContainerStarted':
     case 'ContainerRemoved':
     case 'ContainerChanged': {
       const { containerName, exitCode, id } = event;
@@ -91,6 +96,18 @@ function logEvent(event: KubeletEvent, logger: Logger): void {
     default:
       event satisfies never;
   }
+}
+
+/** With the signal by its name, and the reason where it says more than the exit code, as `OOMKilled` does. */
+function containerEnd({ containerName, id, exitCode, end }: KubeletEvent & { type: PodLifecycleEventType }): object {
+  const code = end?.exitCode ?? exitCode;
+  const reason = end?.reason;
+  return {
+    containerName,
+    containerID: id,
+    ...(code !== undefined && { exit: exitText(code) }),
+    ...(reason !== undefined && !['', 'Completed', 'Error'].includes(reason) && { reason }),
+  };
 }
 
 const podMessages = { PodAdded: 'Pod added', PodUpdated: 'Pod updated', PodRemoved: 'Pod removed' } as const;

@@ -2,7 +2,7 @@ import { prettyFactory } from 'pino-pretty';
 
 const pretty = prettyFactory({
   colorize: process.stderr.isTTY,
-  translateTime: 'SYS:HH:MM:ss.l',
+  translateTime: 'SYS:yyyy-mm-dd HH:MM:ss.l',
   singleLine: true,
   ignore: 'pid,hostname,component',
 });

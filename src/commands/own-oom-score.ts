@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { errorMessage } from '../errors.ts';
+import { errorMessage, hasCode } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
 /** kubelet: qos/policy.go KubeletOOMScoreAdj */
@@ -11,7 +11,7 @@ const defaultOOMScoreAdj = -999;
  */
 export async function setOwnOOMScoreAdj(
   oomScoreAdj: number,
-  logger: Pick<Logger, 'info' | 'warn'>,
+  logger: Pick<Logger, 'debug' | 'info' | 'warn'>,
   path = '/proc/self/oom_score_adj',
 ): Promise<void> {
   try {
@@ -19,7 +19,9 @@ export async function setOwnOOMScoreAdj(
   } catch (error) {
     const facts = { oomScoreAdj, err: errorMessage(error) };
     const message = 'The oom_score_adj of this process stays as it is';
-    if (oomScoreAdj === defaultOOMScoreAdj) logger.info(facts, message);
-    else logger.warn(facts, message);
+    if (oomScoreAdj !== defaultOOMScoreAdj) logger.warn(facts, message);
+    // Without CAP_SYS_RESOURCE that is so at every start, and nobody asked for more.
+    else if (hasCode(error, 'EACCES', 'EPERM')) logger.debug(facts, message);
+    else logger.info(facts, message);
   }
 }

@@ -35,7 +35,7 @@ export function registerPs(program: Command, deps: CommandDeps): void {
       const pods = all.filter(({ pod }) => flags.namespace === undefined || pod.metadata.namespace === flags.namespace);
       deps.stdout.write(await formatted(pods, flags));
       const isTable = flags.output === 'table' || flags.output === 'wide';
-      deps.stderr.write((isTable ? waits(pods) : '') + warnings(snapshot));
+      deps.stderr.write((isTable ? waits(pods) : '') + warnings(snapshot, isTable ? () => true : isWorthTelling));
     });
 }
 
@@ -131,23 +131,28 @@ function toList(pods: readonly ListedPod[]): { apiVersion: 'v1'; kind: 'List'; i
   return { apiVersion: 'v1', kind: 'List', items };
 }
 
-/** What pods wait for before they start; the table has no room for it. */
+/** What pods wait for before they start, and why others were not admitted; the table has no room for it. */
 function waits(pods: readonly ListedPod[]): string {
   return pods
-    .filter(({ pod }) => pod.status?.reason === reasons.waitingForPods)
+    .filter(({ pod, rejection }) => rejection !== undefined || pod.status?.reason === reasons.waitingForPods)
     .map(({ pod: { metadata, status } }) => `${metadata.namespace}/${metadata.name}: ${status?.message ?? ''}\n`)
     .join('');
 }
 
-/** Errors, and files that are not read; not what is odd about a field of a pod that runs. */
+/** For a program: errors, and files that are not read; not what is odd about a field of a pod that runs. */
 function isWorthTelling({ severity, field, line }: ManifestProblem): boolean {
   return severity === 'error' || (field === undefined && line === undefined);
 }
 
-function warnings(snapshot: EngineSnapshot | undefined): string {
+/** More would push the table off the screen. */
+const maxWarnings = 50;
+
+function warnings(snapshot: EngineSnapshot | undefined, isTold: (problem: ManifestProblem) => boolean): string {
   const problems = snapshot?.sources.flatMap((source) => source.problems) ?? [];
   const now = Date.now();
-  const lines = problems.filter(isWorthTelling).map((problem) => problemText(problem, now));
+  const told = problems.filter(isTold).toSorted((a, b) => a.severity.localeCompare(b.severity));
+  const lines = told.slice(0, maxWarnings).map((problem) => problemText(problem, now));
+  if (told.length > maxWarnings) lines.push(`and ${told.length - maxWarnings} more: kubelet-ts validate shows all`);
   if (snapshot?.runtime.error !== undefined) lines.unshift(`error: ${snapshot.runtime.error}`);
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -1,7 +1,8 @@
 import type { PodSnapshot } from '../engine/snapshot.ts';
 
 /** A pod with what only a running agent knows of it. */
-export type ListedPod = Pick<PodSnapshot, 'pod'> & Partial<Pick<PodSnapshot, 'worker' | 'pulls' | 'replacedBy'>>;
+export type ListedPod = Pick<PodSnapshot, 'pod'> &
+  Partial<Pick<PodSnapshot, 'worker' | 'pulls' | 'replacedBy' | 'rejection'>>;
 
 /** One pod of a list: the revision that is there, and the one that is to take its place. */
 export interface ShownPod {

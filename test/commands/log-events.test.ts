@@ -92,6 +92,27 @@ describe('the log of an engine', () => {
     ]);
   });
 
+  test('tells how a container ended: by its exit code, a signal, or for want of memory', () => {
+    const died = (exitCode: number, reason?: string): KubeletEvent => ({
+      at: 0,
+      type: 'ContainerDied',
+      pod,
+      id: 'c1',
+      containerName: 'main',
+      exitCode,
+      ...(reason !== undefined && {
+        end: { restartCount: 0, exitCode, reason, message: 'a secret', startedAt: 1, finishedAt: 2 },
+      }),
+    });
+    const ended = 'info Container ended {"pod":"default/web-edge1","containerName":"main","containerID":"c1",';
+    expect(logOf(died(0, 'Completed'), died(3, 'Error'), died(143), died(137, 'OOMKilled'))).toEqual([
+      `${ended}"exit":"0"}`,
+      `${ended}"exit":"3"}`,
+      `${ended}"exit":"143 (SIGTERM)"}`,
+      `${ended}"exit":"137 (SIGKILL)","reason":"OOMKilled"}`,
+    ]);
+  });
+
   test('has a problem once while it lasts', () => {
     const broken = { origin: '/m/a.yaml', severity: 'error', message: 'broken' } as const;
     const odd = { origin: '/m/b.yaml', severity: 'warning', message: 'odd' } as const;
@@ -117,11 +138,13 @@ describe('the log of an engine', () => {
         { at: 0, type: 'SyncStarted', pod, state: 'sync' },
         { at: 0, type: 'SyncFinished', pod, durationMs: 1, nextSyncAt: 2 },
         { at: 0, type: 'WorkerStateChanged', pod, state: 'terminating' },
-        { at: 0, type: 'ContainerDied', pod, id: 'c1', containerName: 'main', exitCode: 3 },
+        { at: 0, type: 'ContainerRemoved', pod, id: 'c1', containerName: 'main' },
+        { at: 0, type: 'ContainerDied', pod, id: 's1' },
       ),
     ).toEqual([
       'debug Pod worker {"pod":"default/web-edge1","state":"terminating"}',
-      'debug PLEG event {"pod":"default/web-edge1","event":"ContainerDied","containerName":"main","containerID":"c1","exitCode":3}',
+      'debug PLEG event {"pod":"default/web-edge1","event":"ContainerRemoved","containerName":"main","containerID":"c1"}',
+      'debug Sandbox ended {"pod":"default/web-edge1","containerID":"s1"}',
     ]);
   });
 });

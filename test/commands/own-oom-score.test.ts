@@ -12,7 +12,7 @@ async function told(oomScoreAdj: number, path: string): Promise<[level: string, 
     (facts: unknown): void => {
       lines.push([level, (facts as { oomScoreAdj: unknown }).oomScoreAdj]);
     };
-  await setOwnOOMScoreAdj(oomScoreAdj, { info: note('info'), warn: note('warn') }, path);
+  await setOwnOOMScoreAdj(oomScoreAdj, { debug: note('debug'), info: note('info'), warn: note('warn') }, path);
   return lines;
 }
 
@@ -20,6 +20,11 @@ test('the score is written', async () => {
   const path = join(await temporaryFolder(), 'oom_score_adj');
   expect(await told(-998, path)).toEqual([]);
   expect(await readFile(path, 'utf8')).toBe('-998');
+});
+
+test('a kernel that does not allow the default, as without CAP_SYS_RESOURCE, is no news', async () => {
+  // Nobody may write this one.
+  expect(await told(-999, '/proc/sys/kernel/ostype')).toEqual([['debug', -999]]);
 });
 
 test('where it cannot be written that is said, loudly when somebody asked for it', async () => {

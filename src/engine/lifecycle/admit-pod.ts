@@ -4,9 +4,14 @@ import type { Pod, ResourceList } from '../../api/types.ts';
 import { isCriticalPod } from '../container-manager/critical-pod.ts';
 import { asksForAppArmor } from '../kuberuntime/apparmor-profile.ts';
 import { isStaticPod } from '../status/is-static-pod.ts';
-import { hasHostPortConflict } from './host-ports.ts';
-import { matchesNodeAffinity } from './node-affinity.ts';
-import { describeInsufficient, type InsufficientResource, insufficientResources } from './node-fit.ts';
+import { describeTakenPort, takenHostPorts } from './host-ports.ts';
+import { describeMismatch, matchesNodeAffinity } from './node-affinity.ts';
+import {
+  describeInsufficient,
+  type InsufficientResource,
+  insufficientResources,
+  insufficientWords,
+} from './node-fit.ts';
 import { describeRequirements, podsToPreempt } from './preemption.ts';
 import { forbiddenSysctl, type SysctlAllowlist } from './sysctl-allowlist.ts';
 import { toleratesTaint } from './tolerations.ts';
@@ -127,7 +132,7 @@ function preempt(
     'preemption: error finding a set of pods to preempt',
     `no set of running pods found to reclaim resources: ${describeRequirements(preemption.unmet)}`,
     // The kubelet says no more; this is what its words mean.
-    missing.map(describeInsufficient).join('; '),
+    missing.map((one) => `${describeInsufficient(one)} (${insufficientWords(one)})`).join('; '),
   ].join(': ');
   const whole = podsToPreempt(pod, others, requirements);
   const wanted = 'victims' in whole ? whole.victims.filter(isNeeded).map(podKey) : [];
@@ -138,26 +143,36 @@ function preempt(
 const podKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
 
 function outOf(missing: InsufficientResource): Refusal {
-  return { reason: `OutOf${missing.resource}`, message: describeInsufficient(missing) };
+  return {
+    reason: `OutOf${missing.resource}`,
+    message: `${describeInsufficient(missing)} (${insufficientWords(missing)})`,
+  };
 }
 
 /** kubelet: scheduler AdmissionCheck, lifecycle/predicate.go generalFilter */
 function predicateFailure(pod: Pod, others: readonly Pod[], node: AdmissionNode): Refusal | undefined {
   const { nodeName = '' } = pod.spec;
-  if (!matchesNodeAffinity(pod.spec, withOwnOS(node))) {
-    return failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector");
+  const labelled = withOwnOS(node);
+  if (!matchesNodeAffinity(pod.spec, labelled)) {
+    const words = describeMismatch(pod.spec, labelled);
+    return failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector", words);
   }
   if (nodeName !== '' && nodeName !== node.name) {
-    return failed('NodeName', "node(s) didn't match the requested node name");
+    const words = `spec.nodeName is ${nodeName}, and this node is ${node.name}`;
+    return failed('NodeName', "node(s) didn't match the requested node name", words);
   }
-  if (hasHostPortConflict(pod, others)) {
-    return failed('NodePorts', "node(s) didn't have free ports for the requested pod ports");
+  const taken = takenHostPorts(pod, others);
+  if (taken.length > 0) {
+    const words = [...new Set(taken.map(describeTakenPort))].join('; ');
+    return failed('NodePorts', "node(s) didn't have free ports for the requested pod ports", words);
   }
   if (isStaticPod(pod)) return undefined;
-  const isTolerated = node.taints
+  const repelling = node.taints
     .filter(({ effect }) => effect === 'NoExecute')
-    .every((taint) => toleratesTaint(pod.spec.tolerations ?? [], taint));
-  return isTolerated ? undefined : failed('TaintToleration', "node(s) had taints that the pod didn't tolerate");
+    .filter((taint) => !toleratesTaint(pod.spec.tolerations ?? [], taint));
+  if (repelling.length === 0) return undefined;
+  const words = `it has no toleration for ${repelling.map(({ key, value = '' }) => `${key}=${value}:NoExecute`).join(', ')}`;
+  return failed('TaintToleration', "node(s) had taints that the pod didn't tolerate", words);
 }
 
 const osLabel = 'kubernetes.io/os';
@@ -169,8 +184,9 @@ function withOwnOS<T extends Pick<AdmissionNode, 'labels'>>(node: T): T {
   return { ...node, labels: { ...node.labels, [osLabel]: ownOS } };
 }
 
-function failed(predicate: string, text: string): Refusal {
-  return { reason: predicate, message: `Predicate ${predicate} failed: ${text}` };
+/** `words` are ours: the kubelet names neither the port nor its holder, nor what else it is. */
+function failed(predicate: string, text: string, words: string): Refusal {
+  return { reason: predicate, message: `Predicate ${predicate} failed: ${text}: ${words}` };
 }
 
 /** kubelet: lifecycle/handlers.go NewAppArmorAdmitHandler */

@@ -2,12 +2,32 @@ import type { ContainerPort, Pod } from '../../api/types.ts';
 
 const everyAddress = '0.0.0.0';
 
-/** True when one of the pod's host ports is taken by another pod. kubelet: nodeports/node_ports.go Fits */
+/** A host port that a pod wants, and the pod that has it. */
+interface TakenPort {
+  port: ContainerPort;
+  holder: Pod;
+}
+
+/** True when one of the pod's host ports is taken by another pod. */
 export function hasHostPortConflict(pod: Pod, others: readonly Pod[]): boolean {
+  return takenHostPorts(pod, others).length > 0;
+}
+
+/** The pod's host ports that others have. kubelet: nodeports/node_ports.go Fits */
+export function takenHostPorts(pod: Pod, others: readonly Pod[]): TakenPort[] {
   const wanted = hostPorts(pod);
-  if (wanted.length === 0) return false;
-  const taken = others.flatMap(hostPorts);
-  return wanted.some((port) => taken.some((other) => conflict(port, other)));
+  if (wanted.length === 0) return [];
+  return others.flatMap((holder) => {
+    const taken = hostPorts(holder);
+    return wanted.filter((port) => taken.some((other) => conflict(port, other))).map((port) => ({ port, holder }));
+  });
+}
+
+/** Such as `host port 8080/TCP is taken by pod default/web-edge1`. */
+export function describeTakenPort({ port, holder }: TakenPort): string {
+  const { hostIP = '', hostPort = 0, protocol = 'TCP' } = port;
+  const { namespace, name } = holder.metadata;
+  return `host port ${hostIP === '' ? '' : `${hostIP}:`}${hostPort}/${protocol} is taken by pod ${namespace}/${name}`;
 }
 
 /** Of containers only: the runtime maps no ports of init containers and sidecars. kubelet: nodeports/node_ports.go getContainerPorts */

@@ -16,6 +16,17 @@ export function matchesNodeAffinity({ nodeSelector = {}, affinity }: PodSpec, no
   return selected && (required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node)));
 }
 
+/** What the pod wants that the node is not, in words. */
+export function describeMismatch({ nodeSelector = {} }: PodSpec, { labels }: LabelledNode): string {
+  const unmet = Object.entries(nodeSelector)
+    .filter(([key, value]) => labels[key] !== value)
+    .map(([key, value]) => {
+      const own = labels[key];
+      return `nodeSelector wants the label ${key}=${value}, and this node has ${own ?? 'none of that name'}`;
+    });
+  return unmet.length === 0 ? 'no term of its node affinity matches the labels of this node' : unmet.join('; ');
+}
+
 /** A term that wants nothing matches nothing. */
 function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: LabelledNode): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;

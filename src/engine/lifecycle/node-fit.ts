@@ -45,8 +45,22 @@ export function amountOf(totals: ResourceTotals, resource: string): bigint {
   return quantityOf(totals, resource);
 }
 
+/** In the kubelet's words, of which nobody can tell that cpu is counted in thousandths. */
 export function describeInsufficient({ resource, requested, used, capacity }: InsufficientResource): string {
   return `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
+}
+
+/** Such as `it requests 1.5 cpu, and other pods hold 1 of the 2 of this node`. */
+export function insufficientWords({ resource, requested, used, capacity }: InsufficientResource): string {
+  if (resource === 'pods') return `the node takes ${capacity} pods, and there are ${used}`;
+  const amount = (value: bigint): string => amountText(resource, value);
+  return `it requests ${amount(requested)} ${resource}, and other pods hold ${amount(used)} of the ${amount(capacity)} of this node`;
+}
+
+function amountText(resource: string, amount: bigint): string {
+  if (resource === 'cpu') return String(Number(amount) / 1000);
+  const isBytes = resource === 'memory' || resource === 'ephemeral-storage' || resource.startsWith('hugepages-');
+  return isBytes ? `${Math.round(Number(amount) / 2 ** 20)}Mi` : String(amount);
 }
 
 function quantityOf(totals: ResourceTotals, resource: string): bigint {

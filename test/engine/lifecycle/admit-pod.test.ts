@@ -41,8 +41,10 @@ describe('for want of room', () => {
       message:
         'Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods ' +
         'to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 500), (res: memory, q: 301989888), ]: ' +
-        "Node didn't have enough resource: cpu, requested: 1000, used: 1500, capacity: 2000; " +
-        "Node didn't have enough resource: memory, requested: 536870912, used: 838860800, capacity: 1073741824",
+        "Node didn't have enough resource: cpu, requested: 1000, used: 1500, capacity: 2000 " +
+        '(it requests 1 cpu, and other pods hold 1.5 of the 2 of this node); ' +
+        "Node didn't have enough resource: memory, requested: 536870912, used: 838860800, capacity: 1073741824 " +
+        '(it requests 512Mi memory, and other pods hold 800Mi of the 1024Mi of this node)',
       retriedWhen: 'a pod ends',
     });
   });
@@ -97,7 +99,9 @@ describe('of pods that may be ended for a more important one', () => {
     const elsewhere = { ...high, spec: { ...high.spec, nodeName: 'edge2' } };
     expect(rejection(elsewhere, [low('a', '1')])).toEqual({
       reason: 'NodeName',
-      message: "Predicate NodeName failed: node(s) didn't match the requested node name",
+      message:
+        "Predicate NodeName failed: node(s) didn't match the requested node name: " +
+        'spec.nodeName is edge2, and this node is edge1',
       retriedWhen: 'its manifest changes',
     });
   });
@@ -161,6 +165,45 @@ describe('whatever the room', () => {
     expect(rejection(container, [{ ...container, metadata: { ...container.metadata, uid: 'c' } }])?.reason).toBe(
       'NodePorts',
     );
+  });
+
+  test.each<[string, Pod['spec'], Partial<AdmissionNode>, string]>([
+    [
+      'a host port',
+      { containers: [makeContainer({ ports: [{ containerPort: 80, hostPort: 8080 }] })] },
+      {},
+      "NodePorts failed: node(s) didn't have free ports for the requested pod ports: " +
+        'host port 8080/TCP is taken by pod default/holder-edge1',
+    ],
+    [
+      'a host port of one address',
+      {
+        containers: [
+          makeContainer({ ports: [{ containerPort: 53, hostPort: 53, hostIP: '127.0.0.1', protocol: 'UDP' }] }),
+        ],
+      },
+      {},
+      "NodePorts failed: node(s) didn't have free ports for the requested pod ports: " +
+        'host port 127.0.0.1:53/UDP is taken by pod default/holder-edge1',
+    ],
+    [
+      'a label that is another one, and one that is not there',
+      { containers: [makeContainer({})], nodeSelector: { disk: 'hdd', zone: 'a' } },
+      {},
+      "NodeAffinity failed: node(s) didn't match Pod's node affinity/selector: " +
+        'nodeSelector wants the label disk=hdd, and this node has ssd; ' +
+        'nodeSelector wants the label zone=a, and this node has none of that name',
+    ],
+  ])('the words of the kubelet are followed by what they mean: %s', (_title, spec, changes, message) => {
+    const ports = [
+      { containerPort: 80, hostPort: 8080 },
+      { containerPort: 53, hostPort: 53, protocol: 'UDP' },
+    ];
+    const holder = makePod({
+      metadata: { uid: 'h', name: 'holder-edge1', namespace: 'default' },
+      spec: { containers: [makeContainer({ ports })] },
+    });
+    expect(rejection(makePod({ spec }), [holder], changes)?.message).toBe(`Predicate ${message}`);
   });
 
   test('affinity to the name of the node is affinity to the node', () => {
