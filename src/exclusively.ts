@@ -93,12 +93,16 @@ async function take(folder: string, self: string): Promise<string | Held> {
 }
 
 async function numbersIn(folder: string): Promise<number[]> {
-  return (await readdir(folder)).filter((name) => /^\d+$/.test(name)).map(Number);
+  // A longer number has no next one, and none of ours gets there.
+  return (await readdir(folder)).filter((name) => /^\d{1,15}$/.test(name)).map(Number);
 }
 
-/** A link that went away was passed by: then too somebody else was faster. Returns undefined if the lock is free. */
+/**
+ * A link that went away was passed by: then too somebody else was faster. Returns undefined if the lock is free, as it is of
+ * what is no link: a copy of the folder has files in their place.
+ */
 async function heldBy(link: string): Promise<Held | undefined> {
-  const text = await readlink(link).catch(() => undefined);
+  const text = await readlink(link).catch((error: unknown) => (hasCode(error, 'EINVAL') ? free : undefined));
   if (text === undefined) return { holder: undefined };
   if (text === free) return undefined;
   const holder = parseHolder(text);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readlink, symlink } from 'node:fs/promises';
+import { mkdir, readdir, readlink, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
@@ -38,6 +38,24 @@ test('a lock of a process that is gone is taken at once', async () => {
     `${String(process.pid)} ${(await identify(process.pid))?.startTicks ?? ''}`,
   );
   expect(await readdir(folder)).toEqual(['8']);
+});
+
+test.each(['', 'garbage', '-1 1', '1 -1', '0 0', `${'9'.repeat(400)} 1`, '../../etc/shadow', '\n1 1'])(
+  'a lock that names %j as its holder is taken at once',
+  async (holder) => {
+    const folder = await lockFolder();
+    await mkdir(folder);
+    if (holder === '') await writeFile(join(folder, '7'), 'a copy of a link');
+    else await symlink(holder, join(folder, '7'));
+    expect(await exclusively(folder, systemClock, () => readdir(folder))).toEqual(['8']);
+  },
+);
+
+test('names that no lock has are passed over', async () => {
+  const folder = await lockFolder();
+  await mkdir(folder);
+  for (const name of ['9'.repeat(30), '1e9', '-4', '٣', '\x1b[2J']) await writeFile(join(folder, name), '');
+  expect(await exclusively(folder, systemClock, () => readlink(join(folder, '1')))).not.toBe('');
 });
 
 test('a lock of a process that is stopped is refused, with what to do', async () => {

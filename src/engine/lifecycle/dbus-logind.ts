@@ -17,7 +17,6 @@ interface Deps {
 const service = 'org.freedesktop.login1';
 const path = '/org/freedesktop/login1';
 const managerInterface = 'org.freedesktop.login1.Manager';
-const callTimeoutMs = 25_000;
 const hangupSignal = 1;
 
 /** kubelet: nodeshutdown/systemd/inhibit_linux.go DBusCon */
@@ -29,7 +28,7 @@ export class DBusLogind implements Logind {
   }
 
   async connect(onPrepareForShutdown: () => void, signal: AbortSignal): Promise<LogindConnection> {
-    const { bus } = await openSystemBus(this.deps.socketPath, signal);
+    const { bus } = await openSystemBus(this.deps.socketPath, { signal });
     const closed = new Promise<void>((resolve) => {
       bus.connection.once('close', () => {
         resolve();
@@ -78,5 +77,5 @@ function property(bus: MessageBus, name: string): Promise<unknown> {
 }
 
 async function call(bus: MessageBus, message: Message): Promise<unknown> {
-  return bus.invoke<unknown>(message, { timeout: callTimeoutMs });
+  return bus.invoke<unknown>(message);
 }
