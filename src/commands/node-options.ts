@@ -1,4 +1,4 @@
-import { hostname, networkInterfaces } from 'node:os';
+import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { FeatureGates } from '../api/kubelet-configuration/feature-gates.ts';
 import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
@@ -11,6 +11,7 @@ import {
 } from '../engine/container-manager/node-allocatable.ts';
 import { UserError } from '../errors.ts';
 import { flagsLayer } from './add-configuration-flags.ts';
+import { detectNodeIPs } from './detect-node-ips.ts';
 import { warnOfFlags } from './flags-without-effect.ts';
 import type { ManifestURLFlags } from './manifest-url-flags.ts';
 import { type ManifestURLOptions, manifestURLOptions } from './manifest-url-options.ts';
@@ -74,7 +75,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     manifestPaths: [...manifests, ...paths].map((path) => resolve(path)),
     rootDir: resolve(flags.rootDir),
     nodeName: nodeNameOf(given(flags.hostnameOverride) ?? hostname()),
-    nodeIPs: givenNodeIPs.length > 0 ? givenNodeIPs : detectedNodeIPs(),
+    nodeIPs: givenNodeIPs.length > 0 ? givenNodeIPs : detectNodeIPs(),
     nodeLabels: parseNodeLabels(flags.nodeLabels?.filter(isGiven)),
     imageCredentialProviderConfig: flags.imageCredentialProviderConfig ?? '',
     imageCredentialProviderBinDir: flags.imageCredentialProviderBinDir ?? '',
@@ -102,13 +103,4 @@ export function nodeNameOf(text: string): string {
   const name = text.trim().toLowerCase();
   if (name !== '') return name;
   throw new UserError('the node has no name', { hint: 'Set the host name, or give --hostname-override NAME.' });
-}
-
-/** The first address that is not of this machine alone, IPv4 before IPv6; for both families name them. */
-function detectedNodeIPs(): string[] {
-  const addresses = Object.values(networkInterfaces())
-    .flatMap((list) => list ?? [])
-    .filter(({ internal, scopeid = 0 }) => !internal && scopeid === 0);
-  const primary = addresses.find(({ family }) => family === 'IPv4') ?? addresses[0];
-  return primary === undefined ? [] : [primary.address];
 }

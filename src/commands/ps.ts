@@ -108,6 +108,7 @@ const plainColumns: Column[] = [
 const wideColumns: Column[] = [
   { name: 'IP', value: ({ listed: { pod } }) => pod.status?.podIP ?? '<none>' },
   { name: 'NODE', value: ({ listed: { pod } }) => pod.spec.nodeName ?? '<none>' },
+  { name: 'HOST IP', value: ({ listed: { pod } }) => pod.status?.hostIP ?? '<none>' },
   { name: 'LAST EXIT', value: ({ listed: { pod } }) => lastExitText(pod) || '<none>' },
   { name: 'WORKER', value: workerText },
 ];

@@ -79,7 +79,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
 
   snapshot(): EngineSnapshot {
     const { node, endpoint, faults } = this.deps;
-    const { runtime, ...rest } = takeSnapshot(this.parts);
+    const { runtime, ...rest } = takeSnapshot(this.parts, node.nodeIPs);
     return {
       nodeName: node.nodeName,
       startedAt: this.startedAt,

@@ -4,10 +4,12 @@ import type { KubeletParts } from './kubelet-parts.ts';
 import { podFullName } from './pod-names.ts';
 import type { EngineSnapshot, PodSnapshot } from './snapshot.ts';
 import { outdatedContainers } from './status/outdated-containers.ts';
+import { withNodeIPs } from './status/with-node-ips.ts';
 
 /** What the parts of the engine know at this moment; the caller adds what never changes. */
 export function takeSnapshot(
   parts: KubeletParts,
+  nodeIPs: readonly string[],
 ): Pick<EngineSnapshot, 'pleg' | 'sources' | 'pods'> & {
   runtime: Pick<EngineSnapshot['runtime'], 'name' | 'version' | 'error' | 'networkError'>;
 } {
@@ -28,12 +30,12 @@ export function takeSnapshot(
       ...(lastRelistMs === undefined ? {} : { lastRelistMs }),
     },
     sources: config.snapshot(),
-    pods: podSnapshots(parts),
+    pods: podSnapshots(parts, nodeIPs),
   };
 }
 
 /** Of several revisions of a pod the declared one comes last. */
-function podSnapshots(parts: KubeletParts): PodSnapshot[] {
+function podSnapshots(parts: KubeletParts, nodeIPs: readonly string[]): PodSnapshot[] {
   const pods = knownPods(parts);
   const declared = new Map(
     parts.podManager
@@ -44,7 +46,7 @@ function podSnapshots(parts: KubeletParts): PodSnapshot[] {
   return pods
     .map((pod) => {
       const next = declared.get(podFullName(pod));
-      return podSnapshot(parts, pod, next === pod.metadata.uid ? undefined : next);
+      return podSnapshot(parts, pod, nodeIPs, next === pod.metadata.uid ? undefined : next);
     })
     .sort((a, b) => compare(sortKey(a.pod), sortKey(b.pod)) || Number(isLast(a)) - Number(isLast(b)));
 }
@@ -56,11 +58,16 @@ function knownPods({ podManager, workers }: KubeletParts): Pod[] {
   return [...declared, ...workers.pods().filter(({ metadata }) => !uids.has(metadata.uid))];
 }
 
-function podSnapshot(parts: KubeletParts, declared: Pod, replacedBy: string | undefined): PodSnapshot {
+function podSnapshot(
+  parts: KubeletParts,
+  declared: Pod,
+  nodeIPs: readonly string[],
+  replacedBy: string | undefined,
+): PodSnapshot {
   const { statusManager, workQueue, admission, workers, pullWatch, events, cache } = parts;
   const { uid } = declared.metadata;
   const status = statusManager.get(uid) ?? declared.status;
-  const pod = status === undefined ? declared : { ...declared, status };
+  const pod = status === undefined ? declared : { ...declared, status: withNodeIPs(status, declared.spec, nodeIPs) };
   const outdated = outdatedContainers(pod, cache.get(uid));
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = admission.rejectionOf(uid);

@@ -21,8 +21,11 @@ beforeAll(async () => {
           },
         ],
         volumes: [{ name: 'state', emptyDir: {} }],
+        priorityClassName: 'system-node-critical',
+        priority: 2000001000,
       }),
     },
+    flags: ['--node-ip', '192.0.2.7,fd00::7'],
   });
   await agent.untilPod('web', ({ pod }) => pod.status?.containerStatuses?.[0]?.restartCount === 1);
   await agent.untilReady('web');
@@ -51,6 +54,10 @@ describe('describe', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Name: +web-edge1$/m);
     expect(stdout).toMatch(/^Status: +Running$/m);
+    expect(stdout).toMatch(/^Priority: +2000001000 \(system-node-critical\)$/m);
+    expect(stdout).toMatch(/^Node: +edge1\/192\.0\.2\.7$/m);
+    expect(stdout).toMatch(/^IP: +192\.0\.2\.7\n {16,}fd00::7$/m);
+    expect(stdout).toMatch(/^Host Network: +true$/m);
     expect(stdout).toMatch(/^ {4}Restart Count: +1$/m);
     expect(stdout).toMatch(/^ {4} {2}Exit Code: +3$/m);
     expect(stdout).toMatch(/^Ends:$/m);

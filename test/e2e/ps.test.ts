@@ -12,6 +12,7 @@ beforeAll(async () => {
       'dns.yaml': makePod('dns', { namespace: 'kube-system', containers: [shell('app', serve)] }),
       'job.yaml': makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'exit 3')] }),
     },
+    flags: ['--node-ip', '192.0.2.7'],
   });
   await agent.untilReady('web');
   await agent.untilReady('dns');
@@ -56,17 +57,20 @@ describe.each(['with a running agent', 'without an agent'])('ps %s', (condition)
     });
   });
 
-  test('-o wide adds the address, the node, how it ended last and what the pod worker does', async () => {
-    const node = hasAgent ? 'edge1' : '<none>';
+  test('-o wide adds the addresses, the node, how it ended last and what the pod worker does', async () => {
+    // On the host network the address of the node is that of the pod.
+    const [head, node] = hasAgent
+      ? ['IP          NODE    HOST IP  ', '192.0.2.7   edge1   192.0.2.7']
+      : ['IP       NODE     HOST IP', '<none>   <none>   <none> '];
     const [finished, synced] = hasAgent ? ['finished', 'sync'] : ['<no agent>', '<no agent>'];
     expect(await ps('-o', 'wide')).toEqual({
       code: 0,
       stderr: warning(),
       stdout: [
-        `NAMESPACE     NAME        READY   STATUS    RESTARTS   AGE   IP       ${'NODE'.padEnd(hasAgent ? 5 : 6)}   LAST EXIT   WORKER`,
-        `default       job-edge1   0/1     Error     0          0s    <none>   ${node}   Error (3)   ${finished}`,
-        `default       web-edge1   2/2     Running   0          0s    <none>   ${node}   <none>      ${synced}`,
-        `kube-system   dns-edge1   1/1     Running   0          0s    <none>   ${node}   <none>      ${synced}`,
+        `NAMESPACE     NAME        READY   STATUS    RESTARTS   AGE   ${head}   LAST EXIT   WORKER`,
+        `default       job-edge1   0/1     Error     0          0s    ${node}   Error (3)   ${finished}`,
+        `default       web-edge1   2/2     Running   0          0s    ${node}   <none>      ${synced}`,
+        `kube-system   dns-edge1   1/1     Running   0          0s    ${node}   <none>      ${synced}`,
         '',
       ],
     });

@@ -1,4 +1,5 @@
 import { podStatusText } from '../../api/pod-printer.ts';
+import type { PodSpec } from '../../api/types.ts';
 import { pullText } from '../../api/pull-printer.ts';
 import type { FoundPod } from './find-pod.ts';
 import { containersText } from './containers-text.ts';
@@ -24,8 +25,8 @@ function podText({ pod, source, worker, rejection, pulls = [] }: FoundPod['pods'
     ['Name', name],
     ['Namespace', namespace],
     ['UID', uid],
-    ['Priority', spec.priority],
-    ['Node', spec.nodeName],
+    ['Priority', priorityText(spec)],
+    ['Node', [spec.nodeName, status.hostIP].filter((text) => text !== undefined).join('/')],
     ['Start Time', status.startTime && timeText(status.startTime)],
     ['Labels', pairs(labels)],
     ['Annotations', pairs(annotations)],
@@ -34,7 +35,8 @@ function podText({ pod, source, worker, rejection, pulls = [] }: FoundPod['pods'
     ['Reason', status.reason],
     ['Message', rejection?.message ?? status.message],
     ['Pulling', pulls.map((pull) => `${pull.container}: ${pull.image} ${pullText(pull)}`).join('\n')],
-    ['IP', status.podIP],
+    ['IP', (status.podIPs ?? []).map(({ ip }) => ip).join('\n') || status.podIP],
+    ['Host Network', spec.hostNetwork === true ? 'true' : undefined],
     ['QoS Class', status.qosClass],
     ['Restart Policy', spec.restartPolicy],
     ['Worker', worker?.state ?? '<no agent>'],
@@ -51,6 +53,11 @@ function podText({ pod, source, worker, rejection, pulls = [] }: FoundPod['pods'
     conditions.length === 0 ? '' : `Conditions:\n${fields(2, conditions)}`,
     volumesText(spec.volumes ?? []),
   ].join('');
+}
+
+/** Such as `2000001000 (system-node-critical)`. */
+function priorityText({ priority = 0, priorityClassName = '' }: PodSpec): string {
+  return priorityClassName === '' ? String(priority) : `${priority} (${priorityClassName})`;
 }
 
 function volumesText(volumes: readonly object[]): string {
