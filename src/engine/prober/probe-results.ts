@@ -12,3 +12,12 @@ export type ProbeWorkers = Readonly<Record<'readiness' | 'startup', ReadonlySet<
 /** Where no probe is run every container has started and is as ready as it runs. */
 export const noProbeResults: ProbeResults = { startup: new Map(), readiness: new Map(), liveness: new Map() };
 export const noProbeWorkers: ProbeWorkers = { startup: new Set(), readiness: new Set() };
+
+/** A container that ran, and what its probes had found out. */
+export interface ProbedBefore {
+  name: string;
+  /** As the status has it. */
+  id: string;
+  started: boolean;
+  ready: boolean;
+}

@@ -3,8 +3,7 @@ import type { Emit } from '../event-bus.ts';
 import { podEventRecorder } from '../event-recorder.ts';
 import { isSidecar } from '../kuberuntime/sidecars.ts';
 import { initialProbeState, nextProbeStep, type ProbedContainer, type ProbeView } from './next-probe-step.ts';
-import type { ProbeResult, ProbeResults, ProbeType, ProbeWorkers } from './probe-results.ts';
-import type { ProbedBefore } from '../status/status-records.ts';
+import type { ProbedBefore, ProbeResult, ProbeResults, ProbeType, ProbeWorkers } from './probe-results.ts';
 import { ProbeWorker } from './probe-worker.ts';
 import { probeContainer } from './prober.ts';
 import type { ProbeDeps } from './run-probe.ts';
@@ -12,6 +11,9 @@ import type { WallClockHistory } from '../wall-clock-history.ts';
 
 /** In the kubelet's order. */
 const probeTypes: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];
+
+/** A timer fires so much too early at most: who waited for a second has waited it. */
+const timerSlackMs = 1;
 
 /** A result that was published. */
 export interface ProbeChange {
@@ -180,7 +182,8 @@ function probedContainer(
   return {
     id: withoutRuntime(containerID),
     state: state?.running ? 'running' : state?.terminated ? 'terminated' : 'waiting',
-    runningSeconds: startedAt === undefined ? 0 : Math.floor(wallClock.since(Date.parse(startedAt)) / 1000),
+    runningSeconds:
+      startedAt === undefined ? 0 : Math.floor((wallClock.since(Date.parse(startedAt)) + timerSlackMs) / 1000),
     started,
   };
 }

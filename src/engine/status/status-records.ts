@@ -6,16 +6,8 @@ import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { readRegularFile } from '../host/regular-file.ts';
+import type { ProbedBefore } from '../prober/probe-results.ts';
 import { kubeletConditionTypes } from './generate-conditions.ts';
-
-/** A container that ran, and what its probes had found out. */
-export interface ProbedBefore {
-  name: string;
-  /** As the status has it. */
-  id: string;
-  started: boolean;
-  ready: boolean;
-}
 
 /** What of the status of a pod the runtime cannot tell. */
 export interface StatusRecord {
