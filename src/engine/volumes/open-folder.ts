@@ -1,5 +1,7 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
+import { type FileHandle, open, opendir, readFile } from 'node:fs/promises';
+
+const entriesAtATime = 64;
 
 /** An entry of a folder. Names are bytes, one character a byte, as they need not be text. */
 export interface FolderEntry {
@@ -42,9 +44,10 @@ export class OpenFolder {
     return Buffer.from(`/proc/self/fd/${this.handle.fd}/${name}`, 'latin1');
   }
 
-  async entries(): Promise<FolderEntry[]> {
-    const entries = await readdir(`/proc/self/fd/${this.handle.fd}`, { encoding: 'latin1', withFileTypes: true });
-    return entries.map((entry) => ({ name: entry.name, isDirectory: entry.isDirectory() }));
+  /** Some at a time: a container can make more files than there is memory for their names. */
+  async *entries(): AsyncGenerator<FolderEntry, void> {
+    const folder = await opendir(`/proc/self/fd/${this.handle.fd}`, { encoding: 'latin1', bufferSize: entriesAtATime });
+    for await (const entry of folder) yield { name: entry.name, isDirectory: entry.isDirectory() };
   }
 
   close(): Promise<void> {

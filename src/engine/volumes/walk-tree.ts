@@ -8,12 +8,13 @@ export type Visit = (folder: OpenFolder, entry: FolderEntry) => Promise<'stop' |
 interface Level {
   name: string;
   identity: string;
-  /** Entries that were not visited yet. */
-  left: FolderEntry[];
+  /** Names of the folders in it that were not entered yet. */
+  left: string[];
 }
 
 /**
- * Visits everything below the folder `path`, the entries of a folder before the folder itself, and not `path`. Follows no
+ * Visits everything below the folder `path`, the entries of a folder before the folder itself and files before folders, and not
+ * `path`. A folder is read while its files are visited, so that of its names only those of folders are held. Follows no
  * link and enters nothing that is mounted inside. Rejects when a folder is moved while the walk is in it. Holds two
  * folders open at most, however deep the tree is.
  */
@@ -21,10 +22,16 @@ export async function walkTree(path: string, visit: Visit): Promise<void> {
   let folder = await OpenFolder.open(path);
   const rootMount = folder.mountID;
   try {
-    const levels: Level[] = [{ name: '', identity: folder.identity, left: await folder.entries() }];
+    const levels: Level[] = [];
+    const enter = async (name: string): Promise<'stop' | undefined> => {
+      const level: Level = { name, identity: folder.identity, left: [] };
+      levels.push(level);
+      return visitFiles(folder, level.left, visit);
+    };
+    if ((await enter('')) === 'stop') return;
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
-      const entry = level.left.pop();
-      if (entry === undefined) {
+      const name = level.left.pop();
+      if (name === undefined) {
         levels.pop();
         const parent = levels.at(-1);
         if (parent === undefined) return;
@@ -32,18 +39,27 @@ export async function walkTree(path: string, visit: Visit): Promise<void> {
         if ((await visit(folder, { name: level.name, isDirectory: true })) === 'stop') return;
         continue;
       }
-      const child = entry.isDirectory ? await openChild(folder, entry, rootMount) : 'leaf';
+      const child = await openChild(folder, name, rootMount);
       if (child === 'gone') continue;
-      if (child !== 'leaf') {
-        folder = await replace(folder, child);
-        levels.push({ name: entry.name, identity: child.identity, left: await child.entries() });
-      } else if ((await visit(folder, entry)) === 'stop') {
-        return;
+      if (child === 'leaf') {
+        if ((await visit(folder, { name, isDirectory: true })) === 'stop') return;
+        continue;
       }
+      folder = await replace(folder, child);
+      if ((await enter(name)) === 'stop') return;
     }
   } finally {
     await folder.close();
   }
+}
+
+/** Adds the folders among the entries to `folders`. */
+async function visitFiles(folder: OpenFolder, folders: string[], visit: Visit): Promise<'stop' | undefined> {
+  for await (const entry of folder.entries()) {
+    if (entry.isDirectory) folders.push(entry.name);
+    else if ((await visit(folder, entry)) === 'stop') return 'stop';
+  }
+  return undefined;
 }
 
 async function replace(folder: OpenFolder, next: OpenFolder): Promise<OpenFolder> {
@@ -51,11 +67,7 @@ async function replace(folder: OpenFolder, next: OpenFolder): Promise<OpenFolder
   return next;
 }
 
-async function openChild(
-  folder: OpenFolder,
-  { name }: FolderEntry,
-  mount: string,
-): Promise<OpenFolder | 'leaf' | 'gone'> {
+async function openChild(folder: OpenFolder, name: string, mount: string): Promise<OpenFolder | 'leaf' | 'gone'> {
   try {
     const child = await OpenFolder.open(folder.at(name));
     if (child.mountID === mount) return child;

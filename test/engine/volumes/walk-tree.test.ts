@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from 'node:fs';
 import { lstat, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
@@ -31,6 +32,19 @@ test('a folder comes after what is in it, links are not followed', async () => {
   const names = await visited();
   expect(names.slice(0, 2).sort()).toEqual(['file', 'link']);
   expect(names.slice(2)).toEqual(['b/', 'a/']);
+});
+
+test('of a folder with many files only some names are held at a time', async () => {
+  const names = Array.from({ length: 600 }, (_, index) => `${index}-${'x'.repeat(200)}`);
+  for (const name of names) writeFileSync(join(tree, name), '');
+  let visits = 0;
+  await walkTree(tree, () => {
+    visits += 1;
+    // What was not read by then is not visited.
+    if (visits === 1) for (const name of names) rmSync(join(tree, name));
+    return Promise.resolve(undefined);
+  });
+  expect(visits).toBeLessThan(names.length / 2);
 });
 
 test('the walk ends when a visit says so', async () => {
