@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { hasCode, UserError } from '../errors.ts';
 import type { CommandDeps } from './deps.ts';
 import { addRuntimeOptions } from './flags.ts';
-import type { PodFlags } from './open-pod.ts';
-import type { SelectedPod } from './select-pod.ts';
+import type { OpenPod, PodFlags } from './open-pod.ts';
 
 interface ExecFlags extends PodFlags {
   container?: string;
@@ -44,8 +43,9 @@ async function exec(deps: CommandDeps, podName: string, command: string[], flags
     import('./terminal.ts'),
     import('../cri/streaming/exec-in-container.ts'),
   ]);
-  return withPod(deps, podName, flags, async ({ runtime, pod }) => {
-    const containerID = await runningContainer(deps, pod, flags.container);
+  return withPod(deps, podName, flags, async (opened) => {
+    const { runtime } = opened;
+    const containerID = await runningContainer(deps, opened, flags.container);
     const terminal = openTerminal(deps, { stdin: flags.stdin ?? false, tty: flags.tty ?? false });
     // Errors of the streams come back from each write.
     for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
@@ -68,14 +68,19 @@ async function exec(deps: CommandDeps, podName: string, command: string[], flags
   });
 }
 
-async function runningContainer(deps: CommandDeps, pod: SelectedPod, name: string | undefined): Promise<string> {
+async function runningContainer(deps: CommandDeps, { pod, why }: OpenPod, name: string | undefined): Promise<string> {
   const { defaultContainer, isRunning, namedContainer, podTitle } = await import('./select-pod.ts');
   const { container, note } =
     name === undefined ? defaultContainer(pod) : { container: namedContainer(pod, name), note: '' };
   deps.stderr.write(note);
   const [newest] = container.attempts;
   if (newest !== undefined && isRunning(container)) return newest.id;
-  throw new UserError(`container "${container.name}" of pod ${podTitle(pod)} is not running`, {
-    hint: `See what it said: kubelet-ts logs ${podTitle(pod)} -c ${container.name}`,
+  const reason = why(container.name);
+  const because = reason === undefined ? '' : `: ${reason}`;
+  const hasRun = container.attempts.some(({ state }) => state !== 'CONTAINER_CREATED');
+  throw new UserError(`container "${container.name}" of pod ${podTitle(pod)} is not running${because}`, {
+    hint: hasRun
+      ? `See what it said: kubelet-ts logs ${podTitle(pod)} -c ${container.name}`
+      : `What happened to it so far: kubelet-ts describe ${podTitle(pod)}`,
   });
 }

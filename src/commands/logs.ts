@@ -7,7 +7,7 @@ import type { CommandDeps } from './deps.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { duration } from './flag-values.ts';
 import type { OpenPod, PodFlags } from './open-pod.ts';
-import type { PodContainer, SelectedPod } from './select-pod.ts';
+import { type PodContainer, podTitle, type SelectedPod } from './select-pod.ts';
 
 export interface LogsFlags extends PodFlags {
   container?: string;
@@ -88,7 +88,7 @@ async function printLogs(
   const sources: Source[] = [];
   for (const container of await chosenContainers(deps, pod, flags)) {
     const attempt = chosenAttempt(container.attempts, flags);
-    if (attempt === undefined) throw noAttempt(pod, container.name, flags);
+    if (attempt === undefined) throw noAttempt(opened, container.name, flags);
     const { status } = await runtime.containerStatus({ containerId: attempt.id });
     sources.push({ container, path: status?.logPath ?? '' });
   }
@@ -163,10 +163,12 @@ function chosenAttempt(attempts: PodContainer['attempts'], { previous = false }:
   return previous ? started.find(({ state }) => state === 'CONTAINER_EXITED') : started[0];
 }
 
-function noAttempt(pod: SelectedPod, name: string, { previous = false }: LogsFlags): UserError {
+function noAttempt({ pod, why }: OpenPod, name: string, { previous = false }: LogsFlags): UserError {
   if (previous) return new UserError(`previous terminated container "${name}" in pod "${pod.name}" not found`);
-  return new UserError(`container "${name}" in pod "${pod.name}" is waiting to start`, {
-    hint: 'See why: kubelet-ts ps',
+  const reason = why(name);
+  const because = reason === undefined ? '' : `: ${reason}`;
+  return new UserError(`container "${name}" in pod "${pod.name}" is waiting to start${because}`, {
+    hint: `What happened to it so far: kubelet-ts describe ${podTitle(pod)}`,
   });
 }
 

@@ -7,6 +7,7 @@ import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
 import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from './deps.ts';
 import { selectPod, type SelectedPod } from './select-pod.ts';
+import { whyNotStarted } from './why-not-started.ts';
 
 /** Flags of every command that works on one pod. */
 export interface PodFlags {
@@ -20,6 +21,8 @@ export interface OpenPod {
   pod: SelectedPod;
   /** The pod as the agent that runs it knows it now; undefined when no agent answers or it has no such pod. */
   declaredPod: () => Promise<Pod | undefined>;
+  /** Why this container of it does not run, as the agent said. Undefined without one. */
+  why: (containerName: string) => string | undefined;
 }
 
 /** Finds a pod over the CRI, with or without an agent, and hands it to `use`; the connection is closed after that. */
@@ -34,11 +37,11 @@ export async function withPod<T>(
   try {
     const snapshot = await agentSnapshot(rootDir, deps.stderr);
     const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
-    const pod = await selectPod(
-      connection.runtime,
-      { pod: podName, namespace, nodeName },
-      (snapshot?.pods ?? []).map(podOf),
-    );
+    const pod = await selectPod(connection.runtime, { pod: podName, namespace, nodeName }, snapshot);
+    const why = (containerName: string): string | undefined => {
+      const own = snapshot?.pods.find(({ pod: { metadata } }) => metadata.uid === pod.uid);
+      return own && whyNotStarted(own, containerName);
+    };
     let known = snapshot;
     const declaredPod = async (): Promise<Pod | undefined> => {
       known = await fetchSnapshot(controlSocketPath(rootDir)).catch((error: unknown) => {
@@ -48,7 +51,7 @@ export async function withPod<T>(
       });
       return known?.pods.map(podOf).find(({ metadata }) => metadata.uid === pod.uid);
     };
-    return await use({ runtime: connection.runtime, pod, declaredPod });
+    return await use({ runtime: connection.runtime, pod, declaredPod, why });
   } finally {
     connection.close();
   }

@@ -3,7 +3,9 @@ import { nearestName } from '../api/nearest-name.ts';
 import type { Pod } from '../api/types.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { Container, PodSandbox } from '../cri/types.ts';
+import type { SourceSnapshot } from '../engine/snapshot.ts';
 import { UserError } from '../errors.ts';
+import { brokenManifests, type KnownPod, whyNotStarted } from './why-not-started.ts';
 
 /** A pod as the runtime knows it, with what an agent that runs it knows more. */
 export interface SelectedPod {
@@ -35,14 +37,18 @@ export interface PodReference {
   readonly nodeName: string;
 }
 
-/** Finds a pod and its containers in what the runtime lists; a `UserError` when none or several fit. */
+/**
+ * Finds a pod and its containers in what the runtime lists; a `UserError` when none or several fit. It says why, where an
+ * agent (`known`) does.
+ */
 export async function selectPod(
   runtime: RuntimeService,
   reference: PodReference,
-  declaredPods: readonly Pod[] = [],
+  known?: KnownNode,
 ): Promise<SelectedPod> {
   const { items } = await runtime.listPodSandbox();
-  const sandbox = findSandbox(items, reference);
+  const declaredPods = (known?.pods ?? []).map(({ pod }) => pod);
+  const sandbox = findSandbox(items, reference, known);
   const { uid = '', name = '', namespace = '' } = sandbox.metadata ?? {};
   const { containers } = await runtime.listContainers({ filter: { labelSelector: { [criLabels.podUID]: uid } } });
   const declared = declaredPods.find(({ metadata }) => metadata.uid === uid);
@@ -57,20 +63,8 @@ export async function selectPod(
 }
 
 /** The sandbox of the pod that is meant: a ready one before others, then the newest. */
-export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodReference): PodSandbox {
-  const { namespace, name } = parseReference(reference);
-  const inNamespace = sandboxes.filter(
-    (sandbox) => namespace === undefined || sandbox.metadata?.namespace === namespace,
-  );
-  const named = (wanted: (podName: string) => boolean): PodSandbox[] =>
-    inNamespace.filter((sandbox) => wanted(sandbox.metadata?.name ?? ''));
-  const steps = [
-    named((podName) => podName === name),
-    named((podName) => podName === `${name}-${reference.nodeName}`),
-    // A static pod of a node whose name was set otherwise.
-    named((podName) => podName.startsWith(`${name}-`)),
-  ];
-  const found = steps.find((step) => step.length > 0) ?? [];
+export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodReference, known?: KnownNode): PodSandbox {
+  const found = meant(sandboxes, reference, ({ metadata }) => metadata);
   const fullNames = [...new Set(found.map(fullName))];
   if (fullNames.length > 1) {
     throw new UserError(`several pods match "${reference.pod}": ${fullNames.sort().join(', ')}`, {
@@ -80,8 +74,49 @@ export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodRefe
   const [newest] = found.sort(
     (a, b) => Number(isReady(b)) - Number(isReady(a)) || Number(b.createdAt - a.createdAt) || b.id.localeCompare(a.id),
   );
-  if (newest === undefined) throw unknownPod(reference, inNamespace.map(fullName));
-  return newest;
+  if (newest !== undefined) return newest;
+  const [declared] = meant(known?.pods ?? [], reference, ({ pod }) => pod.metadata);
+  if (declared !== undefined) throw notStarted(declared);
+  const others = [
+    ...sandboxes.map(({ metadata }) => metadata),
+    ...(known?.pods ?? []).map(({ pod: { metadata } }) => metadata),
+  ].filter((metadata) => reference.namespace === undefined || metadata?.namespace === reference.namespace);
+  throw unknownPod(
+    reference,
+    others.map((metadata) => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`),
+    known,
+  );
+}
+
+/** What an agent knows of its node; without one, undefined. */
+export interface KnownNode {
+  readonly pods: readonly KnownPod[];
+  readonly sources: readonly Pick<SourceSnapshot, 'problems'>[];
+}
+
+/** Those that a reference means: of its name, of its name with that of the node, or of a node whose name was set otherwise. */
+function meant<T>(
+  pods: readonly T[],
+  reference: PodReference,
+  metadataOf: (pod: T) => { name: string; namespace: string } | undefined,
+): T[] {
+  const { namespace, name } = parseReference(reference);
+  const inNamespace = pods.filter((pod) => namespace === undefined || metadataOf(pod)?.namespace === namespace);
+  const named = (wanted: (podName: string) => boolean): T[] =>
+    inNamespace.filter((pod) => wanted(metadataOf(pod)?.name ?? ''));
+  const steps = [
+    named((podName) => podName === name),
+    named((podName) => podName === `${name}-${reference.nodeName}`),
+    named((podName) => podName.startsWith(`${name}-`)),
+  ];
+  return steps.find((step) => step.length > 0) ?? [];
+}
+
+function notStarted(declared: KnownPod): UserError {
+  const { namespace, name } = declared.pod.metadata;
+  return new UserError(`pod ${namespace}/${name} has not started: ${whyNotStarted(declared)}`, {
+    hint: `What happened to it so far: kubelet-ts describe ${namespace}/${name}`,
+  });
 }
 
 /**
@@ -143,7 +178,11 @@ export function parseReference({ pod, namespace }: Pick<PodReference, 'pod' | 'n
   return { namespace: first, name: second };
 }
 
-function unknownPod({ pod, namespace, nodeName }: PodReference, fullNames: readonly string[]): UserError {
+function unknownPod(
+  { pod, namespace, nodeName }: PodReference,
+  fullNames: readonly string[],
+  known: KnownNode | undefined,
+): UserError {
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
   const distinct = [...new Set(fullNames)].sort();
   const names = new Map(
@@ -154,9 +193,14 @@ function unknownPod({ pod, namespace, nodeName }: PodReference, fullNames: reado
     }),
   );
   const near = nearestName(pod, names.keys());
-  const list = distinct.length === 0 ? 'The container runtime has no pods.' : `Pods: ${distinct.join(', ')}.`;
+  const list = distinct.length === 0 ? 'There are no pods.' : `Pods: ${distinct.join(', ')}.`;
+  const unseen =
+    known === undefined
+      ? 'No agent answers: pods that have not started are not known.'
+      : brokenManifests(known.sources.flatMap(({ problems }) => problems));
+  const all = unseen === undefined ? list : `${list} ${unseen}`;
   return new UserError(`no pod "${pod}"${where}`, {
-    hint: near === undefined ? list : `Did you mean ${names.get(near) ?? near}?`,
+    hint: near === undefined ? all : `Did you mean ${names.get(near) ?? near}?`,
   });
 }
 

@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
 import { defaultContainer, findSandbox, namedContainer, selectPod } from '../../src/commands/select-pod.ts';
 import type { SelectedPod } from '../../src/commands/select-pod.ts';
+import type { KnownPod } from '../../src/commands/why-not-started.ts';
 import { makeContainer, makeSandbox, makeRuntime } from './runtime-listings.ts';
 
 const nodeName = 'node1';
 
 function found(pod: string, sandboxes = someSandboxes, namespace?: string): string {
-  return findSandbox(sandboxes, { pod, namespace, nodeName }).id;
+  return findSandbox(sandboxes, { pod, namespace, nodeName }, { pods: [], sources: [] }).id;
 }
 
 const someSandboxes = [
@@ -56,6 +57,73 @@ describe('findSandbox', () => {
     expect(() => found(written)).toThrow(expect.objectContaining({ message: `no pod "${written}"`, hint }));
   });
 
+  test('says that pods which have not started are not known where no agent answers', () => {
+    expect(() => findSandbox([makeSandbox({ name: 'job' })], { pod: 'zzz', nodeName })).toThrow(
+      expect.objectContaining({
+        hint: 'Pods: default/job. No agent answers: pods that have not started are not known.',
+      }),
+    );
+  });
+
+  test('names the manifests that are broken, as they declare no pods', () => {
+    const problems = ['/m/a.yaml', '/m/b.yaml', '/m/a.yaml'].map((origin) => ({
+      origin,
+      severity: 'error' as const,
+      message: 'no',
+    }));
+    expect(() => findSandbox([], { pod: 'zzz', nodeName }, { pods: [], sources: [{ problems }] })).toThrow(
+      expect.objectContaining({
+        hint:
+          'There are no pods. Manifests with errors declare no pods: /m/a.yaml, /m/b.yaml. ' +
+          'kubelet-ts ps shows the errors.',
+      }),
+    );
+  });
+
+  const waiting = (reason: string, message: string): Pod['status'] => ({
+    containerStatuses: [
+      { name: 'app', image: '', imageID: '', ready: false, restartCount: 0, state: { waiting: { reason, message } } },
+    ],
+  });
+  test.each<[string, Partial<KnownPod> & { status?: Pod['status'] }, string]>([
+    [
+      'a pull that fails',
+      { status: waiting('ImagePullBackOff', 'Back-off pulling image "pg:1": ErrImagePull: no such host') },
+      'container app: ImagePullBackOff: Back-off pulling image "pg:1": ErrImagePull: no such host',
+    ],
+    [
+      'a refusal',
+      { rejection: { reason: 'NodePorts', message: 'port 80 is taken', retriedWhen: 'a pod ends' } },
+      'NodePorts: port 80 is taken',
+    ],
+    [
+      'others that come first',
+      { status: { reason: 'WaitingForPods', message: 'waits for etcd' } },
+      'WaitingForPods: waits for etcd',
+    ],
+    [
+      'a sandbox that cannot be made',
+      {
+        status: waiting('ContainerCreating', ''),
+        worker: { state: 'sync', working: false, pending: false, lastSyncError: 'createPodSandbox: no network' },
+      },
+      'createPodSandbox: no network',
+    ],
+    ['nothing that is known', { status: waiting('ContainerCreating', '') }, 'ContainerCreating'],
+  ])('says why a pod has no sandbox: %s', (_title, { status, ...known }, why) => {
+    const pod: Pod = {
+      metadata: { name: 'pg-node1', namespace: 'default', uid: 'u' },
+      spec: { containers: [{ name: 'app' }] },
+      ...(status && { status }),
+    };
+    expect(() => findSandbox([], { pod: 'pg', nodeName }, { pods: [{ pod, ...known }], sources: [] })).toThrow(
+      expect.objectContaining({
+        message: `pod default/pg-node1 has not started: ${why}`,
+        hint: 'What happened to it so far: kubelet-ts describe default/pg-node1',
+      }),
+    );
+  });
+
   test.each(['', '/', 'a/', 'a/b/c'])('refuses %j', (written) => {
     expect(() => found(written)).toThrow(`"${written}" is not the name of a pod`);
   });
@@ -91,7 +159,7 @@ describe('the containers of a pod', () => {
     selectPod(
       makeRuntime([makeSandbox({ name: 'web-node1', annotations })], containers),
       { pod: 'web', nodeName },
-      pods,
+      { pods: pods.map((pod) => ({ pod })), sources: [] },
     );
   const summary = ({ containers: listed }: SelectedPod): unknown =>
     listed.map(({ name, isInit, attempts }) => [name, isInit, attempts.map(({ id }) => id)]);
