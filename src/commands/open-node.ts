@@ -60,7 +60,7 @@ export async function openNode(
   ]);
   const node = nodeConfig(options, machine, cgroupDriver);
   const kubelet = new Kubelet({
-    runtime: connection.runtime,
+    runtime: runtime.withPauseImage(connection.runtime),
     foreignPods: connection.foreignPods,
     imageService: connection.images,
     eventStreams: connection.eventStreams,
@@ -126,6 +126,8 @@ interface NodeRuntime {
   endpoint: { endpoint: string; because: string };
   connection: OwnRuntimeConnection;
   release: () => void;
+  /** The same runtime, in which the pause image is loaded again when it is missing. */
+  withPauseImage: (runtime: RuntimeService) => RuntimeService;
   /** Images that came from archives. */
   keptImages: readonly string[];
 }
@@ -142,19 +144,21 @@ async function openNodeRuntime(
     wait: onWaiting && { onWaiting, signal },
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
-  const { release, keptImages } = endpoint.managed
+  const { release, withPauseImage, keptImages } = endpoint.managed
     ? await startManaged(options, logger, signal)
     : warnOfOrphanShims(endpoint.endpoint, logger);
   const { rootDir } = options;
   const connection = await openOwnRuntime(endpoint.endpoint, { rootDir, makesPods: true, logger, signal }, options);
-  return { endpoint, connection, release, keptImages };
+  return { endpoint, connection, release, withPauseImage, keptImages };
 }
+
+type Started = Pick<NodeRuntime, 'release' | 'withPauseImage' | 'keptImages'>;
 
 /** Pods come first: the look goes through all processes of the machine. */
 const orphanShimsAfterMs = 5000;
 
 /** What others started is theirs to end. */
-function warnOfOrphanShims(endpoint: string, logger: Logger): Pick<NodeRuntime, 'release' | 'keptImages'> {
+function warnOfOrphanShims(endpoint: string, logger: Logger): Started {
   const released = new AbortController();
   const { signal } = released;
   const orphanShims = orphanShimsOf(endpoint, { end: undefined, clock: systemClock, logger, signal });
@@ -166,15 +170,13 @@ function warnOfOrphanShims(endpoint: string, logger: Logger): Pick<NodeRuntime, 
       cancel();
       released.abort();
     },
+    // That of others is theirs to keep.
+    withPauseImage: (runtime) => runtime,
     keptImages: [],
   };
 }
 
-async function startManaged(
-  options: NodeOptions,
-  logger: Logger,
-  signal: AbortSignal,
-): Promise<Pick<NodeRuntime, 'release' | 'keptImages'>> {
+async function startManaged(options: NodeOptions, logger: Logger, signal: AbortSignal): Promise<Started> {
   const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
   const managed = new ManagedContainerd({
     rootDir: options.rootDir,
@@ -201,6 +203,7 @@ async function startManaged(
     release: () => {
       managed.release();
     },
+    withPauseImage: (runtime) => managed.withPauseImage(runtime),
     keptImages: names,
   };
 }

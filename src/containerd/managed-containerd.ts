@@ -1,5 +1,6 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import type { Clock } from '../clock.ts';
+import type { RuntimeService } from '../cri/runtime-service.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { readHasSysResource } from './capabilities.ts';
@@ -16,6 +17,7 @@ import { assertSocketsFit, managedPaths, type ManagedPaths } from './managed-pat
 import type { OrphanShims } from './orphan-shims.ts';
 import { orphanShimsOf } from './orphan-shims-of.ts';
 import { pauseImageName } from './pause/pause-image.ts';
+import { withPauseImage } from './pause/with-pause-image.ts';
 import { chooseSnapshotter } from './snapshotter.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 
@@ -102,6 +104,16 @@ export class ManagedContainerd {
     void this.#orphanShims.follow();
     this.#keepHouse();
     return { endpoint: this.endpoint, pid: process.pid, adopted, warnings };
+  }
+
+  /** The same runtime; a sandbox of it is not lost for want of the pause image, which is loaded again. */
+  withPauseImage(runtime: RuntimeService): RuntimeService {
+    return withPauseImage(runtime, {
+      ensure: () => this.#images.ensurePauseImage(this.#supervisor.released),
+      // Nobody else may be asked for it.
+      isAskedOutside: () => this.#images.usesEarlierPauseImage(),
+      logger: this.#logger,
+    });
   }
 
   /** Imports the archives in `<root-dir>/images` that this containerd has not got yet. */

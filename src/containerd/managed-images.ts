@@ -1,4 +1,4 @@
-import { rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { openChannel } from '../cri/grpc-channel.ts';
@@ -9,7 +9,7 @@ import type { InstalledContainerd } from './find-containerd.ts';
 import { importImageArchive, type ImageStore } from './import-image-archive.ts';
 import { importImagesFolder, type ImportedFolder } from './import-images-folder.ts';
 import type { ManagedPaths } from './managed-paths.ts';
-import { pauseImageArchive, pauseImageName } from './pause/pause-image.ts';
+import { earlierPauseImageName, pauseImageArchive, pauseImageName } from './pause/pause-image.ts';
 import { chooseSnapshotter } from './snapshotter.ts';
 
 export interface ManagedImagesDeps {
@@ -28,11 +28,31 @@ export class ManagedImages {
     this.#deps = deps;
   }
 
-  /** Imports the pause image unless containerd has it. */
-  async ensurePauseImage(signal: AbortSignal): Promise<void> {
-    if (await this.#withImageService((images) => isListed(images, pauseImageName, signal))) return;
+  /** Imports the pause image, by every name that containerd asks for, unless it has it. Resolves to whether it was missing. */
+  async ensurePauseImage(signal: AbortSignal): Promise<boolean> {
+    let wasMissing = false;
+    for (const name of await this.#pauseImageNames()) {
+      if (await this.#withImageService((images) => isListed(images, name, signal))) continue;
+      wasMissing = true;
+      await this.#importPauseImage(name, signal);
+    }
+    return wasMissing;
+  }
+
+  /** True while the running containerd uses the earlier name of the pause image, which somebody's registry may serve. */
+  async usesEarlierPauseImage(): Promise<boolean> {
+    // Written anew by every start of containerd, and by no adoption.
+    const config = await readFile(this.#deps.paths.configFile, 'utf8').catch(() => '');
+    return config.includes(`"${earlierPauseImageName}"`);
+  }
+
+  async #pauseImageNames(): Promise<string[]> {
+    return [pauseImageName, ...((await this.usesEarlierPauseImage()) ? [earlierPauseImageName] : [])];
+  }
+
+  async #importPauseImage(name: string, signal: AbortSignal): Promise<void> {
     const file = join(this.#deps.paths.base, 'pause.tar');
-    await writeFile(file, await pauseImageArchive(process.arch));
+    await writeFile(file, await pauseImageArchive(process.arch, name));
     try {
       await this.importArchive(file, signal);
     } finally {

@@ -8,7 +8,7 @@ const options: ContainerdConfigOptions = {
   socket: '/r/containerd.sock',
   cniBinDir: '/usr/lib/cni',
   cniConfDir: '/r/net.d',
-  pauseImage: 'kubelet-ts.io/pause:1',
+  pauseImage: 'localhost/kubelet-ts-pause:1',
   ociRuntime: '/usr/sbin/runc',
   restrictOOMScoreAdj: true,
   systemdCgroup: false,
@@ -37,7 +37,7 @@ level = "warn"
 disable = true
 
 [plugins."io.containerd.grpc.v1.cri"]
-sandbox_image = "kubelet-ts.io/pause:1"
+sandbox_image = "localhost/kubelet-ts-pause:1"
 restrict_oom_score_adj = true
 netns_mounts_under_state_dir = true
 disable_tcp_service = true
@@ -96,7 +96,7 @@ disable = true
 snapshotter = "native"
 
 [plugins."io.containerd.cri.v1.images".pinned_images]
-sandbox = "kubelet-ts.io/pause:1"
+sandbox = "localhost/kubelet-ts-pause:1"
 
 [plugins."io.containerd.cri.v1.images".registry]
 config_path = "/r/certs.d"

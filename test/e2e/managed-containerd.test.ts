@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
@@ -11,7 +11,11 @@ import { findContainerd } from '../../src/containerd/find-containerd.ts';
 import type { ContainerdExit } from '../../src/containerd/containerd-exit.ts';
 import { ManagedContainerd, type ManagedContainerdOptions } from '../../src/containerd/managed-containerd.ts';
 import { ociArchive } from '../../src/containerd/oci-archive.ts';
-import { computeImageArchitecture, pauseImageName } from '../../src/containerd/pause/pause-image.ts';
+import {
+  computeImageArchitecture,
+  earlierPauseImageName,
+  pauseImageName,
+} from '../../src/containerd/pause/pause-image.ts';
 import { openChannel, type Channel } from '../../src/cri/grpc-channel.ts';
 import { grpcImageService } from '../../src/cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
@@ -115,6 +119,44 @@ describe.each(containerdReleases())('managed containerd $release', ({ folder }) 
     expect(await sandboxState()).toBe('SANDBOX_READY');
   });
 
+  test('has the pause image again as soon as a sandbox needs it, and asks no registry', async () => {
+    await grpcImageService(channel).removeImage({ image: { image: pauseImageName } });
+    const config = {
+      metadata: { name: 'other', uid: 'uid-2', namespace: 'default', attempt: 0 },
+      logDirectory: join(rootDir, 'logs'),
+      linux: { securityContext: { namespaceOptions: { network: 'NODE' as const } } },
+    };
+    await expect(runtime().runPodSandbox({ config })).rejects.toThrow(/localhost.*connection refused/s);
+    const made = await containerd.withPauseImage(runtime()).runPodSandbox({ config });
+    await runtime().stopPodSandbox(made);
+    await runtime().removePodSandbox(made);
+  });
+
+  test('one that an earlier release started has the pause image by the name that it uses', async () => {
+    const { configFile } = containerd.paths;
+    const config = await readFile(configFile, 'utf8');
+    containerd.release();
+    await writeFile(configFile, config.replaceAll(pauseImageName, earlierPauseImageName));
+    containerd = make();
+    expect(await containerd.start()).toMatchObject({ adopted: true });
+    const images = grpcImageService(channel);
+    const names = async (): Promise<string[]> =>
+      (await images.listImages({})).images.flatMap(({ repoTags }) => repoTags).sort();
+    expect(await names()).toEqual([earlierPauseImageName, pauseImageName]);
+    await images.removeImage({ image: { image: earlierPauseImageName } });
+    // It comes back before anybody is asked for it.
+    await containerd
+      .withPauseImage(runtime())
+      .runPodSandbox({})
+      .catch(() => undefined);
+    expect(await names()).toEqual([earlierPauseImageName, pauseImageName]);
+    await images.removeImage({ image: { image: earlierPauseImageName } });
+    containerd.release();
+    await writeFile(configFile, config);
+    containerd = make();
+    await containerd.start();
+  });
+
   test('is adopted by the next run, with its pods', async () => {
     const pid = containerd.pid;
     containerd.release();
@@ -173,10 +215,10 @@ describe.each(containerdReleases())('managed containerd $release', ({ folder }) 
     );
     const listed = await grpcImageService(channel).listImages({});
     expect(listed.images.flatMap(({ repoTags }) => repoTags).sort()).toEqual([
-      pauseImageName,
       'localhost/app:1',
       'localhost/busybox:1',
       'localhost/docker:1',
+      pauseImageName,
     ]);
     const again = await containerd.importImages();
     expect([again.imported, again.unchanged]).toEqual([

@@ -2,15 +2,21 @@ import { UserError } from '../../errors.ts';
 import { ociArchive } from '../oci-archive.ts';
 import { pausePrograms } from './pause-programs.ts';
 
-/** Name of the image that holds the namespaces of a pod. No registry has it: it comes with this program. */
-export const pauseImageName = 'kubelet-ts.io/pause:1';
+/**
+ * Name of the image that holds the namespaces of a pod. It comes with this program, and no registry serves it: a runtime that
+ * lost it would ask port 80 of this machine, which root alone may open.
+ */
+export const pauseImageName = 'localhost/kubelet-ts-pause:1';
+
+/** What it was called once; a containerd that was started by that release goes on to use it. */
+export const earlierPauseImageName = 'kubelet-ts.io/pause:1';
 
 /** The pause image as an OCI archive for a machine of this architecture, as Node names it (`process.arch`). */
-export function pauseImageArchive(arch: string): Promise<Uint8Array> {
+export function pauseImageArchive(arch: string, name = pauseImageName): Promise<Uint8Array> {
   const architecture = computeImageArchitecture(arch);
   const program = Buffer.from(pausePrograms[architecture], 'base64');
   return ociArchive({
-    name: pauseImageName,
+    name,
     architecture,
     layers: [[{ path: 'pause', type: 'file', content: program, mode: 0o755 }]],
     config: { Entrypoint: ['/pause'], User: '65535:65535', WorkingDir: '/' },

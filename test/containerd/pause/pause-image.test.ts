@@ -60,7 +60,7 @@ test('the program reaps children that it did not start', async () => {
 
 test.each(['x64', 'arm64'])('there is a pause image for %s', async (arch) => {
   const archive = Buffer.from(await pauseImageArchive(arch));
-  expect(archive.includes('"io.containerd.image.name":"kubelet-ts.io/pause:1"')).toBe(true);
+  expect(archive.includes('"io.containerd.image.name":"localhost/kubelet-ts-pause:1"')).toBe(true);
 });
 
 test('a processor without a pause program is a mistake that the user can put right', () => {
