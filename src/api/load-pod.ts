@@ -9,6 +9,7 @@ import { ProblemList } from './problem-list.ts';
 import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
 import { unsupportedFields } from './supported-fields.ts';
 import type { Pod, RawPod } from './types.ts';
+import { unsafeTexts } from './unsafe-texts.ts';
 import { type FieldError, validatePod } from './validate-pod.ts';
 import { checkDNS1123Subdomain, nearestValidName } from './validation/names.ts';
 
@@ -101,7 +102,7 @@ function hintForName({ metadata }: RawPod, pod: Pod): string {
 
 /** What is valid, yet cannot run here. The kubelet refuses to load what needs an API server. */
 function refusedByLoader(pod: Pod): FieldError[] {
-  const { metadata, spec } = pod;
+  const { spec } = pod;
   const refuse = (field: string): FieldError => ({
     field,
     type: 'Forbidden',
@@ -113,18 +114,5 @@ function refusedByLoader(pod: Pod): FieldError[] {
     ),
   );
   const claims = spec.resourceClaims ? [refuse('spec.resourceClaims')] : [];
-  return [
-    ...validateUID(metadata.uid),
-    ...bundles,
-    ...claims,
-    ...validateDependsOn(pod),
-    ...validateMaxRestartPeriod(pod),
-  ];
-}
-
-/** Folders are called by it: whatever is in them goes with the pod. */
-function validateUID(uid: string): FieldError[] {
-  if (/^(?!\.{1,2}$)[^/\s]{1,128}$/.test(uid)) return [];
-  const message = `"${uid}" must be the name of a folder: at most 128 characters without "/" and white space`;
-  return [{ field: 'metadata.uid', type: 'Invalid value', message }];
+  return [...unsafeTexts(pod), ...bundles, ...claims, ...validateDependsOn(pod), ...validateMaxRestartPeriod(pod)];
 }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
+import { checkDNS1123Subdomain } from '../api/validation/names.ts';
 import type { FeatureGates } from '../api/kubelet-configuration/feature-gates.ts';
 import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
 import { fieldsWithoutEffect } from '../api/kubelet-configuration/without-effect.ts';
@@ -101,6 +102,9 @@ function manifestURLFlags({ staticPodURL, staticPodURLHeader }: KubeletConfigura
 /** The name of a node, from its host name or a flag. kubelet: component-helpers/node/util/hostname.go GetHostname */
 export function nodeNameOf(text: string): string {
   const name = text.trim().toLowerCase();
-  if (name !== '') return name;
-  throw new UserError('the node has no name', { hint: 'Set the host name, or give --hostname-override NAME.' });
+  const message = name === '' ? undefined : checkDNS1123Subdomain(name);
+  if (name !== '' && message === undefined) return name;
+  const problem =
+    name === '' ? 'the node has no name' : `the name of the node, ${JSON.stringify(name)}, ${message ?? ''}`;
+  throw new UserError(problem, { hint: 'Set the host name, or give --hostname-override NAME.' });
 }

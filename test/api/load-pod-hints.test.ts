@@ -1,12 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadPod } from '../../src/api/load-pod.ts';
 
-const options = {
-  nodeName: 'edge1',
-  source: 'file',
-  origin: '/manifests/web.yaml',
-  hash: (text: string) => text,
-} as const;
+const options = { nodeName: 'edge1', source: 'file', origin: '/manifests/web.yaml', hash: () => 'h' } as const;
 
 /** A good pod with one container, changed as a row says. */
 function pod(replaced: string, by: string): string {

@@ -207,6 +207,11 @@ describe('a flag', () => {
     ['--healthz-port', 'none'],
     ['--cgroup-driver', 'cgroupv2'],
     ['--hostname-override', ' '],
+    ['--hostname-override', 'a/b'],
+    ['--hostname-override', '..'],
+    ['--hostname-override', 'a\nb'],
+    ['--hostname-override', 'my_host'],
+    ['--hostname-override', 'a'.repeat(254)],
   ])('%s refuses "%s"', async (flag, value) => {
     await expect(optionsOf(flag, value)).rejects.toThrow();
   });

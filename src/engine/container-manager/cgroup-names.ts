@@ -45,7 +45,7 @@ export function podCgroupName(cgroupRoot: string, qosClass: QOSClass, podUID: st
 
 /** False: "_" stands for "-" in systemd names, so a uid with one could not be read back from the machine. */
 export function canNameCgroup(podUID: string): boolean {
-  return !/[/_]/.test(podUID);
+  return !/[/_\0]/.test(podUID);
 }
 
 /**

@@ -3,11 +3,13 @@ import { basename, dirname, join } from 'node:path';
 import { isNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode } from '../../errors.ts';
+import { isFileName } from '../file-name.ts';
 import {
   containerLogPath,
   containerLogsDirectory,
   containerLogSymlinkName,
   podLogsDirectory,
+  podLogsName,
   podUIDOfLogsDirectory,
 } from '../kuberuntime/log-paths.ts';
 import { restartCountFromLogFiles } from '../kuberuntime/restart-count-from-logs.ts';
@@ -75,7 +77,7 @@ export class PodRemover {
       }),
     );
     await Promise.all(pod.sandboxes.map(({ id }) => this.removePodSandbox(id)));
-    if (this.areLogsShared(uid)) return;
+    if (this.areLogsShared(uid) || !isFileName(podLogsName(pod))) return;
     await rm(podLogsDirectory(this.deps.podLogsDir, pod), { recursive: true, force: true });
   }
 
@@ -120,7 +122,7 @@ export class PodRemover {
 
   private async removeLogLink(pod: PodIdentity, containerName: string, containerID: string): Promise<void> {
     const link = containerLogSymlinkName(pod, containerName, containerID);
-    await rm(join(this.deps.containerLogLinksDir, link), { force: true });
+    if (isFileName(link)) await rm(join(this.deps.containerLogLinksDir, link), { force: true });
   }
 }
 

@@ -16,8 +16,13 @@ const maxFileNameLength = 255;
 const minContainerIDLength = 6;
 
 /** `<podLogsDir>/<namespace>_<name>_<uid>`. kubelet: kuberuntime/helpers.go BuildPodLogsDirectory */
-export function podLogsDirectory(podLogsDir: string, { namespace, name, uid }: LoggedPod): string {
-  return posix.join(podLogsDir, `${namespace}_${name}_${uid}`);
+export function podLogsDirectory(podLogsDir: string, pod: LoggedPod): string {
+  return posix.join(podLogsDir, podLogsName(pod));
+}
+
+/** Name of the folder of a pod's logs. */
+export function podLogsName({ namespace, name, uid }: LoggedPod): string {
+  return `${namespace}_${name}_${uid}`;
 }
 
 /** kubelet: kuberuntime/helpers.go BuildContainerLogsDirectory */

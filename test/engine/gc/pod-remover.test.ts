@@ -35,6 +35,18 @@ test('a pod that the runtime has no more, as its removal was cut off, leaves no 
   expect(await readdir(podLogsDir)).toEqual(['default_db_u2']);
 });
 
+test.each([
+  ['a way out', '../../precious'],
+  ['a NUL', 'a\0b'],
+  ['a long name', 'a'.repeat(300)],
+])('the removal of a pod with %s in its name removes nothing beside it', async (_what, uid) => {
+  await mkdir(join(podLogsDir, 'precious'));
+  const pod = { uid, name: uid, namespace: '..', createdAt: 0, sandboxes: [], containers: [] };
+  const container = { id: 'c', name: uid, state: 'exited' as const, createdAt: 0, sandboxID: 's' };
+  await remover.removePod(uid, { ...pod, containers: [container] });
+  expect(await readdir(podLogsDir)).toEqual(['precious']);
+});
+
 test('without any logs there is nothing to remove', async () => {
   remover = new PodRemover({
     runtime,
