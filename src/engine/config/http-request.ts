@@ -1,5 +1,6 @@
 import { type Agent, type IncomingMessage, type OutgoingHttpHeaders, request as requestHTTP } from 'node:http';
 import { request as requestHTTPS } from 'node:https';
+import { limitInformational } from '../network/limit-informational.ts';
 
 /** Who we are to a server, and whom we believe; PEM. */
 export interface TLSOptions {
@@ -27,7 +28,7 @@ export async function getRequest({ url, headers, tls, proxy, signal }: HTTPReque
   return new Promise((resolve, reject) => {
     const send = url.protocol === 'https:' ? requestHTTPS : requestHTTP;
     // Said here, so that no variable of the environment can say otherwise.
-    const request = send(url, { ...tls, rejectUnauthorized: true, agent, headers, signal });
+    const request = limitInformational(send(url, { ...tls, rejectUnauthorized: true, agent, headers, signal }));
     request.on('response', resolve).on('error', reject).end();
   });
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
 import { parseGoURL } from './go-url.ts';
 import type { HTTPProbeRequest } from './http-action-request.ts';
+import { limitInformational } from './limit-informational.ts';
 
 /** As many as Go's client follows, which the kubelet uses. */
 const maxRedirects = 10;
@@ -89,7 +90,7 @@ async function send(
   const sent = scheme === 'https' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
   // Node sends one Host and no more.
   for (const [name, values] of Object.entries(headers)) sent.setHeader(name, name === 'Host' ? hostHeader : values);
-  sent.end();
+  limitInformational(sent).end();
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   // Whoever reads the body hears of it.
   sent.on('error', () => undefined);

@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { getRequest } from '../../../src/engine/config/http-request.ts';
+import { httpGet } from '../../../src/engine/network/http-get.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+
+/** A server that says `greeting` and then the same bytes for as long as anyone reads them. */
+async function pouringServer(greeting: string, poured: string): Promise<string> {
+  const bytes = Buffer.from(poured.repeat(Math.ceil(65_536 / poured.length)));
+  const server = createServer((socket: Socket) => {
+    const pour = (): void => {
+      while (!socket.destroyed && socket.write(bytes));
+    };
+    onTestFinished(() => void socket.destroy());
+    socket.on('error', () => undefined).on('drain', pour);
+    socket.write(greeting);
+    pour();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return `http://127.0.0.1:${address.port}/`;
+}
+
+const ok = 'HTTP/1.1 200 OK\r\n';
+const kinds: Record<string, [greeting: string, poured: string]> = {
+  'one 1xx after the other': ['', 'HTTP/1.1 102 Processing\r\n\r\n'],
+  'headers without end': [ok, `X-Filler: ${'x'.repeat(1000)}\r\n`],
+  'one header without end': [`${ok}X-Filler: `, 'x'],
+  'a status line without end': ['HTTP/1.1 200 ', 'x'],
+  'bytes that are no HTTP': ['', '\u001b[2J'],
+};
+
+// No time passes: what ends it is what was sent.
+const neverAborted = new AbortController().signal;
+
+test.each(Object.entries(kinds))('a probe of a server that sends %s ends by itself', async (_title, [hi, poured]) => {
+  const url = await pouringServer(hi, poured);
+  const request = { url, headers: {}, hostHeader: '' };
+  await expect(httpGet(request, { clock: new FakeClock(), signal: neverAborted })).rejects.toThrow();
+});
+
+test('of a body without end a probe reads the beginning', async () => {
+  const url = await pouringServer(`${ok}\r\n`, 'x');
+  const request = { url, headers: {}, hostHeader: '' };
+  expect(await httpGet(request, { clock: new FakeClock(), signal: neverAborted })).toEqual({
+    statusCode: 200,
+    body: 'x'.repeat(10_240),
+  });
+});
+
+test('a request for a manifest ends by itself when the server sends one 1xx after the other', async () => {
+  const url = new URL(await pouringServer('', 'HTTP/1.1 103 Early Hints\r\n\r\n'));
+  const request = getRequest({ url, headers: {}, tls: {}, proxy: undefined, signal: neverAborted });
+  await expect(request).rejects.toThrow('too many 1xx informational responses');
+});
