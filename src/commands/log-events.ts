@@ -1,5 +1,6 @@
 import { pullText } from '../api/pull-printer.ts';
 import type { KubeletEvent, ManifestProblem } from '../engine/events.ts';
+import { reasons } from '../engine/reasons.ts';
 import type { EngineView } from '../engine/snapshot.ts';
 import type { PodLifecycleEventType } from '../engine/pleg/pod-lifecycle-event.ts';
 import type { Logger } from '../logger.ts';
@@ -9,8 +10,9 @@ import { exitText } from './describe/exit-text.ts';
 export function logEvents(view: EngineView, logger: Logger): () => void {
   const told = new Map<string, ReadonlySet<ManifestProblem>>();
   const isPullDue = oncePerPull();
+  const isStatusNew = oncePerStatus();
   return view.subscribe((event) => {
-    if (event.type !== 'PullProgressed' || isPullDue(event)) logEvent(event, logger);
+    if (event.type === 'PullProgressed' ? isPullDue(event) : isStatusNew(event)) logEvent(event, logger);
     if (event.type === 'SourceRead') told.set(event.where, logProblems(event.problems, told.get(event.where), logger));
   });
 }
@@ -23,7 +25,8 @@ function logProblems(
 ): ReadonlySet<ManifestProblem> {
   for (const problem of problems) {
     if (told?.has(problem) === true) continue;
-    const { severity, message, ...where } = problem;
+    const { severity, message, lastGoodAt, ...others } = problem;
+    const where = { ...others, ...(lastGoodAt !== undefined && { lastGoodAt: new Date(lastGoodAt).toISOString() }) };
     if (severity === 'error') logger.error(where, message);
     else logger.warn(where, message);
   }
@@ -42,6 +45,20 @@ function oncePerPull(): (event: KubeletEvent & { type: 'PullProgressed' }) => bo
     if (written.has(pull)) return false;
     written.set(pull, at);
     return true;
+  };
+}
+
+/** A status is worth a line when what the line says is not what the last one said. */
+function oncePerStatus(): (event: KubeletEvent) => boolean {
+  /** By UID of the pod. */
+  const written = new Map<string, string>();
+  return (event) => {
+    if (event.type === 'WorkerStateChanged' && event.state === 'removed') written.delete(event.pod.uid);
+    if (event.type !== 'PodStatusChanged') return true;
+    const text = `${event.phase} ${event.ready}`;
+    const isNew = written.get(event.pod.uid) !== text;
+    written.set(event.pod.uid, text);
+    return isNew;
   };
 }
 
@@ -77,8 +94,10 @@ function logEvent(event: KubeletEvent, logger: Logger): void {
       logger.info({ ...pod, phase: event.phase, ready: event.ready }, 'Pod status');
       return;
     case 'Recorded': {
-      const facts = { ...pod, containerName: event.containerName, reason: event.reason };
-      if (event.eventType === 'Warning') logger.warn(facts, event.message);
+      const { containerName, reason, hint } = event;
+      const facts = { ...pod, containerName, reason, hint };
+      if (isRepeatedByName(event)) logger.debug(facts, event.message);
+      else if (event.eventType === 'Warning') logger.warn(facts, event.message);
       else logger.info(facts, event.message);
       return;
     }
@@ -97,6 +116,17 @@ function logEvent(event: KubeletEvent, logger: Logger): void {
       event satisfies never;
   }
 }
+
+const imageReasons: readonly string[] = [
+  reasons.errImagePull,
+  reasons.errImageNeverPull,
+  reasons.imageInspectError,
+  reasons.invalidImageName,
+];
+
+/** The kubelet says why an image cannot be had, and then the reason by its name. */
+const isRepeatedByName = ({ reason, message }: { reason: string; message: string }): boolean =>
+  reason === reasons.failed && imageReasons.some((name) => message === `Error: ${name}`);
 
 /** With the signal by its name, and the reason where it says more than the exit code, as `OOMKilled` does. */
 function containerEnd({ containerName, id, exitCode, end }: KubeletEvent & { type: PodLifecycleEventType }): object {

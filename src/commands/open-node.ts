@@ -183,15 +183,6 @@ async function startManaged(options: NodeOptions, logger: Logger, signal: AbortS
     clock: systemClock,
     logger,
     systemdCgroup: options.cgroupDriver === 'systemd',
-    onExit: (exit) => {
-      logger.warn({ ...exit }, 'The managed containerd ended, it is started again');
-    },
-    onRestart: ({ pid }) => {
-      logger.info({ pid }, 'The managed containerd runs again');
-    },
-    onRestartFailed: ({ error, retryInMs }) => {
-      logger.error({ err: error, retryInMs }, 'The managed containerd could not be started');
-    },
   });
   const { pid, adopted, warnings } = await managed.start(signal);
   logger.info({ pid }, adopted ? 'Adopted the managed containerd' : 'Started the managed containerd');

@@ -15,3 +15,9 @@ export function describeEnd({ code, signal }: ContainerdEnd): string {
   if (code !== undefined) return `it ended with exit code ${String(code)}`;
   return signal === undefined ? 'it could not be executed' : `it was ended by ${signal}`;
 }
+
+/** Why it ended, as the last line of its log says it; one that was killed says nothing of that. */
+export function said({ code = 0, lastLines }: ContainerdExit): { said?: string } {
+  const last = lastLines.at(-1);
+  return code === 0 || last === undefined ? {} : { said: last };
+}

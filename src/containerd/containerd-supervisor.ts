@@ -10,7 +10,7 @@ import type { Clock } from '../clock.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
-import { describeEnd, type ContainerdEnd, type ContainerdExit } from './containerd-exit.ts';
+import { describeEnd, type ContainerdEnd, type ContainerdExit, said } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
 import { nextRestartDelayMs, steadyRunMs } from './restart-delay.ts';
 
@@ -223,7 +223,9 @@ export class ContainerdSupervisor {
     const { clock, logger, events } = this.#deps;
     this.#process = undefined;
     this.#unwatch();
-    logger.warn({ ...exit }, 'containerd ended and is started again');
+    const { lastLines, ...end } = exit;
+    logger.warn({ ...end, ...said(exit) }, 'containerd ended and is started again');
+    logger.debug({ lastLines }, 'The last lines of its log');
     events.onExit?.(exit);
     if (clock.monotonic() - this.#startedAt >= steadyRunMs) this.#failuresInARow = 0;
     try {

@@ -12,6 +12,9 @@ export interface HealthCheck {
   timeoutMs: number;
 }
 
+/** As @grpc/grpc-js says it, around what the kernel said. */
+const noConnection = /^No connection established\. Last error: (?:Error: )?(.*?)\. Resolution note:/;
+
 /**
  * Asks for the health of a gRPC service, without TLS. Undefined: it is serving; else why not.
  * kubelet: pkg/probe/grpc/grpc.go Probe
@@ -27,6 +30,8 @@ export async function grpcHealthCheck({ host, port, service, timeoutMs }: Health
     if (!(error instanceof RpcError)) throw error;
     if (isUnimplemented(error)) return `this server does not implement the grpc health protocol: ${error.message}`;
     if (isDeadlineExceeded(error)) return `timeout: health rpc did not complete within ${timeoutMs / 1000}s`;
+    const [, connection] = noConnection.exec(error.message) ?? [];
+    if (connection !== undefined) return `error: failed to connect service at "${address}": ${connection}`;
     return `error: health rpc probe failed: ${error.message}`;
   } finally {
     channel.close();

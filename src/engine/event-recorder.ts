@@ -5,13 +5,13 @@ import { podRef } from './pod-names.ts';
 /** Records Kubernetes events of one pod, as the kubelet words them. */
 export interface PodEventRecorder {
   normal(reason: string, message: string, containerName?: string): void;
-  warning(reason: string, message: string, containerName?: string): void;
+  warning(reason: string, message: string, containerName?: string, hint?: string): void;
 }
 
 export function podEventRecorder(emit: Emit, pod: Pod): PodEventRecorder {
   const record =
     (eventType: 'Normal' | 'Warning') =>
-    (reason: string, message: string, containerName?: string): void => {
+    (reason: string, message: string, containerName?: string, hint?: string): void => {
       emit({
         type: 'Recorded',
         eventType,
@@ -19,6 +19,7 @@ export function podEventRecorder(emit: Emit, pod: Pod): PodEventRecorder {
         message,
         pod: podRef(pod),
         ...(containerName === undefined ? {} : { containerName }),
+        ...(hint === undefined ? {} : { hint }),
       });
     };
   return { normal: record('Normal'), warning: record('Warning') };

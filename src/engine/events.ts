@@ -89,6 +89,8 @@ interface RecordedEvent {
   /** One of reasons.ts. */
   reason: string;
   message: string;
+  /** What to do about it, for the log. */
+  hint?: string;
   /** Absent: about the node. */
   pod?: PodRef;
   containerName?: string;

@@ -272,6 +272,8 @@ function throwOnFailure(results: readonly SyncResult[], now: number): void {
   const known = retries.filter((retryAt) => retryAt !== undefined);
   throw new SyncPodError(message.join('; '), {
     cause: first.error,
+    // Each start that failed is an event.
+    isTold: failed.every(({ error }) => error instanceof ContainerStartError),
     // What else failed is tried again along with it.
     ...(known.length > 0 ? { retryAfterMs: Math.max(0, Math.min(...known) - now) } : {}),
   });

@@ -113,6 +113,55 @@ describe('the log of an engine', () => {
     ]);
   });
 
+  test('has a line for a status that differs from the last one of its pod, and no other', () => {
+    const status = (phase: string, ready: boolean, uid = 'u1'): KubeletEvent => ({
+      at: 0,
+      type: 'PodStatusChanged',
+      pod: { ...pod, uid },
+      phase,
+      ready,
+    });
+    const events = [
+      status('Pending', false),
+      status('Pending', false),
+      status('Pending', false, 'u2'),
+      status('Running', false),
+      status('Running', true),
+      status('Running', true),
+      status('Running', false),
+    ];
+    expect(logOf(...events)).toEqual([
+      'info Pod status {"pod":"default/web-edge1","phase":"Pending","ready":false}',
+      'info Pod status {"pod":"default/web-edge1","phase":"Pending","ready":false}',
+      'info Pod status {"pod":"default/web-edge1","phase":"Running","ready":false}',
+      'info Pod status {"pod":"default/web-edge1","phase":"Running","ready":true}',
+      'info Pod status {"pod":"default/web-edge1","phase":"Running","ready":false}',
+    ]);
+  });
+
+  test('has one line for a pull that failed, with what to do', () => {
+    const failed = (message: string, hint?: string): KubeletEvent => ({
+      at: 0,
+      type: 'Recorded',
+      eventType: 'Warning',
+      reason: 'Failed',
+      message,
+      pod,
+      ...(hint !== undefined && { hint }),
+    });
+    const lines = logOf(failed('Failed to pull image "a:1": no such host', 'Load it.'), failed('Error: ErrImagePull'));
+    expect(lines.filter((line) => !line.startsWith('debug'))).toEqual([
+      'warn Failed to pull image "a:1": no such host {"pod":"default/web-edge1","reason":"Failed","hint":"Load it."}',
+    ]);
+  });
+
+  test('has a date where the engine counts milliseconds', () => {
+    const lastGoodAt = Date.parse('2026-01-02T03:04:05Z');
+    const problem: ManifestProblem = { origin: '/m/a.yaml', severity: 'error', message: 'broken', lastGoodAt };
+    const read: KubeletEvent = { at: 0, type: 'SourceRead', source: 'file', where: '/m', pods: 1, problems: [problem] };
+    expect(logOf(read)).toContain('error broken {"origin":"/m/a.yaml","lastGoodAt":"2026-01-02T03:04:05.000Z"}');
+  });
+
   test('has a problem once while it lasts', () => {
     const broken = { origin: '/m/a.yaml', severity: 'error', message: 'broken' } as const;
     const odd = { origin: '/m/b.yaml', severity: 'warning', message: 'odd' } as const;

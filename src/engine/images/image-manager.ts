@@ -73,7 +73,7 @@ export class ImageManager {
     }
     if (container.imagePullPolicy === 'Never') {
       const message = `Container image "${image}" is not present with pull policy of Never`;
-      recorder.warning(reasons.errImageNeverPull, message, container.name);
+      recorder.warning(reasons.errImageNeverPull, message, container.name, loadHint);
       throw new ContainerStartError(reasons.errImageNeverPull, message);
     }
     return this.pull(image, request);
@@ -138,7 +138,7 @@ export class ImageManager {
     } catch (error) {
       request.signal.throwIfAborted();
       const failure = pullFailure(error);
-      recorder.warning(reasons.failed, `Failed to pull image "${image}": ${failure.message}`, container.name);
+      recorder.warning(reasons.failed, `Failed to pull image "${image}": ${failure.message}`, container.name, loadHint);
       backOff.next(key, clock.monotonic());
       this.lastFailures.set(key, `${failure.reason}: ${failure.message}`);
       throw failure;
@@ -190,6 +190,9 @@ export class ImageManager {
     return pullWatch.during(image, { pod, container: container.name }, () => pullWithEach(known, pull, signal));
   }
 }
+
+/** A machine without a registry, or one that does not have the image. */
+const loadHint = 'Correct the name, or load the image from an archive: kubelet-ts images load FILE';
 
 const emptyImage: Image = {
   id: '',

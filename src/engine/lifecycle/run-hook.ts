@@ -67,4 +67,5 @@ async function httpHook(request: HTTPProbeRequest, clock: Clock, signal: AbortSi
 }
 
 /** The answer to the TLS handshake was none. */
-const isPlainText = (error: unknown): boolean => hasCode(error, 'ERR_SSL_WRONG_VERSION_NUMBER', 'EPROTO');
+const isPlainText = (error: unknown): boolean =>
+  error instanceof Error && hasCode(error.cause, 'ERR_SSL_WRONG_VERSION_NUMBER', 'EPROTO');

@@ -3,6 +3,7 @@ import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Clock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
+import { addressText, dialErrorText } from './dial-error.ts';
 import { parseGoURL } from './go-url.ts';
 import type { HTTPProbeRequest } from './http-action-request.ts';
 import { limitInformational } from './limit-informational.ts';
@@ -11,6 +12,9 @@ import { limitInformational } from './limit-informational.ts';
 const maxRedirects = 10;
 /** kubelet: pkg/probe/http/http.go maxRespBodyLength */
 const maxBodyBytes = 10 * 1024;
+/** In the words of Go's client. */
+const awaitingHeaders = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
+const readingBody = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
 /** Who is on the host network of this machine has no address of its own. */
 const thisMachine = '127.0.0.1';
 
@@ -34,13 +38,13 @@ export async function httpGet(
     timeoutMs === undefined
       ? undefined
       : clock.after(timeoutMs, () => {
-          timeout.abort(new Error(`no answer within ${timeoutMs / 1000}s`));
+          timeout.abort(new Error(awaitingHeaders));
         });
   const ended = AbortSignal.any([signal, timeout.signal]);
   try {
     return await follow(request, ended);
   } catch (error) {
-    ended.throwIfAborted();
+    signal.throwIfAborted();
     throw error;
   } finally {
     cancel?.();
@@ -60,9 +64,17 @@ interface Target {
 async function follow(request: HTTPProbeRequest, signal: AbortSignal): Promise<HTTPAnswer> {
   let target = targetOf(request.url);
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-    const answer = await send(target, request, signal);
+    const answer = await send(target, request, signal).catch((error: unknown) => {
+      const text = signal.aborted ? awaitingHeaders : dialErrorText(error, target);
+      throw new Error(`Get "${urlOf(target)}": ${text}`, { cause: error });
+    });
     const next = redirectOf(answer, target);
-    if (next?.host !== target.host) return { statusCode: answer.statusCode ?? 0, body: await firstBytes(answer) };
+    if (next?.host !== target.host) {
+      const body = await firstBytes(answer).catch((error: unknown) => {
+        throw signal.aborted ? new Error(readingBody, { cause: error }) : error;
+      });
+      return { statusCode: answer.statusCode ?? 0, body };
+    }
     answer.destroy();
     target = next;
   }
@@ -97,6 +109,8 @@ async function send(
   return answer;
 }
 
+const urlOf = ({ scheme, host, port, path }: Target): string => `${scheme}://${addressText(host, port)}${path}`;
+
 const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443 };
 
 /** Undefined: the answer is not one that sends elsewhere. */
@@ -105,7 +119,7 @@ function redirectOf(
   { scheme, host, port, path }: Target,
 ): Target | undefined {
   if (![301, 302, 303, 307, 308].includes(statusCode) || location === undefined) return undefined;
-  const base = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}${path}`;
+  const base = urlOf({ scheme, host, port, path });
   if (!URL.canParse(location, base)) return undefined;
   const next = new URL(location, base);
   const nextScheme = next.protocol.slice(0, -1);

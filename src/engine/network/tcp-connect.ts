@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import type { Clock } from '../../clock.ts';
+import { addressText, dialErrorText } from './dial-error.ts';
 
 /** Connects and hangs up again. Rejects when that is not possible within the time. kubelet: pkg/probe/tcp/tcp.go */
 export async function tcpConnect(
@@ -15,12 +16,14 @@ export async function tcpConnect(
   };
   signal.addEventListener('abort', abort, { once: true });
   const cancel = clock.after(timeoutMs, () => {
-    fail(new Error(`dial tcp ${host}:${port}: i/o timeout`));
+    fail(new Error(`dial tcp ${addressText(host, port)}: i/o timeout`));
   });
   try {
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
-      socket.once('error', reject);
+      socket.once('error', (error) => {
+        reject(signal.aborted ? error : new Error(dialErrorText(error, { host, port }), { cause: error }));
+      });
     });
   } finally {
     cancel();

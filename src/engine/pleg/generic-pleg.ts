@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.ts';
+import { isUnavailable } from '../../cri/errors.ts';
 import { toError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { AsyncQueue } from '../async-queue.ts';
@@ -161,7 +162,8 @@ export class GenericPleg {
       return { looks: changed.map((uid) => this.lookAtListed(uid, pods.get(uid), startedAt, signal)) };
     } catch (error) {
       if (signal.aborted) return { looks: [] };
-      logger.warn({ err: error }, 'Relist of the runtime failed');
+      // A runtime that is away is told of by the state of the runtime.
+      logger[isUnavailable(error) ? 'debug' : 'warn']({ err: error }, 'Relist of the runtime failed');
       this.relistSoon();
       return { looks: [] };
     }

@@ -360,8 +360,10 @@ export class PodWorkers {
   private logFailure({ fullName, uid }: PodSyncStatus, error: unknown): void {
     const { logger } = this.deps;
     const facts = { pod: fullName, podUID: uid };
-    if (error instanceof SyncPodError) logger.warn({ ...facts, err: error.message }, 'Error syncing pod, skipping');
-    else logger.error({ ...facts, err: error }, 'Error syncing pod, skipping');
+    if (error instanceof SyncPodError) {
+      const level = error.isTold ? 'debug' : 'warn';
+      logger[level]({ ...facts, err: error.message }, 'Error syncing pod, skipping');
+    } else logger.error({ ...facts, err: error }, 'Error syncing pod, skipping');
   }
 
   /** One of the syncs, by the state of the record; resolves to true when the state moved on. */

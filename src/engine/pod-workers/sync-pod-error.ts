@@ -3,10 +3,13 @@ export class SyncPodError extends Error {
   override readonly name: string = 'SyncPodError';
   /** When it makes sense to try again, sooner than the usual back-off. Milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** Events say so already. */
+  readonly isTold: boolean;
 
-  constructor(message: string, options: { retryAfterMs?: number; cause?: unknown } = {}) {
+  constructor(message: string, options: { retryAfterMs?: number; isTold?: boolean; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
     this.retryAfterMs = options.retryAfterMs;
+    this.isTold = options.isTold ?? false;
   }
 }
 

@@ -107,7 +107,9 @@ describe('an HTTP probe', () => {
     const port = await httpServer(() => undefined);
     expect(await outcomeOf({ httpGet: { port }, timeoutSeconds: 1 })).toEqual({
       result: 'failure',
-      output: 'no answer within 1s',
+      output:
+        `Get "http://127.0.0.1:${port}/": context deadline exceeded ` +
+        '(Client.Timeout exceeded while awaiting headers)',
     });
   });
 
@@ -116,9 +118,9 @@ describe('an HTTP probe', () => {
     const port = await portOf(server);
     server.close();
     await once(server, 'close');
-    expect(await outcomeOf({ httpGet: { port } })).toEqual({
+    expect(await outcomeOf({ httpGet: { port, path: '/healthz' } })).toEqual({
       result: 'failure',
-      output: `connect ECONNREFUSED 127.0.0.1:${port}`,
+      output: `Get "http://127.0.0.1:${port}/healthz": dial tcp 127.0.0.1:${port}: connect: connection refused`,
     });
   });
 
@@ -136,7 +138,7 @@ describe('a TCP probe', () => {
     await once(server, 'close');
     expect(await outcomeOf({ tcpSocket: { port } })).toEqual({
       result: 'failure',
-      output: `connect ECONNREFUSED 127.0.0.1:${port}`,
+      output: `dial tcp 127.0.0.1:${port}: connect: connection refused`,
     });
   });
 });
@@ -187,6 +189,17 @@ describe('a gRPC probe', () => {
   ])('of a service that is %s', async (service, outcome) => {
     const port = await grpcServer(true);
     expect(await outcomeOf({ grpc: { port, service }, timeoutSeconds: 30 })).toEqual(outcome);
+  });
+
+  test('that nobody answers fails', async () => {
+    const server = createTCPServer();
+    const port = await portOf(server);
+    server.close();
+    await once(server, 'close');
+    expect(await outcomeOf({ grpc: { port }, timeoutSeconds: 30 })).toEqual({
+      result: 'failure',
+      output: `error: failed to connect service at "127.0.0.1:${port}": connect ECONNREFUSED 127.0.0.1:${port}`,
+    });
   });
 
   test('of a server without the health protocol fails', async () => {

@@ -1,0 +1,26 @@
+import { errorMessage, hasCode } from '../../errors.ts';
+
+/** What the kernel says, in Go's words. */
+const causes: readonly (readonly [code: string, text: string])[] = [
+  ['ECONNREFUSED', 'connect: connection refused'],
+  ['EHOSTUNREACH', 'connect: no route to host'],
+  ['ENETUNREACH', 'connect: network is unreachable'],
+  ['EADDRNOTAVAIL', 'connect: cannot assign requested address'],
+  ['EACCES', 'connect: permission denied'],
+  ['ETIMEDOUT', 'connect: connection timed out'],
+];
+
+/** Why there is no connection to a host, or none any more, as the kubelet words it. */
+export function dialErrorText(error: unknown, { host, port }: { host: string; port: number }): string {
+  const dial = `dial tcp ${addressText(host, port)}`;
+  for (const [code, text] of causes) if (hasCode(error, code)) return `${dial}: ${text}`;
+  if (hasCode(error, 'ENOTFOUND')) return `dial tcp: lookup ${host}: no such host`;
+  // Node says this of a connection that is closed, too.
+  if (hasCode(error, 'ECONNRESET')) return 'EOF';
+  return errorMessage(error);
+}
+
+/** Host and port as a URL has them. */
+export function addressText(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
