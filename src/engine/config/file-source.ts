@@ -8,8 +8,10 @@ import { ManifestTree } from './manifest-tree.ts';
 import { type ManifestChange, ManifestWatch } from './manifest-watch.ts';
 import type { PodSource, SourceUpdate } from './pod-source.ts';
 
-/** So long the first list waits for files that are being written. */
+/** So long the first list waits for files that are being written and of which nothing is known. */
 const firstListMs = 10_000;
+/** And so long for those of which the last good revision can stand in: what is about to be replaced is not started. */
+const newRevisionMs = 1000;
 /** After so many changes at once the kernel may have lost some: it keeps 16384. */
 const maxChanges = 4096;
 
@@ -91,10 +93,11 @@ export class FileSource implements PodSource {
   /** Looks at everything once, and again until nothing is about to change. */
   async read(signal?: AbortSignal): Promise<SourceUpdate> {
     const { clock } = this.deps;
-    const lastMs = clock.monotonic() + firstListMs;
+    const sinceMs = clock.monotonic();
+    const mayWait = (ms: number): boolean => clock.monotonic() - sinceMs < ms;
     this.isAnythingChanged = true;
     await this.lookAgain();
-    while (this.tree.isUnsettled && clock.monotonic() < lastMs) {
+    while ((this.tree.isUnsettled && mayWait(firstListMs)) || (this.tree.isAboutToChange && mayWait(newRevisionMs))) {
       await clock.sleep(Math.max(0, this.tree.dueMs - clock.monotonic()), signal && { signal });
       await this.lookAgain();
     }

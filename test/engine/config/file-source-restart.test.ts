@@ -1,6 +1,7 @@
-import { chmod, mkdir, readdir, rename, rm, symlink } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { configMapManifest, type Declared, ManifestFolder, podManifest } from './manifest-folder.ts';
 import { SourceRecorder } from './source-recorder.ts';
 import { whileTimePasses } from './while-time-passes.ts';
@@ -13,6 +14,29 @@ beforeEach(async () => {
 
 /** Names of what is kept on disk for the next life. */
 const kept = (): Promise<string[]> => readdir(join(folder.rootDir, 'manifests-last-good'));
+
+describe('a file that was written right before the agent starts', () => {
+  beforeEach(async () => {
+    // The clock of the files, so that what is written in a test is written now.
+    folder = await ManifestFolder.make(new FakeClock(Date.now()));
+    await folder.put('a.yaml', podManifest('one'));
+    await folder.read(folder.start());
+  });
+
+  test('is what it says now, not its last good revision', async () => {
+    await folder.put('a.yaml', podManifest('one', 'app:2'));
+    expect((await folder.read(folder.start())).pods).toEqual(['one app:2']);
+  });
+
+  test('stands for its last good revision when somebody has it open', async () => {
+    const file = await open(folder.at('a.yaml'), 'w');
+    onTestFinished(() => file.close());
+    await file.write(podManifest('one', 'app:2'));
+    const startedAt = folder.clock.monotonic();
+    expect((await folder.read(folder.start())).pods).toEqual(['one app:1']);
+    expect(folder.clock.monotonic() - startedAt).toBeLessThanOrEqual(30);
+  });
+});
 
 describe('a file that broke while no agent ran', () => {
   test('stands for its last good revision, with the same UIDs and the age of that', async () => {

