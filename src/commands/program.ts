@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import packageJSON from '../../package.json' with { type: 'json' };
 import type { CommandDeps } from './deps.ts';
+import { deniedToUser } from '../needs-root.ts';
 import { hideSecretArguments } from './hide-secret-arguments.ts';
 import { referenceVersion } from './reference-version.ts';
 
@@ -72,7 +73,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
-    throw error;
+    throw deniedToUser(error) ?? error;
   }
 }
 

@@ -17,6 +17,7 @@ import { PodDirs } from '../engine/pod-dirs.ts';
 import { findRootOwner, keepRootOwner } from '../engine/root-owner.ts';
 import { hasCode, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { needsRoot } from '../needs-root.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 
 /** An open connection to a container runtime, with the pods of one root-dir. */
@@ -130,7 +131,7 @@ async function requireManagedContainerd(endpoint: string): Promise<void> {
     await connectOnce(endpoint.replace(/^unix:\/\//, ''));
   } catch (cause) {
     if (hasCode(cause, 'EACCES', 'EPERM')) {
-      throw new UserError(`no permission to use the container runtime at ${endpoint}`, { hint: 'Run as root.', cause });
+      throw needsRoot(endpoint, cause);
     }
     throw new UserError(`no container runtime answers at ${endpoint}`, { hint: 'kubelet-ts run starts it.', cause });
   }

@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { UserError } from '../errors.ts';
+import { hasCode, UserError } from '../errors.ts';
+import { needsRoot } from '../needs-root.ts';
 
 /** Where a managed containerd keeps its things. */
 export interface ManagedPaths {
@@ -54,10 +55,15 @@ export function assertSocketsFit({ base, socket }: ManagedPaths): void {
   );
 }
 
-/** True when an earlier start made a managed containerd under this root-dir. */
-export function hasManagedContainerd(rootDir: string): Promise<boolean> {
-  return access(managedPaths(rootDir).configFile).then(
-    () => true,
-    () => false,
-  );
+/** True when an earlier start made a managed containerd under this root-dir. Rejects with a `UserError` if it may not look. */
+export async function hasManagedContainerd(rootDir: string): Promise<boolean> {
+  const { configFile } = managedPaths(rootDir);
+  try {
+    await access(configFile);
+    return true;
+  } catch (error) {
+    // What may not be seen may be there: another runtime would be the wrong one.
+    if (hasCode(error, 'EACCES', 'EPERM')) throw needsRoot(configFile, error);
+    return false;
+  }
 }

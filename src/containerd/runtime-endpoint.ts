@@ -104,7 +104,7 @@ function shortReason(result: Failure): string {
     case 'refused':
       return 'has nobody listening on it';
     case 'denied':
-      return 'may not be used by this user';
+      return 'may not be used by this user: root is needed';
     case 'no-cri':
       return 'answers but has no CRI v1 (is its CRI plugin disabled?)';
     case 'failed':
@@ -118,7 +118,7 @@ function hintOf(result: Failure): string {
     case 'refused':
       return 'Is the runtime running? Without the option, kubelet-ts finds one or runs a containerd of its own.';
     case 'denied':
-      return 'Run kubelet-ts as root.';
+      return 'Run it as root: sudo kubelet-ts …';
     case 'no-cri':
       return 'For containerd, take "cri" out of disabled_plugins in /etc/containerd/config.toml and restart it.';
     case 'failed':

@@ -1,8 +1,10 @@
-import { watch } from 'node:fs/promises';
+import { access, constants, watch } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { KubeletEvent } from '../engine/events.ts';
 import type { HistoryEntry } from '../engine/history/history-entry.ts';
 import type { EngineSnapshot } from '../engine/snapshot.ts';
+import { hasCode } from '../errors.ts';
+import { needsRoot } from '../needs-root.ts';
 import { AgentSilentError } from './agent-silent-error.ts';
 import { call, stream, untilGone } from './control-call.ts';
 
@@ -47,6 +49,7 @@ export async function fetchAgent(path: string): Promise<{ pid: number } | undefi
 /** Resolves when an agent serves this socket; its folder must exist. Rejects with an AbortError when aborted first. */
 export async function waitForAgent(path: string, signal: AbortSignal): Promise<void> {
   const found = new AbortController();
+  await refuseHidden(path);
   const changes = watch(dirname(path), { signal: AbortSignal.any([signal, found.signal]) })[Symbol.asyncIterator]();
   for (;;) {
     // Watched before it is looked at, so that no change is missed in between.
@@ -58,6 +61,13 @@ export async function waitForAgent(path: string, signal: AbortSignal): Promise<v
     }
     await changed;
   }
+}
+
+/** An agent whose socket may not be seen looks like none. */
+async function refuseHidden(path: string): Promise<void> {
+  await access(dirname(path), constants.X_OK).catch((error: unknown) => {
+    if (hasCode(error, 'EACCES')) throw needsRoot(path, error);
+  });
 }
 
 /** Asks the agent to end, its pods stay; false if none runs. */

@@ -88,7 +88,9 @@ describe('what was not named', () => {
 
   test('a well-known socket that refuses this user is an error', async () => {
     const sockets = { 'unix:///run/containerd/containerd.sock': { kind: 'denied', error: undefined } } as const;
-    await expect(chooseRuntimeEndpoint(machine(sockets))).rejects.toMatchObject({ hint: 'Run kubelet-ts as root.' });
+    await expect(chooseRuntimeEndpoint(machine(sockets))).rejects.toMatchObject({
+      hint: 'Run it as root: sudo kubelet-ts …',
+    });
   });
 });
 

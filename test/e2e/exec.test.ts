@@ -74,7 +74,7 @@ describe.each(containerdReleases())('exec on containerd $release', (containerd) 
       error('no pod "wep"', 'Did you mean default/web-edge1?'),
       error('container "nope" not found in pod default/web-edge1', 'Its containers are: app, side.'),
       error(
-        'container "app" of pod default/job-edge1 is not running',
+        'container "app" of pod default/job-edge1 is not running: Completed',
         'See what it said: kubelet-ts logs default/job-edge1 -c app',
       ),
     ]);

@@ -6,6 +6,7 @@ import { historyFolder, historyPath, podOfHistoryFile, readHistory } from '../..
 import { historyOf } from '../../engine/history/pod-history.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/snapshot.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
+import { isDenied, needsRoot } from '../../needs-root.ts';
 import { controlSocketPath, fetchHistory } from '../../server/control-client.ts';
 import { agentSnapshot } from '../agent-snapshot.ts';
 import type { CommandDeps } from '../deps.ts';
@@ -65,6 +66,8 @@ async function knownPods(
       connection.close();
     }
   } catch (error) {
+    // Whoever may not ask the runtime would be told that there are no pods.
+    if (isDenied(error)) throw error;
     // What happened can be told without it.
     return { pods: [], runtimeError: errorMessage(error) };
   }
@@ -75,7 +78,7 @@ async function podsOfFolder(folder: string): Promise<PodName[]> {
     return (await readdir(folder)).flatMap((file) => podOfHistoryFile(file) ?? []);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return [];
-    if (hasCode(error, 'EACCES')) throw new UserError(`no permission to open ${folder}`, { hint: 'Run as root.' });
+    if (hasCode(error, 'EACCES')) throw needsRoot(folder, error);
     throw error;
   }
 }

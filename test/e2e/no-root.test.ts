@@ -1,0 +1,51 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Agent, startAgent } from './agent.ts';
+import { makePod, serve, shell } from './manifests.ts';
+import { program } from './program.ts';
+
+let agent: Agent;
+/** The program where everybody may run it. */
+let folder: string;
+
+beforeAll(async () => {
+  agent = await startAgent({ manifests: { 'web.yaml': makePod('web', { containers: [shell('app', serve)] }) } });
+  folder = await mkdtemp('/tmp/kts-no-root-');
+  await chmod(folder, 0o755);
+  for (const part of ['bin', 'dist', 'package.json']) {
+    await execa('cp', ['-r', join(program, '../..', part), folder]);
+  }
+  await execa('chmod', ['-R', 'a+rX', folder]);
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+  await agent.cleanUp();
+});
+
+test.each([
+  ['ps'],
+  ['describe', 'web'],
+  ['logs', 'web'],
+  ['exec', 'web', '--', 'true'],
+  ['wait', 'web', '--timeout', '5s'],
+  ['images', 'list'],
+  ['images', 'load', 'app.tar'],
+  ['down'],
+])('a user without rights is told that root is needed, not what cannot be seen: %s %s', async (...words) => {
+  const [, ...rest] = agent.commandLine(words);
+  const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+  const result = await execa('setpriv', [...user, join(folder, 'bin/kubelet-ts'), ...rest], { reject: false });
+  expect({
+    code: result.exitCode,
+    stdout: result.stdout,
+    stderr: result.stderr.replaceAll(agent.rootDir, 'ROOT'),
+  }).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^error: root is needed: no permission to open ROOT\/\S+\nhint: Run it as root: sudo kubelet-ts …$/,
+    ) as string,
+  });
+});
