@@ -1,6 +1,6 @@
 import type { Pod } from './types.ts';
 import { type FieldError, FieldErrors } from './validation/field-errors.ts';
-import { byteLength } from './validation/names.ts';
+import { byteLength, hasControlCharacter } from './validation/names.ts';
 
 /**
  * Texts of a pod that would do more than they say: end a line of a file or of a log, name no file that there can be, or name
@@ -76,13 +76,11 @@ function inspect(errors: FieldErrors, field: string, value: unknown, key = '', i
 
 /** Half of a surrogate pair, as YAML can escape it. */
 const halfCharacter = /\p{Surrogate}/u;
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const controlCharacter = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 function inspectText(errors: FieldErrors, field: string, text: string, isFree: boolean): void {
   if (text.includes('\0')) errors.invalid(field, text, 'must not contain NUL characters');
   else if (halfCharacter.test(text)) errors.invalid(field, text, 'must not contain halves of characters');
-  else if (!isFree && controlCharacter.test(text)) {
+  else if (!isFree && hasControlCharacter(text)) {
     errors.invalid(field, text, 'must not contain line breaks or other control characters');
   }
 }

@@ -1,5 +1,5 @@
 import { formatDuration } from '../duration.ts';
-import { checkLabelValue, checkQualifiedName } from '../validation/names.ts';
+import { checkLabelValue, checkQualifiedName, hasControlCharacter } from '../validation/names.ts';
 import { type ConfigurationError, ConfigurationErrors } from './configuration-errors.ts';
 import type { FeatureGates } from './feature-gates.ts';
 import type { KubeletConfiguration } from './types.ts';
@@ -24,8 +24,18 @@ export function validateKubeletConfiguration(kc: KubeletConfiguration, gates: Fe
   validateLogging(errors, kc, gates);
   validateServer(errors, kc, gates);
   validateTaints(errors, kc);
+  for (const [name, value] of Object.entries(kc)) validateTexts(errors, name, value);
   if (kc.runOnce) errors.add('runOnce', 'was removed from the kubelet', 'Use kubelet-ts run-once.');
   return errors.list;
+}
+
+/** They become paths, lines of resolver files, arguments of programs. */
+function validateTexts(errors: ConfigurationErrors, name: string, value: unknown): void {
+  if (typeof value === 'string') {
+    if (hasControlCharacter(value)) errors.add(name, `${JSON.stringify(value)} must not contain control characters`);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, member] of Object.entries(value)) validateTexts(errors, `${name}.${key}`, member);
+  }
 }
 
 const none = Infinity;

@@ -122,6 +122,14 @@ export function byteLength(value: string): number {
   return isAscii.test(value) ? value.length : encoder.encode(value).length;
 }
 
+/** Something in it would end a line, or drive a terminal. */
+export function hasControlCharacter(text: string): boolean {
+  return controlCharacter.test(text);
+}
+
+// eslint-disable-next-line no-control-regex -- these are what is looked for
+const controlCharacter = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
 // eslint-disable-next-line no-control-regex -- all characters that take one byte
 const isAscii = /^[\u0000-\u007f]*$/;
 const encoder = new TextEncoder();

@@ -12,6 +12,11 @@ function errorsOf(body: string): string[] {
 
 describe('a configuration is refused for', () => {
   test.each([
+    [
+      'clusterDomain: "a\\nnameserver 192.0.2.1"',
+      'clusterDomain: "a\\nnameserver 192.0.2.1" must not contain control characters',
+    ],
+    ['podLogsDir: "/var/log/a\\0"', 'podLogsDir: "/var/log/a\\u0000" must not contain control characters'],
     ['imageGCHighThresholdPercent: 101', 'imageGCHighThresholdPercent: 101 must be between 0 and 100, inclusive'],
     [
       'imageGCLowThresholdPercent: 85',
