@@ -8,6 +8,6 @@ const pretty = prettyFactory({
 });
 
 /** A pino entry as one line for people. */
-export function textLine(entry: string): string {
+export function textLine(entry: object): string {
   return pretty(entry);
 }

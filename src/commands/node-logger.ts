@@ -13,14 +13,14 @@ const debugVerbosity = 4;
 
 /** The agent's log, on stderr or in a file. It begins with what is to be said of the configuration. */
 export async function createNodeLogger(
-  { logging, warnings, unusedFields }: NodeOptions,
+  { logging, warnings, unusedFields, secrets }: NodeOptions,
   flags: LogFlags,
   defaultLevel: string,
   logFile?: string,
 ): Promise<{ logger: Logger }> {
   const format = flags.logFormat ?? (logging.format === 'json' ? 'json' : 'text');
   const level = flags.logLevel ?? (logging.verbosity >= debugVerbosity ? 'debug' : defaultLevel);
-  const { logger } = await createLogger(format, level, logFile);
+  const { logger } = await createLogger(format, level, { logFile, secrets });
   for (const { message, origin, line, column, field, hint } of warnings) {
     logger.warn({ origin, line, column, field, hint }, message);
   }

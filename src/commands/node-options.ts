@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
+import { unescape } from 'node:querystring';
 import { checkDNS1123Subdomain } from '../api/validation/names.ts';
 import type { FeatureGates } from '../api/kubelet-configuration/feature-gates.ts';
 import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
@@ -10,6 +11,7 @@ import {
   type NodeAllocatableEnforcement,
   nodeAllocatableEnforcements,
 } from '../engine/container-manager/node-allocatable.ts';
+import { SecretValues } from '../engine/outgoing/secret-values.ts';
 import { UserError } from '../errors.ts';
 import { flagsLayer } from './add-configuration-flags.ts';
 import { detectNodeIPs } from './detect-node-ips.ts';
@@ -40,6 +42,8 @@ export interface NodeOptions
   imageCredentialProviderBinDir: string;
   /** Pods of ours that no manifest declares are left alone, instead of stopped. */
   leaveOrphans: boolean;
+  /** What no text may tell. Credentials of URLs are in it; the engine and the sources add what they come to know. */
+  secrets: SecretValues;
   /** What of the configuration deserves a word in the log. */
   warnings: ManifestProblem[];
   /** Fields that were set and have no effect here. */
@@ -63,10 +67,11 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
   const { configuration, featureGates, warnings } = await readConfiguration(flags, flagsLayer(flags));
   const { staticPodPath, containerRuntimeEndpoint } = configuration;
   const paths = (flags.podManifestPath ?? [staticPodPath]).filter(isGiven);
+  const urlOptions = manifestURLOptions({ ...manifestURLFlags(configuration), ...flags });
   const givenNodeIPs = flags.nodeIp?.filter(isGiven) ?? [];
   return {
     ...configuration,
-    ...manifestURLOptions({ ...manifestURLFlags(configuration), ...flags }),
+    ...urlOptions,
     cgroupDriver: configuration.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs',
     enforceNodeAllocatable: nodeAllocatableEnforcements.filter((word) =>
       configuration.enforceNodeAllocatable.includes(word),
@@ -81,9 +86,24 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     imageCredentialProviderConfig: flags.imageCredentialProviderConfig ?? '',
     imageCredentialProviderBinDir: flags.imageCredentialProviderBinDir ?? '',
     leaveOrphans: false,
+    secrets: secretsOfURLs(urlOptions),
     warnings: [...warnOfFlags(flags), ...warnings],
     unusedFields: fieldsWithoutEffect(configuration),
   };
+}
+
+/** Users, passwords and queries of URLs, and the headers that are sent with them. */
+function secretsOfURLs({ manifestURLs, manifestURLHeaders }: ManifestURLOptions): SecretValues {
+  const secrets = new SecretValues();
+  const urls = manifestURLs.map((url) => new URL(url));
+  const inURLs = urls.flatMap(({ password, search, searchParams }) => [
+    password,
+    search.slice(1),
+    ...searchParams.values(),
+  ]);
+  const inHeaders = manifestURLHeaders.flatMap(([, value]) => [value, value.replace(/^\S+ /, '')]);
+  secrets.set('manifest URLs', [...inURLs, ...inURLs.map(unescape), ...inHeaders]);
+  return secrets;
 }
 
 /** A flag with an empty value says nothing. */

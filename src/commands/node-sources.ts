@@ -50,6 +50,7 @@ export function remoteManifest(options: NodeOptions, url: string): RemoteManifes
     files: options.manifestURLFiles,
     trust: options.manifestURLTrust,
     proxyFor,
+    secrets: options.secrets,
     nodeName: options.nodeName,
     featureGates: options.featureGates,
     clock: systemClock,

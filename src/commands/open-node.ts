@@ -71,6 +71,7 @@ export async function openNode(
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
     nodeCredentials: credentials,
+    secrets: options.secrets,
     keptImages: runtime.keptImages,
     readFilesystem,
     readTerminationMessage,

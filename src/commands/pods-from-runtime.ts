@@ -3,12 +3,21 @@ import type { RuntimeService } from '../cri/runtime-service.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../engine/kuberuntime/runtime-pod-status.ts';
+import { maxTerminationMessageBytes, OutgoingText } from '../engine/outgoing/outgoing-text.ts';
 import { noProbeResults, noProbeWorkers } from '../engine/prober/probe-results.ts';
 import { generatePodStatus } from '../engine/status/generate-pod-status.ts';
+import { secretsOnDisk } from './secrets-on-disk.ts';
 
-/** The pods of a runtime as API objects, as far as the runtime knows them: for when no agent runs. */
-export async function podsFromRuntime(runtime: RuntimeService): Promise<Pod[]> {
-  const runtimePods = new RuntimePods({ runtime, readTerminationMessage });
+/**
+ * The pods of a runtime as API objects, as far as the runtime knows them: for when no agent runs. What they say passes what it
+ * passes in the agent of this root-dir.
+ */
+export async function podsFromRuntime(runtime: RuntimeService, rootDir: string): Promise<Pod[]> {
+  const { text } = new OutgoingText({ secrets: await secretsOnDisk(rootDir) });
+  const runtimePods = new RuntimePods({
+    runtime,
+    readTerminationMessage: async (status) => text(await readTerminationMessage(status), maxTerminationMessageBytes),
+  });
   const [{ runtimeName }, found] = await Promise.all([runtime.version({}), runtimePods.getPods({})]);
   const statuses = await Promise.all(found.map((listed) => runtimePods.getPodStatus(listed.uid, { listed })));
   return statuses.map((status) => toPod(status, runtimeName)).sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));

@@ -61,7 +61,7 @@ async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedP
     ...(endpoint === undefined ? {} : { runtimeEndpoint: endpoint }),
   });
   try {
-    return (await podsFromRuntime(connection.runtime)).map((pod) => ({ pod }));
+    return (await podsFromRuntime(connection.runtime, flags.rootDir)).map((pod) => ({ pod }));
   } finally {
     connection.close();
   }

@@ -1,7 +1,10 @@
-/** gRPC status codes (https://grpc.io/docs/guides/status-codes/). */
-const codes = { deadlineExceeded: 4, notFound: 5, unimplemented: 12, unavailable: 14 } as const;
+import { boundedText } from '../bounded-text.ts';
+import { textLimits } from '../text-limits.ts';
 
-/** A CRI call that ended with a status other than OK. `message` is what the runtime said. */
+/** gRPC status codes (https://grpc.io/docs/guides/status-codes/). */
+export const codes = { ok: 0, deadlineExceeded: 4, notFound: 5, unimplemented: 12, unavailable: 14 } as const;
+
+/** A CRI call that ended with a status other than OK. `message` is what the runtime said, 4 KiB of it at most. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
@@ -9,7 +12,7 @@ export class RpcError extends Error {
   readonly method: string;
 
   constructor(method: string, code: number, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(boundedText(message, textLimits.message), options);
     this.method = method;
     this.code = code;
   }

@@ -1,6 +1,8 @@
 import { Client, credentials, Metadata, type ClientOptions, type ServiceError } from '@grpc/grpc-js';
 import { RpcError } from './errors.ts';
+import { ExecSyncClient } from './exec-sync.ts';
 import type { MessageFns } from './generated/cri.ts';
+import type { RuntimeService } from './runtime-service.ts';
 import type { CallOptions } from './service.ts';
 
 /** 16 MiB, as the kubelet allows. kubelet: cri-client remote_runtime.go maxMsgSize */
@@ -37,18 +39,23 @@ export interface Definition {
 export interface Channel {
   unary(definition: Definition, method: string, request: object, options: CallOptions): Promise<unknown>;
   stream(definition: Definition, method: string, request: object, options: CallOptions): AsyncIterable<unknown>;
+  /** ExecSync, with an answer that is cut while it comes. */
+  execSync: RuntimeService['execSync'];
   close(): void;
 }
 
-/** `endpoint` is `unix:///path` or a bare path. */
-export function openChannel(endpoint: string): Channel {
+/** `endpoint` is `unix:///path` or a bare path. `options` take the place of ours. */
+export function openChannel(endpoint: string, options: ClientOptions = {}): Channel {
   const target = endpoint.startsWith('/') ? `unix://${endpoint}` : endpoint;
-  const client = new Client(target, credentials.createInsecure(), channelOptions);
+  const client = new Client(target, credentials.createInsecure(), { ...channelOptions, ...options });
+  const exec = new ExecSyncClient(target);
   return {
     unary: (definition, method, request, options) => unaryCall(client, definition, method, request, options),
     stream: (definition, method, request, options) => streamCall(client, definition, method, request, options),
+    execSync: (request, options) => exec.call(request, options),
     close: () => {
       client.close();
+      exec.close();
     },
   };
 }

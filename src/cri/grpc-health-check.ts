@@ -3,6 +3,9 @@ import { HealthDefinition } from './generated/health.ts';
 import { openChannel } from './grpc-channel.ts';
 import { grpcService } from './grpc-service.ts';
 
+/** A status is a number; the container that answers may send anything. */
+const maxAnswerBytes = 4096;
+
 /** One question to a gRPC server for its health. */
 export interface HealthCheck {
   host: string;
@@ -21,7 +24,7 @@ const noConnection = /^No connection established\. Last error: (?:Error: )?(.*?)
  */
 export async function grpcHealthCheck({ host, port, service, timeoutMs }: HealthCheck): Promise<string | undefined> {
   const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-  const channel = openChannel(`dns:${address}`);
+  const channel = openChannel(`dns:${address}`, { 'grpc.max_receive_message_length': maxAnswerBytes });
   try {
     const health = grpcService(channel, HealthDefinition, () => timeoutMs);
     const { status } = await health.check({ service });

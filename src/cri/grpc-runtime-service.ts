@@ -10,9 +10,14 @@ import type { RuntimeService } from './runtime-service.ts';
  * kubelet: cri-client remote_runtime.go
  */
 export function grpcRuntimeService(channel: Channel, requestTimeoutMs = defaultRequestTimeoutMs): RuntimeService {
-  return grpcService(channel, RuntimeServiceDefinition, (method, request) =>
+  const service = grpcService(channel, RuntimeServiceDefinition, (method, request) =>
     deadlineOf(method, request, requestTimeoutMs),
   );
+  return {
+    ...service,
+    execSync: (request = {}, options = {}) =>
+      channel.execSync(request, { deadlineMs: deadlineOf('execSync', request, requestTimeoutMs), ...options }),
+  };
 }
 
 /** Milliseconds that a call may take. */

@@ -1,5 +1,13 @@
-import type { RuntimeServiceDefinition } from './generated/cri.ts';
+import type { ExecSyncResponse, RuntimeServiceDefinition } from './generated/cri.ts';
 import type { Service } from './service.ts';
 
 /** CRI v1 RuntimeService: sandboxes, containers, streaming, stats, events. */
-export type RuntimeService = Service<RuntimeServiceDefinition>;
+export type RuntimeService = Omit<Service<RuntimeServiceDefinition>, 'execSync'> & {
+  execSync: (...call: Parameters<Service<RuntimeServiceDefinition>['execSync']>) => Promise<ExecSyncAnswer>;
+};
+
+/** The first 10 KiB of stdout and of stderr, and how the command ended. */
+export interface ExecSyncAnswer extends ExecSyncResponse {
+  /** How many bytes the command wrote beyond that; absent: none. */
+  leftOutBytes?: number;
+}

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { KubeletEvent } from './events.ts';
 import type { Faults } from './faults.ts';
+import type { OutgoingText } from './outgoing/outgoing-text.ts';
 
 type Unstamped<E> = E extends unknown ? Omit<E, 'at'> : never;
 /** Tells the world one thing; the bus adds the time. */
@@ -9,18 +10,25 @@ export type Emit = (event: Unstamped<KubeletEvent>) => void;
 /** How many events each pod keeps. */
 const maxEventsPerPod = 64;
 
-/** Hands every engine event to every subscriber, in order, and keeps the newest of each pod. */
+interface EventBusDeps {
+  clock: Clock;
+  outgoing: Pick<OutgoingText, 'event'>;
+  faults: Pick<Faults, 'note'>;
+}
+
+/** Hands every engine event to every subscriber, in order and fit to be told, and keeps the newest of each pod. */
 export class EventBus {
   private readonly listeners = new Set<(event: KubeletEvent) => void>();
   private readonly history = new Map<string, KubeletEvent[]>();
-  private readonly deps: { clock: Clock; faults: Pick<Faults, 'note'> };
+  private readonly deps: EventBusDeps;
 
-  constructor(deps: { clock: Clock; faults: Pick<Faults, 'note'> }) {
+  constructor(deps: EventBusDeps) {
     this.deps = deps;
   }
 
   readonly emit: Emit = (event) => {
-    const stamped: KubeletEvent = { at: this.deps.clock.now(), ...event };
+    const { clock, outgoing } = this.deps;
+    const stamped = outgoing.event<KubeletEvent>({ at: clock.now(), ...event });
     // How far a pull has come is of no interest later, and would push out what is.
     if ('pod' in stamped && stamped.type !== 'PullProgressed') this.remember(stamped.pod.uid, stamped);
     for (const listener of this.listeners) this.tell(listener, stamped);

@@ -106,7 +106,8 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
 
   /** Undefined while the sync loop works. */
   unhealthyBecause(): string | undefined {
-    return this.parts.runtimeState.error();
+    const error = this.parts.runtimeState.error();
+    return error === undefined ? undefined : this.parts.outgoing.text(error);
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { Pod } from '../api/types.ts';
 import { configAnnotations } from './config/pod-config.ts';
 import type { KubeletParts } from './kubelet-parts.ts';
+import type { OutgoingText } from './outgoing/outgoing-text.ts';
 import { podFullName } from './pod-names.ts';
 import type { EngineSnapshot, PodSnapshot } from './snapshot.ts';
 import { outdatedContainers } from './status/outdated-containers.ts';
@@ -13,7 +14,7 @@ export function takeSnapshot(
 ): Pick<EngineSnapshot, 'pleg' | 'sources' | 'pods'> & {
   runtime: Pick<EngineSnapshot['runtime'], 'name' | 'version' | 'error' | 'networkError'>;
 } {
-  const { runtimeState, pleg, eventWatch, config } = parts;
+  const { runtimeState, pleg, eventWatch, config, outgoing } = parts;
   const { lastRelistAt, lastRelistMs } = pleg;
   const error = runtimeState.error();
   const { networkError, name, version } = runtimeState;
@@ -21,15 +22,15 @@ export function takeSnapshot(
     runtime: {
       name,
       version,
-      ...(error === undefined ? {} : { error }),
-      ...(networkError === undefined ? {} : { networkError }),
+      ...(error === undefined ? {} : { error: outgoing.text(error) }),
+      ...(networkError === undefined ? {} : { networkError: outgoing.text(networkError) }),
     },
     pleg: {
       mode: eventWatch.live === undefined ? 'generic' : 'evented',
       ...(lastRelistAt === undefined ? {} : { lastRelistAt }),
       ...(lastRelistMs === undefined ? {} : { lastRelistMs }),
     },
-    sources: config.snapshot(),
+    sources: config.snapshot().map((source) => ({ ...source, problems: outgoing.problems(source.problems) })),
     pods: podSnapshots(parts, nodeIPs),
   };
 }
@@ -64,7 +65,7 @@ function podSnapshot(
   nodeIPs: readonly string[],
   replacedBy: string | undefined,
 ): PodSnapshot {
-  const { statusManager, workQueue, admission, workers, pullWatch, events, cache } = parts;
+  const { statusManager, workQueue, admission, workers, pullWatch, events, cache, outgoing } = parts;
   const { uid } = declared.metadata;
   const status = statusManager.get(uid) ?? declared.status;
   const pod = status === undefined ? declared : { ...declared, status: withNodeIPs(status, declared.spec, nodeIPs) };
@@ -77,8 +78,8 @@ function podSnapshot(
     source: pod.metadata.annotations?.[configAnnotations.source] === 'http' ? 'http' : 'file',
     ...(replacedBy === undefined ? {} : { replacedBy }),
     ...(outdated.length === 0 ? {} : { outdatedContainers: outdated }),
-    worker: { ...workers.snapshot(uid), ...(nextSyncAt === undefined ? {} : { nextSyncAt }) },
-    ...(rejection === undefined ? {} : { rejection }),
+    worker: { ...shownWorker(workers.snapshot(uid), outgoing), ...(nextSyncAt === undefined ? {} : { nextSyncAt }) },
+    ...(rejection === undefined ? {} : { rejection: { ...rejection, message: outgoing.text(rejection.message) } }),
     ...(pulls.length === 0 ? {} : { pulls }),
     events: events.eventsOf(uid),
   };
@@ -86,4 +87,9 @@ function podSnapshot(
 
 const isLast = ({ replacedBy }: PodSnapshot): boolean => replacedBy === undefined;
 const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
+function shownWorker<W extends { lastSyncError?: string }>(worker: W, outgoing: OutgoingText): W {
+  const { lastSyncError } = worker;
+  return lastSyncError === undefined ? worker : { ...worker, lastSyncError: outgoing.text(lastSyncError) };
+}
+
 const sortKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;

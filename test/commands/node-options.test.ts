@@ -6,6 +6,7 @@ import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature
 import { addNodeOptions } from '../../src/commands/node-flags.ts';
 import { type NodeFlags, type NodeOptions, nodeOptions } from '../../src/commands/node-options.ts';
 import { defaultConfiguration } from '../builders/default-configuration.ts';
+import { SecretValues } from '../../src/engine/outgoing/secret-values.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 /** What `run` makes of these arguments. */
@@ -36,6 +37,7 @@ test("the defaults are the kubelet's", async () => {
     imageCredentialProviderConfig: '',
     imageCredentialProviderBinDir: '',
     leaveOrphans: false,
+    secrets: new SecretValues(),
     warnings: [],
     unusedFields: [],
   });

@@ -1,3 +1,4 @@
+import { temporaryFolder } from '../temporary-folder.ts';
 import { describe, expect, test } from 'vitest';
 import { podsFromRuntime } from '../../src/commands/pods-from-runtime.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -34,7 +35,7 @@ describe('the pods of a runtime without an agent', () => {
     runtime.addImage('app:1');
     await runPod(runtime, 'web-edge1');
     await runPod(runtime, 'db-edge1', 1);
-    const pods = await podsFromRuntime(runtime);
+    const pods = await podsFromRuntime(runtime, await temporaryFolder());
     expect(
       pods.map(({ metadata, status }) => ({
         name: `${metadata.namespace}/${metadata.name}`,
@@ -67,6 +68,6 @@ describe('the pods of a runtime without an agent', () => {
   });
 
   test('are none in an empty runtime', async () => {
-    expect(await podsFromRuntime(new FakeRuntime({ clock }))).toEqual([]);
+    expect(await podsFromRuntime(new FakeRuntime({ clock }), await temporaryFolder())).toEqual([]);
   });
 });

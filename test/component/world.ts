@@ -11,6 +11,7 @@ import { Faults } from '../../src/engine/faults.ts';
 import { Kubelet } from '../../src/engine/kubelet.ts';
 import { type ForeignPods, noForeignPods, OwnedRuntime } from '../../src/engine/kuberuntime/owned-runtime.ts';
 import type { KubeletDeps } from '../../src/engine/parts/kubelet-deps.ts';
+import { SecretValues } from '../../src/engine/outgoing/secret-values.ts';
 import { PodDirs } from '../../src/engine/pod-dirs.ts';
 import type { RootOwner } from '../../src/engine/root-owner.ts';
 import type { PodSnapshot } from '../../src/engine/snapshot.ts';
@@ -122,6 +123,7 @@ export class World {
       endpoint: { endpoint: this.socketPath, because: 'it is there' },
       leaveOrphans: false,
       nodeCredentials: () => Promise.resolve([]),
+      secrets: new SecretValues(),
       keptImages: [],
       readFilesystem: () => Promise.resolve({ capacityBytes: 1000n, availableBytes: 900n }),
       readTerminationMessage: ({ message }) => Promise.resolve(message),

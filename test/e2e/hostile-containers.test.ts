@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { readdir, rename, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { ContainerStatus } from '../../src/api/types.ts';
+import type { Container, ContainerStatus } from '../../src/api/types.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
@@ -77,3 +77,69 @@ test('named pipes among the files of a pod keep it neither from being restarted 
   await agent.untilPod('web', ({ pod }) => pod.status?.containerStatuses?.[0]?.restartCount === 1);
   await agent.untilReady('web');
 });
+
+test('hooks that fail with megabytes of output cost the agent no memory', async () => {
+  const command = ['sh', '-c', 'head -c 15000000 /dev/zero | tr "\\0" x; exit 1'];
+  const before = await memoryBytes('VmRSS');
+  for (const name of names) {
+    const app = shell('app', serve, { lifecycle: { postStart: { exec: { command } } } });
+    await agent.write(`${name}.yaml`, makePod(name, { containers: [app] }));
+  }
+  for (const name of names) {
+    const { pod } = await agent.untilPod(name, ({ events }) => JSON.stringify(events).includes('bytes left out'));
+    expect(JSON.stringify(pod).length).toBeLessThan(20_000);
+  }
+  expect((await memoryBytes('VmHWM')) - before).toBeLessThan(60_000_000);
+  const { stdout } = await agent.cli(['describe', 'one']);
+  expect(stdout).toMatch(/the command exited with 1: x+ … \d+ bytes left out/);
+  expect(stdout.length).toBeLessThan(20_000);
+});
+
+test('no value of a Secret is told by anybody', async () => {
+  const value = 'c0rrect-h0rse"battery';
+  const secretKeyRef = { name: 'token', key: 'token' };
+  const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef } }];
+  const telling = (name: string, script: string, more: object = {}): object => shell(name, script, { env, ...more });
+  await agent.write('token.yaml', {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'token' },
+    stringData: { token: value },
+  });
+  const failing = { exec: { command: ['sh', '-c', 'echo probe $TOKEN; exit 1'] } };
+  const containers = {
+    command: { ...telling('app', ''), command: ['/$(TOKEN)/run', '$(TOKEN)'] },
+    probe: telling('app', serve, { readinessProbe: { ...failing, periodSeconds: 1 } }),
+    hook: telling('app', serve, { lifecycle: { postStart: failing } }),
+    message: telling('app', 'echo said $TOKEN, $(printf "%s" "$TOKEN" | base64) > /dev/termination-log; exit 3'),
+  };
+  for (const [name, container] of Object.entries(containers)) {
+    await agent.write(`${name}.yaml`, makePod(name, { restartPolicy: 'Never', containers: [container as Container] }));
+  }
+  const said: string[] = [];
+  for (const name of Object.keys(containers)) {
+    await agent.untilPod(name, (pod) => JSON.stringify(pod).includes('<hidden>'));
+    for (const flags of [[], ['-o', 'json'], ['-o', 'yaml']]) {
+      said.push((await agent.cli(['describe', name, ...flags])).stdout);
+    }
+  }
+  for (const format of ['wide', 'json', 'yaml']) said.push((await agent.cli(['ps', '-o', format])).stdout);
+  await agent.stop();
+  const history = join(agent.rootDir, 'state', 'history');
+  for (const file of await readdir(history)) said.push(await readFile(join(history, file), 'utf8'));
+  said.push(agent.logText());
+  for (const form of ['h0rse', Buffer.from(value).toString('base64').slice(0, 20)]) {
+    expect(said.filter((text) => text.includes(form))).toEqual([]);
+  }
+  said.splice(0);
+  for (const name of Object.keys(containers)) said.push((await agent.cli(['describe', name])).stdout);
+  said.push((await agent.cli(['ps', '-o', 'json'])).stdout);
+  expect(said.filter((text) => text.includes('h0rse'))).toEqual([]);
+  await agent.start();
+});
+
+/** What the agent takes, or took at most. */
+async function memoryBytes(field: 'VmRSS' | 'VmHWM'): Promise<number> {
+  const status = await readFile(`/proc/${agent.pid}/status`, 'utf8');
+  return Number(new RegExp(`${field}:\\s*(\\d+) kB`).exec(status)?.[1]) * 1024;
+}

@@ -61,7 +61,7 @@ async function knownPods(
   try {
     const connection = await deps.connect({ rootDir, ...(runtimeEndpoint === undefined ? {} : { runtimeEndpoint }) });
     try {
-      return { pods: (await podsFromRuntime(connection.runtime)).map((pod) => ({ pod })) };
+      return { pods: (await podsFromRuntime(connection.runtime, rootDir)).map((pod) => ({ pod })) };
     } finally {
       connection.close();
     }

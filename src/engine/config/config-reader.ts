@@ -6,6 +6,8 @@ import type { Emit } from '../event-bus.ts';
 import { podEventRecorder } from '../event-recorder.ts';
 import type { ManifestProblem } from '../events.ts';
 import type { Faults } from '../faults.ts';
+import { publicNames, secretsOf } from '../outgoing/declared-secrets.ts';
+import type { SecretValues } from '../outgoing/secret-values.ts';
 import { reasons } from '../reasons.ts';
 import type { SourceSnapshot } from '../snapshot.ts';
 import type { ConfigObjects } from './config-objects.ts';
@@ -17,6 +19,8 @@ interface Deps {
   sources: readonly PodSource[];
   /** Told what the sources declare besides pods. */
   configObjects: ConfigObjects;
+  /** Takes the values of the Secrets that sources declare. */
+  secrets: SecretValues;
   featureGates: FeatureGates;
   faults: Pick<Faults, 'keepRunning'>;
   clock: Clock;
@@ -83,7 +87,7 @@ export class ConfigReader {
   }
 
   private async read({ id }: SourceId, index: number, signal: AbortSignal): Promise<void> {
-    const { configObjects, featureGates, onConfigObjectsChanged, sources } = this.deps;
+    const { configObjects, featureGates, onConfigObjectsChanged, secrets, sources } = this.deps;
     const source = sources[index];
     await source?.run(
       {
@@ -91,6 +95,9 @@ export class ConfigReader {
           const pods = declared
             .filter((pod) => !isMirrorPod(pod))
             .map((pod) => withoutDisabledFields(pod, featureGates));
+          // Before anything is told of them.
+          secrets.set(id, secretsOf(objects));
+          secrets.setPublicNames(id, publicNames(pods));
           const { changed, refused } = configObjects.replace(id, objects);
           if (changed.length > 0) onConfigObjectsChanged(changed);
           this.reports.set(id, { problems, refused: refused.map((key) => immutable(key, source.where)), pods: [] });

@@ -2,6 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { unescape } from 'node:querystring';
 import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../events.ts';
+import type { SecretValues } from '../outgoing/secret-values.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 import { type HTTPCredentialFiles, readCredentials } from './http-credentials.ts';
 import { HTTPFailure, statusFailure, toHTTPFailure } from './http-failure.ts';
@@ -38,6 +39,8 @@ export interface ManifestServerOptions {
   files: HTTPCredentialFiles;
   /** The proxy on the way to a URL; undefined: none. */
   proxyFor: (url: string) => string | undefined;
+  /** Takes what the token file holds. */
+  secrets?: SecretValues;
   clock: Clock;
 }
 
@@ -67,6 +70,7 @@ export class ManifestServer {
 
   private async open(limits: RequestLimits): Promise<Visit> {
     const { tls, token, warnings } = await readCredentials(this.options.files);
+    if (token !== undefined) this.options.secrets?.set(`token for ${this.options.url.origin}`, [token]);
     const headers = this.headers(token);
     if (headers.authorization !== undefined) warnings.push(...this.unencrypted());
     return { warnings, get: (url, known = {}) => this.get(url, known, { headers, tls, limits }) };

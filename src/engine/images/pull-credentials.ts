@@ -2,6 +2,7 @@ import { parseImageName } from '../../api/image-name.ts';
 import type { Pod } from '../../api/types.ts';
 import type { ConfigObjectLookup } from '../config/config-objects.ts';
 import type { PodEventRecorder } from '../event-recorder.ts';
+import type { SecretValues } from '../outgoing/secret-values.ts';
 import type { DockerConfig, RegistryCredentials } from './docker-config.ts';
 import { lookUpCredentials } from './docker-keyring.ts';
 import { imagePullSecrets } from './image-pull-secrets.ts';
@@ -10,6 +11,8 @@ interface Deps {
   configObjects: ConfigObjectLookup;
   /** What the node itself knows for a repository. It does not reject. */
   nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
+  /** Takes the passwords and tokens of the node. */
+  secrets: SecretValues;
 }
 
 /** With what images are pulled: what the pod brings along, then what the node has. */
@@ -26,6 +29,11 @@ export class PullCredentials {
     if (repository === undefined) return [];
     const ofPod = imagePullSecrets(pod, this.deps.configObjects, recorder);
     const ofNode = await this.deps.nodeCredentials(repository);
+    const secrets = ofNode.flatMap((config) => [...config.values()].flatMap(spokenSecrets));
+    this.deps.secrets.set(`credentials of the node for ${repository}`, secrets);
     return [...lookUpCredentials(ofPod, repository), ...lookUpCredentials(ofNode, repository)];
   }
 }
+
+/** What of credentials nobody but the registry may know. */
+const spokenSecrets = ({ password, identityToken }: RegistryCredentials): string[] => [password, identityToken];

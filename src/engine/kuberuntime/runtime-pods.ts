@@ -1,8 +1,10 @@
 import { dependsOnAnnotation } from '../../api/depends-on.ts';
+import { boundedText } from '../../bounded-text.ts';
 import { isNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { CallOptions } from '../../cri/service.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
+import { textLimits } from '../../text-limits.ts';
 import { configAnnotations } from '../config/pod-config.ts';
 import { ContainerEnds } from '../pleg/container-ends.ts';
 import type { PlegRuntime } from '../pleg/generic-pleg.ts';
@@ -124,7 +126,7 @@ export class RuntimePods implements PlegRuntime {
       listed.map(
         async ({ id, state }) =>
           (state === 'exited' ? known?.get(id) : undefined) ??
-          (await this.runtime.containerStatus({ containerId: id }, options)).status,
+          withBoundedWords((await this.runtime.containerStatus({ containerId: id }, options)).status),
       ),
     );
     const ended = statuses.filter(({ state }) => state === 'CONTAINER_EXITED');
@@ -132,6 +134,17 @@ export class RuntimePods implements PlegRuntime {
     else this.ended.set(uid, new Map(ended.map((status) => [status.id, status])));
     return statuses;
   }
+}
+
+/** What is remembered of it is of bearable length. */
+function withBoundedWords(status: ContainerStatus | undefined): ContainerStatus | undefined {
+  if (status === undefined) return undefined;
+  const { reason, message } = status;
+  return {
+    ...status,
+    reason: boundedText(reason, textLimits.event),
+    message: boundedText(message, textLimits.message),
+  };
 }
 
 function joinPods(

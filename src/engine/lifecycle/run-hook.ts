@@ -1,8 +1,10 @@
 import type { LifecycleHandler } from 'kubernetes-types/core/v1.js';
 import type { Container } from '../../api/types.ts';
+import { boundedText } from '../../bounded-text.ts';
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode, UserError } from '../../errors.ts';
+import { textLimits } from '../../text-limits.ts';
 import { httpGet } from '../network/http-get.ts';
 import { type HTTPProbeRequest, httpProbeRequest } from '../network/http-action-request.ts';
 
@@ -49,10 +51,14 @@ async function execHook(
   cmd: readonly string[],
   { containerID, signal }: HookTarget,
 ): Promise<void> {
-  const { exitCode, stdout, stderr } = await runtime.execSync({ containerId: containerID, cmd: [...cmd] }, { signal });
+  const { exitCode, stdout, stderr, leftOutBytes } = await runtime.execSync(
+    { containerId: containerID, cmd: [...cmd] },
+    { signal },
+  );
   if (exitCode === 0) return;
   const output = Buffer.concat([stdout, stderr]).toString('utf8').trim();
-  throw new UserError(`the command exited with ${exitCode}${output === '' ? '' : `: ${output}`}`);
+  const told = boundedText(output, textLimits.hookOutput, leftOutBytes);
+  throw new UserError(`the command exited with ${exitCode}${told === '' ? '' : `: ${told}`}`);
 }
 
 /** Whatever the server answers is fine. One that is asked by HTTPS and speaks HTTP is asked again so, without credentials. */

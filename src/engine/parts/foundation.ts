@@ -3,6 +3,7 @@ import { ConfigObjects } from '../config/config-objects.ts';
 import { ConfigReader } from '../config/config-reader.ts';
 import { EventBus } from '../event-bus.ts';
 import { Housekeeping } from '../housekeeping.ts';
+import { OutgoingText } from '../outgoing/outgoing-text.ts';
 import { PodDirs } from '../pod-dirs.ts';
 import { PodManager } from '../pod-manager/pod-manager.ts';
 import { WorkQueue } from '../pod-workers/work-queue.ts';
@@ -15,6 +16,8 @@ import type { KubeletDeps } from './kubelet-deps.ts';
 
 /** What every part stands on, and what puts inputs into the sync loop by itself. */
 export interface Foundation {
+  /** What everything passes that leaves the engine. */
+  outgoing: OutgoingText;
   events: EventBus;
   inputs: AsyncQueue<SyncLoopInput>;
   configObjects: ConfigObjects;
@@ -30,8 +33,9 @@ export interface Foundation {
 }
 
 export function buildFoundation(deps: KubeletDeps): Foundation {
-  const { clock, node } = deps;
-  const events = new EventBus({ clock, faults: deps.faults });
+  const { clock, node, secrets } = deps;
+  const outgoing = new OutgoingText({ secrets });
+  const events = new EventBus({ clock, outgoing, faults: deps.faults });
   const { emit } = events;
   const inputs = new AsyncQueue<SyncLoopInput>();
   const configObjects = new ConfigObjects();
@@ -44,6 +48,7 @@ export function buildFoundation(deps: KubeletDeps): Foundation {
   });
   const statusManager = new StatusManager({
     emit,
+    outgoing,
     onStartOver: (uid) => {
       statusRecords.startOver(uid);
     },
@@ -51,6 +56,7 @@ export function buildFoundation(deps: KubeletDeps): Foundation {
   const config = new ConfigReader({
     sources: deps.sources,
     configObjects,
+    secrets,
     featureGates: node.featureGates,
     faults: deps.faults,
     clock,
@@ -82,6 +88,7 @@ export function buildFoundation(deps: KubeletDeps): Foundation {
     },
   });
   return {
+    outgoing,
     events,
     inputs,
     configObjects,

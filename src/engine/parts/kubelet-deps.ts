@@ -11,6 +11,7 @@ import type { ForeignPods } from '../kuberuntime/owned-runtime.ts';
 import type { ReadTerminationMessage } from '../kuberuntime/runtime-pods.ts';
 import type { Logind } from '../lifecycle/logind.ts';
 import type { NodeConfig } from '../node-config.ts';
+import type { SecretValues } from '../outgoing/secret-values.ts';
 import type { RuntimeEventStream } from '../pleg/runtime-event-stream.ts';
 import type { CheckHealth } from '../prober/run-probe.ts';
 
@@ -34,6 +35,8 @@ export interface KubeletDeps {
   leaveOrphans: boolean;
   /** The registry credentials that the node has for a repository. It does not reject. */
   nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
+  /** What no text may tell that leaves the engine; it adds what it comes to know. */
+  secrets: SecretValues;
   /** Images that stay although nothing uses them. */
   keptImages: readonly string[];
   /** Size of the file system that a path is on, and what is free of it. */

@@ -129,7 +129,7 @@ export function buildPodCare(
     settings: node.images,
     pullProgress: contentStoreProgress(store),
     pullWatch,
-    credentials: new PullCredentials({ configObjects, nodeCredentials: deps.nodeCredentials }),
+    credentials: new PullCredentials({ configObjects, nodeCredentials: deps.nodeCredentials, secrets: deps.secrets }),
   });
   const syncer = new KubeletPodSyncer({
     kuberuntime: new KuberuntimeManager({

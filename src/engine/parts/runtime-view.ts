@@ -3,6 +3,7 @@ import { ContainerEnds } from '../pleg/container-ends.ts';
 import { EventWatch } from '../pleg/event-watch.ts';
 import { GenericPleg } from '../pleg/generic-pleg.ts';
 import { PodCache } from '../pleg/pod-cache.ts';
+import { maxTerminationMessageBytes } from '../outgoing/outgoing-text.ts';
 import { RuntimeState } from '../runtime-state.ts';
 import type { Foundation } from './foundation.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
@@ -16,11 +17,17 @@ export interface RuntimeView {
   runtimeState: RuntimeState;
 }
 
-export function buildRuntimeView(deps: KubeletDeps, { inputs, events: { emit } }: Foundation): RuntimeView {
+export function buildRuntimeView(deps: KubeletDeps, { inputs, outgoing, events: { emit } }: Foundation): RuntimeView {
   const { clock, runtime, logger } = deps;
   const cache = new PodCache();
   const ends = new ContainerEnds();
-  const runtimePods = new RuntimePods({ runtime, readTerminationMessage: deps.readTerminationMessage, ends });
+  const runtimePods = new RuntimePods({
+    runtime,
+    // Here, before a status of many containers cuts it in the middle of a value.
+    readTerminationMessage: async (status) =>
+      outgoing.text(await deps.readTerminationMessage(status), maxTerminationMessageBytes),
+    ends,
+  });
   const pleg = new GenericPleg({
     runtime: runtimePods,
     cache,

@@ -1,16 +1,16 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
 import { expand } from '../../api/expand.ts';
 import type { Container } from '../../api/types.ts';
+import { boundedText } from '../../bounded-text.ts';
 import type { Clock } from '../../clock.ts';
 import { isDeadlineExceeded } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage, UserError } from '../../errors.ts';
+import { textLimits } from '../../text-limits.ts';
 import { httpGet } from '../network/http-get.ts';
 import { tcpConnect } from '../network/tcp-connect.ts';
 import { httpProbeRequest, resolveContainerPort } from '../network/http-action-request.ts';
 
-/** kubelet: pkg/probe/exec/exec.go maxReadLength */
-const maxOutputBytes = 10 * 1024;
 /** Version of the kubelet that is followed. */
 const userAgent = 'kube-probe/1.32';
 /** A pod on the host network has no address of its own. */
@@ -65,8 +65,9 @@ async function execProbe(
   const cmd = command.map((word) => expand(word, (name) => values.get(name)));
   try {
     const request = { containerId: containerID, cmd, timeout: BigInt(timeoutMs / 1000) };
-    const { exitCode, stdout, stderr } = await runtime.execSync(request, { signal });
-    const output = Buffer.concat([stdout, stderr]).subarray(0, maxOutputBytes).toString('utf8');
+    const { exitCode, stdout, stderr, leftOutBytes } = await runtime.execSync(request, { signal });
+    const whole = Buffer.concat([stdout, stderr]).toString('utf8');
+    const output = boundedText(whole, textLimits.execOutput, leftOutBytes);
     return { result: exitCode === 0 ? 'success' : 'failure', output };
   } catch (error) {
     if (isDeadlineExceeded(error)) return { result: 'failure', output: errorMessage(error) };

@@ -3,6 +3,7 @@ import { podQOSClass } from '../../api/qos.ts';
 import type { Pod, PodStatus } from '../../api/types.ts';
 import type { Emit } from '../event-bus.ts';
 import type { Rejection } from '../lifecycle/admit-pod.ts';
+import type { OutgoingText } from '../outgoing/outgoing-text.ts';
 import { podRef } from '../pod-names.ts';
 import { formatTime } from './format-time.ts';
 import { setContainerReadiness, setContainerStartup } from './set-container-readiness.ts';
@@ -13,11 +14,13 @@ export class StatusManager {
   /** What is said of evicted pods, whatever their containers say. */
   private readonly evicted = new Map<string, Pick<PodStatus, 'phase' | 'reason' | 'message'>>();
   private readonly emit: Emit;
+  private readonly outgoing: Pick<OutgoingText, 'status'>;
   private readonly onStartOver: (uid: string) => void;
 
   /** `onStartOver`: a pod that was at work in this life starts over. */
-  constructor(deps: { emit: Emit; onStartOver?: (uid: string) => void }) {
+  constructor(deps: { emit: Emit; outgoing: Pick<OutgoingText, 'status'>; onStartOver?: (uid: string) => void }) {
     this.emit = deps.emit;
+    this.outgoing = deps.outgoing;
     this.onStartOver = deps.onStartOver ?? (() => undefined);
   }
 
@@ -28,7 +31,7 @@ export class StatusManager {
   /** Keeps the status; says so only when something in it changed. */
   setPodStatus(pod: Pod, newStatus: PodStatus): void {
     const uid = pod.metadata.uid;
-    const status = { ...newStatus, ...this.evicted.get(uid) };
+    const status = this.outgoing.status({ ...newStatus, ...this.evicted.get(uid) });
     if (isDeepStrictEqual(this.statuses.get(uid), status)) return;
     this.statuses.set(uid, status);
     this.emit({ type: 'PodStatusChanged', pod: podRef(pod), phase: status.phase ?? 'Pending', ready: isReady(status) });

@@ -1,3 +1,4 @@
+import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ConfigObject } from '../../../src/api/config-object.ts';
 import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
@@ -15,6 +16,7 @@ function reading(...sources: PodSource[]): { reader: ConfigReader; news: () => s
   const updates: PodUpdate[] = [];
   const reader = new ConfigReader({
     faults: silentFaults(),
+    secrets: new SecretValues(),
     sources,
     featureGates: defaultFeatureGates,
     configObjects: new ConfigObjects(),

@@ -1,3 +1,4 @@
+import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ConfigObject } from '../../../src/api/config-object.ts';
 import type { Container } from '../../../src/api/types.ts';
@@ -50,7 +51,11 @@ const makeManager = (maxParallelPulls: number, rate = { registryPullQPS: 0, regi
     },
     pullProgress: () => Promise.resolve(undefined),
     pullWatch,
-    credentials: new PullCredentials({ configObjects, nodeCredentials: () => Promise.resolve([nodeCredentials]) }),
+    credentials: new PullCredentials({
+      secrets: new SecretValues(),
+      configObjects,
+      nodeCredentials: () => Promise.resolve([nodeCredentials]),
+    }),
   });
 
 const pod = makePod({ metadata: { uid: 'u1', annotations: { note: 'x' } } });

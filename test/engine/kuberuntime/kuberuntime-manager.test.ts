@@ -1,3 +1,4 @@
+import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
 import { lstat, mkdir, readdir, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -62,6 +63,7 @@ function makeManager(): KuberuntimeManager {
       pullProgress: () => Promise.resolve(undefined),
       pullWatch: new PullWatch({ readIngests: () => Promise.resolve(undefined), clock, emit: () => undefined }),
       credentials: new PullCredentials({
+        secrets: new SecretValues(),
         configObjects: new ConfigObjects(),
         nodeCredentials: () => Promise.resolve([]),
       }),

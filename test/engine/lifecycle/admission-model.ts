@@ -1,3 +1,4 @@
+import { plainOutgoing } from '../../fakes/plain-outgoing.ts';
 import { allDependencies } from '../../../src/api/depends-on.ts';
 import type { Pod } from '../../../src/api/types.ts';
 import { EventBus } from '../../../src/engine/event-bus.ts';
@@ -26,7 +27,7 @@ const maxPods = 4;
 export class AdmissionModel {
   readonly violations: string[] = [];
   readonly #clock = new FakeClock();
-  readonly #events = new EventBus({ clock: this.#clock, faults: silentFaults() });
+  readonly #events = new EventBus({ clock: this.#clock, outgoing: plainOutgoing, faults: silentFaults() });
   readonly #catalog: readonly Pod[];
   readonly #declared = new Set<Pod>();
   readonly #workers = new Map<string, Worker>();
@@ -40,7 +41,7 @@ export class AdmissionModel {
   constructor(plans: readonly PodPlan[]) {
     this.#catalog = plans.map(podOf);
     const { emit } = this.#events;
-    this.#statusManager = new StatusManager({ emit });
+    this.#statusManager = new StatusManager({ emit, outgoing: plainOutgoing });
     this.#admission = new PodAdmission({
       node: () => this.#node(),
       declaredPods: () => [...this.#declared],

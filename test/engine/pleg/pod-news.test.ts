@@ -1,3 +1,4 @@
+import { plainOutgoing } from '../../fakes/plain-outgoing.ts';
 import { beforeEach, expect, test } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
 import { EventBus } from '../../../src/engine/event-bus.ts';
@@ -32,7 +33,7 @@ beforeEach(async () => {
   const cache = new PodCache();
   const runtimePods = new RuntimePods({ runtime, readTerminationMessage: ({ message }) => Promise.resolve(message) });
   const pleg = new GenericPleg({ runtime: runtimePods, cache, clock, logger: silentLogger, onEvents: () => undefined });
-  events = new EventBus({ clock, faults: silentFaults() });
+  events = new EventBus({ clock, outgoing: plainOutgoing, faults: silentFaults() });
   removal = undefined;
   const remains = { removalOf: () => removal };
   news = new PodNews({ pleg, cache, remains, events, clock, stopped: signal });

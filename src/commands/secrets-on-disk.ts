@@ -1,0 +1,18 @@
+import { defaultFeatureGates } from '../api/kubelet-configuration/feature-gates.ts';
+import { loadManifests } from '../api/load-manifests.ts';
+import { readLastGood } from '../engine/config/read-last-good.ts';
+import { podUIDHash } from '../engine/config/manifest-file.ts';
+import { publicNames, secretsOf } from '../engine/outgoing/declared-secrets.ts';
+import { SecretValues } from '../engine/outgoing/secret-values.ts';
+
+/** The values of the Secrets that the last agent of this root-dir knew, for when none runs. Rejects when they may not be read. */
+export async function secretsOnDisk(rootDir: string): Promise<SecretValues> {
+  const secrets = new SecretValues();
+  const node = { nodeName: '', featureGates: defaultFeatureGates, hash: podUIDHash };
+  for (const { body, source, where } of await readLastGood(rootDir)) {
+    const { configObjects, pods } = loadManifests(body, { ...node, origin: where, source });
+    secrets.set(`${source} ${where}`, secretsOf(configObjects));
+    secrets.setPublicNames(`${source} ${where}`, publicNames(pods));
+  }
+  return secrets;
+}

@@ -1,0 +1,168 @@
+/*
+ * ExecSync on a connection of its own. A container may write 15 MiB in answer to a probe or a hook, in each of many pods at
+ * once; grpc-js holds a message several times over before anybody can look at it. Here the answer is cut while it comes.
+ */
+import { constants, connect as connectHTTP2, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import { connect as connectSocket } from 'node:net';
+import { textLimits } from '../text-limits.ts';
+import { codes, RpcError } from './errors.ts';
+import { ExecSyncRequest, ExecSyncResponse } from './generated/cri.ts';
+import { MessageCutter } from './message-cutter.ts';
+import type { ExecSyncAnswer, RuntimeService } from './runtime-service.ts';
+import type { CallOptions } from './service.ts';
+
+/** What comes before each gRPC message: whether it is compressed, and its length. */
+const prefixBytes = 5;
+/** No timer of Node goes further. */
+const maxTimerMs = 2 ** 31 - 1;
+const method = 'ExecSync';
+
+/** ExecSync of one endpoint. It connects at the first call, and again when the connection was lost. */
+export class ExecSyncClient {
+  readonly #endpoint: string;
+  #session: ClientHttp2Session | undefined;
+
+  /** `endpoint` is `unix:///path` or a bare path. */
+  constructor(endpoint: string) {
+    this.#endpoint = endpoint;
+  }
+
+  /** As `RuntimeService.execSync`: rejects with an `RpcError`, or with the reason of the signal. */
+  call(request: Parameters<RuntimeService['execSync']>[0] = {}, options: CallOptions = {}): Promise<ExecSyncAnswer> {
+    const { signal, deadlineMs = Infinity, metadata = {} } = options;
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const stream = this.#connected().request({
+        ...metadata,
+        [constants.HTTP2_HEADER_METHOD]: 'POST',
+        [constants.HTTP2_HEADER_PATH]: '/runtime.v1.RuntimeService/ExecSync',
+        [constants.HTTP2_HEADER_CONTENT_TYPE]: 'application/grpc',
+        [constants.HTTP2_HEADER_TE]: 'trailers',
+        ...(Number.isFinite(deadlineMs) && { 'grpc-timeout': `${Math.ceil(deadlineMs / 1000)}S` }),
+      });
+      const abort = (): void => {
+        settle(() => {
+          reject(signal?.reason as Error);
+        });
+      };
+      const timer = Number.isFinite(deadlineMs)
+        ? setTimeout(
+            () => {
+              settle(() => {
+                reject(new RpcError(method, codes.deadlineExceeded, `no answer within ${deadlineMs} ms`));
+              });
+            },
+            Math.min(deadlineMs, maxTimerMs),
+          )
+        : undefined;
+      const settle = (act: () => void): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', abort);
+        act();
+        stream.close(constants.NGHTTP2_CANCEL);
+      };
+      signal?.addEventListener('abort', abort, { once: true });
+      readAnswer(stream).then(
+        (answer) => {
+          settle(() => {
+            resolve(answer);
+          });
+        },
+        (error: unknown) => {
+          settle(() => {
+            reject(error as Error);
+          });
+        },
+      );
+      stream.end(framed(ExecSyncRequest.encode(ExecSyncRequest.fromPartial(request)).finish()));
+    });
+  }
+
+  close(): void {
+    this.#session?.destroy();
+    this.#session = undefined;
+  }
+
+  #connected(): ClientHttp2Session {
+    const open = this.#session;
+    if (open !== undefined && !open.closed && !open.destroyed) return open;
+    const path = this.#endpoint.replace(/^unix:(\/\/)?/, '');
+    const session = connectHTTP2('http://localhost', { createConnection: () => connectSocket(path) });
+    // Each call hears of it by its stream.
+    session.on('error', () => undefined);
+    // A server that says goodbye takes no more calls.
+    session.on('goaway', () => {
+      if (this.#session === session) this.#session = undefined;
+      session.close();
+    });
+    // It keeps no program alive by itself.
+    session.unref();
+    this.#session = session;
+    return session;
+  }
+}
+
+async function readAnswer(stream: ClientHttp2Stream): Promise<ExecSyncAnswer> {
+  const status = statusOf(stream);
+  const body = new Body();
+  try {
+    for await (const part of stream as AsyncIterable<Buffer>) body.add(part);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new RpcError(method, codes.unavailable, message, { cause: error });
+  }
+  const { code, message } = status();
+  if (code !== codes.ok) throw new RpcError(method, code, message);
+  return body.answer();
+}
+
+/** What the server says at the end: in its trailers or, when there is nothing else, in its headers. */
+function statusOf(stream: ClientHttp2Stream): () => { code: number; message: string } {
+  let said: Record<string, unknown> = {};
+  stream.on('response', (headers) => {
+    said = { ...said, ...headers };
+  });
+  stream.on('trailers', (trailers: Record<string, unknown>) => {
+    said = { ...said, ...trailers };
+  });
+  return () => {
+    const { 'grpc-status': code, 'grpc-message': message } = said;
+    if (typeof code !== 'string') return { code: codes.unavailable, message: 'the connection was lost' };
+    return { code: Number(code), message: typeof message === 'string' ? unescaped(message) : '' };
+  };
+}
+
+/** One gRPC message, cut as it comes. */
+class Body {
+  #prefix = Buffer.alloc(0);
+  readonly #message = new MessageCutter(textLimits.execOutput);
+
+  add(part: Buffer): void {
+    const missing = prefixBytes - this.#prefix.length;
+    if (missing > 0) this.#prefix = Buffer.concat([this.#prefix, part.subarray(0, missing)]);
+    if (part.length > missing) this.#message.add(part.subarray(missing));
+  }
+
+  answer(): ExecSyncAnswer {
+    if (this.#prefix[0] !== 0) throw new RpcError(method, codes.unavailable, 'the answer is not what was asked for');
+    const answer = ExecSyncResponse.decode(this.#message.end());
+    const { leftOutBytes } = this.#message;
+    return leftOutBytes === 0 ? answer : { ...answer, leftOutBytes };
+  }
+}
+
+function framed(message: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(prefixBytes);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+/** Messages of gRPC are percent-encoded. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // Of a server that does not know.
+    return text;
+  }
+}

@@ -1,0 +1,104 @@
+/** Bytes of a varint at most. */
+const maxVarintBytes = 10;
+/** Wire types of protobuf. https://protobuf.dev/programming-guides/encoding/#structure */
+const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
+
+/**
+ * Takes a protobuf message as it comes, in parts of any size, and keeps it without what goes beyond `maxFieldBytes` in each
+ * of its fields of bytes or text. So a message of any size costs no memory. Throws for what is no message.
+ */
+export class MessageCutter {
+  /** How many bytes of fields were left out so far. */
+  leftOutBytes = 0;
+  readonly #maxFieldBytes: number;
+  readonly #kept: Buffer[] = [];
+  /** A tag or length that is not complete yet. */
+  #varint: number[] = [];
+  #expects: 'tag' | 'value' | 'length' = 'tag';
+  #bytesToKeep = 0;
+  #bytesToSkip = 0;
+
+  constructor(maxFieldBytes: number) {
+    this.#maxFieldBytes = maxFieldBytes;
+  }
+
+  add(part: Buffer): void {
+    for (let at = 0; at < part.length;) {
+      if (this.#bytesToKeep > 0) {
+        // A copy: the part may be a piece of something far larger.
+        const bytes = Buffer.from(part.subarray(at, at + this.#bytesToKeep));
+        this.#kept.push(bytes);
+        this.#bytesToKeep -= bytes.length;
+        at += bytes.length;
+      } else if (this.#bytesToSkip > 0) {
+        const skipped = Math.min(this.#bytesToSkip, part.length - at);
+        this.#bytesToSkip -= skipped;
+        at += skipped;
+      } else {
+        this.#takeByte(part[at] ?? 0);
+        at += 1;
+      }
+    }
+  }
+
+  /** The message of shorter fields. Throws when it is not complete. */
+  end(): Buffer {
+    if (this.#varint.length > 0 || this.#expects !== 'tag' || this.#bytesToKeep > 0 || this.#bytesToSkip > 0) {
+      throw new Error('the message is not complete');
+    }
+    return Buffer.concat(this.#kept);
+  }
+
+  #takeByte(byte: number): void {
+    this.#varint.push(byte);
+    if (this.#varint.length > maxVarintBytes) throw new Error('the message has a number that is too long');
+    if (byte >= 0x80) return;
+    const varint = this.#varint;
+    this.#varint = [];
+    if (this.#expects === 'length') {
+      this.#beginField(numberOf(varint));
+      return;
+    }
+    this.#kept.push(Buffer.from(varint));
+    if (this.#expects === 'tag') this.#beginValue((varint[0] ?? 0) & 0x07);
+    else this.#expects = 'tag';
+  }
+
+  #beginValue(wireType: number): void {
+    switch (wireType) {
+      case wireTypes.varint:
+        this.#expects = 'value';
+        return;
+      case wireTypes.bytes:
+        this.#expects = 'length';
+        return;
+      case wireTypes.fixed64:
+        this.#bytesToKeep = 8;
+        return;
+      case wireTypes.fixed32:
+        this.#bytesToKeep = 4;
+        return;
+      default:
+        throw new Error(`the message has a field of wire type ${wireType}`);
+    }
+  }
+
+  #beginField(length: number): void {
+    this.#expects = 'tag';
+    this.#bytesToKeep = Math.min(length, this.#maxFieldBytes);
+    this.#bytesToSkip = length - this.#bytesToKeep;
+    this.leftOutBytes += this.#bytesToSkip;
+    this.#kept.push(varintOf(this.#bytesToKeep));
+  }
+}
+
+function numberOf(varint: readonly number[]): number {
+  return varint.reduceRight((value, byte) => value * 128 + (byte & 0x7f), 0);
+}
+
+function varintOf(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 0x80);
+  return Buffer.from([...bytes, rest]);
+}

@@ -1,0 +1,21 @@
+import type { ConfigObject } from '../../api/config-object.ts';
+import type { Pod } from '../../api/types.ts';
+
+/** The values of the Secrets among these objects. */
+export function secretsOf(objects: readonly ConfigObject[]): Uint8Array[] {
+  return objects.flatMap(({ kind, data }) => (kind === 'Secret' ? [...data.values()] : []));
+}
+
+/** What manifests tell everybody of these pods: without it messages about them would make no sense. */
+export function publicNames(pods: readonly Pod[]): string[] {
+  return pods.flatMap(({ metadata: { name, namespace }, spec }) => [
+    name,
+    namespace,
+    ...(spec.nodeName === undefined ? [] : [spec.nodeName]),
+    ...(spec.volumes ?? []).map((volume) => volume.name),
+    ...[...(spec.initContainers ?? []), ...spec.containers].flatMap((container) => [
+      container.name,
+      ...(container.image === undefined ? [] : [container.image]),
+    ]),
+  ]);
+}

@@ -1,0 +1,107 @@
+import { boundedText, splitMark } from '../../bounded-text.ts';
+import { maxProblemsPerSource, textLimits } from '../../text-limits.ts';
+import type { PodStatus } from '../../api/types.ts';
+import type { KubeletEvent, ManifestProblem } from '../events.ts';
+import type { SecretValues } from './secret-values.ts';
+
+/** How much of a text is searched for values of Secrets. */
+const maxSearchedBytes = 64 * 1024;
+/** What a status may hold of a pod with one container. kubelet: pkg/kubelet/container/runtime.go MaxPodTerminationMessageLogLength */
+export const maxTerminationMessageBytes = 12 * 1024;
+/** Fields of a status that hold what a container, a runtime or a program said. */
+const spokenFields = new Set(['message', 'reason']);
+
+/**
+ * What every text passes that leaves the engine, in an event, a status, a snapshot or the log: it is bounded, and tells no
+ * value of a Secret. Inside of the engine texts stay as they came.
+ */
+export class OutgoingText {
+  private readonly secrets: SecretValues;
+  /** Problems are compared by identity: one that is clean stays the same one. */
+  private readonly problemsSeen = new WeakMap<ManifestProblem, ManifestProblem>();
+  private readonly listsSeen = new WeakMap<readonly ManifestProblem[], ManifestProblem[]>();
+
+  constructor(deps: { secrets: SecretValues }) {
+    this.secrets = deps.secrets;
+  }
+
+  readonly text = (text: string, maxBytes: number = textLimits.message): string => {
+    const { whole, mark } = splitMark(boundedText(text, maxSearchedBytes));
+    return boundedText(this.secrets.hide(whole) + mark, maxBytes);
+  };
+
+  event<E extends KubeletEvent>(event: E): E;
+  event(event: KubeletEvent): KubeletEvent {
+    switch (event.type) {
+      case 'Recorded':
+        return { ...event, message: this.text(event.message, textLimits.event) };
+      case 'SyncFinished':
+        return event.error === undefined ? event : { ...event, error: this.text(event.error, textLimits.event) };
+      case 'RuntimeNotReady':
+        return { ...event, message: this.text(event.message, textLimits.event) };
+      case 'SourceRead':
+        return { ...event, problems: this.problems(event.problems) };
+      case 'ContainerDied': {
+        const { end } = event;
+        if (end === undefined) return event;
+        const { reason, message } = end;
+        return { ...event, end: { ...end, reason: this.text(reason, textLimits.event), message: this.text(message) } };
+      }
+      default:
+        return event;
+    }
+  }
+
+  /** A status with clean messages, the same one when there was nothing to change. */
+  status(status: PodStatus): PodStatus {
+    return this.fields(status) as PodStatus;
+  }
+
+  /** The first 200 of them, each of bearable length. */
+  problems(problems: readonly ManifestProblem[]): ManifestProblem[] {
+    const seen = this.listsSeen.get(problems);
+    if (seen !== undefined) return seen;
+    const shown = problems.slice(0, maxProblemsPerSource).map((problem) => this.problem(problem));
+    const more = problems.length - shown.length;
+    const [first] = problems;
+    if (more > 0 && first !== undefined) {
+      const { origin, severity } = first;
+      shown.push({ origin, severity, message: `${more} more problems are not shown` });
+    }
+    this.listsSeen.set(problems, shown);
+    return shown;
+  }
+
+  private problem(problem: ManifestProblem): ManifestProblem {
+    const seen = this.problemsSeen.get(problem);
+    if (seen !== undefined) return seen;
+    const { message, field, hint } = problem;
+    const clean = {
+      ...problem,
+      message: this.text(message),
+      ...(field !== undefined && { field: this.text(field, textLimits.event) }),
+      ...(hint !== undefined && { hint: this.text(hint, textLimits.event) }),
+    };
+    this.problemsSeen.set(problem, clean);
+    return clean;
+  }
+
+  private fields(value: unknown): unknown {
+    if (Array.isArray(value)) return this.sameUnlessChanged(value, (item) => this.fields(item));
+    if (typeof value !== 'object' || value === null) return value;
+    let changed: Record<string, unknown> | undefined;
+    for (const [name, field] of Object.entries(value)) {
+      const clean =
+        typeof field === 'string' && spokenFields.has(name) ? this.text(field, maxOf(name)) : this.fields(field);
+      if (clean !== field) changed = { ...(changed ?? value), [name]: clean };
+    }
+    return changed ?? value;
+  }
+
+  private sameUnlessChanged(values: unknown[], clean: (value: unknown) => unknown): unknown[] {
+    const cleaned = values.map(clean);
+    return cleaned.some((value, index) => value !== values[index]) ? cleaned : values;
+  }
+}
+
+const maxOf = (field: string): number => (field === 'reason' ? textLimits.event : maxTerminationMessageBytes);

@@ -1,0 +1,85 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { PodStatus } from '../../../src/api/types.ts';
+import type { KubeletEvent, ManifestProblem } from '../../../src/engine/events.ts';
+import { OutgoingText } from '../../../src/engine/outgoing/outgoing-text.ts';
+import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+
+let outgoing: OutgoingText;
+beforeEach(() => {
+  const secrets = new SecretValues();
+  secrets.set('s', ['correct-horse']);
+  outgoing = new OutgoingText({ secrets });
+});
+
+const pod = { namespace: 'default', name: 'web-edge1', uid: 'u1' };
+const said = `exec: "correct-horse" ${'x'.repeat(20_000)}`;
+const problem: ManifestProblem = { origin: 'a.yaml', severity: 'error', message: said, hint: said, field: said };
+const bounded = (maxBytes: number): string =>
+  `exec: "<hidden>" ${'x'.repeat(maxBytes - 17)} … ${20_000 - (maxBytes - 17)} bytes left out`;
+
+test.each<[KubeletEvent, Partial<Record<string, unknown>>]>([
+  [{ at: 1, type: 'Recorded', eventType: 'Warning', reason: 'Failed', message: said, pod }, { message: bounded(1024) }],
+  [{ at: 1, type: 'SyncFinished', pod, durationMs: 1, nextSyncAt: 2, error: said }, { error: bounded(1024) }],
+  [{ at: 1, type: 'RuntimeNotReady', message: said }, { message: bounded(1024) }],
+  [
+    {
+      at: 1,
+      type: 'ContainerDied',
+      pod,
+      id: 'c',
+      end: { restartCount: 0, exitCode: 1, reason: said, message: said, startedAt: 1, finishedAt: 2 },
+    },
+    {
+      end: { restartCount: 0, exitCode: 1, reason: bounded(1024), message: bounded(4096), startedAt: 1, finishedAt: 2 },
+    },
+  ],
+  [
+    { at: 1, type: 'SourceRead', source: 'http', where: 'https://box/', pods: 0, problems: [problem] },
+    { problems: [{ ...problem, message: bounded(4096), hint: bounded(1024), field: bounded(1024) }] },
+  ],
+])('texts of an event $type are bounded and tell no Secret', (event, changed) => {
+  expect(outgoing.event(event)).toEqual({ ...event, ...changed });
+});
+
+test('messages of a status are, wherever they are', () => {
+  const status: PodStatus = {
+    phase: 'Failed',
+    message: said,
+    conditions: [{ type: 'Ready', status: 'False', message: 'with correct-horse' }],
+    containerStatuses: [
+      {
+        name: 'correct-horse',
+        image: 'a',
+        imageID: '',
+        ready: false,
+        restartCount: 0,
+        state: { waiting: { reason: 'RunContainerError', message: said } },
+      },
+    ],
+  };
+  expect(outgoing.status(status)).toEqual({
+    phase: 'Failed',
+    message: bounded(12_288),
+    conditions: [{ type: 'Ready', status: 'False', message: 'with <hidden>' }],
+    containerStatuses: [
+      {
+        name: 'correct-horse',
+        image: 'a',
+        imageID: '',
+        ready: false,
+        restartCount: 0,
+        state: { waiting: { reason: 'RunContainerError', message: bounded(12_288) } },
+      },
+    ],
+  });
+  const clean: PodStatus = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  expect(outgoing.status(clean)).toBe(clean);
+});
+
+test('problems stay the same ones, and are 200 at most', () => {
+  const problems = Array.from({ length: 300 }, (_, line) => ({ ...problem, line, message: 'bad' }));
+  const shown = outgoing.problems(problems);
+  expect(shown.length).toBe(201);
+  expect(shown.at(-1)).toEqual({ origin: 'a.yaml', severity: 'error', message: '100 more problems are not shown' });
+  expect(outgoing.problems([...problems])[7]).toBe(shown[7]);
+});

@@ -1,0 +1,83 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+
+let secrets: SecretValues;
+beforeEach(() => {
+  secrets = new SecretValues();
+});
+
+const value = 'pA55"w\\ö rd/+x';
+
+test.each<[string, string]>([
+  ['itself', value],
+  ['quoted', JSON.stringify(value).slice(1, -1)],
+  ['quoted in JSON', JSON.stringify(JSON.stringify(value)).slice(3, -3)],
+  ['in a URL', encodeURIComponent(value)],
+])('a value is hidden when it is told %s', (_title, told) => {
+  secrets.set('s', [`${value}\n`]);
+  expect(secrets.hide(`exec: "${told}": not found`)).toBe('exec: "<hidden>": not found');
+});
+
+test.each([0, 1, 2, 3])('a value is hidden in base64 that begins %d bytes before it', (offset) => {
+  secrets.set('s', ['correct horse battery']);
+  const told = Buffer.from(`${'u'.repeat(offset)}correct horse battery:more`).toString('base64');
+  const hidden = secrets.hide(`Authorization: Basic ${told}`);
+  expect(hidden).toContain('<hidden>');
+  const left = hidden.replace('Authorization: Basic ', '').replace('<hidden>', '');
+  expect(left.length).toBeLessThan(16);
+});
+
+test('the longest value that is there is hidden, and each of several', () => {
+  secrets.set('a', ['long-value', 'long-value-and-more']);
+  secrets.set('b', [Buffer.from('another one')]);
+  expect(secrets.hide('long-value-and-more, long-value, another one')).toBe('<hidden>, <hidden>, <hidden>');
+});
+
+test('lines of a value are hidden one by one, but for short ones', () => {
+  secrets.set('s', ['-----BEGIN KEY-----\nabcdefghijkl\n}\n-----END KEY-----\n']);
+  expect(secrets.hide('found abcdefghijkl } in it')).toBe('found <hidden> } in it');
+});
+
+test('passwords within a list of registries are hidden', () => {
+  const auth = Buffer.from('ada:registry-password').toString('base64');
+  secrets.set('s', [JSON.stringify({ auths: { 'r.example': { auth, identitytoken: 'token-of-ada' } } })]);
+  expect(secrets.hide(`registry-password ${auth} token-of-ada r.example`)).toBe('<hidden> <hidden> <hidden> r.example');
+});
+
+describe('what would take the sense from messages', () => {
+  test('is not hidden when it is shorter than four characters, or a plain word', () => {
+    secrets.set('s', ['abc', '80', '', 'true', 'None']);
+    expect(secrets.hide('abc on 80 is true, None')).toBe('abc on 80 is true, None');
+  });
+
+  test('is hidden only where it stands alone when it is shorter than eight', () => {
+    secrets.set('s', ['root', 'a.*b']);
+    expect(secrets.hide('chroot as root, user=root: a.*b axxb')).toBe(
+      'chroot as <hidden>, user=<hidden>: <hidden> axxb',
+    );
+  });
+
+  test('is not hidden when it is the name of something', () => {
+    secrets.set('s', ['postgres-main', 'other-value']);
+    secrets.setPublicNames('s', ['postgres-main']);
+    expect(secrets.hide('Started container postgres-main with other-value')).toBe(
+      'Started container postgres-main with <hidden>',
+    );
+  });
+});
+
+test('what was a value is hidden further on', () => {
+  secrets.set('s', ['first-value']);
+  secrets.set('s', ['second-value']);
+  secrets.set('s', []);
+  expect(secrets.hide('first-value second-value')).toBe('<hidden> <hidden>');
+});
+
+test('a long text that begins or ends in the middle of a value does not tell that part', () => {
+  secrets.set('s', ['the-quick-brown-fox']);
+  const middle = ' x'.repeat(600);
+  expect(secrets.hide(`brown-fox${middle}`)).toBe(`<hidden>${middle}`);
+  expect(secrets.hide(`${middle}the-quick-b`)).toBe(`${middle}<hidden>`);
+  expect(secrets.hide(`${middle}the-quiet`)).toBe(`${middle}the-quiet`);
+  expect(secrets.hide(`fox${middle}the`)).toBe(`fox${middle}the`);
+});
