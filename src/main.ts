@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { RpcError } from './cri/errors.ts';
 import { UserError } from './errors.ts';
+import { visible, visibleLines } from './visible-text.ts';
 
 /** Runs the command line; resolves to the exit code. Mistakes of the user and refusals of the runtime are told without a stack. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -9,7 +10,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     return await runProgram(argv);
   } catch (error) {
     if (error instanceof RpcError) {
-      process.stderr.write(`error: the container runtime says to ${error.method}: ${error.message}\n`);
+      process.stderr.write(`error: the container runtime says to ${error.method}: ${visible(error.message)}\n`);
       return 1;
     }
     if (!(error instanceof UserError)) {
@@ -17,8 +18,8 @@ export async function main(argv: readonly string[]): Promise<number> {
       process.stderr.write(`${inspect(error)}\n`);
       return 1;
     }
-    process.stderr.write(`error: ${error.message}\n`);
-    if (error.hint !== undefined) process.stderr.write(`hint: ${error.hint}\n`);
+    process.stderr.write(`error: ${visibleLines(error.message)}\n`);
+    if (error.hint !== undefined) process.stderr.write(`hint: ${visibleLines(error.hint)}\n`);
     return error.exitCode;
   }
 }

@@ -3,6 +3,7 @@ import type { CommandDeps } from './deps.ts';
 import type { FoundPod } from './describe/find-pod.ts';
 import type { PodFlags } from './open-pod.ts';
 import { addRuntimeOptions } from './flags.ts';
+import { jsonText } from './json-text.ts';
 
 interface DescribeFlags extends PodFlags {
   output?: 'json' | 'yaml';
@@ -31,7 +32,7 @@ Examples:
   kubelet-ts describe kube-system/etcd -o json`;
 
 async function formatted(found: FoundPod, { output }: DescribeFlags): Promise<string> {
-  if (output === 'json') return `${JSON.stringify(found, undefined, 4)}\n`;
+  if (output === 'json') return jsonText(found, 4);
   if (output === 'yaml') {
     const { yamlText } = await import('./yaml-text.ts');
     return yamlText(found);

@@ -1,4 +1,5 @@
 import Table from 'cli-table3';
+import { visible } from '../visible-text.ts';
 
 const noBorders = Object.fromEntries(
   [
@@ -7,13 +8,13 @@ const noBorders = Object.fromEntries(
   ].map((part) => [part, '']),
 );
 
-/** Rows as aligned columns, three spaces apart, as kubectl prints them; no space at the end of a line. */
+/** Rows as aligned columns, three spaces apart, as kubectl prints them; no space at the end of a line. Control characters are shown. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const table = new Table({
     chars: { ...noBorders, middle: '   ' },
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
   });
-  table.push(...rows.map((row) => [...row]));
+  table.push(...rows.map((row) => row.map(visible)));
   return table
     .toString()
     .split('\n')

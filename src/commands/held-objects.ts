@@ -2,6 +2,7 @@ import type { ConfigObject } from '../api/config-object.ts';
 import type { Pod } from '../api/types.ts';
 import { configAnnotations } from '../engine/config/pod-config.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
+import { jsonText } from './json-text.ts';
 
 /**
  * What manifests declare as API objects, the way the agent would hold it: pods defaulted and named for the node, with the
@@ -22,7 +23,7 @@ export async function listText(objects: readonly object[], output: 'text' | 'jso
 
 /** One object for another program. */
 export async function objectText(object: object, output: 'json' | 'yaml'): Promise<string> {
-  if (output === 'json') return `${JSON.stringify(object, undefined, 2)}\n`;
+  if (output === 'json') return jsonText(object, 2);
   const { yamlText } = await import('./yaml-text.ts');
   return yamlText(object);
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { UserError } from '../errors.ts';
 import { createLogger } from './create-logger.ts';
+import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './deps.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { addRuntimeOptions } from './flags.ts';
@@ -40,7 +41,7 @@ async function loadImages(files: readonly string[], flags: ImageFlags, deps: Com
   const importer = await openImporter(flags);
   try {
     for (const file of files) {
-      for (const name of await importer.import(resolve(file))) deps.stdout.write(`Loaded image: ${name}\n`);
+      for (const name of await importer.import(resolve(file))) deps.stdout.write(`Loaded image: ${visible(name)}\n`);
     }
   } finally {
     importer.close();

@@ -3,6 +3,7 @@ import { isRfc3339Time } from '../api/time.ts';
 import type { Container } from '../cri/types.ts';
 import type { ReadLogsOptions } from '../engine/logs/read-logs.ts';
 import { hasCode, UserError } from '../errors.ts';
+import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './deps.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { duration } from './flag-values.ts';
@@ -102,7 +103,7 @@ async function printLogs(
       source,
       { ...options, signal: stopped.signal },
       {
-        prefix: flags.prefix === true ? `[pod/${pod.name}/${source.container.name}] ` : '',
+        prefix: flags.prefix === true ? visible(`[pod/${pod.name}/${source.container.name}] `) : '',
         wholeLines: sources.length > 1,
       },
     );

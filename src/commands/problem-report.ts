@@ -1,6 +1,7 @@
 import { isAbsolute, relative } from 'node:path';
 import { styleText } from 'node:util';
 import type { ManifestProblem } from '../api/manifest-problem.ts';
+import { visible } from '../visible-text.ts';
 import { quotedLine } from './quoted-line.ts';
 
 type Style = Parameters<typeof styleText>[0];
@@ -22,14 +23,14 @@ export function problemReport(problem: ManifestProblem, { textOf, folder, isColo
   const styled = (style: Style, text: string): string =>
     isColoured ? styleText(style, text, { validateStream: false }) : text;
   const severityStyle = severity === 'error' ? 'red' : 'yellow';
-  const where = [shortPath(origin, folder), line, column].filter((part) => part !== undefined).join(':');
-  const what = [field, message].filter((part) => part !== undefined).join(': ');
+  const where = visible([shortPath(origin, folder), line, column].filter((part) => part !== undefined).join(':'));
+  const what = visible([field, message].filter((part) => part !== undefined).join(': '));
   const text = line === undefined ? undefined : textOf(origin);
   const quoted = text === undefined ? undefined : quotedLine(text, { line: line ?? 1, column: column ?? 1 });
   return [
     `${styled('bold', `${where}:`)} ${styled(['bold', severityStyle], `${severity}:`)} ${what}`,
     ...(quoted === undefined ? [] : [quoted.line, styled(severityStyle, quoted.mark)]),
-    ...(hint === undefined ? [] : [`  ${styled('cyan', 'hint:')} ${hint}`]),
+    ...(hint === undefined ? [] : [`  ${styled('cyan', 'hint:')} ${visible(hint)}`]),
     '',
   ].join('\n');
 }

@@ -1,5 +1,6 @@
 import type { ManifestProblem } from '../api/manifest-problem.ts';
 import { humanDuration } from '../api/pod-printer.ts';
+import { visible } from '../visible-text.ts';
 
 /**
  * A problem on one line, as compilers write them: `file:line:column: error: field: message (hint)`. `now`, in milliseconds
@@ -10,5 +11,5 @@ export function problemText(problem: ManifestProblem, now: number): string {
   const where = [origin, line, column].filter((part) => part !== undefined).join(':');
   const what = [field, message].filter((part) => part !== undefined).join(': ');
   const age = lastGoodAt === undefined ? '' : `, read ${humanDuration(now - lastGoodAt)} ago`;
-  return `${where}: ${severity}: ${what}${age}${hint === undefined ? '' : ` (${hint})`}`;
+  return visible(`${where}: ${severity}: ${what}${age}${hint === undefined ? '' : ` (${hint})`}`);
 }

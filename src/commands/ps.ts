@@ -6,8 +6,10 @@ import { reasons } from '../engine/reasons.ts';
 import type { EngineSnapshot } from '../engine/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { agentSnapshot } from './agent-snapshot.ts';
+import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './deps.ts';
 import { addRuntimeOptions } from './flags.ts';
+import { jsonText } from './json-text.ts';
 import { problemText } from './problem-text.ts';
 import { type ListedPod, type ShownPod, shownRevisions } from './shown-revisions.ts';
 
@@ -74,7 +76,7 @@ async function formatted(pods: readonly ListedPod[], { output, headers }: PsFlag
         .map(({ listed: { pod } }) => `pod/${pod.metadata.name}\n`)
         .join('');
     case 'json':
-      return `${JSON.stringify(toList(pods), undefined, 4)}\n`;
+      return jsonText(toList(pods), 4);
     case 'yaml': {
       const { yamlText } = await import('./yaml-text.ts');
       return yamlText(toList(pods));
@@ -136,7 +138,10 @@ function toList(pods: readonly ListedPod[]): { apiVersion: 'v1'; kind: 'List'; i
 function waits(pods: readonly ListedPod[]): string {
   return pods
     .filter(({ pod, rejection }) => rejection !== undefined || pod.status?.reason === reasons.waitingForPods)
-    .map(({ pod: { metadata, status } }) => `${metadata.namespace}/${metadata.name}: ${status?.message ?? ''}\n`)
+    .map(
+      ({ pod: { metadata, status } }) =>
+        `${visible(`${metadata.namespace}/${metadata.name}: ${status?.message ?? ''}`)}\n`,
+    )
     .join('');
 }
 
@@ -154,6 +159,6 @@ function warnings(snapshot: EngineSnapshot | undefined, isTold: (problem: Manife
   const told = problems.filter(isTold).toSorted((a, b) => a.severity.localeCompare(b.severity));
   const lines = told.slice(0, maxWarnings).map((problem) => problemText(problem, now));
   if (told.length > maxWarnings) lines.push(`and ${told.length - maxWarnings} more: kubelet-ts validate shows all`);
-  if (snapshot?.runtime.error !== undefined) lines.unshift(`error: ${snapshot.runtime.error}`);
+  if (snapshot?.runtime.error !== undefined) lines.unshift(visible(`error: ${snapshot.runtime.error}`));
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander';
+import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './deps.ts';
+import { jsonText } from './json-text.ts';
 import { duration } from './flag-values.ts';
 import { logEvents } from './log-events.ts';
 import { addLogOptions, addNodeOptions } from './node-flags.ts';
@@ -38,7 +40,7 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
           logEvents(kubelet, logger);
         },
       });
-      if (flags.output === 'json') deps.stdout.write(`${JSON.stringify({ exitCode, pods: results }, undefined, 2)}\n`);
+      if (flags.output === 'json') deps.stdout.write(jsonText({ exitCode, pods: results }, 2));
       else for (const result of results) deps.stdout.write(resultText(result));
       for (const { pod, reason } of unremoved) deps.stderr.write(`error: pod ${pod} could not be removed: ${reason}\n`);
       if (unremoved.length > 0) deps.stderr.write('hint: kubelet-ts down removes it, and so does the next run.\n');
@@ -47,7 +49,7 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
 }
 
 function resultText({ pod, outcome, message, log = '' }: PodResult): string {
-  const summary = `${pod}: ${outcome}${message === '' ? '' : `: ${message}`}\n`;
+  const summary = `${visible(`${pod}: ${outcome}${message === '' ? '' : `: ${message}`}`)}\n`;
   const lines = log.split('\n').filter((line) => line !== '');
   return summary + lines.map((line) => `  | ${line}\n`).join('');
 }

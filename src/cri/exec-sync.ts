@@ -4,6 +4,7 @@
  */
 import { constants, connect as connectHTTP2, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
+import { toError } from '../errors.ts';
 import { textLimits } from '../text-limits.ts';
 import { codes, RpcError } from './errors.ts';
 import { ExecSyncRequest, ExecSyncResponse } from './generated/cri.ts';
@@ -70,7 +71,7 @@ export class ExecSyncClient {
         },
         (error: unknown) => {
           settle(() => {
-            reject(error as Error);
+            reject(toError(error));
           });
         },
       );

@@ -1,3 +1,5 @@
+import { visible } from '../visible-text.ts';
+
 const asciiOnly = /^[\x20-\x7e]*$/;
 const doubleWidth =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
@@ -39,11 +41,11 @@ export function fitToWidth(text: string, width: number): string {
 }
 
 /**
- * `text` on one line, without anything that could steer the terminal. Messages come from containers and manifests, and
- * must not move the cursor or reverse the text of the screen.
+ * `text` on one line, with blanks for line breaks and nothing else that could steer the terminal. Messages come from
+ * containers and manifests, and must not move the cursor or reverse the text of the screen.
  */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, ' ');
+  return visible(text.replace(/[\n\r\t]+/g, ' '));
 }
 
 function graphemeWidth(grapheme: string): number {

@@ -29,7 +29,7 @@ describe('widths', () => {
   });
 
   test('makes one harmless line of any text', () => {
-    expect(printable('a\r\nb\tc \u001b[2Jd\u202ee')).toBe('a b c  [2Jd e');
+    expect(printable('a\r\nb\tc \u001b[2Jd\u202ee')).toBe(String.raw`a b c \x1b[2Jd\u202ee`);
   });
 });
 

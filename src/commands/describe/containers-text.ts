@@ -1,5 +1,6 @@
 import { humanDuration } from '../../api/pod-printer.ts';
 import type { Container, ContainerState, ContainerStatus } from '../../api/types.ts';
+import { visible } from '../../visible-text.ts';
 import { exitText } from './exit-text.ts';
 import { fields, timeText } from './field-text.ts';
 import { probeText } from './probe-text.ts';
@@ -14,7 +15,7 @@ export function containersText(
   if (containers.length === 0) return '';
   const blocks = containers.map((container) => {
     const status = statuses.find(({ name }) => name === container.name);
-    return `  ${container.name}:\n${fields(4, containerRows(container, status, now))}`;
+    return `  ${visible(container.name)}:\n${fields(4, containerRows(container, status, now))}`;
   });
   return `${title}:\n${blocks.join('')}`;
 }

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { visible } from '../../visible-text.ts';
 import type { NodeDiff, PodChange } from './compute-node-diff.ts';
 import type { ConfigObjectChange } from './config-object-changes.ts';
 import type { FieldDifference } from './field-differences.ts';
@@ -34,7 +35,10 @@ function podLines(
       ? because
       : `${containers.length === 1 ? 'container' : 'containers'} ${containers.join(', ')}`;
   const line = `${action.padEnd(8)} ${namespace}/${name}${what === '' ? '' : ` (${what})`}`;
-  return [marked(action, line, isColoured), ...differences.map((difference) => `      ${differenceText(difference)}`)];
+  return [
+    marked(action, line, isColoured),
+    ...differences.map((difference) => `      ${visible(differenceText(difference))}`),
+  ];
 }
 
 function configObjectLines(
@@ -43,7 +47,7 @@ function configObjectLines(
 ): string[] {
   return [
     marked(action, `${action.padEnd(8)} ${kind} ${namespace}/${name}`, isColoured),
-    ...Object.entries(keys).map(([key, change]) => `      ${key}: ${change}`),
+    ...Object.entries(keys).map(([key, change]) => `      ${visible(key)}: ${change}`),
     ...effects.map(
       ({ pod, what, effect }) => `      ${pod}: ${what} ${effect === 'updated live' ? 'is updated live' : effect}`,
     ),
@@ -51,7 +55,7 @@ function configObjectLines(
 }
 
 function marked(action: keyof typeof marks, text: string, isColoured: boolean): string {
-  const line = `${marks[action]} ${text}`;
+  const line = visible(`${marks[action]} ${text}`);
   const colour = colours[marks[action]];
   return isColoured && colour ? styleText(colour, line, { validateStream: false }) : line;
 }

@@ -47,7 +47,17 @@ export class OutgoingText {
         const { reason, message } = end;
         return { ...event, end: { ...end, reason: this.text(reason, textLimits.event), message: this.text(message) } };
       }
-      default:
+      case 'ContainerStarted':
+      case 'ContainerChanged':
+      case 'ContainerRemoved':
+      case 'PodAdded':
+      case 'PodUpdated':
+      case 'PodRemoved':
+      case 'PodStatusChanged':
+      case 'PullProgressed':
+      case 'RuntimeReady':
+      case 'SyncStarted':
+      case 'WorkerStateChanged':
         return event;
     }
   }
