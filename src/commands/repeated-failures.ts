@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import { reasons } from '../engine/reasons.ts';
 import type { Logger } from '../logger.ts';
 
@@ -23,14 +23,15 @@ const maxFailures = 1000;
 export function nextRepetition(
   known: Repetition | undefined,
   now: number,
+  intervalMs = firstIntervalMs,
 ): { repeated: number | undefined; repetition: Repetition } {
   const isNew = known === undefined || now - known.seenAt > Math.max(quietMs, 2 * known.intervalMs);
-  if (isNew) return { repeated: 0, repetition: told(firstIntervalMs, now) };
+  if (isNew) return { repeated: 0, repetition: told(intervalMs, now) };
   if (now - known.toldAt < known.intervalMs) {
     return { repeated: undefined, repetition: { ...known, seenAt: now, untold: known.untold + 1 } };
   }
-  const intervalMs = Math.min(2 * known.intervalMs, longestIntervalMs);
-  return { repeated: known.untold, repetition: told(intervalMs, now) };
+  const nextMs = Math.min(2 * known.intervalMs, longestIntervalMs);
+  return { repeated: known.untold, repetition: told(nextMs, now) };
 }
 
 const told = (intervalMs: number, now: number): Repetition => ({ intervalMs, toldAt: now, seenAt: now, untold: 0 });
@@ -41,7 +42,12 @@ const told = (intervalMs: number, now: number): Repetition => ({ intervalMs, tol
  * bugs are told without their stack.
  */
 export function withGrowingIntervals(logger: Logger, clock: Clock): Logger {
-  return limited(logger, { clock, failures: new Map(), bindings: '' });
+  return limited(logger, { clock, failures: new Map(), bindings: '', intervalMs: firstIntervalMs });
+}
+
+/** A log that has a line for a failure when it comes first, and none after that. */
+export function eachFailureOnce(logger: Logger, clock: Clock = systemClock): Logger {
+  return limited(logger, { clock, failures: new Map(), bindings: '', intervalMs: Infinity });
 }
 
 interface Limits {
@@ -50,6 +56,8 @@ interface Limits {
   failures: Map<string, Repetition>;
   /** Of a child logger. */
   bindings: string;
+  /** Until the second line. */
+  intervalMs: number;
 }
 
 type Level = 'info' | 'warn' | 'error';
@@ -84,9 +92,13 @@ interface Entry {
 }
 
 /** How often the same was left out since its last line; undefined: this is left out too. */
-function repetitions({ clock, failures, bindings }: Limits, level: Level, entry: Entry): number | undefined {
+function repetitions(
+  { clock, failures, bindings, intervalMs }: Limits,
+  level: Level,
+  entry: Entry,
+): number | undefined {
   const key = `${level} ${bindings} ${sameness(entry)}`;
-  const { repeated, repetition } = nextRepetition(failures.get(key), clock.monotonic());
+  const { repeated, repetition } = nextRepetition(failures.get(key), clock.monotonic(), intervalMs);
   failures.delete(key);
   failures.set(key, repetition);
   const [oldest] = failures.keys();

@@ -1,12 +1,16 @@
 import { join } from 'node:path';
+import type { Writable } from 'node:stream';
 import type { Pod } from '../api/types.ts';
 import { systemClock } from '../clock.ts';
 import { configAnnotations, isMirrorPod } from '../engine/config/pod-config.ts';
 import type { PodSource, SourceUpdate } from '../engine/config/pod-source.ts';
+import type { KubeletEvent } from '../engine/events.ts';
 import { Faults } from '../engine/faults.ts';
 import type { Kubelet, UnremovedPod } from '../engine/kubelet.ts';
 import { readLogTail } from '../engine/logs/read-log-tail.ts';
 import { containerLogsDirectory } from '../engine/kuberuntime/log-paths.ts';
+import { reasons } from '../engine/reasons.ts';
+import type { PodSnapshot } from '../engine/snapshot.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { NodeOptions } from './node-options.ts';
@@ -14,9 +18,9 @@ import { remoteManifest } from './node-sources.ts';
 import { problemText } from './problem-text.ts';
 import { readManifestURL } from './read-manifest-url.ts';
 import { brokenManifestExitCode, readManifests, readStdin, refuseBroken } from './read-manifests.ts';
-import { exitCodes, notStarted, type PodOutcome, podOutcome, stuckPods } from './run-once-outcome.ts';
+import { RunOnceLogs } from './run-once-logs.ts';
+import { exitCodes, notStarted, type PodOutcome, podOutcome, stuckPods, whatIsLeft } from './run-once-outcome.ts';
 import { withAgent } from './with-agent.ts';
-import { withoutRepeats } from './without-repeats.ts';
 
 /** A pod counts as Ready when it stayed so for this long: a container that ends at once was never of use. */
 const readySettleMs = 1000;
@@ -30,6 +34,9 @@ export interface RunOnceRequest {
   /** Stop and remove the pods at the end. */
   remove: boolean;
   stdin: AsyncIterable<Uint8Array>;
+  /** Take what containers write there, while they do. */
+  stdout: Writable;
+  stderr: Writable;
   logger: Logger;
   onKubelet: (kubelet: Kubelet) => void;
 }
@@ -37,7 +44,7 @@ export interface RunOnceRequest {
 export interface PodResult extends PodOutcome {
   /** `namespace/name` */
   pod: string;
-  /** The end of the log of the container that failed. */
+  /** The end of the log of the container that failed, or runs on. */
   log?: string;
 }
 
@@ -47,6 +54,8 @@ export interface RunOnceResult {
   unremoved: UnremovedPod[];
   /** That of the first pod that failed; 1 when all went well but a removal. */
   exitCode: number;
+  /** Which container wrote a line is told by its beginning. */
+  isLogPrefixed: boolean;
 }
 
 /** Runs the pods of the manifests until each is decided. */
@@ -61,28 +70,36 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   };
   // A second signal ends the process.
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
-  const agentLogger = withoutRepeats(logger, systemClock);
   const agent = {
     options: { ...options, leaveOrphans: true },
     sources: () => updates.map(fixedSource),
-    logger: agentLogger,
-    faults: new Faults({ clock: systemClock, logger: agentLogger }),
+    logger,
+    faults: new Faults({ clock: systemClock, logger }),
     stopping,
   };
+  const { stdout, stderr } = request;
+  const logs = new RunOnceLogs({ pods, podLogsDir: options.podLogsDir, stdout, stderr, clock: systemClock });
   return withAgent(agent, async (kubelet) => {
     onKubelet(kubelet);
+    logs.follow(kubelet);
     const running = kubelet.run(stopping.signal);
     const outcomes = await Promise.race([untilDecided(kubelet, pods, timeoutMs, interrupted.signal), failure(running)]);
+    const known = new Map(kubelet.snapshot().pods.map((snapshot) => [snapshot.pod.metadata.uid, snapshot]));
+    // Their removal would take the rest of it away.
+    await logs.written([...known.values()].map(({ pod }) => pod));
     const results = await Promise.all(
-      pods.map((pod) =>
-        toResult(pod, outcomes.get(pod.metadata.uid) ?? undecided(timeoutMs, interrupted.signal), options),
-      ),
+      pods.map((pod) => {
+        const { uid } = pod.metadata;
+        return toResult(pod, outcomes.get(uid) ?? undecided(request, known.get(uid), interrupted.signal), options);
+      }),
     );
     const unremoved = request.remove ? await kubelet.removeAllPods() : [];
+    await logs.end();
     stopping.abort();
     await running;
     const failed = results.find(({ exitCode }) => exitCode !== 0);
-    return { results, unremoved, exitCode: failed?.exitCode ?? (unremoved.length === 0 ? 0 : 1) };
+    const exitCode = failed?.exitCode ?? (unremoved.length === 0 ? 0 : 1);
+    return { results, unremoved, exitCode, isLogPrefixed: logs.hasPrefixes };
   });
 }
 
@@ -128,19 +145,31 @@ function refuseMirrors(pods: readonly Pod[]): void {
   );
 }
 
+/** What is wrong with the manifests was told before. */
 function fixedSource(update: SourceUpdate): PodSource {
   return {
     source: update.source,
     where: update.where,
     run: ({ onUpdate }, signal) =>
       new Promise((resolve) => {
-        onUpdate(update);
+        onUpdate({ ...update, problems: [] });
         if (signal.aborted) resolve();
         signal.addEventListener('abort', () => {
           resolve();
         });
       }),
   };
+}
+
+/** Counts the failed pulls of containers, by UID of the pod and name of the container, since the last one that went well. */
+function countPulls(event: KubeletEvent, failures: Map<string, number>): void {
+  if (event.type !== 'Recorded' || event.pod === undefined) return;
+  const key = `${event.pod.uid}/${event.containerName ?? ''}`;
+  if (event.reason === reasons.pulled) failures.delete(key);
+  // There is no other reason for it.
+  if (event.reason === reasons.failed && event.message.startsWith('Failed to pull image')) {
+    failures.set(key, (failures.get(key) ?? 0) + 1);
+  }
 }
 
 /** The outcomes of the pods by UID, of all of them or of those decided when the time was over. */
@@ -173,7 +202,8 @@ function untilDecided(
     const known = kubelet.snapshot().pods.find(({ pod }) => pod.metadata.uid === uid);
     // A pod that waits for the end of another one has yet to run.
     const waits = known?.rejection?.retriedWhen === 'a pod ends';
-    const outcome = known === undefined || waits ? undefined : podOutcome(known.pod);
+    const failuresOf = (container: string): number => pullFailures.get(`${uid}/${container}`) ?? 0;
+    const outcome = known === undefined || waits ? undefined : podOutcome(known.pod, failuresOf);
     if (outcome?.outcome !== 'ready') {
       settling.get(uid)?.();
       settling.delete(uid);
@@ -189,7 +219,9 @@ function untilDecided(
         }),
       );
   };
+  const pullFailures = new Map<string, number>();
   const unsubscribe = kubelet.subscribe((event) => {
+    countPulls(event, pullFailures);
     if (event.type !== 'PodStatusChanged') return;
     look(event.pod.uid);
     decideStuck();
@@ -206,15 +238,24 @@ function untilDecided(
   });
 }
 
-function undecided(timeoutMs: number, interrupted: AbortSignal): PodOutcome {
+/** What there is to say of a pod that has come to nothing yet. */
+function undecided(
+  { timeoutMs }: RunOnceRequest,
+  known: PodSnapshot | undefined,
+  interrupted: AbortSignal,
+): PodOutcome {
   if (interrupted.aborted) return { outcome: 'interrupted', exitCode: exitCodes.interrupted, message: '' };
-  const message = `not done after ${timeoutMs / 1000}s`;
-  return { outcome: 'timed out', exitCode: exitCodes.timedOut, message };
+  const warning = known?.events.findLast((event) => event.type === 'Recorded' && event.eventType === 'Warning');
+  const { message: left, ...container } =
+    known === undefined ? { message: '' } : whatIsLeft(known.pod, warning?.type === 'Recorded' ? warning.message : '');
+  const message = [`not done after ${timeoutMs / 1000}s`, left].filter((part) => part !== '').join(': ');
+  return { outcome: 'timed out', exitCode: exitCodes.timedOut, message, ...container };
 }
 
 async function toResult({ metadata }: Pod, outcome: PodOutcome, { podLogsDir }: NodeOptions): Promise<PodResult> {
   const pod = `${metadata.namespace}/${metadata.name}`;
-  if (outcome.outcome !== 'failed' || outcome.container === undefined) return { pod, ...outcome };
+  const isOver = outcome.outcome === 'failed' || outcome.outcome === 'timed out';
+  if (!isOver || outcome.container === undefined) return { pod, ...outcome };
   const logPath = join(containerLogsDirectory(podLogsDir, metadata, outcome.container), '0.log');
   const log = Buffer.from(await readLogTail(logPath, logLinesOfFailure)).toString('utf8');
   return { pod, ...outcome, ...(log === '' ? {} : { log }) };

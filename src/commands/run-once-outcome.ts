@@ -1,6 +1,8 @@
-import type { ContainerStatus, Pod } from '../api/types.ts';
+import type { ContainerState, ContainerStatus, Pod } from '../api/types.ts';
+import { startFailureExitCode } from '../cri/start-failure.ts';
 import { computeStartOrder } from '../engine/lifecycle/start-order.ts';
 import { reasons } from '../engine/reasons.ts';
+import { isImageHopeless } from './is-image-hopeless.ts';
 
 /** How one pod of a `run-once` ended. */
 export interface PodOutcome {
@@ -16,19 +18,34 @@ export interface PodOutcome {
 export const exitCodes = { timedOut: 124, notStarted: 125, interrupted: 130 } as const;
 
 /** Waiting reasons that no further try will cure. */
-const hopeless: readonly string[] = ['ErrImageNeverPull', 'InvalidImageName', 'CreateContainerConfigError'];
+const hopeless: readonly string[] = [
+  reasons.errImageNeverPull,
+  reasons.invalidImageName,
+  reasons.createContainerConfigError,
+  reasons.signatureValidationFailed,
+];
+/** Those of an image that could not be pulled. */
+const pulling: readonly string[] = [reasons.errImagePull, reasons.imagePullBackOff, reasons.registryUnavailable];
+/** What runtimes call the end of a container that never started. */
+const neverStarted: readonly unknown[] = ['StartError', 'ContainerCannotRun'];
+
+type Waiting = NonNullable<ContainerState['waiting']>;
+
+/** How often in a row the images of a container could not be pulled. */
+export type PullFailures = (containerName: string) => number;
 
 /**
  * What a pod has come to; undefined while it is not decided. A pod that restarts for ever counts by the first end of its
  * containers: run-once is about one run. `ready` still has to last (`run-once-node.ts`).
  */
-export function podOutcome({ spec, status }: Pod): PodOutcome | undefined {
+export function podOutcome({ spec, status }: Pod, pullFailures: PullFailures = () => 0): PodOutcome | undefined {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  const stuck = statuses.find(({ state }) => hopeless.includes(state?.waiting?.reason ?? ''));
-  if (stuck?.state?.waiting !== undefined) {
-    const { reason = '', message = '' } = stuck.state.waiting;
-    const text = [reason, message].filter((part) => part !== '').join(': ');
-    return { ...notStarted(text), container: stuck.name };
+  const stuck = statuses.find(({ name, state }) => isStuck(state?.waiting, pullFailures(name)));
+  if (stuck?.state?.waiting !== undefined)
+    return { ...notStarted(waitingText(stuck.state.waiting)), container: stuck.name };
+  for (const container of statuses) {
+    const unstartable = startFailure(container);
+    if (unstartable !== undefined) return unstartable;
   }
   if (status?.phase === 'Succeeded') return { outcome: 'completed', exitCode: 0, message: '' };
   const failed = statuses.find((container) => (firstEnd(container)?.exitCode ?? 0) !== 0);
@@ -43,6 +60,70 @@ export function podOutcome({ spec, status }: Pod): PodOutcome | undefined {
   const ready = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
   return ready ? { outcome: 'ready', exitCode: 0, message: '' } : undefined;
 }
+
+function isStuck(waiting: Waiting | undefined, failures: number): boolean {
+  const { reason = '', message = '' } = waiting ?? {};
+  return hopeless.includes(reason) || (pulling.includes(reason) && isImageHopeless(message, failures));
+}
+
+/** The end of a container whose command is not there, or is none; as docker, podman and `exec` have it. */
+function startFailure(container: ContainerStatus): PodOutcome | undefined {
+  const { name, state } = container;
+  const end = firstEnd(container);
+  const isEnd = neverStarted.includes(end?.reason);
+  const message = isEnd
+    ? (end?.message ?? '')
+    : state?.waiting?.reason === reasons.createContainerError
+      ? (state.waiting.message ?? '')
+      : '';
+  // The words of a mount that fails are the same.
+  const exitCode = /\bexec\b|executable/i.test(message) ? startFailureExitCode(message) : undefined;
+  if (exitCode !== undefined) {
+    return {
+      outcome: 'failed',
+      exitCode,
+      message: `container ${name} could not be started: ${message}`,
+      container: name,
+    };
+  }
+  return isEnd ? { ...notStarted(`container ${name} could not be started: ${message}`), container: name } : undefined;
+}
+
+const waitingText = ({ reason = '', message = '' }: Waiting): string => joined(reason, message);
+
+/**
+ * For a pod whose time is over: what it waits for, or which container runs on; empty when nothing is known of it.
+ * `lastWarning`: of its newest event, where the status gives no reason.
+ */
+export function whatIsLeft({ spec, status }: Pod, lastWarning = ''): Pick<PodOutcome, 'message' | 'container'> {
+  const { reason = '', message = '' } = status ?? {};
+  if (message !== '') return { message: waitingText({ reason, message }) };
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const waits =
+    statuses.find(({ state }) => !notYet.includes(state?.waiting?.reason)) ??
+    statuses.find(({ state, ready }) => state?.running !== undefined && !ready) ??
+    statuses.find(({ state }) => state?.running !== undefined) ??
+    statuses.find(({ state }) => state?.waiting !== undefined);
+  if (waits === undefined) return { message: lastWarning };
+  return {
+    message: `container ${waits.name} ${stateText(waits, spec.restartPolicy, lastWarning)}`,
+    container: waits.name,
+  };
+}
+
+function stateText({ state, ready }: ContainerStatus, restartPolicy: string | undefined, lastWarning: string): string {
+  if (state?.waiting !== undefined) {
+    const { reason = 'not started', message = lastWarning } = state.waiting;
+    return joined('waits', reason, message);
+  }
+  if (restartPolicy !== 'Always') return 'still runs';
+  return ready ? 'is Ready, others are not' : joined('is not Ready', lastWarning);
+}
+
+const joined = (...parts: string[]): string => parts.filter((part) => part !== '').join(': ');
+
+/** Waiting for others, which says nothing; and not waiting. */
+const notYet: readonly unknown[] = [undefined, reasons.podInitializing, reasons.containerCreating];
 
 export function notStarted(message: string): PodOutcome {
   return { outcome: 'not started', exitCode: exitCodes.notStarted, message };
@@ -78,6 +159,9 @@ function failure(container: ContainerStatus | undefined, podMessage: string): Po
   };
 }
 
-function firstEnd({ state, lastState }: ContainerStatus): { exitCode: number; reason?: string } | undefined {
+function firstEnd({
+  state,
+  lastState,
+}: ContainerStatus): { exitCode: number; reason?: string; message?: string } | undefined {
   return lastState?.terminated ?? state?.terminated;
 }

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { visible } from '../visible-text.ts';
+import type { Logger } from '../logger.ts';
 import type { CommandDeps } from './deps.ts';
 import { jsonText } from './json-text.ts';
 import { duration } from './flag-values.ts';
@@ -7,6 +8,7 @@ import { logEvents } from './log-events.ts';
 import { addLogOptions, addNodeOptions } from './node-flags.ts';
 import { createNodeLogger, type LogFlags } from './node-logger.ts';
 import { type NodeFlags, nodeOptions } from './node-options.ts';
+import { eachFailureOnce } from './repeated-failures.ts';
 import type { PodResult } from './run-once-node.ts';
 
 interface RunOnceFlags extends NodeFlags, LogFlags {
@@ -28,36 +30,57 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
     .action(async (manifests: string[], flags: RunOnceFlags) => {
       const { runOnce } = await import('./run-once-node.ts');
       const options = await nodeOptions(flags, []);
-      const { logger } = await createNodeLogger(options, flags, 'warn');
-      const { results, unremoved, exitCode } = await runOnce({
+      const { logger: nodeLogger } = await createNodeLogger(options, flags, 'warn');
+      const logger = eachFailureOnce(withoutFailedSyncs(nodeLogger));
+      const { results, unremoved, exitCode, isLogPrefixed } = await runOnce({
         options,
         manifests: [...manifests, ...(flags.podManifestPath ?? [])],
         timeoutMs: flags.timeout ?? defaultTimeoutMs,
         remove: flags.rm,
         stdin: deps.stdin,
+        stdout: flags.output === 'json' ? deps.stderr : deps.stdout,
+        stderr: deps.stderr,
         logger,
         onKubelet: (kubelet) => {
           logEvents(kubelet, logger);
         },
       });
       if (flags.output === 'json') deps.stdout.write(jsonText({ exitCode, pods: results }, 2));
-      else for (const result of results) deps.stdout.write(resultText(result));
+      else for (const result of results) deps.stderr.write(resultText(result, isLogPrefixed));
       for (const { pod, reason } of unremoved) deps.stderr.write(`error: pod ${pod} could not be removed: ${reason}\n`);
       if (unremoved.length > 0) deps.stderr.write('hint: kubelet-ts down removes it, and so does the next run.\n');
       deps.setExitCode(exitCode);
     });
 }
 
-function resultText({ pod, outcome, message, log = '' }: PodResult): string {
+/** Why a sync failed is an event of its pod, too. */
+function withoutFailedSyncs(logger: Logger): Logger {
+  return {
+    debug: logger.debug.bind(logger),
+    info: logger.info.bind(logger),
+    warn: logger.warn.bind(logger),
+    error: logger.error.bind(logger),
+    child: (bindings) => {
+      const child = logger.child(bindings);
+      return bindings['component'] === 'pod-workers' ? { ...child, warn: child.debug.bind(child) } : child;
+    },
+  };
+}
+
+/** Of one container all was shown; from among the lines of many the last ones of that which failed are shown again. */
+function resultText({ pod, outcome, message, log = '' }: PodResult, isLogPrefixed: boolean): string {
   const summary = `${visible(`${pod}: ${outcome}${message === '' ? '' : `: ${message}`}`)}\n`;
+  if (!isLogPrefixed) return summary;
   const lines = log.split('\n').filter((line) => line !== '');
   return summary + lines.map((line) => `  | ${line}\n`).join('');
 }
 
 const help = `
 A CronJob runs once, whatever its schedule. A pod is done when it completed (restartPolicy Never or OnFailure), or when it is Ready (Always).
-Exit codes: 0 all pods completed or are Ready; the exit code of the first container that failed;
-2 a manifest is broken, nothing was started; 124 the timeout passed; 125 a pod could not be started.
+What containers write goes to stdout and stderr while they do, the results to stderr.
+Exit codes: 0 all pods completed or are Ready; the exit code of the first container that failed; 127 its command is not found,
+126 cannot be executed; 1 all went well, but --rm could not remove a pod; 2 a manifest is broken, nothing was started;
+124 the timeout passed; 125 a pod could not be started; 130 it was interrupted.
 
 Examples:
   kubelet-ts run-once job.yaml              exits with the result of the job

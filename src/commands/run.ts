@@ -20,7 +20,6 @@ import { nodeSources } from './node-sources.ts';
 import { referenceVersion } from './reference-version.ts';
 import { takeScreenAgent } from './screen-agent.ts';
 import { requireRoot, withAgent } from './with-agent.ts';
-import { withoutRepeats } from './without-repeats.ts';
 
 interface RunFlags extends NodeFlags, LogFlags {
   tui: boolean;
@@ -81,9 +80,8 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
   process.on('SIGHUP', () => {
     logger.info({ signal: 'SIGHUP' }, 'The terminal was closed, the agent goes on');
   });
-  const agentLogger = withoutRepeats(logger, systemClock);
-  const faults = new Faults({ clock: systemClock, logger: agentLogger });
-  const sources = (): PodSource[] => nodeSources(options, agentLogger);
+  const faults = new Faults({ clock: systemClock, logger });
+  const sources = (): PodSource[] => nodeSources(options, logger);
   let healthz: Server | undefined;
   let unhealthyBecause = (): string | undefined => undefined;
   const onWaiting = async ({ message, hint = '' }: UserError): Promise<void> => {
@@ -93,7 +91,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
   };
   try {
     const onServing = screen?.tellReady;
-    const agent = { options, sources, logger: agentLogger, faults, stopping, onWaiting, onServing };
+    const agent = { options, sources, logger, faults, stopping, onWaiting, onServing };
     await withAgent(agent, async (kubelet) => {
       unhealthyBecause = () => kubelet.unhealthyBecause();
       healthz ??= await openHealthz(options, () => unhealthyBecause(), faults);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { withGrowingIntervals } from '../../src/commands/repeated-failures.ts';
+import { eachFailureOnce, withGrowingIntervals } from '../../src/commands/repeated-failures.ts';
 import { RpcError } from '../../src/cri/errors.ts';
 import type { Logger } from '../../src/logger.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -7,6 +7,7 @@ import { FakeClock } from '../fakes/fake-clock.ts';
 describe('a failure that comes again and again', () => {
   let clock: FakeClock;
   let lines: unknown[];
+  let plain: Logger;
   let logger: Logger;
 
   beforeEach(() => {
@@ -17,7 +18,7 @@ describe('a failure that comes again and again', () => {
       (facts: unknown, message?: string): void => {
         lines.push([level, facts, message]);
       };
-    const plain: Logger = {
+    plain = {
       debug: write('debug'),
       info: write('info'),
       warn: write('warn'),
@@ -98,6 +99,14 @@ describe('a failure that comes again and again', () => {
     const busy = Object.assign(new Error('busy'), { code: 'EBUSY', syscall: 'umount' });
     for (const err of [new RpcError('StopPodSandbox', 2, 'refused'), busy, bug]) logger.error({ err }, 'Failed');
     expect(lines).toEqual(['refused', 'busy', bug].map((err) => ['error', { err }, 'Failed']));
+  });
+
+  test('gets one line in the log of a single run', async () => {
+    const once = eachFailureOnce(plain, clock);
+    await everySecond(3600, () => {
+      once.warn({ pod: 'default/web' }, 'Failed to pull image');
+    });
+    expect(lines.length).toBe(1);
   });
 
   test('is forgotten when a thousand others came', () => {

@@ -32,7 +32,7 @@ test('the tour of the README runs as it stands, in a clean shell and a clean clo
   const before = await filesOf(folder);
   const { exitCode, all } = await bash(['set -u', ...examplesOf('README.md')].join('\n'));
   expect({ exitCode, all }).toEqual({ exitCode: 0, all: expect.stringContaining('default/job-') as string });
-  expect(all).toContain('completed');
+  expect(all).toMatch(/^5050\n.*completed$/m);
   expect(all).toContain('pod/web condition met');
   expect(all).toMatch(/default +web-\S+ +1\/1 +Running +0/);
   expect(all).toMatch(/Hello from web-/);
@@ -54,9 +54,12 @@ test('the examples of docs/ci.md run as they stand', async () => {
     'export PATH="$PWD/bin:$PATH" KUBELET_TS_ROOT_DIR="$PWD/state"',
     `kubelet-ts images load ${join(imagesFolder, 'busybox.tar')}`,
   ];
-  const { exitCode, stdout } = await bash([...setup, ...examplesOf('docs/ci.md'), 'kubelet-ts down --all'].join('\n'));
+  const { exitCode, all, stdout } = await bash(
+    [...setup, ...examplesOf('docs/ci.md'), 'kubelet-ts down --all'].join('\n'),
+  );
   expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/^default\/job-\S+: completed\n/m);
+  expect(all).toMatch(/^default\/job-\S+: completed\n/m);
+  expect(stdout).toMatch(/^5050\n/m);
 });
 
 test('the examples of docs/manifests.md run as they stand', async () => {

@@ -23,7 +23,8 @@ const manifest = (name: string): string => join(repository, 'manifests', name);
 test('job.yaml runs once', async () => {
   expect(await agent.cli(['run-once', manifest('job.yaml')])).toMatchObject({
     code: 0,
-    stdout: 'default/job-edge1: completed\n',
+    stdout: '5050\n',
+    stderr: 'default/job-edge1: completed\n',
   });
   expect(await agent.cli(['logs', 'job', '-c', 'sum'])).toEqual({ code: 0, stdout: '5050\n', stderr: '' });
 });

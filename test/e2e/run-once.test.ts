@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { WebServer } from '../fakes/web-server.ts';
 import { Agent } from './agent.ts';
-import { makePod, serve, shell } from './manifests.ts';
+import { hostFolder, makePod, serve, shell } from './manifests.ts';
 
 let agent: Agent;
 
@@ -24,17 +25,19 @@ test.each(['Never', 'Always'])(
       restartPolicy,
       containers: [shell('app', 'echo reading; echo no such file; exit 3')],
     });
-    expect(await runOnce(job)).toEqual({
+    const { code, stdout, stderr } = await runOnce(job);
+    // One that is restarted may write more before its first end is known.
+    expect({ code, stdout: stdout.slice(0, 21), stderr }).toEqual({
       code: 3,
-      stdout: 'default/job-edge1: failed: container app exited with code 3\n  | reading\n  | no such file\n',
-      stderr: '',
+      stdout: 'reading\nno such file\n',
+      stderr: expect.stringMatching(/(^|\n)default\/job-edge1: failed: container app exited with code 3\n$/) as string,
     });
   },
 );
 
 test('a pod that completes exits with 0', async () => {
   const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'exit 0')] });
-  expect(await runOnce(job)).toEqual({ code: 0, stdout: 'default/job-edge1: completed\n', stderr: '' });
+  expect(await runOnce(job)).toEqual({ code: 0, stdout: '', stderr: 'default/job-edge1: completed\n' });
 });
 
 test('a CronJob runs once, whatever its schedule', async () => {
@@ -49,16 +52,19 @@ test('a CronJob runs once, whatever its schedule', async () => {
     metadata,
     spec: { schedule: '@yearly', jobTemplate: { spec: { template } } },
   };
-  expect(await runOnce(cronJob)).toEqual({
+  const { code, stdout, stderr } = await runOnce(cronJob);
+  expect({ code, stdout, stderr }).toEqual({
     code: 5,
-    stdout: 'default/job-edge1: failed: container app exited with code 5\n',
+    stdout: '',
     stderr: expect.stringContaining('A CronJob runs here as one pod of its template; ignored: schedule') as string,
   });
+  expect(stderr.split('A CronJob runs here')).toHaveLength(2);
+  expect(stderr).toContain('default/job-edge1: failed: container app exited with code 5\n');
 });
 
 test('a pod that serves exits with 0 once it is Ready, and goes on', async () => {
   const web = makePod('web', { containers: [shell('app', serve)] });
-  expect(await runOnce(web)).toEqual({ code: 0, stdout: 'default/web-edge1: ready\n', stderr: '' });
+  expect(await runOnce(web)).toEqual({ code: 0, stdout: '', stderr: 'default/web-edge1: ready\n' });
   expect((await agent.cli(['ps', '-o', 'name'])).stdout).toBe('pod/web-edge1\n');
 });
 
@@ -98,7 +104,7 @@ test('the pods of a URL run once, or it is said why they cannot', async () => {
   const run = () => agent.cli(['run-once', '--manifest-url', server.url()]);
   expect(await run()).toMatchObject({
     code: 4,
-    stdout: 'default/job-edge1: failed: container app exited with code 4\n',
+    stderr: 'default/job-edge1: failed: container app exited with code 4\n',
   });
   server.answer = { status: 404 };
   expect(await run()).toEqual({
@@ -108,12 +114,12 @@ test('the pods of a URL run once, or it is said why they cannot', async () => {
   });
 });
 
-test('--timeout gives up with 124', async () => {
-  const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', serve)] });
-  expect(await runOnce(job, '--timeout', '1s')).toEqual({
+test('--timeout gives up with 124, and says what it waited for', async () => {
+  const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', `echo begun; ${serve}`)] });
+  expect(await runOnce(job, '--timeout', '2s')).toEqual({
     code: 124,
-    stdout: 'default/job-edge1: timed out: not done after 1s\n',
-    stderr: '',
+    stdout: 'begun\n',
+    stderr: 'default/job-edge1: timed out: not done after 2s: container app still runs\n',
   });
 });
 
@@ -122,11 +128,74 @@ test('an image that is not there and may not be pulled exits with 125', async ()
     restartPolicy: 'Never',
     containers: [{ name: 'app', image: 'localhost/nothing:1', imagePullPolicy: 'Never' }],
   });
-  const { code, stdout } = await runOnce(job);
-  expect({ code, stdout: stdout.split(': ').slice(0, 3) }).toEqual({
+  const { code, stderr } = await runOnce(job);
+  expect({ code, stderr: stderr.split('\n').at(-2)?.split(': ').slice(0, 3) }).toEqual({
     code: 125,
-    stdout: ['default/job-edge1', 'not started', 'ErrImageNeverPull'],
+    stderr: ['default/job-edge1', 'not started', 'ErrImageNeverPull'],
   });
+});
+
+test('what a container writes is shown while it runs', async () => {
+  const gate = join(agent.rootDir, 'gate');
+  const script = 'echo begun; until [ -e /gate/open ]; do sleep 0.1; done; echo ended; echo bad >&2';
+  const app = shell('app', script, { volumeMounts: [{ name: 'gate', mountPath: '/gate' }] });
+  const job = makePod('job', { restartPolicy: 'Never', volumes: [hostFolder('gate', gate)], containers: [app] });
+  const run = agent.spawn(['run-once', '-'], { input: JSON.stringify(job) });
+  await once(run.stdout, 'data');
+  await writeFile(join(gate, 'open'), '');
+  expect(await run).toMatchObject({
+    exitCode: 0,
+    stdout: 'begun\nended\n',
+    stderr: 'bad\ndefault/job-edge1: completed\n',
+  });
+});
+
+test('all that a container wrote is shown, also when its pod is removed at once', async () => {
+  const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'seq 1 2000; printf end')] });
+  const { code, stdout } = await runOnce(job, '--rm');
+  const lines = stdout.split('\n');
+  expect({ code, count: lines.length, last: lines.slice(-2) }).toEqual({
+    code: 0,
+    count: 50_001,
+    last: ['50000', 'end'],
+  });
+  expect(lines.findIndex((line, index) => line !== String(index + 1))).toBe(2000);
+});
+
+test('lines of several containers begin with pod and container, and the last ones of that which failed come again', async () => {
+  const sleep = 'sleep 1;';
+  const job = makePod('job', {
+    restartPolicy: 'Never',
+    containers: [shell('a', `echo from a; ${sleep} exit 3`), shell('b', 'printf from-b')],
+  });
+  const { code, stdout, stderr } = await runOnce(job);
+  expect({ code, stdout: stdout.split('\n').sort(), stderr }).toEqual({
+    code: 3,
+    stdout: ['', '[pod/job-edge1/a] from a', '[pod/job-edge1/b] from-b'],
+    stderr: 'default/job-edge1: failed: container a exited with code 3\n  | from a\n',
+  });
+});
+
+test.each([
+  [['nope'], 127],
+  [['/etc'], 126],
+])('a command that cannot be run, %j, exits with %d, whatever the restart policy', async (command, exitCode) => {
+  const containers = [{ name: 'app', image: 'localhost/busybox:1', command }];
+  const { code, stderr } = await runOnce(makePod('job', { restartPolicy: 'OnFailure', containers }), '--rm');
+  expect({ code, stderr }).toEqual({
+    code: exitCode,
+    stderr: expect.stringContaining('default/job-edge1: failed: container app could not be started: ') as string,
+  });
+});
+
+test('an image that no registry has exits with 125 at once, and each warning is told once', async () => {
+  const registry = await WebServer.start({ host: '127.0.0.1' });
+  registry.answer = { status: 404 };
+  const image = `${new URL(registry.url()).host}/nothing:1`;
+  const job = makePod('job', { restartPolicy: 'OnFailure', containers: [{ name: 'app', image }] });
+  const { code, stderr } = await runOnce(job, '--rm');
+  expect({ code, told: stderr.match(/not found/g)?.length }).toEqual({ code: 125, told: 2 });
+  expect(stderr).toMatch(/^default\/job-edge1: not started: ErrImagePull: .*not found$/m);
 });
 
 test('--rm leaves nothing of the pods', async () => {
@@ -157,6 +226,6 @@ test('-o json is the result of every pod', async () => {
         },
       ],
     },
-    stderr: '',
+    stderr: '[pod/b-edge1/app] bad\n',
   });
 });

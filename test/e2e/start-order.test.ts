@@ -57,10 +57,10 @@ test('run-once gives up on a pod that waits for one that failed', async () => {
     makePod('job', { restartPolicy: 'Never', containers: [job] }),
   ];
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
-  const { code, stdout } = await agent.cli(['run-once', '--rm', '-'], { input });
-  expect({ code, stdout }).toEqual({
+  const { code, stderr } = await agent.cli(['run-once', '--rm', '-'], { input });
+  expect({ code, stderr }).toEqual({
     code: 125,
-    stdout: expect.stringContaining('Waiting for job to be Ready') as string,
+    stderr: expect.stringContaining('Waiting for job to be Ready') as string,
   });
 });
 

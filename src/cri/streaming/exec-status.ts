@@ -1,4 +1,5 @@
 import { UserError } from '../../errors.ts';
+import { startFailureExitCode } from '../start-failure.ts';
 
 /** How a command ended, as the runtime reports it on the error channel: a v1 Status. */
 export interface ExecStatus {
@@ -29,16 +30,6 @@ export function exitCodeOf(status: ExecStatus, command: readonly string[]): numb
   }
   const message = status.message ?? 'the container runtime gave no reason';
   throw new UserError(`cannot run "${command[0] ?? ''}" in the container: ${message}`, {
-    exitCode: startFailureExitCode(message),
+    exitCode: startFailureExitCode(message) ?? 1,
   });
-}
-
-/**
- * The exit code a shell gives for a command it cannot start. The status has no code for it, so this is one place where
- * the words decide: those of the kernel and of the Go and C runtimes that pass them on.
- */
-function startFailureExitCode(message: string): number {
-  if (/executable file .*not found|no such file or directory/i.test(message)) return 127;
-  if (/permission denied|is a directory|exec format error/i.test(message)) return 126;
-  return 1;
 }
