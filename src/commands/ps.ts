@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { ageText, lastExitText, podStatusText, readyText, restartsText } from '../api/pod-printer.ts';
 import { pullText } from '../api/pull-printer.ts';
-import type { ManifestProblem } from '../api/manifest-problem.ts';
 import { reasons } from '../engine/reasons.ts';
 import type { EngineSnapshot } from '../engine/snapshot.ts';
 import { UserError } from '../errors.ts';
@@ -37,7 +36,7 @@ export function registerPs(program: Command, deps: CommandDeps): void {
       const pods = all.filter(({ pod }) => flags.namespace === undefined || pod.metadata.namespace === flags.namespace);
       deps.stdout.write(await formatted(pods, flags));
       const isTable = flags.output === 'table' || flags.output === 'wide';
-      deps.stderr.write((isTable ? waits(pods) : '') + warnings(snapshot, isTable ? () => true : isWorthTelling));
+      deps.stderr.write((isTable ? waits(pods) : '') + warnings(snapshot));
     });
 }
 
@@ -145,18 +144,13 @@ function waits(pods: readonly ListedPod[]): string {
     .join('');
 }
 
-/** For a program: errors, and files that are not read; not what is odd about a field of a pod that runs. */
-function isWorthTelling({ severity, field, line }: ManifestProblem): boolean {
-  return severity === 'error' || (field === undefined && line === undefined);
-}
-
 /** More would push the table off the screen. */
 const maxWarnings = 50;
 
-function warnings(snapshot: EngineSnapshot | undefined, isTold: (problem: ManifestProblem) => boolean): string {
+function warnings(snapshot: EngineSnapshot | undefined): string {
   const problems = snapshot?.sources.flatMap((source) => source.problems) ?? [];
   const now = Date.now();
-  const told = problems.filter(isTold).toSorted((a, b) => a.severity.localeCompare(b.severity));
+  const told = problems.toSorted((a, b) => a.severity.localeCompare(b.severity));
   const lines = told.slice(0, maxWarnings).map((problem) => problemText(problem, now));
   if (told.length > maxWarnings) lines.push(`and ${told.length - maxWarnings} more: kubelet-ts validate shows all`);
   if (snapshot?.runtime.error !== undefined) lines.unshift(visible(`error: ${snapshot.runtime.error}`));

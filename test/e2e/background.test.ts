@@ -29,7 +29,12 @@ test('an agent that is started in the background of a terminal writes log lines,
   await shell.until((screen) => screen.includes('Container runtime is ready'));
   await shell.type('clear; jobs\n');
   expect(await shell.until((screen) => screen.includes('[1]+'))).toContain('[1]+  Running ');
-  expect(await agentNow()).toEqual({ pid: expect.any(Number) as number });
+  const running = await agentNow();
+  expect(running).toEqual({ pid: expect.any(Number) as number });
+  // What a shell sends to its jobs when its terminal is closed.
+  await shell.type('kill -HUP %1\n');
+  await shell.until((screen) => screen.includes('The terminal was closed, the agent goes on'));
+  expect(await agentNow()).toEqual(running);
 });
 
 test('a screen that is suspended and put into the background stops no agent, and is there again in the foreground', async () => {

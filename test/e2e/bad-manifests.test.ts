@@ -67,6 +67,7 @@ test('a folder of bad files takes no pod away, and ps says what is wrong with ea
     '.web.json.swp: warning: ignored: its name begins with a dot',
     'edited.json: error: its last good revision stands, read AGE ago',
     'edited.json:1:137: error: spec.containers[0].image: Required value: must be set (Such as "image: registry.example/app:1.2".)',
+    'edited.json:1:151: warning: spec.containers[0].imagee: Unknown field "imagee" is ignored (Did you mean "image"?)',
     'folder.yaml: error: is not a regular file (Only regular files and links to them are read as manifests.)',
     'half.json: warning: process N has it open for writing; it is read when that is done',
     'huge.yaml: error: is too large (1024 MiB) (A manifest may have 10 MiB.)',
