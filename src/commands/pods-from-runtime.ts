@@ -5,12 +5,15 @@ import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../engine/kuberuntime/runtime-pod-status.ts';
 import { maxTerminationMessageBytes, OutgoingText } from '../engine/outgoing/outgoing-text.ts';
 import { noProbeResults, noProbeWorkers } from '../engine/prober/probe-results.ts';
+import { PodDirs } from '../engine/pod-dirs.ts';
+import { formatTime } from '../engine/status/format-time.ts';
 import { generatePodStatus } from '../engine/status/generate-pod-status.ts';
+import { readStatusRecord, type StatusRecord } from '../engine/status/status-records.ts';
 import { secretsOnDisk } from './secrets-on-disk.ts';
 
 /**
  * The pods of a runtime as API objects, as far as the runtime knows them: for when no agent runs. What they say passes what it
- * passes in the agent of this root-dir.
+ * passes in the agent of this root-dir. Since when what is so, that agent kept.
  */
 export async function podsFromRuntime(runtime: RuntimeService, rootDir: string): Promise<Pod[]> {
   const { text } = new OutgoingText({ secrets: await secretsOnDisk(rootDir) });
@@ -20,10 +23,22 @@ export async function podsFromRuntime(runtime: RuntimeService, rootDir: string):
   });
   const [{ runtimeName }, found] = await Promise.all([runtime.version({}), runtimePods.getPods({})]);
   const statuses = await Promise.all(found.map((listed) => runtimePods.getPodStatus(listed.uid, { listed })));
-  return statuses.map((status) => toPod(status, runtimeName)).sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+  const podDirs = new PodDirs({ rootDir });
+  const pods = statuses.map(async (status) => toPod(status, runtimeName, await kept(podDirs, status.uid)));
+  return (await Promise.all(pods)).sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
 }
 
-function toPod(podStatus: RuntimePodStatus, runtimeName: string): Pod {
+/** Without it a pod is as old as its oldest sandbox. */
+async function kept(podDirs: PodDirs, uid: string): Promise<StatusRecord | undefined> {
+  try {
+    return await readStatusRecord(podDirs.podDir(uid));
+  } catch {
+    // It is the pod of somebody else, or we are not root.
+    return undefined;
+  }
+}
+
+function toPod(podStatus: RuntimePodStatus, runtimeName: string, record: StatusRecord | undefined): Pod {
   const { uid, name, namespace, containerStatuses, sandboxStatuses } = podStatus;
   const names = [...new Set(containerStatuses.map((status) => status.name))].sort();
   const pod: Pod = {
@@ -36,7 +51,7 @@ function toPod(podStatus: RuntimePodStatus, runtimeName: string): Pod {
   const status = generatePodStatus({
     pod,
     podStatus,
-    oldStatus: undefined,
+    oldStatus: record && { startTime: formatTime(record.acknowledgedAt), conditions: record.conditions },
     probes: noProbeResults,
     probeWorkers: noProbeWorkers,
     startFailures: new Map(),
@@ -45,10 +60,8 @@ function toPod(podStatus: RuntimePodStatus, runtimeName: string): Pod {
     runtimeName,
   });
   const createdAt = Math.min(...sandboxStatuses.map((sandbox) => sandbox.createdAt));
-  return {
-    ...pod,
-    status: { ...status, ...(Number.isFinite(createdAt) && { startTime: new Date(createdAt).toISOString() }) },
-  };
+  const isOlder = record === undefined && Number.isFinite(createdAt);
+  return { ...pod, status: { ...status, ...(isOlder && { startTime: new Date(createdAt).toISOString() }) } };
 }
 
 const sortKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;

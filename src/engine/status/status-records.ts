@@ -64,14 +64,11 @@ export class StatusRecords {
   async load(uid: string): Promise<boolean> {
     if (this.loaded.has(uid)) return false;
     this.loaded.add(uid);
-    const path = this.pathOf(uid);
     try {
-      const record = parseRecord((await readRegularFile(path, maxFileBytes)).toString('utf8'));
+      const record = await readStatusRecord(this.deps.podDir(uid));
       if (record !== undefined && !this.kept.has(uid)) this.kept.set(uid, keep(record, record));
     } catch (error) {
-      if (!hasCode(error, 'ENOENT', 'ENOTDIR')) {
-        this.deps.logger.warn({ path, err: errorMessage(error) }, 'Reading the kept status of a pod failed');
-      }
+      this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Reading the kept status of a pod failed');
     }
     return true;
   }
@@ -139,20 +136,26 @@ export class StatusRecords {
     kept.writtenAt = this.deps.clock.monotonic();
     const { record } = kept;
     if (isDeepStrictEqual(record, kept.written)) return;
-    const path = this.pathOf(uid);
     try {
+      const path = join(this.deps.podDir(uid), fileName);
       await writeFile(`${path}.tmp`, JSON.stringify(record), { mode: 0o600 });
       await rename(`${path}.tmp`, path);
       kept.written = record;
     } catch (error) {
       // The pod has no folder yet, or none any more.
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
-      this.deps.logger.warn({ path, err: errorMessage(error) }, 'Keeping the status of a pod failed');
+      this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Keeping the status of a pod failed');
     }
   }
+}
 
-  private pathOf(uid: string): string {
-    return join(this.deps.podDir(uid), fileName);
+/** What is kept in the folder of a pod; undefined: nothing of use. Rejects when it may not be read. */
+export async function readStatusRecord(podDir: string): Promise<StatusRecord | undefined> {
+  try {
+    return parseRecord((await readRegularFile(join(podDir, fileName), maxFileBytes)).toString('utf8'));
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
   }
 }
 

@@ -1,0 +1,88 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import type { PodStatus } from '../../../src/api/types.ts';
+import { PodDirs } from '../../../src/engine/pod-dirs.ts';
+import { StatusRecords } from '../../../src/engine/status/status-records.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+
+const uid = 'web';
+let clock: FakeClock;
+let podDirs: PodDirs;
+let records: StatusRecords;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  podDirs = new PodDirs({ rootDir: await temporaryFolder() });
+  await mkdir(podDirs.podDir(uid), { recursive: true });
+  records = nextLife();
+});
+
+const nextLife = (): StatusRecords =>
+  new StatusRecords({ podDir: (podUID) => podDirs.podDir(podUID), clock, logger: silentLogger });
+
+const statusPath = (): string => join(podDirs.podDir(uid), 'status.json');
+
+function readySince(lastTransitionTime: string): PodStatus {
+  return { conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] };
+}
+
+test('what a status says is there for the next life', async () => {
+  await records.load(uid);
+  records.acknowledge(uid, 5);
+  records.note(uid, readySince('2025-01-01T00:00:00Z'));
+  await records.close();
+  const next = nextLife();
+  expect(await next.load(uid)).toBe(true);
+  expect(next.of(uid)).toEqual({
+    acknowledgedAt: 5,
+    conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: '2025-01-01T00:00:00Z' }],
+    containers: [],
+  });
+  expect(await readdir(podDirs.podDir(uid))).toEqual(['status.json']);
+});
+
+test('a readiness that comes and goes is written twice a minute', async () => {
+  records.acknowledge(uid, 5);
+  const texts = new Set<string>();
+  for (let second = 0; second < 60; second++) {
+    records.note(uid, readySince(`2025-01-01T00:00:${String(second).padStart(2, '0')}Z`));
+    await clock.advance(1000);
+    texts.add(await readFile(statusPath(), 'utf8').catch(() => ''));
+  }
+  expect(texts.size).toBeLessThanOrEqual(4);
+  await records.close();
+  expect(await readFile(statusPath(), 'utf8')).toContain('2025-01-01T00:00:59Z');
+});
+
+test.each([
+  ['a folder', () => mkdir(statusPath())],
+  ['cut short', () => writeFile(statusPath(), '{"acknowledgedAt":1,')],
+  ['too large', () => writeFile(statusPath(), `{"acknowledgedAt":1}${' '.repeat(300_000)}`)],
+  ['of another form', () => writeFile(statusPath(), '{"acknowledgedAt":"now","conditions":7}')],
+])('a file that is %s is as good as none', async (_what, make) => {
+  await make();
+  expect(await records.load(uid)).toBe(true);
+  expect(records.of(uid)).toBe(undefined);
+});
+
+test('nothing is written for a pod whose folder goes, and no folder is made', async () => {
+  records.acknowledge(uid, 5);
+  records.note(uid, readySince('2025-01-01T00:00:00Z'));
+  await records.release(uid);
+  await rm(podDirs.podDir(uid), { recursive: true });
+  records.acknowledge(uid, 6);
+  records.note(uid, readySince('2025-01-01T00:00:00Z'));
+  await records.close();
+  expect(await podDirs.podUIDs()).toEqual([]);
+});
+
+test('a UID that is no name of a folder is in nobody’s way', async () => {
+  expect(await records.load('../web')).toBe(true);
+  records.acknowledge('../web', 5);
+  records.note('../web', readySince('2025-01-01T00:00:00Z'));
+  await records.close();
+  expect(records.of('../web')?.acknowledgedAt).toBe(5);
+});
