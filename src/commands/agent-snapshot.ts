@@ -1,11 +1,12 @@
 import type { Writable } from 'node:stream';
 import type { EngineSnapshot } from '../engine/snapshot.ts';
+import { AgentStartingError } from '../server/agent-starting-error.ts';
 import { AgentSilentError } from '../server/agent-silent-error.ts';
 import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
 
 /**
  * The agent's snapshot, for a command that can do without: undefined if no agent runs, which is said on stderr where it has a
- * `consequence`, and if one is stuck, which is always said.
+ * `consequence`, and if one is stuck or still starts, which is always said.
  */
 export async function agentSnapshot(
   rootDir: string,
@@ -19,7 +20,7 @@ export async function agentSnapshot(
     }
     return snapshot;
   } catch (error) {
-    if (!(error instanceof AgentSilentError)) throw error;
+    if (!(error instanceof AgentSilentError || error instanceof AgentStartingError)) throw error;
     stderr.write(`warning: ${error.message}; this is what the container runtime says\n`);
     stderr.write(`hint: ${error.hint ?? ''}\n`);
     return undefined;

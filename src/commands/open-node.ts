@@ -17,6 +17,7 @@ import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { endsItsPods } from './agent-end.ts';
 import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
+import { importImages, type OnStarting } from './import-images.ts';
 import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
 import { nodeCredentials } from './node-credentials.ts';
@@ -38,19 +39,19 @@ export interface NodeRequest {
   faults: Faults;
   /** Ends the start. */
   signal: AbortSignal;
+  /** Told before images are loaded, which may take long. */
+  onStarting?: OnStarting;
 }
 
 /**
  * Finds or starts the runtime, looks at the machine, and builds the engine on both. With `onWaiting` a runtime that was named
  * may come later.
  */
-export async function openNode(
-  { options, sources, logger, faults, signal }: NodeRequest,
-  onWaiting?: RuntimeWait['onWaiting'],
-): Promise<Node> {
+export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['onWaiting']): Promise<Node> {
+  const { options, sources, logger, faults, signal } = request;
   const credentials = await nodeCredentials(options, logger.child({ component: 'credentials' }));
   await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
-  const runtime = await openNodeRuntime(options, logger, signal, onWaiting);
+  const runtime = await openNodeRuntime(request, onWaiting);
   const { connection } = runtime;
   const [{ cgroupDriver, cgroups }, machine, logind] = await Promise.all([
     openCgroups(options, connection.runtime, logger, signal),
@@ -134,11 +135,10 @@ interface NodeRuntime {
 }
 
 async function openNodeRuntime(
-  options: NodeOptions,
-  logger: Logger,
-  signal: AbortSignal,
+  request: NodeRequest,
   onWaiting: RuntimeWait['onWaiting'] | undefined,
 ): Promise<NodeRuntime> {
+  const { options, logger, signal } = request;
   const endpoint = await findRuntimeEndpoint({
     rootDir: options.rootDir,
     flag: options.containerRuntimeEndpoint || undefined,
@@ -146,7 +146,7 @@ async function openNodeRuntime(
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
   const { release, withPauseImage, keptImages } = endpoint.managed
-    ? await startManaged(options, logger, signal)
+    ? await startManaged(request)
     : warnOfOrphanShims(endpoint.endpoint, logger);
   const { rootDir } = options;
   const connection = await openOwnRuntime(endpoint.endpoint, { rootDir, makesPods: true, logger, signal }, options);
@@ -177,7 +177,7 @@ function warnOfOrphanShims(endpoint: string, logger: Logger): Started {
   };
 }
 
-async function startManaged(options: NodeOptions, logger: Logger, signal: AbortSignal): Promise<Started> {
+async function startManaged({ options, logger, signal, onStarting }: NodeRequest): Promise<Started> {
   const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
   const managed = new ManagedContainerd({
     rootDir: options.rootDir,
@@ -188,9 +188,7 @@ async function startManaged(options: NodeOptions, logger: Logger, signal: AbortS
   const { pid, adopted, warnings } = await managed.start(signal);
   logger.info({ pid }, adopted ? 'Adopted the managed containerd' : 'Started the managed containerd');
   for (const warning of warnings) logger.warn(warning);
-  const { imported, failed, names } = await managed.importImages(signal);
-  for (const { file, names } of imported) logger.info({ file, names }, 'Imported an image archive');
-  for (const { file, error } of failed) logger.error({ file, err: error.message }, 'An image archive was not imported');
+  const names = await importImages({ managed, clock: systemClock, logger, signal, onStarting });
   return {
     release: () => {
       managed.release();

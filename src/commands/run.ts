@@ -10,6 +10,7 @@ import type { Logger } from '../logger.ts';
 import { canShowScreen } from './can-show-screen.ts';
 import type { CommandDeps } from './deps.ts';
 import { boolean } from './flag-values.ts';
+import type { OnStarting } from './import-images.ts';
 import { keepHeapSmall } from './keep-heap-small.ts';
 import { logEvents } from './log-events.ts';
 import { AgentEnd, endsItsPods } from './agent-end.ts';
@@ -89,9 +90,14 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
     logger.warn({ err: message, hint }, 'Waiting for the container runtime');
     healthz = await openHealthz(options, () => unhealthyBecause(), faults);
   };
+  const onStarting: OnStarting = async (doing) => {
+    const text = (): string => doing() ?? 'the runtime is there';
+    unhealthyBecause = () => `starting: ${text()}`;
+    healthz ??= await openHealthz(options, () => unhealthyBecause(), faults);
+  };
   try {
     const onServing = screen?.tellReady;
-    const agent = { options, sources, logger, faults, stopping, onWaiting, onServing };
+    const agent = { options, sources, logger, faults, stopping, onWaiting, onStarting, onServing };
     await withAgent(agent, async (kubelet) => {
       unhealthyBecause = () => kubelet.unhealthyBecause();
       healthz ??= await openHealthz(options, () => unhealthyBecause(), faults);

@@ -7,6 +7,7 @@ import type { Logger } from '../logger.ts';
 import { controlSocketPath } from '../server/control-client.ts';
 import { serveControlSocket } from '../server/control-socket.ts';
 import type { RuntimeWait } from './find-runtime.ts';
+import type { OnStarting } from './import-images.ts';
 import type { NodeOptions } from './node-options.ts';
 import { openNode } from './open-node.ts';
 import { surviveBugs } from './survive-bugs.ts';
@@ -21,6 +22,8 @@ export interface AgentRequest {
   stopping: AbortController;
   /** The runtime that was named is waited for, which is told; without it that is an error. */
   onWaiting?: RuntimeWait['onWaiting'];
+  /** Told before the start does what may take long. */
+  onStarting?: OnStarting;
   /** The control socket answers. */
   onServing?: (() => void) | undefined;
 }
@@ -36,7 +39,7 @@ export function requireRoot(): void {
  * socket comes first: it is the lock of the root-dir, also against a second start of the managed containerd.
  */
 export async function withAgent<T>(
-  { options, sources, logger, faults, stopping, onWaiting, onServing }: AgentRequest,
+  { options, sources, logger, faults, stopping, onWaiting, onStarting, onServing }: AgentRequest,
   use: (kubelet: Kubelet) => Promise<T>,
 ): Promise<T> {
   requireRoot();
@@ -47,11 +50,17 @@ export async function withAgent<T>(
     waitsFor = problem;
     await onWaiting?.(problem);
   };
+  let starts = (): string | undefined => undefined;
+  const noteStarting: OnStarting = async (doing) => {
+    starts = doing;
+    await onStarting?.(doing);
+  };
   const socket = await serveControlSocket(controlSocketPath(options.rootDir), {
     view: new Promise((resolve) => {
       built = resolve;
     }),
     waitsFor: () => waitsFor?.message,
+    starts: () => starts(),
     shutdown: () => {
       stopping.abort(new Error('a shutdown was asked for'));
     },
@@ -62,7 +71,7 @@ export async function withAgent<T>(
   const endSurvival = surviveBugs(faults);
   try {
     const node = await openNode(
-      { options, sources, logger, faults, signal: stopping.signal },
+      { options, sources, logger, faults, signal: stopping.signal, onStarting: noteStarting },
       onWaiting && noteWaiting,
     );
     waitsFor = undefined;

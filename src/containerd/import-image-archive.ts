@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { execa } from 'execa';
 import { errorMessage, UserError } from '../errors.ts';
 import { isAtLeast, type ContainerdVersion } from './containerd-version.ts';
+import type { ImportProgress } from './import-progress.ts';
 import { criNamespace } from './cri-namespace.ts';
 
 /** The label that keeps an image from CRI clients' garbage collection, where containerd knows it (1.6.22, 1.7.3 and newer). */
@@ -25,6 +26,8 @@ export interface ImportOptions {
   /** True keeps the images from being collected when no container uses them. */
   readonly pinned?: boolean;
   readonly signal?: AbortSignal;
+  /** Told of each part that was read. */
+  readonly onProgress?: (progress: ImportProgress) => void;
 }
 
 /**
@@ -37,9 +40,8 @@ export async function importImageArchive(
   options: ImportOptions = {},
 ): Promise<string[]> {
   try {
-    const output = (await isGzip(file))
-      ? await ctr(store, importArguments(store, '-'), options.signal, gunzipped(file))
-      : await ctr(store, importArguments(store, file), options.signal);
+    const archive = await openArchive(file, options.onProgress);
+    const output = await ctr(store, importArguments(store), options.signal, archive);
     const names = parseImportedNames(output);
     if (names.length === 0) throw new UserError('it holds no image for this machine');
     if (options.pinned === true) {
@@ -60,30 +62,43 @@ export function parseImportedNames(output: string): string[] {
   return [...output.matchAll(/^unpacking (\S+) \(sha256:/gm)].flatMap(([, name]) => name ?? []);
 }
 
-function importArguments(store: ImageStore, file: string): string[] {
+/** From stdin: what ctr reads of a file by itself could not be counted. */
+function importArguments(store: ImageStore): string[] {
   // From 1.7 on ctr can also ask the transfer service of the daemon, which prints no names.
   const local = isAtLeast(store.ctrVersion, 1, 7) ? ['--local'] : [];
   const snapshotter = store.snapshotter === undefined ? [] : ['--snapshotter', store.snapshotter];
-  return ['images', 'import', ...local, ...snapshotter, file];
+  return ['images', 'import', ...local, ...snapshotter, '-'];
 }
 
-async function isGzip(file: string): Promise<boolean> {
+/** The plain archive. */
+async function openArchive(file: string, onProgress: ImportOptions['onProgress']): Promise<Readable> {
+  const { isGzip, totalBytes } = await lookAt(file);
+  const source = createReadStream(file, { highWaterMark: 1 << 20 });
+  let readBytes = 0;
+  onProgress?.({ file, readBytes, totalBytes });
+  source.on('data', (chunk) => {
+    readBytes += chunk.length;
+    onProgress?.({ file, readBytes, totalBytes });
+  });
+  // Nothing is read before somebody takes it.
+  source.pause();
+  if (!isGzip) return source;
+  const gunzip = createGunzip();
+  source.on('error', (error) => gunzip.destroy(error));
+  return source.pipe(gunzip);
+}
+
+async function lookAt(file: string): Promise<{ isGzip: boolean; totalBytes: number }> {
   // A named pipe would be waited for, and is not there a second time.
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    if (!(await handle.stat()).isFile()) throw new UserError('it is not a regular file');
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new UserError('it is not a regular file');
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-    return bytesRead === 2 && buffer.readUInt16BE() === 0x1f8b;
+    return { isGzip: bytesRead === 2 && buffer.readUInt16BE() === 0x1f8b, totalBytes: stats.size };
   } finally {
     await handle.close();
   }
-}
-
-function gunzipped(file: string): Readable {
-  const gunzip = createGunzip();
-  const source = createReadStream(file);
-  source.on('error', (error) => gunzip.destroy(error));
-  return source.pipe(gunzip);
 }
 
 async function ctr(

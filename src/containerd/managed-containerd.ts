@@ -12,6 +12,7 @@ import { endShim } from './end-shim.ts';
 import { findContainerd, type InstalledContainerd } from './find-containerd.ts';
 import type { ImportedFolder } from './import-images-folder.ts';
 import { LinuxContainerdHost } from './linux-containerd-host.ts';
+import type { ImportProgress } from './import-progress.ts';
 import { ManagedImages } from './managed-images.ts';
 import { assertSocketsFit, managedPaths, type ManagedPaths } from './managed-paths.ts';
 import type { OrphanShims } from './orphan-shims.ts';
@@ -117,8 +118,8 @@ export class ManagedContainerd {
   }
 
   /** Imports the archives in `<root-dir>/images` that this containerd has not got yet. */
-  importImages(signal?: AbortSignal): Promise<ImportedFolder> {
-    return this.#images.importFolder(this.#bounded(signal));
+  importImages(signal?: AbortSignal, onProgress?: (progress: ImportProgress) => void): Promise<ImportedFolder> {
+    return this.#images.importFolder(this.#bounded(signal), onProgress);
   }
 
   /** Imports one image archive, keeps its images from being collected, and resolves to their names when the CRI lists them. */

@@ -8,6 +8,7 @@ import { UserError } from '../errors.ts';
 import type { InstalledContainerd } from './find-containerd.ts';
 import { importImageArchive, type ImageStore } from './import-image-archive.ts';
 import { importImagesFolder, type ImportedFolder } from './import-images-folder.ts';
+import type { ImportProgress } from './import-progress.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { earlierPauseImageName, pauseImageArchive, pauseImageName } from './pause/pause-image.ts';
 import { chooseSnapshotter } from './snapshotter.ts';
@@ -61,8 +62,12 @@ export class ManagedImages {
   }
 
   /** Imports one archive, keeps its images from being collected, and resolves to their names when the CRI lists them. */
-  async importArchive(file: string, signal: AbortSignal): Promise<string[]> {
-    const names = await importImageArchive(await this.#store(), file, { pinned: true, signal });
+  async importArchive(
+    file: string,
+    signal: AbortSignal,
+    onProgress: (progress: ImportProgress) => void = () => undefined,
+  ): Promise<string[]> {
+    const names = await importImageArchive(await this.#store(), file, { pinned: true, signal, onProgress });
     // The CRI plugin hears of an image by an event; a pod that came before it would try to pull.
     await this.#withImageService(async (images) => {
       for (const name of names) {
@@ -73,7 +78,7 @@ export class ManagedImages {
   }
 
   /** Imports the archives in `<root-dir>/images` that this containerd has not got yet. */
-  async importFolder(signal: AbortSignal): Promise<ImportedFolder> {
+  async importFolder(signal: AbortSignal, onProgress?: (progress: ImportProgress) => void): Promise<ImportedFolder> {
     const { imagesFolder, importedImagesFile, root } = this.#deps.paths;
     // A root folder that was removed and made again is another store.
     const { ino, birthtimeMs } = await stat(root);
@@ -81,7 +86,7 @@ export class ManagedImages {
       folder: imagesFolder,
       stateFile: importedImagesFile,
       store: `${root} ${String(ino)} ${String(birthtimeMs)}`,
-      importArchive: (file) => this.importArchive(file, signal),
+      importArchive: (file) => this.importArchive(file, signal, onProgress),
     });
   }
 

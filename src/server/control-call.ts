@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { hasCode, UserError } from '../errors.ts';
 import { needsRoot } from '../needs-root.ts';
+import { AgentStartingError } from './agent-starting-error.ts';
 import { AgentSilentError } from './agent-silent-error.ts';
 
 /** How long an agent may take, in milliseconds. */
@@ -138,6 +139,7 @@ async function answered(asked: Call, response: IncomingMessage): Promise<string 
   const body = await wholeBody(asked, response);
   const { statusCode: status = 0 } = response;
   if (status === 200 || body === undefined) return body;
+  if (status === 202) throw new AgentStartingError(body.trim());
   if (status === 503) {
     throw new UserError(`kubelet-ts waits for its runtime: ${body.trim()}`, { hint: 'Start the runtime.' });
   }

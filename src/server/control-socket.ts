@@ -22,6 +22,8 @@ interface ControlSocketDeps {
   signal?: AbortSignal;
   /** What has to come before the engine can be built, when that may take any time. */
   waitsFor: () => string | undefined;
+  /** What a start that takes its time does now; undefined: nothing of that kind. */
+  starts?: (() => string | undefined) | undefined;
   shutdown: () => void;
   faults: Pick<Faults, 'note'>;
 }
@@ -34,7 +36,7 @@ interface ControlSocketDeps {
  */
 export async function serveControlSocket(
   path: string,
-  { view, waitsFor, shutdown, faults, signal = new AbortController().signal }: ControlSocketDeps,
+  { view, waitsFor, starts, shutdown, faults, signal = new AbortController().signal }: ControlSocketDeps,
 ): Promise<Server> {
   if (Buffer.byteLength(path) > maxSocketPathBytes) {
     throw new UserError(`the path of the control socket is too long: ${path}`, {
@@ -42,10 +44,11 @@ export async function serveControlSocket(
     });
   }
   const isToldToComeAgain = ({ url = '' }: IncomingMessage, response: ServerResponse): boolean => {
-    const reason = waitsFor();
-    if (reason === undefined || queryOf(url).has('wait')) return false;
-    sendText(response, 503, reason);
-    return true;
+    const [reason, starting] = [waitsFor(), starts?.()];
+    if (queryOf(url).has('wait')) return false;
+    if (reason !== undefined) sendText(response, 503, reason);
+    else if (starting !== undefined) sendText(response, 202, starting);
+    return reason !== undefined || starting !== undefined;
   };
   const routes: Routes = {
     'GET /v1/agent': (_request, response) => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { importImageArchive, parseImportedNames, type ImageStore } from '../../src/containerd/import-image-archive.ts';
+import { type ImportProgress, importText } from '../../src/containerd/import-progress.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 async function emptyArchive(): Promise<string> {
@@ -31,7 +32,7 @@ test('asks a ctr that could use the transfer service not to', async () => {
   );
   const file = await emptyArchive();
   expect(await importImageArchive({ ...store, snapshotter: 'native' }, file)).toEqual([
-    `--address_/c.sock_--namespace_k8s.io_images_import_--local_--snapshotter_native_${file}`,
+    `--address_/c.sock_--namespace_k8s.io_images_import_--local_--snapshotter_native_-`,
   ]);
 });
 
@@ -49,6 +50,21 @@ test('an archive without an image for this machine is a failure', async () => {
   await expect(importImageArchive(await storeWith('true'), file)).rejects.toThrow(
     `Could not import the image archive ${file}: it holds no image for this machine`,
   );
+});
+
+test('says how much of an archive was read', async () => {
+  const file = join(await temporaryFolder(), 'a.tar');
+  const text = 'unpacking localhost/a:1 (sha256:0a)...done\n';
+  const totalBytes = 1_500_000;
+  await writeFile(file, text.padEnd(totalBytes));
+  const told: ImportProgress[] = [];
+  await importImageArchive(await storeWith('cat'), file, { onProgress: (progress) => told.push(progress) });
+  expect(told.map(({ readBytes }) => readBytes)).toEqual([0, 1 << 20, totalBytes]);
+  expect(told.map(importText)).toEqual([
+    'image archive a.tar, 0% 0.0/1.5 MB',
+    'image archive a.tar, 69% 1.0/1.5 MB',
+    'image archive a.tar, read, is unpacked (1.5 MB)',
+  ]);
 });
 
 test('gives ctr the plain archive of one in gzip', async () => {

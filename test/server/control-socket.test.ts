@@ -70,12 +70,14 @@ let path: string;
 let view: View;
 let shutdowns: number;
 let waitsFor: string | undefined;
+let starts: string | undefined;
 
 beforeEach(async () => {
   path = join(await temporaryFolder(), 'agent', 'kubelet-ts.sock');
   view = new View();
   shutdowns = 0;
   waitsFor = undefined;
+  starts = undefined;
 });
 
 /** An agent of another process, which is stopped once it listens. */
@@ -100,6 +102,7 @@ async function serve(engine: Promise<View> = Promise.resolve(view), signal = new
     signal,
     view: engine,
     waitsFor: () => waitsFor,
+    starts: () => starts,
     shutdown: () => {
       shutdowns += 1;
     },
@@ -287,6 +290,20 @@ describe('a reader', () => {
     expect(await statusOf('POST', '/v1/snapshot')).toBe(404);
     expect(shutdowns).toBe(0);
   });
+});
+
+test('an agent that starts says what it does, except to those who wait', async () => {
+  let built = (_view: View): void => undefined;
+  const later = new Promise<View>((resolve) => {
+    built = resolve;
+  });
+  starts = 'loading image archive app.tar';
+  await serve(later);
+  const message = 'kubelet-ts starts: loading image archive app.tar';
+  await expect(fetchSnapshot(path)).rejects.toMatchObject({ name: 'UserError', message });
+  const waiting = fetchSnapshot(path, { waits: true });
+  built(view);
+  expect(await waiting).toEqual({ pid: process.pid, ...snapshot });
 });
 
 test('an agent that waits for its runtime says so, except to those who wait too', async () => {

@@ -1,0 +1,45 @@
+import type { Clock } from '../clock.ts';
+import { type ImportProgress, importText } from '../containerd/import-progress.ts';
+import type { ManagedContainerd } from '../containerd/managed-containerd.ts';
+import type { Logger } from '../logger.ts';
+
+/** Called once, before a start does what may take long; `doing` says what that is at any moment, undefined when it is nothing. */
+export type OnStarting = (doing: () => string | undefined) => Promise<void>;
+
+interface Deps {
+  managed: Pick<ManagedContainerd, 'importImages'>;
+  clock: Clock;
+  logger: Logger;
+  signal: AbortSignal;
+  onStarting: OnStarting | undefined;
+}
+
+/** How often the log says how far an archive has come. */
+const progressPeriodMs = 3000;
+
+/** Imports the archives of the root-dir and says how far that is; resolves to the names of all images that came from them. */
+export async function importImages({ managed, clock, logger, signal, onStarting }: Deps): Promise<readonly string[]> {
+  let progress: ImportProgress | undefined;
+  await onStarting?.(() => progress && `loading ${importText(progress)}`);
+  let cancel = (): void => undefined;
+  const tellAgain = (): void => {
+    cancel = clock.after(progressPeriodMs, () => {
+      if (progress !== undefined) logger.info({ progress: importText(progress) }, 'Loading an image archive');
+      tellAgain();
+    });
+  };
+  tellAgain();
+  try {
+    const { imported, failed, names } = await managed.importImages(signal, (now) => {
+      if (now.file !== progress?.file) logger.info({ progress: importText(now) }, 'Loading an image archive');
+      progress = now;
+    });
+    for (const done of imported) logger.info({ file: done.file, names: done.names }, 'Imported an image archive');
+    for (const { file, error } of failed)
+      logger.error({ file, err: error.message }, 'An image archive was not imported');
+    return names;
+  } finally {
+    cancel();
+    progress = undefined;
+  }
+}
