@@ -39,7 +39,8 @@ const noRoom = (requested: number, used: number): string =>
   'Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods to ' +
   'preempt: no set of running pods found to reclaim resources: ' +
   `[(res: cpu, q: ${requested - (2000 - used)}), ]: ` +
-  `Node didn't have enough resource: cpu, requested: ${requested}, used: ${used}, capacity: 2000`;
+  `Node didn't have enough resource: cpu, requested: ${requested}, used: ${used}, capacity: 2000 ` +
+  `(it requests ${requested / 1000} cpu, and other pods hold ${used / 1000} of the 2 of this node)`;
 
 describe('a pod for which the node has no room', () => {
   test('is Failed with the reason of the kubelet, and says that it will be tried again', async () => {
@@ -122,7 +123,7 @@ describe('a pod whose host port is taken', () => {
     expect(statusOf(engine, 'second')).toMatchObject({
       reason: 'NodePorts',
       message:
-        "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports. It is tried again as soon as a pod ends.",
+        "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports: host port 8080/TCP is taken by pod default/first-edge1. It is tried again as soon as a pod ends.",
     });
     source.set(onPort('second', 8080));
     await world.until(() => engine.isReady('second-edge1'));
@@ -146,7 +147,7 @@ describe('a pod that was not admitted', () => {
     await world.pass(130_000);
     expect(await world.inventory()).toEqual([]);
     expect(engine.messages('NodeAffinity')).toEqual([
-      "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+      "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector: nodeSelector wants the label disk=ssd, and this node has none of that name",
     ]);
   });
 
