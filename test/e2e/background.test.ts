@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { controlSocketPath, fetchAgent } from '../../src/server/control-client.ts';
-import { Agent } from './agent.ts';
+import { controlSocketPath, fetchAgent, waitForAgent } from '../../src/server/control-client.ts';
+import { Agent, isReady } from './agent.ts';
+import { EngineWatch } from './engine-watch.ts';
+import { makePod, serve, shell as shellContainer } from './manifests.ts';
 import { VirtualTerminal } from './virtual-terminal.ts';
 
 let agent: Agent;
@@ -35,6 +37,15 @@ test('an agent that is started in the background of a terminal writes log lines,
   await shell.type('kill -HUP %1\n');
   await shell.until((screen) => screen.includes('The terminal was closed, the agent goes on'));
   expect(await agentNow()).toEqual(running);
+});
+
+test('an agent whose log goes to a full disk runs pods as any other', async () => {
+  await shell.type(`${run} 2>/dev/full &\n`);
+  await waitForAgent(controlSocketPath(agent.rootDir), AbortSignal.timeout(60_000));
+  const watch = await EngineWatch.open(agent.rootDir);
+  await agent.write('web.yaml', makePod('web', { containers: [shellContainer('app', serve)] }));
+  await watch.until(({ pods }) => pods.some(isReady));
+  watch.close();
 });
 
 test('a screen that is suspended and put into the background stops no agent, and is there again in the foreground', async () => {
