@@ -1,9 +1,11 @@
-import { existsSync } from 'node:fs';
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa, type ExecaError } from 'execa';
 import { searchFolders } from './find-containerd.ts';
-import { computeFreeSubnet, formatSubnet, parseRoutes, type Subnet } from './cni-subnet.ts';
+import { computeFreeSubnet, formatSubnet, parseRoutes, parseSubnet, type Subnet } from './cni-subnet.ts';
+import { subnetOf, SubnetClaims } from './subnet-claims.ts';
+import { systemClock } from '../clock.ts';
+import { exclusively } from '../exclusively.ts';
 import type { Logger } from '../logger.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 
@@ -18,6 +20,8 @@ export interface CNIOptions {
   readonly hostRoutes?: readonly Subnet[];
   /** Folders to look for iptables in. */
   readonly programFolders?: readonly string[];
+  /** Where root-dirs of this machine note their subnets. */
+  readonly claimsDir?: string;
 }
 
 /** Which CNI folders containerd shall use, and what will not work with them. */
@@ -33,6 +37,7 @@ export interface CNISetup {
 const usualBinDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni', '/usr/lib64/cni'];
 const neededPlugins = ['bridge', 'host-local', 'loopback'];
 const optionalPlugins = ['portmap', 'firewall'];
+const usualClaimsDir = '/run/kubelet-ts/subnets';
 const confFileName = '10-kubelet-ts.conflist';
 
 /** Uses the machine's CNI configuration, or writes one of a bridge network where there is none. */
@@ -50,45 +55,76 @@ export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
         'Install them (containernetworking-plugins on Debian and Fedora, cni-plugins on Alpine and openSUSE) and start again.',
     );
   }
-  const file = join(confDir, confFileName);
-  const subnet = (await subnetOf(file)) ?? (await freeSubnet(options.hostRoutes));
+  const hasIptables = await hasProgram('iptables', options.programFolders ?? searchFolders(process.env['PATH']));
+  const chained = hasIptables ? optionalPlugins.filter((name) => plugins.includes(name)) : [];
+  const subnet = await writeBridgeConfig(options, (chosen) =>
+    generateBridgeConfig({ subnet: chosen, ipMasq: hasIptables, chained }),
+  );
   if (subnet === undefined) {
     return none(
       `Every private subnet is in use by a route of this machine: only pods with hostNetwork: true can run. Put a CNI configuration into ${machineConfDir}.`,
     );
   }
-  const hasIptables = await hasProgram('iptables', options.programFolders ?? searchFolders(process.env['PATH']));
-  const chained = hasIptables ? optionalPlugins.filter((name) => plugins.includes(name)) : [];
-  await writeFileAtomic(file, generateBridgeConfig({ subnet, ipMasq: hasIptables, chained }), 0o644);
   return { confDir, binDir, subnet, warnings: bridgeWarnings(hasIptables, chained) };
+}
+
+/**
+ * Writes the configuration with the subnet that it had, or one that neither a route nor another root-dir has. They choose one
+ * after the other. Undefined: there is none.
+ */
+async function writeBridgeConfig(
+  { confDir, hostRoutes, claimsDir = usualClaimsDir }: CNIOptions,
+  configOf: (subnet: string) => string,
+): Promise<string | undefined> {
+  const file = join(confDir, confFileName);
+  const claims = new SubnetClaims(claimsDir);
+  return exclusively(join(claimsDir, 'lock'), systemClock, async () => {
+    // It stays: pods have addresses in it, and the bridge now has its route.
+    const subnet = (await subnetOf(file)) ?? (await freeSubnet(hostRoutes, await claims.ofOthers(file)));
+    if (subnet === undefined) return undefined;
+    await writeFileAtomic(file, configOf(subnet), 0o644);
+    await claims.add(file);
+    return subnet;
+  });
 }
 
 interface BridgeRemoval {
   logger: Logger;
-  /** A folder with an entry for each network interface. */
-  interfacesDir?: string;
+  /** What the kernel tells of the interfaces of the network namespace of this process; /sys tells of that of its mount. */
+  interfacesFile?: string;
   /** The `ip` of iproute2, which minimal systems do not have. */
   ip?: string;
+  claimsDir?: string;
 }
 
 /**
- * Removes the bridge that pods of our own configuration were on, once no pod is left. Without one nothing happens; one that
- * cannot be removed stays, and that is said.
+ * Removes the bridge that pods of our own configuration were on, once no pod is left. Without one nothing happens, nor while
+ * another root-dir has the same; one that cannot be removed, or that others have interfaces on, stays, and that is said.
  */
 export async function removeBridge(
   confDir: string,
-  { logger, interfacesDir = '/sys/class/net', ip = 'ip' }: BridgeRemoval,
+  { logger, interfacesFile = '/proc/net/dev', ip = 'ip', claimsDir = usualClaimsDir }: BridgeRemoval,
 ): Promise<void> {
-  const subnet = await subnetOf(join(confDir, confFileName));
-  const name = subnet && bridgeName(subnet);
-  if (name === undefined || !existsSync(join(interfacesDir, name))) return;
+  const file = join(confDir, confFileName);
+  const subnet = await subnetOf(file);
+  if (subnet === undefined || !(await interfaceNames(interfacesFile)).includes(bridgeName(subnet))) return;
+  if ((await new SubnetClaims(claimsDir).ofOthers(file)).includes(subnet)) return;
+  const bridge = bridgeName(subnet);
   try {
-    await execa(ip, ['link', 'delete', name]);
+    const { stdout: ports } = await execa(ip, ['-o', 'link', 'show', 'master', bridge]);
+    if (ports !== '') logger.warn({ bridge, ports: ports.split('\n').length }, 'The bridge stays, others use it');
+    else await execa(ip, ['link', 'delete', bridge]);
   } catch (error) {
     const { code, stderr } = error as ExecaError;
     const reason = code === 'ENOENT' ? 'there is no "ip" here, the package iproute2 has it' : String(stderr).trim();
-    logger.warn(`The bridge ${name} stays (${reason}); "ip link delete ${name}" removes it`);
+    logger.warn(`The bridge ${bridge} stays (${reason}); "ip link delete ${bridge}" removes it`);
   }
+}
+
+/** The first column of the lines after the two of the heading. */
+async function interfaceNames(file: string): Promise<string[]> {
+  const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n').slice(2);
+  return lines.map((line) => line.split(':')[0]?.trim() ?? '');
 }
 
 /** The configuration of a bridge network: pods reach each other, the host, and through it the world. */
@@ -147,15 +183,12 @@ async function hasConfig(dir: string): Promise<boolean> {
   return (await listFolder(dir)).some((name) => /\.(conf|conflist|json)$/.test(name));
 }
 
-/** The subnet that an earlier start chose. It stays: pods have addresses in it, and the bridge now has its route. */
-async function subnetOf(file: string): Promise<string | undefined> {
-  const text = await readFile(file, 'utf8').catch(() => '');
-  return /"subnet":\s*"([0-9./]+)"/.exec(text)?.[1];
-}
-
-async function freeSubnet(hostRoutes: readonly Subnet[] | undefined): Promise<string | undefined> {
+async function freeSubnet(
+  hostRoutes: readonly Subnet[] | undefined,
+  claimed: readonly string[],
+): Promise<string | undefined> {
   const routes = hostRoutes ?? parseRoutes(await readFile('/proc/net/route', 'utf8').catch(() => ''));
-  const subnet = computeFreeSubnet(routes);
+  const subnet = computeFreeSubnet([...routes, ...claimed.map(parseSubnet)]);
   return subnet === undefined ? undefined : formatSubnet(subnet);
 }
 

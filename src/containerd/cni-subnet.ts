@@ -35,6 +35,12 @@ export function formatSubnet({ address, prefixLength }: Subnet): string {
   return `${octets.join('.')}/${String(prefixLength)}`;
 }
 
+/** The reverse of `formatSubnet`. */
+export function parseSubnet(text: string): Subnet {
+  const [first = 0, second = 0, third = 0, fourth = 0, prefixLength = 32] = text.split(/[./]/).map(Number);
+  return { address: ((first << 24) | (second << 16) | (third << 8) | fourth) >>> 0, prefixLength };
+}
+
 /**
  * Clear of what this machine may meet later: 10.96/12, 10.244/16 (kubeadm, flannel), 10.42/15 (k3s), 10.88/16
  * (podman), 172.17-31 (docker), and the low 192.168 networks of homes.

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ensureCNIConfig, removeBridge, type CNIOptions } from '../../src/containerd/cni-config.ts';
@@ -23,6 +23,7 @@ async function machine(
     binDirs: [at('empty'), at('bin')],
     hostRoutes: [],
     programFolders: [at('bin')],
+    claimsDir: at('claims'),
   };
 }
 
@@ -101,33 +102,90 @@ test('goes without masquerading and port mapping when there is no iptables', asy
   expect(config).not.toContain('portmap');
 });
 
+/** A second root-dir of the same machine. */
+const beside = async (options: CNIOptions): Promise<CNIOptions> => ({ ...options, confDir: await temporaryFolder() });
+
+test('root-dirs of one machine choose different subnets, also at the same moment, and keep them', async () => {
+  const one = await machine();
+  const other = await beside(one);
+  const choose = (): Promise<(string | undefined)[]> =>
+    Promise.all([one, other].map(async (options) => (await ensureCNIConfig(options)).subnet));
+  const chosen = await choose();
+  expect(chosen.toSorted()).toEqual(['10.222.0.0/24', '10.222.1.0/24']);
+  expect(await choose()).toEqual(chosen);
+});
+
+test('the subnet of a root-dir that is gone is free again', async () => {
+  const one = await machine();
+  await ensureCNIConfig(one);
+  await rm(one.confDir, { recursive: true });
+  expect((await ensureCNIConfig(await beside(one))).subnet).toBe('10.222.0.0/24');
+  expect((await readdir(one.claimsDir ?? '')).filter((name) => name.endsWith('.claim'))).toHaveLength(1);
+});
+
+/** An `ip` that knows one bridge, with these interfaces on it, and notes its deletion. */
+async function fakeIP(bridge: string, ports: string): Promise<{ interfacesFile: string; ip: string; log: string }> {
+  const folder = await temporaryFolder();
+  const [interfacesFile, ip, log] = ['dev', 'ip', 'log'].map((name) => join(folder, name)) as [string, string, string];
+  await writeFile(interfacesFile, `Inter-| Receive\n face |bytes\n    lo: 0 0\n${bridge}: 0 0\n`);
+  await writeFile(ip, `#!/bin/sh\nif [ "$2" = link ]; then printf '${ports}'; else echo "$@" >> ${log}; fi\n`, {
+    mode: 0o755,
+  });
+  await writeFile(log, '');
+  return { interfacesFile, ip, log };
+}
+
+test.each([
+  ['its own', 'kts0ade00', '', 'link delete kts0ade00\n'],
+  ['one of another subnet', 'kts0ade01', '', ''],
+  ['one that interfaces of others are on', 'kts0ade00', '7: veth1 master kts0ade00', ''],
+])('of bridges it removes %s', async (_what, bridge, ports, deleted) => {
+  const options = await machine();
+  await ensureCNIConfig(options);
+  const { log, ...machineIP } = await fakeIP(bridge, ports);
+  await removeBridge(options.confDir, { logger: silentLogger, claimsDir: options.claimsDir ?? '', ...machineIP });
+  expect(await readFile(log, 'utf8')).toBe(deleted);
+});
+
+test('a bridge that an earlier release gave to two root-dirs goes with the last one', async () => {
+  const one = await machine();
+  const other = await beside(one);
+  await ensureCNIConfig(one);
+  await copyFile(one.file, join(other.confDir, '10-kubelet-ts.conflist'));
+  await ensureCNIConfig(other);
+  const { log, ...machineIP } = await fakeIP('kts0ade00', '');
+  const remove = (confDir: string): Promise<void> =>
+    removeBridge(confDir, { logger: silentLogger, claimsDir: one.claimsDir ?? '', ...machineIP });
+  await remove(one.confDir);
+  expect(await readFile(log, 'utf8')).toBe('');
+  await rm(one.confDir, { recursive: true });
+  await remove(other.confDir);
+  expect(await readFile(log, 'utf8')).toBe('link delete kts0ade00\n');
+});
+
 test.each([
   {
     program: 'a machine without ip',
-    ip: '/nowhere/ip',
-    said: [
-      'The bridge kts0ade00 stays (there is no "ip" here, the package iproute2 has it); "ip link delete kts0ade00" removes it',
-    ],
+    ip: undefined,
+    said: 'The bridge kts0ade00 stays (there is no "ip" here, the package iproute2 has it); "ip link delete kts0ade00" removes it',
   },
   {
     program: 'an ip that refuses',
     ip: `#!/bin/sh\necho Operation not permitted >&2\nexit 2\n`,
-    said: ['The bridge kts0ade00 stays (Operation not permitted); "ip link delete kts0ade00" removes it'],
+    said: 'The bridge kts0ade00 stays (Operation not permitted); "ip link delete kts0ade00" removes it',
   },
-  { program: 'an ip that does it', ip: `#!/bin/sh\nrmdir "$(dirname "$0")/net/$3"\n`, said: [] },
-])('removes the bridge, or says that it stays: $program', async ({ ip, said }) => {
+])('says that the bridge stays: $program', async ({ ip, said }) => {
   const options = await machine();
   await ensureCNIConfig(options);
-  const folder = await temporaryFolder();
-  const interfacesDir = join(folder, 'net');
-  await mkdir(join(interfacesDir, 'kts0ade00'), { recursive: true });
-  const program = join(folder, 'ip');
-  await writeFile(program, ip, { mode: 0o755 });
+  const { interfacesFile, ip: program } = await fakeIP('kts0ade00', '');
+  if (ip !== undefined) await writeFile(program, ip);
   const warnings: string[] = [];
   const logger = { ...silentLogger, warn: (text: string) => warnings.push(text) };
-  await removeBridge(options.confDir, { logger, interfacesDir, ip: ip.startsWith('#!') ? program : ip });
-  expect({ warnings, left: await readdir(interfacesDir) }).toEqual({
-    warnings: said,
-    left: said.length > 0 ? ['kts0ade00'] : [],
+  await removeBridge(options.confDir, {
+    logger,
+    interfacesFile,
+    claimsDir: options.claimsDir ?? '',
+    ip: ip === undefined ? '/nowhere/ip' : program,
   });
+  expect(warnings).toEqual([said]);
 });

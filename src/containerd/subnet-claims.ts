@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** The subnet that a CNI configuration of ours names; undefined: there is none. */
+export async function subnetOf(file: string): Promise<string | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  return /"subnet":\s*"([0-9./]+)"/.exec(text)?.[1];
+}
+
+/**
+ * Which CNI configuration of this machine has which subnet: a bridge has no route before its first pod, so the kernel does
+ * not tell. One file a configuration, with its path; it counts while that file names a subnet. They go with a reboot, as the
+ * bridges do.
+ */
+export class SubnetClaims {
+  private readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** The subnets of all configurations but this one. Claims of configurations that are gone are removed. */
+  async ofOthers(file: string): Promise<string[]> {
+    const names = await readdir(this.folder).catch(() => []);
+    const claims = names.filter((name) => name.endsWith('.claim') && name !== nameOf(file));
+    const subnets = await Promise.all(claims.map((name) => this.subnetOfClaim(join(this.folder, name))));
+    return subnets.filter((subnet) => subnet !== undefined);
+  }
+
+  private async subnetOfClaim(claim: string): Promise<string | undefined> {
+    const subnet = await subnetOf(await readFile(claim, 'utf8').catch(() => ''));
+    if (subnet === undefined) await rm(claim, { force: true });
+    return subnet;
+  }
+
+  /** Notes that this configuration exists. Rejects with the error of the file system. */
+  async add(file: string): Promise<void> {
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    await writeFile(join(this.folder, nameOf(file)), file, { mode: 0o600 });
+  }
+}
+
+const nameOf = (file: string): string => `${createHash('sha256').update(file).digest('hex').slice(0, 32)}.claim`;
