@@ -36,6 +36,11 @@ export function isOutOfResources(error: unknown): boolean {
   return hasCode(error, 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EAGAIN');
 }
 
+/** True if the kernel watches no more files for this user. */
+export function isOutOfWatches(error: unknown): boolean {
+  return hasCode(error, 'ENOSPC') || isOutOfResources(error);
+}
+
 /** True for an error of the file system or network with this code, such as `ENOENT`. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);

@@ -6,11 +6,12 @@
  * - The highest link stays. Who takes the lock adds the next number and then removes the lower ones. Who adds a number
  *   that others have passed meanwhile sees a higher one, and has nothing.
  */
-import { mkdir, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from './clock.ts';
 import { hasCode, UserError } from './errors.ts';
 import { identify, isRunning, isStopped, type ProcessIdentity } from './process-identity.ts';
+import { makeFolder } from './make-folder.ts';
 
 /** Nobody tells of the end of a process that is not our child; locks are held for milliseconds. */
 const pollMs = 5;
@@ -28,7 +29,7 @@ export async function exclusively<T>(
   work: () => Promise<T>,
   options: { signal?: AbortSignal } = {},
 ): Promise<T> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder, 0o700);
   const self = await holderText(process.pid);
   const since = clock.monotonic();
   for (;;) {

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { lstat, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { hasCode } from './errors.ts';
+import { makeFolder } from './make-folder.ts';
 
 /**
  * Writes a file so that a reader, or we after a crash, see the old content or the new one and never a part of it. A file
@@ -10,7 +11,7 @@ import { hasCode } from './errors.ts';
 export async function writeFileAtomic(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
   const bytes = Buffer.from(content);
   if (await holds(path, bytes)) return;
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path), 0o777);
   await replaceFile(path, bytes, mode);
 }
 

@@ -81,7 +81,14 @@ test('who waits for the lock and does not want it any more gives up', async () =
   const folder = await lockFolder();
   const stopping = new AbortController();
   let leave = (): void => undefined;
-  const first = exclusively(folder, systemClock, () => new Promise<void>((resolve) => (leave = resolve)));
+  const left = new Promise<void>((resolve) => (leave = resolve));
+  let first = Promise.resolve();
+  await new Promise<void>((entered) => {
+    first = exclusively(folder, systemClock, () => {
+      entered();
+      return left;
+    });
+  });
   const second = exclusively(folder, systemClock, () => Promise.resolve(), { signal: stopping.signal });
   stopping.abort(new Error('SIGTERM'));
   await expect(second).rejects.toThrow('SIGTERM');

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, fstatSync, mkdirSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -14,6 +14,7 @@ import { endAgent } from './end-agent.ts';
 import { defaultRootDir } from './flags.ts';
 import { openLog } from './rotating-file.ts';
 import { readyFD, screenAgentVariable } from './screen-agent.ts';
+import { makeFolder } from '../make-folder.ts';
 
 /** How an agent ended: with this exit code, the signal's as shells count it. */
 type AgentEnded = number;
@@ -23,7 +24,7 @@ type AgentEnded = number;
  * Nothing that befalls the terminal befalls the agent. Resolves to the exit code.
  */
 export async function runWithScreen({ rootDir, stderr }: { rootDir: string; stderr: Writable }): Promise<number> {
-  mkdirSync(rootDir, { recursive: true, mode: 0o750 });
+  await makeFolder(rootDir, 0o750);
   const logFile = join(rootDir, 'kubelet-ts.log');
   const agent = spawnAgent(logFile);
   const passOn = (signal: NodeJS.Signals): void => {

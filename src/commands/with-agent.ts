@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import type { Faults } from '../engine/faults.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
@@ -11,6 +10,7 @@ import type { OnStarting } from './import-images.ts';
 import type { NodeOptions } from './node-options.ts';
 import { openNode } from './open-node.ts';
 import { surviveBugs } from './survive-bugs.ts';
+import { makeFolder } from '../make-folder.ts';
 
 export interface AgentRequest {
   options: NodeOptions;
@@ -43,7 +43,7 @@ export async function withAgent<T>(
   use: (kubelet: Kubelet) => Promise<T>,
 ): Promise<T> {
   requireRoot();
-  await mkdir(options.rootDir, { recursive: true, mode: 0o750 });
+  await makeFolder(options.rootDir, 0o750);
   let built = (_kubelet: Kubelet): void => undefined;
   let waitsFor: UserError | undefined;
   const noteWaiting = async (problem: UserError): Promise<void> => {

@@ -1,4 +1,4 @@
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import type { Clock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { UserError } from '../errors.ts';
@@ -21,6 +21,7 @@ import { pauseImageName } from './pause/pause-image.ts';
 import { withPauseImage } from './pause/with-pause-image.ts';
 import { chooseSnapshotter } from './snapshotter.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
+import { makeFolder } from '../make-folder.ts';
 
 export interface ManagedContainerdOptions extends SupervisionEvents {
   readonly rootDir: string;
@@ -145,7 +146,7 @@ export class ManagedContainerd {
   async #prepare(): Promise<PreparedLaunch> {
     const { containerd, version, ociRuntime } = await this.#find();
     const { base, root, state, socket, configFile, cniConfDir } = this.paths;
-    await mkdir(base, { recursive: true, mode: 0o700 });
+    await makeFolder(base, 0o700);
     await chmod(base, 0o700);
     const [cni, hasSysResource, snapshotter] = await Promise.all([
       this.#options.cni?.() ?? ensureCNIConfig({ confDir: cniConfDir }),

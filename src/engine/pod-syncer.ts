@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import type { Pod, PodStatus } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
@@ -25,6 +24,7 @@ import type { StatusManager } from './status/status-manager.ts';
 import type { StatusRecords } from './status/status-records.ts';
 import type { MountedVolume, VolumeManager } from './volumes/volume-manager.ts';
 import type { WallClockHistory } from './wall-clock-history.ts';
+import { makeFolder } from '../make-folder.ts';
 
 /** kubelet: an orphan without a manifest gets a second. pod_workers.go, kubelet_pods.go HandlePodCleanups */
 const orphanGracePeriodSeconds = 1;
@@ -93,7 +93,7 @@ export class KubeletPodSyncer implements PodSyncer {
     }
 
     // Step 3: the pod's folder is there before anything else of it is anywhere: by it the pod is known as ours.
-    await mkdir(podDirs.podDir(uid), { recursive: true, mode: 0o750 });
+    await makeFolder(podDirs.podDir(uid), 0o750);
 
     // Step 4: the pod's cgroup, before anything is in it.
     signal.throwIfAborted();

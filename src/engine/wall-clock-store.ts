@@ -1,10 +1,10 @@
-import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errorMessage, hasCode } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { replaceFile } from '../write-file-atomic.ts';
 import { readRegularFile } from './host/regular-file.ts';
 import type { WallClockHistory, WallClockSetting } from './wall-clock-history.ts';
+import { makeFolder } from '../make-folder.ts';
 
 const bootIDPath = '/proc/sys/kernel/random/boot_id';
 const maxFileBytes = 64 * 1024;
@@ -64,7 +64,7 @@ export class WallClockStore {
     const { wallClock, logger } = this.deps;
     const kept = JSON.stringify({ bootID: this.bootID, settings: wallClock.settings.map(withoutInfinity) });
     try {
-      await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+      await makeFolder(dirname(this.path), 0o700);
       await replaceFile(this.path, Buffer.from(kept));
     } catch (error) {
       logger.warn({ path: this.path, err: errorMessage(error) }, 'Keeping how the clock was set failed');

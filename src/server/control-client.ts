@@ -1,12 +1,16 @@
 import { access, constants, watch } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { KubeletEvent } from '../engine/events.ts';
 import type { HistoryEntry } from '../engine/history/history-entry.ts';
 import type { EngineSnapshot } from '../engine/snapshot.ts';
-import { hasCode } from '../errors.ts';
+import { hasCode, isOutOfWatches } from '../errors.ts';
 import { needsRoot } from '../needs-root.ts';
 import { AgentSilentError } from './agent-silent-error.ts';
 import { call, stream, untilGone } from './control-call.ts';
+
+/** Between two looks for an agent that nobody tells about. */
+const unwatchedPeriodMs = 500;
 
 /**
  * What an agent is asked. Each of these rejects with an `AgentSilentError` within 2 s when the agent is stuck.
@@ -50,12 +54,13 @@ export async function fetchAgent(path: string): Promise<{ pid: number } | undefi
 export async function waitForAgent(path: string, signal: AbortSignal): Promise<void> {
   const found = new AbortController();
   await refuseHidden(path);
-  const changes = watch(dirname(path), { signal: AbortSignal.any([signal, found.signal]) })[Symbol.asyncIterator]();
+  const changes = folderChanges(dirname(path), AbortSignal.any([signal, found.signal]));
   for (;;) {
     // Watched before it is looked at, so that no change is missed in between.
     const changed = changes.next();
+    // It is waited for below, perhaps after it failed.
+    changed.catch(() => undefined);
     if ((await fetchAgent(path)) !== undefined) {
-      changed.catch(() => undefined);
       found.abort();
       return;
     }
@@ -68,6 +73,20 @@ async function refuseHidden(path: string): Promise<void> {
   await access(dirname(path), constants.X_OK).catch((error: unknown) => {
     if (hasCode(error, 'EACCES')) throw needsRoot(path, error);
   });
+}
+
+/** Ends with each change of a folder, and where the kernel has no watch left, from time to time. */
+async function* folderChanges(folder: string, signal: AbortSignal): AsyncGenerator<void, never> {
+  try {
+    const changes = watch(folder, { signal })[Symbol.asyncIterator]();
+    while ((await changes.next()).done !== true) yield;
+  } catch (error) {
+    if (!isOutOfWatches(error)) throw error;
+  }
+  for (;;) {
+    await delay(unwatchedPeriodMs, undefined, { signal });
+    yield;
+  }
 }
 
 /** Asks the agent to end, its pods stay; false if none runs. */

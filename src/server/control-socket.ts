@@ -1,4 +1,4 @@
-import { chmod, mkdir, rename, rm } from 'node:fs/promises';
+import { chmod, rename, rm } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../clock.ts';
@@ -10,6 +10,7 @@ import { exclusively } from '../exclusively.ts';
 import { AgentSilentError, noteAgentProcess } from './agent-silent-error.ts';
 import { fetchAgent } from './control-client.ts';
 import { httpServer, listening, type Routes, sendText } from './http-server.ts';
+import { makeFolder } from '../make-folder.ts';
 
 /** Longest path of a socket, in bytes, without its closing zero. */
 const maxSocketPathBytes = 107;
@@ -86,7 +87,7 @@ export async function serveControlSocket(
     },
   };
   const server = httpServer(routes, { faults });
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path), 0o700);
   // Bound under another name and renamed once its mode is right, so that nobody else can open it in between.
   const unnamed = `${path}.${process.pid}`;
   await rm(unnamed, { force: true });

@@ -57,10 +57,16 @@ export class FolderWatch {
     });
     watcher.on('error', (error) => {
       this.sayFailure(folder, error);
+      // The next look at the folder tries again.
+      if (this.watched.get(folder)?.watcher === watcher) this.drop(folder);
     });
     watcher.add(folder);
-    // An error was told above; the rescan stands in.
-    await once(watcher, 'ready').catch(() => undefined);
+    try {
+      await once(watcher, 'ready');
+      this.failed.delete(folder);
+    } catch {
+      // The error was told above; the rescan stands in.
+    }
   }
 
   /** Ends the watch of all folders but these. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { hasCode } from '../../errors.ts';
@@ -8,6 +8,7 @@ import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
 import type { SourceName } from '../events.ts';
 import { readRegularFile } from '../host/regular-file.ts';
 import { decodeLastGood, encodeLastGood, type LastGood, maxLastGoodBytes } from './last-good-format.ts';
+import { makeFolder } from '../../make-folder.ts';
 
 interface Deps {
   rootDir: string;
@@ -145,7 +146,7 @@ export class LastGoodManifests {
       await replaceFile(path, bytes);
     } catch (error) {
       if (!hasCode(error, 'ENOENT')) throw error;
-      await mkdir(this.folder, { recursive: true, mode: 0o700 });
+      await makeFolder(this.folder, 0o700);
       await replaceFile(path, bytes);
     }
     this.spoiled.delete(name);

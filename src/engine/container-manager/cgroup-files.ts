@@ -1,5 +1,6 @@
-import { mkdir, open, rmdir } from 'node:fs/promises';
+import { open, rmdir } from 'node:fs/promises';
 import { hasCode } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
 
 /** What is done to a cgroup file system, and what a machine may refuse. Reading needs no such door: it is never refused. */
 export interface CgroupFiles {
@@ -15,7 +16,7 @@ export interface CgroupFiles {
 
 export const cgroupFiles: CgroupFiles = {
   async makeFolder(path) {
-    await mkdir(path, { recursive: true, mode: 0o755 });
+    await makeFolder(path, 0o755);
   },
   async write(path, value) {
     // Not made when missing: a kernel without the file then says ENOENT, and not that it refuses new files.

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { readRegularFile } from '../host/regular-file.ts';
+import { makeFolder } from '../../make-folder.ts';
 
 /** A file that would be longer gives way to a new one, and takes the place of the one before it. */
 const maxFileBytes = 32 * 1024;
@@ -52,7 +53,7 @@ export async function appendHistory(
   lines: string,
   { carried, isToLast }: { carried: () => string; isToLast: boolean },
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolder(dirname(path), 0o700);
   let file = await openToAppend(path);
   try {
     const stats = await file.stat();

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Container, Pod } from '../../api/types.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
@@ -12,6 +12,7 @@ import type { EnvironmentVariable } from './environment.ts';
 import { expandSubPath } from './expand-sub-path.ts';
 import { podHostname } from './hostname.ts';
 import { isRecursivelyReadOnly, type RecursiveReadOnlySupport } from './recursive-read-only.ts';
+import { makeFolder } from '../../make-folder.ts';
 
 type Mount = NonNullable<ContainerConfig['mounts']>[number];
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
@@ -152,6 +153,6 @@ function terminationLogPath({ container, podDir }: MountRequest): string {
 }
 
 async function makeTerminationLog(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+  await makeFolder(dirname(path), 0o750);
   await writeNewFile(path, '', 0o666);
 }

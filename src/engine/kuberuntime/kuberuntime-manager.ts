@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import type { Container, Pod } from '../../api/types.ts';
 import type { PodSandboxConfig, PodSandboxStatus } from '../../cri/types.ts';
 import { errorMessage } from '../../errors.ts';
@@ -25,6 +24,7 @@ import { hasSidecar } from './sidecars.ts';
 import { type StartContainerDeps, startContainer } from './start-container.ts';
 import type { SyncResult } from './sync-result.ts';
 import type { WallClockHistory } from '../wall-clock-history.ts';
+import { makeFolder } from '../../make-folder.ts';
 
 interface Deps extends StartContainerDeps {
   /** Undefined: the feature gate UserNamespacesSupport is off. */
@@ -151,7 +151,7 @@ export class KuberuntimeManager {
     const config = await this.sandboxConfig(sync, attempt, results, recorder);
     if (config === undefined) return undefined;
     try {
-      await mkdir(podLogsDirectory(node.podLogsDir, pod.metadata), { recursive: true, mode: 0o755 });
+      await makeFolder(podLogsDirectory(node.podLogsDir, pod.metadata), 0o755);
       const { podSandboxId } = await makingCall(clock, signal, (options) => runtime.runPodSandbox({ config }, options));
       results.push({ action: 'createPodSandbox', target });
       if (pod.spec.hostNetwork === true) return { id: podSandboxId, config, podIPs: [] };

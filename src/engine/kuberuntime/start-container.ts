@@ -1,4 +1,4 @@
-import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Container, Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
@@ -27,6 +27,7 @@ import { withImageVolumes } from './image-volumes.ts';
 import { makingCall } from './making-call.ts';
 import { restartCountFromLogFiles } from './restart-count-from-logs.ts';
 import type { RuntimePodStatus } from './runtime-pod-status.ts';
+import { makeFolder } from '../../make-folder.ts';
 
 export interface StartContainerDeps {
   runtime: RuntimeService;
@@ -135,7 +136,7 @@ async function containerConfig(
   image: Image,
   restartCount: number,
 ): Promise<ReturnType<typeof generateContainerConfig>> {
-  await mkdir(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), { recursive: true, mode: 0o755 });
+  await makeFolder(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), 0o755);
   const { nodeIPs, allocatable } = node;
   const envs = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
   const mounts = await containerMounts({
@@ -200,7 +201,7 @@ async function linkLog(node: NodeConfig, pod: Pod, name: string, restartCount: n
     await symlink(target, link);
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error;
-    await mkdir(node.containerLogLinksDir, { recursive: true, mode: 0o755 });
+    await makeFolder(node.containerLogLinksDir, 0o755);
     await symlink(target, link);
   }
 }

@@ -1,4 +1,4 @@
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
@@ -7,6 +7,7 @@ import { pathExists } from '../path-exists.ts';
 import { hugePageVolumePageBytes, memoryVolumeBytes } from './empty-dir-size.ts';
 import { isMountPoint, mountHugePages, mountTmpfs } from './mounts.ts';
 import { setVolumeOwnership } from './ownership.ts';
+import { makeFolder } from '../../make-folder.ts';
 
 interface EmptyDirRequest {
   pod: Pod;
@@ -31,12 +32,12 @@ export async function setUpEmptyDir(request: EmptyDirRequest): Promise<void> {
   // What is mounted is gone after a reboot, its marker is not.
   if ((await pathExists(marker)) && (await (medium === '' ? pathExists(path) : isMountPoint(path)))) return;
   const mount = mountOf(request);
-  await mkdir(path, { recursive: true, mode: 0o750 });
+  await makeFolder(path, 0o750);
   // mkdir is bound by the umask, chmod is not.
   await chmod(path, 0o777);
   await mount();
   await setVolumeOwnership(path, { fsGroup: pod.spec.securityContext?.fsGroup, readOnly: false });
-  await mkdir(dirname(marker), { recursive: true, mode: 0o750 });
+  await makeFolder(dirname(marker), 0o750);
   await writeInPlace(marker, '', 0o600);
 }
 

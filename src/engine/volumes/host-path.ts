@@ -1,7 +1,8 @@
-import { mkdir, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import type { Volume } from '../../api/types.ts';
 import { hasCode, UserError } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
 
 interface Kind {
   is: (stats: Stats) => boolean;
@@ -16,7 +17,7 @@ const kinds: Record<string, Kind> = {
     is: (stats) => stats.isDirectory(),
     noun: 'directory',
     create: async (path) => {
-      await mkdir(path, { recursive: true, mode: 0o755 });
+      await makeFolder(path, 0o755);
     },
   },
   File: { is: (stats) => stats.isFile(), noun: 'file' },

@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
 import { writePayload } from './atomic-writer.ts';
@@ -6,6 +5,7 @@ import { setUpEmptyDir } from './empty-dir.ts';
 import { nestedMountPoints } from './nested-mount-points.ts';
 import { setVolumeOwnership } from './ownership.ts';
 import { type PayloadSources, volumePayload } from './volume-payload.ts';
+import { makeFolder } from '../../make-folder.ts';
 
 /** The kinds of volumes that are made of files: their folder and what it is made on. */
 const payloadKinds = {
@@ -50,7 +50,7 @@ export async function setUpPayloadVolume(request: PayloadVolumeRequest): Promise
     allocatableMemory: sources.allocatable['memory'],
   });
   for (const folder of nestedMountPoints(pod, volume.name)) {
-    await mkdir(join(path, folder), { recursive: true, mode: 0o755 });
+    await makeFolder(join(path, folder), 0o755);
   }
   const { fsGroup } = pod.spec.securityContext ?? {};
   await writePayload(path, payload, {

@@ -5,6 +5,7 @@ import { writeNewFile } from '../host/regular-file.ts';
 import { existsInsideVolume, makeFolderInsideVolume, openInsideVolume } from './inside-volume.ts';
 import { bindMount, isMountPoint, unmountTree } from './mounts.ts';
 import type { OpenEntry } from './open-entry.ts';
+import { makeFolder } from '../../make-folder.ts';
 
 /** A part of a volume that a container mounts. kubelet: pkg/volume/util/subpath Subpath */
 export interface SubPath {
@@ -69,7 +70,7 @@ async function bind(entry: OpenEntry, target: string): Promise<void> {
 
 /** Mounts want a folder for a folder, and a file for everything else. */
 async function makeTarget(entry: OpenEntry, target: string): Promise<void> {
-  await mkdir(dirname(target), { recursive: true, mode: 0o750 });
+  await makeFolder(dirname(target), 0o750);
   await removeTarget(target);
   await (entry.stats.isDirectory() ? mkdir(target, { mode: 0o750 }) : writeNewFile(target, '', 0o640));
 }

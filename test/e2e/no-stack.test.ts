@@ -1,0 +1,145 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import pLimit from 'p-limit';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { program } from './program.ts';
+
+/** A line of a stack, or of a bundle as Node prints it above one, or what Node says at the end. */
+const stackFrame = /^\s+at .*[:(]|node:internal|Node\.js v|\bthrow |Error: /m;
+
+const nowhere = '/nonexistent/by/design';
+
+/** Arguments for each command, so that it comes to its work. `FOLDER` is a folder with the manifest of a pod. */
+const argumentsOf: Record<string, string[][]> = {
+  run: [
+    ['FOLDER', '--healthz-port', '0', '--no-tui'],
+    [nowhere, '--healthz-port', '0', '--no-tui'],
+    ['--config', nowhere],
+  ],
+  'run-once': [['FOLDER', '--timeout', '1s'], [nowhere], ['--config', nowhere, 'FOLDER'], ['-']],
+  validate: [['FOLDER'], [nowhere], ['-'], ['--config', nowhere]],
+  diff: [['FOLDER'], [nowhere], ['-'], ['--config', nowhere]],
+  wait: [['web', '--timeout', '100ms']],
+  ps: [[], ['-o', 'json']],
+  describe: [['web']],
+  logs: [['web'], ['-f', 'web']],
+  exec: [['web', '--', 'true']],
+  images: [
+    ['load', nowhere],
+    ['load', 'FOLDER'],
+    ['load', 'FOLDER/pod.yaml'],
+  ],
+  down: [['--all'], []],
+};
+
+/** Ways in which a machine refuses what a command needs: how it is called, and its root-dir. */
+const refusals: [string, { shell?: string; rootDir: string }][] = [
+  ['a root-dir that cannot be made', { rootDir: '/proc/nonexistent/root' }],
+  ['a root-dir that is a file', { rootDir: 'FOLDER/file' }],
+  ['a root-dir on a read-only file system', { rootDir: 'FOLDER/read-only/root' }],
+  ['an output that takes nothing', { shell: 'exec "$@" >/dev/full', rootDir: 'FOLDER/root' }],
+];
+
+interface Outcome {
+  output: string;
+  exitCode: number | undefined;
+}
+
+/** In a mount namespace of its own, where one folder is read-only. There is no runtime. What goes on for ever is ended. */
+async function runCommand(folder: string, shell: string, args: readonly string[]): Promise<Outcome> {
+  const mounts = `mount -t tmpfs -o ro tmpfs ${folder}/read-only && mount -t tmpfs tmpfs /run`;
+  const { all, exitCode } = await execa('unshare', ['--mount', 'sh', '-c', `${mounts} && ${shell}`, 'sh', ...args], {
+    all: true,
+    reject: false,
+    input: '',
+    stripFinalNewline: false,
+    env: { CONTAINER_RUNTIME_ENDPOINT: `unix://${folder}/none.sock` },
+  });
+  return { output: all, exitCode };
+}
+
+/** The command lines by what came of them that should not have. */
+async function wrongOutcomes(
+  lines: readonly string[][],
+  shell: string,
+  rootDir: string,
+): Promise<Record<string, string>> {
+  const folder = await madeFolder();
+  const limit = pLimit(4);
+  const wrong: Record<string, string> = {};
+  const tryOne = async ([command = '', ...rest]: string[]): Promise<void> => {
+    const args = rest.map((word) => word.replace('FOLDER', `${folder}/manifests`));
+    const ownArgs = command === 'validate' ? args : ['--root-dir', rootDir.replace('FOLDER', folder), ...args];
+    // Of `images load` it is a flag of the second word.
+    if (command === 'images') ownArgs.unshift(...ownArgs.splice(2, 1));
+    // It waits for its runtime otherwise.
+    const bound = command === 'run' ? ['timeout', '3'] : [];
+    const { output, exitCode } = await runCommand(folder, shell, [...bound, program, command, ...ownArgs]);
+    if (stackFrame.test(output) || exitCode === undefined) wrong[[command, ...rest].join(' ')] = output;
+  };
+  await Promise.all(lines.map((line) => limit(() => tryOne(line))));
+  return wrong;
+}
+
+async function madeFolder(): Promise<string> {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'read-only'));
+  await mkdir(join(folder, 'manifests'));
+  await writeFile(join(folder, 'file'), '');
+  await writeFile(
+    join(folder, 'manifests/pod.yaml'),
+    'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main, image: x}]}\n',
+  );
+  return folder;
+}
+
+test('every command is tried here', async () => {
+  const { stdout } = await execa(program, ['--help']);
+  const named = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name);
+  expect(named.filter((name) => name !== 'help').sort()).toEqual(Object.keys(argumentsOf).sort());
+});
+
+test('no command shows a stack with 64 open files', async () => {
+  const lines = Object.entries(argumentsOf).flatMap(([command, each]) => each.map((args) => [command, ...args]));
+  expect(await wrongOutcomes(lines, 'ulimit -n 64; exec "$@"', 'FOLDER/root')).toEqual({});
+});
+
+test.each(refusals)('no command shows a stack with %s', async (_title, { shell = 'exec "$@"', rootDir }) => {
+  const lines = Object.entries(argumentsOf).map(([command, [args = []]]) => [command, ...args]);
+  expect(await wrongOutcomes(lines, shell, rootDir)).toEqual({});
+});
+
+test('diff never says that there are changes when it could not look', async () => {
+  const folder = await madeFolder();
+  const shells = ['exec "$@"', 'ulimit -n 64; exec "$@"', 'ulimit -n 22; exec "$@"', 'exec "$@" >/dev/full'];
+  const codes = shells.map(async (shell) => (await runCommand(folder, shell, [program, 'diff', nowhere])).exitCode);
+  expect(await Promise.all(codes)).toEqual([2, 2, 2, 2]);
+});
+
+test('wait says what it waits for where the kernel watches no folder', async () => {
+  const folder = await madeFolder();
+  await mkdir(join(folder, 'root'));
+  const none = 'echo 0 >/proc/sys/user/max_inotify_instances && exec "$@"';
+  const { all } = await execa(
+    'unshare',
+    [
+      '--user',
+      '--map-root-user',
+      'sh',
+      '-c',
+      none,
+      'sh',
+      program,
+      'wait',
+      '--root-dir',
+      `${folder}/root`,
+      'web',
+      '--timeout',
+      '1s',
+    ],
+    { all: true, reject: false },
+  );
+  expect(all).toBe('error: no kubelet-ts runs on this root-dir\nhint: Start it with `kubelet-ts run`.');
+});

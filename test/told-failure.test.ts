@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { RpcError } from '../src/cri/errors.ts';
+import { UserError } from '../src/errors.ts';
+import { failureText } from '../src/told-failure.ts';
+
+/** As Node makes them. */
+function systemError(code: string, errno: number, more: object): Error {
+  return Object.assign(new Error(`${code}: as Node says it`), { code, errno, ...more });
+}
+
+describe('what a command says', () => {
+  test.each([
+    [new UserError('no pod "web"', { hint: 'Look at ps.' }), 'error: no pod "web"\nhint: Look at ps.\n'],
+    [new RpcError('Version', 4, 'too late'), 'error: the container runtime says to Version: too late\n'],
+    [
+      systemError('EROFS', -30, { syscall: 'mkdir', path: '/mnt/root' }),
+      'error: cannot make the folder /mnt/root: read-only file system\n' +
+        'hint: Mount it writable, or name a folder that is: see --root-dir.\n',
+    ],
+    [
+      systemError('EMFILE', -24, { syscall: 'watch', path: '/run' }),
+      'error: cannot watch /run: too many open files\nhint: Raise fs.inotify.max_user_instances with sysctl.\n',
+    ],
+    [
+      systemError('EACCES', -13, { syscall: 'listen', address: '127.0.0.1', port: 80 }),
+      'error: cannot listen on 127.0.0.1:80: permission denied\nhint: Run as root, or check the permissions.\n',
+    ],
+    [
+      systemError('ENOENT', -2, { syscall: 'spawn modprobe', path: 'modprobe' }),
+      'error: cannot start modprobe: no such file or directory\n',
+    ],
+    [
+      new Error('the runtime does not answer', { cause: new RpcError('Version', 4, '') }),
+      'error: the runtime does not answer\n',
+    ],
+    [
+      new TypeError('x is not a function'),
+      'error: this is a bug in kubelet-ts: TypeError: x is not a function\n' +
+        'hint: Report it, with what the same command says with KUBELET_TS_DEBUG=1 in its environment.\n',
+    ],
+  ])('of %s', (error, text) => {
+    expect(failureText(error)).toBe(text);
+  });
+
+  test('of a real one names the path', async () => {
+    const error: unknown = await readFile('/nonexistent').catch((thrown: unknown) => thrown);
+    expect(failureText(error)).toBe('error: cannot open /nonexistent: no such file or directory\n');
+  });
+
+  test('has the stack where that is asked for', () => {
+    expect(failureText(new TypeError('x is undefined'), { debug: true })).toMatch(/\n {4}at /);
+  });
+});
