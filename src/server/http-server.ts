@@ -40,6 +40,8 @@ export function httpServer(routes: Routes, { faults, maxConnections = ownConnect
     });
   };
   const server = createServer({ ...requestTimes, connectionsCheckingInterval, maxHeaderSize }, listener);
+  // Answers to requests that are sent without reading any would pile up: whoever asks again connects again.
+  server.maxRequestsPerSocket = 1;
   keepWithin(server, maxConnections);
   server.on('error', (error) => {
     // Until it listens, whoever made it hears of it.

@@ -108,3 +108,18 @@ test.each([
 ])('of %i descriptors a server takes %i', (maxOpenFiles, connections) => {
   expect(connectionLimit(maxOpenFiles)).toBe(connections);
 });
+
+test('of requests that are sent without reading an answer one is answered, so that answers cannot pile up', async () => {
+  let answered = 0;
+  await serve({
+    'GET /large': (_request, response) => {
+      answered += 1;
+      response.end('x'.repeat(1_000_000));
+    },
+  });
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.write('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(20));
+  await text(socket);
+  expect(answered).toBe(1);
+});
