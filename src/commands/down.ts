@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { systemClock } from '../clock.ts';
 import { controlSocketPath } from '../server/control-client.ts';
+import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './deps.ts';
 import { addConfigurationFlags, flagsLayer } from './add-configuration-flags.ts';
 import { endAgent } from './end-agent.ts';
@@ -48,7 +49,7 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
     cgroupRoot: configuration.cgroupRoot || '/',
   };
   const tornDown = await tearDownNode(node);
-  for (const pod of tornDown.removed) deps.stdout.write(`pod ${pod} removed\n`);
+  for (const pod of tornDown.removed) deps.stdout.write(`pod ${visible(pod)} removed\n`);
   tellFailures(tornDown, deps);
   if (!flags.all) return;
   if (tornDown.failures.some(({ mayRun }) => mayRun)) {
@@ -72,7 +73,8 @@ function tellFailures({ failures, unforgotten }: TornDownNode, deps: CommandDeps
     deps.stderr.write(`error: ${unforgotten.folder} could not be emptied: ${unforgotten.reason}\n`);
     deps.stderr.write('hint: Remove it, or the next run starts what it holds while the manifests are away.\n');
   }
-  for (const { pod, reason } of failures) deps.stderr.write(`error: pod ${pod} could not be removed: ${reason}\n`);
+  for (const { pod, reason } of failures)
+    deps.stderr.write(`${visible(`error: pod ${pod} could not be removed: ${reason}`)}\n`);
   if (failures.length > 0) deps.stderr.write('hint: The next run tries it again, and so does the next down.\n');
   if (failures.length > 0 || unforgotten !== undefined) deps.setExitCode(1);
 }

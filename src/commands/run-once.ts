@@ -47,7 +47,8 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
       });
       if (flags.output === 'json') deps.stdout.write(jsonText({ exitCode, pods: results }, 2));
       else for (const result of results) deps.stderr.write(resultText(result, isLogPrefixed));
-      for (const { pod, reason } of unremoved) deps.stderr.write(`error: pod ${pod} could not be removed: ${reason}\n`);
+      for (const { pod, reason } of unremoved)
+        deps.stderr.write(`${visible(`error: pod ${pod} could not be removed: ${reason}`)}\n`);
       if (unremoved.length > 0) deps.stderr.write('hint: kubelet-ts down removes it, and so does the next run.\n');
       deps.setExitCode(exitCode);
     });

@@ -4,6 +4,7 @@ import type { EngineSnapshot } from '../engine/snapshot.ts';
 import { unlessAborted } from '../engine/unless-aborted.ts';
 import { UserError } from '../errors.ts';
 import { controlSocketPath, fetchSnapshot, followEvents, waitForAgent } from '../server/control-client.ts';
+import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './deps.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { duration } from './flag-values.ts';
@@ -26,7 +27,7 @@ export function registerWait(program: Command, deps: CommandDeps): void {
     .addHelpText('after', examples)
     .action(async (names: string[], flags: WaitFlags) => {
       await waitForPods(names, flags);
-      for (const name of names) deps.stdout.write(`pod/${name} condition met\n`);
+      for (const name of names) deps.stdout.write(`pod/${visible(name)} condition met\n`);
     });
 }
 
