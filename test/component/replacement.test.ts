@@ -320,16 +320,16 @@ describe('a changed manifest that is not admitted', () => {
       next: asking('web', 'second', { image: 'app:2', spec: { nodeSelector: { disk: 'ssd' } } }),
       reason: 'NodeAffinity',
       message:
-        "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector; the " +
-        'revision before this one runs on until then. It is tried again as soon as its manifest changes.',
+        "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector: " +
+        'nodeSelector wants the label disk=ssd, and this node has none of that name; the revision before this one runs on until then. It is tried again as soon as its manifest changes.',
     },
     {
       why: 'for want of a host port',
       next: asking('web', 'second', { image: 'app:2', hostPort: 80 }),
       reason: 'NodePorts',
       message:
-        "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports; the " +
-        'revision before this one runs on until then. It is tried again as soon as a pod ends.',
+        "Pod was rejected: Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports: " +
+        'host port 80/TCP is taken by pod default/other-edge1; the revision before this one runs on until then. It is tried again as soon as a pod ends.',
     },
   ])('$why leaves the pod running and cared for, and says so', async ({ next, reason, message }) => {
     const other = asking('other', 'other', { hostPort: 80 });

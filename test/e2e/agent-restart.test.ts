@@ -113,7 +113,7 @@ test('pods of somebody else in the same runtime are never touched', async () => 
 test('a managed containerd that is killed comes back, and its pods never stop', async () => {
   const before = await agent.runningContainer('web');
   process.kill(await agent.containerdPid(), 'SIGKILL');
-  await agent.waitForLog(({ msg }) => msg === 'The managed containerd runs again');
+  await agent.waitForLog(({ msg }) => msg === 'containerd answers again');
   expect(await agent.cli(['ps', '-o', 'name'])).toEqual({ code: 0, stdout: 'pod/web-edge1\n', stderr: '' });
   expect(await agent.runningContainer('web')).toEqual(before);
   // The engine works on it as before.

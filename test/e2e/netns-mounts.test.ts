@@ -57,7 +57,7 @@ describe.each(containerdReleases())('network namespaces of pods on containerd $r
 
     // Its end is that of the earlier configuration.
     process.kill(earlier.pid ?? 0, 'SIGKILL');
-    await agent.waitForLog(({ msg }) => msg === 'The managed containerd runs again');
+    await agent.waitForLog(({ msg }) => msg === 'containerd answers again');
     expect(await agent.runningContainer('web')).toEqual(before);
     await agent.removeAll();
     expect([failedSyncs(), await mounts.run('ls', '/run/netns')]).toEqual([[], '']);
