@@ -35,6 +35,8 @@ export interface AgentOptions {
   networkNamespace?: string;
   /** The same for mounts: a path below /proc. */
   mountNamespace?: string;
+  /** How many descriptors the agent and every command may have, in place of what the tests may. */
+  maxOpenFiles?: number;
   /** More variables of the agent, and others in the place of those that the tests have. */
   environment?: Readonly<Record<string, string>>;
 }
@@ -214,12 +216,15 @@ export class Agent {
   commandLine(words: readonly string[]): string[] {
     const [command = '', ...rest] = words;
     const subcommand = command === 'images' ? rest.splice(0, 1) : [];
-    const { networkNamespace, mountNamespace, flags = [] } = this.#options;
+    const { networkNamespace, mountNamespace, maxOpenFiles, flags = [] } = this.#options;
     const namespaces = [
       ...(networkNamespace === undefined ? [] : [`--net=${networkNamespace}`]),
       ...(mountNamespace === undefined ? [] : [`--mount=${mountNamespace}`]),
     ];
-    const prefix = namespaces.length === 0 ? [] : ['nsenter', ...namespaces];
+    const prefix = [
+      ...(namespaces.length === 0 ? [] : ['nsenter', ...namespaces]),
+      ...(maxOpenFiles === undefined ? [] : ['prlimit', `--nofile=${maxOpenFiles}`]),
+    ];
     const node = ['--pod-logs-dir', this.podLogsDir, '--cgroup-root', this.cgroupRoot];
     const isNode = command === 'run' || command === 'run-once';
     return [

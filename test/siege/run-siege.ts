@@ -1,0 +1,148 @@
+import { setMaxListeners } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { errorMessage } from '../../src/errors.ts';
+import { controlSocketPath } from '../../src/server/control-client.ts';
+import { SeededRandom } from '../builders/seeded-random.ts';
+import { Agent } from '../e2e/agent.ts';
+import { NetworkNamespace } from '../e2e/network-namespace.ts';
+import { type Attack, type Besieged, ports, type Siege } from './attack.ts';
+import { type CalmPod, calmManifests, calmPodsOf, calmPodsReady } from './calm-pods.ts';
+import { type Figures, figuresOf, figuresText, type Sample } from './measured.ts';
+import { runPeer } from './peer.ts';
+import { networkRemains, SeenSandboxes } from './network-remains.ts';
+
+export interface SiegeOptions {
+  readonly attacks: readonly Attack[];
+  readonly seconds: number;
+  readonly seed: number;
+  /** Is told of the figures at the end, and now and then before. */
+  readonly say: (text: string) => void;
+}
+
+export interface SiegeOutcome {
+  readonly figures: Figures;
+  readonly before: readonly CalmPod[];
+  readonly after: readonly CalmPod[];
+  /** What an attack found that never may be. */
+  readonly failures: readonly string[];
+}
+
+/** Descriptors of the agent and of its containerd: fewer than the attackers have connections. */
+const maxOpenFiles = 2048;
+const psEveryMs = 15_000;
+const sayEveryMs = 60_000;
+
+/**
+ * Attacks one agent with 20 calm pods in every way at once. Rejects when something of it is left over after all was taken
+ * down; what else may not be is told by the outcome.
+ */
+export async function runSiege({ attacks, seconds, seed, say }: SiegeOptions): Promise<SiegeOutcome> {
+  const namespace = await NetworkNamespace.create();
+  const folder = await mkdtemp('/tmp/kts-siege-');
+  await chmod(folder, 0o755);
+  const flags = ['--healthz-port', String(ports.healthz), '--file-check-frequency', '5s'];
+  const agent = await Agent.create({
+    manifests: calmManifests(),
+    networkNamespace: namespace.path,
+    flags,
+    maxOpenFiles,
+  });
+  const besieged = { agent, namespace, folder };
+  const seen = new SeenSandboxes();
+  try {
+    for (const { prepare } of attacks) flags.push(...((await prepare?.(besieged)) ?? []));
+    await agent.start();
+    const before = await calmPodsReady(agent);
+    const attacked = await attackAll(besieged, attacks, { seconds, seed, say, seen });
+    const { pods } = await agent.until((snapshot) => isCalm(snapshot.pods.map(({ pod }) => pod.metadata.name)));
+    return { ...attacked, before, after: calmPodsOf(pods) };
+  } finally {
+    await cleanUp(besieged, seen);
+  }
+}
+
+/** All that is left are pods that nobody attacked, and those that a URL declares. */
+const isCalm = (names: readonly string[]): boolean => names.every((name) => /^(calm-|from-url)/.test(name));
+
+interface AttackOptions extends Pick<SiegeOptions, 'seconds' | 'seed' | 'say'> {
+  readonly seen: SeenSandboxes;
+}
+
+async function attackAll(
+  besieged: Besieged,
+  attacks: readonly Attack[],
+  { seconds, seed, say, seen }: AttackOptions,
+): Promise<Pick<SiegeOutcome, 'figures' | 'failures'>> {
+  const { agent, namespace } = besieged;
+  const random = new SeededRandom(seed);
+  const over = new AbortController();
+  const { signal } = over;
+  // Each process and each pause of each attack listens to it.
+  setMaxListeners(0, signal);
+  const samples: Sample[] = [];
+  const psMs: number[] = [];
+  const hits = new Map(attacks.map(({ name }) => [name, 0]));
+  const failures: string[] = [];
+  const note = (what: string) => (error: unknown) => void failures.push(`${what}: ${errorMessage(error)}`);
+  const figures = (): Figures => figuresOf(samples, { psMs, ...logSize(agent) });
+  const sampler = runPeer(namespace, 'sampler.mjs', signal, {
+    arguments: [String(ports.healthz), controlSocketPath(agent.rootDir), String(agent.pid)],
+    onLine: (line) => void samples.push(JSON.parse(line) as Sample),
+  });
+  const parties = [
+    sampler.catch(note('sampler')),
+    every(psEveryMs, signal, async () => {
+      await seen.look(agent).catch(() => undefined);
+      const since = performance.now();
+      const { code, stderr } = await agent.cli(['ps']);
+      psMs.push(performance.now() - since);
+      if (code !== 0) failures.push(`ps ended with ${String(code)}: ${stderr.slice(0, 500)}`);
+    }),
+    every(sayEveryMs, signal, () => {
+      say(figuresText(figures(), hits));
+      return Promise.resolve();
+    }),
+    ...attacks.map(({ name, carryOn }) => {
+      const siege: Siege = {
+        ...besieged,
+        random: new SeededRandom(random.fork()),
+        signal,
+        hit: () => void hits.set(name, (hits.get(name) ?? 0) + 1),
+        peer: (script, options) => runPeer(namespace, script, signal, options),
+      };
+      return carryOn(siege).catch(note(name));
+    }),
+  ];
+  await delay(seconds * 1000);
+  over.abort();
+  await Promise.all(parties);
+  say(figuresText(figures(), hits));
+  return { figures: figures(), failures };
+}
+
+/** Ends with the signal; an act that fails is told at the end. */
+async function every(ms: number, signal: AbortSignal, act: () => Promise<void>): Promise<void> {
+  for (;;) {
+    await delay(ms, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    await act();
+  }
+}
+
+function logSize({ logs }: Agent): Pick<Figures, 'logLines' | 'logMB'> {
+  const bytes = logs.reduce((sum, entry) => sum + JSON.stringify(entry).length, 0);
+  return { logLines: logs.length, logMB: bytes / 1e6 };
+}
+
+async function cleanUp({ agent, namespace, folder }: Besieged, seen: SeenSandboxes): Promise<void> {
+  try {
+    await agent.stop().catch(() => undefined);
+    await agent.cleanUp();
+    const remains = await networkRemains(namespace, seen);
+    if (remains.length > 0) throw new Error(`left over in the network: ${remains.join(', ')}`);
+  } finally {
+    await namespace.remove();
+    await rm(folder, { recursive: true });
+  }
+}
