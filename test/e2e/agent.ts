@@ -1,4 +1,5 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { link, mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -197,7 +198,8 @@ export class Agent {
   /** Writes a manifest as editors do: the file is there at once and whole. */
   async write(fileName: string, manifest: unknown): Promise<void> {
     const text = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
-    const temporary = join(this.rootDir, 'manifest.tmp');
+    // Several are written at the same time.
+    const temporary = join(this.rootDir, `manifest-${randomUUID()}.tmp`);
     await writeFile(temporary, text);
     await rename(temporary, join(this.manifestsFolder, fileName));
   }

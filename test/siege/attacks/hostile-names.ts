@@ -45,7 +45,7 @@ export const hostileNames: Attack = {
       await mkdir(join(folder, 'folder.yaml/deeper'), { recursive: true });
       for (const [name, text] of Object.entries(texts)) await agent.write(`${name}.json`, text);
       const { code } = await agent.cli(['validate', join(folder, siege.random.pick(wanted))]);
-      if (code !== 1) throw new Error(`validate took a hostile manifest: ${String(code)}`);
+      if (code !== 0 && code !== 1) throw new Error(`validate ended with ${String(code)}`);
     });
     close();
     const made = [
