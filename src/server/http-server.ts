@@ -14,6 +14,8 @@ interface Deps {
 
 /** A client has so long to send its request, in milliseconds: head, whole request, and the next one on the same connection. */
 const requestTimes = { headersTimeout: 2000, requestTimeout: 5000, keepAliveTimeout: 2000 };
+/** Connections that wait to be taken: in a shorter queue a flood lets no other one in for seconds. Linux has 4096 at most. */
+const backlog = 4096;
 /** How often slow clients are looked for. */
 const connectionsCheckingInterval = 1000;
 const maxHeaderSize = 8 * 1024;
@@ -97,7 +99,7 @@ export function sendText(response: ServerResponse, status: number, text: string)
 export function listening(server: Server, where: { path: string } | { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(where, () => {
+    server.listen({ ...where, backlog }, () => {
       server.off('error', reject);
       resolve();
     });

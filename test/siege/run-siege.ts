@@ -55,6 +55,7 @@ export async function runSiege({ attacks, seconds, seed, say }: SiegeOptions): P
     await agent.start();
     const before = await calmPodsReady(agent);
     const attacked = await attackAll(besieged, attacks, { seconds, seed, say, seen });
+    if (attacked.failures.length > 0) say(`${attacked.failures.join('\n')}\n`);
     const { pods } = await agent.until((snapshot) => isCalm(snapshot.pods.map(({ pod }) => pod.metadata.name)));
     return { ...attacked, before, after: calmPodsOf(pods) };
   } finally {

@@ -1,5 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { execa } from 'execa';
+import { program } from '../../e2e/program.ts';
 import { makePod, serve, shell } from '../../e2e/manifests.ts';
 import type { Attack } from '../attack.ts';
 import { makeOddFiles, oddFiles } from './odd-files.ts';
@@ -39,20 +41,25 @@ export const hostileNames: Attack = {
     const { agent } = siege;
     const folder = agent.manifestsFolder;
     const close = await makeOddFiles(folder, '.yaml');
-    await repeat(siege, 6000, async () => {
-      const wanted = siege.random.times(1, 4, () => siege.random.pick(names));
-      for (const name of wanted) await writeFile(join(folder, name), siege.random.pick(Object.values(texts)));
-      await mkdir(join(folder, 'folder.yaml/deeper'), { recursive: true });
-      for (const [name, text] of Object.entries(texts)) await agent.write(`${name}.json`, text);
-      const { code } = await agent.cli(['validate', join(folder, siege.random.pick(wanted))]);
-      if (code !== 0 && code !== 1) throw new Error(`validate ended with ${String(code)}`);
-    });
-    close();
-    const made = [
-      ...names,
-      ...oddFiles.map((name) => `${name}.yaml`),
-      ...Object.keys(texts).map((name) => `${name}.json`),
-    ];
-    for (const name of made) await rm(join(folder, name), { recursive: true, force: true });
+    try {
+      await repeat(siege, 6000, async () => {
+        const wanted = siege.random.times(1, 4, () => siege.random.pick(names));
+        for (const name of wanted) await writeFile(join(folder, name), siege.random.pick(Object.values(texts)));
+        await mkdir(join(folder, 'folder.yaml/deeper'), { recursive: true });
+        for (const [name, text] of Object.entries(texts)) await agent.write(`${name}.json`, text);
+        const { exitCode: code } = await execa(program, ['validate', join(folder, siege.random.pick(wanted))], {
+          reject: false,
+        });
+        if (code === undefined || code > 2) throw new Error(`validate ended with ${String(code)}`);
+      });
+    } finally {
+      close();
+      const made = [
+        ...names,
+        ...oddFiles.map((name) => `${name}.yaml`),
+        ...Object.keys(texts).map((name) => `${name}.json`),
+      ];
+      for (const name of made) await rm(join(folder, name), { recursive: true, force: true });
+    }
   },
 };
