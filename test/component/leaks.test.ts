@@ -69,7 +69,9 @@ test('nothing in the engine names pods that came and went', async () => {
 });
 
 function stateOf({ pod: { status = {} } }: PodSnapshot): string | undefined {
-  return status.containerStatuses?.[0]?.state?.waiting?.reason ?? status.reason ?? status.phase;
+  const reason = status.containerStatuses?.[0]?.state?.waiting?.reason ?? status.reason ?? status.phase;
+  // Between two tries the one, right after each the other.
+  return reason === 'ImagePullBackOff' ? 'ErrImagePull' : reason;
 }
 
 /** How often each part was found. */
