@@ -12,4 +12,6 @@ export interface ManifestProblem {
   severity: 'error' | 'warning';
   /** The manifest is bad or away, and an earlier revision of it runs: when that was read; milliseconds since the epoch. */
   lastGoodAt?: number;
+  /** The pods of that revision. */
+  lastGoodPods?: { namespace: string; name: string; uid: string }[];
 }

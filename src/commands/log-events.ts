@@ -25,8 +25,15 @@ function logProblems(
 ): ReadonlySet<ManifestProblem> {
   for (const problem of problems) {
     if (told?.has(problem) === true) continue;
-    const { severity, message, lastGoodAt, ...others } = problem;
-    const where = { ...others, ...(lastGoodAt !== undefined && { lastGoodAt: new Date(lastGoodAt).toISOString() }) };
+    const { severity, message, origin, line, column, field, hint, lastGoodAt } = problem;
+    const where = {
+      origin,
+      line,
+      column,
+      field,
+      hint,
+      ...(lastGoodAt !== undefined && { lastGoodAt: new Date(lastGoodAt).toISOString() }),
+    };
     if (severity === 'error') logger.error(where, message);
     else logger.warn(where, message);
   }

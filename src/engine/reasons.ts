@@ -49,6 +49,8 @@ export const reasons = {
   inspectFailed: 'InspectFailed',
   invalidDiskCapacity: 'InvalidDiskCapacity',
   killing: 'Killing',
+  manifestBroken: 'ManifestBroken',
+  manifestGood: 'ManifestGood',
   nodeAllocatableEnforced: 'NodeAllocatableEnforced',
   networkNotReady: 'NetworkNotReady',
   preempting: 'Preempting',

@@ -65,6 +65,23 @@ describe('describe', () => {
     expect(stdout).toMatch(/^ {2}Normal +Started +\S+ \(x2 over \S+\) +app +Started container app$/m);
   });
 
+  test('shows that the manifest is broken, and tells when it was and when it was good again', async () => {
+    const good = await readFile(join(agent.manifestsFolder, 'web.yaml'), 'utf8');
+    const recorded = agent.waitForLog(({ reason }) => reason === 'ManifestBroken');
+    await agent.write('web.yaml', good.replace('"containers"', '"containerz"'));
+    await recorded;
+    const { stdout } = await agent.cli(['describe', 'web']);
+    expect(stdout).toMatch(/^Manifest: +\S+web\.yaml:1:\d+: error: spec\.containers: Required value/m);
+    expect(stdout).toMatch(/^ {10,}\S+web\.yaml: error: its last good revision stands, read \S+ ago$/m);
+    const again = agent.waitForLog(({ reason }) => reason === 'ManifestGood');
+    await agent.write('web.yaml', good);
+    await again;
+    const after = (await agent.cli(['describe', 'web'])).stdout;
+    expect(after).not.toMatch(/^Manifest:/m);
+    expect(after).toMatch(/^ {2}Warning +ManifestBroken .*Its manifest is broken, its last good revision stands: /m);
+    expect(after).toMatch(/^ {2}Normal +ManifestGood .*Its manifest is good again: \S+web\.yaml$/m);
+  });
+
   test('tells the same after the agent was killed, with and without another one', async () => {
     expect(endsOf(await described())).toEqual([expect.objectContaining(failed)]);
     // What is not written yet may be lost with a killed agent; the next one finds it in the runtime.

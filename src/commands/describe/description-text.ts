@@ -1,6 +1,8 @@
+import type { ManifestProblem } from '../../api/manifest-problem.ts';
 import { podStatusText } from '../../api/pod-printer.ts';
 import type { PodSpec } from '../../api/types.ts';
 import { pullText } from '../../api/pull-printer.ts';
+import { problemText } from '../problem-text.ts';
 import type { FoundPod } from './find-pod.ts';
 import { containersText } from './containers-text.ts';
 import { fields, timeText } from './field-text.ts';
@@ -14,11 +16,15 @@ export function descriptionText(found: FoundPod, now: number): string {
     ['Namespace', namespace],
     ['Status', runtimeError === undefined ? 'gone' : `unknown: ${runtimeError}`],
   ]);
-  const shown = pods.length === 0 ? [gone] : pods.map((pod) => podText(pod, now));
+  const shown = pods.length === 0 ? [gone] : pods.map((pod) => podText(pod, found.manifestProblems ?? [], now));
   return `${shown.join('\n')}${historyText(history, now)}`;
 }
 
-function podText({ pod, source, worker, rejection, pulls = [] }: FoundPod['pods'][number], now: number): string {
+function podText(
+  { pod, source, worker, rejection, pulls = [] }: FoundPod['pods'][number],
+  problems: readonly ManifestProblem[],
+  now: number,
+): string {
   const { metadata, spec, status = {} } = pod;
   const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
   const about = fields(0, [
@@ -31,6 +37,7 @@ function podText({ pod, source, worker, rejection, pulls = [] }: FoundPod['pods'
     ['Labels', pairs(labels)],
     ['Annotations', pairs(annotations)],
     ['Source', source],
+    ['Manifest', problems.map((problem) => problemText(problem, now)).join('\n')],
     ['Status', podStatusText(pod, worker)],
     ['Reason', status.reason],
     ['Message', rejection?.message ?? status.message],

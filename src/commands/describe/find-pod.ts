@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import type { ManifestProblem } from '../../api/manifest-problem.ts';
 import { nearestName } from '../../api/nearest-name.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
 import { historyFolder, historyPath, podOfHistoryFile, readHistory } from '../../engine/history/history-file.ts';
@@ -21,6 +22,8 @@ export interface FoundPod {
   pods: (Pick<PodSnapshot, 'pod'> & Partial<Omit<PodSnapshot, 'pod' | 'events'>>)[];
   /** What happened to it, over all of its revisions. */
   history: HistoryEntry[];
+  /** What is wrong with its manifest, when an earlier revision of that stands; absent: nothing. */
+  manifestProblems?: ManifestProblem[];
   /** Why the runtime could not be asked, when no agent runs. */
   runtimeError?: string;
 }
@@ -42,11 +45,13 @@ export async function findPod(deps: CommandDeps, reference: string, flags: PodFl
   const chosen = choose([namesNow, past], { pod: reference, namespace: flags.namespace }, nodeName);
   const own = pods.filter(({ pod: { metadata } }) => isSame(metadata, chosen));
   const told = snapshot === undefined ? undefined : await fetchHistory(socket, chosen);
+  const problems = manifestProblems(snapshot, chosen);
   return {
     namespace: chosen.namespace,
     name: chosen.name,
     pods: own.map(({ events: _events, ...pod }) => pod),
     history: told ?? historyOf(await readHistory(historyPath(folder, chosen))).entries(),
+    ...(problems.length === 0 ? {} : { manifestProblems: problems }),
     ...(runtimeError === undefined ? {} : { runtimeError }),
   };
 }
@@ -71,6 +76,13 @@ async function knownPods(
     // What happened can be told without it.
     return { pods: [], runtimeError: errorMessage(error) };
   }
+}
+
+/** Of the file that declares the pod, while its last good revision stands. */
+function manifestProblems(snapshot: EngineSnapshot | undefined, pod: PodName): ManifestProblem[] {
+  const problems = snapshot?.sources.flatMap((source) => source.problems) ?? [];
+  const broken = problems.filter(({ lastGoodPods = [] }) => lastGoodPods.some((known) => isSame(known, pod)));
+  return problems.filter(({ origin, severity }) => severity === 'error' && broken.some((one) => one.origin === origin));
 }
 
 async function podsOfFolder(folder: string): Promise<PodName[]> {

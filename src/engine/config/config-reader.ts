@@ -4,7 +4,7 @@ import { withoutDisabledFields } from '../../api/pod-level-resources.ts';
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../event-bus.ts';
 import { podEventRecorder } from '../event-recorder.ts';
-import type { ManifestProblem } from '../events.ts';
+import type { ManifestProblem, PodRef } from '../events.ts';
 import type { Faults } from '../faults.ts';
 import { publicNames, secretsOf } from '../outgoing/declared-secrets.ts';
 import type { SecretValues } from '../outgoing/secret-values.ts';
@@ -134,6 +134,7 @@ export class ConfigReader {
     const report = this.reports.get(id);
     if (snapshot === undefined || report === undefined) return;
     const problems = [...report.problems, ...report.refused, ...report.pods];
+    this.tellOfLastGood(snapshot.problems, problems);
     const isNewList = pods !== undefined && (pods !== snapshot.pods || !snapshot.ready);
     const changed = isNewList || !isSameList(snapshot.problems, problems);
     snapshot.problems = problems;
@@ -144,6 +145,24 @@ export class ConfigReader {
     }
     const { source, where } = snapshot;
     if (changed) this.deps.emit({ type: 'SourceRead', source, where, pods: snapshot.pods, problems });
+  }
+
+  /** An event when the last good manifest of a pod begins to stand for a broken one, and when the manifest is good again. */
+  private tellOfLastGood(before: readonly ManifestProblem[], now: readonly ManifestProblem[]): void {
+    const { emit } = this.deps;
+    const [stoodBefore, standsNow] = [lastGoodPods(before), lastGoodPods(now)];
+    for (const [uid, { pod, origin }] of standsNow) {
+      if (stoodBefore.has(uid)) continue;
+      const cause = now.find((problem) => problem.origin === origin && problem.lastGoodPods === undefined);
+      const where = [origin, cause?.line].filter((part) => part !== undefined).join(':');
+      const message = `Its manifest is broken, its last good revision stands: ${where}: ${cause?.message ?? ''}`;
+      emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.manifestBroken, message, pod });
+    }
+    for (const [uid, { pod, origin }] of stoodBefore) {
+      if (standsNow.has(uid) || !this.podConfig.declares(`${pod.name}_${pod.namespace}`)) continue;
+      const message = `Its manifest is good again: ${origin}`;
+      emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.manifestGood, message, pod });
+    }
   }
 
   private taken({ pod, field, owner }: RefusedPod, id: string): ManifestProblem {
@@ -161,6 +180,13 @@ export class ConfigReader {
   private snapshotOf(id: string): SourceSnapshot | undefined {
     return this.snapshots[this.sourceIds.findIndex((source) => source.id === id)];
   }
+}
+
+/** The pods of last good manifests by UID, with where they stand. */
+function lastGoodPods(problems: readonly ManifestProblem[]): Map<string, { pod: PodRef; origin: string }> {
+  return new Map(
+    problems.flatMap(({ origin, lastGoodPods: pods = [] }) => pods.map((pod) => [pod.uid, { pod, origin }] as const)),
+  );
 }
 
 function immutable(key: string, origin: string): ManifestProblem {

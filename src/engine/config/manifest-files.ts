@@ -6,6 +6,7 @@ import type { Manifests } from '../../api/load-manifests.ts';
 import type { StaticPodNode } from '../../api/static-pod.ts';
 import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../events.ts';
+import { podRef } from '../pod-names.ts';
 import { claimedKeys, FileClaims, podKeys } from './file-claims.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
 import { isGood, loadManifest, type Revision } from './manifest-file.ts';
@@ -222,8 +223,9 @@ export function isAt(file: string, path: string): boolean {
   return file === path || dirname(file) === path;
 }
 
-function stands(path: string, { at }: Good): ManifestProblem {
-  return { origin: path, severity: 'error', message: 'its last good revision stands', lastGoodAt: at };
+function stands(path: string, { at, pods }: Good): ManifestProblem {
+  const message = 'its last good revision stands';
+  return { origin: path, severity: 'error', message, lastGoodAt: at, lastGoodPods: pods.map(podRef) };
 }
 
 function refusalOf(path: string, key: string, owner: string): ManifestProblem {

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { configMapManifest, type Declared, ManifestFolder, podManifest } from './manifest-folder.ts';
 import { SourceRecorder } from './source-recorder.ts';
+import { podRef } from '../../../src/engine/pod-names.ts';
 import { whileTimePasses } from './while-time-passes.ts';
 
 let folder: ManifestFolder;
@@ -56,6 +57,7 @@ describe('a file that broke while no agent ran', () => {
       severity: 'error',
       message: 'its last good revision stands',
       lastGoodAt: savedAt,
+      lastGoodPods: pods.map(podRef),
     });
   });
 
