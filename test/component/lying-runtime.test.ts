@@ -113,6 +113,11 @@ const contradictory: Record<string, Lies> = {
   'a container state that nobody knows': containerStatus((status) => ({ ...status, state: 'UNRECOGNIZED' })),
   'empty lists': { listPodSandbox: () => ({}), listContainers: () => ({}) },
   'no conditions': { status: () => ({}) },
+  'conditions of megabytes': {
+    status: () => ({
+      status: { conditions: [{ type: 'RuntimeReady', status: false, message: hostile.repeat(20_000) }] },
+    }),
+  },
   'an empty version': { version: () => ({}) },
   'a made sandbox without id': { runPodSandbox: () => ({ podSandboxId: '' }) },
   'a made container without id': { createContainer: () => ({ containerId: '' }) },
