@@ -24,7 +24,7 @@ import { withAgent } from './with-agent.ts';
 
 /** A pod counts as Ready when it stayed so for this long: a container that ends at once was never of use. */
 const readySettleMs = 1000;
-const logLinesOfFailure = 20;
+const logTailOfFailure = { maxLines: 20, maxBytes: 16 * 1024 };
 
 export interface RunOnceRequest {
   options: NodeOptions;
@@ -257,7 +257,7 @@ async function toResult({ metadata }: Pod, outcome: PodOutcome, { podLogsDir }: 
   const isOver = outcome.outcome === 'failed' || outcome.outcome === 'timed out';
   if (!isOver || outcome.container === undefined) return { pod, ...outcome };
   const logPath = join(containerLogsDirectory(podLogsDir, metadata, outcome.container), '0.log');
-  const log = Buffer.from(await readLogTail(logPath, logLinesOfFailure)).toString('utf8');
+  const log = Buffer.from(await readLogTail(logPath, logTailOfFailure)).toString('utf8');
   return { pod, ...outcome, ...(log === '' ? {} : { log }) };
 }
 

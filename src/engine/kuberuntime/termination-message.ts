@@ -25,8 +25,8 @@ export interface TerminationMessageContainer {
 export interface TerminationMessageReader {
   /** The last `maxBytes` of a file; undefined when there is no such file. Other errors are thrown. */
   readFileTail(path: string, maxBytes: number): Promise<Uint8Array | undefined>;
-  /** The last lines of a container log, without their timestamps, each with its newline. Never throws. */
-  readLogTail(logPath: string, maxLines: number): Promise<Uint8Array>;
+  /** The end of a container log, without timestamps, each line with its newline. Never throws. */
+  readLogTail(logPath: string, limits: { maxLines: number; maxBytes: number }): Promise<Uint8Array>;
 }
 
 /**
@@ -57,7 +57,7 @@ async function readLastWords(
   }
   if (fromFile?.length) return decode(fromFile);
   if (!fallsBackToLogs(container)) return '';
-  return decode((await reader.readLogTail(container.logPath, MAX_LOG_LINES)).subarray(-MAX_LOG_BYTES));
+  return decode(await reader.readLogTail(container.logPath, { maxLines: MAX_LOG_LINES, maxBytes: MAX_LOG_BYTES }));
 }
 
 function hostPathOfMessage({ terminationMessagePath, mounts }: TerminationMessageContainer): string | undefined {

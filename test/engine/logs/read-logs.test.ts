@@ -79,6 +79,24 @@ describe('a log that is read once', () => {
     expect(await read({ tailLines: 10, tailBytes: 100_000 })).toBe('');
   });
 
+  test('has an end of bounded lines and bytes', async () => {
+    await writeFile(path, Array.from({ length: 100 }, (_, i) => entry(`${i} ${'z'.repeat(16_000)}`)).join(''));
+    const ends = await Promise.all(
+      [
+        { maxLines: 2, maxBytes: 40_000 },
+        { maxLines: 80, maxBytes: 20_000 },
+        { maxLines: 80, maxBytes: 5 },
+      ].map((limits) => readLogTail(path, limits)),
+    );
+    const last = `99 ${'z'.repeat(16_000)}\n`;
+    const all = `97 ${'z'.repeat(16_000)}\n98 ${'z'.repeat(16_000)}\n${last}`;
+    expect(ends.map((end) => Buffer.from(end).toString())).toEqual([
+      all.slice(-2 * last.length),
+      all.slice(-20_000),
+      'zzzz\n',
+    ]);
+  });
+
   test('keeps a bearable part of an entry that has no end', async () => {
     await writeFile(path, entry('y'.repeat(5 * 1024 * 1024)) + entry('next'));
     const text = await read();
@@ -93,7 +111,7 @@ describe('a log that is read once', () => {
     const refusal = `${path} is a named pipe, not a regular file`;
     await expect(read()).rejects.toThrow(refusal);
     await expect(read({ follow: true })).rejects.toThrow(refusal);
-    expect(await readLogTail(path, 10)).toEqual(new Uint8Array());
+    expect(await readLogTail(path, { maxLines: 10, maxBytes: 100 })).toEqual(new Uint8Array());
     await rm(path);
     await writeFile(path, entry('one'));
     execFileSync('mkfifo', [join(directory, '1.log')]);

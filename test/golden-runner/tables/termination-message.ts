@@ -25,7 +25,8 @@ export const terminationMessages = tableAdapter<In>('termination-message', async
     {
       readFileTail: (_, maxBytes) =>
         Promise.resolve(content === undefined ? undefined : Buffer.from(content).subarray(-maxBytes)),
-      readLogTail: (_, maxLines) => Promise.resolve(logTail(logLinesOf(input), maxLines)),
+      readLogTail: (_, { maxLines, maxBytes }) =>
+        Promise.resolve(logTail(logLinesOf(input), maxLines).subarray(-maxBytes)),
     },
   );
   return { message };
