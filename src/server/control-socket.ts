@@ -11,11 +11,14 @@ import { AgentSilentError, noteAgentProcess } from './agent-silent-error.ts';
 import { fetchAgent } from './control-client.ts';
 import { httpServer, listening, type Routes, sendText } from './http-server.ts';
 import { makeFolder } from '../make-folder.ts';
+import { UnreadAnswers } from './unread-answers.ts';
 
 /** Longest path of a socket, in bytes, without its closing zero. */
 const maxSocketPathBytes = 107;
 /** How much a reader of events may be behind. */
-const maxUnreadBytes = 4 * 1024 * 1024;
+const maxUnreadEventBytes = 1024 * 1024;
+/** How much all clients together may be behind: a few snapshots of a node with many pods. */
+const maxUnreadBytes = 8 * 1024 * 1024;
 
 interface ControlSocketDeps {
   view: Promise<EngineView & EngineHistory & EngineSettling>;
@@ -51,6 +54,12 @@ export async function serveControlSocket(
     else if (starting !== undefined) sendText(response, 202, starting);
     return reason !== undefined || starting !== undefined;
   };
+  const unread = new UnreadAnswers(maxUnreadBytes);
+  const sendJSON = (response: ServerResponse, value: unknown): void => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(value));
+    unread.note(response);
+  };
   const routes: Routes = {
     'GET /v1/agent': (_request, response) => {
       sendJSON(response, { pid: process.pid });
@@ -77,7 +86,8 @@ export async function serveControlSocket(
       const unsubscribe = engine.subscribe((event) => {
         response.write(`${JSON.stringify(event)}\n`);
         // A reader that does not keep up must not grow our memory; it may connect again and look at the snapshot.
-        if (response.writableLength > maxUnreadBytes) response.destroy();
+        if (response.writableLength > maxUnreadEventBytes) response.destroy();
+        else unread.note(response);
       });
       response.on('close', unsubscribe);
     },
@@ -124,8 +134,3 @@ async function refuseSecondAgent(path: string): Promise<void> {
 }
 
 const queryOf = (url = ''): URLSearchParams => new URL(url, 'http://localhost').searchParams;
-
-function sendJSON(response: ServerResponse, value: unknown): void {
-  response.writeHead(200, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(value));
-}

@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { Faults } from '../../src/engine/faults.ts';
+import { httpServer, listening } from '../../src/server/http-server.ts';
+import { UnreadAnswers } from '../../src/server/unread-answers.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
+
+const answerBytes = 32 * 1024 * 1024;
+
+/** Answers each request with far more than a socket holds. */
+async function serve(unread: UnreadAnswers): Promise<Server> {
+  const faults = new Faults({ clock: new FakeClock(0), logger: silentLogger });
+  const server = httpServer(
+    {
+      'GET /': (_request, response) => {
+        response.end('x'.repeat(answerBytes));
+        unread.note(response);
+      },
+    },
+    { faults },
+  );
+  await listening(server, { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return server;
+}
+
+/** Asks, and reads nothing of the answer; resolves when the server dropped it. */
+async function askAndNotRead(server: Server): Promise<{ dropped: Promise<unknown> }> {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  const [request] = await Promise.all([once(server, 'request'), once(socket, 'connect').then(() => ask(socket))]);
+  const [, response] = request as [unknown, NodeJS.EventEmitter];
+  return { dropped: once(response, 'close') };
+}
+
+function ask(socket: NodeJS.WritableStream): void {
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+}
+
+test('of clients that do not read, those go that hold more memory than all may hold together', async () => {
+  const server = await serve(new UnreadAnswers(1.5 * answerBytes));
+  const first = await askAndNotRead(server);
+  const second = await askAndNotRead(server);
+  await Promise.race([first.dropped, second.dropped]);
+  expect(await new Promise<number | Error>((resolve) => void server.getConnections((e, n) => resolve(e ?? n)))).toBe(1);
+});
+
+test('a single answer may be larger, and is given to its end', async () => {
+  const server = await serve(new UnreadAnswers(1));
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  expect((await text(socket)).split('\r\n\r\n')[1]?.length).toBe(answerBytes);
+});
