@@ -2,11 +2,13 @@ import type { ServerResponse } from 'node:http';
 
 /**
  * Bounds what clients that do not read leave in the memory of this process, all of them together: beyond the limit the
- * connection that is furthest behind goes. A single answer may be larger than the limit.
+ * answers go that have been behind for longest. One answer may be larger than the limit.
  */
 export class UnreadAnswers {
   readonly #maxBytes: number;
-  readonly #open = new Set<ServerResponse>();
+  /** Answers that are not read to their end, longest behind first. */
+  readonly #behind = new Set<ServerResponse>();
+  readonly #known = new WeakSet<ServerResponse>();
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -14,17 +16,27 @@ export class UnreadAnswers {
 
   /** To be called for each answer whenever something was written to it. */
   note(response: ServerResponse): void {
-    if (!this.#open.has(response)) {
-      this.#open.add(response);
-      response.once('close', () => this.#open.delete(response));
+    this.#follow(response);
+    this.#behind.add(response);
+    let bytes = 0;
+    for (const answer of this.#behind) {
+      bytes += answer.writableLength;
+      if (answer.writableLength === 0) this.#behind.delete(answer);
     }
-    const unread = [...this.#open].sort((a, b) => b.writableLength - a.writableLength);
-    let bytes = unread.reduce((sum, { writableLength }) => sum + writableLength, 0);
-    for (const furthest of unread) {
-      if (bytes <= this.#maxBytes || this.#open.size < 2) return;
-      bytes -= furthest.writableLength;
-      this.#open.delete(furthest);
-      furthest.destroy();
+    for (const longest of this.#behind) {
+      if (bytes <= this.#maxBytes || this.#behind.size < 2) return;
+      bytes -= longest.writableLength;
+      this.#behind.delete(longest);
+      longest.destroy();
     }
+  }
+
+  #follow(response: ServerResponse): void {
+    if (this.#known.has(response)) return;
+    this.#known.add(response);
+    const forget = (): void => {
+      this.#behind.delete(response);
+    };
+    response.on('drain', forget).once('close', forget);
   }
 }

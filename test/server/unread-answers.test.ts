@@ -46,11 +46,11 @@ function ask(socket: NodeJS.WritableStream): void {
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
 }
 
-test('of clients that do not read, those go that hold more memory than all may hold together', async () => {
+test('of clients that do not read, the first go when all together hold more memory than they may', async () => {
   const server = await serve(new UnreadAnswers(1.5 * answerBytes));
   const first = await askAndNotRead(server);
-  const second = await askAndNotRead(server);
-  await Promise.race([first.dropped, second.dropped]);
+  await askAndNotRead(server);
+  await first.dropped;
   expect(await new Promise<number | Error>((resolve) => void server.getConnections((e, n) => resolve(e ?? n)))).toBe(1);
 });
 
