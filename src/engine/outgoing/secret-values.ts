@@ -141,7 +141,7 @@ function base64Forms(value: string): string[] {
 }
 
 function alone(text: string): RegExp {
-  const literal = text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+  const literal = text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
   return new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu');
 }
 

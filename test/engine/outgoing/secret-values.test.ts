@@ -33,6 +33,13 @@ test('the longest value that is there is hidden, and each of several', () => {
   expect(secrets.hide('long-value-and-more, long-value, another one')).toBe('<hidden>, <hidden>, <hidden>');
 });
 
+test('a value may be of any characters, short ones among them', () => {
+  const ascii = Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)).filter((c) => c !== ' ');
+  const values = ascii.map((character) => `a${character}b${character}c`);
+  secrets.set('s', values);
+  expect(values.map((text) => secrets.hide(`told (${text}).`))).toEqual(values.map(() => 'told (<hidden>).'));
+});
+
 test('lines of a value are hidden one by one, but for short ones', () => {
   secrets.set('s', ['-----BEGIN KEY-----\nabcdefghijkl\n}\n-----END KEY-----\n']);
   expect(secrets.hide('found abcdefghijkl } in it')).toBe('found <hidden> } in it');
