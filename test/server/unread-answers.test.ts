@@ -37,7 +37,12 @@ async function askAndNotRead(server: Server): Promise<{ dropped: Promise<unknown
   onTestFinished(() => {
     socket.destroy();
   });
-  const [request] = await Promise.all([once(server, 'request'), once(socket, 'connect').then(() => ask(socket))]);
+  const [request] = await Promise.all([
+    once(server, 'request'),
+    once(socket, 'connect').then(() => {
+      ask(socket);
+    }),
+  ]);
   const [, response] = request as [unknown, NodeJS.EventEmitter];
   return { dropped: once(response, 'close') };
 }
@@ -51,7 +56,14 @@ test('of clients that do not read, the first go when all together hold more memo
   const first = await askAndNotRead(server);
   await askAndNotRead(server);
   await first.dropped;
-  expect(await new Promise<number | Error>((resolve) => void server.getConnections((e, n) => resolve(e ?? n)))).toBe(1);
+  expect(
+    await new Promise<number | Error>(
+      (resolve) =>
+        void server.getConnections((e, n) => {
+          resolve(e ?? n);
+        }),
+    ),
+  ).toBe(1);
 });
 
 test('a single answer may be larger, and is given to its end', async () => {
