@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
-import { hasCode } from '../../errors.ts';
+import { hasCode, isOutOfResources } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
 import type { SourceName } from '../events.ts';
@@ -25,7 +25,8 @@ type Wanted = LastGood | undefined;
  *
  * INVARIANTS: the name of a file tells its origin and its content, so that nothing is written, and nothing read, for a
  * manifest that did not change; a new file is complete before the one it replaces goes; a disk that is full or read-only
- * is said once and holds nobody up: what could not be written is tried again with the next change and at `retry`.
+ * is said once and holds nobody up: what could not be written is tried again with the next change and at `retry`. A folder
+ * that cannot be listed is listed again when it is needed next, and nothing in it is removed meanwhile.
  */
 export class LastGoodManifests {
   private readonly deps: Deps;
@@ -35,6 +36,8 @@ export class LastGoodManifests {
   /** Names of files that turned out not to be whole. */
   private readonly spoiled = new Set<string>();
   private readonly wanted = new Map<string, Wanted>();
+  /** Keys that `retain` keeps, by source, until the names of all others are known. */
+  private readonly retained = new Map<SourceName, ReadonlySet<string>>();
   private writing: Promise<void> | undefined;
   /** Writing failed the last time. */
   private failed = false;
@@ -44,12 +47,15 @@ export class LastGoodManifests {
     this.folder = lastGoodFolder(deps.rootDir);
   }
 
-  /** The newest good manifest of an origin; undefined when there is none, or none that is whole. */
+  /**
+   * The newest good manifest of an origin; undefined when there is none, or none that is whole. Rejects with the error of the
+   * file system when that cannot be known now, and may be asked again.
+   */
   async load(source: SourceName, where: string): Promise<LastGood | undefined> {
     return this.newest(keyOf(source, where), await this.readNames());
   }
 
-  /** What is kept for all origins of a source, in no order. */
+  /** What is kept for all origins of a source, in no order. Rejects as `load` does. */
   async list(source: SourceName): Promise<LastGood[]> {
     const names = await this.readNames();
     const found: LastGood[] = [];
@@ -76,9 +82,11 @@ export class LastGoodManifests {
 
   /** Drops what is kept for all origins of a source but these. Never rejects. */
   async retain(source: SourceName, wheres: Iterable<string>): Promise<void> {
-    const kept = new Set([...wheres].map((where) => keyOf(source, where)));
-    for (const key of (await this.readNames()).keys()) {
-      if (key.startsWith(`${source}-`) && !kept.has(key) && !this.wanted.has(key)) this.wanted.set(key, undefined);
+    this.retained.set(source, new Set([...wheres].map((where) => keyOf(source, where))));
+    try {
+      this.dropOthers(await this.readNames());
+    } catch {
+      // `retry` reads them again, and logs why it cannot.
     }
     await this.retry();
   }
@@ -98,7 +106,7 @@ export class LastGoodManifests {
 
   /** Writes what could not be written before. Never rejects. */
   retry(): Promise<void> {
-    if (this.wanted.size === 0) return Promise.resolve();
+    if (this.wanted.size + this.retained.size === 0) return Promise.resolve();
     this.writing ??= this.write();
     return this.writing;
   }
@@ -113,6 +121,7 @@ export class LastGoodManifests {
   /** One at a time: nobody waits for it, and the disk may be slow. */
   private async write(): Promise<void> {
     try {
+      this.dropOthers(await this.readNames());
       for (const [key, wanted] of this.wanted) {
         await this.replace(key, wanted);
         // It may have changed meanwhile.
@@ -125,6 +134,15 @@ export class LastGoodManifests {
       // At once: what is asked for from now on is not in this round any more.
       this.writing = undefined;
     }
+  }
+
+  private dropOthers(names: ReadonlyMap<string, string[]>): void {
+    for (const [source, kept] of this.retained) {
+      for (const key of names.keys()) {
+        if (key.startsWith(`${source}-`) && !kept.has(key) && !this.wanted.has(key)) this.wanted.set(key, undefined);
+      }
+    }
+    this.retained.clear();
   }
 
   private async replace(key: string, wanted: Wanted): Promise<void> {
@@ -165,6 +183,8 @@ export class LastGoodManifests {
     try {
       return decodeLastGood(await readRegularFile(path, maxLastGoodBytes));
     } catch (error) {
+      // Nothing is wrong with the file.
+      if (isOutOfResources(error)) throw error;
       this.spoiled.add(name);
       this.deps.logger.warn({ err: error, path }, 'A saved manifest cannot be used');
       return undefined;
@@ -172,7 +192,10 @@ export class LastGoodManifests {
   }
 
   private readNames(): Promise<Map<string, string[]>> {
-    this.names ??= this.listFolder();
+    this.names ??= this.listFolder().catch((error: unknown) => {
+      this.names = undefined;
+      throw error;
+    });
     return this.names;
   }
 
@@ -191,9 +214,10 @@ export class LastGoodManifests {
     try {
       return await readdir(this.folder);
     } catch (error) {
-      if (!hasCode(error, 'ENOENT')) {
-        this.deps.logger.warn({ err: error, path: this.folder }, 'Saved manifests cannot be read');
-      }
+      if (hasCode(error, 'ENOENT')) return [];
+      if (!hasCode(error, 'ENOTDIR')) throw error;
+      // Something else has its name, so there are none.
+      this.deps.logger.warn({ err: error, path: this.folder }, 'Saved manifests cannot be read');
       return [];
     }
   }

@@ -1,7 +1,7 @@
-import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { LastGoodManifests } from '../../../src/engine/config/last-good-manifests.ts';
 import { readLastGood } from '../../../src/engine/config/read-last-good.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
@@ -176,6 +176,43 @@ test('writes what is asked for in the very moment in which the writer ends', asy
   await manifests.save('file', '/m/a.yaml', body('a'));
   await asked;
   expect(await files()).toHaveLength(2);
+});
+
+describe('while the folder cannot be listed', () => {
+  let manifests: LastGoodManifests;
+  let isListable: () => Promise<void>;
+
+  beforeEach(async () => {
+    await open().save('file', '/m/a.yaml', body('one'));
+    await open().save('file', '/m/gone.yaml', body('gone'));
+    await rename(folder, `${folder}.away`);
+    // Not even root can list a link to itself.
+    await symlink(folder, folder);
+    manifests = open();
+    isListable = async () => {
+      await rm(folder);
+      await rename(`${folder}.away`, folder);
+    };
+  });
+
+  test('nobody is told that nothing is kept, and what is kept is used afterwards', async () => {
+    const refused = expect.objectContaining({ code: 'ELOOP' }) as unknown;
+    await expect(manifests.load('file', '/m/a.yaml')).rejects.toEqual(refused);
+    await expect(manifests.list('file')).rejects.toEqual(refused);
+    await expect(manifests.forgetAll()).rejects.toEqual(refused);
+    await isListable();
+    expect(await load(manifests, '/m/a.yaml')).toMatchObject({ body: 'one' });
+    expect(await files()).toHaveLength(2);
+  });
+
+  test('what is asked for is done afterwards, to what was there before', async () => {
+    await manifests.retain('file', ['/m/a.yaml']);
+    await manifests.save('file', '/m/b.yaml', body('two'));
+    expect(warnings).toEqual(['Manifests cannot be saved for the next start']);
+    await isListable();
+    await manifests.retry();
+    expect((await open().list('file')).map(({ where }) => where).sort()).toEqual(['/m/a.yaml', '/m/b.yaml']);
+  });
 });
 
 test('does not mind a folder of somebody else’s making', async () => {
