@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import type { CommandDeps } from '../../src/commands/deps.ts';
@@ -13,6 +13,9 @@ import { registerRun } from '../../src/commands/run.ts';
 import { registerRunOnce } from '../../src/commands/run-once.ts';
 import { registerValidate } from '../../src/commands/validate.ts';
 import { registerWait } from '../../src/commands/wait.ts';
+import { statusLine } from '../../src/tui/help-lines.ts';
+import { initialViewState } from '../../src/tui/view-state.ts';
+import { makeSnapshot, noon } from '../tui/make-snapshot.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 // Every flag for a field of the configuration is there.
@@ -40,6 +43,32 @@ test('the README names no flag that no command has', () => {
   const known = new Set(program.commands.flatMap((command) => command.options.map(({ long }) => long)));
   const named = new Set([...readme.matchAll(/(?<![\w-])--[a-z][a-z0-9-]+/g)].map(([flag]) => flag));
   expect([...named].filter((flag) => !known.has(flag) && flag !== '--help')).toEqual([]);
+});
+
+test('the README names every choice that a flag has', () => {
+  const lines = readme.split('\n');
+  const isNamed = (words: string[]): boolean => lines.some((line) => words.every((word) => line.includes(word)));
+  const missing = program.commands.flatMap(({ options }) =>
+    options.filter(
+      ({ hidden, flags, argChoices }) =>
+        !hidden && argChoices !== undefined && !isNamed([flags.split(/[ ,]/)[0] ?? '', ...argChoices]),
+    ),
+  );
+  expect(missing.map(({ flags }) => flags)).toEqual([]);
+});
+
+test('the README links every page of docs', () => {
+  const pages = readdirSync(new URL('../../docs', import.meta.url)).filter((name) => name.endsWith('.md'));
+  expect(pages.filter((name) => !readme.includes(`(docs/${name})`))).toEqual([]);
+});
+
+test('the picture of the screen in the README ends in the keys that the screen names', () => {
+  const state = initialViewState(makeSnapshot(), noon, { columns: 110, rows: 30 });
+  expect(readme).toContain(
+    `\n${statusLine(state)
+      .spans.map(({ text }) => text)
+      .join('')}\n\`\`\``,
+  );
 });
 
 test('the npm scripts that the documents name exist', () => {

@@ -49,3 +49,13 @@ test.each([
     ) as string,
   });
 });
+
+test('validate needs no root and no runtime', async () => {
+  const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+  const { exitCode, stdout, stderr } = await execa(
+    'setpriv',
+    [...user, join(folder, 'bin/kubelet-ts'), 'validate', '--root-dir', join(folder, 'state'), '-'],
+    { reject: false, input: JSON.stringify(makePod('web', { containers: [shell('app', serve)] })) },
+  );
+  expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 0, stdout: '1 pod: 0 errors, 0 warnings', stderr: '' });
+});
