@@ -92,7 +92,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
   };
 }
 
-/** Users, passwords and queries of URLs, and the headers that are sent with them. */
+/** Passwords and queries of URLs, and the headers that are sent with them. */
 function secretsOfURLs({ manifestURLs, manifestURLHeaders }: ManifestURLOptions): SecretValues {
   const secrets = new SecretValues();
   const urls = manifestURLs.map((url) => new URL(url));

@@ -405,3 +405,12 @@ const warningOf = (origin: string, reason: string): object => ({
   message: `without effect here: ${reason}`,
   severity: 'warning',
 });
+
+test('secrets of manifest URLs and their headers are hidden', async () => {
+  const { secrets } = await optionsOf(
+    ...['--hostname-override', 'edge1', '--manifest-url', 'https://ada:p4ss%2Dword@box.example/pods?key=quer%79-value'],
+    ...['--manifest-url-header', 'Authorization: Bearer header-token', '--manifest-url-header', 'X-Box: other-header'],
+  );
+  const told = 'p4ss%2Dword p4ss-word ?key=quer%79-value query-value, Bearer header-token, header-token, other-header';
+  expect(secrets.hide(told)).toBe('<hidden> <hidden> ?<hidden> <hidden>, <hidden>, <hidden>, <hidden>');
+});

@@ -119,6 +119,12 @@ describe('messages', () => {
     expect(items.map(({ annotations }) => annotations['note']?.length)).toEqual(Array(12).fill(mebibyte.length));
   });
 
+  test('are refused above 16 MiB when they come', async () => {
+    const { config } = sandboxRequest('u1');
+    await runtime.runPodSandbox({ config: { ...config, annotations: { note: 'x'.repeat(16 * 1024 * 1024) } } });
+    await expect(runtimeService.listPodSandbox()).rejects.toMatchObject({ method: 'ListPodSandbox', code: 8 });
+  });
+
   test('are refused above 16 MiB', async () => {
     const annotations = { note: 'x'.repeat(16 * 1024 * 1024) };
     const call = runtimeService.runPodSandbox({ config: { annotations } });

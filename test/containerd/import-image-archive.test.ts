@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -76,5 +77,13 @@ test('gives ctr the plain archive of one in gzip', async () => {
 test('a missing file is a failure that names it', async () => {
   await expect(importImageArchive(await storeWith('true'), '/nonexistent/a.tar')).rejects.toThrow(
     'Could not import the image archive /nonexistent/a.tar: ENOENT',
+  );
+});
+
+test('a named pipe is a failure, and is not waited for', async () => {
+  const file = join(await temporaryFolder(), 'a.tar');
+  execFileSync('mkfifo', [file]);
+  await expect(importImageArchive(await storeWith('true'), file)).rejects.toThrow(
+    `Could not import the image archive ${file}: it is not a regular file`,
   );
 });

@@ -40,10 +40,7 @@ export class FakeCriServer {
   async start({ socketPath }: { socketPath: string }): Promise<void> {
     // A server that was killed leaves its socket behind.
     await rm(socketPath, { force: true });
-    const grpc = new Server({
-      'grpc.max_receive_message_length': maxMessageBytes,
-      'grpc.max_send_message_length': maxMessageBytes,
-    });
+    const grpc = new Server({ 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_send_message_length': -1 });
     for (const definition of [RuntimeServiceDefinition, ImageServiceDefinition]) {
       grpc.addService(wireOf(definition), this.#handlersOf(definition));
     }

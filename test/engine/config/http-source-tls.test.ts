@@ -3,6 +3,7 @@ import type { ServerOptions } from 'node:https';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HTTPCredentialFiles } from '../../../src/engine/config/http-credentials.ts';
+import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { type Certificate, CertificateAuthority } from '../../fakes/certificate-authority.ts';
 import { type Answer, WebServer } from '../../fakes/web-server.ts';
@@ -36,12 +37,16 @@ async function file(name: string, content: string): Promise<string> {
 /** An HTTPS server, and an agent that believes its authority. */
 async function asking(
   tls: ServerOptions = own,
-  { answer = web, files = {} }: { answer?: Answer; files?: HTTPCredentialFiles } = {},
+  {
+    answer = web,
+    files = {},
+    secrets = new SecretValues(),
+  }: { answer?: Answer; files?: HTTPCredentialFiles; secrets?: SecretValues } = {},
 ) {
   const server = await WebServer.start({ tls, host: '127.0.0.1' });
   server.answer = answer;
   const caFile = await file('ca.pem', authority.own.cert);
-  const agent = await Asking.start({ url: server.url(), files: { caFile, ...files } });
+  const agent = await Asking.start({ url: server.url(), files: { caFile, ...files }, secrets });
   return { server, agent };
 }
 
@@ -159,6 +164,17 @@ describe('a bearer token', () => {
     expect((await agent.askAgain()).problems).toEqual(['error the server answered 401', expect.any(String)]);
     await file('token', 'second');
     expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [] });
+  });
+
+  test('is hidden, also when the file has another one', async () => {
+    const secrets = new SecretValues();
+    const files = { tokenFile: await file('token', 'first-token\n') };
+    const { agent } = await asking(own, { answer: guarded('first-token'), files, secrets });
+    await agent.next();
+    expect(secrets.hide('first-token')).toBe('<hidden>');
+    await file('token', 'second-token');
+    await agent.askAgain();
+    expect(secrets.hide('first-token second-token')).toBe('<hidden> <hidden>');
   });
 
   test('goes to no other server, not even to one with our certificate', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { type DockerConfigPlaces, readDockerConfigFiles } from '../../../src/engine/images/docker-config-files.ts';
@@ -72,6 +72,14 @@ test('a file that is broken is told by its name alone, and the next one is taken
   await write(join(places.workingDir, 'config.json'), config('bob'));
   expect(await user()).toBe('bob');
   expect(warnings).toEqual([{ path: broken, err: 'is not a JSON object' }]);
+});
+
+test('a file may be behind a link', async () => {
+  const store = join(places.home, 'store.json');
+  await write(store, config('ada'));
+  await mkdir(places.rootDir, { recursive: true });
+  await symlink(store, join(places.rootDir, 'config.json'));
+  expect(await user()).toBe('ada');
 });
 
 test('a named pipe, a folder and a file that is far too large are passed over', async () => {

@@ -24,6 +24,7 @@ let events: EventRecorder;
 let manager: ImageManager;
 let configObjects: ConfigObjects;
 let nodeCredentials: DockerConfig;
+let secrets: SecretValues;
 let pullWatch: PullWatch;
 /** What containerd is fetching; undefined: there is no telling. */
 let ingests: LayerIngest[] | undefined;
@@ -34,6 +35,7 @@ beforeEach(() => {
   events = new EventRecorder(clock);
   configObjects = new ConfigObjects();
   nodeCredentials = new Map();
+  secrets = new SecretValues();
   ingests = undefined;
   pullWatch = new PullWatch({ readIngests: () => Promise.resolve(ingests), clock, emit: events.emit });
   manager = makeManager(1);
@@ -52,7 +54,7 @@ const makeManager = (maxParallelPulls: number, rate = { registryPullQPS: 0, regi
     pullProgress: () => Promise.resolve(undefined),
     pullWatch,
     credentials: new PullCredentials({
-      secrets: new SecretValues(),
+      secrets,
       configObjects,
       nodeCredentials: () => Promise.resolve([nodeCredentials]),
     }),
@@ -330,6 +332,16 @@ describe('credentials', () => {
     runtime.injectError('pullImage', refused);
     runtime.injectError('pullImage', new Refusal(codes.unknown, 'denied'));
     expect(await failure({ image })).toEqual({ text: 'ErrImagePull: [401 unauthorized, denied]' });
+  });
+
+  test('of the node are hidden', async () => {
+    const login = { username: 'ada', password: 'ada-password', identityToken: 'token-of-ada' };
+    nodeCredentials = new Map([['r.example', login]]);
+    declare(dockerConfig('first', '{}'), dockerConfig('second', '{}'));
+    await ensure({ image });
+    const auth = Buffer.from('ada:ada-password').toString('base64');
+    const hidden = secrets.hide(`ada-password token-of-ada ${auth}`);
+    expect(hidden).toMatch(/^<hidden> <hidden> .{1,6}<hidden>.{0,4}$/);
   });
 
   test('that fit no image leave a pull without any', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
@@ -87,6 +88,12 @@ test('the hosts file names the pod, and is the same file for every container', a
   await mountsOf(makeContainer({ name: 'other' }));
   const after = await stat(join(podDir, 'etc-hosts'));
   expect({ ino: after.ino, mode: after.mode & 0o777 }).toEqual({ ino, mode: 0o644 });
+  expect(await readFile(join(podDir, 'etc-hosts'), 'utf8')).toMatch(/^10\.88\.0\.2\tweb-node1$/m);
+});
+
+test('a named pipe in the place of the hosts file gives way to a new file', async () => {
+  execFileSync('mkfifo', [join(podDir, 'etc-hosts')]);
+  await mountsOf(makeContainer());
   expect(await readFile(join(podDir, 'etc-hosts'), 'utf8')).toMatch(/^10\.88\.0\.2\tweb-node1$/m);
 });
 

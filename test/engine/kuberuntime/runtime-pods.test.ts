@@ -176,3 +176,20 @@ test('a container whose memory ran out while it ran keeps that as the reason of 
   const created = ContainerStatus.fromPartial({ id: 'c', state: 'CONTAINER_CREATED' });
   expect(ends.complete(created)).toEqual(created);
 });
+
+test('the runtime may say 4 KiB of a container, and give 1 KiB as its reason', async () => {
+  const { containerStatus } = runtime;
+  const talkative = Object.assign(runtime, {
+    containerStatus: async (...request: Parameters<typeof containerStatus>) => {
+      const answer = await containerStatus(...request);
+      return { ...answer, status: answer.status && { ...answer.status, reason, message } };
+    },
+  });
+  const [reason, message] = ['r'.repeat(2000), 'm'.repeat(5000)];
+  const readTerminationMessage = (status: { message: string }) => Promise.resolve(status.message);
+  await container(await sandbox('a'), 'a', 0);
+  const { containerStatuses } = await new RuntimePods({ runtime: talkative, readTerminationMessage }).getPodStatus('a');
+  expect(containerStatuses.map((status) => [status.reason, status.message])).toEqual([
+    [`${'r'.repeat(1024)} … 976 bytes left out`, `${'m'.repeat(4096)} … 904 bytes left out`],
+  ]);
+});

@@ -9,8 +9,13 @@ import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 
 const clock = new FakeClock();
 
-function run(hook: LifecycleHandler, runtime = new FakeRuntime({ clock }), signal = new AbortController().signal) {
-  const target = { container: { name: 'app' }, containerID: 'c1', podIPs: ['127.0.0.1'], signal };
+function run(
+  hook: LifecycleHandler,
+  runtime = new FakeRuntime({ clock }),
+  signal = new AbortController().signal,
+  containerID = 'c1',
+) {
+  const target = { container: { name: 'app' }, containerID, podIPs: ['127.0.0.1'], signal };
   return runHook({ runtime, clock }, hook, target);
 }
 
@@ -40,6 +45,19 @@ test('a server that is asked by HTTPS and speaks HTTP is asked again so, without
   const httpHeaders = [{ name: 'Authorization', value: 'Bearer secret' }];
   await run({ httpGet: { port, scheme: 'HTTPS', path: '/stop', httpHeaders } });
   expect(requests).toEqual(['/stop kube-lifecycle/1.32 anonymous']);
+});
+
+test('a command that fails is an error with 2 KiB of its output', async () => {
+  const runtime = new FakeRuntime({ clock });
+  runtime.addImage('app:1');
+  const { podSandboxId } = await runtime.runPodSandbox({ config: { metadata: { name: 'web' } } });
+  const config = { metadata: { name: 'app' }, image: { image: 'app:1' } };
+  const { containerId } = await runtime.createContainer({ podSandboxId, config });
+  await runtime.startContainer({ containerId });
+  runtime.scriptExec(() => ({ stdout: Buffer.alloc(5000, 'x'), exitCode: 1 }));
+  await expect(run({ exec: { command: ['talk'] } }, runtime, undefined, containerId)).rejects.toThrow(
+    `the command exited with 1: ${'x'.repeat(2048)} … 2952 bytes left out`,
+  );
 });
 
 test('a sleep lasts as long as it says, unless it is given up', async () => {

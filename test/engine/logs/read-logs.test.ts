@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readLogTail } from '../../../src/engine/logs/read-log-tail.ts';
@@ -95,6 +95,20 @@ describe('a log that is read once', () => {
       all.slice(-20_000),
       'zzzz\n',
     ]);
+  });
+
+  test('has an end that is looked for in the last 256 KiB', async () => {
+    const tail = async (padding: number): Promise<string> => {
+      await writeFile(path, `${entry('far')}${'x'.repeat(padding)}\n${entry('near')}`);
+      return Buffer.from(await readLogTail(path, { maxLines: 80, maxBytes: 2048 })).toString();
+    };
+    expect([await tail(250_000), await tail(270_000)]).toEqual(['far\nnear\n', 'near\n']);
+  });
+
+  test('may be behind a link', async () => {
+    await writeFile(join(directory, 'store'), entry('kept elsewhere'));
+    await symlink('store', path);
+    expect(await read()).toBe('kept elsewhere\n');
   });
 
   test('keeps a bearable part of an entry that has no end', async () => {

@@ -53,8 +53,9 @@ test('passwords within a list of registries are hidden', () => {
 
 describe('what would take the sense from messages', () => {
   test('is not hidden when it is shorter than four characters, or a plain word', () => {
-    secrets.set('s', ['abc', '80', '', 'true', 'None']);
-    expect(secrets.hide('abc on 80 is true, None')).toBe('abc on 80 is true, None');
+    const text = 'abc on 80 is true, false, null, None';
+    secrets.set('s', ['abc', '80', '', 'true', 'false', 'null', 'None']);
+    expect(secrets.hide(text)).toBe(text);
   });
 
   test('is hidden only where it stands alone when it is shorter than eight', () => {
@@ -78,6 +79,14 @@ test('what was a value is hidden further on', () => {
   secrets.set('s', ['second-value']);
   secrets.set('s', []);
   expect(secrets.hide('first-value second-value')).toBe('<hidden> <hidden>');
+});
+
+test('of the values that were removed, the newest 1,000 are hidden', () => {
+  const values = Array.from({ length: 1001 }, (_, index) => `value-${String(index).padStart(4, '0')}`);
+  secrets.set('s', values);
+  expect(secrets.hide('value-0000 value-0001 value-1000')).toBe('<hidden> <hidden> <hidden>');
+  secrets.set('s', []);
+  expect(secrets.hide('value-0000 value-0001 value-1000')).toBe('value-0000 <hidden> <hidden>');
 });
 
 test('a long text that begins or ends in the middle of a value does not tell that part', () => {

@@ -21,10 +21,14 @@ const container: Container = {
   ],
 };
 
-const outcomeOf = (probe: Probe, runtime = new FakeRuntime({ clock: new FakeClock() })): Promise<ProbeOutcome> =>
+const outcomeOf = (
+  probe: Probe,
+  runtime = new FakeRuntime({ clock: new FakeClock() }),
+  containerID = 'c1',
+): Promise<ProbeOutcome> =>
   runProbe({ runtime, checkHealth: grpcHealthCheck, clock: systemClock }, probe, {
     container,
-    containerID: 'c1',
+    containerID,
     podIP: '127.0.0.1',
     signal: new AbortController().signal,
   });
@@ -145,7 +149,7 @@ describe('a TCP probe', () => {
 
 describe('a gRPC probe', () => {
   /** A server that knows of one service, `up`, and answers by its name. */
-  async function grpcServer(implementsHealth: boolean): Promise<number> {
+  async function grpcServer(implementsHealth: boolean, moreFields: Uint8Array = new Uint8Array()): Promise<number> {
     const server = new GrpcServer();
     if (implementsHealth) {
       const check = {
@@ -154,7 +158,8 @@ describe('a gRPC probe', () => {
         responseStream: false,
         requestSerialize: (request: HealthCheckRequest) => Buffer.from(HealthCheckRequest.encode(request).finish()),
         requestDeserialize: (bytes: Buffer) => HealthCheckRequest.decode(bytes),
-        responseSerialize: (answer: HealthCheckResponse) => Buffer.from(HealthCheckResponse.encode(answer).finish()),
+        responseSerialize: (answer: HealthCheckResponse) =>
+          Buffer.concat([HealthCheckResponse.encode(answer).finish(), moreFields]),
         responseDeserialize: (bytes: Buffer) => HealthCheckResponse.decode(bytes),
       } as const;
       server.addService(
@@ -202,6 +207,19 @@ describe('a gRPC probe', () => {
     });
   });
 
+  test('takes an answer of 4 KiB, and none above', async () => {
+    // A status of 2 bytes, and a field that nobody knows, whose number and length take 3.
+    const fieldOf = (length: number): Buffer =>
+      Buffer.concat([Buffer.from([0x7a, (length & 0x7f) | 0x80, length >> 7]), Buffer.alloc(length)]);
+    const ask = async (length: number): Promise<ProbeOutcome> =>
+      outcomeOf({ grpc: { port: await grpcServer(true, fieldOf(length)) }, timeoutSeconds: 30 });
+    expect(await ask(4091)).toEqual({ result: 'success', output: '' });
+    expect(await ask(4092)).toEqual({
+      result: 'failure',
+      output: 'error: health rpc probe failed: Received message larger than max (4097 vs 4096)',
+    });
+  });
+
   test('of a server without the health protocol fails', async () => {
     const port = await grpcServer(false);
     const { result, output } = await outcomeOf({ grpc: { port }, timeoutSeconds: 30 });
@@ -221,6 +239,20 @@ describe('an exec probe', () => {
     expect(runtime.requestsOf('execSync')).toEqual([
       { containerId: 'c1', cmd: ['test', '-e', '/ready', '', '$(NOPE)', '$(FILE)'], timeout: 3n },
     ]);
+  });
+
+  test('has 10 KiB of output at most', async () => {
+    const runtime = new FakeRuntime({ clock: new FakeClock() });
+    runtime.addImage('app:1');
+    const { podSandboxId } = await runtime.runPodSandbox({ config: { metadata: { name: 'web' } } });
+    const config = { metadata: { name: 'app' }, image: { image: 'app:1' } };
+    const { containerId } = await runtime.createContainer({ podSandboxId, config });
+    await runtime.startContainer({ containerId });
+    runtime.scriptExec(() => ({ stdout: Buffer.alloc(10_000, 'o'), stderr: Buffer.alloc(10_000, 'e'), exitCode: 1 }));
+    expect(await outcomeOf({ exec: { command: ['talk'] } }, runtime, containerId)).toEqual({
+      result: 'failure',
+      output: `${'o'.repeat(10_000)}${'e'.repeat(240)} … 9760 bytes left out`,
+    });
   });
 
   test('that takes too long fails', async () => {
