@@ -36,6 +36,12 @@ export function isOutOfResources(error: unknown): boolean {
   return hasCode(error, 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EAGAIN');
 }
 
+/** True if this machine could not begin a connection, so that nothing is known of the other side; also of what led to it. */
+export function isLocalConnectFailure(error: unknown): boolean {
+  if (isOutOfResources(error) || hasCode(error, 'EADDRNOTAVAIL')) return true;
+  return error instanceof Error && error.cause !== undefined && isLocalConnectFailure(error.cause);
+}
+
 /** True if the kernel watches no more files for this user. */
 export function isOutOfWatches(error: unknown): boolean {
   return hasCode(error, 'ENOSPC') || isOutOfResources(error);

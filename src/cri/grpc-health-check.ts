@@ -1,3 +1,4 @@
+import { isLocalConnectFailure } from '../errors.ts';
 import { isDeadlineExceeded, isUnimplemented, RpcError } from './errors.ts';
 import { HealthDefinition } from './generated/health.ts';
 import { openChannel } from './grpc-channel.ts';
@@ -19,7 +20,8 @@ export interface HealthCheck {
 const noConnection = /^No connection established\. Last error: (?:Error: )?(.*?)\. Resolution note:/;
 
 /**
- * Asks for the health of a gRPC service, without TLS. Undefined: it is serving; else why not.
+ * Asks for the health of a gRPC service, without TLS. Undefined: it is serving; else why not. Rejects when this machine
+ * could not begin a connection.
  * kubelet: pkg/probe/grpc/grpc.go Probe
  */
 export async function grpcHealthCheck({ host, port, service, timeoutMs }: HealthCheck): Promise<string | undefined> {
@@ -34,9 +36,18 @@ export async function grpcHealthCheck({ host, port, service, timeoutMs }: Health
     if (isUnimplemented(error)) return `this server does not implement the grpc health protocol: ${error.message}`;
     if (isDeadlineExceeded(error)) return `timeout: health rpc did not complete within ${timeoutMs / 1000}s`;
     const [, connection] = noConnection.exec(error.message) ?? [];
-    if (connection !== undefined) return `error: failed to connect service at "${address}": ${connection}`;
+    if (connection !== undefined) {
+      if (isLocalConnectFailure(systemError(connection))) throw new Error(connection, { cause: error });
+      return `error: failed to connect service at "${address}": ${connection}`;
+    }
     return `error: health rpc probe failed: ${error.message}`;
   } finally {
     channel.close();
   }
+}
+
+/** @grpc/grpc-js keeps only the text of an error. */
+function systemError(text: string): Error {
+  const [, code] = /^connect (E[A-Z]+)\b/.exec(text) ?? [];
+  return Object.assign(new Error(text), { code });
 }

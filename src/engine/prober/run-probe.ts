@@ -5,7 +5,7 @@ import { boundedText } from '../../bounded-text.ts';
 import type { Clock } from '../../clock.ts';
 import { isDeadlineExceeded } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
-import { errorMessage, UserError } from '../../errors.ts';
+import { errorMessage, isLocalConnectFailure, UserError } from '../../errors.ts';
 import { textLimits } from '../../text-limits.ts';
 import { httpGet } from '../network/http-get.ts';
 import { tcpConnect } from '../network/tcp-connect.ts';
@@ -16,7 +16,7 @@ const userAgent = 'kube-probe/1.32';
 /** A pod on the host network has no address of its own. */
 const thisMachine = '127.0.0.1';
 
-/** Undefined: the service is healthy; else why not. */
+/** Undefined: the service is healthy; else why not. Rejects when this machine could not ask. */
 export type CheckHealth = (check: {
   host: string;
   port: number;
@@ -90,7 +90,7 @@ async function httpProbe(
     }
     return { result: 'failure', output: `HTTP probe failed with statuscode: ${statusCode}` };
   } catch (error) {
-    return unlessAborted(signal, error);
+    return failureOf(error, signal);
   }
 }
 
@@ -105,7 +105,7 @@ async function tcpProbe(
     await tcpConnect({ host: hostOf(host, podIP), port: number }, { timeoutMs, clock, signal });
     return { result: 'success', output: '' };
   } catch (error) {
-    return unlessAborted(signal, error);
+    return failureOf(error, signal);
   }
 }
 
@@ -124,8 +124,9 @@ function hostOf(host: string | undefined, podIP: string): string {
   return podIP === '' ? thisMachine : podIP;
 }
 
-/** Whatever kept a container from answering is its failure. */
-function unlessAborted(signal: AbortSignal, error: unknown): ProbeOutcome {
+/** Everything that kept a container from answering is its failure, except that this machine could not ask. */
+function failureOf(error: unknown, signal: AbortSignal): ProbeOutcome {
   signal.throwIfAborted();
+  if (isLocalConnectFailure(error)) throw error;
   return { result: 'failure', output: errorMessage(error) };
 }

@@ -9,6 +9,7 @@ import { systemClock } from '../../../src/clock.ts';
 import { HealthCheckRequest, HealthCheckResponse } from '../../../src/cri/generated/health.ts';
 import { grpcHealthCheck } from '../../../src/cri/grpc-health-check.ts';
 import { type ProbeOutcome, runProbe } from '../../../src/engine/prober/run-probe.ts';
+import { withoutDescriptors } from '../../without-descriptors.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
@@ -228,6 +229,20 @@ describe('a gRPC probe', () => {
       'this server does not implement the grpc health protocol',
     ]);
   });
+});
+
+describe('a probe for which the agent has no descriptor', () => {
+  test.each(['httpGet', 'tcpSocket', 'grpc'])(
+    '%s cannot be made, which says nothing of the container',
+    async (kind) => {
+      const port = await portOf(createTCPServer());
+      const reason: unknown = await withoutDescriptors(() =>
+        outcomeOf({ [kind]: { port }, timeoutSeconds: 30 }).catch((error: unknown) => error),
+      );
+      expect(reason).toEqual(expect.objectContaining({ message: expect.stringContaining('EMFILE') as unknown }));
+      expect(await outcomeOf({ tcpSocket: { port } })).toEqual({ result: 'success', output: '' });
+    },
+  );
 });
 
 describe('an exec probe', () => {
