@@ -15,7 +15,7 @@ const maxShare = 0.01;
 interface Deps {
   /** Pods that are at work and not about to end. */
   pods: () => Pod[];
-  volumeManager: VolumeManager;
+  volumeManager: Pick<VolumeManager, 'emptyDirPath'>;
   evict: (pod: Pod, message: string) => void;
   clock: Clock;
   logger: Logger;
