@@ -37,6 +37,16 @@ describe('a text beyond a bound is refused', { timeout: 120_000 }, () => {
   });
 
   test.each([
+    ['JSON', '{"a":', '}'],
+    ['YAML', 'a: ', ''],
+  ])('of %s with more than 500 levels', (language, begin, end) => {
+    const problemsOf = (levels: number): string =>
+      loadedManifests(`${begin}${'['.repeat(levels)}${']'.repeat(levels)}${end}`).problems.join('\n');
+    expect(problemsOf(480)).not.toContain('nested too deeply');
+    expect(problemsOf(501)).toContain(`${language} is nested too deeply`);
+  });
+
+  test.each([
     ['documents', '---\na: 1\n'.repeat(5001)],
     ['items of a list', jsonList(Array.from({ length: 5001 }, () => '{"kind":"Pod"}').join(','))],
     ['items of lists in several documents', `${jsonList('1,'.repeat(2999) + '1').replace('{', '--- {')}\n`.repeat(2)],

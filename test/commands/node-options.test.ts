@@ -348,13 +348,15 @@ describe('a configuration file', () => {
     await mkdir(join(folder, '20-site'), { recursive: true });
     await writeFile(join(folder, '10-a.conf'), `${head}maxPods: 2\npodsPerCore: 2\nport: 2\n`);
     await writeFile(join(folder, '20-site', '99.conf'), `${head}podsPerCore: 3\nport: 3\n`);
-    await writeFile(join(folder, '30-b.conf'), `${head}port: 4\n`);
+    await writeFile(join(folder, '30-b.conf'), `${head}port: 4\nstaticPodPath: pods\n`);
     await writeFile(join(folder, '40-b.yaml'), 'not read');
     expect(await optionsOf('--config', file, '--config-dir', folder)).toMatchObject({
       maxPods: 2,
       podsPerCore: 3,
       port: 4,
       clusterDomain: 'a',
+      // Relative to where we are, as in the kubelet.
+      manifestPaths: [join(process.cwd(), 'pods')],
     });
   });
 

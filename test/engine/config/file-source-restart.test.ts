@@ -126,6 +126,20 @@ describe('a file that is gone when the agent starts', () => {
   });
 });
 
+test('a folder that is removed while the agent runs takes its pods with it a second later', async () => {
+  await folder.put('a.yaml', podManifest('one'));
+  const recorder = new SourceRecorder(folder.start());
+  onTestFinished(() => recorder.stop());
+  await whileTimePasses(folder.clock, recorder.nextWithPods('one-edge1'));
+  const before = folder.clock.monotonic();
+  await rm(folder.path, { recursive: true });
+  await whileTimePasses(
+    folder.clock,
+    recorder.nextThat(({ pods }) => pods?.length === 0),
+  );
+  expect(folder.clock.monotonic() - before).toBeGreaterThanOrEqual(1000);
+});
+
 describe('a folder that is not there when the agent starts', () => {
   const absent = (name: string): Declared => ({
     pods: [`${name} app:1`],
