@@ -7,7 +7,7 @@ import type { Logger } from '../../logger.ts';
 import type { ContainerEnd, KubeletEvent, PodRef } from '../events.ts';
 import { formatHistory, type HistoryEntry, type HistoryLine } from './history-entry.ts';
 import { appendHistory, historyPath, olderHalf, podOfHistoryFile, readHistory } from './history-file.ts';
-import { hideSecrets } from './hide-secrets.ts';
+import { hideVariables } from './hide-variables.ts';
 import { historyOf, PodHistory } from './pod-history.ts';
 import { historiesWithCounts } from './removed-pods.ts';
 
@@ -22,8 +22,8 @@ const maxGonePods = 200;
 
 interface Deps {
   folder: string;
-  /** Texts that no history may hold: what a declared pod has from Secrets and in variables. */
-  secretsOf: (podUID: string) => readonly string[] | undefined;
+  /** Texts that no history may hold: what a declared pod has in variables. */
+  variablesOf: (podUID: string) => readonly string[] | undefined;
   /** A manifest declares a pod of this name. */
   isDeclared: (pod: PodName) => boolean;
   clock: Clock;
@@ -51,8 +51,8 @@ export class PodHistories {
   private readonly deps: Deps;
   /** By path. */
   private readonly kept = new Map<string, Kept>();
-  /** By pod UID: what is not to be told, newest first. */
-  private readonly secrets = new Map<string, readonly (readonly string[])[]>();
+  /** By pod UID: what variables held, newest first. */
+  private readonly variables = new Map<string, readonly (readonly string[])[]>();
   private writing: Promise<void> = Promise.resolve();
   private cancelTimer: (() => void) | undefined;
   private isFailing = false;
@@ -132,14 +132,14 @@ export class PodHistories {
     this.write(pod, (history) => history.addEnd(entry));
   }
 
-  /** What the pod had from Secrets before, or until they went with its manifest, is hidden too. */
+  /** What variables of the pod held before, or until its manifest went, is hidden too. */
   private cleared(podUID: string, message: string): string {
-    const texts = this.deps.secretsOf(podUID);
-    const [last = [], before = []] = this.secrets.get(podUID) ?? [];
+    const texts = this.deps.variablesOf(podUID);
+    const [last = [], before = []] = this.variables.get(podUID) ?? [];
     const isNew = texts !== undefined && !isDeepStrictEqual(texts, last);
     const known = isNew ? [texts, last] : [last, before];
-    this.secrets.set(podUID, known);
-    return hideSecrets(message, [...new Set(known.flat())]);
+    this.variables.set(podUID, known);
+    return hideVariables(message, [...new Set(known.flat())]);
   }
 
   /** `change` is made once the past is known, and its line is written a little later. */
@@ -188,7 +188,7 @@ export class PodHistories {
 
   /** A pod that is gone is read again when it is asked for. */
   private release(pod: PodRef): void {
-    this.secrets.delete(pod.uid);
+    this.variables.delete(pod.uid);
     const kept = this.kept.get(historyPath(this.deps.folder, pod));
     if (kept === undefined || kept.loading !== undefined) return;
     kept.unwritten.push(...kept.history.unwritten());

@@ -2,7 +2,7 @@ import { BackOff } from '../back-off.ts';
 import { ContainerManager } from '../container-manager/container-manager.ts';
 import { PodRemains } from '../gc/pod-remains.ts';
 import { PodRemover } from '../gc/pod-remover.ts';
-import { secretTexts } from '../history/hide-secrets.ts';
+import { variableTexts } from '../history/hide-variables.ts';
 import { historyFolder } from '../history/history-file.ts';
 import { PodHistories } from '../history/pod-histories.ts';
 import { contentStore, contentStoreProgress } from '../images/content-store.ts';
@@ -70,9 +70,9 @@ export function buildPodCare(
   });
   const histories = new PodHistories({
     folder: historyFolder(node.rootDir),
-    secretsOf: (podUID) => {
+    variablesOf: (podUID) => {
       const pod = podManager.get(podUID);
-      return pod && secretTexts(pod, configObjects);
+      return pod && variableTexts(pod);
     },
     isDeclared: ({ namespace, name }) => podManager.getByFullName(`${name}_${namespace}`) !== undefined,
     clock,

@@ -12,7 +12,7 @@ test('only whose history is not in use is looked for among the declared pods', a
   const histories = (): PodHistories =>
     new PodHistories({
       folder,
-      secretsOf: () => [],
+      variablesOf: () => [],
       isDeclared: ({ name }) => {
         asked.push(name);
         return true;
@@ -37,7 +37,7 @@ test('of more than 200 pods that are gone the histories of those that went first
   for (const [index, name] of names.entries()) utimesSync(join(folder, name), index, index);
   const histories = new PodHistories({
     folder,
-    secretsOf: () => [],
+    variablesOf: () => [],
     isDeclared: () => false,
     clock: new FakeClock(),
     logger: silentLogger,
