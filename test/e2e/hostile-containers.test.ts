@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdir, readFile, rename, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Container, ContainerStatus } from '../../src/api/types.ts';
@@ -80,6 +80,8 @@ test('named pipes among the files of a pod keep it neither from being restarted 
 
 test('hooks that fail with megabytes of output cost the agent no memory', async () => {
   const command = ['sh', '-c', 'head -c 15000000 /dev/zero | tr "\\0" x; exit 1'];
+  // From here on VmHWM is the peak: other tests of this file had theirs. proc(5)
+  await writeFile(`/proc/${agent.pid}/clear_refs`, '5');
   const before = await memoryBytes('VmRSS');
   for (const name of names) {
     const app = shell('app', serve, { lifecycle: { postStart: { exec: { command } } } });
@@ -89,7 +91,8 @@ test('hooks that fail with megabytes of output cost the agent no memory', async 
     const { pod } = await agent.untilPod(name, ({ events }) => JSON.stringify(events).includes('bytes left out'));
     expect(JSON.stringify(pod).length).toBeLessThan(20_000);
   }
-  expect((await memoryBytes('VmHWM')) - before).toBeLessThan(60_000_000);
+  // Kept whole, the outputs of a few tries of six hooks took the agent to 1.2 GB.
+  expect((await memoryBytes('VmHWM')) - before).toBeLessThan(100_000_000);
   const { stdout } = await agent.cli(['describe', 'one']);
   expect(stdout).toMatch(/the command exited with 1: x+ … \d+ bytes left out/);
   expect(stdout.length).toBeLessThan(20_000);
