@@ -25,7 +25,7 @@ export function isScreen({ isTerminal, term = '', stat }: Surroundings): boolean
 }
 
 /**
- * True after `&` or `bg` in a shell: the kernel stops whoever draws or reads there. A terminal that is not the controlling one
+ * True after `&` or `bg` in a shell: the kernel stops a process that draws or reads there. A terminal that is not the controlling one
  * has no foreground (-1), and stops nobody. proc(5)
  */
 function isInBackground(stat: string): boolean {

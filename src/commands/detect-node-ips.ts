@@ -5,7 +5,7 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 export interface HostNetwork {
   /** Addresses by interface, in the order of the kernel. */
   interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
-  /** Text of /proc/net/route; empty if there is none. */
+  /** Text of /proc/net/route; empty if the file is missing. */
   routes: string;
   /** The interface joins others, as those of pods. */
   isBridge: (name: string) => boolean;

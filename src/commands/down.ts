@@ -67,7 +67,7 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   deps.stdout.write('managed containerd stopped\n');
 }
 
-/** What is left is told, pod by pod, and the command fails. */
+/** Prints each pod that could not be removed, and makes the command fail. */
 function tellFailures({ failures, unforgotten }: TornDownNode, deps: CommandDeps): void {
   if (unforgotten !== undefined) {
     deps.stderr.write(`error: ${unforgotten.folder} could not be emptied: ${unforgotten.reason}\n`);

@@ -71,7 +71,7 @@ async function knownPods(
       connection.close();
     }
   } catch (error) {
-    // Whoever may not ask the runtime would be told that there are no pods.
+    // Without permission to ask the runtime, an empty list would read as "no pods".
     if (isDenied(error)) throw error;
     // What happened can be told without it.
     return { pods: [], runtimeError: errorMessage(error) };
