@@ -17,6 +17,7 @@ import type { RootOwner } from '../../src/engine/root-owner.ts';
 import type { PodSnapshot } from '../../src/engine/snapshot.ts';
 import { criEventStream } from '../../src/engine/pleg/cri-event-stream.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
+import { isFileAtWork } from '../file-operations.ts';
 import { EventRecorder } from '../fakes/event-recorder.ts';
 import { FakeCgroups } from '../fakes/fake-cgroups.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -243,10 +244,6 @@ export class World {
 
 const isHeld = (turns: number, quietSince: number): boolean =>
   turns >= heldAfterTurns && performance.now() - quietSince >= heldAfterMs;
-
-/** True while Node waits for files of this process. */
-const isFileAtWork = (): boolean =>
-  process.getActiveResourcesInfo().some((resource) => resource.startsWith('FSReq') || resource === 'CloseReq');
 
 /** One engine on a `World`, running. */
 export class Engine {

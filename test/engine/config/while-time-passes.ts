@@ -1,13 +1,14 @@
 import type { FakeClock } from '../../fakes/fake-clock.ts';
+import { isFileAtWork } from '../../file-operations.ts';
 
-/** Lets time pass as long as somebody waits for it, until the promise is settled. */
+/** Lets time pass as long as a timer waits for it, until the promise is settled. No time passes during a file operation. */
 export async function whileTimePasses<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
   const settled = promise.then(
     () => true,
     () => true,
   );
-  // Files are read in real time.
-  while (!(await Promise.race([settled, nextTurn()]))) if (clock.pending > 0) await clock.advance(10);
+  while (!(await Promise.race([settled, nextTurn()])))
+    if (clock.pending > 0 && !isFileAtWork()) await clock.advance(10);
   return promise;
 }
 
