@@ -39,12 +39,15 @@ export class HTTPSource implements PodSource {
     const stopWaiting = this.withoutAnswer(sink);
     let failure: HTTPFailureKind | undefined;
     let failuresInARow = 0;
+    let floods = 0;
     for (;;) {
       const check = await this.manifest.check(signal);
       stopWaiting();
       this.tell(sink, check);
       failuresInARow = check.failure === failure ? failuresInARow + 1 : 1;
       failure = check.failure;
+      if (failure === undefined) floods = 0;
+      else if (failure === 'is a flood') failuresInARow = ++floods;
       const outcome = { failure, failuresInARow, retryAfterMs: check.retryAfterMs };
       await clock.sleep(nextCheckDelayMs(outcome, httpCheckFrequencyMs, random()), { signal });
     }

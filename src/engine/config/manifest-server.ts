@@ -121,9 +121,9 @@ export class ManifestServer {
 }
 
 async function readAnswer(response: IncomingMessage, limits: RequestLimits): Promise<Answer> {
-  const { etag, 'last-modified': lastModified, 'content-encoding': encoding } = response.headers;
+  const { etag, 'last-modified': lastModified } = response.headers;
   const validators = { ...(etag !== undefined && { etag }), ...(lastModified !== undefined && { lastModified }) };
-  return { body: await readBody(response, encoding, limits), validators };
+  return { body: await readBody(response, response.headers, limits), validators };
 }
 
 /** What all requests of a visit share. */

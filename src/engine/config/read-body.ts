@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -6,10 +7,10 @@ import { HTTPFailure } from './http-failure.ts';
 import type { RequestLimits } from './request-limits.ts';
 
 /**
- * Reads a body to its end. Rejects with an HTTPFailure when it has more than 10 MiB, unpacked, or an encoding that was not
- * asked for; with the reason of the limits when it takes too long; with the stream's error when it is cut.
+ * Reads a body to its end, or closes it. Rejects with an HTTPFailure when it has more than 10 MiB, unpacked, or an encoding
+ * that was not asked for; with the reason of the limits when it takes too long; with the stream's error when it is cut.
  */
-export async function readBody(body: Readable, encoding: string | undefined, limits: RequestLimits): Promise<Buffer> {
+export async function readBody(body: Readable, headers: IncomingHttpHeaders, limits: RequestLimits): Promise<Buffer> {
   const { signal } = limits;
   const chunks: Buffer[] = [];
   const watch = async function* (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
@@ -27,9 +28,11 @@ export async function readBody(body: Readable, encoding: string | undefined, lim
     }
   };
   try {
-    if (isPacked(encoding)) await pipeline(body, watch, createGunzip(), collect, { signal });
+    if (Number(headers['content-length']) > maxManifestBytes) throw tooLarge();
+    if (isPacked(headers['content-encoding'])) await pipeline(body, watch, createGunzip(), collect, { signal });
     else await pipeline(body, watch, collect, { signal });
   } catch (error) {
+    body.destroy();
     // A pipeline that is aborted does not say why.
     signal.throwIfAborted();
     throw error;
@@ -53,7 +56,7 @@ function isPacked(encoding = 'identity'): boolean {
 
 function tooLarge(): HTTPFailure {
   const mebibytes = maxManifestBytes / 1024 / 1024;
-  return new HTTPFailure('is no manifest', `the body is larger than ${mebibytes} MiB`, {
+  return new HTTPFailure('is a flood', `the body is larger than ${mebibytes} MiB`, {
     hint: 'Is that a manifest? Check the path of the URL.',
   });
 }

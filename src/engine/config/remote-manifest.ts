@@ -6,7 +6,13 @@ import type { ManifestProblem } from '../events.ts';
 import { HTTPFailure, type HTTPFailureKind, toHTTPFailure } from './http-failure.ts';
 import type { LastGoodManifests } from './last-good-manifests.ts';
 import { podUIDHash } from './manifest-file.ts';
-import { ManifestServer, type ManifestServerOptions, type Validators, type Visit } from './manifest-server.ts';
+import {
+  type Answer,
+  ManifestServer,
+  type ManifestServerOptions,
+  type Validators,
+  type Visit,
+} from './manifest-server.ts';
 import type { SourceUpdate } from './pod-source.ts';
 import { shownURL } from './shown-url.ts';
 import { type ManifestTrust, trustManifest } from './trust-manifest.ts';
@@ -38,6 +44,9 @@ export interface Check {
   /** What is wrong besides. */
   warnings: readonly ManifestProblem[];
 }
+
+/** A larger body that is no manifest is a flood. Most manifests have fewer bytes. */
+const maxCheapBytes = 512 * 1024;
 
 /** The newest body that was to be believed, and what came of it. */
 interface Seen {
@@ -101,19 +110,23 @@ export class RemoteManifest {
   /** Asks the server. Rejects when the signal is aborted, and only then. */
   async check(signal: AbortSignal): Promise<Check> {
     let warnings: readonly ManifestProblem[] = [];
+    let noManifest: HTTPFailureKind = 'is no manifest';
     try {
       await this.server.visit(signal, async (visit) => {
         warnings = visit.warnings;
-        await this.ask(visit);
+        const answer = await visit.get(this.url, this.seen?.validators);
+        if (answer === 'not modified') return;
+        if (answer.body.length > maxCheapBytes) noManifest = 'is a flood';
+        await this.read(answer, visit);
       });
     } catch (error) {
       signal.throwIfAborted();
       const { kind, message, hint, retryAfterMs } = toHTTPFailure(error);
       const problems = [this.problem('error', message, hint), ...this.unusable];
-      return { failure: kind, problems, warnings, retryAfterMs };
+      return { failure: kind === 'is no manifest' ? noManifest : kind, problems, warnings, retryAfterMs };
     }
     const bad = this.seen?.problems ?? [];
-    if (bad.length > 0) return { failure: 'is no manifest', problems: [...bad, ...this.unusable], warnings };
+    if (bad.length > 0) return { failure: noManifest, problems: [...bad, ...this.unusable], warnings };
     this.unusable = [];
     if (this.current !== undefined) this.current.confirmedAt = this.options.clock.now();
     return { problems: [], warnings };
@@ -123,10 +136,7 @@ export class RemoteManifest {
     return { origin: this.where, severity, message, hint };
   }
 
-  private async ask(visit: Visit): Promise<void> {
-    const answer = await visit.get(this.url, this.seen?.validators);
-    if (answer === 'not modified') return;
-    const { body, validators } = answer;
+  private async read({ body, validators }: Exclude<Answer, string>, visit: Visit): Promise<void> {
     const digest = digestOf(body);
     if (digest === this.seen?.digest) {
       this.seen.validators = validators;

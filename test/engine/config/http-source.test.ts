@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -241,6 +242,56 @@ describe('a server', () => {
       await agent.next();
       expect(await agent.clock.advanceToNextTimer()).toBe(20_000);
     }
+  });
+
+  test.each<[string, Answer]>([
+    ['a body beyond the limit', 'x'.repeat(tooLong)],
+    [
+      'a length beyond the limit',
+      (_request, response) => {
+        response.writeHead(200, { 'content-length': tooLong }).flushHeaders();
+      },
+    ],
+    [
+      'packed, a body beyond the limit',
+      { headers: { 'content-encoding': 'gzip' }, body: gzipSync(Buffer.alloc(tooLong)) },
+    ],
+    ['half a megabyte of garbage', '- [{"'.repeat(2 ** 17)],
+    ['a web page of half a megabyte', `<html>${' '.repeat(2 ** 19)}`],
+  ])('that sends %s is asked less and less often until it sends a manifest', async (_what, flood) => {
+    const { agent, server } = await asking(flood);
+    const waits: number[] = [];
+    for (const next of [...new Array<Answer>(6).fill(flood), '7', flood, web, flood, flood]) {
+      await agent.next();
+      server.answer = next;
+      waits.push(await agent.clock.advanceToNextTimer());
+    }
+    expect(waits).toEqual([
+      ...[15_000, 30_000, 60_000, 120_000, 225_000, 225_000, 225_000],
+      // What is small costs little, and is forgiven nothing.
+      20_000,
+      225_000,
+      // Nor is anything held against who sent a manifest.
+      20_000,
+      15_000,
+    ]);
+  });
+
+  test('that knows its flood by a tag is asked at the usual time', async () => {
+    const { agent } = await asking(tagged('"1"', '- [{"'.repeat(2 ** 17)).answer);
+    await agent.next();
+    expect(await agent.clock.advanceToNextTimer()).toBe(15_000);
+    await agent.next();
+    expect(await agent.clock.advanceToNextTimer()).toBe(20_000);
+  });
+
+  test('is let go when its encoding is of no use', async () => {
+    const { server } = await asking((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'br' }).flushHeaders();
+    });
+    const { socket } = await server.requests.next(() => true);
+    await once(socket, 'close');
+    expect(socket.destroyed).toBe(true);
   });
 
   test('that does not answer is given up after ten seconds', async () => {

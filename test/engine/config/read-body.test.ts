@@ -15,7 +15,7 @@ async function read(chunks: Iterable<Buffer>, { pauseMs = 0, encoding = 'identit
       yield chunk;
     }
   };
-  const body = await readBody(Readable.from(drip()), encoding, limits);
+  const body = await readBody(Readable.from(drip()), { 'content-encoding': encoding }, limits);
   limits.end();
   expect(clock.pending).toBe(0);
   return body.toString();
