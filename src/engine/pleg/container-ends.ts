@@ -16,9 +16,8 @@ export interface ContainerEndNews {
  * INVARIANT: a container that ended never runs again, so what is noted here holds for every answer, however late it comes.
  */
 export class ContainerEnds {
-  private readonly ends = new Map<string, ContainerEndNews>();
-  /** Those of which the runtime said so itself. */
-  private readonly confirmed = new Set<string>();
+  /** By container id; `isConfirmed`: the runtime reported the end itself. */
+  private readonly ends = new Map<string, { end: ContainerEndNews; isConfirmed: boolean }>();
 
   /** Ids of the containers that ended, as far as they were not forgotten. */
   ids(): string[] {
@@ -26,20 +25,17 @@ export class ContainerEnds {
   }
 
   note(id: string, end: ContainerEndNews): void {
-    this.ends.set(id, end);
+    this.ends.set(id, { end, isConfirmed: this.ends.get(id)?.isConfirmed ?? false });
   }
 
-  /** True while an event alone tells of the end. */
+  /** True while only an event reported the end. */
   isUnconfirmed(id: string): boolean {
-    return this.ends.has(id) && !this.confirmed.has(id);
+    return this.ends.get(id)?.isConfirmed === false;
   }
 
   /** The runtime does not have these any more. */
   forget(ids: Iterable<string>): void {
-    for (const id of ids) {
-      this.ends.delete(id);
-      this.confirmed.delete(id);
-    }
+    for (const id of ids) this.ends.delete(id);
   }
 
   /** What a listing says of a container, unless it ended. */
@@ -49,13 +45,13 @@ export class ContainerEnds {
 
   /** What the runtime says of a container, and if that is older than its end, that too. */
   complete(status: ContainerStatus): ContainerStatus {
-    const end = this.ends.get(status.id);
-    if (end === undefined) return status;
+    const noted = this.ends.get(status.id);
+    if (noted === undefined) return status;
     if (status.state !== 'CONTAINER_RUNNING') {
-      this.confirmed.add(status.id);
+      noted.isConfirmed = true;
       return status;
     }
-    const { exitCode, finishedAt, reason } = end;
+    const { exitCode, finishedAt, reason } = noted.end;
     return {
       ...status,
       state: 'CONTAINER_EXITED',

@@ -4,8 +4,8 @@ import { toError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { AsyncQueue } from '../async-queue.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import { Lane } from './lane.ts';
 import type { PodCache } from './pod-cache.ts';
-import { PodLanes } from './pod-lanes.ts';
 import type { PodLifecycleEvent } from './pod-lifecycle-event.ts';
 import { computePodLifecycleEvents, type RuntimePod } from './pod-records.ts';
 
@@ -32,34 +32,38 @@ interface Deps {
   onEvents: (events: PodLifecycleEvent[], status: RuntimePodStatus) => void;
 }
 
+/** What is known of one pod. */
+interface PodRecord {
+  readonly uid: string;
+  /** As it was when its status was last read. */
+  seen: RuntimePod | undefined;
+  /** As it was listed, if that differs, until its status is read. */
+  listed: RuntimePod | undefined;
+  /** Its status could not be read. */
+  needsReading: boolean;
+  /** Its status was read while the listing under way was made, which may be the older. */
+  isNewerThanListing: boolean;
+  /** To read after the look under way: the containers that ended, or the whole pod. */
+  asked: readonly string[] | 'everything';
+  readonly lane: Lane;
+}
+
 /**
  * Pod lifecycle events from listing the runtime again and again. kubelet: pleg/generic.go
  *
  * INVARIANTS: one listing of everything at a time, one look at each pod at a time, and a pod that cannot be read holds up
  * no other; a pod's record is promoted only after its status was read, so that no change is lost; the cache is written
- * before events go out; what a listing says of a pod that was looked at since is not believed.
+ * before events go out; what a listing says of a pod that was looked at since is not trusted.
  */
 export class GenericPleg {
   private readonly deps: Deps;
-  private readonly records = new Map<string, RuntimePod>();
-  /** Pods of the newest listing that have no record yet: nobody has looked at them. */
-  private readonly unrecorded = new Map<string, RuntimePod>();
-  /** Pods whose status could not be read and that are looked at again. */
-  private readonly toReinspect = new Set<string>();
-  private readonly lanes = new PodLanes();
-  /** Pods that somebody asked to look at since the look under way began. */
-  private readonly toLookAt = new Set<string>();
-  /** By pod UID the containers that ended since then. */
-  private readonly toRead = new Map<string, string[]>();
-  /** Pods whose look is under way, as it listed them. */
-  private readonly listed = new Map<string, RuntimePod>();
-  /** When the newest look at a pod began, of those since the listing that is under way. */
-  private readonly lookedAt = new Map<string, number>();
+  /** By UID. A record that holds nothing goes when the next listing begins. */
+  private readonly records = new Map<string, PodRecord>();
   private readonly wakeUps = new AsyncQueue<'due'>();
   private readonly listeners = new Set<() => void>();
   private periodMs = relistPeriodMs;
   private isRetryDue = false;
-  private lastRelistStart: number | undefined;
+  private relistedAtMonotonic: number | undefined;
   lastRelistAt: number | undefined;
   lastRelistMs: number | undefined;
 
@@ -96,25 +100,27 @@ export class GenericPleg {
 
   /** Looks at one pod now, or after the look at it that is under way. Requests that come while one waits are one. */
   relistPod(uid: string, signal: AbortSignal): Promise<void> {
-    this.toLookAt.add(uid);
-    return this.lanes.run(uid, () => this.lookOrRead(uid, signal));
+    const record = this.record(uid);
+    record.asked = 'everything';
+    return record.lane.run(() => this.readAsked(record, signal));
   }
 
   /**
    * A container ended, and `getContainerStatus` says so: it alone is read, where all else of its pod is known. That counts as
-   * news of the pod: of whatever else changed somebody tells too, and a sync of ours that may have changed something is
-   * followed by a look.
+   * news of the pod: an event reports every other change too, and a sync of ours that may have changed something is followed
+   * by a look.
    */
   containerEnded(uid: string, id: string, signal: AbortSignal): Promise<void> {
-    this.toRead.set(uid, [...(this.toRead.get(uid) ?? []), id]);
-    return this.lanes.run(uid, () => this.lookOrRead(uid, signal));
+    const record = this.record(uid);
+    if (record.asked !== 'everything') record.asked = [...record.asked, id];
+    return record.lane.run(() => this.readAsked(record, signal));
   }
 
-  /** UID of the pod of a container or sandbox that was listed; undefined: it was not. */
+  /** UID of the pod of a container or sandbox. Returns undefined if it was not listed. */
   podUIDOf(id: string): string | undefined {
-    const isOf = ({ containers, sandboxes }: RuntimePod): boolean =>
-      containers.some((listed) => listed.id === id) || sandboxes.some((listed) => listed.id === id);
-    return this.pods().find(isOf)?.uid ?? [...this.listed.values()].find(isOf)?.uid;
+    const isIn = (pod: RuntimePod | undefined): boolean =>
+      pod !== undefined && [...pod.containers, ...pod.sandboxes].some((listed) => listed.id === id);
+    return [...this.records.values()].find(({ seen, listed }) => isIn(seen) || isIn(listed))?.uid;
   }
 
   /** Calls back after each listing of everything; returns how to end that. */
@@ -127,18 +133,18 @@ export class GenericPleg {
 
   /** Every pod in the runtime, as it was when it was last looked at, or listed if that was never. */
   pods(): RuntimePod[] {
-    return [...this.records.values(), ...this.unrecorded.values()];
+    return [...this.records.values()].flatMap(({ seen, listed }) => seen ?? listed ?? []);
   }
 
   /** One pod of the runtime, as it was when it was last looked at. */
   pod(uid: string): RuntimePod | undefined {
-    return this.records.get(uid);
+    return this.records.get(uid)?.seen;
   }
 
-  /** Undefined while healthy. kubelet: pleg/generic.go Healthy */
+  /** Returns undefined while healthy. kubelet: pleg/generic.go Healthy */
   unhealthyBecause(): string | undefined {
-    if (this.lastRelistStart === undefined) return 'pleg has yet to be successful';
-    const elapsedMs = this.deps.clock.monotonic() - this.lastRelistStart;
+    if (this.relistedAtMonotonic === undefined) return 'pleg has yet to be successful';
+    const elapsedMs = this.deps.clock.monotonic() - this.relistedAtMonotonic;
     if (elapsedMs <= relistThresholdMs) return undefined;
     return `pleg was last seen active ${Math.round(elapsedMs / 1000)}s ago; threshold is ${relistThresholdMs / 1000}s`;
   }
@@ -146,63 +152,76 @@ export class GenericPleg {
   /** Resolves when everything is listed, with the looks at the pods that changed. */
   private async list(signal: AbortSignal): Promise<{ looks: Promise<void>[] }> {
     const { clock, runtime, cache, logger } = this.deps;
-    const startedAt = clock.monotonic();
-    this.lookedAt.clear();
+    const startedAtMonotonic = clock.monotonic();
+    this.beginListing();
     try {
       const pods = new Map((await runtime.getPods({ signal })).map((pod) => [pod.uid, pod]));
-      const uids = new Set([...pods.keys(), ...this.records.keys(), ...this.toReinspect]);
-      this.unrecorded.clear();
-      for (const [uid, pod] of pods) if (!this.records.has(uid)) this.unrecorded.set(uid, pod);
-      const changed = [...uids].filter((uid) => this.isNews(uid, pods.get(uid)));
-      this.lastRelistStart = startedAt;
+      const records = [...new Set([...pods.keys(), ...this.records.keys()])].map((uid) => this.record(uid));
+      const changed = records.filter((record) => noteListed(record, pods.get(record.uid)));
+      this.relistedAtMonotonic = startedAtMonotonic;
       this.lastRelistAt = clock.now();
-      this.lastRelistMs = clock.monotonic() - startedAt;
-      cache.updateTime(startedAt, changed);
-      for (const tell of this.listeners) tell();
-      return { looks: changed.map((uid) => this.lookAtListed(uid, pods.get(uid), startedAt, signal)) };
+      this.lastRelistMs = clock.monotonic() - startedAtMonotonic;
+      const changedUIDs = changed.map(({ uid }) => uid);
+      cache.updateTime(startedAtMonotonic, changedUIDs);
+      for (const notify of this.listeners) notify();
+      return { looks: changed.map((record) => this.lookAtListed(record, startedAtMonotonic, signal)) };
     } catch (error) {
       if (signal.aborted) return { looks: [] };
-      // A runtime that is away is told of by the state of the runtime.
+      // The state of the runtime reports a runtime that is away.
       logger[isUnavailable(error) ? 'debug' : 'warn']({ err: error }, 'Relist of the runtime failed');
       this.relistSoon();
       return { looks: [] };
     }
   }
 
-  /** All that was asked for of this pod. */
-  private async lookOrRead(uid: string, signal: AbortSignal): Promise<void> {
-    const ended = this.toRead.get(uid) ?? [];
-    this.toRead.delete(uid);
-    let isWhole = this.toLookAt.delete(uid);
-    for (const id of ended) isWhole ||= !(await this.readEnded(uid, id, signal));
-    if (isWhole) await this.look(uid, signal);
-  }
-
-  private async look(uid: string, signal: AbortSignal): Promise<void> {
-    const startedAt = this.deps.clock.monotonic();
-    try {
-      const [pod] = await this.deps.runtime.getPods({ signal, uid });
-      if (pod !== undefined) this.listed.set(uid, pod);
-      this.toReinspect.add(uid);
-      await this.inspect(uid, pod, startedAt, signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      this.deps.logger.warn({ err: error, podUID: uid }, 'Relist of one pod failed');
-      this.relistSoon();
-    } finally {
-      this.listed.delete(uid);
+  private beginListing(): void {
+    for (const record of this.records.values()) {
+      record.isNewerThanListing = false;
+      const { uid, seen, listed, needsReading, lane } = record;
+      if (seen === undefined && listed === undefined && !needsReading && !lane.isBusy) this.records.delete(uid);
     }
   }
 
-  /** False: more of the pod has to be read than this container. */
-  private async readEnded(uid: string, id: string, signal: AbortSignal): Promise<boolean> {
+  private record(uid: string): PodRecord {
+    let record = this.records.get(uid);
+    if (record === undefined) {
+      const unknown = { seen: undefined, listed: undefined, needsReading: false, isNewerThanListing: false };
+      record = { uid, ...unknown, asked: [], lane: new Lane() };
+      this.records.set(uid, record);
+    }
+    return record;
+  }
+
+  private async readAsked(record: PodRecord, signal: AbortSignal): Promise<void> {
+    const { asked } = record;
+    record.asked = [];
+    let isRead = asked !== 'everything';
+    if (asked !== 'everything') for (const id of asked) isRead &&= await this.readEnded(record, id, signal);
+    if (!isRead) await this.look(record, signal);
+  }
+
+  private async look(record: PodRecord, signal: AbortSignal): Promise<void> {
+    const startedAtMonotonic = this.deps.clock.monotonic();
+    try {
+      [record.listed] = await this.deps.runtime.getPods({ signal, uid: record.uid });
+      record.needsReading = true;
+      await this.inspect(record, startedAtMonotonic, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.deps.logger.warn({ err: error, podUID: record.uid }, 'Relist of one pod failed');
+      this.relistSoon();
+    }
+  }
+
+  /** Reads one container that ended. Resolves to false if the whole pod has to be read. */
+  private async readEnded(record: PodRecord, id: string, signal: AbortSignal): Promise<boolean> {
     const { runtime, cache, clock, onEvents } = this.deps;
-    const startedAt = clock.monotonic();
-    const record = this.records.get(uid);
-    const state = record?.containers.find((container) => container.id === id)?.state;
-    if (record === undefined || this.toReinspect.has(uid)) return false;
+    const { uid, seen } = record;
+    const startedAtMonotonic = clock.monotonic();
+    const state = seen?.containers.find((container) => container.id === id)?.state;
+    if (seen === undefined || record.needsReading) return false;
     if (state !== 'running') return state === 'exited';
-    this.lookedAt.set(uid, startedAt);
+    record.isNewerThanListing = true;
     const before = cache.get(uid);
     const known = before.containerStatuses.find((container) => container.id === id);
     const ended =
@@ -210,11 +229,11 @@ export class GenericPleg {
     if (known === undefined || ended?.state !== 'exited') return false;
     const containerStatuses = before.containerStatuses.map((other) => (other.id === id ? ended : other));
     const status = { ...before, containerStatuses };
-    const containers = record.containers.map((other) => (other.id === id ? { ...other, state: ended.state } : other));
-    const pod = { ...record, containers };
-    cache.set(uid, status, undefined, startedAt);
-    this.settle(uid, pod);
-    onEvents(visible(computePodLifecycleEvents(record, pod)), status);
+    const containers = seen.containers.map((other) => (other.id === id ? { ...other, state: ended.state } : other));
+    const pod = { ...seen, containers };
+    cache.set(uid, status, undefined, startedAtMonotonic);
+    settle(record, pod);
+    onEvents(visible(computePodLifecycleEvents(seen, pod)), status);
     return true;
   }
 
@@ -228,59 +247,52 @@ export class GenericPleg {
     });
   }
 
-  private isNews(uid: string, pod: RuntimePod | undefined): boolean {
-    return this.toReinspect.has(uid) || computePodLifecycleEvents(this.records.get(uid), pod).length > 0;
+  private lookAtListed(record: PodRecord, startedAtMonotonic: number, signal: AbortSignal): Promise<void> {
+    const { uid, lane, isNewerThanListing } = record;
+    if (lane.isBusy || isNewerThanListing) return this.relistPod(uid, signal);
+    return lane.run(() => this.inspect(record, startedAtMonotonic, signal));
   }
 
-  private lookAtListed(
-    uid: string,
-    pod: RuntimePod | undefined,
-    startedAt: number,
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (this.lanes.isBusy(uid) || this.lookedAt.has(uid)) return this.relistPod(uid, signal);
-    return this.lanes.run(uid, () => this.inspect(uid, pod, startedAt, signal));
-  }
-
-  /** Brings cache and record of one pod up to date and sends its events. kubelet: pleg/generic.go updateCache */
-  private async inspect(
-    uid: string,
-    pod: RuntimePod | undefined,
-    startedAt: number,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /**
+   * Brings cache and record of one pod up to date and sends its events. `startedAtMonotonic`: before the pod was listed, as
+   * what changed since then must count as unseen. kubelet: pleg/generic.go updateCache
+   */
+  private async inspect(record: PodRecord, startedAtMonotonic: number, signal: AbortSignal): Promise<void> {
     const { runtime, cache, logger, onEvents } = this.deps;
-    const events = computePodLifecycleEvents(this.records.get(uid), pod);
-    this.lookedAt.set(uid, startedAt);
+    const { uid, seen, listed: pod } = record;
+    const events = visible(computePodLifecycleEvents(seen, pod));
+    record.isNewerThanListing = true;
     if (pod === undefined) {
       const lastStatus = cache.get(uid);
-      cache.delete(uid, startedAt);
-      this.settle(uid, undefined);
-      onEvents(visible(events), lastStatus);
+      cache.delete(uid, startedAtMonotonic);
+      settle(record, undefined);
+      onEvents(events, lastStatus);
       return;
     }
-    // The time before the pod was listed: what changed since then must count as unseen.
-    const readAt = startedAt;
     try {
       const status = withKnownIPs(await runtime.getPodStatus(uid, { listed: pod, signal }), cache.get(uid));
-      cache.set(uid, status, undefined, readAt);
-      this.settle(uid, pod);
-      onEvents(visible(events), status);
+      cache.set(uid, status, undefined, startedAtMonotonic);
+      settle(record, pod);
+      onEvents(events, status);
     } catch (error) {
       if (signal.aborted) return;
       logger.warn({ err: error, podUID: uid }, 'Reading the status of a pod failed');
-      cache.set(uid, cache.get(uid), toError(error), readAt);
-      this.toReinspect.add(uid);
+      cache.set(uid, cache.get(uid), toError(error), startedAtMonotonic);
+      record.needsReading = true;
       this.relistSoon();
     }
   }
+}
 
-  private settle(uid: string, pod: RuntimePod | undefined): void {
-    this.toReinspect.delete(uid);
-    this.unrecorded.delete(uid);
-    if (pod === undefined) this.records.delete(uid);
-    else this.records.set(uid, pod);
-  }
+/** True if the pod is not as it was when it was last looked at, or could not be read then. */
+function noteListed(record: PodRecord, pod: RuntimePod | undefined): boolean {
+  const isNews = record.needsReading || computePodLifecycleEvents(record.seen, pod).length > 0;
+  record.listed = isNews ? pod : undefined;
+  return isNews;
+}
+
+function settle(record: PodRecord, pod: RuntimePod | undefined): void {
+  Object.assign(record, { seen: pod, listed: undefined, needsReading: false });
 }
 
 /** Changes to created or unknown are not sent. kubelet: pleg/generic.go Relist */

@@ -4,13 +4,13 @@ interface Entry {
   status: RuntimePodStatus;
   /** Why the status could not be read; `status` is the last one that could. */
   error: Error | undefined;
-  /** Monotonic time before the status was read. */
-  modified: number;
+  /** Before the status was read. */
+  readAtMonotonic: number;
 }
 
 interface Waiter {
   uid: string;
-  newerThan: number;
+  newerThanMonotonic: number;
   resolve: (status: RuntimePodStatus) => void;
   reject: (error: Error) => void;
 }
@@ -18,14 +18,14 @@ interface Waiter {
 /**
  * The newest status of every pod in the runtime, written by the PLEG alone. kubelet: container/cache.go
  *
- * INVARIANTS: `Entry.modified` and the global time only grow. A reader that asks for news since `t` gets a status that
+ * INVARIANTS: `Entry.readAtMonotonic` and the global time only grow. A reader that asks for news since `t` gets a status that
  * was read from the runtime after `t`, or waits.
  */
 export class PodCache {
   private readonly entries = new Map<string, Entry>();
   private waiters: Waiter[] = [];
   /** Every pod without an entry of its own was known to be absent at this time. */
-  private globalTime = -Infinity;
+  private globalAtMonotonic = -Infinity;
   /** Pods whose last change was not read yet: the global time does not hold for them. */
   private unread = new Set<string>();
 
@@ -35,19 +35,19 @@ export class PodCache {
   }
 
   /** True when `getNewerThan` would not have to wait. */
-  hasNewerThan(uid: string, newerThan: number): boolean {
-    const global = this.unread.has(uid) ? -Infinity : this.globalTime;
-    return Math.max(this.entries.get(uid)?.modified ?? -Infinity, global) > newerThan;
+  hasNewerThan(uid: string, newerThanMonotonic: number): boolean {
+    const global = this.unread.has(uid) ? -Infinity : this.globalAtMonotonic;
+    return Math.max(this.entries.get(uid)?.readAtMonotonic ?? -Infinity, global) > newerThanMonotonic;
   }
 
-  /** The status as of a moment after `newerThan` (monotonic milliseconds). Rejects with the error of reading it. */
-  getNewerThan(uid: string, newerThan: number, signal: AbortSignal): Promise<RuntimePodStatus> {
+  /** The status as of a moment after `newerThanMonotonic` (monotonic milliseconds). Rejects with the error of reading it. */
+  getNewerThan(uid: string, newerThanMonotonic: number, signal: AbortSignal): Promise<RuntimePodStatus> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason as Error);
         return;
       }
-      const waiter: Waiter = { uid, newerThan, resolve, reject };
+      const waiter: Waiter = { uid, newerThanMonotonic, resolve, reject };
       if (this.answer(waiter)) return;
       const abort = (): void => {
         this.waiters = this.waiters.filter((other) => other !== waiter);
@@ -66,41 +66,41 @@ export class PodCache {
     });
   }
 
-  set(uid: string, status: RuntimePodStatus, error: Error | undefined, modified: number): void {
-    this.entries.set(uid, { status, error, modified });
-    this.read(uid, modified);
+  set(uid: string, status: RuntimePodStatus, error: Error | undefined, readAtMonotonic: number): void {
+    this.entries.set(uid, { status, error, readAtMonotonic });
+    this.read(uid, readAtMonotonic);
     this.wake();
   }
 
-  /** The runtime did not have the pod at this monotonic time. */
-  delete(uid: string, time: number): void {
+  /** The runtime did not have the pod at this time. */
+  delete(uid: string, atMonotonic: number): void {
     this.entries.delete(uid);
-    this.read(uid, time);
+    this.read(uid, atMonotonic);
     this.waiters = this.waiters.filter((waiter) => {
-      if (waiter.uid !== uid || time <= waiter.newerThan) return true;
+      if (waiter.uid !== uid || atMonotonic <= waiter.newerThanMonotonic) return true;
       waiter.resolve(emptyStatus(uid));
       return false;
     });
   }
 
-  /** Everything was looked at, at this monotonic time; `changed` are the pods whose change is still being read. */
-  updateTime(time: number, changed: Iterable<string> = []): void {
-    this.globalTime = time;
+  /** Everything was looked at, at this time; `changed` are the pods whose change is still being read. */
+  updateTime(atMonotonic: number, changed: Iterable<string> = []): void {
+    this.globalAtMonotonic = atMonotonic;
     this.unread = new Set(changed);
     this.wake();
   }
 
   /** A look that began before the listing that found the change may not have seen it. */
-  private read(uid: string, time: number): void {
-    if (time >= this.globalTime) this.unread.delete(uid);
+  private read(uid: string, atMonotonic: number): void {
+    if (atMonotonic >= this.globalAtMonotonic) this.unread.delete(uid);
   }
 
   private wake(): void {
     this.waiters = this.waiters.filter((waiter) => !this.answer(waiter));
   }
 
-  private answer({ uid, newerThan, resolve, reject }: Waiter): boolean {
-    if (!this.hasNewerThan(uid, newerThan)) return false;
+  private answer({ uid, newerThanMonotonic, resolve, reject }: Waiter): boolean {
+    if (!this.hasNewerThan(uid, newerThanMonotonic)) return false;
     const entry = this.entries.get(uid);
     if (entry?.error !== undefined) reject(entry.error);
     else resolve(entry?.status ?? emptyStatus(uid));

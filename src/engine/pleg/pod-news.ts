@@ -17,21 +17,27 @@ interface Deps {
   stopped: AbortSignal;
 }
 
-/** Looks at single pods out of turn: after our own action, and for who would otherwise wait for the next relist. */
+/** What is known of the syncs of one pod. Times are those when a sync that keeps the pod running began. */
+interface PodSyncs {
+  /** Our own action changed the pod since the last sync ended. */
+  hasChanged: boolean;
+  /** Of the sync in flight. */
+  begunAtMonotonic?: number;
+  /** Of the last sync, if that changed nothing. */
+  unchangedSinceMonotonic?: number;
+}
+
+/** Looks at single pods out of turn: after our own action, and for a caller that would wait for the next relist. */
 export class PodNews {
   private readonly deps: Deps;
-  /** UIDs of the pods that the sync in flight changed. */
-  private readonly changedPods = new Set<string>();
-  /** By pod UID when the sync in flight began, of those that keep the pod running; monotonic. */
-  private readonly begunAt = new Map<string, number>();
-  /** The same of the last sync, of pods of which that changed nothing. */
-  private readonly unchangedSince = new Map<string, number>();
+  /** By pod UID. */
+  private readonly syncs = new Map<string, PodSyncs>();
 
   constructor(deps: Deps) {
     this.deps = deps;
     deps.events.subscribe((event) => {
       if (event.type === 'SyncStarted' && event.state === 'sync')
-        this.begunAt.set(event.pod.uid, deps.clock.monotonic());
+        this.syncsOf(event.pod.uid).begunAtMonotonic = deps.clock.monotonic();
       if (event.type === 'SyncFinished') this.syncFinished(event.pod.uid, event.error !== undefined);
     });
   }
@@ -42,32 +48,38 @@ export class PodNews {
 
   /** Our own action changed the pod: it is looked at once the sync in flight ends. */
   changed(uid: string): void {
-    this.changedPods.add(uid);
+    this.syncsOf(uid).hasChanged = true;
   }
 
   /**
-   * The status of the pod as it was read after its last sync ended, at `lastSyncEnd` of the monotonic clock; or since that
-   * began, if it changed nothing. kubelet: the end counts always, pod_workers.go podWorkerLoop
+   * The status of the pod, read after its last sync ended; or since that sync began, if it changed nothing.
+   * kubelet: the end counts always, pod_workers.go podWorkerLoop
    */
-  async getNewerThan(uid: string, lastSyncEnd: number, signal: AbortSignal): Promise<RuntimePodStatus> {
+  async getNewerThan(uid: string, lastSyncEndMonotonic: number, signal: AbortSignal): Promise<RuntimePodStatus> {
     const { cache, clock, remains } = this.deps;
-    let newerThan = Math.min(lastSyncEnd, this.unchangedSince.get(uid) ?? Infinity);
+    let newerThanMonotonic = Math.min(lastSyncEndMonotonic, this.syncs.get(uid)?.unchangedSinceMonotonic ?? Infinity);
     for (let removal = remains.removalOf(uid); removal !== undefined; removal = remains.removalOf(uid)) {
       // Declared again while the remains of its last run go: those must not be taken for the new one.
       await unlessAborted(removal, signal);
-      newerThan = clock.monotonic();
+      newerThanMonotonic = clock.monotonic();
     }
-    const status = cache.getNewerThan(uid, newerThan, signal);
-    if (!cache.hasNewerThan(uid, newerThan)) void this.relist(uid);
+    const status = cache.getNewerThan(uid, newerThanMonotonic, signal);
+    if (!cache.hasNewerThan(uid, newerThanMonotonic)) void this.relist(uid);
     return status;
   }
 
   private syncFinished(uid: string, hasFailed: boolean): void {
-    const begunAt = this.begunAt.get(uid);
-    this.begunAt.delete(uid);
-    this.unchangedSince.delete(uid);
-    // One look after the sync that changed a pod is news enough for the next sync too. What a failed one did nobody knows.
-    if (this.changedPods.delete(uid) || hasFailed) void this.relist(uid);
-    else if (begunAt !== undefined) this.unchangedSince.set(uid, begunAt);
+    const { hasChanged, begunAtMonotonic } = this.syncsOf(uid);
+    // One look after the sync that changed a pod is news enough for the next sync too. A failed one may have changed it.
+    this.syncs.delete(uid);
+    if (hasChanged || hasFailed) void this.relist(uid);
+    else if (begunAtMonotonic !== undefined)
+      this.syncs.set(uid, { hasChanged, unchangedSinceMonotonic: begunAtMonotonic });
+  }
+
+  private syncsOf(uid: string): PodSyncs {
+    const syncs = this.syncs.get(uid) ?? { hasChanged: false };
+    this.syncs.set(uid, syncs);
+    return syncs;
   }
 }
