@@ -1,6 +1,6 @@
-import { loadPod } from '../src/api/load-pod.ts';
 import type { Pod } from '../src/api/types.ts';
 import { podUIDHash } from '../src/engine/config/manifest-file.ts';
+import { loadPod } from '../test/builders/load-pod.ts';
 
 export const benchImage = 'localhost/busybox:1';
 export const containerName = 'main';

@@ -25,8 +25,8 @@ export interface Manifests {
 }
 
 /**
- * Reads a manifest text all the way to what it declares: every document of it, every item of its lists. For a text of one
- * single Pod it gives what `loadPod` gives; everything else is beyond what the kubelet reads.
+ * Reads a manifest text all the way to what it declares: every document of it, every item of its lists. The kubelet
+ * reads one Pod, or a list of Pods.
  */
 export function loadManifests(bytes: Uint8Array | string, options: StaticPodOptions): Manifests {
   const pods: Pod[] = [];

@@ -1,11 +1,15 @@
-import { decodeManifest, decodePod } from './decode-manifest.ts';
 import { dependsOn, dependsOnField, type DependsOnPlace, validateDependsOn } from './depends-on.ts';
 import { doubtfulFields } from './doubtful-fields.ts';
 import { firstProblems } from './first-problems.ts';
-import { brokenRule, type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
+import {
+  brokenRule,
+  decodeManifestObject,
+  type FieldProblem,
+  type ManifestObject,
+  problemOf,
+} from './manifest-object.ts';
 import type { ManifestProblem } from './manifest-problem.ts';
 import { validateMaxRestartPeriod } from './max-restart-period.ts';
-import { ProblemList } from './problem-list.ts';
 import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
 import { unsupportedFields } from './supported-fields.ts';
 import type { Pod, RawPod } from './types.ts';
@@ -22,33 +26,16 @@ export interface LoadResult {
 }
 
 /**
- * Reads a manifest all the way to a pod to run: decodes it, applies the defaults, makes it a static pod of this node and
+ * Loads one object of a manifest as a pod to run: decodes it, applies the defaults, makes it a static pod of this node and
  * validates that. Every problem with a field names its line and column.
  *
  * kubelet: config/common.go tryDecodeSinglePod
  */
-export function loadPod(bytes: Uint8Array | string, options: StaticPodOptions): LoadResult {
-  const { pod: raw, problems: decodeProblems, document } = decodeManifest(bytes, options.origin);
-  const object = document && { document, node: document.root, path: '' };
-  const { pod, problems } =
-    raw && object ? withValidPod(raw, decodeProblems, object, options) : { problems: decodeProblems };
-  const shown = new ProblemList();
-  shown.addAll(problems);
-  return { ...(pod && { pod }), problems: shown.list(options.origin) };
-}
-
-/** The same for one object of a manifest that may hold many. */
 export function loadPodObject(object: ManifestObject, options: StaticPodOptions): LoadResult {
-  const { pod: raw, problems } = decodePod(object);
-  return raw ? withValidPod(raw, problems, object, options) : { problems };
-}
-
-function withValidPod(
-  raw: RawPod,
-  decodeProblems: ManifestProblem[],
-  object: ManifestObject,
-  options: StaticPodOptions,
-): LoadResult {
+  const { value, problems: decodeProblems } = decodeManifestObject('Pod', object);
+  if (value === undefined) return { problems: decodeProblems };
+  // The schema of the decoder is generated from the declarations of `RawPod`.
+  const raw: RawPod = { ...value, apiVersion: 'v1', kind: 'Pod' };
   const { problems, ...loaded } = toValidPod(raw, options, (problem) => problemOf(object, problem));
   return { ...loaded, problems: [...decodeProblems, ...problems] };
 }

@@ -80,11 +80,6 @@ export function quantityMilliValue(quantity: Quantity): bigint {
   return divideAwayFromZero(quantity.nanos, milli);
 }
 
-/** Whole units as a number. Amounts beyond 2^53 lose their last digits. */
-export function toNumber(quantity: Quantity): number {
-  return Number(quantityValue(quantity));
-}
-
 /** Rounded away from zero to whole thousandths. kubelet: quantity.go RoundUp */
 export function roundUpToMilli(quantity: Quantity): Quantity {
   if (quantity.nanos % milli === 0n) return quantity;

@@ -55,7 +55,7 @@ declare module 'kubernetes-types/core/v1.js' {
 export type RawPod = core.Pod;
 
 /**
- * The v1 Pod API, as JSON. Everything that went through `decodeManifest` and `applyDefaults` has a name, a namespace, a
+ * The v1 Pod API, as JSON. Everything that went through the decoder and `applyDefaults` has a name, a namespace, a
  * uid and a spec, which is what `Pod` promises.
  */
 export type Pod = Omit<core.Pod, 'metadata' | 'spec'> & {

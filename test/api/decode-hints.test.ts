@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodeManifest } from '../../src/api/decode-manifest.ts';
+import { decodeManifest } from '../builders/load-pod.ts';
 
 /** A pod with these lines in its only container. */
 function inContainer(...lines: string[]): string {

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeManifest } from '../../src/api/decode-manifest.ts';
+import { loadManifests } from '../../src/api/load-manifests.ts';
+import { loadOptions } from '../builders/loaded-manifests.ts';
 import { propertyRuns } from '../property-runs.ts';
+import { decodeManifest } from '../builders/load-pod.ts';
 
 const origin = '/manifests/web.yaml';
 
@@ -72,15 +74,14 @@ describe('problems', () => {
   });
 
   test.each([
-    ['apiVersion: v1\nkind: Deployment\n', 'kind "Deployment" is not supported', 'needs a control plane'],
-    ['apiVersion: v1\nkind: PodList\nitems: []\n', 'kind "PodList" is not supported', 'one pod a file'],
+    ['apiVersion: v1\nkind: Deployment\n', 'apiVersion "v1" is not supported', 'apiVersion: apps/v1'],
     ['apiVersion: v2\nkind: Pod\n', 'apiVersion "v2" is not supported', 'apiVersion: v1'],
     ['kind: Pod\n', 'apiVersion is missing', 'apiVersion: v1'],
-    ['- a\n', 'Expected a Pod, found a list', 'apiVersion: v1'],
-    ['', 'Expected a Pod, found nothing', 'apiVersion: v1'],
+    ['- a\n', 'Expected an object, found a list', 'items of a List'],
+    ['', 'The text declares nothing', 'apiVersion: v1'],
   ])('refuses %j by saying so', (text, message, hint) => {
-    const { pod, problems } = decodeManifest(text, origin);
-    expect({ pod, problems }).toMatchObject({ pod: undefined, problems: [{ message, severity: 'error' }] });
+    const { pods, problems } = loadManifests(text, loadOptions);
+    expect({ pods, problems }).toMatchObject({ pods: [], problems: [{ message, severity: 'error' }] });
     expect(problems[0]?.hint).toContain(hint);
   });
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { applyDefaults } from '../../src/api/apply-defaults.ts';
-import { decodeManifest } from '../../src/api/decode-manifest.ts';
 import { readManifest } from '../../src/api/manifest-document.ts';
 import type { ManifestNode } from '../../src/api/manifest-node.ts';
 import { toStaticPod } from '../../src/api/static-pod.ts';
@@ -21,6 +20,7 @@ import { findFault, findFaultOfFirst, loadCase } from '../fuzz/fuzz-case.ts';
 import { mutateStructure } from '../fuzz/mutate-structure.ts';
 import { realisticObject } from '../fuzz/realistic-objects.ts';
 import { propertyRuns, propertyTimeoutMs } from '../property-runs.ts';
+import { decodeManifest } from '../builders/load-pod.ts';
 
 // Slow machines are slow here; nothing waits.
 const timeout = { timeout: propertyTimeoutMs };

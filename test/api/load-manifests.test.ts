@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { loadManifests } from '../../src/api/load-manifests.ts';
-import { loadPod } from '../../src/api/load-pod.ts';
 import { loadedManifests, loadOptions, podText } from '../builders/loaded-manifests.ts';
+import { loadPod } from '../builders/load-pod.ts';
 
 const nothing = { pods: [], configObjects: [], problems: [] };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadPod } from '../../src/api/load-pod.ts';
+import { loadPod } from '../builders/load-pod.ts';
 
 const options = { nodeName: 'edge1', source: 'file', origin: '/manifests/web.yaml', hash: () => 'h' } as const;
 

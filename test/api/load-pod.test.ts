@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { decodeManifest } from '../../src/api/decode-manifest.ts';
 import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
-import { loadPod } from '../../src/api/load-pod.ts';
 import { podUID, toStaticPod } from '../../src/api/static-pod.ts';
 import type { RawPod } from '../../src/api/types.ts';
+import { decodeManifest, loadPod } from '../builders/load-pod.ts';
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 const options = { nodeName: 'Edge1', source: 'file', origin: '/manifests/web.yaml', hash } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { loadManifests } from '../../src/api/load-manifests.ts';
-import { loadPod } from '../../src/api/load-pod.ts';
 import { loadedManifests, loadOptions } from '../builders/loaded-manifests.ts';
+import { loadPod } from '../builders/load-pod.ts';
 
 const nothing = { pods: [], configObjects: [], problems: [] };
 const template = 'template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: app:1}]}}';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { expand } from '../../src/api/expand.ts';
-import { loadPod } from '../../src/api/load-pod.ts';
 import { parseQuantity } from '../../src/api/quantity.ts';
 import { checkDNS1123Label, nearestValidName } from '../../src/api/validation/names.ts';
+import { loadPod } from '../builders/load-pod.ts';
 
 // Each of these took seconds or worse when a pattern looked at the same characters again and again.
 

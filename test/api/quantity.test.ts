@@ -1,12 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  formatQuantity,
-  maxQuantity,
-  parseQuantity,
-  roundUpToMilli,
-  toNumber,
-  toQuantity,
-} from '../../src/api/quantity.ts';
+import { formatQuantity, maxQuantity, parseQuantity, roundUpToMilli, toQuantity } from '../../src/api/quantity.ts';
 
 test.each([
   ['0.0001', '1m'],
@@ -28,12 +21,4 @@ test('refuses at once what no machine has', () => {
 
 test('keeps the larger of two quantities as it is written', () => {
   expect(formatQuantity(maxQuantity(toQuantity('1024Mi'), toQuantity('1G')))).toBe('1Gi');
-});
-
-test('gives whole units as a number', () => {
-  expect([toNumber(toQuantity('1500m')), toNumber(toQuantity('64Mi')), toNumber(toQuantity(undefined))]).toEqual([
-    2,
-    64 * 1024 * 1024,
-    0,
-  ]);
 });

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { loadManifests, type Manifests } from '../../src/api/load-manifests.ts';
-import { loadPod } from '../../src/api/load-pod.ts';
 import type { ManifestProblem } from '../../src/api/manifest-problem.ts';
 import type { StaticPodOptions } from '../../src/api/static-pod.ts';
 import type { Pod } from '../../src/api/types.ts';
@@ -9,6 +8,7 @@ import { printJson, printYamlBlock, printYamlFlow, toTree } from '../builders/va
 import { mutateStructure } from './mutate-structure.ts';
 import { mutateText } from './mutate-text.ts';
 import { realisticObject } from './realistic-objects.ts';
+import { loadPod } from '../builders/load-pod.ts';
 
 /** The bytes of one case. The same seed, number and corpus make the same bytes. */
 export function makeCase(corpus: readonly string[], seed: number, number: number): Uint8Array {

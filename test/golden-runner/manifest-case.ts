@@ -1,6 +1,4 @@
-import { decodeManifest } from '../../src/api/decode-manifest.ts';
 import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
-import { loadPod } from '../../src/api/load-pod.ts';
 import { withoutDisabledFields } from '../../src/api/pod-level-resources.ts';
 import { podQOSClass } from '../../src/api/qos.ts';
 import { podLimits, podRequests, toResourceList } from '../../src/api/resource-totals.ts';
@@ -19,6 +17,7 @@ import { podHostname } from '../../src/engine/kuberuntime/hostname.ts';
 import { admitPod } from '../../src/engine/lifecycle/admit-pod.ts';
 import { sysctlAllowlist } from '../../src/engine/lifecycle/sysctl-allowlist.ts';
 import { UserError } from '../../src/errors.ts';
+import { decodeManifest, loadPod } from '../builders/load-pod.ts';
 
 /** One recorded manifest; test/golden/manifests/README.md says what each member means. */
 export interface ManifestCase {

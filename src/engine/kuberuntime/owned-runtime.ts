@@ -27,14 +27,6 @@ export interface ForeignPods {
   listAllContainers: RuntimeService['listContainers'];
 }
 
-/** For a runtime that nobody shares. */
-export const noForeignPods = (runtime: RuntimeService): ForeignPods => ({
-  holderOf: () => undefined,
-  awaitFreeing: () => undefined,
-  onFreed: () => undefined,
-  listAllContainers: runtime.listContainers,
-});
-
 /** Between two looks whether a UID is free that a pod of ours waits for. */
 const lookAgainMs = 2000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadKubeletConfiguration } from '../../../src/api/kubelet-configuration/load-kubelet-configuration.ts';
+import { loadKubeletConfiguration } from '../../builders/load-kubelet-configuration.ts';
 
 /** The errors of a configuration, as `field: message`. */
 function errorsOf(body: string): string[] {

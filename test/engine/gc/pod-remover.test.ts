@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { PodRemover } from '../../../src/engine/gc/pod-remover.ts';
 import { containerLogSymlinkName } from '../../../src/engine/kuberuntime/log-paths.ts';
-import { noForeignPods } from '../../../src/engine/kuberuntime/owned-runtime.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { startRuntimePod } from '../../builders/runtime-pod.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { noForeignPods } from '../../fakes/no-foreign-pods.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 
 let runtime: FakeRuntime;

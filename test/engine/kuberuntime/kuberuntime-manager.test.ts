@@ -13,7 +13,6 @@ import { PullWatch } from '../../../src/engine/images/pull-watch.ts';
 import { KuberuntimeManager } from '../../../src/engine/kuberuntime/kuberuntime-manager.ts';
 import { containerLogsDirectory, podLogsDirectory } from '../../../src/engine/kuberuntime/log-paths.ts';
 import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
-import { noForeignPods } from '../../../src/engine/kuberuntime/owned-runtime.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import type { NodeConfig } from '../../../src/engine/node-config.ts';
 import { PodDirs } from '../../../src/engine/pod-dirs.ts';
@@ -27,6 +26,7 @@ import { EventRecorder } from '../../fakes/event-recorder.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
+import { noForeignPods } from '../../fakes/no-foreign-pods.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 
 const image = 'registry.example/app:1';

@@ -1,8 +1,8 @@
-import type { ManifestProblem } from '../manifest-problem.ts';
-import { decodeKubeletConfiguration } from './decode.ts';
-import { documentLayer, resolveKubeletConfiguration } from './resolve.ts';
-import type { KubeletConfiguration } from './types.ts';
-import { fieldsWithoutEffect } from './without-effect.ts';
+import type { ManifestProblem } from '../../src/api/manifest-problem.ts';
+import { decodeKubeletConfiguration } from '../../src/api/kubelet-configuration/decode.ts';
+import { documentLayer, resolveKubeletConfiguration } from '../../src/api/kubelet-configuration/resolve.ts';
+import type { KubeletConfiguration } from '../../src/api/kubelet-configuration/types.ts';
+import { fieldsWithoutEffect } from '../../src/api/kubelet-configuration/without-effect.ts';
 
 /**
  * Reads a configuration file all the way: decodes it, sets the defaults, checks it. There is no configuration when there is
