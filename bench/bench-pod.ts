@@ -1,5 +1,5 @@
 import type { Pod } from '../src/api/types.ts';
-import { podUIDHash } from '../src/engine/config/manifest-file.ts';
+import { podUIDHash } from '../src/engine/config/load-manifest.ts';
 import { loadPod } from '../test/builders/load-pod.ts';
 
 export const benchImage = 'localhost/busybox:1';

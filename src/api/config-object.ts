@@ -16,3 +16,9 @@ export interface ConfigObject {
 export function configObjectKey({ kind, namespace, name }: Pick<ConfigObject, 'kind' | 'namespace' | 'name'>): string {
   return `${kind}/${namespace}/${name}`;
 }
+
+/** Where pods find the ConfigMaps and Secrets they refer to. */
+export interface ConfigObjectLookup {
+  /** Returns undefined if no manifest declares it. */
+  get(kind: ConfigObject['kind'], namespace: string, name: string): ConfigObject | undefined;
+}

@@ -1,4 +1,4 @@
-import { shownURL } from '../engine/config/shown-url.ts';
+import { shownURL } from '../engine/config/http/url.ts';
 
 /**
  * Takes what may be secret in manifest URLs and headers out of the arguments of this process, which every user of the

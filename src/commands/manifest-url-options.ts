@@ -1,9 +1,9 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { resolve } from 'node:path';
-import type { HTTPCredentialFiles } from '../engine/config/http-credentials.ts';
-import { type MinisignPublicKey, parseMinisignPublicKey } from '../engine/config/minisign.ts';
-import { shownURL } from '../engine/config/shown-url.ts';
-import type { ManifestTrust } from '../engine/config/trust-manifest.ts';
+import type { HTTPCredentialFiles } from '../engine/config/http/http-credentials.ts';
+import { type MinisignPublicKey, parseMinisignPublicKey } from '../engine/config/http/minisign.ts';
+import { shownURL } from '../engine/config/http/url.ts';
+import type { ManifestTrust } from '../engine/config/http/trust-manifest.ts';
 import { UserError } from '../errors.ts';
 import type { ManifestURLFlags } from './manifest-url-flags.ts';
 

@@ -1,9 +1,9 @@
 import { systemClock } from '../clock.ts';
-import { FileSource } from '../engine/config/file-source.ts';
-import { HTTPSource } from '../engine/config/http-source.ts';
-import { LastGoodManifests } from '../engine/config/last-good-manifests.ts';
+import { FileSource } from '../engine/config/file/file-source.ts';
+import { HTTPSource } from '../engine/config/http/http-source.ts';
+import { LastGoodManifests } from '../engine/config/last-good/last-good-manifests.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
-import type { RemoteManifestOptions } from '../engine/config/remote-manifest.ts';
+import type { RemoteManifestOptions } from '../engine/config/http/remote-manifest.ts';
 import type { Logger } from '../logger.ts';
 import type { NodeOptions } from './node-options.ts';
 import { proxyFor } from './proxy-for.ts';

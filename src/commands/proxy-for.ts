@@ -1,5 +1,5 @@
 import { getProxyForUrl } from 'proxy-from-env';
-import { isThisMachine } from '../engine/config/is-this-machine.ts';
+import { isThisMachine } from '../engine/config/http/url.ts';
 
 /**
  * The proxy on the way to a URL, as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` have it; none to this machine itself.

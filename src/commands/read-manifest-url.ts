@@ -1,5 +1,5 @@
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
-import { RemoteManifest, type RemoteManifestOptions } from '../engine/config/remote-manifest.ts';
+import { RemoteManifest, type RemoteManifestOptions } from '../engine/config/http/remote-manifest.ts';
 
 /** Everything that a URL declares now, asked once, with all that is wrong with it. */
 export async function readManifestURL(request: RemoteManifestOptions): Promise<SourceUpdate> {

@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream';
 import type { Pod } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { writeFully } from '../cri/streaming/write-fully.ts';
-import { findWriters } from '../engine/config/manifest-writers.ts';
+import { findWriters } from '../engine/host/file-writers.ts';
 import { containerLogsDirectory } from '../engine/kuberuntime/log-paths.ts';
 import { isSidecar } from '../engine/kuberuntime/sidecars.ts';
 import { readLogs } from '../engine/logs/read-logs.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Pod } from '../api/types.ts';
 import { systemClock } from '../clock.ts';
-import { configAnnotations, isMirrorPod } from '../engine/config/pod-config.ts';
+import { configAnnotations, isMirrorPod } from '../api/config-annotations.ts';
 import type { PodSource, SourceUpdate } from '../engine/config/pod-source.ts';
 import type { KubeletEvent } from '../engine/events.ts';
 import { Faults } from '../engine/faults.ts';

@@ -1,6 +1,6 @@
 import { systemClock } from '../clock.ts';
 import { ManagedContainerd } from '../containerd/managed-containerd.ts';
-import { lastGoodFolder, LastGoodManifests } from '../engine/config/last-good-manifests.ts';
+import { lastGoodFolder, LastGoodManifests } from '../engine/config/last-good/last-good-manifests.ts';
 import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
 import { cgroupDrivers } from '../engine/container-manager/cgroup-names.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';

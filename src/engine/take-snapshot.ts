@@ -1,5 +1,5 @@
 import type { Pod } from '../api/types.ts';
-import { configAnnotations } from './config/pod-config.ts';
+import { configAnnotations } from '../api/config-annotations.ts';
 import type { KubeletParts } from './kubelet-parts.ts';
 import type { OutgoingText } from './outgoing/outgoing-text.ts';
 import { podFullName } from './pod-names.ts';

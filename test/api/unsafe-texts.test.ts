@@ -3,7 +3,7 @@ import { fieldsOfObject, type FieldKind } from '../../src/api/object-schema.ts';
 import { podSchema } from '../../src/api/pod-field.ts';
 import type { Pod } from '../../src/api/types.ts';
 import { unsafeTexts } from '../../src/api/unsafe-texts.ts';
-import { podUIDHash } from '../../src/engine/config/manifest-file.ts';
+import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
 import { loadPod } from '../builders/load-pod.ts';
 
 const options = { nodeName: 'edge1', origin: '/manifests/a.yaml', source: 'file', hash: podUIDHash } as const;

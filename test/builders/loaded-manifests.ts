@@ -1,6 +1,6 @@
 import { loadManifests } from '../../src/api/load-manifests.ts';
 import type { StaticPodOptions } from '../../src/api/static-pod.ts';
-import { podUIDHash } from '../../src/engine/config/manifest-file.ts';
+import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
 
 export const loadOptions: StaticPodOptions = {
   nodeName: 'edge1',

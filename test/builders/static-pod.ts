@@ -1,6 +1,6 @@
 import type { Pod, RawPod } from '../../src/api/types.ts';
 import { toStaticPod } from '../../src/api/static-pod.ts';
-import { podUIDHash } from '../../src/engine/config/manifest-file.ts';
+import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
 
 /**
  * The pod that a manifest of this name becomes on node `edge1`: defaulted, so that a syncer can run it. By default one

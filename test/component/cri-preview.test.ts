@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { printableRequest } from '../../src/commands/cri-preview/printable-request.ts';
 import { previewPod } from '../../src/commands/cri-preview/preview-pod.ts';
 import { CreateContainerRequest, PullImageRequest, RunPodSandboxRequest } from '../../src/cri/generated/cri.ts';
-import { configAnnotations } from '../../src/engine/config/pod-config.ts';
+import { configAnnotations } from '../../src/api/config-annotations.ts';
 import { mountPointsUnder } from '../../src/engine/volumes/mounts.ts';
 import { configObjectsOf, makeSecret } from '../builders/config-objects.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';

@@ -5,9 +5,9 @@ import { podLimits, podRequests, toResourceList } from '../../src/api/resource-t
 import { toStaticPod } from '../../src/api/static-pod.ts';
 import type { Container, Pod, RawPod } from '../../src/api/types.ts';
 import { validatePod } from '../../src/api/validate-pod.ts';
-import { podUIDHash } from '../../src/engine/config/manifest-file.ts';
+import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
 import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
-import { configAnnotations } from '../../src/engine/config/pod-config.ts';
+import { configAnnotations } from '../../src/api/config-annotations.ts';
 import { containerOOMScoreAdj } from '../../src/engine/container-manager/oom-score-adj.ts';
 import { containerHashHex } from '../../src/engine/kuberuntime/container-hash.ts';
 import { type EnvironmentVariable, makeEnvironment } from '../../src/engine/kuberuntime/environment.ts';

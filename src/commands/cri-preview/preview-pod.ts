@@ -2,7 +2,7 @@ import { pullReference } from '../../api/image-name.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
 import { systemClock } from '../../clock.ts';
-import type { ConfigObjectLookup } from '../../engine/config/config-objects.ts';
+import type { ConfigObjectLookup } from '../../api/config-object.ts';
 import { generateContainerMounts, hostsFileOf, hostsFilePath } from '../../engine/kuberuntime/container-mounts.ts';
 import { makeEnvironment } from '../../engine/kuberuntime/environment.ts';
 import { generateContainerConfig } from '../../engine/kuberuntime/generate-container-config.ts';

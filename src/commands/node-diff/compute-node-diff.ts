@@ -2,7 +2,7 @@ import { computePodActions } from '../../engine/kuberuntime/compute-pod-actions.
 import { containerHash } from '../../engine/kuberuntime/container-hash.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../engine/kuberuntime/runtime-pod-status.ts';
 import { isSidecar } from '../../engine/kuberuntime/sidecars.ts';
-import { configAnnotations } from '../../engine/config/pod-config.ts';
+import { configAnnotations } from '../../api/config-annotations.ts';
 import { podFullName } from '../../engine/pod-names.ts';
 import { noProbeResults } from '../../engine/prober/probe-results.ts';
 import type { Container, Pod } from '../../api/types.ts';

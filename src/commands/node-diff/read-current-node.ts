@@ -1,8 +1,8 @@
 import { loadManifests, type Manifests } from '../../api/load-manifests.ts';
 import type { StaticPodNode } from '../../api/static-pod.ts';
-import { podUIDHash } from '../../engine/config/manifest-file.ts';
-import type { LastGood } from '../../engine/config/last-good-format.ts';
-import { readLastGood } from '../../engine/config/read-last-good.ts';
+import { podUIDHash } from '../../engine/config/load-manifest.ts';
+import type { LastGood } from '../../engine/config/last-good/last-good-format.ts';
+import { readLastGood } from '../../engine/config/last-good/read-last-good.ts';
 import { readTerminationMessage } from '../../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../../engine/kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../../engine/kuberuntime/runtime-pod-status.ts';

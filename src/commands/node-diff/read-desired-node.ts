@@ -1,11 +1,11 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Pod } from '../../api/types.ts';
-import { loadManifest } from '../../engine/config/manifest-file.ts';
-import { ignoredBecause } from '../../engine/config/manifest-file-name.ts';
+import { loadManifest } from '../../engine/config/load-manifest.ts';
+import { ignoredBecause } from '../../engine/config/file/manifest-file-name.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { podFullName } from '../../engine/pod-names.ts';
-import type { RemoteManifestOptions } from '../../engine/config/remote-manifest.ts';
+import type { RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
 import { readManifestURL } from '../read-manifest-url.ts';
 import { joined, type ManifestsRequest, readManifests, stdinOrigin } from '../read-manifests.ts';
 import type { DesiredNode } from './node-state.ts';

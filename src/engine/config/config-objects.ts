@@ -1,11 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ConfigObject, configObjectKey } from '../../api/config-object.ts';
-
-/** Where pods find the ConfigMaps and Secrets they refer to. */
-export interface ConfigObjectLookup {
-  /** Undefined: no manifest declares it. */
-  get(kind: ConfigObject['kind'], namespace: string, name: string): ConfigObject | undefined;
-}
+import { type ConfigObject, configObjectKey, type ConfigObjectLookup } from '../../api/config-object.ts';
 
 /** What became of a new list of a source, as keys of objects. */
 interface Replacement {

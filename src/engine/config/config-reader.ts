@@ -12,7 +12,8 @@ import { reasons } from '../reasons.ts';
 import type { SourceSnapshot } from '../snapshot.ts';
 import type { ConfigObjects } from './config-objects.ts';
 import { type Granted, PodClaims, type RefusedPod } from './pod-claims.ts';
-import { isMirrorPod, PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
+import { isMirrorPod } from '../../api/config-annotations.ts';
+import { PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
 import type { PodSource } from './pod-source.ts';
 
 interface Deps {

@@ -1,3 +1,4 @@
+import { configAnnotations } from '../../api/config-annotations.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../events.ts';
@@ -19,18 +20,6 @@ export interface PodUpdate {
   /** Which source of that name: the id of its `SourceId`. */
   sourceId: string;
   pods: Pod[];
-}
-
-export const configAnnotations = {
-  source: 'kubernetes.io/config.source',
-  mirror: 'kubernetes.io/config.mirror',
-  seen: 'kubernetes.io/config.seen',
-  hash: 'kubernetes.io/config.hash',
-} as const;
-
-/** A mirror pod only tells an API server of a static pod: none is ever run. kubelet: types/pod_update.go IsMirrorPod */
-export function isMirrorPod({ metadata }: Pod): boolean {
-  return metadata.annotations?.[configAnnotations.mirror] !== undefined;
 }
 
 /**

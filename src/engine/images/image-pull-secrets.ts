@@ -1,7 +1,7 @@
 import type { Pod } from '../../api/types.ts';
 import { errorMessage } from '../../errors.ts';
 import type { ConfigObject } from '../../api/config-object.ts';
-import type { ConfigObjectLookup } from '../config/config-objects.ts';
+import type { ConfigObjectLookup } from '../../api/config-object.ts';
 import type { PodEventRecorder } from '../event-recorder.ts';
 import { reasons } from '../reasons.ts';
 import { type DockerConfig, parseDockercfg, parseDockerConfigJSON } from './docker-config.ts';

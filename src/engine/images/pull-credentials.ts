@@ -1,6 +1,6 @@
 import { parseImageName } from '../../api/image-name.ts';
 import type { Pod } from '../../api/types.ts';
-import type { ConfigObjectLookup } from '../config/config-objects.ts';
+import type { ConfigObjectLookup } from '../../api/config-object.ts';
 import type { PodEventRecorder } from '../event-recorder.ts';
 import type { SecretValues } from '../outgoing/secret-values.ts';
 import type { DockerConfig, RegistryCredentials } from './docker-config.ts';

@@ -3,7 +3,7 @@ import type { ConfigObject } from '../../api/config-object.ts';
 import { expand } from '../../api/expand.ts';
 import type { Container, EnvVar, Pod } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
-import type { ConfigObjectLookup } from '../config/config-objects.ts';
+import type { ConfigObjectLookup } from '../../api/config-object.ts';
 import { containerResourceValue, type DownwardSources, podFieldValue } from './downward-env.ts';
 
 export interface EnvironmentVariable {

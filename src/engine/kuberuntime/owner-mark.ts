@@ -1,5 +1,5 @@
 import type { PodSandboxConfig } from '../../cri/types.ts';
-import { configAnnotations } from '../config/pod-config.ts';
+import { configAnnotations } from '../../api/config-annotations.ts';
 
 /** Digits of an owner: the identity of a root-dir. */
 export const ownerDigits = 18;

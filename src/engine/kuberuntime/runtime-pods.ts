@@ -5,7 +5,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { CallOptions } from '../../cri/service.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
 import { textLimits } from '../../text-limits.ts';
-import { configAnnotations } from '../config/pod-config.ts';
+import { configAnnotations } from '../../api/config-annotations.ts';
 import { ContainerEnds } from '../pleg/container-ends.ts';
 import type { PlegRuntime } from '../pleg/generic-pleg.ts';
 import type { RuntimeContainer, RuntimePod } from '../pleg/pod-records.ts';

@@ -6,7 +6,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Image, PodSandboxConfig } from '../../cri/types.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { ConfigObjectLookup } from '../config/config-objects.ts';
+import type { ConfigObjectLookup } from '../../api/config-object.ts';
 import type { PodEventRecorder } from '../event-recorder.ts';
 import { ContainerStartError } from '../images/container-start-error.ts';
 import type { ImageManager } from '../images/image-manager.ts';

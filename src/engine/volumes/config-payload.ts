@@ -1,7 +1,7 @@
 import type { ConfigMapProjection } from 'kubernetes-types/core/v1.js';
 import type { ConfigObject } from '../../api/config-object.ts';
 import { UserError } from '../../errors.ts';
-import type { ConfigObjectLookup } from '../config/config-objects.ts';
+import type { ConfigObjectLookup } from '../../api/config-object.ts';
 import type { FileProjection, Payload } from './payload.ts';
 
 /**

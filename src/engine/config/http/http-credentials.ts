@@ -1,0 +1,64 @@
+import { stat } from 'node:fs/promises';
+import { errorMessage } from '../../../errors.ts';
+import type { ManifestProblem } from '../../events.ts';
+import { readRegularFile } from '../../host/regular-file.ts';
+import { HTTPFailure } from './http-failure.ts';
+import type { TLSOptions } from './http-request.ts';
+
+/** Files that say who we are to a server, and which authorities we believe. */
+export interface HTTPCredentialFiles {
+  /** Certificates of authorities, PEM; in place of the well-known ones. */
+  caFile?: string;
+  /** Client certificate, PEM; with `keyFile`. */
+  certFile?: string;
+  keyFile?: string;
+  /** A bearer token. */
+  tokenFile?: string;
+}
+
+/** Far more than a bundle of all well-known authorities. */
+const maxFileBytes = 4 * 1024 * 1024;
+
+/** What was in the files just now. */
+export interface HTTPCredentials {
+  tls: TLSOptions;
+  token?: string;
+  warnings: ManifestProblem[];
+}
+
+/** Reads the files, which others may replace at any time. Rejects with an HTTPFailure for one that is of no use. */
+export async function readCredentials(files: HTTPCredentialFiles): Promise<HTTPCredentials> {
+  const { caFile, certFile, keyFile, tokenFile } = files;
+  const [ca, cert, key, token] = await Promise.all([caFile, certFile, keyFile, tokenFile].map(read));
+  const warnings = await Promise.all([keyFile, tokenFile].map(exposure));
+  return {
+    tls: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) },
+    ...(token !== undefined && tokenFile !== undefined && { token: validToken(token, tokenFile) }),
+    warnings: warnings.flat(),
+  };
+}
+
+async function read(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  try {
+    return (await readRegularFile(path, maxFileBytes, { followLinks: true })).toString('utf8');
+  } catch (error) {
+    const hint = 'The URL is not asked without it.';
+    throw new HTTPFailure('refused', `cannot be asked: ${errorMessage(error)}`, { hint, cause: error });
+  }
+}
+
+function validToken(text: string, path: string): string {
+  const token = text.trim();
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  const hint = 'The file has to contain the token and nothing else.';
+  throw new HTTPFailure('refused', `cannot be asked: ${path} contains no token`, { hint });
+}
+
+async function exposure(path: string | undefined): Promise<ManifestProblem[]> {
+  if (path === undefined) return [];
+  const { mode } = await stat(path);
+  if ((mode & 0o007) === 0) return [];
+  const message = 'every user of this machine may read this secret';
+  return [{ origin: path, severity: 'warning', message, hint: `chmod o= ${path}` }];
+}

@@ -1,0 +1,149 @@
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import { unescape } from 'node:querystring';
+import type { Clock } from '../../../clock.ts';
+import type { ManifestProblem } from '../../events.ts';
+import type { SecretValues } from '../../outgoing/secret-values.ts';
+import { unlessAborted } from '../../unless-aborted.ts';
+import { type HTTPCredentialFiles, readCredentials } from './http-credentials.ts';
+import { HTTPFailure, statusFailure, toHTTPFailure } from './http-failure.ts';
+import { getRequest, type TLSOptions } from './http-request.ts';
+import { isThisMachine } from './url.ts';
+import { parseRetryAfter } from './next-check-delay.ts';
+import { readBody } from './read-body.ts';
+import { redirectTarget } from './redirect-target.ts';
+import { RequestLimits } from './request-limits.ts';
+import { shownURL } from './url.ts';
+
+const maxRedirects = 5;
+
+/** What a server says about an answer, to be asked whether it changed since. */
+export interface Validators {
+  etag?: string;
+  lastModified?: string;
+}
+
+export type Answer = 'not modified' | { body: Buffer; validators: Validators };
+
+/** Fetches from the server while it is visited. Rejects with an HTTPFailure. */
+export interface Visit {
+  get(url: URL, known?: Validators): Promise<Answer>;
+  /** What is wrong with the files of the credentials. */
+  warnings: readonly ManifestProblem[];
+}
+
+export interface ManifestServerOptions {
+  /** May carry user and password. */
+  url: URL;
+  /** Sent with every request; a name may be there more than once. */
+  headers: readonly (readonly [name: string, value: string])[];
+  files: HTTPCredentialFiles;
+  /** The proxy on the way to a URL; undefined: none. */
+  proxyFor: (url: string) => string | undefined;
+  /** Takes what the token file holds. */
+  secrets?: SecretValues;
+  clock: Clock;
+}
+
+/** The server of a manifest URL, as far as it is to be trusted: it gets our credentials, and no other server does. */
+export class ManifestServer {
+  private readonly options: ManifestServerOptions;
+
+  constructor(options: ManifestServerOptions) {
+    this.options = options;
+  }
+
+  /**
+   * Reads the credentials anew and lets `use` fetch with them, all within the time of one check. Rejects with an
+   * HTTPFailure, or with the signal's reason.
+   */
+  async visit<T>(signal: AbortSignal, use: (visit: Visit) => Promise<T>): Promise<T> {
+    const limits = new RequestLimits(this.options.clock, signal);
+    try {
+      return await unlessAborted(this.open(limits).then(use), limits.signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw toHTTPFailure(error);
+    } finally {
+      limits.end();
+    }
+  }
+
+  private async open(limits: RequestLimits): Promise<Visit> {
+    const { tls, token, warnings } = await readCredentials(this.options.files);
+    if (token !== undefined) this.options.secrets?.set(`token for ${this.options.url.origin}`, [token]);
+    const headers = this.headers(token);
+    if (headers.authorization !== undefined) warnings.push(...this.unencrypted());
+    return { warnings, get: (url, known = {}) => this.get(url, known, { headers, tls, limits }) };
+  }
+
+  private async get(url: URL, known: Validators, { headers, tls, limits }: Session): Promise<Answer> {
+    const conditions = {
+      ...(known.etag !== undefined && { 'if-none-match': known.etag }),
+      ...(known.lastModified !== undefined && { 'if-modified-since': known.lastModified }),
+    };
+    const { signal } = limits;
+    let target = withoutCredentials(url);
+    for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+      const proxy = this.options.proxyFor(target.href);
+      const response = await getRequest({ url: target, headers: { ...headers, ...conditions }, tls, proxy, signal });
+      limits.progress();
+      const { statusCode = 0, headers: answered } = response;
+      if (statusCode === 200) return await readAnswer(response, limits);
+      // Nobody wants its body. An error of that would be nobody's either, and end the process.
+      response.on('error', () => undefined).destroy();
+      if (statusCode === 304 && Object.keys(conditions).length > 0) return 'not modified';
+      if (!redirectStatuses.has(statusCode)) {
+        throw statusFailure(statusCode, parseRetryAfter(answered['retry-after'], this.options.clock.now()));
+      }
+      target = redirectTarget(target, answered.location ?? '');
+    }
+    const hint = 'Give the URL where the manifest is to --manifest-url.';
+    throw new HTTPFailure('refused', `the server redirects more than ${maxRedirects} times`, { hint });
+  }
+
+  private unencrypted(): ManifestProblem[] {
+    const { url } = this.options;
+    if (url.protocol === 'https:' || isThisMachine(url.hostname)) return [];
+    const message = 'what opens the server goes there unencrypted';
+    return [{ origin: shownURL(url), severity: 'warning', message, hint: 'Use https.' }];
+  }
+
+  private headers(token: string | undefined): OutgoingHttpHeaders {
+    const { url, headers } = this.options;
+    const all: OutgoingHttpHeaders = { 'user-agent': 'kubelet-ts', 'accept-encoding': 'gzip' };
+    for (const name of new Set(headers.map(([name]) => name.toLowerCase()))) {
+      all[name] = headers.filter(([other]) => other.toLowerCase() === name).map(([, value]) => value);
+    }
+    if (url.username !== '' || url.password !== '') all.authorization = basic(url);
+    if (token !== undefined) all.authorization = `Bearer ${token}`;
+    return all;
+  }
+}
+
+async function readAnswer(response: IncomingMessage, limits: RequestLimits): Promise<Answer> {
+  const { etag, 'last-modified': lastModified } = response.headers;
+  const validators = { ...(etag !== undefined && { etag }), ...(lastModified !== undefined && { lastModified }) };
+  return { body: await readBody(response, response.headers, limits), validators };
+}
+
+/** What all requests of a visit share. */
+interface Session {
+  headers: OutgoingHttpHeaders;
+  tls: TLSOptions;
+  limits: RequestLimits;
+}
+
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+function withoutCredentials(url: URL): URL {
+  const plain = new URL(url);
+  plain.username = '';
+  plain.password = '';
+  plain.hash = '';
+  return plain;
+}
+
+function basic({ username, password }: URL): string {
+  const credentials = [username, password].map((part) => unescape(part)).join(':');
+  return `Basic ${Buffer.from(credentials).toString('base64')}`;
+}

@@ -1,0 +1,93 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { type Declared, ManifestFolder, podManifest } from './manifest-folder.ts';
+import { SourceRecorder } from '../source-recorder.ts';
+import { whileTimePasses } from '../while-time-passes.ts';
+
+let folder: ManifestFolder;
+let mountPoints: string[];
+
+beforeEach(async () => {
+  folder = await ManifestFolder.make();
+  mountPoints = ['/', folder.path];
+  folder.readMountPoints = () => Promise.resolve([...mountPoints]);
+  await folder.put('a.yaml', podManifest('one'));
+  // What lies below the mount.
+  await mkdir(`${folder.path}.below`);
+});
+
+/** Takes away what is mounted, and shows what is below. */
+async function unmount(): Promise<void> {
+  mountPoints = ['/'];
+  await rename(folder.path, `${folder.path}.mounted`);
+  await rename(`${folder.path}.below`, folder.path);
+}
+
+async function mount(): Promise<void> {
+  await rename(folder.path, `${folder.path}.below`);
+  await rename(`${folder.path}.mounted`, folder.path);
+  mountPoints = ['/', folder.path];
+}
+
+const standing = (): Declared => ({
+  pods: ['one app:1'],
+  configObjects: [],
+  problems: [`${folder.path}: error nothing is mounted on ${folder.path}; what was declared there stands`],
+});
+const well: Declared = { pods: ['one app:1'], configObjects: [], problems: [] };
+
+describe('a folder that is not mounted any more', () => {
+  test('stands for what was in it until it is mounted again, life after life', async () => {
+    const source = folder.start();
+    expect(await folder.read(source)).toEqual(well);
+    await unmount();
+    expect(await folder.read(source)).toEqual(standing());
+    expect(await folder.read(folder.start())).toEqual(standing());
+    const last = folder.start();
+    expect(await folder.read(last)).toEqual(standing());
+    await mount();
+    expect(await folder.read(last)).toEqual(well);
+  });
+
+  test('is looked at every second, as nobody tells of mounts', async () => {
+    await folder.read(folder.start());
+    await unmount();
+    const recorder = new SourceRecorder(folder.start());
+    onTestFinished(() => recorder.stop());
+    await recorder.nextThat(({ problems }) => problems.length === 1);
+    await mount();
+    const isWell = recorder.nextThat(({ problems }) => problems.length === 0);
+    expect(await whileTimePasses(folder.clock, isWell)).toEqual({ pods: ['one-edge1'], problems: [] });
+  });
+
+  test.each([
+    ['another revision', async () => writeFile(`${folder.path}.below/a.yaml`, podManifest('one', 'app:0'))],
+    ['nothing', () => Promise.resolve()],
+  ])('says nothing by what lies below it, %s, when it goes in the middle of a look', async (_what, lay) => {
+    let afterAnswer = (): Promise<void> => Promise.resolve();
+    folder.readMountPoints = async () => {
+      const answer = [...mountPoints];
+      await afterAnswer();
+      return answer;
+    };
+    await lay();
+    const source = folder.start();
+    expect(await folder.read(source)).toEqual(well);
+    afterAnswer = () => {
+      afterAnswer = () => Promise.resolve();
+      return unmount();
+    };
+    expect(await folder.read(source)).toEqual(standing());
+    expect(await folder.read(folder.start())).toEqual(standing());
+  });
+});
+
+test('what is mounted over a folder takes the place of what was in it', async () => {
+  mountPoints = ['/'];
+  const source = folder.start();
+  expect(await folder.read(source)).toEqual(well);
+  await writeFile(`${folder.path}.below/b.yaml`, podManifest('two'));
+  await unmount();
+  mountPoints = ['/', folder.path];
+  expect(await folder.read(source)).toEqual({ pods: ['two app:1'], configObjects: [], problems: [] });
+});

@@ -1,0 +1,141 @@
+import { type FileHandle, open, rename, utimes } from 'node:fs/promises';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { type Declared, ManifestFolder, podManifest } from './manifest-folder.ts';
+import { SourceRecorder } from '../source-recorder.ts';
+import { whileTimePasses } from '../while-time-passes.ts';
+
+let folder: ManifestFolder;
+
+beforeEach(async () => {
+  // The clock of the files, so that what is written in a test is written now.
+  folder = await ManifestFolder.make(new FakeClock(Date.now()));
+});
+
+/** Opens a manifest for writing, as something that is slow to write it does. */
+async function openForWriting(name: string): Promise<FileHandle> {
+  const file = await open(folder.at(name), 'w');
+  onTestFinished(() => file.close());
+  return file;
+}
+
+const declared = (...pods: string[]): Declared => ({ pods, configObjects: [], problems: [] });
+/** Its first half is a manifest, too. */
+const twoPods = [podManifest('one'), `---\n${podManifest('two')}`] as const;
+
+/** Every process of the machine is looked at, which takes its time where there are many. */
+const timeout = 60_000;
+
+describe('a file that was written in place', { timeout }, () => {
+  test('is read when nothing changed for ten milliseconds', async () => {
+    await folder.put('a.yaml', podManifest('one'));
+    const before = folder.clock.monotonic();
+    expect(await folder.read(folder.start())).toEqual(declared('one app:1'));
+    expect(folder.clock.monotonic() - before).toBe(10);
+  });
+
+  test('is not read while somebody has it open for writing, however long the pause', async () => {
+    const file = await openForWriting('a.yaml');
+    await file.write(twoPods[0]);
+    const source = folder.start();
+    expect(await folder.read(source)).toEqual({
+      pods: [],
+      configObjects: [],
+      problems: [expect.stringMatching(/^a\.yaml: warning process \d+ \(.+\) has it open for writing/)],
+    });
+    await file.write(twoPods[1]);
+    await file.close();
+    expect(await folder.read(source)).toEqual(declared('one app:1', 'two app:1'));
+  });
+
+  test('is not said to be bad while somebody has it open for writing', async () => {
+    const file = await openForWriting('a.yaml');
+    await file.write('apiVersion: [');
+    const source = folder.start();
+    expect((await folder.read(source)).problems).toEqual([
+      expect.stringMatching(/^a\.yaml: warning process \d+ \(.+\) has it open for writing/),
+    ]);
+    await file.close();
+    expect((await folder.read(source)).problems).toEqual([expect.stringMatching(/^a\.yaml: error /)]);
+  });
+
+  test('stands for what it said before until it is finished', async () => {
+    await folder.put('a.yaml', podManifest('zero'));
+    const source = folder.start();
+    await folder.read(source);
+    const file = await openForWriting('a.yaml');
+    await file.write(twoPods[0]);
+    // Nobody is kept waiting.
+    expect(await folder.read(source)).toEqual(declared('zero app:1'));
+    await folder.put('b.yaml', podManifest('three'));
+    expect((await folder.read(source)).pods).toEqual(['zero app:1', 'three app:1']);
+    await file.write(twoPods[1]);
+    await file.close();
+    await folder.read(source);
+    await folder.clock.advance(10);
+    expect(await folder.read(source)).toEqual(declared('one app:1', 'two app:1', 'three app:1'));
+  });
+
+  test('stands for what it said in an earlier life, and the first list waits no longer than it takes to see that', async () => {
+    await folder.put('a.yaml', podManifest('zero'));
+    await folder.read(folder.start());
+    const file = await openForWriting('a.yaml');
+    await file.write(twoPods[0]);
+    const source = folder.start();
+    const before = folder.clock.monotonic();
+    expect((await folder.read(source)).pods).toEqual(['zero app:1']);
+    expect(folder.clock.monotonic() - before).toBeLessThanOrEqual(30);
+  });
+
+  test('gives an object before a file whose name comes later, though that one is read at once', async () => {
+    await folder.put('new', podManifest('one', 'app:2'));
+    await rename(folder.at('new'), folder.at('b.yaml'));
+    await utimes(folder.at('b.yaml'), 0, 0);
+    await folder.put('a.yaml', podManifest('one'));
+    const expected = {
+      pods: ['one app:1'],
+      configObjects: [],
+      problems: [`b.yaml: error Pod default/one-edge1 is declared by ${folder.at('a.yaml')} already`],
+    };
+    expect(await folder.read(folder.start())).toEqual(expected);
+    expect(await folder.read(folder.start())).toEqual(expected);
+  });
+
+  test('is read while somebody has it open for reading', async () => {
+    await folder.put('a.yaml', podManifest('one'));
+    const file = await open(folder.at('a.yaml'), 'r');
+    onTestFinished(() => file.close());
+    expect(await folder.read(folder.start())).toEqual(declared('one app:1'));
+  });
+
+  test('is read once it was renamed, though another file of its name is being written', async () => {
+    const file = await openForWriting('a.yaml');
+    await file.write(twoPods[0]);
+    await folder.put('new', podManifest('three'));
+    await rename(folder.at('new'), folder.at('a.yaml'));
+    expect((await folder.read(folder.start())).pods).toEqual(['three app:1']);
+  });
+});
+
+describe('while a source runs', { timeout }, () => {
+  test('what comes by a rename is read at once, and what is written in place when it is finished', async () => {
+    const recorder = new SourceRecorder(folder.start());
+    onTestFinished(() => recorder.stop());
+    await recorder.next();
+    await folder.put('.new', podManifest('zero'));
+    await rename(folder.at('.new'), folder.at('z.yaml'));
+    await recorder.nextWithPods('zero-edge1');
+    const file = await openForWriting('a.yaml');
+    await file.write(twoPods[0]);
+    // Something else shows that the watch told.
+    await folder.put('.new', podManifest('three'));
+    await rename(folder.at('.new'), folder.at('y.yaml'));
+    await recorder.nextThat(({ pods }) => pods?.includes('three-edge1') === true);
+    const finished = recorder.nextThat(({ pods }) => pods?.includes('two-edge1') === true);
+    await file.write(twoPods[1]);
+    await file.close();
+    await whileTimePasses(folder.clock, finished);
+    const halves = recorder.handed.filter(({ pods }) => pods?.includes('one-edge1') !== pods?.includes('two-edge1'));
+    expect(halves).toEqual([]);
+  });
+});

@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { propertyRuns, propertyTimeoutMs } from '../../../property-runs.ts';
+import { anyChange, anyOperation, FileSourceModel } from './file-source-model.ts';
+import { type Declared, ManifestFolder } from './manifest-folder.ts';
+import { SourceRecorder } from '../source-recorder.ts';
+import { whileTimePasses } from '../while-time-passes.ts';
+
+/** As the model tells it. */
+function shown({ pods, configObjects, problems }: Declared): FileSourceModel['expected'] {
+  const wrong = problems.flatMap((problem) => {
+    const [, file = '', message = ''] = /^(.+?): error (.+)$/.exec(problem) ?? [];
+    if (file === '') return [];
+    return [`${file} is ${message.includes('is declared by') ? 'refused something' : 'bad'}`];
+  });
+  return { pods: pods.sort(), configObjects: configObjects.sort(), wrong: [...new Set(wrong)].sort() };
+}
+
+test(
+  'whatever happens to manifests, the last good content of what is there is declared, through restarts too',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyOperation, { minLength: 5, maxLength: 40 }), async (operations) => {
+        const folder = await ManifestFolder.make();
+        const model = new FileSourceModel(folder.path);
+        let source = folder.start();
+        await folder.read(source);
+        for (const operation of [...operations, { do: 'look' } as const]) {
+          if (operation.do === 'look') model.look();
+          else if (operation.do === 'restart') model.restart();
+          else {
+            await model.apply(operation);
+            continue;
+          }
+          if (operation.do === 'restart') source = folder.start();
+          expect(shown(await folder.read(source))).toEqual(model.expected);
+        }
+      }),
+      propertyRuns(60),
+    );
+  },
+  propertyTimeoutMs,
+);
+
+test(
+  'a source that runs is told of everything that happens to manifests, wherever links lead',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyChange, { minLength: 3, maxLength: 15 }), async (changes) => {
+        const folder = await ManifestFolder.make();
+        const model = new FileSourceModel(folder.path);
+        const recorder = new SourceRecorder(folder.start());
+        try {
+          for (const change of changes) {
+            const before = JSON.stringify(model.expected);
+            await model.apply(change);
+            model.look();
+            const expected = JSON.stringify(model.expected);
+            if (expected === before) continue;
+            const isSo = (): boolean => {
+              const update = recorder.updates.at(-1);
+              return update !== undefined && JSON.stringify(shown(folder.declared(update))) === expected;
+            };
+            while (!isSo()) await whileTimePasses(folder.clock, recorder.next());
+          }
+        } finally {
+          await recorder.stop();
+        }
+      }),
+      propertyRuns(25),
+    );
+  },
+  propertyTimeoutMs,
+);

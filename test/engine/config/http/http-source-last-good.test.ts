@@ -1,0 +1,161 @@
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { parseMinisignPublicKey } from '../../../../src/engine/config/http/minisign.ts';
+import type { ManifestTrust } from '../../../../src/engine/config/http/trust-manifest.ts';
+import { MinisignSigner } from '../../../fakes/minisign-signer.ts';
+import { WebServer } from '../../../fakes/web-server.ts';
+import { Asking, podManifest } from './asking.ts';
+
+const [web, other] = [podManifest('web'), podManifest('other')];
+const webRuns = { pods: ['web-edge1'], problems: [] };
+const firstLifeAt = Date.UTC(2025, 0, 1);
+const stays = 'warning pods stay as the server declared them last';
+const refused = expect.stringMatching(/^error connect ECONNREFUSED/) as string;
+
+let server: WebServer;
+
+beforeEach(async () => {
+  server = await WebServer.start();
+  server.answer = (request, response) => {
+    const isKnown = request.headers['if-none-match'] === '"1"';
+    response.writeHead(isKnown ? 304 : 200, { etag: '"1"' }).end(isKnown ? undefined : web);
+  };
+});
+
+/** An agent that got the pod of the server, and ended. */
+async function stopped(trust: ManifestTrust = { sha256: [], publicKeys: [] }, query = ''): Promise<Asking> {
+  const agent = await Asking.start({ url: server.url(`/pods.yaml${query}`), trust });
+  expect(await agent.next()).toEqual(webRuns);
+  await agent.stop();
+  await agent.clock.advance(3_600_000);
+  return agent;
+}
+
+test('a start without the server brings the pods of the last life at once, and says how old they are', async () => {
+  const agent = await stopped();
+  await server.stop();
+  await agent.restart();
+  expect(await agent.next()).toEqual({ pods: ['web-edge1'], problems: [refused, stays] });
+  expect(agent.recorder.problems.map(({ lastGoodAt }) => lastGoodAt)).toEqual([undefined, firstLifeAt]);
+  await server.start();
+  expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [] });
+  expect(server.requests.items.at(-1)?.headers['if-none-match']).toBe('"1"');
+});
+
+test('a start beside a server that takes its time waits two seconds for it', async () => {
+  const agent = await stopped();
+  server.answer = () => undefined;
+  await agent.restart();
+  await server.requests.next((request) => request.headers['if-none-match'] === '"1"');
+  await agent.clock.advance(1999);
+  expect(agent.recorder.handed).toEqual([]);
+  await agent.clock.advance(1);
+  const slow = 'warning the server has not answered yet';
+  expect(await agent.next()).toEqual({ pods: ['web-edge1'], problems: [slow, stays] });
+  await agent.clock.advance(8000);
+  const problems = ['error the server sent nothing for 10 s', stays];
+  expect(await agent.next()).toEqual({ pods: undefined, problems });
+});
+
+test('a start with the server takes nothing else than what that says', async () => {
+  const agent = await stopped();
+  server.answer = { headers: { etag: '"2"' }, body: other };
+  await agent.restart();
+  expect(await agent.next()).toEqual({ pods: ['other-edge1'], problems: [] });
+  server.answer = { status: 304 };
+  await agent.restart();
+  expect(await agent.next()).toEqual({ pods: ['other-edge1'], problems: [] });
+});
+
+test('an empty list is kept like any other', async () => {
+  const agent = await stopped();
+  server.answer = '{"apiVersion":"v1","kind":"List","items":[]}';
+  await agent.restart();
+  expect(await agent.next()).toEqual({ pods: [], problems: [] });
+  await server.stop();
+  await agent.restart();
+  expect((await agent.next()).pods).toEqual([]);
+});
+
+test('a bad body is not kept', async () => {
+  const agent = await stopped();
+  server.answer = '7';
+  await agent.restart();
+  expect((await agent.next()).pods).toEqual(['web-edge1']);
+  await server.stop();
+  await agent.restart();
+  expect((await agent.next()).pods).toEqual(['web-edge1']);
+});
+
+test('of another digest than is to be believed it is not taken, and the server is asked for all of it', async () => {
+  const agent = await stopped();
+  await server.stop();
+  await agent.restart({ trust: { sha256: ['0'.repeat(64)], publicKeys: [] } });
+  const unusable: unknown = expect.stringMatching(
+    /^warning the manifest of the last run is not taken: the SHA-256 of .* believed$/,
+  );
+  expect(await agent.next()).toEqual({ pods: undefined, problems: [refused, unusable] });
+  await agent.restart();
+  expect((await agent.next()).pods).toEqual(['web-edge1']);
+});
+
+test('its signature is verified again, with the keys of today', async () => {
+  const [mine, theirs] = [new MinisignSigner(), new MinisignSigner()];
+  const trusting = (...signers: MinisignSigner[]): ManifestTrust => ({
+    sha256: [],
+    publicKeys: signers.flatMap(({ publicKey }) => parseMinisignPublicKey(publicKey) ?? []),
+  });
+  server.answers.set('/pods.yaml.minisig', mine.sign(web));
+  const agent = await stopped(trusting(mine));
+  await server.stop();
+  await agent.restart();
+  expect((await agent.next()).pods).toEqual(['web-edge1']);
+  await agent.restart({ trust: trusting(theirs) });
+  expect((await agent.next()).pods).toBeUndefined();
+  await agent.restart({ trust: trusting(theirs, mine) });
+  expect((await agent.next()).pods).toEqual(['web-edge1']);
+});
+
+test('what was torn down is not taken, yet nothing that was signed before it is either', async () => {
+  const signer = new MinisignSigner();
+  const key = parseMinisignPublicKey(signer.publicKey);
+  server.answers.set('/pods.yaml.minisig', signer.sign(web));
+  const agent = await stopped({ sha256: [], publicKeys: key === undefined ? [] : [key] });
+  await agent.tearDown();
+  const older = signer.sign(other, { comment: 'timestamp:1699999999' });
+  server.answers.set('/pods.yaml.minisig', older);
+  server.answer = other;
+  await agent.restart();
+  const problem: unknown = expect.stringMatching(/it was signed at .*, before the one that was taken last/);
+  expect(await agent.next()).toEqual({ pods: undefined, problems: [problem] });
+  server.answers.set('/pods.yaml.minisig', signer.sign(other));
+  await agent.askAgain();
+  expect(agent.recorder.handed.at(-1)?.pods).toEqual(['other-edge1']);
+});
+
+test('without a signature it is not taken when there has to be one', async () => {
+  const agent = await stopped();
+  await server.stop();
+  const key = parseMinisignPublicKey(new MinisignSigner().publicKey);
+  await agent.restart({ trust: { sha256: [], publicKeys: key === undefined ? [] : [key] } });
+  expect((await agent.next()).pods).toBeUndefined();
+});
+
+test('what is on the disk tells no secret of the URL, and is for its owner alone', async () => {
+  const agent = await stopped(undefined, '?token=s3cret');
+  const [name = '', ...others] = await readdir(agent.lastGoodFolder);
+  expect(others).toEqual([]);
+  const path = join(agent.lastGoodFolder, name);
+  expect(name + (await readFile(path, 'utf8'))).not.toContain('s3cret');
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+test('a disk that keeps nothing keeps nobody from running', async () => {
+  const agent = await stopped();
+  await rm(agent.lastGoodFolder, { recursive: true });
+  await writeFile(agent.lastGoodFolder, 'not a folder');
+  server.answer = other;
+  await agent.restart();
+  expect(await agent.next()).toEqual({ pods: ['other-edge1'], problems: [] });
+});

@@ -1,0 +1,89 @@
+import { type FileHandle, open, rename, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { findWriters, isStillWriting, type Writer } from '../../../src/engine/host/file-writers.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  path = join(folder, 'pod.yaml');
+  await writeFile(path, '');
+});
+
+async function opened(flags: string, name = path): Promise<FileHandle> {
+  const file = await open(name, flags);
+  onTestFinished(() => file.close());
+  return file;
+}
+
+const pidsOf = (writers: ReadonlyMap<string, Writer>): Record<string, number> =>
+  Object.fromEntries([...writers].map(([file, { pid }]) => [file, pid]));
+
+/** Every process of the machine is looked at, which takes its time where there are many. */
+const timeout = 60_000;
+
+test.each(['w', 'a', 'r+'])('finds who has a file open with %j, until it is closed', { timeout }, async (flags) => {
+  const file = await opened(flags);
+  const writer = (await findWriters([path])).get(path);
+  expect(writer).toEqual({ pid: process.pid, fd: String(file.fd), command: expect.any(String) as string });
+  if (writer === undefined) return;
+  expect(await isStillWriting(path, writer)).toBe(true);
+  await file.close();
+  expect(await isStillWriting(path, writer)).toBe(false);
+  expect(await findWriters([path])).toEqual(new Map());
+});
+
+test('leaves readers out', { timeout }, async () => {
+  await opened('r');
+  expect(await findWriters([path])).toEqual(new Map());
+});
+
+test('finds another process, and names its program', { timeout }, async () => {
+  // It says so when it has opened the file.
+  const child = execa('sh', ['-c', 'exec 3>>"$0"; echo open; read line', path], { stdin: 'pipe' });
+  const isOpen = new Promise((resolve) => child.stdout.once('data', resolve));
+  await isOpen;
+  expect((await findWriters([path])).get(path)).toEqual({ pid: child.pid, fd: '3', command: 'sh' });
+  child.stdin.end('\n');
+  await child;
+  expect(await findWriters([path])).toEqual(new Map());
+});
+
+test('follows links, and looks for several files at once', { timeout }, async () => {
+  const other = join(folder, 'other.yaml');
+  await writeFile(other, '');
+  const linked = join(folder, 'linked.yaml');
+  await symlink('pod.yaml', linked);
+  await opened('a');
+  expect(pidsOf(await findWriters([linked, other, path]))).toEqual({ [linked]: process.pid, [path]: process.pid });
+});
+
+test('takes another file of that name for another file', { timeout }, async () => {
+  await opened('a');
+  await rename(path, join(folder, 'old'));
+  await writeFile(path, '');
+  expect(await findWriters([path])).toEqual(new Map());
+});
+
+test(
+  'knows a writer by the file, not by the number: what is opened there next is something else',
+  { timeout },
+  async () => {
+    const file = await opened('a');
+    const writer: Writer = { pid: process.pid, fd: String(file.fd), command: '' };
+    expect(await isStillWriting(path, writer)).toBe(true);
+    await rename(path, join(folder, 'old'));
+    await writeFile(path, '');
+    expect(await isStillWriting(path, writer)).toBe(false);
+  },
+);
+
+test('of a file that is gone there is no writer', { timeout }, async () => {
+  const missing = join(folder, 'missing.yaml');
+  expect(await findWriters([missing])).toEqual(new Map());
+  expect(await isStillWriting(missing, { pid: process.pid, fd: '1', command: '' })).toBe(false);
+});
