@@ -1,9 +1,9 @@
 import { Writable } from 'node:stream';
 
 /**
- * The stream that ink draws on. In ink's debug mode each write is one whole frame, which goes to `onFrame`; what reaches
- * the terminal, and how, is not left to ink: it would clear the whole terminal for each frame of full height, and draws
- * nothing at all where `CI` is set.
+ * The stream that ink draws on: in its debug mode each write is one whole frame, which goes to `onFrame`. ink 6, the last
+ * for Node 20, does not paint our terminal itself. At full height it clears the screen and its history for each frame, with
+ * every option. It draws nothing where `CI` is set. It queues frames for a slow terminal, where ours gets the newest one.
  */
 export class FrameStream extends Writable {
   readonly #size: () => { columns: number; rows: number };
