@@ -1,6 +1,6 @@
 import { readdir, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { containerLogLinksDir } from '../src/engine/kuberuntime/log-paths.ts';
+import { containerLogLinksDir } from '../src/engine/container/log-paths.ts';
 
 /** Removes the links to logs below this folder, which agents leave that are ended while their pods run. */
 export async function removeLogLinks(folder: string): Promise<void> {

@@ -4,9 +4,9 @@
  */
 
 // Node-pressure eviction
-export { parseEvictionThresholds } from '../src/api/eviction-thresholds.ts';
+export { parseEvictionThresholds } from '../src/api/values/eviction-thresholds.ts';
 export { EvictionManager } from '../src/engine/eviction/eviction-manager.ts';
-export { unusedImages } from '../src/engine/gc/image-gc.ts';
+export { unusedImages } from '../src/engine/images/image-gc.ts';
 
 // Resource managers: reserved CPUs and memory
 export { nodeAllocatableCgroup } from '../src/engine/container-manager/cgroup-names.ts';

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import type { EngineSnapshot } from '../engine/snapshot.ts';
+import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { AgentStartingError } from '../server/agent-starting-error.ts';
 import { AgentSilentError } from '../server/agent-silent-error.ts';
 import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseDuration } from '../api/duration.ts';
+import { parseDuration } from '../api/values/duration.ts';
 
 /** A flag that may be there several times. */
 export const collect = (value: string, values: string[] = []): string[] => [...values, value];

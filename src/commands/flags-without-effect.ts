@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { ManifestProblem } from '../api/manifest-problem.ts';
+import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 
 const apiServer = 'there is no API server';
 const server = 'the HTTPS server of the kubelet is not built yet';

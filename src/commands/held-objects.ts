@@ -1,6 +1,6 @@
-import type { ConfigObject } from '../api/config-object.ts';
+import type { ConfigObject } from '../api/values/config-object.ts';
 import type { Pod } from '../api/types.ts';
-import { configAnnotations } from '../api/config-annotations.ts';
+import { configAnnotations } from '../api/values/config-annotations.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import { jsonText } from './json-text.ts';
 

@@ -1,8 +1,8 @@
-import { pullText } from '../api/pull-printer.ts';
-import type { KubeletEvent, ManifestProblem } from '../engine/events.ts';
-import { reasons } from '../engine/reasons.ts';
-import type { EngineView } from '../engine/snapshot.ts';
-import type { PodLifecycleEventType } from '../engine/pleg/pod-lifecycle-event.ts';
+import { pullText } from '../api/values/pull-printer.ts';
+import type { KubeletEvent, ManifestProblem } from '../engine/view/events.ts';
+import { reasons } from '../engine/view/reasons.ts';
+import type { EngineView } from '../engine/view/snapshot.ts';
+import type { PodLifecycleEventType } from '../engine/container/pod-lifecycle-event.ts';
 import type { Logger } from '../logger.ts';
 import { exitText } from './describe/exit-text.ts';
 

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { isRfc3339Time } from '../api/time.ts';
+import { isRfc3339Time } from '../api/values/time.ts';
 import type { Container } from '../cri/types.ts';
 import type { ReadLogsOptions } from '../engine/logs/read-logs.ts';
 import { hasCode, UserError } from '../errors.ts';

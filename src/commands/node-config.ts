@@ -8,7 +8,7 @@ import {
 import { nodeCapacity } from '../engine/container-manager/node-capacity.ts';
 import { withReservedCPUs } from '../engine/container-manager/reserved-cpus.ts';
 import { containerNode } from '../engine/container-node.ts';
-import { containerLogLinksDir } from '../engine/kuberuntime/log-paths.ts';
+import { containerLogLinksDir } from '../engine/container/log-paths.ts';
 import type { ImageSettings } from '../engine/images/image-settings.ts';
 import { sysctlAllowlist } from '../engine/lifecycle/sysctl-allowlist.ts';
 import type { NodeConfig } from '../engine/node-config.ts';

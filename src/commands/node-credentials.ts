@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { CredentialProvider } from '../api/credential-provider-config.ts';
+import type { CredentialProvider } from '../api/kubelet-configuration/credential-provider-config.ts';
 import { systemClock } from '../clock.ts';
 import type { CredentialPlugin } from '../engine/images/credential-plugin.ts';
 import { type DockerConfigPlaces, readDockerConfigFiles } from '../engine/images/docker-config-files.ts';
@@ -61,7 +61,7 @@ async function openPlugins(options: NodeCredentialsOptions, logger: Logger): Pro
 }
 
 async function readProviders(file: string): Promise<CredentialProvider[]> {
-  const { loadCredentialProviderConfig } = await import('../api/credential-provider-config.ts');
+  const { loadCredentialProviderConfig } = await import('../api/kubelet-configuration/credential-provider-config.ts');
   const bytes = await readFile(file).catch((cause: unknown) => {
     throw new UserError(`the credential providers cannot be read: ${errorMessage(cause)}`, { cause });
   });

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { nearestName } from '../api/nearest-name.ts';
+import { nearestName } from '../api/text/nearest-name.ts';
 import { UserError } from '../errors.ts';
 import { addConfigurationFlags } from './add-configuration-flags.ts';
 import { collect, list } from './flag-values.ts';

@@ -5,7 +5,7 @@ import { checkDNS1123Subdomain } from '../api/validation/names.ts';
 import type { FeatureGates } from '../api/kubelet-configuration/feature-gates.ts';
 import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
 import { fieldsWithoutEffect } from '../api/kubelet-configuration/without-effect.ts';
-import type { ManifestProblem } from '../api/manifest-problem.ts';
+import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import {
   type NodeAllocatableEnforcement,

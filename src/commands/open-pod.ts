@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Pod } from '../api/types.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
-import type { PodSnapshot } from '../engine/snapshot.ts';
+import type { PodSnapshot } from '../engine/view/snapshot.ts';
 import { AgentSilentError } from '../server/agent-silent-error.ts';
 import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
 import { agentSnapshot } from './agent-snapshot.ts';

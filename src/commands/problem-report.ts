@@ -1,6 +1,6 @@
 import { isAbsolute, relative } from 'node:path';
 import { styleText } from 'node:util';
-import type { ManifestProblem } from '../api/manifest-problem.ts';
+import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import { visible } from '../visible-text.ts';
 import { quotedLine } from './quoted-line.ts';
 

@@ -1,5 +1,5 @@
-import type { ManifestProblem } from '../api/manifest-problem.ts';
-import { humanDuration } from '../api/pod-printer.ts';
+import type { ManifestProblem } from '../api/text/manifest-problem.ts';
+import { humanDuration } from '../api/values/pod-printer.ts';
 import { visible } from '../visible-text.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { ageText, lastExitText, podStatusText, readyText, restartsText } from '../api/pod-printer.ts';
-import { pullText } from '../api/pull-printer.ts';
-import { reasons } from '../engine/reasons.ts';
-import type { EngineSnapshot } from '../engine/snapshot.ts';
+import { ageText, lastExitText, podStatusText, readyText, restartsText } from '../api/values/pod-printer.ts';
+import { pullText } from '../api/values/pull-printer.ts';
+import { reasons } from '../engine/view/reasons.ts';
+import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { agentSnapshot } from './agent-snapshot.ts';
 import { visible } from '../visible-text.ts';

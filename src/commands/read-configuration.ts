@@ -8,7 +8,7 @@ import {
   resolveKubeletConfiguration,
 } from '../api/kubelet-configuration/resolve.ts';
 import type { GivenConfiguration, KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
-import type { ManifestProblem } from '../api/manifest-problem.ts';
+import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import { errorMessage, UserError } from '../errors.ts';
 import { problemText } from './problem-text.ts';
 

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { maxManifestBytes } from '../api/manifest-document.ts';
-import type { ConfigObject } from '../api/config-object.ts';
-import type { ManifestProblem } from '../api/manifest-problem.ts';
-import type { StaticPodNode } from '../api/static-pod.ts';
+import { maxManifestBytes } from '../api/objects/manifest-document.ts';
+import type { ConfigObject } from '../api/values/config-object.ts';
+import type { ManifestProblem } from '../api/text/manifest-problem.ts';
+import type { StaticPodNode } from '../api/objects/static-pod.ts';
 import { systemClock } from '../clock.ts';
 import { FileSource } from '../engine/config/file/file-source.ts';
 import { loadManifest } from '../engine/config/load-manifest.ts';

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../clock.ts';
-import { reasons } from '../engine/reasons.ts';
+import { reasons } from '../engine/view/reasons.ts';
 import type { Logger } from '../logger.ts';
 
 /** What is known of a failure that is told again and again. Monotonic milliseconds. */

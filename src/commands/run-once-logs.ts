@@ -5,10 +5,10 @@ import type { Pod } from '../api/types.ts';
 import type { Clock } from '../clock.ts';
 import { writeFully } from '../cri/streaming/write-fully.ts';
 import { findWriters } from '../engine/host/file-writers.ts';
-import { containerLogsDirectory } from '../engine/kuberuntime/log-paths.ts';
-import { isSidecar } from '../engine/kuberuntime/sidecars.ts';
+import { containerLogsDirectory } from '../engine/container/log-paths.ts';
+import { isSidecar } from '../api/values/sidecars.ts';
 import { readLogs } from '../engine/logs/read-logs.ts';
-import type { EngineView } from '../engine/snapshot.ts';
+import type { EngineView } from '../engine/view/snapshot.ts';
 import { errorMessage, hasCode } from '../errors.ts';
 import { LinePrefixer } from './line-prefixer.ts';
 

@@ -1,7 +1,7 @@
 import type { ContainerState, ContainerStatus, Pod } from '../api/types.ts';
 import { startFailureExitCode } from '../cri/start-failure.ts';
 import { computeStartOrder } from '../engine/lifecycle/start-order.ts';
-import { reasons } from '../engine/reasons.ts';
+import { reasons } from '../engine/view/reasons.ts';
 import { isImageHopeless } from './is-image-hopeless.ts';
 
 /** How one pod of a `run-once` ended. */

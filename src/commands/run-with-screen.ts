@@ -5,7 +5,7 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { systemClock } from '../clock.ts';
-import type { EngineSnapshot } from '../engine/snapshot.ts';
+import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
 import { RemoteView } from '../server/remote-view.ts';

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { serveHealthz } from '../server/healthz.ts';
 import { systemClock } from '../clock.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
-import { Faults } from '../engine/faults.ts';
+import { Faults } from '../flow/faults.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';

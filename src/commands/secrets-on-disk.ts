@@ -1,5 +1,5 @@
 import { defaultFeatureGates } from '../api/kubelet-configuration/feature-gates.ts';
-import { loadManifests } from '../api/load-manifests.ts';
+import { loadManifests } from '../api/objects/load-manifests.ts';
 import { readLastGood } from '../engine/config/last-good/read-last-good.ts';
 import { podUIDHash } from '../engine/config/load-manifest.ts';
 import { publicNames, secretsOf } from '../engine/outgoing/declared-secrets.ts';

@@ -1,9 +1,9 @@
-import { criLabels } from '../engine/kuberuntime/labels.ts';
-import { nearestName } from '../api/nearest-name.ts';
+import { criLabels } from '../engine/container/labels.ts';
+import { nearestName } from '../api/text/nearest-name.ts';
 import type { Pod } from '../api/types.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { Container, PodSandbox } from '../cri/types.ts';
-import type { SourceSnapshot } from '../engine/snapshot.ts';
+import type { SourceSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { brokenManifests, type KnownPod, whyNotStarted } from './why-not-started.ts';
 

@@ -1,4 +1,4 @@
-import type { PodSnapshot } from '../engine/snapshot.ts';
+import type { PodSnapshot } from '../engine/view/snapshot.ts';
 
 /** A pod with what only a running agent knows of it. */
 export type ListedPod = Pick<PodSnapshot, 'pod'> &

@@ -1,6 +1,13 @@
-import { cycleOf, cycleText, dependsOn, type DependsOnPlace, findDependency, manifestKey } from '../api/depends-on.ts';
-import type { ManifestProblem } from '../api/manifest-problem.ts';
-import { nearestName } from '../api/nearest-name.ts';
+import {
+  cycleOf,
+  cycleText,
+  dependsOn,
+  type DependsOnPlace,
+  findDependency,
+  manifestKey,
+} from '../api/values/depends-on.ts';
+import type { ManifestProblem } from '../api/text/manifest-problem.ts';
+import { nearestName } from '../api/text/nearest-name.ts';
 import type { Pod } from '../api/types.ts';
 
 /** What is wrong with the start order of all pods together: pods that wait for each other, and for none that is declared. */

@@ -1,4 +1,4 @@
-import type { Faults } from '../engine/faults.ts';
+import type { Faults } from '../flow/faults.ts';
 
 /**
  * What nobody caught is counted and logged, and ends neither the agent nor the supervision of its pods. Ends with the

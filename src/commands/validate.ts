@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { readFileSync } from 'node:fs';
-import type { ManifestProblem } from '../api/manifest-problem.ts';
+import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import type { CommandDeps } from './deps.ts';
 import { heldObjects, listText, objectText } from './held-objects.ts';

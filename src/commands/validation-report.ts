@@ -1,5 +1,5 @@
-import type { ConfigObject } from '../api/config-object.ts';
-import type { ManifestProblem } from '../api/manifest-problem.ts';
+import type { ConfigObject } from '../api/values/config-object.ts';
+import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 
 /** What `validate -o json` prints. */

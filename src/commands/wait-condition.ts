@@ -1,6 +1,6 @@
-import { podStatusText } from '../api/pod-printer.ts';
+import { podStatusText } from '../api/values/pod-printer.ts';
 import type { Pod } from '../api/types.ts';
-import type { EngineSnapshot, PodSnapshot } from '../engine/snapshot.ts';
+import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
 
 export const waitConditions = ['ready', 'completed', 'updated', 'deleted'] as const;
 export type WaitCondition = (typeof waitConditions)[number];

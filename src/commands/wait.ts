@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { resolve } from 'node:path';
-import type { EngineSnapshot } from '../engine/snapshot.ts';
-import { unlessAborted } from '../engine/unless-aborted.ts';
+import type { EngineSnapshot } from '../engine/view/snapshot.ts';
+import { unlessAborted } from '../flow/unless-aborted.ts';
 import { UserError } from '../errors.ts';
 import { controlSocketPath, fetchSnapshot, followEvents, waitForAgent } from '../server/control-client.ts';
 import { visible } from '../visible-text.ts';

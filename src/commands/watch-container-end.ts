@@ -1,8 +1,8 @@
 import type { Pod } from '../api/types.ts';
 import { systemClock } from '../clock.ts';
 import { isNotFound } from '../cri/errors.ts';
-import { criLabels } from '../engine/kuberuntime/labels.ts';
-import { isSidecar } from '../engine/kuberuntime/sidecars.ts';
+import { criLabels } from '../engine/container/labels.ts';
+import { isSidecar } from '../api/values/sidecars.ts';
 import type { OpenPod } from './open-pod.ts';
 
 /** As often as the kubelet looks while it follows a log. kubelet: cri-client logs.go logForceCheckPeriod */

@@ -1,7 +1,7 @@
-import { podStatusText } from '../api/pod-printer.ts';
-import type { ManifestProblem } from '../api/manifest-problem.ts';
+import { podStatusText } from '../api/values/pod-printer.ts';
+import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { ContainerStatus } from '../api/types.ts';
-import type { PodSnapshot } from '../engine/snapshot.ts';
+import type { PodSnapshot } from '../engine/view/snapshot.ts';
 
 /** A pod as an agent knows it, as far as it says why something of it does not run. */
 export type KnownPod = Pick<PodSnapshot, 'pod'> & Partial<Pick<PodSnapshot, 'worker' | 'rejection'>>;

@@ -1,5 +1,5 @@
 import type { PodSource } from '../engine/config/pod-source.ts';
-import type { Faults } from '../engine/faults.ts';
+import type { Faults } from '../flow/faults.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';

@@ -1,12 +1,12 @@
 import type { Pod } from '../api/types.ts';
-import type { SourceName } from './events.ts';
+import type { SourceName } from '../api/values/config-annotations.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { ImagesAhead } from './images/images-ahead.ts';
 import type { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { Replacement } from './lifecycle/port-exchange.ts';
-import { hasRunningContainer, isPodRunning, type RuntimePod } from './pleg/pod-records.ts';
+import { hasRunningContainer, isPodRunning, type RuntimePod } from './container/pod-records.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
-import { podFullName } from './pod-names.ts';
+import { podFullName } from '../api/values/pod-names.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
 
 interface Deps {

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { errorMessage } from '../errors.ts';
-import type { Emit } from './event-bus.ts';
+import type { Emit } from './view/event-bus.ts';
 
 /** kubelet: kubelet.go updateRuntimeUp is called every 5 s */
 const checkPeriodMs = 5000;

@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
-import type { AsyncQueue } from './async-queue.ts';
+import type { AsyncQueue } from '../flow/async-queue.ts';
 import type { PodUpdate } from './config/pod-config.ts';
-import type { RuntimePodStatus } from './kuberuntime/runtime-pod-status.ts';
-import type { PodLifecycleEvent } from './pleg/pod-lifecycle-event.ts';
+import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
+import type { PodLifecycleEvent } from './container/pod-lifecycle-event.ts';
 import type { ProbeChange } from './prober/prober-manager.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { Pod } from '../api/types.ts';
-import { configAnnotations } from '../api/config-annotations.ts';
+import { configAnnotations } from '../api/values/config-annotations.ts';
 import type { KubeletParts } from './kubelet-parts.ts';
 import type { OutgoingText } from './outgoing/outgoing-text.ts';
-import { podFullName } from './pod-names.ts';
-import type { EngineSnapshot, PodSnapshot } from './snapshot.ts';
+import { podFullName } from '../api/values/pod-names.ts';
+import type { EngineSnapshot, PodSnapshot } from './view/snapshot.ts';
 import { outdatedContainers } from './status/outdated-containers.ts';
 import { withNodeIPs } from './status/with-node-ips.ts';
 

@@ -3,7 +3,7 @@ import { errorMessage, hasCode } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { replaceFile } from '../write-file-atomic.ts';
 import { readRegularFile } from './host/regular-file.ts';
-import type { WallClockHistory, WallClockSetting } from './wall-clock-history.ts';
+import type { WallClockHistory, WallClockSetting } from '../flow/wall-clock-history.ts';
 import { makeFolder } from '../make-folder.ts';
 
 const bootIDPath = '/proc/sys/kernel/random/boot_id';

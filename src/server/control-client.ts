@@ -1,9 +1,9 @@
 import { access, constants, watch } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KubeletEvent } from '../engine/events.ts';
+import type { KubeletEvent } from '../engine/view/events.ts';
 import type { HistoryEntry } from '../engine/history/history-entry.ts';
-import type { EngineSnapshot } from '../engine/snapshot.ts';
+import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { hasCode, isOutOfWatches } from '../errors.ts';
 import { needsRoot } from '../needs-root.ts';
 import { AgentSilentError } from './agent-silent-error.ts';

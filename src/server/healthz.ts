@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Faults } from '../engine/faults.ts';
+import type { Faults } from '../flow/faults.ts';
 import { hasCode, UserError } from '../errors.ts';
 import { httpServer, listening, sendText } from './http-server.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Faults } from '../engine/faults.ts';
+import type { Faults } from '../flow/faults.ts';
 
 /** Answers of one server by path, keyed `GET /path`; only the methods that are named are served. A promise is waited for. */
 export type Routes = Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => unknown>>;

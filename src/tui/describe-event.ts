@@ -1,5 +1,6 @@
-import { pullText } from '../api/pull-printer.ts';
-import type { KubeletEvent, PodRef } from '../engine/events.ts';
+import { pullText } from '../api/values/pull-printer.ts';
+import type { PodRef } from '../api/values/pod-names.ts';
+import type { KubeletEvent } from '../engine/view/events.ts';
 import type { Color } from './line.ts';
 
 /** An event in the words of the screen. */

@@ -1,6 +1,6 @@
-import { ageText, humanDuration, podStatusText, readyText, restartsText } from '../api/pod-printer.ts';
+import { ageText, humanDuration, podStatusText, readyText, restartsText } from '../api/values/pod-printer.ts';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../api/types.ts';
-import type { PodSnapshot, WorkerSnapshot } from '../engine/snapshot.ts';
+import type { PodSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
 import { fitToWidth } from './display-width.ts';
 import { podEventLine } from './event-lines.ts';
 import { type Line, type Span, textLine } from './line.ts';

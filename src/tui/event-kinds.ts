@@ -1,4 +1,4 @@
-import type { KubeletEvent } from '../engine/events.ts';
+import type { KubeletEvent } from '../engine/view/events.ts';
 
 /** What the events pane shows; the key `e` goes round. */
 export const eventKinds = ['all', 'pleg', 'recorded', 'workers'] as const;

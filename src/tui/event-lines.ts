@@ -1,4 +1,5 @@
-import type { KubeletEvent, PodRef } from '../engine/events.ts';
+import type { PodRef } from '../api/values/pod-names.ts';
+import type { KubeletEvent } from '../engine/view/events.ts';
 import { describeEvent } from './describe-event.ts';
 import { fitToWidth } from './display-width.ts';
 import type { Line, Span } from './line.ts';

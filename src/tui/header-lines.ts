@@ -1,5 +1,5 @@
-import { humanDuration } from '../api/pod-printer.ts';
-import type { EngineSnapshot, RuntimeSnapshot, SourceSnapshot } from '../engine/snapshot.ts';
+import { humanDuration } from '../api/values/pod-printer.ts';
+import type { EngineSnapshot, RuntimeSnapshot, SourceSnapshot } from '../engine/view/snapshot.ts';
 import { displayWidth, printable } from './display-width.ts';
 import type { Line, Span } from './line.ts';
 import { isPodReady } from './pod-row.ts';

@@ -1,8 +1,14 @@
-import { ageText, humanDuration, podStatusText, readyText, restartCount, restartsText } from '../api/pod-printer.ts';
+import {
+  ageText,
+  humanDuration,
+  podStatusText,
+  readyText,
+  restartCount,
+  restartsText,
+} from '../api/values/pod-printer.ts';
 import type { Pod } from '../api/types.ts';
-import type { PullSnapshot } from '../engine/images/pull-watch.ts';
-import type { PodSnapshot, WorkerSnapshot } from '../engine/snapshot.ts';
-import { pullText } from '../api/pull-printer.ts';
+import type { PullSnapshot, PodSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
+import { pullText } from '../api/values/pull-printer.ts';
 import { printable } from './display-width.ts';
 import type { Color, Span } from './line.ts';
 

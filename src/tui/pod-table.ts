@@ -1,4 +1,4 @@
-import type { PodSnapshot } from '../engine/snapshot.ts';
+import type { PodSnapshot } from '../engine/view/snapshot.ts';
 import { displayWidth, fitToWidth } from './display-width.ts';
 import type { Line, Span } from './line.ts';
 import { podRow, type PodRow } from './pod-row.ts';

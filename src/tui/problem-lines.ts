@@ -1,5 +1,5 @@
-import type { ManifestProblem } from '../engine/events.ts';
-import type { EngineSnapshot } from '../engine/snapshot.ts';
+import type { ManifestProblem } from '../engine/view/events.ts';
+import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import type { Line } from './line.ts';
 
 /** Everything that is wrong with manifests now, errors first; files are named within the folder of their source. */

@@ -1,8 +1,8 @@
 import process from 'node:process';
 import { type Instance, type Key, render } from 'ink';
 import { type Clock, systemClock } from '../clock.ts';
-import type { KubeletEvent } from '../engine/events.ts';
-import type { EngineView } from '../engine/snapshot.ts';
+import type { KubeletEvent } from '../engine/view/events.ts';
+import type { EngineView } from '../engine/view/snapshot.ts';
 import { App } from './App.tsx';
 import { FrameStream } from './frame-stream.ts';
 import { computeKeyCommand, type Leaving, splitKeys } from './key-bindings.ts';

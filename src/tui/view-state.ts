@@ -1,6 +1,6 @@
-import { podStatusText } from '../api/pod-printer.ts';
-import type { KubeletEvent } from '../engine/events.ts';
-import type { EngineSnapshot, PodSnapshot } from '../engine/snapshot.ts';
+import { podStatusText } from '../api/values/pod-printer.ts';
+import type { KubeletEvent } from '../engine/view/events.ts';
+import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
 import { describeEvent } from './describe-event.ts';
 import { detailsLines } from './details-lines.ts';
 import { type EventKind, eventKindOf, nextEventKind } from './event-kinds.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { applyDefaults } from '../../src/api/apply-defaults.ts';
-import { readManifest } from '../../src/api/manifest-document.ts';
-import type { ManifestNode } from '../../src/api/manifest-node.ts';
-import { toStaticPod } from '../../src/api/static-pod.ts';
-import { validatePod } from '../../src/api/validate-pod.ts';
+import { applyDefaults } from '../../src/api/objects/apply-defaults.ts';
+import { readManifest } from '../../src/api/objects/manifest-document.ts';
+import type { ManifestNode } from '../../src/api/text/manifest-node.ts';
+import { toStaticPod } from '../../src/api/objects/static-pod.ts';
+import { validatePod } from '../../src/api/validation/validate-pod.ts';
 import { loadOptions } from '../builders/loaded-manifests.ts';
 import { realisticPod } from '../builders/realistic-manifests.ts';
 import { SeededRandom } from '../builders/seeded-random.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { expand } from '../../src/api/expand.ts';
-import { parseQuantity } from '../../src/api/quantity.ts';
+import { expand } from '../../src/api/values/expand.ts';
+import { parseQuantity } from '../../src/api/values/quantity.ts';
 import { checkDNS1123Label, nearestValidName } from '../../src/api/validation/names.ts';
 import { loadPod } from '../builders/load-pod.ts';
 

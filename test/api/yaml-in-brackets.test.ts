@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { ManifestNode } from '../../src/api/manifest-node.ts';
-import { readExactYaml } from '../../src/api/read-exact-yaml.ts';
-import { readPlainYaml } from '../../src/api/read-plain-yaml.ts';
-import { ReadingBudget } from '../../src/api/reading-budget.ts';
+import type { ManifestNode } from '../../src/api/text/manifest-node.ts';
+import { readExactYaml } from '../../src/api/text/read-exact-yaml.ts';
+import { readPlainYaml } from '../../src/api/text/read-plain-yaml.ts';
+import { ReadingBudget } from '../../src/api/text/reading-budget.ts';
 
 /** What Kubernetes reads, by the rules of YAML 1.1. */
 const read: [text: string, value: unknown][] = [

@@ -1,4 +1,4 @@
-import type { ConfigObject } from '../../src/api/config-object.ts';
+import type { ConfigObject } from '../../src/api/values/config-object.ts';
 import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
 
 /** Values as text. */

@@ -1,4 +1,4 @@
-import type { ManifestProblem } from '../../src/api/manifest-problem.ts';
+import type { ManifestProblem } from '../../src/api/text/manifest-problem.ts';
 import { decodeKubeletConfiguration } from '../../src/api/kubelet-configuration/decode.ts';
 import { documentLayer, resolveKubeletConfiguration } from '../../src/api/kubelet-configuration/resolve.ts';
 import type { KubeletConfiguration } from '../../src/api/kubelet-configuration/types.ts';

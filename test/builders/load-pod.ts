@@ -1,17 +1,17 @@
-import { loadPodObject, type LoadResult } from '../../src/api/load-pod.ts';
-import { type ManifestDocument, readManifest } from '../../src/api/manifest-document.ts';
-import { hintForApiVersion } from '../../src/api/manifest-kinds.ts';
+import { loadPodObject, type LoadResult } from '../../src/api/objects/load-pod.ts';
+import { type ManifestDocument, readManifest } from '../../src/api/objects/manifest-document.ts';
+import { hintForApiVersion } from '../../src/api/objects/manifest-kinds.ts';
 import {
   decodeManifestObject,
   type FieldProblem,
   type ManifestObject,
   notesOf,
   problemOf,
-} from '../../src/api/manifest-object.ts';
-import type { ManifestProblem } from '../../src/api/manifest-problem.ts';
-import { objectType } from '../../src/api/object-type.ts';
-import { ProblemList } from '../../src/api/problem-list.ts';
-import type { StaticPodOptions } from '../../src/api/static-pod.ts';
+} from '../../src/api/objects/manifest-object.ts';
+import type { ManifestProblem } from '../../src/api/text/manifest-problem.ts';
+import { objectType } from '../../src/api/objects/object-type.ts';
+import { ProblemList } from '../../src/api/text/problem-list.ts';
+import type { StaticPodOptions } from '../../src/api/objects/static-pod.ts';
 import type { RawPod } from '../../src/api/types.ts';
 
 /**

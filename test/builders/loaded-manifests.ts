@@ -1,5 +1,5 @@
-import { loadManifests } from '../../src/api/load-manifests.ts';
-import type { StaticPodOptions } from '../../src/api/static-pod.ts';
+import { loadManifests } from '../../src/api/objects/load-manifests.ts';
+import type { StaticPodOptions } from '../../src/api/objects/static-pod.ts';
 import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
 
 export const loadOptions: StaticPodOptions = {

@@ -1,10 +1,10 @@
 import type { Container, ContainerStatus, Pod, PodSpec } from '../../src/api/types.ts';
-import { containerHash } from '../../src/engine/kuberuntime/container-hash.ts';
+import { containerHash } from '../../src/engine/container/container-hash.ts';
 import type {
   RuntimeContainerStatus,
   RuntimePodStatus,
   RuntimeSandboxStatus,
-} from '../../src/engine/kuberuntime/runtime-pod-status.ts';
+} from '../../src/engine/container/runtime-pod-status.ts';
 
 /** The moment that builders use for everything that happened. */
 export const NOW = Date.parse('2024-06-01T10:00:00Z');

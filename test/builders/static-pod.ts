@@ -1,5 +1,5 @@
 import type { Pod, RawPod } from '../../src/api/types.ts';
-import { toStaticPod } from '../../src/api/static-pod.ts';
+import { toStaticPod } from '../../src/api/objects/static-pod.ts';
 import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
 
 /**

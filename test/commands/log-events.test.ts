@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { logEvents } from '../../src/commands/log-events.ts';
-import type { KubeletEvent, ManifestProblem } from '../../src/engine/events.ts';
+import type { KubeletEvent, ManifestProblem } from '../../src/engine/view/events.ts';
 import type { Logger } from '../../src/logger.ts';
 
 describe('the log of an engine', () => {

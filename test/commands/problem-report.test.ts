@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ManifestProblem } from '../../src/api/manifest-problem.ts';
+import type { ManifestProblem } from '../../src/api/text/manifest-problem.ts';
 import { problemReport } from '../../src/commands/problem-report.ts';
 
 const unknown: ManifestProblem = {

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
-import { defaultContainer, findSandbox, namedContainer, selectPod } from '../../src/commands/select-pod.ts';
-import type { SelectedPod } from '../../src/commands/select-pod.ts';
+import {
+  defaultContainer,
+  findSandbox,
+  namedContainer,
+  type SelectedPod,
+  selectPod,
+} from '../../src/commands/select-pod.ts';
 import type { KnownPod } from '../../src/commands/why-not-started.ts';
 import { makeContainer, makeSandbox, makeRuntime } from './runtime-listings.ts';
 

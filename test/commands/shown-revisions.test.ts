@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type ListedPod, shownRevisions } from '../../src/commands/shown-revisions.ts';
-import type { PodWorkerState } from '../../src/engine/pod-workers/pod-worker-state.ts';
+import type { PodWorkerState } from '../../src/engine/view/pod-worker-state.ts';
 import { makePod } from '../builders/pods.ts';
 
 function revision(name: string, uid: string, state: PodWorkerState, replacedBy?: string): ListedPod {

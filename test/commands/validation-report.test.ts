@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ManifestProblem } from '../../src/api/manifest-problem.ts';
+import type { ManifestProblem } from '../../src/api/text/manifest-problem.ts';
 import { heldObjects, listText } from '../../src/commands/held-objects.ts';
 import { inFileOrder, validationJSON, validationSummary } from '../../src/commands/validation-report.ts';
 import type { SourceUpdate } from '../../src/engine/config/pod-source.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isConditionMet, type WaitCondition, waitConditions, waitingText } from '../../src/commands/wait-condition.ts';
-import type { PodWorkerState } from '../../src/engine/pod-workers/pod-worker-state.ts';
-import type { EngineSnapshot, PodSnapshot } from '../../src/engine/snapshot.ts';
+import type { PodWorkerState } from '../../src/engine/view/pod-worker-state.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { makePod } from '../builders/pods.ts';
 import { makeSnapshot } from '../tui/make-snapshot.ts';
 

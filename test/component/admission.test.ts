@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dependsOnAnnotation } from '../../src/api/depends-on.ts';
+import { dependsOnAnnotation } from '../../src/api/values/depends-on.ts';
 import type { Pod, PodSpec } from '../../src/api/types.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';

@@ -4,7 +4,7 @@ import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
 import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
 import type { Container, PodSpec } from '../../src/api/types.ts';
-import { mountPointsUnder } from '../../src/engine/volumes/mounts.ts';
+import { mountPointsUnder } from '../../src/engine/host/mounts.ts';
 import { makeConfigMap, makeSecret } from '../builders/config-objects.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { dependsOnAnnotation } from '../../src/api/depends-on.ts';
+import { dependsOnAnnotation } from '../../src/api/values/depends-on.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
-import type { PodSnapshot } from '../../src/engine/snapshot.ts';
+import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { World } from './world.ts';

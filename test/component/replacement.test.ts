@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defaultFeatureGates, type FeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
-import { dependsOnAnnotation } from '../../src/api/depends-on.ts';
+import { dependsOnAnnotation } from '../../src/api/values/depends-on.ts';
 import type { Pod, PodSpec, PodStatus } from '../../src/api/types.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';

@@ -15,8 +15,8 @@ import {
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { mountPointsUnder, mountTmpfs } from '../../src/engine/volumes/mounts.ts';
-import { removeTree } from '../../src/engine/volumes/remove-tree.ts';
+import { mountPointsUnder, mountTmpfs } from '../../src/engine/host/mounts.ts';
+import { removeTree } from '../../src/engine/host/remove-tree.ts';
 import { bindSubPath, type SubPath, subPathTarget } from '../../src/engine/volumes/sub-path.ts';
 import { errorMessage } from '../../src/errors.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

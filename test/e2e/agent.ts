@@ -15,7 +15,7 @@ import { grpcImageService } from '../../src/cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
 import { containerdEventStream } from '../../src/containerd/containerd-event-stream.ts';
 import type { RuntimeEventStream } from '../../src/engine/pleg/runtime-event-stream.ts';
-import type { EngineSnapshot, PodSnapshot } from '../../src/engine/snapshot.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import type { ContainerdRelease } from './containerd-releases.ts';
 import { EngineWatch } from './engine-watch.ts';
 import { cgroupFolders, findLeftovers, mountsBelow, nothingLeft, processesInCgroups } from './leftovers.ts';

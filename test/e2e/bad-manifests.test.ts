@@ -2,7 +2,7 @@ import { type FileHandle, mkdir, open, rename, symlink, truncate, writeFile } fr
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { EngineSnapshot } from '../../src/engine/snapshot.ts';
+import type { EngineSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 

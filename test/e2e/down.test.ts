@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { EngineSnapshot } from '../../src/engine/snapshot.ts';
+import type { EngineSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { untilGone } from './until-gone.ts';

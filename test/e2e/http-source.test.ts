@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { EngineSnapshot, PodSnapshot } from '../../src/engine/snapshot.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { CertificateAuthority } from '../fakes/certificate-authority.ts';
 import { type Answer, ownLoopbackAddress, WebServer } from '../fakes/web-server.ts';
 import { type Agent, isReady, startAgent } from './agent.ts';

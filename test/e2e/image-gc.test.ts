@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { RuntimeConnection } from '../../src/commands/runtime-connection.ts';
-import { ImageCollector } from '../../src/engine/gc/image-collector.ts';
+import { ImageCollector } from '../../src/engine/images/image-collector.ts';
 import { EventRecorder } from '../fakes/event-recorder.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { ImageRegistry } from '../fakes/image-registry.ts';

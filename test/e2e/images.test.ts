@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { PodSpec } from '../../src/api/types.ts';
-import type { PodSnapshot } from '../../src/engine/snapshot.ts';
+import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { ImageRegistry } from '../fakes/image-registry.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';

@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { containerLogLinksDir } from '../../src/engine/kuberuntime/log-paths.ts';
+import { containerLogLinksDir } from '../../src/engine/container/log-paths.ts';
 import { processesOf } from './processes.ts';
 
 /** What is left of an agent that was taken down. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Container, ContainerState, EnvVar, Pod } from '../../src/api/types.ts';
-import type { KubeletEvent } from '../../src/engine/events.ts';
+import type { KubeletEvent } from '../../src/engine/view/events.ts';
 import { type Agent, isReady, startAgent } from './agent.ts';
 import { hostFolder, makePod, serve, shell } from './manifests.ts';
 

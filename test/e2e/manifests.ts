@@ -1,4 +1,4 @@
-import { dependsOnAnnotation } from '../../src/api/depends-on.ts';
+import { dependsOnAnnotation } from '../../src/api/values/depends-on.ts';
 import type { Container, PodSpec, Volume } from '../../src/api/types.ts';
 
 export const busybox = 'localhost/busybox:1';

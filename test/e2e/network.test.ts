@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PodSnapshot } from '../../src/engine/snapshot.ts';
+import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';

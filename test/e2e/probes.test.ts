@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { PodSnapshot } from '../../src/engine/snapshot.ts';
+import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, isReady, startAgent } from './agent.ts';
 import { hostFolder, makePod, serve, shell } from './manifests.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ContainerEndNews } from '../../src/engine/pleg/container-ends.ts';
+import type { ContainerEndNews } from '../../src/engine/container/container-ends.ts';
 import { startAgent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';

@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { dependsOnAnnotation } from '../../src/api/depends-on.ts';
+import { dependsOnAnnotation } from '../../src/api/values/depends-on.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { freePorts } from './free-ports.ts';
 import { makePod, notingPod, serve, shell } from './manifests.ts';

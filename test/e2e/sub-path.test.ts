@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Container, Volume } from '../../src/api/types.ts';
-import type { PodSnapshot } from '../../src/engine/snapshot.ts';
+import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, isReady, startAgent } from './agent.ts';
 import { mountsBelow } from './leftovers.ts';
 import { hostFolder, makePod, serve, shell } from './manifests.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AsyncQueue } from '../../src/engine/async-queue.ts';
+import { AsyncQueue } from '../../src/flow/async-queue.ts';
 import { runSyncLoop, type SyncLoopInput } from '../../src/engine/sync-loop.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';

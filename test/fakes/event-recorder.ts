@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/clock.ts';
-import type { Emit } from '../../src/engine/event-bus.ts';
-import type { KubeletEvent } from '../../src/engine/events.ts';
+import type { Emit } from '../../src/engine/view/event-bus.ts';
+import type { KubeletEvent } from '../../src/engine/view/events.ts';
 import { Journal } from './journal.ts';
 
 type EventType = KubeletEvent['type'];

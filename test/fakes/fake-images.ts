@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { DeepPartial } from '../../src/cri/generated/cri.ts';
-import { Image } from '../../src/cri/generated/cri.ts';
+import { type DeepPartial, Image } from '../../src/cri/generated/cri.ts';
 
 /** The images of a fake runtime: those it has, and those it could pull. Names are compared as they are written. */
 export class FakeImages {

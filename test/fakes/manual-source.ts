@@ -1,7 +1,8 @@
-import type { ConfigObject } from '../../src/api/config-object.ts';
+import type { ConfigObject } from '../../src/api/values/config-object.ts';
 import type { Pod } from '../../src/api/types.ts';
 import type { PodSource } from '../../src/engine/config/pod-source.ts';
-import type { ManifestProblem, SourceName } from '../../src/engine/events.ts';
+import type { SourceName } from '../../src/api/values/config-annotations.ts';
+import type { ManifestProblem } from '../../src/engine/view/events.ts';
 
 type Sink = Parameters<PodSource['run']>[0];
 

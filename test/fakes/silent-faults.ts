@@ -1,4 +1,4 @@
-import { Faults } from '../../src/engine/faults.ts';
+import { Faults } from '../../src/flow/faults.ts';
 import { FakeClock } from './fake-clock.ts';
 import { silentLogger } from './silent-logger.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { loadManifests, type Manifests } from '../../src/api/load-manifests.ts';
-import type { ManifestProblem } from '../../src/api/manifest-problem.ts';
-import type { StaticPodOptions } from '../../src/api/static-pod.ts';
+import { loadManifests, type Manifests } from '../../src/api/objects/load-manifests.ts';
+import type { ManifestProblem } from '../../src/api/text/manifest-problem.ts';
+import type { StaticPodOptions } from '../../src/api/objects/static-pod.ts';
 import type { Pod } from '../../src/api/types.ts';
 import { SeededRandom } from '../builders/seeded-random.ts';
 import { printJson, printYamlBlock, printYamlFlow, toTree } from '../builders/value-tree.ts';

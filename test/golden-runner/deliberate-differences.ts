@@ -1,5 +1,5 @@
 import type { Container } from '../../src/api/types.ts';
-import { unsafeTexts } from '../../src/api/unsafe-texts.ts';
+import { unsafeTexts } from '../../src/api/validation/unsafe-texts.ts';
 import type { Difference } from './differences.ts';
 import type { ManifestCase } from './manifest-case.ts';
 

@@ -2,7 +2,7 @@ import {
   type EvictionSettings,
   type EvictionThreshold,
   parseEvictionThresholds,
-} from '../../src/api/eviction-thresholds.ts';
+} from '../../src/api/values/eviction-thresholds.ts';
 
 /** Eviction settings as the tables give them; what is absent is empty. */
 export type RecordedSettings = Partial<EvictionSettings>;

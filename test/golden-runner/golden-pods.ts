@@ -4,8 +4,8 @@ import type {
   RuntimeContainerStatus,
   RuntimePodStatus,
   RuntimeSandboxStatus,
-} from '../../src/engine/kuberuntime/runtime-pod-status.ts';
-import type { ProbeResult, ProbeResults, ProbeType } from '../../src/engine/prober/probe-results.ts';
+} from '../../src/engine/container/runtime-pod-status.ts';
+import type { ProbeResult, ProbeResults, ProbeType } from '../../src/engine/container/probe-results.ts';
 
 /** What the runtime reports, as the golden tables write it. */
 export interface GoldenRuntime {

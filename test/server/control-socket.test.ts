@@ -5,9 +5,9 @@ import { createServer, type Server } from 'node:net';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { KubeletEvent } from '../../src/engine/events.ts';
-import type { HistoryEntry } from '../../src/engine/history/history-entry.ts';
-import type { EngineHistory, EngineSettling, EngineSnapshot, EngineView } from '../../src/engine/snapshot.ts';
+import type { KubeletEvent } from '../../src/engine/view/events.ts';
+import type { HistoryEntry, EngineHistory } from '../../src/engine/history/history-entry.ts';
+import type { EngineSettling, EngineSnapshot, EngineView } from '../../src/engine/view/snapshot.ts';
 import {
   fetchAgent,
   fetchHistory,

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { Faults } from '../../src/engine/faults.ts';
+import { Faults } from '../../src/flow/faults.ts';
 import { connectionLimit, httpServer, listening, type Routes, sendText } from '../../src/server/http-server.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';

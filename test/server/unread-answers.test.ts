@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { Faults } from '../../src/engine/faults.ts';
+import { Faults } from '../../src/flow/faults.ts';
 import { httpServer, listening } from '../../src/server/http-server.ts';
 import { UnreadAnswers } from '../../src/server/unread-answers.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';

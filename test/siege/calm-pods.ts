@@ -1,4 +1,4 @@
-import type { PodSnapshot } from '../../src/engine/snapshot.ts';
+import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { type Agent, isReady, nodeName } from '../e2e/agent.ts';
 import { makePod, serve, shell } from '../e2e/manifests.ts';
 

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
-import type { KubeletEvent } from '../../src/engine/events.ts';
-import type { EngineSnapshot, EngineView } from '../../src/engine/snapshot.ts';
+import type { KubeletEvent } from '../../src/engine/view/events.ts';
+import type { EngineSnapshot, EngineView } from '../../src/engine/view/snapshot.ts';
 import type { TerminalOutput } from '../../src/tui/terminal.ts';
 import type { GuardedProcess } from '../../src/tui/terminal-guard.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';

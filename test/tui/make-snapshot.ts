@@ -1,6 +1,7 @@
 import type { ContainerState, ContainerStatus, Pod } from '../../src/api/types.ts';
-import type { KubeletEvent, PodRef } from '../../src/engine/events.ts';
-import type { EngineSnapshot, PodSnapshot, WorkerSnapshot } from '../../src/engine/snapshot.ts';
+import type { PodRef } from '../../src/api/values/pod-names.ts';
+import type { KubeletEvent } from '../../src/engine/view/events.ts';
+import type { EngineSnapshot, PodSnapshot, WorkerSnapshot } from '../../src/engine/view/snapshot.ts';
 
 /** Noon where the test runs: the screen shows local times. */
 export const noon = new Date(2025, 2, 1, 12, 0, 0).getTime();

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { EngineSnapshot } from '../../src/engine/snapshot.ts';
+import type { EngineSnapshot } from '../../src/engine/view/snapshot.ts';
 import { displayWidth } from '../../src/tui/display-width.ts';
 import { runScreen, type Screen } from '../../src/tui/screen.tsx';
 import { FakeProcess, FakeStdin, FakeStdout, FakeView, ScreenClock } from './fake-terminal.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { KubeletEvent } from '../../src/engine/events.ts';
-import type { EngineSnapshot, PodSnapshot } from '../../src/engine/snapshot.ts';
+import type { KubeletEvent } from '../../src/engine/view/events.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import {
   initialViewState,
   maxEvents,

@@ -1,4 +1,4 @@
-import { formatDuration } from '../duration.ts';
+import { formatDuration } from '../values/duration.ts';
 import type { FieldRow } from './fields.ts';
 
 /** The default of a field as a file would say it; empty where it is Go's zero value. */

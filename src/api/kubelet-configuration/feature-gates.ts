@@ -1,4 +1,4 @@
-import { nearestName } from '../nearest-name.ts';
+import { nearestName } from '../text/nearest-name.ts';
 
 /** What Kubernetes knows of a feature gate. */
 interface GateRow {

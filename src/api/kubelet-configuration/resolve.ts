@@ -1,5 +1,5 @@
-import type { ManifestDocument } from '../manifest-document.ts';
-import type { ManifestProblem } from '../manifest-problem.ts';
+import type { ManifestDocument } from '../objects/manifest-document.ts';
+import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { type FeatureGates, resolveFeatureGates } from './feature-gates.ts';
 import { mergePatch } from './merge-patch.ts';
 import { configurationObject, configurationSchema } from './schema.ts';

@@ -1,4 +1,4 @@
-import { fieldsOfObject, type ObjectField } from '../object-schema.ts';
+import { fieldsOfObject, type ObjectField } from '../objects/object-schema.ts';
 import { type FieldRow, kubeletConfigurationFields } from './fields.ts';
 import { resolveFeatureGates } from './feature-gates.ts';
 import { configurationObject, configurationSchema } from './schema.ts';

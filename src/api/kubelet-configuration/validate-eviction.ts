@@ -4,7 +4,7 @@ import {
   parseGracePeriodMs,
   parseMinimumReclaim,
   parseThresholdValue,
-} from '../eviction-thresholds.ts';
+} from '../values/eviction-thresholds.ts';
 import type { ConfigurationErrors } from './configuration-errors.ts';
 import type { KubeletConfiguration } from './types.ts';
 

@@ -1,4 +1,4 @@
-import { parseQuantity } from '../quantity.ts';
+import { parseQuantity } from '../values/quantity.ts';
 import type { ConfigurationErrors } from './configuration-errors.ts';
 import type { KubeletConfiguration } from './types.ts';
 

@@ -1,4 +1,4 @@
-import { formatDuration } from '../duration.ts';
+import { formatDuration } from '../values/duration.ts';
 import { checkLabelValue, checkQualifiedName, hasControlCharacter } from '../validation/names.ts';
 import { type ConfigurationError, ConfigurationErrors } from './configuration-errors.ts';
 import type { FeatureGates } from './feature-gates.ts';

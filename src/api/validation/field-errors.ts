@@ -1,4 +1,4 @@
-import { nearestName } from '../nearest-name.ts';
+import { nearestName } from '../text/nearest-name.ts';
 import { nearestValidName, type NameCheck } from './names.ts';
 
 /** Kinds of broken rules, in the words of the API server. */

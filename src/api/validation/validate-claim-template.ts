@@ -1,5 +1,5 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import { toQuantity } from '../quantity.ts';
+import { toQuantity } from '../values/quantity.ts';
 import type { FieldErrors } from './field-errors.ts';
 import { validateAnnotations, validateLabels, validateLabelSelector } from './labels.ts';
 import { checkDNS1123Label, checkDNS1123Subdomain } from './names.ts';

@@ -1,6 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import { splitSubscript } from '../field-ref.ts';
-import { formatQuantity, toQuantity } from '../quantity.ts';
+import { splitSubscript } from '../values/field-ref.ts';
+import { formatQuantity, toQuantity } from '../values/quantity.ts';
 import type { FieldErrors } from './field-errors.ts';
 import {
   checkAnnotationKey,

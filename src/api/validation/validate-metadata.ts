@@ -1,12 +1,12 @@
 import type { Toleration } from 'kubernetes-types/core/v1.js';
 import type { ObjectMeta, OwnerReference } from 'kubernetes-types/meta/v1.js';
-import { decodeObject } from '../decode-object.ts';
-import { ManifestSyntaxError } from '../manifest-node.ts';
-import { podSchema } from '../pod-field.ts';
-import { readJson } from '../read-json.ts';
-import { ReadingBudget } from '../reading-budget.ts';
+import { decodeObject } from '../objects/decode-object.ts';
+import { ManifestSyntaxError } from '../text/manifest-node.ts';
+import { podSchema } from '../values/pod-field.ts';
+import { readJson } from '../text/read-json.ts';
+import { ReadingBudget } from '../text/reading-budget.ts';
 import type { Pod } from '../types.ts';
-import { eachContainer } from './each-container.ts';
+import { eachContainer } from '../values/each-container.ts';
 import type { FieldErrors } from './field-errors.ts';
 import { validateAnnotations, validateLabels } from './labels.ts';
 import { checkDNS1123Label, checkDNS1123Subdomain, checkDNS1123SubdomainPrefix, checkQualifiedName } from './names.ts';

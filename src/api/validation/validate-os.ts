@@ -1,5 +1,5 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import { eachContainer } from './each-container.ts';
+import { eachContainer } from '../values/each-container.ts';
 import type { FieldErrors } from './field-errors.ts';
 
 /** spec.os, and what the named system forbids. kubelet: validation.go validateOS, validateLinux, validateWindows */

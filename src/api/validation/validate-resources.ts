@@ -1,5 +1,5 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import { compareQuantities, parseQuantity, quantityMilliValue, quantityValue, toQuantity } from '../quantity.ts';
+import { compareQuantities, parseQuantity, quantityMilliValue, quantityValue, toQuantity } from '../values/quantity.ts';
 import type { ResourceList } from '../types.ts';
 import type { FieldErrors } from './field-errors.ts';
 import { checkDNS1123Label, checkQualifiedName } from './names.ts';

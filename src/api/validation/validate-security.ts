@@ -1,7 +1,7 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import { normalizeSysctlName, sysctlNamespace } from '../sysctl-names.ts';
+import { normalizeSysctlName, sysctlNamespace } from '../values/sysctl-names.ts';
 import type { Pod } from '../types.ts';
-import { eachContainer } from './each-container.ts';
+import { eachContainer } from '../values/each-container.ts';
 import type { FieldErrors } from './field-errors.ts';
 import { byteLength, checkDNS1123Subdomain, checkID, checkSysctlName } from './names.ts';
 import { validateDescendingPath } from './paths.ts';

@@ -8,7 +8,7 @@ import { validateKeysToPaths } from './validate-keys-to-paths.ts';
 import { legacyVolumeRules } from './validate-legacy-volumes.ts';
 import { validateProjectedVolume } from './validate-projected-volume.ts';
 import type { VolumeRule } from './volume-rule.ts';
-import { toQuantity } from '../quantity.ts';
+import { toQuantity } from '../values/quantity.ts';
 
 /** Volumes that a container may mount, by name. A volume with a broken rule is not among them. */
 export type ValidVolumes = ReadonlyMap<string, core.Volume>;

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { ConfigObject } from '../../api/config-object.ts';
-import { configAnnotations } from '../../api/config-annotations.ts';
+import type { ConfigObject } from '../../api/values/config-object.ts';
+import { configAnnotations } from '../../api/values/config-annotations.ts';
 import { ConfigObjects } from '../../engine/config/config-objects.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import type { CgroupDriver } from '../../engine/container-manager/cgroup-names.ts';

@@ -1,14 +1,14 @@
-import { pullReference } from '../../api/image-name.ts';
+import { pullReference } from '../../api/values/image-name.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
 import { systemClock } from '../../clock.ts';
-import type { ConfigObjectLookup } from '../../api/config-object.ts';
+import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import { generateContainerMounts, hostsFileOf, hostsFilePath } from '../../engine/kuberuntime/container-mounts.ts';
 import { makeEnvironment } from '../../engine/kuberuntime/environment.ts';
 import { generateContainerConfig } from '../../engine/kuberuntime/generate-container-config.ts';
 import { podSandboxConfig } from '../../engine/kuberuntime/pod-sandbox-config.ts';
 import type { NodeConfig } from '../../engine/node-config.ts';
-import { PodDirs } from '../../engine/pod-dirs.ts';
+import { PodDirs } from '../../engine/host/pod-dirs.ts';
 import { VolumeManager } from '../../engine/volumes/volume-manager.ts';
 import { UserError } from '../../errors.ts';
 import { resolvConfText } from './resolv-conf-text.ts';

@@ -1,4 +1,4 @@
-import { humanDuration } from '../../api/pod-printer.ts';
+import { humanDuration } from '../../api/values/pod-printer.ts';
 import type { Container, ContainerState, ContainerStatus } from '../../api/types.ts';
 import { visible } from '../../visible-text.ts';
 import { exitText } from './exit-text.ts';

@@ -1,7 +1,7 @@
-import type { ManifestProblem } from '../../api/manifest-problem.ts';
-import { podStatusText } from '../../api/pod-printer.ts';
+import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import { podStatusText } from '../../api/values/pod-printer.ts';
 import type { PodSpec } from '../../api/types.ts';
-import { pullText } from '../../api/pull-printer.ts';
+import { pullText } from '../../api/values/pull-printer.ts';
 import { problemText } from '../problem-text.ts';
 import type { FoundPod } from './find-pod.ts';
 import { containersText } from './containers-text.ts';

@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import type { ManifestProblem } from '../../api/manifest-problem.ts';
-import { nearestName } from '../../api/nearest-name.ts';
+import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import { nearestName } from '../../api/text/nearest-name.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
 import { historyFolder, historyPath, podOfHistoryFile, readHistory } from '../../engine/history/history-file.ts';
 import { historyOf } from '../../engine/history/pod-history.ts';
-import type { EngineSnapshot, PodSnapshot } from '../../engine/snapshot.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { isDenied, needsRoot } from '../../needs-root.ts';
 import { controlSocketPath, fetchHistory } from '../../server/control-client.ts';

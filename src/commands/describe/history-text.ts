@@ -1,4 +1,4 @@
-import { humanDuration } from '../../api/pod-printer.ts';
+import { humanDuration } from '../../api/values/pod-printer.ts';
 import type { EndEntry, EventEntry, HistoryEntry } from '../../engine/history/history-entry.ts';
 import { printable } from '../../tui/display-width.ts';
 import { formatTable } from '../format-table.ts';

@@ -1,10 +1,10 @@
 import { computePodActions } from '../../engine/kuberuntime/compute-pod-actions.ts';
-import { containerHash } from '../../engine/kuberuntime/container-hash.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from '../../engine/kuberuntime/runtime-pod-status.ts';
-import { isSidecar } from '../../engine/kuberuntime/sidecars.ts';
-import { configAnnotations } from '../../api/config-annotations.ts';
-import { podFullName } from '../../engine/pod-names.ts';
-import { noProbeResults } from '../../engine/prober/probe-results.ts';
+import { containerHash } from '../../engine/container/container-hash.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
+import { isSidecar } from '../../api/values/sidecars.ts';
+import { configAnnotations } from '../../api/values/config-annotations.ts';
+import { podFullName } from '../../api/values/pod-names.ts';
+import { noProbeResults } from '../../engine/container/probe-results.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { type ConfigObjectChange, computeConfigObjectChanges } from './config-object-changes.ts';
 import { type FieldDifference, fieldDifferences } from './field-differences.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ConfigObject, configObjectKey } from '../../api/config-object.ts';
-import { configObjectReferences } from '../../api/config-object-references.ts';
+import { type ConfigObject, configObjectKey } from '../../api/values/config-object.ts';
+import { configObjectReferences } from '../../api/values/config-object-references.ts';
 import type { Container, Pod, Volume } from '../../api/types.ts';
 
 /** What becomes of a ConfigMap or Secret. No value is ever in it. */

@@ -1,7 +1,7 @@
-import type { ConfigObject } from '../../api/config-object.ts';
+import type { ConfigObject } from '../../api/values/config-object.ts';
 import type { Pod } from '../../api/types.ts';
-import type { SourceName } from '../../engine/events.ts';
-import type { RuntimePodStatus } from '../../engine/kuberuntime/runtime-pod-status.ts';
+import type { SourceName } from '../../api/values/config-annotations.ts';
+import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
 
 /** What a node holds now. */
 export interface CurrentNode {

@@ -1,13 +1,13 @@
-import { loadManifests, type Manifests } from '../../api/load-manifests.ts';
-import type { StaticPodNode } from '../../api/static-pod.ts';
+import { loadManifests, type Manifests } from '../../api/objects/load-manifests.ts';
+import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import { podUIDHash } from '../../engine/config/load-manifest.ts';
 import type { LastGood } from '../../engine/config/last-good/last-good-format.ts';
 import { readLastGood } from '../../engine/config/last-good/read-last-good.ts';
 import { readTerminationMessage } from '../../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../../engine/kuberuntime/runtime-pods.ts';
-import type { RuntimePodStatus } from '../../engine/kuberuntime/runtime-pod-status.ts';
-import type { EngineSnapshot } from '../../engine/snapshot.ts';
-import { PodDirs } from '../../engine/pod-dirs.ts';
+import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
+import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
+import { PodDirs } from '../../engine/host/pod-dirs.ts';
 import type { CommandDeps } from '../deps.ts';
 import type { CurrentNode, CurrentPod } from './node-state.ts';
 

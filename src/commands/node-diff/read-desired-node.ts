@@ -4,7 +4,7 @@ import type { Pod } from '../../api/types.ts';
 import { loadManifest } from '../../engine/config/load-manifest.ts';
 import { ignoredBecause } from '../../engine/config/file/manifest-file-name.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
-import { podFullName } from '../../engine/pod-names.ts';
+import { podFullName } from '../../api/values/pod-names.ts';
 import type { RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
 import { readManifestURL } from '../read-manifest-url.ts';
 import { joined, type ManifestsRequest, readManifests, stdinOrigin } from '../read-manifests.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ConfigObject, configObjectKey, type ConfigObjectLookup } from '../../api/config-object.ts';
+import { type ConfigObject, configObjectKey, type ConfigObjectLookup } from '../../api/values/config-object.ts';
 
 /** What became of a new list of a source, as keys of objects. */
 interface Replacement {

@@ -1,18 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FeatureGates } from '../../api/kubelet-configuration/feature-gates.ts';
-import { withoutDisabledFields } from '../../api/pod-level-resources.ts';
+import { withoutDisabledFields } from '../../api/values/pod-level-resources.ts';
 import type { Clock } from '../../clock.ts';
-import type { Emit } from '../event-bus.ts';
-import { podEventRecorder } from '../event-recorder.ts';
-import type { ManifestProblem, PodRef } from '../events.ts';
-import type { Faults } from '../faults.ts';
+import type { Emit } from '../view/event-bus.ts';
+import { podEventRecorder } from '../view/event-recorder.ts';
+import type { PodRef } from '../../api/values/pod-names.ts';
+import type { ManifestProblem } from '../view/events.ts';
+import type { Faults } from '../../flow/faults.ts';
 import { publicNames, secretsOf } from '../outgoing/declared-secrets.ts';
 import type { SecretValues } from '../outgoing/secret-values.ts';
-import { reasons } from '../reasons.ts';
-import type { SourceSnapshot } from '../snapshot.ts';
+import { reasons } from '../view/reasons.ts';
+import type { SourceSnapshot } from '../view/snapshot.ts';
 import type { ConfigObjects } from './config-objects.ts';
 import { type Granted, PodClaims, type RefusedPod } from './pod-claims.ts';
-import { isMirrorPod } from '../../api/config-annotations.ts';
+import { isMirrorPod } from '../../api/values/config-annotations.ts';
 import { PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
 import type { PodSource } from './pod-source.ts';
 

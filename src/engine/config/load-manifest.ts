@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { loadManifests, type Manifests } from '../../api/load-manifests.ts';
-import type { StaticPodNode } from '../../api/static-pod.ts';
-import type { SourceName } from '../events.ts';
+import { loadManifests, type Manifests } from '../../api/objects/load-manifests.ts';
+import type { StaticPodNode } from '../../api/objects/static-pod.ts';
+import type { SourceName } from '../../api/values/config-annotations.ts';
 
 /** What the bytes of a file or of a URL declare. `origin` is the absolute path, or the URL as people see it. */
 export function loadManifest(

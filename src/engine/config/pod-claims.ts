@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/types.ts';
-import { podFullName } from '../pod-names.ts';
+import { podFullName } from '../../api/values/pod-names.ts';
 
 /** What a source has of what it declares. */
 export interface Granted {

@@ -1,8 +1,7 @@
-import { configAnnotations } from '../../api/config-annotations.ts';
+import { configAnnotations, type SourceName } from '../../api/values/config-annotations.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../api/types.ts';
-import type { SourceName } from '../events.ts';
-import { podFullName } from '../pod-names.ts';
+import { podFullName } from '../../api/values/pod-names.ts';
 
 /** kubelet: types/pod_update.go PodOperation. SET and DELETE reach no sync loop from static pods but by deletionTimestamp. */
 export type PodOperation = 'ADD' | 'UPDATE' | 'REMOVE' | 'RECONCILE' | 'DELETE';

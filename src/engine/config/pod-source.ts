@@ -1,7 +1,8 @@
-import type { ConfigObject } from '../../api/config-object.ts';
-import type { DependsOnPlace } from '../../api/depends-on.ts';
+import type { ConfigObject } from '../../api/values/config-object.ts';
+import type { DependsOnPlace } from '../../api/values/depends-on.ts';
 import type { Pod } from '../../api/types.ts';
-import type { ManifestProblem, SourceName } from '../events.ts';
+import type { SourceName } from '../../api/values/config-annotations.ts';
+import type { ManifestProblem } from '../view/events.ts';
 
 /** The complete list of pods a source declares now (a SET), with everything that is wrong with it. */
 export interface SourceUpdate {

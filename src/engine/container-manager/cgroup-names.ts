@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { QOSClass } from '../../api/qos.ts';
+import type { QOSClass } from '../../api/values/qos.ts';
 import { UserError } from '../../errors.ts';
 
 export const cgroupDrivers = ['cgroupfs', 'systemd'] as const;

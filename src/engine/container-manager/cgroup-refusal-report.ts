@@ -1,5 +1,5 @@
-import type { Emit } from '../event-bus.ts';
-import { reasons } from '../reasons.ts';
+import type { Emit } from '../view/event-bus.ts';
+import { reasons } from '../view/reasons.ts';
 import type { CgroupRefusal } from './cgroup-manager.ts';
 import type { CgroupController } from './cgroup-mounts.ts';
 

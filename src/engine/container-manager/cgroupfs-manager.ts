@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { hasCode, toError } from '../../errors.ts';
-import { pathExists } from '../path-exists.ts';
+import { pathExists } from '../host/path-exists.ts';
 import type { CgroupFiles } from './cgroup-files.ts';
 import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
 import type { CgroupMounts } from './cgroup-mounts.ts';

@@ -1,22 +1,16 @@
 import type { Pod } from '../../api/types.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { Emit } from '../event-bus.ts';
-import type { NodeConfig } from '../node-config.ts';
+import type { Emit } from '../view/event-bus.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
+import type { CgroupSettings } from './cgroup-settings.ts';
 import { CgroupRefusalReport } from './cgroup-refusal-report.ts';
 import { type ReservedCgroup, reservedCgroups } from './node-cgroups.ts';
 import { PodCgroups } from './pod-cgroups.ts';
 import { QOSCgroups } from './qos-cgroups.ts';
 
-/** What of the node the cgroups depend on. */
-type ContainerManagerNode = Pick<
-  NodeConfig,
-  'cgroupsPerQOS' | 'cgroupRoot' | 'cgroupDriver' | 'containerNode' | 'nodeAllocatable' | 'podPidsLimit'
->;
-
 interface Deps {
-  node: ContainerManagerNode;
+  node: CgroupSettings;
   cgroups: CgroupManager;
   /** Pods whose containers may run. */
   activePods: () => Pod[];

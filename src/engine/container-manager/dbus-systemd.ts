@@ -1,6 +1,6 @@
 import { DBusError, type Message, type MessageBus } from 'dbus-native';
 import type { Clock } from '../../clock.ts';
-import { openSystemBus, type SystemBus } from '../system-bus.ts';
+import { openSystemBus, type SystemBus } from '../host/system-bus.ts';
 import type { Systemd, UnitProperty } from './systemd.ts';
 
 interface Deps {

@@ -1,5 +1,5 @@
-import { quantityValue, toQuantity } from '../../api/quantity.ts';
-import type { ResourceTotals } from '../../api/resource-totals.ts';
+import { quantityValue, toQuantity } from '../../api/values/quantity.ts';
+import type { ResourceTotals } from '../../api/values/resource-totals.ts';
 
 const resourcePrefix = 'hugepages-';
 const unitNames = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];

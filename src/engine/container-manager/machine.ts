@@ -2,7 +2,7 @@ import { readdir, readFile, statfs } from 'node:fs/promises';
 import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { hasCode } from '../../errors.ts';
-import { pathExists } from '../path-exists.ts';
+import { pathExists } from '../host/path-exists.ts';
 import { parseCPUList } from './reserved-cpus.ts';
 
 /** What the machine has, as far as containers depend on it. */

@@ -6,15 +6,15 @@ import {
   subtractQuantities,
   toQuantity,
   zeroQuantity,
-} from '../../api/quantity.ts';
-import { parseThresholdValue } from '../../api/eviction-thresholds.ts';
-import { type ResourceTotals, toResourceList } from '../../api/resource-totals.ts';
+} from '../../api/values/quantity.ts';
+import { parseThresholdValue } from '../../api/values/eviction-thresholds.ts';
+import { type ResourceTotals, toResourceList } from '../../api/values/resource-totals.ts';
 import type { ResourceList } from '../../api/types.ts';
-import { thresholdQuantity } from '../eviction/threshold-quantity.ts';
+import { thresholdQuantity } from '../../api/values/threshold-quantity.ts';
 import { milliCPUToShares } from './cpu-conversion.ts';
 import { hugePageLimits } from './huge-pages.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
-import { toTotals } from './resource-amounts.ts';
+import { toTotals } from '../../api/values/resource-amounts.ts';
 
 /** What a node has, and what pods may not have of it. */
 export interface NodeReservations {

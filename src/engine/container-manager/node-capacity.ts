@@ -1,4 +1,4 @@
-import { formatQuantity } from '../../api/quantity.ts';
+import { formatQuantity } from '../../api/values/quantity.ts';
 import type { ResourceList } from '../../api/types.ts';
 import type { Machine } from './machine.ts';
 

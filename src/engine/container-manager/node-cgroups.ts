@@ -1,4 +1,4 @@
-import type { NodeConfig } from '../node-config.ts';
+import type { CgroupSettings } from './cgroup-settings.ts';
 import { type CgroupName, parseCgroupPath } from './cgroup-names.ts';
 import { nodeAllocatableEnforced, podsCgroupLimits } from './node-allocatable.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
@@ -7,7 +7,7 @@ import type { CgroupLimits } from './pod-cgroup-limits.ts';
 const anyHugePages: ReadonlyMap<bigint, bigint> = new Map();
 
 /** What all pods together are held to. kubelet: cm/node_container_manager_linux.go createNodeAllocatableCgroups */
-export function kubepodsLimits({ nodeAllocatable }: Pick<NodeConfig, 'nodeAllocatable'>): CgroupLimits {
+export function kubepodsLimits({ nodeAllocatable }: Pick<CgroupSettings, 'nodeAllocatable'>): CgroupLimits {
   const { enforce, reservations } = nodeAllocatable;
   const resources = enforce.includes('pods') ? nodeAllocatableEnforced(reservations) : reservations.capacity;
   return { ...podsCgroupLimits(resources), hugePageLimits: anyHugePages };
@@ -26,7 +26,7 @@ export interface ReservedCgroup {
  * What the system and the agent are held to.
  * kubelet: cm/node_container_manager_linux.go enforceNodeAllocatableCgroups
  */
-export function reservedCgroups(node: Pick<NodeConfig, 'cgroupDriver' | 'nodeAllocatable'>): ReservedCgroup[] {
+export function reservedCgroups(node: Pick<CgroupSettings, 'cgroupDriver' | 'nodeAllocatable'>): ReservedCgroup[] {
   const { enforce, reservations, systemReservedCgroup, kubeReservedCgroup } = node.nodeAllocatable;
   const kinds = [
     { kind: 'system-reserved', path: systemReservedCgroup, resources: reservations.systemReserved },

@@ -1,8 +1,8 @@
-import { podQOSClass } from '../../api/qos.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
 import type { Container, Pod } from '../../api/types.ts';
-import { isSidecar } from '../kuberuntime/sidecars.ts';
-import { isNodeCriticalPod } from './critical-pod.ts';
-import { memoryBytes, toTotals } from './resource-amounts.ts';
+import { isSidecar } from '../../api/values/sidecars.ts';
+import { isNodeCriticalPod } from '../../api/values/critical-pod.ts';
+import { memoryBytes, toTotals } from '../../api/values/resource-amounts.ts';
 
 const guaranteed = -997;
 const bestEffort = 1000;

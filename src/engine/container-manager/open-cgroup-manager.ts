@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
-import { systemBusSocket } from '../system-bus-socket.ts';
+import { systemBusSocket } from '../host/system-bus-socket.ts';
 import { cgroupFiles } from './cgroup-files.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
 import { readCgroupMounts } from './cgroup-mounts.ts';

@@ -1,10 +1,10 @@
-import { podQOSClass } from '../../api/qos.ts';
-import { podLimits, podRequests } from '../../api/resource-totals.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
+import { podLimits, podRequests } from '../../api/values/resource-totals.ts';
 import type { Container, Pod } from '../../api/types.ts';
-import { isSidecar } from '../kuberuntime/sidecars.ts';
+import { isSidecar } from '../../api/values/sidecars.ts';
 import { milliCPUToQuota, milliCPUToShares, minShares, quotaPeriodMicros } from './cpu-conversion.ts';
 import { hugePageLimits } from './huge-pages.ts';
-import { memoryBytes, milliCPU, toTotals } from './resource-amounts.ts';
+import { memoryBytes, milliCPU, toTotals } from '../../api/values/resource-amounts.ts';
 
 /** Settings of one cgroup; what is absent is left as it is. kubelet: cm/types.go ResourceConfig */
 export interface CgroupLimits {

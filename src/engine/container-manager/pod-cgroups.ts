@@ -1,8 +1,8 @@
-import { podQOSClass } from '../../api/qos.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
 import type { Pod } from '../../api/types.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { NodeConfig } from '../node-config.ts';
+import type { CgroupSettings } from './cgroup-settings.ts';
 import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
 import { podCgroupName } from './cgroup-names.ts';
 import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
@@ -10,7 +10,7 @@ import { type CgroupLimits, podCgroupLimits } from './pod-cgroup-limits.ts';
 import { removePodCgroup } from './remove-pod-cgroup.ts';
 
 interface Deps {
-  node: Pick<NodeConfig, 'cgroupsPerQOS' | 'cgroupRoot' | 'containerNode' | 'podPidsLimit'>;
+  node: Pick<CgroupSettings, 'cgroupsPerQOS' | 'cgroupRoot' | 'containerNode' | 'podPidsLimit'>;
   cgroups: CgroupManager;
   refusals: CgroupRefusalReport;
   logger: Logger;

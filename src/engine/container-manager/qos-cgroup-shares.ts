@@ -1,8 +1,8 @@
-import { podQOSClass } from '../../api/qos.ts';
-import { podRequests } from '../../api/resource-totals.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
+import { podRequests } from '../../api/values/resource-totals.ts';
 import type { Pod } from '../../api/types.ts';
 import { milliCPUToShares, minShares } from './cpu-conversion.ts';
-import { milliCPU } from './resource-amounts.ts';
+import { milliCPU } from '../../api/values/resource-amounts.ts';
 
 /**
  * CPU shares of the Burstable and BestEffort cgroups for the active pods.

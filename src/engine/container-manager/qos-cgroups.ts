@@ -1,9 +1,9 @@
 import type { Pod } from '../../api/types.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { Emit } from '../event-bus.ts';
-import type { NodeConfig } from '../node-config.ts';
-import { reasons } from '../reasons.ts';
+import type { Emit } from '../view/event-bus.ts';
+import type { CgroupSettings } from './cgroup-settings.ts';
+import { reasons } from '../view/reasons.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
 import { type CgroupName, cgroupPath, podUIDOfCgroup, qosCgroups } from './cgroup-names.ts';
 import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
@@ -12,7 +12,7 @@ import { kubepodsLimits } from './node-cgroups.ts';
 import { qosCgroupShares } from './qos-cgroup-shares.ts';
 
 interface Deps {
-  node: Pick<NodeConfig, 'cgroupsPerQOS' | 'cgroupRoot' | 'cgroupDriver' | 'nodeAllocatable'>;
+  node: Pick<CgroupSettings, 'cgroupsPerQOS' | 'cgroupRoot' | 'cgroupDriver' | 'nodeAllocatable'>;
   cgroups: CgroupManager;
   refusals: CgroupRefusalReport;
   /** Pods whose containers may run. */

@@ -1,4 +1,4 @@
-import type { EvictionSignal, EvictionThreshold } from '../../api/eviction-thresholds.ts';
+import type { EvictionSignal, EvictionThreshold } from '../../api/values/eviction-thresholds.ts';
 
 /** How disks are laid out. kubelet: eviction/eviction_manager.go dedicatedImageFs, splitContainerImageFs */
 export interface DiskLayout {

@@ -1,4 +1,4 @@
-import { formatQuantity, quantityValue, toQuantity } from '../../api/quantity.ts';
+import { formatQuantity, quantityValue, toQuantity } from '../../api/values/quantity.ts';
 import type { Pod } from '../../api/types.ts';
 
 /** An emptyDir on disk that may hold only so much. */

@@ -1,7 +1,7 @@
-import type { EvictionThreshold } from '../../api/eviction-thresholds.ts';
+import type { EvictionThreshold } from '../../api/values/eviction-thresholds.ts';
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
-import { isCriticalPod } from '../container-manager/critical-pod.ts';
+import { isCriticalPod } from '../../api/values/critical-pod.ts';
 import { type DiskLayout, type NodeReclaim, nodeReclaims, withContainerFsThresholds } from './disk-layout.ts';
 import { exceedsStorageLimits } from './exceeds-storage-limits.ts';
 import type { NodeSummary } from './node-summary.ts';

@@ -1,5 +1,5 @@
-import { quantityValue, toQuantity } from '../../api/quantity.ts';
-import { podLimits } from '../../api/resource-totals.ts';
+import { quantityValue, toQuantity } from '../../api/values/quantity.ts';
+import { podLimits } from '../../api/values/resource-totals.ts';
 import type { Pod } from '../../api/types.ts';
 import type { DiskLayout } from './disk-layout.ts';
 import type { PodUsage } from './node-summary.ts';

@@ -2,7 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { formatPod } from '../pod-names.ts';
+import { formatPod } from '../../api/values/pod-names.ts';
 import { diskUsage } from '../volumes/disk-usage.ts';
 import type { VolumeManager } from '../volumes/volume-manager.ts';
 import { emptyDirEvictionMessage, limitedEmptyDirs } from './empty-dir-eviction.ts';

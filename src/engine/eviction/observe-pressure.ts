@@ -1,4 +1,4 @@
-import type { EvictionThreshold } from '../../api/eviction-thresholds.ts';
+import type { EvictionThreshold } from '../../api/values/eviction-thresholds.ts';
 import { diskOf } from './disk-layout.ts';
 import type { SignalObservations } from './signal-observations.ts';
 import { type NodePressure, nodePressures, thresholdsMet } from './thresholds-met.ts';

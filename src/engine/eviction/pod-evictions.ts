@@ -1,10 +1,10 @@
 import type { Pod } from '../../api/types.ts';
-import { BackOff } from '../back-off.ts';
+import { BackOff } from '../../flow/back-off.ts';
 import type { Clock } from '../../clock.ts';
-import type { Emit } from '../event-bus.ts';
-import { podEventRecorder } from '../event-recorder.ts';
+import type { Emit } from '../view/event-bus.ts';
+import { podEventRecorder } from '../view/event-recorder.ts';
 import type { PodWorkers } from '../pod-workers/pod-workers.ts';
-import { reasons } from '../reasons.ts';
+import { reasons } from '../view/reasons.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 
 /** kubelet: eviction/eviction_manager.go localStorageEviction, immediateEvictionGracePeriodSeconds */

@@ -1,5 +1,5 @@
-import type { EvictionSignal } from '../../api/eviction-thresholds.ts';
-import { toQuantity } from '../../api/quantity.ts';
+import type { EvictionSignal } from '../../api/values/eviction-thresholds.ts';
+import { toQuantity } from '../../api/values/quantity.ts';
 import type { Pod } from '../../api/types.ts';
 import { type DiskLayout, diskOf, usageParts } from './disk-layout.ts';
 import { podDiskUsage } from './pod-disk-usage.ts';

@@ -1,5 +1,5 @@
-import type { EvictionSignal } from '../../api/eviction-thresholds.ts';
-import type { Quantity, QuantityFormat } from '../../api/quantity.ts';
+import type { EvictionSignal } from '../../api/values/eviction-thresholds.ts';
+import type { Quantity, QuantityFormat } from '../../api/values/quantity.ts';
 import type { FsStats, NodeSummary } from './node-summary.ts';
 
 /** How much there is of what a signal is about. */

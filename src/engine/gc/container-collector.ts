@@ -2,13 +2,13 @@ import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { Emit } from '../event-bus.ts';
+import type { Emit } from '../view/event-bus.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
-import type { RuntimePod } from '../pleg/pod-records.ts';
-import { reasons } from '../reasons.ts';
-import type { WallClockHistory } from '../wall-clock-history.ts';
+import type { RuntimePod } from '../container/pod-records.ts';
+import { reasons } from '../view/reasons.ts';
+import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 import { computeContainerGC, type ContainerGCPlan, type GCContainer } from './container-gc.ts';
-import type { PodRemover } from './pod-remover.ts';
+import type { PodRemover } from '../kuberuntime/pod-remover.ts';
 
 /** kubelet: kubelet.go ContainerGCPeriod */
 const periodMs = 60_000;

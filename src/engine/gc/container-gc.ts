@@ -1,5 +1,5 @@
-import { containerIDOfLogSymlink, podUIDOfLogsDirectory } from '../kuberuntime/log-paths.ts';
-import type { RuntimeContainerState } from '../kuberuntime/runtime-pod-status.ts';
+import { containerIDOfLogSymlink, podUIDOfLogsDirectory } from '../container/log-paths.ts';
+import type { RuntimeContainerState } from '../container/runtime-pod-status.ts';
 
 /** How much is left of what has ended. A number below 0: no limit. kubelet: container/container_gc.go GCPolicy */
 export interface ContainerGCPolicy {

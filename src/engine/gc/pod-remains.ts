@@ -1,13 +1,13 @@
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { Faults } from '../faults.ts';
+import type { Faults } from '../../flow/faults.ts';
 import type { PodCgroups } from '../container-manager/pod-cgroups.ts';
 import type { ForeignPods } from '../kuberuntime/owned-runtime.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
-import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
-import { isPodRunning, type RuntimePod } from '../pleg/pod-records.ts';
-import type { PodDirs } from '../pod-dirs.ts';
-import { type PodRemover, surplusContainers } from './pod-remover.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { isPodRunning, type RuntimePod } from '../container/pod-records.ts';
+import type { PodDirs } from '../host/pod-dirs.ts';
+import { type PodRemover, surplusContainers } from '../kuberuntime/pod-remover.ts';
 
 /** A runtime does not take so long to make a sandbox that this many pods go meanwhile. */
 const maxRemembered = 1000;

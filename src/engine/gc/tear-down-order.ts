@@ -1,7 +1,7 @@
-import { dependsOn, dependsOnAnnotation, findDependency } from '../../api/depends-on.ts';
+import { dependsOn, dependsOnAnnotation, findDependency } from '../../api/values/depends-on.ts';
 import type { Pod } from '../../api/types.ts';
 import { computeStopOrder } from '../lifecycle/stop-order.ts';
-import type { RuntimePod } from '../pleg/pod-records.ts';
+import type { RuntimePod } from '../container/pod-records.ts';
 
 /** The reverse of the start order of the pods of one node, as UIDs in steps, from what the runtime knows of them. */
 export function computeTearDownOrder(pods: readonly RuntimePod[]): string[][] {

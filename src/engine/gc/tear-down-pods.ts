@@ -3,17 +3,17 @@ import type { Clock } from '../../clock.ts';
 import { isDeadlineExceeded } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage } from '../../errors.ts';
-import { podEventRecorder } from '../event-recorder.ts';
-import { inTime, TimeoutError } from '../in-time.ts';
+import { podEventRecorder } from '../view/event-recorder.ts';
+import { inTime, TimeoutError } from '../../flow/in-time.ts';
 import { killPod } from '../kuberuntime/kill-pod.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
-import { mayBeRunning, type RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import { mayBeRunning, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { containerGracePeriodSeconds } from '../kuberuntime/termination-grace-period.ts';
-import type { RuntimePod } from '../pleg/pod-records.ts';
-import type { PodDirs } from '../pod-dirs.ts';
+import type { RuntimePod } from '../container/pod-records.ts';
+import type { PodDirs } from '../host/pod-dirs.ts';
 import { removalTimeoutMs } from './removal-timeout.ts';
 import { computeTearDownOrder } from './tear-down-order.ts';
-import type { PodRemover } from './pod-remover.ts';
+import type { PodRemover } from '../kuberuntime/pod-remover.ts';
 
 interface Deps {
   runtime: RuntimeService;

@@ -1,4 +1,4 @@
-import type { ContainerEnd } from '../events.ts';
+import type { ContainerEnd } from '../view/events.ts';
 
 /** Events of one kind, as `kubectl describe` counts them. */
 export interface EventEntry {
@@ -94,4 +94,10 @@ function isHistoryLine(value: unknown): value is HistoryLine {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
+}
+
+/** What a reader may ask of the past. */
+export interface EngineHistory {
+  /** What happened to all revisions of this pod, also before this engine; empty for one that nobody knows. */
+  history(pod: { namespace: string; name: string }): Promise<HistoryEntry[]>;
 }

@@ -1,4 +1,4 @@
-import type { CredentialProvider } from '../../api/credential-provider-config.ts';
+import type { CredentialProvider } from '../../api/kubelet-configuration/credential-provider-config.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../api/duration.ts';
+import { parseDuration } from '../../api/values/duration.ts';
 import type { DockerConfig, RegistryCredentials } from './docker-config.ts';
 
 /** For how many images an answer is good. */

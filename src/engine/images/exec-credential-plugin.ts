@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { CredentialProvider } from '../../api/credential-provider-config.ts';
+import type { CredentialProvider } from '../../api/kubelet-configuration/credential-provider-config.ts';
 import type { Clock } from '../../clock.ts';
 import { hasCode } from '../../errors.ts';
 

@@ -1,9 +1,8 @@
 import type { Pod } from '../../api/types.ts';
 import { errorMessage } from '../../errors.ts';
-import type { ConfigObject } from '../../api/config-object.ts';
-import type { ConfigObjectLookup } from '../../api/config-object.ts';
-import type { PodEventRecorder } from '../event-recorder.ts';
-import { reasons } from '../reasons.ts';
+import type { ConfigObject, ConfigObjectLookup } from '../../api/values/config-object.ts';
+import type { PodEventRecorder } from '../view/event-recorder.ts';
+import { reasons } from '../view/reasons.ts';
 import { type DockerConfig, parseDockercfg, parseDockerConfigJSON } from './docker-config.ts';
 
 /** The types of Secrets that hold credentials, and the key they are under. */

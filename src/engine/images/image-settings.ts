@@ -1,4 +1,4 @@
-import type { ImageGCPolicy } from '../gc/image-gc.ts';
+import type { ImageGCPolicy } from './image-gc.ts';
 
 /** How images are pulled, and when they go. kubelet: KubeletConfiguration */
 export interface ImageSettings {

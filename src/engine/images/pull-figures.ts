@@ -1,11 +1,5 @@
+import type { PullFigures } from '../view/snapshot.ts';
 import type { LayerIngest } from './layer-ingests.ts';
-
-/** How much of an image has come, as it travels: compressed, and of the layers that were begun. */
-export interface PullFigures {
-  receivedBytes: number;
-  /** Absent: the registry did not say. */
-  totalBytes?: number;
-}
 
 /** The layers of one pull by their ref. */
 export type PulledLayers = ReadonlyMap<string, LayerIngest>;

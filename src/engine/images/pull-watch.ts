@@ -1,15 +1,10 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
-import type { Emit } from '../event-bus.ts';
-import { podRef } from '../pod-names.ts';
+import type { Emit } from '../view/event-bus.ts';
+import { podRef } from '../../api/values/pod-names.ts';
 import type { LayerIngest, ReadLayerIngests } from './layer-ingests.ts';
-import { computePullFigures, nextLayers, type PulledLayers, type PullFigures } from './pull-figures.ts';
-
-/** A pull under way, with how far it has come. */
-export interface PullSnapshot extends PullFigures {
-  container: string;
-  image: string;
-}
+import type { PullFigures, PullSnapshot } from '../view/snapshot.ts';
+import { computePullFigures, nextLayers, type PulledLayers } from './pull-figures.ts';
 
 /** Who waits for an image. */
 interface Waiter {

@@ -1,8 +1,8 @@
 import type { Lifecycle } from 'kubernetes-types/core/v1.js';
 import type { Container, ContainerPort, Pod } from '../../api/types.ts';
-import { containerHashHex } from './container-hash.ts';
-import { goJSON } from './go-json.ts';
-import { criAnnotations, criLabels } from './labels.ts';
+import { containerHashHex } from '../container/container-hash.ts';
+import { goJSON } from '../container/go-json.ts';
+import { criAnnotations, criLabels } from '../container/labels.ts';
 
 type LifecycleHandler = NonNullable<Lifecycle['preStop']>;
 type HTTPGetAction = NonNullable<LifecycleHandler['httpGet']>;

@@ -1,10 +1,10 @@
-import { maxRestartPeriodMs } from '../../api/max-restart-period.ts';
+import { maxRestartPeriodMs } from '../../api/values/max-restart-period.ts';
 import type { Container, Pod } from '../../api/types.ts';
-import { type BackOff, type BackOffLimits, defaultBackOffLimits } from '../back-off.ts';
-import { formatPod } from '../pod-names.ts';
-import type { WallClockHistory } from '../wall-clock-history.ts';
-import { containerHashHex } from './container-hash.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from './runtime-pod-status.ts';
+import { type BackOff, type BackOffLimits, defaultBackOffLimits } from '../../flow/back-off.ts';
+import { formatPod } from '../../api/values/pod-names.ts';
+import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
+import { containerHashHex } from '../container/container-hash.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
 
 /**
  * When the container may be started again, in monotonic milliseconds, and what to say until then; undefined: now, and this start is counted. After a

@@ -1,10 +1,9 @@
 import type { EnvFromSource, EnvVarSource } from 'kubernetes-types/core/v1.js';
-import type { ConfigObject } from '../../api/config-object.ts';
-import { expand } from '../../api/expand.ts';
+import type { ConfigObject, ConfigObjectLookup } from '../../api/values/config-object.ts';
+import { expand } from '../../api/values/expand.ts';
 import type { Container, EnvVar, Pod } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
-import type { ConfigObjectLookup } from '../../api/config-object.ts';
-import { containerResourceValue, type DownwardSources, podFieldValue } from './downward-env.ts';
+import { containerResourceValue, type DownwardSources, podFieldValue } from '../../api/values/downward-api.ts';
 
 export interface EnvironmentVariable {
   name: string;

@@ -1,4 +1,4 @@
-import { expand } from '../../api/expand.ts';
+import { expand } from '../../api/values/expand.ts';
 import type { Container } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 import type { EnvironmentVariable } from './environment.ts';

@@ -1,11 +1,11 @@
-import { expand } from '../../api/expand.ts';
+import { expand } from '../../api/values/expand.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
 import { containerAnnotations, containerLabels } from './container-annotations.ts';
 import type { EnvironmentVariable } from './environment.ts';
 import { containerResources, type NodeResources } from './linux-resources.ts';
-import { containerLogPath } from './log-paths.ts';
-import type { UserNamespace } from './namespace-options.ts';
+import { containerLogPath } from '../container/log-paths.ts';
+import type { UserNamespace } from '../userns/user-namespaces.ts';
 import {
   containerSecurityContext,
   type ImageUser,

@@ -4,7 +4,7 @@ import type { DNSConfig } from '../network/dns.ts';
 import { identityLabels } from './container-annotations.ts';
 import { kernelHostname, type PodHostname } from './hostname.ts';
 import { overheadResources, sandboxResources, type NodeResources } from './linux-resources.ts';
-import { podLogsDirectory } from './log-paths.ts';
+import { podLogsDirectory } from '../container/log-paths.ts';
 import { portMappings } from './port-mappings.ts';
 import { type PodSecurity, sandboxSecurityContext } from './security-context.ts';
 

@@ -1,9 +1,9 @@
 import type { Container, Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { isNotFound } from '../../cri/errors.ts';
-import type { PodEventRecorder } from '../event-recorder.ts';
-import { type HookDeps, runHook } from '../lifecycle/run-hook.ts';
-import { reasons } from '../reasons.ts';
+import type { PodEventRecorder } from '../view/event-recorder.ts';
+import { type HookDeps, runHook } from './run-hook.ts';
+import { reasons } from '../view/reasons.ts';
 import type { ContainerKillReason } from './pod-actions.ts';
 import {
   containerGracePeriodSeconds,

@@ -1,10 +1,10 @@
 import type { Pod } from '../../api/types.ts';
 import { isNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
-import type { PodEventRecorder } from '../event-recorder.ts';
-import type { HookDeps } from '../lifecycle/run-hook.ts';
+import type { PodEventRecorder } from '../view/event-recorder.ts';
+import type { HookDeps } from './run-hook.ts';
 import { killContainer } from './kill-container.ts';
-import type { RuntimePodStatus } from './runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { terminationOrder } from './termination-order.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { Pod } from '../../api/types.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
 import { UserError } from '../../errors.ts';
+import type { UserNamespace } from '../userns/user-namespaces.ts';
 
 type SecurityContext = NonNullable<NonNullable<PodSandboxConfig['linux']>['securityContext']>;
 export type NamespaceOption = NonNullable<SecurityContext['namespaceOptions']>;
-export type UserNamespace = NonNullable<NamespaceOption['usernsOptions']>;
 
 /**
  * Which namespaces the pod shares with the node. `userNamespace` is what was allotted to the pod; without it user

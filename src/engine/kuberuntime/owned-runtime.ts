@@ -2,9 +2,9 @@ import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { CallOptions } from '../../cri/service.ts';
 import type { Container, PodSandbox } from '../../cri/types.ts';
-import type { RootOwner } from '../root-owner.ts';
-import { criLabels } from './labels.ts';
-import { ownerOf, withOwner } from './owner-mark.ts';
+import type { RootOwner } from '../container/root-owner.ts';
+import { criLabels } from '../container/labels.ts';
+import { ownerOf, withOwner } from '../container/owner-mark.ts';
 
 interface Deps {
   runtime: RuntimeService;

@@ -1,4 +1,4 @@
-import type { RuntimeContainerStatus } from './runtime-pod-status.ts';
+import type { RuntimeContainerStatus } from '../container/runtime-pod-status.ts';
 
 /** Why one container is killed while its pod lives on; empty: its definition changed. */
 export type ContainerKillReason = '' | 'StartupProbe' | 'LivenessProbe' | 'Unknown';

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/types.ts';
-import type { RuntimePodStatus } from './runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 
 export interface SandboxChange {
   /** The pod needs a new sandbox. */

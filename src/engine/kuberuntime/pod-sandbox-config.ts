@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
-import { podQOSClass } from '../../api/qos.ts';
-import { normalizeSysctlName } from '../../api/sysctl-names.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
+import { normalizeSysctlName } from '../../api/values/sysctl-names.ts';
 import type { Pod } from '../../api/types.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
 import { cgroupPath, podCgroupName } from '../container-manager/cgroup-names.ts';
-import type { PodEventRecorder } from '../event-recorder.ts';
+import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { podDNS } from '../network/dns.ts';
 import { parseResolvConf } from '../network/resolv-conf.ts';
-import type { NodeConfig } from '../node-config.ts';
+import type { RuntimeSettings } from './runtime-settings.ts';
 import { generatePodSandboxConfig } from './generate-pod-sandbox-config.ts';
 import { podHostname } from './hostname.ts';
-import type { UserNamespace } from './namespace-options.ts';
+import type { UserNamespace } from '../userns/user-namespaces.ts';
 
 /**
  * The sandbox configuration of a pod on this node, with the node's resolver file as it is now. With a recorder the pod is
@@ -19,7 +19,7 @@ import type { UserNamespace } from './namespace-options.ts';
 export async function podSandboxConfig(
   pod: Pod,
   attempt: number,
-  node: NodeConfig,
+  node: RuntimeSettings,
   recorder?: PodEventRecorder,
   userNamespace?: UserNamespace,
 ): Promise<PodSandboxConfig> {
@@ -55,7 +55,7 @@ function withDottedSysctls(pod: Pod): Pod {
 }
 
 /** The pod's cgroup in the driver's form; empty when pods have none of their own. */
-export function podCgroupParent(pod: Pod, node: NodeConfig): string {
+export function podCgroupParent(pod: Pod, node: RuntimeSettings): string {
   if (!node.cgroupsPerQOS) return '';
   return cgroupPath(podCgroupName(node.cgroupRoot, podQOSClass(pod), pod.metadata.uid), node.cgroupDriver);
 }

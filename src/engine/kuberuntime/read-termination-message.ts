@@ -1,6 +1,6 @@
 import type { ContainerStatus } from '../../cri/types.ts';
 import { readLogTail } from '../logs/read-log-tail.ts';
-import { criAnnotations } from './labels.ts';
+import { criAnnotations } from '../container/labels.ts';
 import { readFileTail } from '../host/regular-file.ts';
 import { terminationMessage } from './termination-message.ts';
 

@@ -1,21 +1,21 @@
-import { dependsOnAnnotation } from '../../api/depends-on.ts';
+import { dependsOnAnnotation } from '../../api/values/depends-on.ts';
 import { boundedText } from '../../bounded-text.ts';
 import { isNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { CallOptions } from '../../cri/service.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
 import { textLimits } from '../../text-limits.ts';
-import { configAnnotations } from '../../api/config-annotations.ts';
-import { ContainerEnds } from '../pleg/container-ends.ts';
+import { configAnnotations } from '../../api/values/config-annotations.ts';
+import { ContainerEnds } from '../container/container-ends.ts';
 import type { PlegRuntime } from '../pleg/generic-pleg.ts';
-import type { RuntimeContainer, RuntimePod } from '../pleg/pod-records.ts';
-import { criAnnotations, criLabels } from './labels.ts';
+import type { RuntimeContainer, RuntimePod } from '../container/pod-records.ts';
+import { criAnnotations, criLabels } from '../container/labels.ts';
 import type {
   RuntimeContainerState,
   RuntimeContainerStatus,
   RuntimePodStatus,
   RuntimeSandboxStatus,
-} from './runtime-pod-status.ts';
+} from '../container/runtime-pod-status.ts';
 
 /** Adds what the container wrote as its termination message to the message of the runtime. */
 export type ReadTerminationMessage = (status: ContainerStatus) => Promise<string>;

@@ -4,7 +4,8 @@ import type { Container, Pod } from '../../api/types.ts';
 import type { ContainerConfig, PodSandboxConfig } from '../../cri/types.ts';
 import { UserError } from '../../errors.ts';
 import { appArmorProfile } from './apparmor-profile.ts';
-import { namespacesForPod, type UserNamespace } from './namespace-options.ts';
+import type { UserNamespace } from '../userns/user-namespaces.ts';
+import { namespacesForPod } from './namespace-options.ts';
 
 type SandboxSecurityContext = NonNullable<NonNullable<PodSandboxConfig['linux']>['securityContext']>;
 type ContainerSecurityContext = NonNullable<NonNullable<ContainerConfig['linux']>['securityContext']>;

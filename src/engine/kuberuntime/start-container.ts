@@ -6,27 +6,31 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Image, PodSandboxConfig } from '../../cri/types.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { ConfigObjectLookup } from '../../api/config-object.ts';
-import type { PodEventRecorder } from '../event-recorder.ts';
-import { ContainerStartError } from '../images/container-start-error.ts';
+import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
+import type { PodEventRecorder } from '../view/event-recorder.ts';
+import { ContainerStartError } from '../container/container-start-error.ts';
 import type { ImageManager } from '../images/image-manager.ts';
-import { runHook } from '../lifecycle/run-hook.ts';
-import type { PodRef } from '../events.ts';
-import type { NodeConfig } from '../node-config.ts';
-import { podRef } from '../pod-names.ts';
-import { reasons } from '../reasons.ts';
-import type { PodDirs } from '../pod-dirs.ts';
+import { runHook } from './run-hook.ts';
+import { type PodRef, podRef } from '../../api/values/pod-names.ts';
+import type { RuntimeSettings } from './runtime-settings.ts';
+import { reasons } from '../view/reasons.ts';
+import type { PodDirs } from '../host/pod-dirs.ts';
 import type { MountedVolume } from '../volumes/volume-manager.ts';
 import { containerMounts } from './container-mounts.ts';
 import { makeEnvironment } from './environment.ts';
-import { findContainerStatus } from './find-container-status.ts';
+import { findContainerStatus } from '../container/find-container-status.ts';
 import { generateContainerConfig } from './generate-container-config.ts';
 import { killContainer } from './kill-container.ts';
-import { containerLogPath, containerLogsDirectory, containerLogSymlinkName, podLogsDirectory } from './log-paths.ts';
+import {
+  containerLogPath,
+  containerLogsDirectory,
+  containerLogSymlinkName,
+  podLogsDirectory,
+} from '../container/log-paths.ts';
 import { withImageVolumes } from './image-volumes.ts';
 import { makingCall } from './making-call.ts';
 import { restartCountFromLogFiles } from './restart-count-from-logs.ts';
-import type { RuntimePodStatus } from './runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { makeFolder } from '../../make-folder.ts';
 
 export interface StartContainerDeps {
@@ -34,7 +38,7 @@ export interface StartContainerDeps {
   imageManager: ImageManager;
   podDirs: PodDirs;
   configObjects: ConfigObjectLookup;
-  node: NodeConfig;
+  node: RuntimeSettings;
   /** The runtime can make mounts read-only with everything below them. */
   supportsRecursiveReadOnly: () => boolean;
   /** Outlives the runtime. */
@@ -184,7 +188,7 @@ async function nextRestartCount({ node, restartCounts }: StartContainerDeps, sta
 }
 
 /** kubelet: kuberuntime_container.go calcRestartCountByLogDir */
-async function restartCountFromLogs(node: NodeConfig, { pod, container }: ContainerStart): Promise<number> {
+async function restartCountFromLogs(node: RuntimeSettings, { pod, container }: ContainerStart): Promise<number> {
   try {
     const logs = await readdir(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name));
     return restartCountFromLogFiles(logs) ?? 0;
@@ -194,7 +198,7 @@ async function restartCountFromLogs(node: NodeConfig, { pod, container }: Contai
   }
 }
 
-async function linkLog(node: NodeConfig, pod: Pod, name: string, restartCount: number, id: string): Promise<void> {
+async function linkLog(node: RuntimeSettings, pod: Pod, name: string, restartCount: number, id: string): Promise<void> {
   const target = join(podLogsDirectory(node.podLogsDir, pod.metadata), containerLogPath(name, restartCount));
   const link = join(node.containerLogLinksDir, containerLogSymlinkName(pod.metadata, name, id));
   try {

@@ -1,5 +1,5 @@
 import { errorMessage } from '../../errors.ts';
-import type { RuntimeContainerState } from './runtime-pod-status.ts';
+import type { RuntimeContainerState } from '../container/runtime-pod-status.ts';
 
 /** Bytes of the termination message file that are shown, from its end. */
 const MAX_FILE_BYTES = 4096;

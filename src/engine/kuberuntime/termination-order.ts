@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/types.ts';
-import { hasSidecar, sidecarsOf } from './sidecars.ts';
+import { hasSidecar, sidecarsOf } from '../../api/values/sidecars.ts';
 
 /**
  * For each running container, the running containers that have to be gone before it is told to stop. Sidecars wait for

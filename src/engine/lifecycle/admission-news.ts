@@ -1,4 +1,4 @@
-import type { KubeletEvent } from '../events.ts';
+import type { KubeletEvent } from '../view/events.ts';
 
 /**
  * What pods that may not start yet wait for. `room`: a pod ended. `order`: a pod became Ready or completed, or other pods are

@@ -1,9 +1,9 @@
 import type { Taint } from 'kubernetes-types/core/v1.js';
-import { podQOSClass } from '../../api/qos.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
 import type { Pod, ResourceList } from '../../api/types.ts';
-import { isCriticalPod } from '../container-manager/critical-pod.ts';
+import { isCriticalPod } from '../../api/values/critical-pod.ts';
 import { asksForAppArmor } from '../kuberuntime/apparmor-profile.ts';
-import { isStaticPod } from '../status/is-static-pod.ts';
+import { isStaticPod } from '../../api/values/config-annotations.ts';
 import { describeTakenPort, takenHostPorts } from './host-ports.ts';
 import { describeMismatch, matchesNodeAffinity } from './node-affinity.ts';
 import {
@@ -15,6 +15,7 @@ import {
 import { describeRequirements, podsToPreempt } from './preemption.ts';
 import { forbiddenSysctl, type SysctlAllowlist } from './sysctl-allowlist.ts';
 import { toleratesTaint } from './tolerations.ts';
+import type { Rejection } from '../view/snapshot.ts';
 
 /** What of the node decides which pods may run on it. */
 export interface AdmissionNode {
@@ -27,14 +28,6 @@ export interface AdmissionNode {
   /** Conditions of pressure that are true now, such as `MemoryPressure`. */
   pressures: readonly string[];
   isShuttingDown: boolean;
-}
-
-/** Why a pod may not run on this node now. kubelet: lifecycle/interfaces.go PodAdmitResult */
-export interface Rejection {
-  reason: string;
-  message: string;
-  /** What may change it. kubelet: nothing does, short of a restart. */
-  retriedWhen: 'a pod ends' | 'its manifest changes' | 'manifests change' | 'the node takes pods again';
 }
 
 type Refusal = Omit<Rejection, 'retriedWhen'> & Partial<Pick<Rejection, 'retriedWhen'>>;

@@ -1,7 +1,7 @@
 import type { Message, MessageBus } from 'dbus-native';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
-import { openSystemBus } from '../system-bus.ts';
+import { openSystemBus } from '../host/system-bus.ts';
 import { takeInhibitorLock } from './inhibitor-lock.ts';
 import type { InhibitorLock, Logind, LogindConnection } from './logind.ts';
 

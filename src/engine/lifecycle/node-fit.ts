@@ -1,7 +1,7 @@
-import { podRequests, type ResourceTotals } from '../../api/resource-totals.ts';
-import { quantityMilliValue, quantityValue, zeroQuantity } from '../../api/quantity.ts';
+import { podRequests, type ResourceTotals } from '../../api/values/resource-totals.ts';
+import { quantityMilliValue, quantityValue, zeroQuantity } from '../../api/values/quantity.ts';
 import type { Pod, ResourceList } from '../../api/types.ts';
-import { toTotals } from '../container-manager/resource-amounts.ts';
+import { toTotals } from '../../api/values/resource-amounts.ts';
 
 /** A resource of which the node has not enough left. Amounts are whole numbers, of cpu thousandths. */
 export interface InsufficientResource {

@@ -1,10 +1,10 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
-import type { EventBus } from '../event-bus.ts';
+import type { EventBus } from '../view/event-bus.ts';
 import type { PodWorkers } from '../pod-workers/pod-workers.ts';
 import { workersEnded } from '../pod-workers/workers-ended.ts';
-import { reasons } from '../reasons.ts';
+import { reasons } from '../view/reasons.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import { computeShutdownGroups, type ShutdownGroup, type ShutdownSettings } from './node-shutdown-groups.ts';
 import { computeStopOrder } from './stop-order.ts';

@@ -1,13 +1,14 @@
-import { allDependencies } from '../../api/depends-on.ts';
+import { allDependencies } from '../../api/values/depends-on.ts';
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
-import type { Emit } from '../event-bus.ts';
-import { podEventRecorder } from '../event-recorder.ts';
-import { reasons, runsOnUntilThen } from '../reasons.ts';
+import type { Emit } from '../view/event-bus.ts';
+import { podEventRecorder } from '../view/event-recorder.ts';
+import { reasons, runsOnUntilThen } from '../view/reasons.ts';
 import { type ForeignPods, takenMessage } from '../kuberuntime/owned-runtime.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import type { AdmissionNews } from './admission-news.ts';
-import { type Admission, type AdmissionNode, admitPod, type Rejection } from './admit-pod.ts';
+import type { Rejection } from '../view/snapshot.ts';
+import { type Admission, type AdmissionNode, admitPod } from './admit-pod.ts';
 import { portExchange, type Replacement } from './port-exchange.ts';
 import { computeStartOrder, type StartOrder } from './start-order.ts';
 

@@ -1,7 +1,7 @@
-import { podQOSClass } from '../../api/qos.ts';
-import { podRequests } from '../../api/resource-totals.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
+import { podRequests } from '../../api/values/resource-totals.ts';
 import type { Pod } from '../../api/types.ts';
-import { isCriticalPod } from '../container-manager/critical-pod.ts';
+import { isCriticalPod } from '../../api/values/critical-pod.ts';
 import { amountOf } from './node-fit.ts';
 
 /** How much of a resource is missing, in the units of `amountOf`. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { AsyncQueue } from '../async-queue.ts';
-import { type BackOffEntry, type BackOffLimits, nextBackOff } from '../back-off.ts';
+import { AsyncQueue } from '../../flow/async-queue.ts';
+import { type BackOffEntry, type BackOffLimits, nextBackOff } from '../../flow/back-off.ts';
 import type { InhibitorLock, Logind, LogindConnection } from './logind.ts';
 import type { NodeShutdown } from './node-shutdown.ts';
 

@@ -1,8 +1,8 @@
-import { cycleOf, cycleText, dependsOn, findDependency } from '../../api/depends-on.ts';
+import { cycleOf, cycleText, dependsOn, findDependency } from '../../api/values/depends-on.ts';
 import type { Pod, PodStatus } from '../../api/types.ts';
-import { reasons } from '../reasons.ts';
+import { reasons } from '../view/reasons.ts';
 import { isReady } from '../status/status-manager.ts';
-import type { Rejection } from './admit-pod.ts';
+import type { Rejection } from '../view/snapshot.ts';
 
 /** What a pod that does not run yet is to do: start, wait for what `message` tells, or give up until manifests change. */
 export type StartOrder =

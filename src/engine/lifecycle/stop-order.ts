@@ -1,4 +1,4 @@
-import { dependsOn, findDependency } from '../../api/depends-on.ts';
+import { dependsOn, findDependency } from '../../api/values/depends-on.ts';
 import type { Pod } from '../../api/types.ts';
 
 /** The reverse of the start order, in steps: each has the pods that none of those left depends on. */

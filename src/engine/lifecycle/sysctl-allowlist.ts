@@ -1,4 +1,4 @@
-import { normalizeSysctlName, type SysctlNamespace, sysctlNamespace } from '../../api/sysctl-names.ts';
+import { normalizeSysctlName, type SysctlNamespace, sysctlNamespace } from '../../api/values/sysctl-names.ts';
 import type { PodSpec } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 

@@ -1,4 +1,4 @@
-import type { ConfigObject } from '../../api/config-object.ts';
+import type { ConfigObject } from '../../api/values/config-object.ts';
 import type { Pod } from '../../api/types.ts';
 
 /** The values of the Secrets among these objects. */

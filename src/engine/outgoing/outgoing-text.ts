@@ -1,7 +1,7 @@
 import { boundedText, splitMark } from '../../bounded-text.ts';
 import { maxProblemsPerSource, textLimits } from '../../text-limits.ts';
 import type { PodStatus } from '../../api/types.ts';
-import type { KubeletEvent, ManifestProblem } from '../events.ts';
+import type { KubeletEvent, ManifestProblem } from '../view/events.ts';
 import type { SecretValues } from './secret-values.ts';
 
 /** How much of a text is searched for values of Secrets. */

@@ -1,16 +1,16 @@
-import { AsyncQueue } from '../async-queue.ts';
+import { AsyncQueue } from '../../flow/async-queue.ts';
 import { ConfigObjects } from '../config/config-objects.ts';
 import { ConfigReader } from '../config/config-reader.ts';
-import { EventBus } from '../event-bus.ts';
+import { EventBus } from '../view/event-bus.ts';
 import { Housekeeping } from '../housekeeping.ts';
 import { OutgoingText } from '../outgoing/outgoing-text.ts';
-import { PodDirs } from '../pod-dirs.ts';
+import { PodDirs } from '../host/pod-dirs.ts';
 import { PodManager } from '../pod-manager/pod-manager.ts';
 import { WorkQueue } from '../pod-workers/work-queue.ts';
 import { StatusManager } from '../status/status-manager.ts';
 import { StatusRecords } from '../status/status-records.ts';
 import type { SyncLoopInput } from '../sync-loop.ts';
-import { WallClockHistory } from '../wall-clock-history.ts';
+import { WallClockHistory } from '../../flow/wall-clock-history.ts';
 import { WallClockStore } from '../wall-clock-store.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
 

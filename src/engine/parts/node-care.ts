@@ -1,13 +1,13 @@
 import { LocalStorageEviction } from '../eviction/local-storage-eviction.ts';
 import { PodEvictions } from '../eviction/pod-evictions.ts';
 import { ContainerCollector } from '../gc/container-collector.ts';
-import { ImageCollector } from '../gc/image-collector.ts';
+import { ImageCollector } from '../images/image-collector.ts';
 import { admissionNews } from '../lifecycle/admission-news.ts';
 import { NodeShutdown } from '../lifecycle/node-shutdown.ts';
 import { shutdownSeconds } from '../lifecycle/node-shutdown-groups.ts';
 import { PodAdmission } from '../lifecycle/pod-admission.ts';
 import { ShutdownWatch } from '../lifecycle/shutdown-watch.ts';
-import { isPodRunning } from '../pleg/pod-records.ts';
+import { isPodRunning } from '../container/pod-records.ts';
 import type { Foundation } from './foundation.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
 import type { PodCare } from './pod-care.ts';

@@ -1,7 +1,7 @@
-import { BackOff } from '../back-off.ts';
+import { BackOff } from '../../flow/back-off.ts';
 import { ContainerManager } from '../container-manager/container-manager.ts';
 import { PodRemains } from '../gc/pod-remains.ts';
-import { PodRemover } from '../gc/pod-remover.ts';
+import { PodRemover } from '../kuberuntime/pod-remover.ts';
 import { variableTexts } from '../history/hide-variables.ts';
 import { historyFolder } from '../history/history-file.ts';
 import { PodHistories } from '../history/pod-histories.ts';

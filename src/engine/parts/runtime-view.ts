@@ -1,5 +1,5 @@
 import { RuntimePods } from '../kuberuntime/runtime-pods.ts';
-import { ContainerEnds } from '../pleg/container-ends.ts';
+import { ContainerEnds } from '../container/container-ends.ts';
 import { EventWatch } from '../pleg/event-watch.ts';
 import { GenericPleg } from '../pleg/generic-pleg.ts';
 import { PodCache } from '../pleg/pod-cache.ts';

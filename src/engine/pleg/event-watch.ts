@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.ts';
 import { isUnimplemented } from '../../cri/errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { ContainerEnds } from './container-ends.ts';
+import type { ContainerEnds } from '../container/container-ends.ts';
 import { type GenericPleg, relistPeriodMs } from './generic-pleg.ts';
-import type { RuntimePod } from './pod-records.ts';
+import type { RuntimePod } from '../container/pod-records.ts';
 import type { RuntimeEvent, RuntimeEventStream } from './runtime-event-stream.ts';
 
 /** Of the safety net beside a stream. The kubelet relists every five minutes then: kubelet.go eventedPlegRelistPeriod */

@@ -2,12 +2,12 @@ import type { Clock } from '../../clock.ts';
 import { isUnavailable } from '../../cri/errors.ts';
 import { toError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { AsyncQueue } from '../async-queue.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import { AsyncQueue } from '../../flow/async-queue.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { Lane } from './lane.ts';
 import type { PodCache } from './pod-cache.ts';
-import type { PodLifecycleEvent } from './pod-lifecycle-event.ts';
-import { computePodLifecycleEvents, type RuntimePod } from './pod-records.ts';
+import type { PodLifecycleEvent } from '../container/pod-lifecycle-event.ts';
+import { computePodLifecycleEvents, type RuntimePod } from '../container/pod-records.ts';
 
 /** One second after the end of the one before. kubelet: kubelet.go genericPlegRelistPeriod */
 export const relistPeriodMs = 1000;

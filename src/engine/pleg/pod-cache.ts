@@ -1,4 +1,4 @@
-import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 
 interface Entry {
   status: RuntimePodStatus;

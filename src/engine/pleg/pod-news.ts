@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts';
-import type { EventBus } from '../event-bus.ts';
+import type { EventBus } from '../view/event-bus.ts';
 import type { PodRemains } from '../gc/pod-remains.ts';
-import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
-import { unlessAborted } from '../unless-aborted.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { unlessAborted } from '../../flow/unless-aborted.ts';
 import type { GenericPleg } from './generic-pleg.ts';
 import type { PodCache } from './pod-cache.ts';
 

@@ -1,4 +1,4 @@
-import type { ContainerEndNews } from './container-ends.ts';
+import type { ContainerEndNews } from '../container/container-ends.ts';
 
 /** Something happened to a container or sandbox. */
 export interface RuntimeEvent {

@@ -1,5 +1,5 @@
 import type { Pod } from '../../api/types.ts';
-import { podFullName } from '../pod-names.ts';
+import { podFullName } from '../../api/values/pod-names.ts';
 
 /** The pods that are declared now, as the sync loop last heard of them. kubelet: pod/pod_manager.go */
 export class PodManager {

@@ -1,8 +1,8 @@
 import type { Pod } from '../../api/types.ts';
-import { mayBeRunning, type RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
-import type { RuntimePod } from '../pleg/pod-records.ts';
-import { podFullName } from '../pod-names.ts';
-import { isStaticPod } from '../status/is-static-pod.ts';
+import { mayBeRunning, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { RuntimePod } from '../container/pod-records.ts';
+import { podFullName } from '../../api/values/pod-names.ts';
+import { isStaticPod } from '../../api/values/config-annotations.ts';
 import type { PodSyncStatus } from './pod-sync-status.ts';
 
 /** What a worker knows of a UID that it hears of for the first time. kubelet: pod_workers.go UpdatePod */

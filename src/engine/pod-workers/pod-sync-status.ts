@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/types.ts';
-import type { RuntimePod } from '../pleg/pod-records.ts';
-import type { PodWorkerState } from './pod-worker-state.ts';
+import type { RuntimePod } from '../container/pod-records.ts';
+import type { PodWorkerState } from '../view/pod-worker-state.ts';
 
 /** kubelet: types/pod_update.go SyncPodType */
 export type SyncPodType = 'create' | 'update' | 'sync' | 'kill';

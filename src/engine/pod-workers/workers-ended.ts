@@ -1,4 +1,4 @@
-import type { EventBus } from '../event-bus.ts';
+import type { EventBus } from '../view/event-bus.ts';
 
 /** By UID, what resolves once the worker of that pod finished or is gone. They must not have ended already. */
 export function workersEnded(

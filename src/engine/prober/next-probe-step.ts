@@ -1,5 +1,5 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
-import type { ProbeResult, ProbeType } from './probe-results.ts';
+import type { ProbeResult, ProbeType } from '../container/probe-results.ts';
 
 /** What a probe worker sees of its pod and container. */
 export interface ProbeView {

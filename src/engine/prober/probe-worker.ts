@@ -1,8 +1,8 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
 import type { Clock } from '../../clock.ts';
-import { AsyncQueue } from '../async-queue.ts';
+import { AsyncQueue } from '../../flow/async-queue.ts';
 import { afterProbe, initialProbeState, nextProbeStep, type ProbeState, type ProbeView } from './next-probe-step.ts';
-import type { ProbeResult, ProbeType } from './probe-results.ts';
+import type { ProbeResult, ProbeType } from '../container/probe-results.ts';
 
 interface Deps {
   type: ProbeType;

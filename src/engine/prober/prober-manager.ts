@@ -1,13 +1,13 @@
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/types.ts';
-import type { Emit } from '../event-bus.ts';
-import { podEventRecorder } from '../event-recorder.ts';
-import { isSidecar } from '../kuberuntime/sidecars.ts';
+import type { Emit } from '../view/event-bus.ts';
+import { podEventRecorder } from '../view/event-recorder.ts';
+import { isSidecar } from '../../api/values/sidecars.ts';
 import { initialProbeState, nextProbeStep, type ProbedContainer, type ProbeView } from './next-probe-step.ts';
-import type { ProbedBefore, ProbeResult, ProbeResults, ProbeType, ProbeWorkers } from './probe-results.ts';
+import type { ProbedBefore, ProbeResult, ProbeResults, ProbeType, ProbeWorkers } from '../container/probe-results.ts';
 import { ProbeWorker } from './probe-worker.ts';
 import { probeContainer } from './prober.ts';
 import type { ProbeDeps } from './run-probe.ts';
-import type { WallClockHistory } from '../wall-clock-history.ts';
+import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 
 /** In the kubelet's order. */
 const probeTypes: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];

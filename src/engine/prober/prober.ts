@@ -1,8 +1,8 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
 import { errorMessage } from '../../errors.ts';
-import type { PodEventRecorder } from '../event-recorder.ts';
-import { reasons } from '../reasons.ts';
-import type { ProbeType } from './probe-results.ts';
+import type { PodEventRecorder } from '../view/event-recorder.ts';
+import { reasons } from '../view/reasons.ts';
+import type { ProbeType } from '../container/probe-results.ts';
 import { type ProbeDeps, type ProbeOutcome, type ProbeTarget, runProbe } from './run-probe.ts';
 
 /** How often a probe that cannot be made is tried before the tick is given up. kubelet: prober/prober.go maxProbeRetries */

@@ -1,5 +1,5 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
-import { expand } from '../../api/expand.ts';
+import { expand } from '../../api/values/expand.ts';
 import type { Container } from '../../api/types.ts';
 import { boundedText } from '../../bounded-text.ts';
 import type { Clock } from '../../clock.ts';

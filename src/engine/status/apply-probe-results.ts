@@ -1,6 +1,6 @@
 import type { ContainerStatus, PodSpec } from '../../api/types.ts';
-import { isSidecar } from '../kuberuntime/sidecars.ts';
-import type { ProbeResults, ProbeWorkers } from '../prober/probe-results.ts';
+import { isSidecar } from '../../api/values/sidecars.ts';
+import type { ProbeResults, ProbeWorkers } from '../container/probe-results.ts';
 
 /** Sets `started` and `ready` of regular containers. kubelet: prober/prober_manager.go UpdatePodStatus */
 export function applyProbeResults(

@@ -1,5 +1,5 @@
 import type { ContainerState } from '../../api/types.ts';
-import { reasons } from '../reasons.ts';
+import { reasons } from '../view/reasons.ts';
 
 /** 128 + SIGKILL: stands for an exit code that nobody saw. */
 const UNSEEN_EXIT_CODE = 137;

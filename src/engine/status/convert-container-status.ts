@@ -1,5 +1,5 @@
 import type { ContainerState, ContainerStatus } from '../../api/types.ts';
-import type { RuntimeContainerStatus } from '../kuberuntime/runtime-pod-status.ts';
+import type { RuntimeContainerStatus } from '../container/runtime-pod-status.ts';
 import { terminatedUnseen } from './container-status-unknown.ts';
 import { formatTime } from './format-time.ts';
 

@@ -1,7 +1,7 @@
 import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../../api/types.ts';
 import { podSandboxChanged } from '../kuberuntime/pod-sandbox-changed.ts';
-import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
-import { isSidecar, sidecarsOf } from '../kuberuntime/sidecars.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { isSidecar, sidecarsOf } from '../../api/values/sidecars.ts';
 import type { PodPhase } from './get-pod-phase.ts';
 import { hasAnyRegularContainerStarted } from './has-any-regular-container-started.ts';
 

@@ -1,7 +1,7 @@
-import { podQOSClass } from '../../api/qos.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/types.ts';
-import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
-import type { ProbeResults, ProbeWorkers } from '../prober/probe-results.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { ProbeResults, ProbeWorkers } from '../container/probe-results.ts';
 import { isPastActiveDeadline } from './active-deadline.ts';
 import { applyProbeResults, applyProbeResultsToInit, probeWorkersOfSpec } from './apply-probe-results.ts';
 import { convertContainerStatuses, type StartFailure } from './convert-container-statuses.ts';

@@ -1,7 +1,7 @@
 import type { ContainerStatus, Pod, PodSpec } from '../../api/types.ts';
-import { isSidecar } from '../kuberuntime/sidecars.ts';
+import { isSidecar } from '../../api/values/sidecars.ts';
 import { hasAnyRegularContainerStarted } from './has-any-regular-container-started.ts';
-import { isStaticPod } from './is-static-pod.ts';
+import { isStaticPod } from '../../api/values/config-annotations.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 

@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/types.ts';
-import { containerHash } from '../kuberuntime/container-hash.ts';
-import type { RuntimePodStatus } from '../kuberuntime/runtime-pod-status.ts';
+import { containerHash } from '../container/container-hash.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 
 /**
  * Names of the containers that run by the pod's status and not by its spec: the manifest changed under the same UID, and what it

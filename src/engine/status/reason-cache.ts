@@ -1,4 +1,4 @@
-import type { SyncResult } from '../kuberuntime/sync-result.ts';
+import type { SyncResult } from '../container/sync-result.ts';
 import type { StartFailure } from './convert-container-statuses.ts';
 
 /** Why containers did not start the last time it was tried, by pod. kubelet: reason_cache.go */

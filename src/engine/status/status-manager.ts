@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { podQOSClass } from '../../api/qos.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
 import type { Pod, PodStatus } from '../../api/types.ts';
-import type { Emit } from '../event-bus.ts';
-import type { Rejection } from '../lifecycle/admit-pod.ts';
+import type { Emit } from '../view/event-bus.ts';
+import type { Rejection } from '../view/snapshot.ts';
 import type { OutgoingText } from '../outgoing/outgoing-text.ts';
-import { podRef } from '../pod-names.ts';
+import { podRef } from '../../api/values/pod-names.ts';
 import { formatTime } from './format-time.ts';
 import { setContainerReadiness, setContainerStartup } from './set-container-readiness.ts';
 

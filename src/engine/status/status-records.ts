@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { readRegularFile } from '../host/regular-file.ts';
-import type { ProbedBefore } from '../prober/probe-results.ts';
+import type { ProbedBefore } from '../container/probe-results.ts';
 import { kubeletConditionTypes } from './generate-conditions.ts';
 
 /** What of the status of a pod the runtime cannot tell. */

@@ -4,8 +4,12 @@ import type { Pod } from '../../api/types.ts';
 import { hasCode, UserError } from '../../errors.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
 import { readRegularFile } from '../host/regular-file.ts';
-import type { UserNamespace } from '../kuberuntime/namespace-options.ts';
-import type { PodDirs } from '../pod-dirs.ts';
+import type { PodSandboxConfig } from '../../cri/types.ts';
+import type { PodDirs } from '../host/pod-dirs.ts';
+
+type SecurityContext = NonNullable<NonNullable<PodSandboxConfig['linux']>['securityContext']>;
+/** What the runtime is asked for, for the user namespace of a pod. */
+export type UserNamespace = NonNullable<NonNullable<SecurityContext['namespaceOptions']>['usernsOptions']>;
 
 /** Ids that a pod gets, and what every range begins at a multiple of. kubelet: userns/userns_manager.go userNsLength */
 const userNamespaceLength = 65_536;

@@ -1,7 +1,6 @@
 import type { ConfigMapProjection } from 'kubernetes-types/core/v1.js';
-import type { ConfigObject } from '../../api/config-object.ts';
+import type { ConfigObject, ConfigObjectLookup } from '../../api/values/config-object.ts';
 import { UserError } from '../../errors.ts';
-import type { ConfigObjectLookup } from '../../api/config-object.ts';
 import type { FileProjection, Payload } from './payload.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { hasCode } from '../../errors.ts';
-import { walkTree } from './walk-tree.ts';
+import { walkTree } from '../host/walk-tree.ts';
 
 /** `stat` counts blocks of this size, whatever the file system uses. */
 const blockBytes = 512n;

@@ -1,8 +1,8 @@
 import type { DownwardAPIVolumeFile } from 'kubernetes-types/core/v1.js';
-import { metadataFieldValue } from '../../api/field-ref.ts';
+import { metadataFieldValue } from '../../api/values/field-ref.ts';
 import type { Pod, ResourceList } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
-import { containerResourceValue } from '../kuberuntime/downward-env.ts';
+import { containerResourceValue } from '../../api/values/downward-api.ts';
 import type { Payload } from './payload.ts';
 
 /** What a volume knows of its pod. `allocatable` stands in for limits that a container does not set. */

@@ -1,5 +1,5 @@
-import { quantityValue, toQuantity } from '../../api/quantity.ts';
-import { podRequests } from '../../api/resource-totals.ts';
+import { quantityValue, toQuantity } from '../../api/values/quantity.ts';
+import { podRequests } from '../../api/values/resource-totals.ts';
 import type { Pod } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 import { hugePageLimits } from '../container-manager/huge-pages.ts';

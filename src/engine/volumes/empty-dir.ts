@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 import { writeInPlace } from '../host/regular-file.ts';
-import { pathExists } from '../path-exists.ts';
+import { pathExists } from '../host/path-exists.ts';
 import { hugePageVolumePageBytes, memoryVolumeBytes } from './empty-dir-size.ts';
-import { isMountPoint, mountHugePages, mountTmpfs } from './mounts.ts';
+import { isMountPoint, mountHugePages, mountTmpfs } from '../host/mounts.ts';
 import { setVolumeOwnership } from './ownership.ts';
 import { makeFolder } from '../../make-folder.ts';
 

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../../errors.ts';
-import { OpenEntry } from './open-entry.ts';
+import { OpenEntry } from '../host/open-entry.ts';
 
 /*
  * INVARIANTS: containers change a volume while it is looked at. So what a path was resolved to is only where to look:

@@ -1,5 +1,5 @@
 import { chmod, lchown, lstat } from 'node:fs/promises';
-import { walkTree } from './walk-tree.ts';
+import { walkTree } from '../host/walk-tree.ts';
 
 /** `OnRootMismatch` has no effect on volumes that the node itself makes, as in Kubernetes: they are new, or written anew. */
 interface Ownership {

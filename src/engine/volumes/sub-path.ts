@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { hasCode, UserError } from '../../errors.ts';
 import { writeNewFile } from '../host/regular-file.ts';
 import { existsInsideVolume, makeFolderInsideVolume, openInsideVolume } from './inside-volume.ts';
-import { bindMount, isMountPoint, unmountTree } from './mounts.ts';
-import type { OpenEntry } from './open-entry.ts';
+import { bindMount, isMountPoint, unmountTree } from '../host/mounts.ts';
+import type { OpenEntry } from '../host/open-entry.ts';
 import { makeFolder } from '../../make-folder.ts';
 
 /** A part of a volume that a container mounts. kubelet: pkg/volume/util/subpath Subpath */

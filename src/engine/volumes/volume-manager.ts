@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
-import { unmountableVolumes } from '../../api/unmountable-volumes.ts';
+import { unmountableVolumes } from '../../api/validation/unmountable-volumes.ts';
 import type { Clock } from '../../clock.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
 import { toError, UserError } from '../../errors.ts';
-import type { PodDirs } from '../pod-dirs.ts';
+import type { PodDirs } from '../host/pod-dirs.ts';
 import { hasPayload } from './atomic-writer.ts';
 import { setUpEmptyDir } from './empty-dir.ts';
 import { checkHostPath } from './host-path.ts';
 import { passesMountsOn } from './mount-propagation.ts';
-import { shareMountsBelow } from './mounts.ts';
+import { shareMountsBelow } from '../host/mounts.ts';
 import { payloadKindOf, setUpPayloadVolume } from './payload-volume.ts';
-import { removeTree } from './remove-tree.ts';
+import { removeTree } from '../host/remove-tree.ts';
 import type { PayloadSources } from './volume-payload.ts';
 
 /** Where a volume of a pod is on the host, ready to be mounted into a container. kubelet: pkg/volume Attributes */

@@ -1,7 +1,7 @@
 import type { VolumeProjection } from 'kubernetes-types/core/v1.js';
 import type { Pod, ResourceList, Volume } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
-import type { ConfigObjectLookup } from '../../api/config-object.ts';
+import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import { configPayload } from './config-payload.ts';
 import { downwardPayload } from './downward-payload.ts';
 import type { FileProjection, Payload } from './payload.ts';

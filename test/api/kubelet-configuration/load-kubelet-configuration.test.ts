@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { loadKubeletConfiguration } from '../../builders/load-kubelet-configuration.ts';
 import type { KubeletConfiguration } from '../../../src/api/kubelet-configuration/types.ts';
-import type { ManifestProblem } from '../../../src/api/manifest-problem.ts';
+import type { ManifestProblem } from '../../../src/api/text/manifest-problem.ts';
 import { defaultConfiguration } from '../../builders/default-configuration.ts';
 
 const origin = '/etc/kubelet.yaml';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PodSpec, Pod } from '../../../src/api/types.ts';
-import type { ConfigObject } from '../../../src/api/config-object.ts';
+import type { ConfigObject } from '../../../src/api/values/config-object.ts';
 import { computeNodeDiff, type NodeDiff } from '../../../src/commands/node-diff/compute-node-diff.ts';
 import { nodeDiffText } from '../../../src/commands/node-diff/node-diff-text.ts';
 import type { CurrentNode, CurrentPod } from '../../../src/commands/node-diff/node-state.ts';

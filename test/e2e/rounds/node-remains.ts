@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { managedPaths } from '../../../src/containerd/managed-paths.ts';
-import { containerLogLinksDir } from '../../../src/engine/kuberuntime/log-paths.ts';
+import { containerLogLinksDir } from '../../../src/engine/container/log-paths.ts';
 import type { Agent } from '../agent.ts';
 import { cgroupFolders, findLeftovers } from '../leftovers.ts';
 import type { NetworkNamespace } from '../network-namespace.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ConfigObject } from '../../../src/api/config-object.ts';
+import type { ConfigObject } from '../../../src/api/values/config-object.ts';
 import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
 import { makeConfigMap } from '../../builders/config-objects.ts';
 

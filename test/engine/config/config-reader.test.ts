@@ -1,6 +1,6 @@
 import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ConfigObject } from '../../../src/api/config-object.ts';
+import type { ConfigObject } from '../../../src/api/values/config-object.ts';
 import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
 import { ConfigReader } from '../../../src/engine/config/config-reader.ts';
 import type { PodUpdate } from '../../../src/engine/config/pod-config.ts';

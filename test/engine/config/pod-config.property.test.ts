@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
-import { configAnnotations } from '../../../src/api/config-annotations.ts';
+import { configAnnotations } from '../../../src/api/values/config-annotations.ts';
 import { PodConfig, type PodUpdate, type SourceId } from '../../../src/engine/config/pod-config.ts';
 import { makePod } from '../../builders/pods.ts';
 import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';

@@ -1,5 +1,5 @@
 import type { PodSource, SourceUpdate } from '../../../src/engine/config/pod-source.ts';
-import type { ManifestProblem } from '../../../src/engine/events.ts';
+import type { ManifestProblem } from '../../../src/engine/view/events.ts';
 import { Journal } from '../../fakes/journal.ts';
 
 /** What a source handed over: names of its pods, and its problems as `severity message`. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { KubeletEvent } from '../../../src/engine/events.ts';
+import type { KubeletEvent } from '../../../src/engine/view/events.ts';
 import { CgroupRefusalReport } from '../../../src/engine/container-manager/cgroup-refusal-report.ts';
 import { CgroupfsManager } from '../../../src/engine/container-manager/cgroupfs-manager.ts';
 import { PodCgroups } from '../../../src/engine/container-manager/pod-cgroups.ts';

@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { PodRemover } from '../../../src/engine/gc/pod-remover.ts';
+import { PodRemover } from '../../../src/engine/kuberuntime/pod-remover.ts';
 import { tearDownPods, type TornDownPods } from '../../../src/engine/gc/tear-down-pods.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
-import { PodDirs } from '../../../src/engine/pod-dirs.ts';
+import { PodDirs } from '../../../src/engine/host/pod-dirs.ts';
 import { startRuntimePod } from '../../builders/runtime-pod.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';

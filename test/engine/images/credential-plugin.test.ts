@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CredentialProvider } from '../../../src/api/credential-provider-config.ts';
+import type { CredentialProvider } from '../../../src/api/kubelet-configuration/credential-provider-config.ts';
 import { CredentialPlugin } from '../../../src/engine/images/credential-plugin.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';

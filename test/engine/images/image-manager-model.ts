@@ -1,7 +1,7 @@
 import type { Container, Pod } from '../../../src/api/types.ts';
 import { ImageStatusResponse, type PullImageResponse } from '../../../src/cri/generated/cri.ts';
-import { BackOff } from '../../../src/engine/back-off.ts';
-import { ContainerStartError } from '../../../src/engine/images/container-start-error.ts';
+import { BackOff } from '../../../src/flow/back-off.ts';
+import { ContainerStartError } from '../../../src/engine/container/container-start-error.ts';
 import { ImageManager } from '../../../src/engine/images/image-manager.ts';
 import { PullWatch } from '../../../src/engine/images/pull-watch.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';

@@ -1,11 +1,11 @@
 import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ConfigObject } from '../../../src/api/config-object.ts';
+import type { ConfigObject } from '../../../src/api/values/config-object.ts';
 import type { Container } from '../../../src/api/types.ts';
-import { BackOff } from '../../../src/engine/back-off.ts';
+import { BackOff } from '../../../src/flow/back-off.ts';
 import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
-import { podEventRecorder } from '../../../src/engine/event-recorder.ts';
-import { ContainerStartError } from '../../../src/engine/images/container-start-error.ts';
+import { podEventRecorder } from '../../../src/engine/view/event-recorder.ts';
+import { ContainerStartError } from '../../../src/engine/container/container-start-error.ts';
 import type { DockerConfig } from '../../../src/engine/images/docker-config.ts';
 import { ImageManager } from '../../../src/engine/images/image-manager.ts';
 import type { LayerIngest } from '../../../src/engine/images/layer-ingests.ts';

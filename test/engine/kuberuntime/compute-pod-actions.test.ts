@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Container } from '../../../src/api/types.ts';
 import { computePodActions } from '../../../src/engine/kuberuntime/compute-pod-actions.ts';
 import type { PodActions } from '../../../src/engine/kuberuntime/pod-actions.ts';
-import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
-import type { ProbeResult, ProbeResults } from '../../../src/engine/prober/probe-results.ts';
+import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
+import type { ProbeResult, ProbeResults } from '../../../src/engine/container/probe-results.ts';
 import { makeContainer, makeContainerStatus, makePod, makePodStatus, makeSandbox } from '../../builders/pods.ts';
 
 const web = makeContainer();

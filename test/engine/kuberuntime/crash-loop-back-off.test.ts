@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
-import { BackOff } from '../../../src/engine/back-off.ts';
+import { BackOff } from '../../../src/flow/back-off.ts';
 import { crashLoopBackOff, crashLoopBackOffLimits } from '../../../src/engine/kuberuntime/crash-loop-back-off.ts';
-import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
 import { makeContainer, makeContainerStatus, makePod, makePodStatus, makeSandbox, NOW } from '../../builders/pods.ts';
 
 const container = makeContainer();

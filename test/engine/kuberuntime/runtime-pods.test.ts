@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
-import { ContainerEnds } from '../../../src/engine/pleg/container-ends.ts';
+import { ContainerEnds } from '../../../src/engine/container/container-ends.ts';
 import { ContainerStatus } from '../../../src/cri/generated/cri.ts';
 import { codes, Refusal } from '../../fakes/fake-calls.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';

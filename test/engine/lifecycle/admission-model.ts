@@ -1,12 +1,12 @@
 import { plainOutgoing } from '../../fakes/plain-outgoing.ts';
-import { allDependencies } from '../../../src/api/depends-on.ts';
+import { allDependencies } from '../../../src/api/values/depends-on.ts';
 import type { Pod } from '../../../src/api/types.ts';
-import { EventBus } from '../../../src/engine/event-bus.ts';
+import { EventBus } from '../../../src/engine/view/event-bus.ts';
 import { admissionNews } from '../../../src/engine/lifecycle/admission-news.ts';
 import { type AdmissionNode, admitPod } from '../../../src/engine/lifecycle/admit-pod.ts';
 import { PodAdmission } from '../../../src/engine/lifecycle/pod-admission.ts';
 import { computeStartOrder } from '../../../src/engine/lifecycle/start-order.ts';
-import { podRef } from '../../../src/engine/pod-names.ts';
+import { podRef } from '../../../src/api/values/pod-names.ts';
 import { StatusManager } from '../../../src/engine/status/status-manager.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { cpuOf, podOf, type PodPlan, portsOf } from './planned-pod.ts';

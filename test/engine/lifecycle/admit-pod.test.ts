@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
-import { type AdmissionNode, admitPod, type Rejection } from '../../../src/engine/lifecycle/admit-pod.ts';
+import type { Rejection } from '../../../src/engine/view/snapshot.ts';
+import { type AdmissionNode, admitPod } from '../../../src/engine/lifecycle/admit-pod.ts';
 import { sysctlAllowlist } from '../../../src/engine/lifecycle/sysctl-allowlist.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 

@@ -1,4 +1,4 @@
-import { dependsOnAnnotation } from '../../../src/api/depends-on.ts';
+import { dependsOnAnnotation } from '../../../src/api/values/depends-on.ts';
 import type { Pod } from '../../../src/api/types.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { PodStatus } from '../../../src/api/types.ts';
-import type { KubeletEvent, ManifestProblem } from '../../../src/engine/events.ts';
+import type { KubeletEvent, ManifestProblem } from '../../../src/engine/view/events.ts';
 import { OutgoingText } from '../../../src/engine/outgoing/outgoing-text.ts';
 import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
 

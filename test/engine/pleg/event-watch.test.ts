@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { RpcError } from '../../../src/cri/errors.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
-import { AsyncQueue } from '../../../src/engine/async-queue.ts';
-import { ContainerEnds } from '../../../src/engine/pleg/container-ends.ts';
+import { AsyncQueue } from '../../../src/flow/async-queue.ts';
+import { ContainerEnds } from '../../../src/engine/container/container-ends.ts';
 import { EventWatch } from '../../../src/engine/pleg/event-watch.ts';
 import { GenericPleg } from '../../../src/engine/pleg/generic-pleg.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';

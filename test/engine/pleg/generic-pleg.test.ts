@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { GenericPleg } from '../../../src/engine/pleg/generic-pleg.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';

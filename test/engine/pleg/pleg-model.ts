@@ -1,12 +1,12 @@
-import { ContainerEnds } from '../../../src/engine/pleg/container-ends.ts';
+import { ContainerEnds } from '../../../src/engine/container/container-ends.ts';
 import { EventWatch } from '../../../src/engine/pleg/event-watch.ts';
 import { GenericPleg, type PlegRuntime } from '../../../src/engine/pleg/generic-pleg.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
-import type { PodLifecycleEvent } from '../../../src/engine/pleg/pod-lifecycle-event.ts';
-import type { RuntimePod } from '../../../src/engine/pleg/pod-records.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
+import type { PodLifecycleEvent } from '../../../src/engine/container/pod-lifecycle-event.ts';
+import type { RuntimePod } from '../../../src/engine/container/pod-records.ts';
 import type { RuntimeEvent } from '../../../src/engine/pleg/runtime-event-stream.ts';
-import { AsyncQueue } from '../../../src/engine/async-queue.ts';
+import { AsyncQueue } from '../../../src/flow/async-queue.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 

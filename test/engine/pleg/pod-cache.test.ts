@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';
 import { makePod, makePodStatus } from '../../builders/pods.ts';
 

@@ -1,7 +1,7 @@
 import { plainOutgoing } from '../../fakes/plain-outgoing.ts';
 import { beforeEach, expect, test } from 'vitest';
 import type { Clock } from '../../../src/clock.ts';
-import { EventBus } from '../../../src/engine/event-bus.ts';
+import { EventBus } from '../../../src/engine/view/event-bus.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { GenericPleg } from '../../../src/engine/pleg/generic-pleg.ts';
 import { PodCache } from '../../../src/engine/pleg/pod-cache.ts';

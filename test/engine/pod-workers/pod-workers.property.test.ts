@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
-import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
 import { type PodSyncer, PodWorkers } from '../../../src/engine/pod-workers/pod-workers.ts';
 import type { SyncPodType } from '../../../src/engine/pod-workers/pod-sync-status.ts';
 import { WorkQueue } from '../../../src/engine/pod-workers/work-queue.ts';

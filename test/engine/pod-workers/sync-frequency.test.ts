@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
 import { PodWorkers } from '../../../src/engine/pod-workers/pod-workers.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';

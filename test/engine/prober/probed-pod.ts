@@ -1,5 +1,5 @@
 import type { ContainerStatus, Pod, PodStatus } from '../../../src/api/types.ts';
-import type { ProbeResults, ProbeType } from '../../../src/engine/prober/probe-results.ts';
+import type { ProbeResults, ProbeType } from '../../../src/engine/container/probe-results.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 import type { FakeClock } from '../../fakes/fake-clock.ts';
 

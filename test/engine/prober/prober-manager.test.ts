@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ContainerState, PodStatus } from '../../../src/api/types.ts';
 import { type ProbeChange, ProberManager } from '../../../src/engine/prober/prober-manager.ts';
-import { WallClockHistory } from '../../../src/engine/wall-clock-history.ts';
+import { WallClockHistory } from '../../../src/flow/wall-clock-history.ts';
 import { makeContainer, makePod } from '../../builders/pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';

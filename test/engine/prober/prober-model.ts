@@ -1,7 +1,7 @@
 import { type ProbeChange, ProberManager } from '../../../src/engine/prober/prober-manager.ts';
-import type { ProbeType } from '../../../src/engine/prober/probe-results.ts';
+import type { ProbeType } from '../../../src/engine/container/probe-results.ts';
 import { ExecSyncResponse } from '../../../src/cri/generated/cri.ts';
-import { WallClockHistory } from '../../../src/engine/wall-clock-history.ts';
+import { WallClockHistory } from '../../../src/flow/wall-clock-history.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { type Outcome, ProbedPod, type Probed, type ProbeTimes } from './probed-pod.ts';
 

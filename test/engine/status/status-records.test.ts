@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { PodStatus } from '../../../src/api/types.ts';
-import { PodDirs } from '../../../src/engine/pod-dirs.ts';
+import { PodDirs } from '../../../src/engine/host/pod-dirs.ts';
 import { StatusRecords } from '../../../src/engine/status/status-records.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';

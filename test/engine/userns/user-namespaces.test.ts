@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { PodDirs } from '../../../src/engine/pod-dirs.ts';
+import { PodDirs } from '../../../src/engine/host/pod-dirs.ts';
 import { UserNamespaces } from '../../../src/engine/userns/user-namespaces.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';

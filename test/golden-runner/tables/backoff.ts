@@ -1,4 +1,4 @@
-import { BackOff } from '../../../src/engine/back-off.ts';
+import { BackOff } from '../../../src/flow/back-off.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 interface Event {

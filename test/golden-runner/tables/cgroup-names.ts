@@ -1,4 +1,4 @@
-import { podQOSClass } from '../../../src/api/qos.ts';
+import { podQOSClass } from '../../../src/api/values/qos.ts';
 import type { Pod } from '../../../src/api/types.ts';
 import {
   type CgroupDriver,

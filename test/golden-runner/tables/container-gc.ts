@@ -1,6 +1,6 @@
 import { computeContainerGC } from '../../../src/engine/gc/container-gc.ts';
-import { containerLogSymlinkName } from '../../../src/engine/kuberuntime/log-paths.ts';
-import type { RuntimeContainerState } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
+import { containerLogSymlinkName } from '../../../src/engine/container/log-paths.ts';
+import type { RuntimeContainerState } from '../../../src/engine/container/runtime-pod-status.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 interface In {

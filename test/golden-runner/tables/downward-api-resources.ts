@@ -1,4 +1,4 @@
-import { resourceFieldValue } from '../../../src/api/field-ref.ts';
+import { resourceFieldValue } from '../../../src/api/values/field-ref.ts';
 import type { Container, ResourceList } from '../../../src/api/types.ts';
 import { tableAdapter } from '../table-adapter.ts';
 

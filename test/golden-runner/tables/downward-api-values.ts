@@ -1,4 +1,4 @@
-import { formatMap, metadataFieldValue } from '../../../src/api/field-ref.ts';
+import { formatMap, metadataFieldValue } from '../../../src/api/values/field-ref.ts';
 import type { Pod } from '../../../src/api/types.ts';
 import { tableAdapter } from '../table-adapter.ts';
 

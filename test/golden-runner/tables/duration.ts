@@ -1,4 +1,4 @@
-import { formatDuration, parseDuration } from '../../../src/api/duration.ts';
+import { formatDuration, parseDuration } from '../../../src/api/values/duration.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 export const duration = tableAdapter<{ json: string }>('duration', ({ json }) => {

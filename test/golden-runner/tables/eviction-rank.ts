@@ -1,4 +1,4 @@
-import type { EvictionSignal } from '../../../src/api/eviction-thresholds.ts';
+import type { EvictionSignal } from '../../../src/api/values/eviction-thresholds.ts';
 import type { Pod } from '../../../src/api/types.ts';
 import type { DiskLayout } from '../../../src/engine/eviction/disk-layout.ts';
 import type { PodUsage } from '../../../src/engine/eviction/node-summary.ts';

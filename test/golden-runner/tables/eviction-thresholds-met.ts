@@ -1,4 +1,4 @@
-import { formatQuantity } from '../../../src/api/quantity.ts';
+import { formatQuantity } from '../../../src/api/values/quantity.ts';
 import type { NodeSummary } from '../../../src/engine/eviction/node-summary.ts';
 import { signalObservations } from '../../../src/engine/eviction/signal-observations.ts';
 import { nodePressures, thresholdsMet } from '../../../src/engine/eviction/thresholds-met.ts';

@@ -1,5 +1,5 @@
-import type { EvictionThreshold, ThresholdValue } from '../../../src/api/eviction-thresholds.ts';
-import { formatQuantity } from '../../../src/api/quantity.ts';
+import type { EvictionThreshold, ThresholdValue } from '../../../src/api/values/eviction-thresholds.ts';
+import { formatQuantity } from '../../../src/api/values/quantity.ts';
 import { type RecordedSettings, thresholdsOf } from '../eviction-record.ts';
 import { tableAdapter } from '../table-adapter.ts';
 

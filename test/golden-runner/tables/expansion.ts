@@ -1,4 +1,4 @@
-import { expand } from '../../../src/api/expand.ts';
+import { expand } from '../../../src/api/values/expand.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 export const expansion = tableAdapter<{ input: string; env: Record<string, string> }>('expansion', ({ input, env }) => {

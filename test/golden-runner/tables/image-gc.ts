@@ -1,4 +1,4 @@
-import { computeImageGC, type ImageRecord, unusedImages } from '../../../src/engine/gc/image-gc.ts';
+import { computeImageGC, type ImageRecord, unusedImages } from '../../../src/engine/images/image-gc.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 interface In {

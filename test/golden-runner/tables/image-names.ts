@@ -1,4 +1,4 @@
-import { parseImageName, pullReference } from '../../../src/api/image-name.ts';
+import { parseImageName, pullReference } from '../../../src/api/values/image-name.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 export const imageNames = tableAdapter<{ image: string }>('image-names', ({ image }) => {

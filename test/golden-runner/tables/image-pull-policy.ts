@@ -1,4 +1,4 @@
-import { applyDefaults } from '../../../src/api/apply-defaults.ts';
+import { applyDefaults } from '../../../src/api/objects/apply-defaults.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 interface In {

@@ -7,7 +7,7 @@ import {
   containerLogSymlinkName,
   podLogsDirectory,
   podUIDOfLogsDirectory,
-} from '../../../src/engine/kuberuntime/log-paths.ts';
+} from '../../../src/engine/container/log-paths.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 interface Paths {

@@ -1,7 +1,6 @@
 import type { Pod } from '../../../src/api/types.ts';
-import { configAnnotations } from '../../../src/api/config-annotations.ts';
+import { configAnnotations, type SourceName } from '../../../src/api/values/config-annotations.ts';
 import { PodConfig, type PodUpdate } from '../../../src/engine/config/pod-config.ts';
-import type { SourceName } from '../../../src/engine/events.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 interface In {

@@ -1,6 +1,6 @@
 import type { Pod } from '../../../src/api/types.ts';
 import { systemClock } from '../../../src/clock.ts';
-import type { RuntimePodStatus } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
+import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
 import { type PodSyncer, PodWorkers } from '../../../src/engine/pod-workers/pod-workers.ts';
 import { NetworkNotReadyError } from '../../../src/engine/pod-workers/sync-pod-error.ts';
 import type { SyncPodType } from '../../../src/engine/pod-workers/pod-sync-status.ts';

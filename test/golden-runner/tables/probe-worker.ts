@@ -5,7 +5,7 @@ import {
   nextProbeStep,
   type ProbedContainer,
 } from '../../../src/engine/prober/next-probe-step.ts';
-import type { ProbeResult, ProbeType } from '../../../src/engine/prober/probe-results.ts';
+import type { ProbeResult, ProbeType } from '../../../src/engine/container/probe-results.ts';
 import { maxProbeAttempts } from '../../../src/engine/prober/prober.ts';
 import { tableAdapter } from '../table-adapter.ts';
 

@@ -4,7 +4,7 @@ import {
   formatQuantity,
   parseQuantity,
   subtractQuantities,
-} from '../../../src/api/quantity.ts';
+} from '../../../src/api/values/quantity.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 export const quantityOps = tableAdapter<{ a: string; b: string }>('quantity-ops', ({ a, b }) => {

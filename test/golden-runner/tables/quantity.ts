@@ -1,4 +1,4 @@
-import { formatQuantity, parseQuantity, quantityMilliValue, quantityValue } from '../../../src/api/quantity.ts';
+import { formatQuantity, parseQuantity, quantityMilliValue, quantityValue } from '../../../src/api/values/quantity.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 export const quantity = tableAdapter<{ s: string }>('quantity', ({ s }) => {

@@ -1,4 +1,4 @@
-import { normalizeSysctlName, sysctlNamespace } from '../../../src/api/sysctl-names.ts';
+import { normalizeSysctlName, sysctlNamespace } from '../../../src/api/values/sysctl-names.ts';
 import { checkSysctlName } from '../../../src/api/validation/names.ts';
 import {
   forbiddenSysctl,

@@ -1,4 +1,4 @@
-import type { RuntimeContainerState } from '../../../src/engine/kuberuntime/runtime-pod-status.ts';
+import type { RuntimeContainerState } from '../../../src/engine/container/runtime-pod-status.ts';
 import { terminationMessage } from '../../../src/engine/kuberuntime/termination-message.ts';
 import { tableAdapter } from '../table-adapter.ts';
 

@@ -1,4 +1,4 @@
-import { type ConfigObject, configObjectKey } from '../../../api/config-object.ts';
+import { type ConfigObject, configObjectKey } from '../../../api/values/config-object.ts';
 import type { Pod } from '../../../api/types.ts';
 
 /**

@@ -1,7 +1,7 @@
-import type { StaticPodNode } from '../../../api/static-pod.ts';
+import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
-import { AsyncQueue } from '../../async-queue.ts';
+import { AsyncQueue } from '../../../flow/async-queue.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import type { FileChange } from './manifest-reader.ts';
 import { ManifestTree } from './manifest-tree.ts';

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import type { ManifestProblem } from '../../events.ts';
+import type { ManifestProblem } from '../../view/events.ts';
 import { ignoredBecause } from './manifest-file-name.ts';
 
 /** The entries of manifest folders that are not read for the names they have. */

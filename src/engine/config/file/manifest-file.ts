@@ -1,10 +1,10 @@
 import type { Stats } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
-import type { Manifests } from '../../../api/load-manifests.ts';
-import { maxManifestBytes } from '../../../api/manifest-document.ts';
-import type { StaticPodNode } from '../../../api/static-pod.ts';
+import type { Manifests } from '../../../api/objects/load-manifests.ts';
+import { maxManifestBytes } from '../../../api/objects/manifest-document.ts';
+import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import { errorMessage, hasCode } from '../../../errors.ts';
-import type { ManifestProblem } from '../../events.ts';
+import type { ManifestProblem } from '../../view/events.ts';
 import { openRegularFile } from '../../host/regular-file.ts';
 import { loadManifest } from '../load-manifest.ts';
 import { ownershipProblems } from './ownership-problems.ts';

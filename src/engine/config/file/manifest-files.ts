@@ -1,12 +1,12 @@
 import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { configObjectKey } from '../../../api/config-object.ts';
-import type { DependsOnPlace } from '../../../api/depends-on.ts';
-import type { Manifests } from '../../../api/load-manifests.ts';
-import type { StaticPodNode } from '../../../api/static-pod.ts';
+import { configObjectKey } from '../../../api/values/config-object.ts';
+import type { DependsOnPlace } from '../../../api/values/depends-on.ts';
+import type { Manifests } from '../../../api/objects/load-manifests.ts';
+import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
-import type { ManifestProblem } from '../../events.ts';
-import { podRef } from '../../pod-names.ts';
+import type { ManifestProblem } from '../../view/events.ts';
+import { podRef } from '../../../api/values/pod-names.ts';
 import { claimedKeys, FileClaims, podKeys } from './file-claims.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import { isGood, loadManifest } from '../load-manifest.ts';

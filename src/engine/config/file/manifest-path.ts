@@ -1,8 +1,8 @@
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorMessage, hasCode } from '../../../errors.ts';
-import type { ManifestProblem } from '../../events.ts';
-import { mountPointOf } from '../../mount-points.ts';
+import type { ManifestProblem } from '../../view/events.ts';
+import { mountPointOf } from '../../host/mount-points.ts';
 import { ownershipProblems } from './ownership-problems.ts';
 
 /** What a folder of manifests has in it. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../clock.ts';
-import type { ManifestProblem } from '../../events.ts';
-import { mountPointOf, readMountPoints } from '../../mount-points.ts';
+import type { ManifestProblem } from '../../view/events.ts';
+import { mountPointOf, readMountPoints } from '../../host/mount-points.ts';
 import { lookAtPath, type PathLook } from './manifest-path.ts';
 
 /** The files of a folder that was removed are gone after this long: another one may be put in its place. */

@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import pLimit from 'p-limit';
-import type { StaticPodNode } from '../../../api/static-pod.ts';
+import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import { fingerprintOf, readManifest, type Revision, statManifest } from './manifest-file.ts';
 import { findWriters, isStillWriting, type Writer } from '../../host/file-writers.ts';

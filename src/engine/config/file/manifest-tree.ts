@@ -1,9 +1,9 @@
 import { lstat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Manifests } from '../../../api/load-manifests.ts';
-import type { StaticPodNode } from '../../../api/static-pod.ts';
+import type { Manifests } from '../../../api/objects/load-manifests.ts';
+import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
-import type { ManifestProblem } from '../../events.ts';
+import type { ManifestProblem } from '../../view/events.ts';
 import { type FileSourceNotes, loadNotes, notesOrigin, saveNotes } from './file-source-notes.ts';
 import { IgnoredFiles } from './ignored-files.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';

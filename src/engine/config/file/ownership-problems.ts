@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import type { ManifestProblem } from '../../events.ts';
+import type { ManifestProblem } from '../../view/events.ts';
 
 /**
  * Warnings for a manifest, or a folder of manifests, that others than root and we ourselves can change: whoever can write

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { errorMessage } from '../../../errors.ts';
-import type { ManifestProblem } from '../../events.ts';
+import type { ManifestProblem } from '../../view/events.ts';
 import { readRegularFile } from '../../host/regular-file.ts';
 import { HTTPFailure } from './http-failure.ts';
 import type { TLSOptions } from './http-request.ts';

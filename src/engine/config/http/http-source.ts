@@ -1,5 +1,5 @@
 import type { Clock } from '../../../clock.ts';
-import type { ManifestProblem } from '../../events.ts';
+import type { ManifestProblem } from '../../view/events.ts';
 import type { HTTPFailureKind } from './http-failure.ts';
 import { nextCheckDelayMs } from './next-check-delay.ts';
 import type { PodSource, SourceUpdate } from '../pod-source.ts';

@@ -1,18 +1,17 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { unescape } from 'node:querystring';
 import type { Clock } from '../../../clock.ts';
-import type { ManifestProblem } from '../../events.ts';
+import type { ManifestProblem } from '../../view/events.ts';
 import type { SecretValues } from '../../outgoing/secret-values.ts';
-import { unlessAborted } from '../../unless-aborted.ts';
+import { unlessAborted } from '../../../flow/unless-aborted.ts';
 import { type HTTPCredentialFiles, readCredentials } from './http-credentials.ts';
 import { HTTPFailure, statusFailure, toHTTPFailure } from './http-failure.ts';
 import { getRequest, type TLSOptions } from './http-request.ts';
-import { isThisMachine } from './url.ts';
+import { isThisMachine, shownURL } from './url.ts';
 import { parseRetryAfter } from './next-check-delay.ts';
 import { readBody } from './read-body.ts';
 import { redirectTarget } from './redirect-target.ts';
 import { RequestLimits } from './request-limits.ts';
-import { shownURL } from './url.ts';
 
 const maxRedirects = 5;
 

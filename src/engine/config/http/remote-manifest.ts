@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { StaticPodNode } from '../../../api/static-pod.ts';
+import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
-import type { ManifestProblem } from '../../events.ts';
+import type { ManifestProblem } from '../../view/events.ts';
 import { HTTPFailure, type HTTPFailureKind, toHTTPFailure } from './http-failure.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import { isGood, loadManifest } from '../load-manifest.ts';

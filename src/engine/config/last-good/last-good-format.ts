@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { maxManifestBytes } from '../../../api/manifest-document.ts';
-import type { SourceName } from '../../events.ts';
+import { maxManifestBytes } from '../../../api/objects/manifest-document.ts';
+import type { SourceName } from '../../../api/values/config-annotations.ts';
 
 /** A manifest with what is said about it, signature included. */
 export const maxLastGoodBytes = maxManifestBytes + 1024 * 1024;

@@ -5,7 +5,7 @@ import type { Clock } from '../../../clock.ts';
 import { hasCode, isOutOfResources } from '../../../errors.ts';
 import type { Logger } from '../../../logger.ts';
 import { replaceFile, syncFolder } from '../../../write-file-atomic.ts';
-import type { SourceName } from '../../events.ts';
+import type { SourceName } from '../../../api/values/config-annotations.ts';
 import { readRegularFile } from '../../host/regular-file.ts';
 import { decodeLastGood, encodeLastGood, type LastGood, maxLastGoodBytes } from './last-good-format.ts';
 import { makeFolder } from '../../../make-folder.ts';

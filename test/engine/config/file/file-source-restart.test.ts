@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { configMapManifest, type Declared, ManifestFolder, podManifest } from './manifest-folder.ts';
 import { SourceRecorder } from '../source-recorder.ts';
-import { podRef } from '../../../../src/engine/pod-names.ts';
+import { podRef } from '../../../../src/api/values/pod-names.ts';
 import { whileTimePasses } from '../while-time-passes.ts';
 
 let folder: ManifestFolder;

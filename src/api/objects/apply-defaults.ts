@@ -1,0 +1,170 @@
+import type * as core from 'kubernetes-types/core/v1.js';
+import { canonicalObject } from '../text/canonical-form.ts';
+import { defaultImagePullPolicy } from '../values/image-name.ts';
+import { defaultFeatureGates, type FeatureGates } from '../kubelet-configuration/feature-gates.ts';
+import { podLevelRequests } from '../values/resource-totals.ts';
+import { formatQuantity, roundUpToMilli, toQuantity } from '../values/quantity.ts';
+import type { RawPod, ResourceList } from '../types.ts';
+
+/** A pod with all defaults, still without the name, namespace and UID that `toStaticPod` gives. */
+export type DefaultedPod = Omit<RawPod, 'metadata' | 'spec'> & {
+  metadata: NonNullable<RawPod['metadata']>;
+  spec: core.PodSpec;
+};
+
+/**
+ * The versioned defaults of a Pod, on a copy in canonical form.
+ *
+ * kubelet: pkg/apis/core/v1/defaults.go, called in the order of zz_generated.defaults.go SetObjectDefaults_Pod
+ */
+export function applyDefaults(raw: RawPod, gates: FeatureGates = defaultFeatureGates): DefaultedPod {
+  // canonicalObject follows the declarations of the type and makes nothing else. Nobody else holds what it made.
+  const pod = canonicalObject('Pod', raw) as RawPod;
+  const { metadata = {}, spec = { containers: [] } } = pod;
+  const annotations = withoutLegacyInitContainers(metadata.annotations);
+  if (annotations) metadata.annotations = annotations;
+  else delete metadata.annotations;
+  setSpecDefaults(spec, gates);
+  return { ...pod, metadata, spec };
+}
+
+function setSpecDefaults(spec: core.PodSpec, gates: FeatureGates): void {
+  spec.dnsPolicy ??= 'ClusterFirst';
+  spec.enableServiceLinks ??= true;
+  spec.restartPolicy ??= 'Always';
+  spec.schedulerName ??= 'default-scheduler';
+  spec.securityContext ??= {};
+  spec.terminationGracePeriodSeconds ??= 30;
+  if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
+  const serviceAccountName = spec.serviceAccountName ?? spec.serviceAccount;
+  if (serviceAccountName !== undefined) {
+    spec.serviceAccountName = serviceAccountName;
+    spec.serviceAccount = serviceAccountName;
+  }
+  if (spec.overhead) spec.overhead = roundResources(spec.overhead);
+  if (spec.resources) spec.resources = defaultResources(spec.resources, false);
+  for (const volume of spec.volumes ?? []) setVolumeDefaults(volume, gates);
+  for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
+    setContainerDefaults(container, spec.hostNetwork ?? false);
+    if (container.resources) container.resources = defaultResources(container.resources, true);
+  }
+  for (const container of spec.ephemeralContainers ?? []) {
+    setContainerDefaults(container, false);
+    if (container.resources) container.resources = defaultResources(container.resources, false);
+  }
+  if (gates.PodLevelResources) setPodLevelRequests(spec);
+}
+
+/** Who limits the pod as a whole asks for what its containers ask for. kubelet: defaults.go defaultPodRequests */
+function setPodLevelRequests(spec: core.PodSpec): void {
+  if (Object.keys(spec.resources?.limits ?? {}).length === 0) return;
+  const requests = podLevelRequests(spec);
+  if (Object.keys(requests).length > 0) spec.resources = { ...spec.resources, requests };
+}
+
+/** What containers, init containers and ephemeral containers have in common. */
+function setContainerDefaults(container: core.Container | core.EphemeralContainer, hostNetwork: boolean): void {
+  container.imagePullPolicy ??= defaultImagePullPolicy(container.image ?? '');
+  container.terminationMessagePath ??= '/dev/termination-log';
+  container.terminationMessagePolicy ??= 'File';
+  for (const { valueFrom } of container.env ?? []) {
+    if (valueFrom?.fieldRef) valueFrom.fieldRef.apiVersion ??= 'v1';
+  }
+  for (const port of container.ports ?? []) {
+    port.protocol ??= 'TCP';
+    if (hostNetwork && port.containerPort !== 0) port.hostPort ??= port.containerPort;
+  }
+  for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) {
+    if (probe) setProbeDefaults(probe);
+  }
+  setHttpGetDefaults(container.lifecycle?.postStart?.httpGet);
+  setHttpGetDefaults(container.lifecycle?.preStop?.httpGet);
+}
+
+function setProbeDefaults(probe: core.Probe): void {
+  probe.timeoutSeconds ??= 1;
+  probe.periodSeconds ??= 10;
+  probe.successThreshold ??= 1;
+  probe.failureThreshold ??= 3;
+  setHttpGetDefaults(probe.httpGet);
+  if (probe.grpc) probe.grpc.service ??= '';
+}
+
+function setHttpGetDefaults(httpGet: core.HTTPGetAction | undefined): void {
+  if (!httpGet) return;
+  httpGet.path ??= '/';
+  httpGet.scheme ??= 'HTTP';
+}
+
+/** A limit without a request is the request too, for containers that ask for resources at all. */
+function defaultResources(resources: core.ResourceRequirements, limitsAreRequests: boolean): core.ResourceRequirements {
+  const limits = resources.limits && roundResources(resources.limits);
+  const written = resources.requests && roundResources(resources.requests);
+  const requests = limitsAreRequests && limits ? { ...limits, ...written } : written;
+  return { ...resources, ...(limits && { limits }), ...(requests && { requests }) };
+}
+
+function roundResources(resources: ResourceList): ResourceList {
+  return Object.fromEntries(
+    Object.entries(resources).map(([name, text]) => [name, formatQuantity(roundUpToMilli(toQuantity(text)))]),
+  );
+}
+
+const defaultMode = 0o644;
+
+function setVolumeDefaults(volume: core.Volume, gates: FeatureGates): void {
+  const { configMap, downwardAPI, ephemeral, hostPath, image, projected, secret } = volume;
+  if (Object.keys(volume).every((field) => field === 'name')) volume.emptyDir = {};
+  setLegacyVolumeDefaults(volume);
+  if (configMap) configMap.defaultMode ??= defaultMode;
+  if (downwardAPI) {
+    downwardAPI.defaultMode ??= defaultMode;
+    setDownwardFileDefaults(downwardAPI.items);
+  }
+  if (ephemeral?.volumeClaimTemplate) setClaimTemplateDefaults(ephemeral.volumeClaimTemplate);
+  if (hostPath) hostPath.type ??= '';
+  if (image && gates.ImageVolume) image.pullPolicy ??= defaultImagePullPolicy(image.reference ?? '');
+  if (projected) {
+    projected.defaultMode ??= defaultMode;
+    for (const { downwardAPI: files, serviceAccountToken } of projected.sources ?? []) {
+      setDownwardFileDefaults(files?.items);
+      if (serviceAccountToken) serviceAccountToken.expirationSeconds ??= 3600;
+    }
+  }
+  if (secret) secret.defaultMode ??= defaultMode;
+}
+
+/** Volumes of storage systems: no node alone can mount them, yet a pod that has one looks as it would elsewhere. */
+function setLegacyVolumeDefaults(volume: core.Volume): void {
+  const { azureDisk, iscsi, rbd, scaleIO } = volume;
+  if (azureDisk) {
+    volume.azureDisk = { cachingMode: 'ReadWrite', fsType: 'ext4', kind: 'Shared', readOnly: false, ...azureDisk };
+  }
+  if (iscsi) iscsi.iscsiInterface ??= 'default';
+  if (rbd) volume.rbd = { pool: 'rbd', user: 'admin', keyring: '/etc/ceph/keyring', ...rbd };
+  if (scaleIO) volume.scaleIO = { storageMode: 'ThinProvisioned', fsType: 'xfs', ...scaleIO };
+}
+
+function setDownwardFileDefaults(files: core.DownwardAPIVolumeFile[] | undefined): void {
+  for (const { fieldRef } of files ?? []) if (fieldRef) fieldRef.apiVersion ??= 'v1';
+}
+
+function setClaimTemplateDefaults({ spec }: core.PersistentVolumeClaimTemplate): void {
+  spec.volumeMode ??= 'Filesystem';
+  const { limits, requests } = spec.resources ?? {};
+  spec.resources = {
+    ...(limits && { limits: roundResources(limits) }),
+    ...(requests && { requests: roundResources(requests) }),
+  };
+}
+
+/** Annotations of before init containers were fields. kubelet: core/v1/conversion.go dropInitContainerAnnotations */
+function withoutLegacyInitContainers(
+  annotations: Record<string, string> | undefined,
+): Record<string, string> | undefined {
+  if (!annotations) return undefined;
+  const kept = Object.entries(annotations).filter(
+    ([key]) => !/^pod\.(?:alpha|beta)\.kubernetes\.io\/init-container(?:s|-statuses)$/.test(key),
+  );
+  return kept.length > 0 ? Object.fromEntries(kept) : undefined;
+}

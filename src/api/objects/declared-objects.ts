@@ -1,0 +1,126 @@
+import { describeKind } from './decode-object.ts';
+import { firstProblems } from '../validation/first-problems.ts';
+import type { ManifestDocument } from './manifest-document.ts';
+import { type CarriedOutKind, isCarriedOut, kindMeaning } from './manifest-kinds.ts';
+import type { ManifestEntry } from '../text/manifest-node.ts';
+import { type FieldProblem, type ManifestObject, problemOf } from './manifest-object.ts';
+import type { ManifestProblem } from '../text/manifest-problem.ts';
+import { nearestName } from '../text/nearest-name.ts';
+import { type ObjectType, objectType } from './object-type.ts';
+
+/** What a document declares. */
+export interface Declarations {
+  objects: { kind: CarriedOutKind; object: ManifestObject }[];
+  /** Objects of kinds that a node alone does not carry out. */
+  ignored: { kind: string; object: ManifestObject; reason: string }[];
+  /** There is a list of anything, or of what runs, without items: it says that nothing is to run. */
+  hasEmptyList: boolean;
+  /** How many objects were looked at, lists included. */
+  count: number;
+  problems: ManifestProblem[];
+}
+
+/**
+ * Finds out what the objects of a document are, those in lists one by one. A document of nothing declares nothing.
+ * Behind the first object beyond `maxCount` it stops.
+ */
+export function declaredObjects(document: ManifestDocument, maxCount: number): Declarations {
+  const found: Declarations = { objects: [], ignored: [], hasEmptyList: false, count: 0, problems: [] };
+  if (document.root.kind !== 'null') declare(found, { document, node: document.root, path: '' }, { maxCount });
+  return found;
+}
+
+interface Context {
+  maxCount: number;
+  /** The type that a list of one kind gives its items. */
+  listed?: ObjectType;
+}
+
+function declare(found: Declarations, object: ManifestObject, context: Context): void {
+  const { listed } = context;
+  found.count++;
+  const refuse = (problem: Omit<FieldProblem, 'severity'>): void => {
+    found.problems.push(problemOf(object, { ...problem, severity: 'error' }));
+  };
+  if (object.node.kind !== 'object') {
+    refuse({
+      field: '',
+      message: `Expected an object, found ${describeKind(object.node)}`,
+      hint: hintForObject(object),
+    });
+    return;
+  }
+  const read = objectType(object, listed);
+  if ('problem' in read) {
+    found.problems.push(read.problem);
+    return;
+  }
+  const { apiVersion, kind } = read.type;
+  if (listed && (apiVersion !== listed.apiVersion || kind !== listed.kind)) {
+    const message = `A ${listed.kind}List cannot hold a ${kind} of ${apiVersion}`;
+    refuse({ field: 'kind', message, hint: 'A list of anything has "apiVersion: v1" and "kind: List".' });
+    return;
+  }
+  const meaning = kindMeaning(apiVersion, kind);
+  switch (meaning.type) {
+    case 'carriedOut':
+      found.objects.push({ kind: meaning.kind, object });
+      break;
+    case 'list':
+      declareItems(found, object, {
+        maxCount: context.maxCount,
+        ...(meaning.itemKind !== undefined && { listed: { apiVersion, kind: meaning.itemKind } }),
+      });
+      break;
+    case 'notCarriedOut':
+      found.ignored.push({ kind, object, reason: meaning.reason });
+      break;
+    case 'unknown':
+      refuse({ field: meaning.field, message: meaning.message, hint: meaning.hint });
+  }
+}
+
+const listFields = ['apiVersion', 'kind', 'metadata', 'items'];
+
+function declareItems(found: Declarations, list: ManifestObject, context: Context): void {
+  const entries = list.node.kind === 'object' ? list.node.entries : [];
+  const unknown = entries.filter(({ key }) => !listFields.some((field) => field.toLowerCase() === key.toLowerCase()));
+  found.problems.push(...firstProblems(unknown, unknownListField).map((problem) => problemOf(list, problem)));
+  const items = entries.findLast(({ key }) => key === 'items')?.value;
+  // A Go program writes null for a list without items, and so does one that failed to fill it.
+  if (items?.kind !== 'list') {
+    const message = items ? `Expected a list, found ${describeKind(items)}` : 'items is missing';
+    const isNothing = items === undefined || items.kind === 'null';
+    const hint = isNothing ? 'Write "items: []" for a list that declares nothing.' : 'Start each item with "- ".';
+    found.problems.push(problemOf(list, { field: 'items', message, hint, severity: 'error' }));
+    return;
+  }
+  if (entries.filter(({ key }) => key === 'items').length > 1) {
+    const message = 'items is written more than once';
+    found.problems.push(problemOf(list, { field: 'items', message, hint: 'Keep one of them.', severity: 'error' }));
+    return;
+  }
+  const nodes = items.items;
+  if (nodes.length === 0 && saysWhatRuns(context.listed?.kind)) found.hasEmptyList = true;
+  const path = list.path === '' ? 'items' : `${list.path}.items`;
+  for (const [index, node] of nodes.entries()) {
+    if (found.count > context.maxCount) return;
+    declare(found, { document: list.document, node, path: `${path}[${index}]` }, context);
+  }
+}
+
+/** Whether a list of this kind, or of anything, that is empty says that nothing is to run. */
+function saysWhatRuns(listed = 'Pod'): boolean {
+  return isCarriedOut(listed) && listed !== 'ConfigMap' && listed !== 'Secret';
+}
+
+function unknownListField({ key }: ManifestEntry): FieldProblem {
+  const nearest = nearestName(key, listFields);
+  const hint = nearest === undefined ? 'Only the items of a list count.' : `Did you mean "${nearest}"?`;
+  return { field: key, message: `Unknown field "${key}" is ignored`, hint, severity: 'warning' };
+}
+
+function hintForObject({ node, path }: ManifestObject): string {
+  if (node.kind === 'list' && path === '') return 'Put "---" between objects, or make them the items of a List.';
+  return 'An object has apiVersion and kind.';
+}

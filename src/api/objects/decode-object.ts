@@ -1,0 +1,284 @@
+import { decodeBase64 } from '../values/base64.ts';
+import { parseDuration } from '../values/duration.ts';
+import { excerpt } from '../text/excerpt.ts';
+import type { ManifestEntry, ManifestNode } from '../text/manifest-node.ts';
+import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-schema.ts';
+import { notShownMessage } from '../text/problem-list.ts';
+import { parseQuantity } from '../values/quantity.ts';
+import { isRfc3339Time } from '../values/time.ts';
+import { hintForUnknownField } from './unknown-field-hint.ts';
+import { hintForWrongType } from './wrong-type-hint.ts';
+
+/** Something the decoder has to say about one value. */
+export interface DecodeFinding {
+  field: string;
+  start: number;
+  message: string;
+  hint?: string;
+  severity: 'error' | 'warning';
+}
+
+/**
+ * Takes the fields of one object of a schema out of a text, as Go's decoder does: names match exactly, null is absence,
+ * unknown fields are dropped (and reported here), a value of another type is an error. Durations become milliseconds. No
+ * finding tells a value of a Secret.
+ */
+export function decodeObject(
+  schema: ObjectSchema,
+  objectName: string,
+  node: ManifestNode,
+): { value: Record<string, unknown>; findings: DecodeFinding[] } {
+  const decoder = new Decoder(schema, objectName);
+  return { value: decoder.object(objectName, node, '', undefined), findings: decoder.findings() };
+}
+
+type ObjectValue = Record<string, unknown>;
+type ListOrMap = Extract<FieldKind, { element: FieldKind }>;
+type IntegerType = 'int32' | 'int64' | 'uint32';
+
+const nanosecondsPerMillisecond = 1_000_000;
+
+/** More errors or more warnings than this help nobody; the rest is only counted. */
+const maxFindings = 50;
+
+class Decoder {
+  readonly #schema: ObjectSchema;
+  readonly #rootName: string;
+  readonly #findings = { error: [] as DecodeFinding[], warning: [] as DecodeFinding[] };
+  readonly #tellsValues: boolean;
+  #notShown = 0;
+
+  constructor(schema: ObjectSchema, rootName: string) {
+    this.#schema = schema;
+    this.#rootName = rootName;
+    this.#tellsValues = rootName !== 'Secret';
+  }
+
+  findings(): DecodeFinding[] {
+    const shown = [...this.#findings.error, ...this.#findings.warning].toSorted((a, b) => a.start - b.start);
+    if (this.#notShown === 0) return shown;
+    return [...shown, { field: '', start: 0, message: notShownMessage(this.#notShown), severity: 'warning' }];
+  }
+
+  /** `earlier` is what an earlier member of the same name gave: Go decodes a repeated JSON key on top of it. */
+  object(name: string, node: ManifestNode, field: string, earlier: unknown): ObjectValue {
+    const values: ObjectValue = { ...asObject(earlier) };
+    if (node.kind !== 'object') {
+      if (node.kind !== 'null') this.#wrongType({ type: 'object', name }, node, field);
+      return values;
+    }
+    const fields = fieldsOfObject(this.#schema, name);
+    for (const entry of node.entries) {
+      const path = field === '' ? entry.key : `${field}.${entry.key}`;
+      const known = fields.get(entry.key);
+      if (!known) {
+        this.#unknownField(field, entry);
+      } else if (entry.value.kind === 'null' && known.kind.type !== 'any') {
+        Reflect.deleteProperty(values, entry.key);
+      } else {
+        values[entry.key] = this.#value(known.kind, entry.value, path, values[entry.key]);
+      }
+    }
+    return values;
+  }
+
+  #value(kind: FieldKind, node: ManifestNode, field: string, earlier: unknown): unknown {
+    switch (kind.type) {
+      case 'object':
+        return this.object(kind.name, node, field, earlier);
+      case 'list':
+        return this.#list(kind, node, field, earlier);
+      case 'map':
+        return this.#map(kind, node, field, earlier);
+      case 'any':
+        return plainValue(node);
+      case 'string':
+        if (node.kind === 'string') return node.value;
+        if (node.kind === 'null') return '';
+        return this.#wrongType(kind, node, field);
+      case 'bytes':
+        if (node.kind === 'null') return '';
+        if (node.kind === 'string' && decodeBase64(node.value)) return node.value;
+        return this.#wrongType(kind, node, field);
+      case 'bool':
+        if (node.kind === 'bool') return node.value;
+        if (node.kind === 'null') return false;
+        return this.#wrongType(kind, node, field);
+      case 'int32':
+      case 'int64':
+      case 'uint32':
+        return this.#integer(kind.type, kind, node, field);
+      case 'float64':
+        if (node.kind === 'number') return Number(node.text);
+        if (node.kind === 'null') return 0;
+        return this.#wrongType(kind, node, field);
+      case 'duration':
+        return this.#duration(kind, node, field);
+      case 'durationOrNanoseconds':
+        if (node.kind !== 'number') return this.#duration(kind, node, field);
+        return Number(this.#integer('int64', kind, node, field) ?? 0) / nanosecondsPerMillisecond;
+      case 'intOrString':
+        return node.kind === 'string' ? node.value : this.#integer('int32', kind, node, field);
+      case 'quantity':
+        return this.#quantity(kind, node, field);
+      case 'time':
+        if (node.kind === 'string' && isRfc3339Time(node.value)) return node.value;
+        return this.#wrongType(kind, node, field);
+    }
+  }
+
+  #list(kind: ListOrMap, node: ManifestNode, field: string, earlier: unknown): unknown {
+    if (node.kind === 'null') return [];
+    if (node.kind !== 'list') return this.#wrongType(kind, node, field);
+    const earlierItems: unknown[] = Array.isArray(earlier) ? earlier : [];
+    return node.items.map((item, index) => this.#value(kind.element, item, `${field}[${index}]`, earlierItems[index]));
+  }
+
+  #map(kind: ListOrMap, node: ManifestNode, field: string, earlier: unknown): unknown {
+    if (node.kind === 'null') return {};
+    if (node.kind !== 'object') return this.#wrongType(kind, node, field);
+    const values = new Map<string, unknown>();
+    for (const entry of node.entries) {
+      values.set(entry.key, this.#value(kind.element, entry.value, `${field}[${entry.key}]`, undefined));
+    }
+    if (earlier === undefined) return Object.fromEntries(values);
+    // In place: a copy for each of very many small maps on top of a large one would take forever.
+    const object = asObject(earlier);
+    for (const [key, value] of values) {
+      Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true });
+    }
+    return object;
+  }
+
+  #integer(type: IntegerType, kind: FieldKind, node: ManifestNode, field: string): unknown {
+    if (node.kind === 'null') return 0;
+    // No integer has more digits; BigInt is not asked about them.
+    if (node.kind !== 'number' || !/^-?[0-9]{1,40}$/.test(node.text)) return this.#wrongType(kind, node, field);
+    const value = BigInt(node.text);
+    const { fits, expected } = integerRanges[type];
+    return fits(value) ? Number(value) : this.#wrongType(kind, node, field, expected);
+  }
+
+  #duration(kind: FieldKind, node: ManifestNode, field: string): unknown {
+    if (node.kind === 'null') return 0;
+    const nanoseconds = node.kind === 'string' ? parseDuration(node.value) : undefined;
+    if (nanoseconds !== undefined) return Number(nanoseconds) / nanosecondsPerMillisecond;
+    return this.#wrongType(kind, node, field);
+  }
+
+  #quantity(kind: FieldKind, node: ManifestNode, field: string): unknown {
+    if (node.kind === 'null') return '0';
+    const text = node.kind === 'number' ? node.text : node.kind === 'string' ? node.value.trim() : undefined;
+    if (text !== undefined && parseQuantity(text) !== undefined) return text;
+    return this.#wrongType(kind, node, field);
+  }
+
+  #wrongType(kind: FieldKind, node: ManifestNode, field: string, expected = expectedValues[kind.type]): unknown {
+    const found = this.#tellsValues ? describeNode(node) : describeKind(node);
+    const hint = hintForWrongType(this.#schema, kind, node, this.#tellsValues);
+    this.#add({
+      field,
+      start: node.start,
+      message: `Expected ${expected}, found ${found}`,
+      ...(hint === undefined ? {} : { hint }),
+      severity: 'error',
+    });
+    return undefined;
+  }
+
+  #add(finding: DecodeFinding): void {
+    const findings = this.#findings[finding.severity];
+    if (findings.length < maxFindings) findings.push(finding);
+    else this.#notShown++;
+  }
+
+  #unknownField(objectPath: string, { key, keyStart }: ManifestEntry): void {
+    if (this.#findings.warning.length === maxFindings) {
+      this.#notShown++;
+      return;
+    }
+    this.#add({
+      field: objectPath === '' ? key : `${objectPath}.${key}`,
+      start: keyStart,
+      message: `Unknown field "${excerpt(key)}" is ignored`,
+      hint: hintForUnknownField(this.#schema, this.#rootName, objectPath, key),
+      severity: 'warning',
+    });
+  }
+}
+
+const integerRanges: Readonly<Record<IntegerType, { fits: (value: bigint) => boolean; expected: string }>> = {
+  int32: { fits: (value) => BigInt.asIntN(32, value) === value, expected: 'an integer of 32 bits' },
+  int64: { fits: (value) => BigInt.asIntN(64, value) === value, expected: 'an integer of 64 bits' },
+  uint32: { fits: (value) => BigInt.asUintN(32, value) === value, expected: 'an integer from 0 to 4294967295' },
+};
+
+const expectedValues: Readonly<Record<FieldKind['type'], string>> = {
+  any: 'anything',
+  bool: 'true or false',
+  bytes: 'a string in base64',
+  duration: 'a duration such as "20s" or "1m30s"',
+  durationOrNanoseconds: 'a duration such as "20s" or "1m30s"',
+  float64: 'a number',
+  int32: 'an integer',
+  int64: 'an integer',
+  intOrString: 'a number or a name',
+  list: 'a list',
+  map: 'an object',
+  object: 'an object',
+  quantity: 'a quantity such as "100m", "1" or "64Mi"',
+  string: 'a string',
+  time: 'a time such as "2025-01-31T12:00:00Z"',
+  uint32: 'an integer',
+};
+
+function asObject(value: unknown): ObjectValue {
+  return typeof value === 'object' && value !== null ? (value as ObjectValue) : {};
+}
+
+function plainValue(node: ManifestNode): unknown {
+  switch (node.kind) {
+    case 'null':
+      return null;
+    case 'bool':
+    case 'string':
+      return node.value;
+    case 'number':
+      return Number(node.text);
+    case 'list':
+      return node.items.map(plainValue);
+    case 'object':
+      return Object.fromEntries(node.entries.map((entry) => [entry.key, plainValue(entry.value)]));
+  }
+}
+
+function describeNode(node: ManifestNode): string {
+  switch (node.kind) {
+    case 'bool':
+      return String(node.value);
+    case 'number':
+      return `the number ${node.text.slice(0, 40)}`;
+    case 'string':
+      return `the string ${JSON.stringify(node.value.slice(0, 40))}`;
+    case 'null':
+    case 'list':
+    case 'object':
+      return describeKind(node);
+  }
+}
+
+/** What a node is, without its value. */
+export function describeKind({ kind }: ManifestNode): string {
+  switch (kind) {
+    case 'null':
+      return 'null';
+    case 'bool':
+      return 'true or false';
+    case 'object':
+      return 'an object';
+    case 'list':
+    case 'number':
+    case 'string':
+      return `a ${kind}`;
+  }
+}

@@ -1,0 +1,105 @@
+import { dependsOn, dependsOnField, type DependsOnPlace, validateDependsOn } from '../values/depends-on.ts';
+import { doubtfulFields } from '../validation/doubtful-fields.ts';
+import { firstProblems } from '../validation/first-problems.ts';
+import {
+  brokenRule,
+  decodeManifestObject,
+  type FieldProblem,
+  type ManifestObject,
+  problemOf,
+} from './manifest-object.ts';
+import type { ManifestProblem } from '../text/manifest-problem.ts';
+import { validateMaxRestartPeriod } from '../values/max-restart-period.ts';
+import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
+import { unsupportedFields } from './supported-fields.ts';
+import type { Pod, RawPod } from '../types.ts';
+import { unsafeTexts } from '../validation/unsafe-texts.ts';
+import { type FieldError, validatePod } from '../validation/validate-pod.ts';
+import { checkDNS1123Subdomain, nearestValidName } from '../validation/names.ts';
+
+/** What came of a manifest: a pod to run, or errors; warnings in both cases. */
+export interface LoadResult {
+  pod?: Pod;
+  /** Where the pod says what it waits for, if it does. */
+  dependsOnPlace?: DependsOnPlace;
+  problems: ManifestProblem[];
+}
+
+/**
+ * Loads one object of a manifest as a pod to run: decodes it, applies the defaults, makes it a static pod of this node and
+ * validates that. Every problem with a field names its line and column.
+ *
+ * kubelet: config/common.go tryDecodeSinglePod
+ */
+export function loadPodObject(object: ManifestObject, options: StaticPodOptions): LoadResult {
+  const { value, problems: decodeProblems } = decodeManifestObject('Pod', object);
+  if (value === undefined) return { problems: decodeProblems };
+  // The schema of the decoder is generated from the declarations of `RawPod`.
+  const raw: RawPod = { ...value, apiVersion: 'v1', kind: 'Pod' };
+  const { problems, ...loaded } = toValidPod(raw, options, (problem) => problemOf(object, problem));
+  return { ...loaded, problems: [...decodeProblems, ...problems] };
+}
+
+/** Makes a decoded pod a static pod of this node and validates that. `locate` finds the place of a field of the pod. */
+export function toValidPod(
+  raw: RawPod,
+  options: StaticPodOptions,
+  locate: (problem: FieldProblem) => ManifestProblem,
+): LoadResult {
+  if ((raw.metadata?.name ?? '') === '') {
+    return { problems: [locate({ field: 'metadata.name', message: 'A name is needed', severity: 'error' })] };
+  }
+  const pod = toStaticPod(raw, options);
+  const broken = validatePod(pod);
+  const errors = broken.length > 0 ? broken : refusedByLoader(pod);
+  if (errors.length === 0) {
+    return {
+      pod,
+      ...dependsOnPlace(pod, locate),
+      problems: firstProblems(
+        [...unsupportedFields(pod, options.featureGates), ...doubtfulFields(raw)],
+        (problem) => problem,
+      ).map(locate),
+    };
+  }
+  const problems = firstProblems(errors, (error) => ({
+    ...brokenRule(error),
+    ...(error.field === 'metadata.name' && { hint: hintForName(raw, pod) }),
+  }));
+  return { problems: problems.map(locate) };
+}
+
+function dependsOnPlace(
+  pod: Pod,
+  locate: (problem: FieldProblem) => ManifestProblem,
+): Pick<LoadResult, 'dependsOnPlace'> {
+  if (dependsOn(pod).length === 0) return {};
+  const { origin, line, column, field } = locate({ field: dependsOnField, message: '', severity: 'error' });
+  const place = { origin, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+  return { dependsOnPlace: { podUID: pod.metadata.uid, ...place, ...(field !== undefined && { field }) } };
+}
+
+/** The rules are about the name with that of the node behind it, the hint is about the one in the manifest. */
+function hintForName({ metadata }: RawPod, pod: Pod): string {
+  const name = metadata?.name ?? '';
+  const better = nearestValidName(name, checkDNS1123Subdomain);
+  if (better !== undefined && better !== name) return `Did you mean "${better}"?`;
+  return `The whole name is "${pod.metadata.name}", with that of the node.`;
+}
+
+/** What is valid, yet cannot run here. The kubelet refuses to load what needs an API server. */
+function refusedByLoader(pod: Pod): FieldError[] {
+  const { spec } = pod;
+  const refuse = (field: string): FieldError => ({
+    field,
+    type: 'Forbidden',
+    message: 'static pods cannot use this, as it needs an API server',
+  });
+  const bundles = (spec.volumes ?? []).flatMap(({ projected }, index) =>
+    (projected?.sources ?? []).flatMap(({ clusterTrustBundle }, at) =>
+      clusterTrustBundle ? [refuse(`spec.volumes[${index}].projected.sources[${at}].clusterTrustBundle`)] : [],
+    ),
+  );
+  const claims = spec.resourceClaims ? [refuse('spec.resourceClaims')] : [];
+  return [...unsafeTexts(pod), ...bundles, ...claims, ...validateDependsOn(pod), ...validateMaxRestartPeriod(pod)];
+}

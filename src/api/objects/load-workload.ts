@@ -1,0 +1,32 @@
+import { type LoadResult, toValidPod } from './load-pod.ts';
+import { decodeManifestObject, type ManifestObject, problemOf } from './manifest-object.ts';
+import type { StaticPodOptions } from './static-pod.ts';
+import { specWithTemplate, type Workload, workloadPod } from './workload-pod.ts';
+import { wantsNoPod, workloadProblems } from '../validation/workload-problems.ts';
+
+/** Reads a workload all the way to the one pod it comes down to here. A workload that wants no pod now has none. */
+export function loadWorkload(kind: Workload['kind'], object: ManifestObject, options: StaticPodOptions): LoadResult {
+  if (kind === 'CronJob' && options.cronJobs !== 'runOnce') {
+    const message = 'kind "CronJob" is not carried out here: nothing starts pods on a schedule';
+    const hint = 'Write a Job, and let the cron of this machine give it to run-once.';
+    return { problems: [problemOf(object, { field: 'kind', message, hint, severity: 'error' })] };
+  }
+  const { value, problems } = decodeManifestObject(kind, object);
+  if (value === undefined) return { problems };
+  // The schema behind the decoder is made from the declarations this type is made of.
+  const workload: Workload = { ...value, kind };
+  problems.push(...workloadProblems(workload).map((problem) => problemOf(object, problem)));
+  const { spec, path } = specWithTemplate(workload);
+  if (!spec.template) return { problems };
+  const { problems: ofPod, ...loaded } = toValidPod(workloadPod(workload), options, ({ field, ...problem }) =>
+    problemOf(object, { field: isOfWorkload(field) ? field : `${path}.template.${field}`, ...problem }),
+  );
+  problems.push(...ofPod);
+  const isBroken = problems.some(({ severity }) => severity === 'error');
+  return { ...(!isBroken && !wantsNoPod(workload) && loaded), problems };
+}
+
+/** The pod has its name and its namespace from the workload, the rest from the template. */
+function isOfWorkload(field: string): boolean {
+  return field === 'metadata.name' || field === 'metadata.namespace';
+}

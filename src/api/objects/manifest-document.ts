@@ -1,0 +1,219 @@
+import {
+  type ManifestContent,
+  type ManifestEntry,
+  type ManifestNode,
+  type ManifestNote,
+  ManifestSyntaxError,
+} from '../text/manifest-node.ts';
+import { LineIndex } from '../text/line-index.ts';
+import type { ManifestProblem } from '../text/manifest-problem.ts';
+import { readJson } from '../text/read-json.ts';
+import { readYaml } from '../text/read-yaml.ts';
+import { limitHint, maxBrokenDocuments, maxManifestLines, ReadingBudget } from '../text/reading-budget.ts';
+import { type DocumentRange, splitDocuments } from '../text/split-documents.ts';
+import { syntaxHint } from '../text/syntax-hint.ts';
+
+/** A manifest larger than this is refused unread. The largest pod an API server takes is far smaller. */
+export const maxManifestBytes = 10 * 1024 * 1024;
+
+/** A manifest that was read but not yet understood: its values, and where they stand. */
+export class ManifestDocument {
+  readonly origin: string;
+  readonly root: ManifestNode;
+  readonly notes: readonly ManifestNote[];
+  readonly #lines: LineIndex;
+  /** Where this document begins in the text that the lines are counted in. */
+  readonly #base: number;
+  /** The members of large objects by key, once one of them was looked for. */
+  readonly #members = new Map<ManifestNode, ReadonlyMap<string, ManifestEntry>>();
+
+  /** The content was read from a text that stands at `base` among those lines. */
+  constructor(origin: string, { root, notes }: ManifestContent, place: { lines: LineIndex; base: number }) {
+    this.origin = origin;
+    this.#lines = place.lines;
+    this.#base = place.base;
+    this.root = root;
+    this.notes = notes;
+  }
+
+  /** Line and column, from 1, of a field path; of its nearest ancestor when the manifest does not have the field. */
+  positionOf(fieldPath: string): { line: number; column: number } {
+    return this.positionAt(this.#find(fieldPath).start);
+  }
+
+  /** Whether the manifest has the field. */
+  has(fieldPath: string): boolean {
+    return this.#find(fieldPath).isThere;
+  }
+
+  #find(fieldPath: string): { start: number; isThere: boolean } {
+    let node = this.root;
+    let start = node.start;
+    for (const [, key, index] of fieldPath.matchAll(/([^.[\]]+)|\[([^\]]*)\]/g)) {
+      const child = this.#childOf(node, key ?? index ?? '');
+      if (!child) return { start, isThere: false };
+      node = child.value;
+      const isScalar = node.kind !== 'object' && node.kind !== 'list' && node.kind !== 'null';
+      start = isScalar ? node.start : child.keyStart;
+    }
+    return { start, isThere: true };
+  }
+
+  #childOf(node: ManifestNode, step: string): Pick<ManifestEntry, 'keyStart' | 'value'> | undefined {
+    if (node.kind === 'object') return this.#memberOf(node, node.entries, step);
+    const item = node.kind === 'list' && /^[0-9]+$/.test(step) ? node.items[Number(step)] : undefined;
+    return item && { keyStart: item.start, value: item };
+  }
+
+  /** The last member of a key. Very many problems can be about the members of one object. */
+  #memberOf(node: ManifestNode, entries: readonly ManifestEntry[], key: string): ManifestEntry | undefined {
+    if (entries.length < 32) return entries.findLast((entry) => entry.key === key);
+    let members = this.#members.get(node);
+    if (!members) {
+      members = new Map(entries.map((entry) => [entry.key, entry]));
+      this.#members.set(node, members);
+    }
+    return members.get(key);
+  }
+
+  positionAt(start: number): { line: number; column: number } {
+    return this.#lines.positionAt(this.#base + start);
+  }
+}
+
+/** A document, or why it could not be read. */
+export type DocumentReading = { document: ManifestDocument } | { problem: ManifestProblem };
+
+/** Reads the bytes of a manifest as the kubelet does: what starts with `{` is JSON, of everything else the first YAML document. */
+export function readManifest(bytes: Uint8Array | string, origin: string): DocumentReading {
+  const reading = readText(bytes, origin);
+  if ('problem' in reading) return reading;
+  return new ManifestText(origin, reading).read({ start: 0, end: reading.text.length });
+}
+
+/**
+ * Reads all documents of a manifest: the one value of a JSON text, or every YAML document with anything in it. What cannot
+ * be read leaves a problem in its place, and where there is too much nothing is read any more. Positions are those of the
+ * whole text.
+ */
+export function* readManifests(bytes: Uint8Array | string, origin: string): Generator<DocumentReading> {
+  const reading = readText(bytes, origin);
+  if ('problem' in reading) {
+    yield reading;
+    return;
+  }
+  const manifest = new ManifestText(origin, reading);
+  let broken = 0;
+  const whole = { start: 0, end: reading.text.length };
+  for (const range of reading.isYaml ? splitDocuments(reading.text) : [whole]) {
+    const document = manifest.read(range);
+    yield document;
+    if (manifest.isExhausted) return;
+    if ('problem' in document && ++broken === maxBrokenDocuments) {
+      const message = `${maxBrokenDocuments} documents cannot be read; those behind them are left out`;
+      yield { problem: { origin, message, severity: 'error' } };
+      return;
+    }
+  }
+}
+
+interface DecodedText {
+  text: string;
+  isYaml: boolean;
+}
+
+function readText(bytes: Uint8Array | string, origin: string): DecodedText | { problem: ManifestProblem } {
+  if (bytes.length > maxManifestBytes) {
+    return {
+      problem: {
+        origin,
+        message: `The manifest is larger than ${maxManifestBytes / 1024 / 1024} MiB`,
+        hint: 'Is this a manifest? Move other files out of the manifest directory.',
+        severity: 'error',
+      },
+    };
+  }
+  const { text, isValid } = decodeText(bytes);
+  const isYaml = !/^\s*\{/.test(text);
+  if (isYaml && hasTooManyLines(text)) {
+    const message = `The manifest has more than ${maxManifestLines} lines`;
+    return { problem: { origin, message, hint: limitHint, severity: 'error' } };
+  }
+  // In JSON the kubelet reads U+FFFD for what is no UTF-8.
+  if (!isYaml || isValid) return { text, isYaml };
+  // The decoder does not say where; its stand-in character does.
+  const start = Math.max(0, text.indexOf('\uFFFD'));
+  return {
+    problem: {
+      origin,
+      ...new LineIndex(text).positionAt(start),
+      message: 'The manifest is not valid UTF-8',
+      hint: 'Save the file as UTF-8.',
+      severity: 'error',
+    },
+  };
+}
+
+/** A text whose documents are read one by one, from one budget. */
+class ManifestText {
+  readonly #origin: string;
+  readonly #decoded: DecodedText;
+  readonly #lines: LineIndex;
+  readonly #budget = new ReadingBudget();
+
+  constructor(origin: string, decoded: DecodedText) {
+    this.#origin = origin;
+    this.#decoded = decoded;
+    this.#lines = new LineIndex(decoded.text);
+  }
+
+  get isExhausted(): boolean {
+    return this.#budget.isExhausted;
+  }
+
+  read({ start, end }: DocumentRange): DocumentReading {
+    const { text, isYaml } = this.#decoded;
+    const part = text.slice(start, end);
+    const place = { lines: this.#lines, base: start };
+    try {
+      const content = isYaml ? readYaml(part, this.#budget) : readJson(part, this.#budget);
+      return { document: new ManifestDocument(this.#origin, content, place) };
+    } catch (error) {
+      if (!(error instanceof ManifestSyntaxError)) throw error;
+      const { line, column } = this.#lines.positionAt(start + error.start);
+      const hint = syntaxHint(part, error);
+      const { message } = error;
+      const origin = this.#origin;
+      return { problem: { origin, line, column, message, ...(hint !== undefined && { hint }), severity: 'error' } };
+    }
+  }
+}
+
+function hasTooManyLines(text: string): boolean {
+  if (text.length <= maxManifestLines) return false;
+  const lineBreak = /[\n\r\u0085]/g;
+  let lines = 0;
+  while (lineBreak.test(text)) if (++lines > maxManifestLines) return true;
+  return false;
+}
+
+const strictDecoder = new TextDecoder('utf-8', { fatal: true });
+
+/** The text of UTF-8, or of UTF-16 when a byte order mark says so, without that mark. */
+function decodeText(bytes: Uint8Array | string): { text: string; isValid: boolean } {
+  if (typeof bytes === 'string') return { text: bytes.replace(/^\uFEFF/, ''), isValid: true };
+  const utf16 = utf16Encoding(bytes);
+  if (utf16 !== undefined) return { text: new TextDecoder(utf16).decode(bytes), isValid: true };
+  try {
+    return { text: strictDecoder.decode(bytes), isValid: true };
+  } catch {
+    // The only thing that can go wrong is that the bytes are no UTF-8.
+    return { text: new TextDecoder().decode(bytes), isValid: false };
+  }
+}
+
+function utf16Encoding(bytes: Uint8Array): string | undefined {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
+  return undefined;
+}

@@ -1,0 +1,130 @@
+import { nearestName } from '../text/nearest-name.ts';
+
+/** The kinds that are carried out here, with their apiVersion. */
+export const carriedOutKinds = {
+  Pod: 'v1',
+  ConfigMap: 'v1',
+  Secret: 'v1',
+  CronJob: 'batch/v1',
+  DaemonSet: 'apps/v1',
+  Deployment: 'apps/v1',
+  Job: 'batch/v1',
+  ReplicaSet: 'apps/v1',
+  ReplicationController: 'v1',
+  StatefulSet: 'apps/v1',
+} as const;
+
+export type CarriedOutKind = keyof typeof carriedOutKinds;
+
+/** What to write into an object that says its kind, or nothing that helps. */
+export function hintForApiVersion(kind: string): string {
+  if (kind === 'Pod' || !isCarriedOut(kind)) return 'A manifest starts with "apiVersion: v1" and "kind: Pod".';
+  return `Write "apiVersion: ${carriedOutKinds[kind]}".`;
+}
+
+export function isCarriedOut(kind: string): kind is CarriedOutKind {
+  return Object.hasOwn(carriedOutKinds, kind);
+}
+
+/** What becomes of the objects of a kind. */
+export type KindMeaning =
+  | { type: 'carriedOut'; kind: CarriedOutKind }
+  /** `itemKind` is the kind of all items; absent for the List of anything. */
+  | { type: 'list'; itemKind?: string }
+  | { type: 'notCarriedOut'; reason: string }
+  /** No such kind, or not of this apiVersion; `field` is the one to look at. */
+  | { type: 'unknown'; field: 'apiVersion' | 'kind'; message: string; hint: string };
+
+/** What the objects of an apiVersion and kind are to this program. */
+export function kindMeaning(apiVersion: string, kind: string): KindMeaning {
+  if (kind === 'List')
+    return apiVersion === 'v1' ? { type: 'list' } : wrongVersion(apiVersion, 'Write "apiVersion: v1".');
+  const itemKind = kind.endsWith('List') ? kind.slice(0, -'List'.length) : undefined;
+  const meaning = itemMeaning(apiVersion, itemKind ?? kind);
+  return itemKind === undefined || meaning.type === 'unknown' ? meaning : { type: 'list', itemKind };
+}
+
+function itemMeaning(apiVersion: string, kind: string): KindMeaning {
+  const group = apiVersion.includes('/') ? (apiVersion.split('/', 1)[0] ?? '') : '';
+  if (group.includes('.') && !group.endsWith('.k8s.io')) {
+    return { type: 'notCarriedOut', reason: 'custom resources need an API server and a controller' };
+  }
+  if (isCarriedOut(kind)) {
+    if (apiVersion === carriedOutKinds[kind]) return { type: 'carriedOut', kind };
+    return wrongVersion(apiVersion, hintForApiVersion(kind));
+  }
+  const reason = otherKinds.get(kind);
+  if (reason !== undefined) return { type: 'notCarriedOut', reason };
+  const nearest = nearestName(kind, [...Object.keys(carriedOutKinds), 'List', ...otherKinds.keys()]);
+  return {
+    type: 'unknown',
+    field: 'kind',
+    message: `kind "${kind}" is not known`,
+    hint: nearest === undefined ? 'Check its spelling.' : `Did you mean "${nearest}"?`,
+  };
+}
+
+function wrongVersion(apiVersion: string, hint: string): KindMeaning {
+  return { type: 'unknown', field: 'apiVersion', message: `apiVersion "${apiVersion}" is not supported`, hint };
+}
+
+/** Kinds of Kubernetes, and of its tools, that mean nothing to a node alone, by the reason why. */
+const kindsByReason: Readonly<Record<string, readonly string[]>> = {
+  'the network is that of the container runtime': [
+    'EndpointSlice',
+    'Endpoints',
+    'Ingress',
+    'IngressClass',
+    'NetworkPolicy',
+    'Service',
+  ],
+  'there is no API server to guard': ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding', 'ServiceAccount'],
+  'there are no persistent volumes here': [
+    'CSIDriver',
+    'CSINode',
+    'CSIStorageCapacity',
+    'PersistentVolume',
+    'PersistentVolumeClaim',
+    'StorageClass',
+    'VolumeAttachment',
+    'VolumeAttributesClass',
+  ],
+  'it is for the API server of a cluster': [
+    'APIService',
+    'Binding',
+    'CertificateSigningRequest',
+    'ClusterTrustBundle',
+    'ComponentStatus',
+    'ControllerRevision',
+    'CustomResourceDefinition',
+    'DeviceClass',
+    'Event',
+    'FlowSchema',
+    'Lease',
+    'LimitRange',
+    'MutatingWebhookConfiguration',
+    'PriorityLevelConfiguration',
+    'ResourceClaim',
+    'ResourceClaimTemplate',
+    'ResourceQuota',
+    'ResourceSlice',
+    'ValidatingAdmissionPolicy',
+    'ValidatingAdmissionPolicyBinding',
+    'ValidatingWebhookConfiguration',
+  ],
+  'a namespace is there as soon as a pod names it': ['Namespace'],
+  'a pod runs once on this node': ['HorizontalPodAutoscaler'],
+  'a template alone runs nothing': ['PodTemplate'],
+  'it belongs to --config': ['KubeletConfiguration'],
+  'it is for kubeadm': ['ClusterConfiguration', 'InitConfiguration', 'JoinConfiguration'],
+  'it tells clients where an API server is': ['Config'],
+  'its manifests have to be rendered first': ['Kustomization'],
+  'nothing but this node stops its pods': ['PodDisruptionBudget'],
+  'the default runtime is used for every pod': ['RuntimeClass'],
+  'this program is the node': ['Node'],
+  'write its number into spec.priority of the pod': ['PriorityClass'],
+};
+
+const otherKinds: ReadonlyMap<string, string> = new Map(
+  Object.entries(kindsByReason).flatMap(([reason, kinds]) => kinds.map((kind) => [kind, reason] as const)),
+);

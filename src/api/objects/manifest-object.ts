@@ -1,0 +1,68 @@
+import { decodeObject } from './decode-object.ts';
+import type { ManifestDocument } from './manifest-document.ts';
+import type { ManifestNode } from '../text/manifest-node.ts';
+import type { ManifestProblem } from '../text/manifest-problem.ts';
+import type { ObjectSchema } from './object-schema.ts';
+import { podSchema } from '../values/pod-field.ts';
+import type { FieldError } from '../validation/field-errors.ts';
+
+/** One object of a manifest: a whole document, or an item of a list in it. */
+export interface ManifestObject {
+  document: ManifestDocument;
+  node: ManifestNode;
+  /** Field path of the object in its document: empty, or such as `items[2]`. */
+  path: string;
+}
+
+/** Something wrong with a field of an object, before anybody knows the line it stands on. */
+export type FieldProblem = Pick<ManifestProblem, 'message' | 'hint' | 'severity'> & { field: string };
+
+/** The problem of a field of an object, with the place of the field in the text. */
+export function problemOf({ document, path }: ManifestObject, { field, ...problem }: FieldProblem): ManifestProblem {
+  const place = fieldIn(path, field);
+  return {
+    origin: document.origin,
+    ...document.positionOf(place),
+    ...(place === '' ? {} : { field: place }),
+    ...problem,
+  };
+}
+
+/** A broken rule of the API as a problem. */
+export function brokenRule({ field, type, message, hint }: FieldError): FieldProblem {
+  return { field, message: `${type}: ${message}`, ...(hint !== undefined && { hint }), severity: 'error' };
+}
+
+/** Decodes an object as the type of that name in the schema; undefined when it has errors. */
+export function decodeManifestObject(
+  typeName: string,
+  { document, node, path }: ManifestObject,
+  schema: ObjectSchema = podSchema,
+): { value: Record<string, unknown> | undefined; problems: ManifestProblem[] } {
+  const { value, findings } = decodeObject(schema, typeName, node);
+  const problems = findings.map(({ start, field, message, hint, severity }) => ({
+    origin: document.origin,
+    ...document.positionAt(start),
+    ...(field === '' ? {} : { field: fieldIn(path, field) }),
+    message,
+    ...(hint === undefined ? {} : { hint }),
+    severity,
+  }));
+  return { value: problems.some(({ severity }) => severity === 'error') ? undefined : value, problems };
+}
+
+/** What the reader had to say about a document besides its values. */
+export function notesOf(document: ManifestDocument): ManifestProblem[] {
+  return document.notes.map(({ start, message, hint }) => ({
+    origin: document.origin,
+    ...document.positionAt(start),
+    message,
+    hint,
+    severity: 'warning',
+  }));
+}
+
+function fieldIn(path: string, field: string): string {
+  if (path === '' || field === '') return path + field;
+  return field.startsWith('[') ? path + field : `${path}.${field}`;
+}

@@ -1,0 +1,39 @@
+import { hintForApiVersion } from './manifest-kinds.ts';
+import type { ManifestNode } from '../text/manifest-node.ts';
+import { type ManifestObject, problemOf } from './manifest-object.ts';
+import type { ManifestProblem } from '../text/manifest-problem.ts';
+
+/** What an object says that it is. */
+export interface ObjectType {
+  apiVersion: string;
+  kind: string;
+}
+
+/** The type of an object, completed by the one that the list around it gives. */
+export function objectType(
+  object: ManifestObject,
+  listed?: ObjectType,
+): { type: ObjectType } | { problem: ManifestProblem } {
+  const type: ObjectType = { apiVersion: '', kind: '' };
+  for (const field of ['apiVersion', 'kind'] as const) {
+    const node = typeField(object.node, field);
+    if (node?.kind === 'string') type[field] = node.value;
+    else if (node && node.kind !== 'null') return { problem: refuse(object, field, `${field} must be a string`) };
+    else if (listed) type[field] = listed[field];
+    else return { problem: refuse(object, field, `${field} is missing`) };
+  }
+  return { type };
+}
+
+function refuse(object: ManifestObject, field: string, message: string): ManifestProblem {
+  const kind = typeField(object.node, 'kind');
+  const hint = hintForApiVersion(kind?.kind === 'string' ? kind.value : 'Pod');
+  return problemOf(object, { field, message, hint, severity: 'error' });
+}
+
+/** Go finds these two names whatever their case, when no exact one is there. */
+function typeField(node: ManifestNode, name: string): ManifestNode | undefined {
+  if (node.kind !== 'object') return undefined;
+  const exact = node.entries.findLast((entry) => entry.key === name);
+  return (exact ?? node.entries.findLast((entry) => entry.key.toLowerCase() === name.toLowerCase()))?.value;
+}

@@ -1,0 +1,80 @@
+import type * as core from 'kubernetes-types/core/v1.js';
+import { applyDefaults } from './apply-defaults.ts';
+import type { FeatureGates } from '../kubelet-configuration/feature-gates.ts';
+import type { Pod, RawPod } from '../types.ts';
+
+/** Hex digest of a text, such as SHA-256; 32 digits of it are used. */
+export type Hash = (text: string) => string;
+
+/** The node that a manifest is for. */
+export interface StaticPodNode {
+  nodeName: string;
+  /** By default those of Kubernetes. */
+  featureGates?: FeatureGates | undefined;
+  /** What becomes of a CronJob: an error, as nothing starts pods on a schedule here, or one run at once. By default an error. */
+  cronJobs?: 'refuse' | 'runOnce' | undefined;
+}
+
+/** What makes a manifest a static pod of this node. */
+export interface StaticPodOptions extends StaticPodNode {
+  source: 'file' | 'http';
+  /** Absolute path of the file, or the URL. */
+  origin: string;
+  hash: Hash;
+}
+
+/**
+ * The pod the kubelet runs for a manifest: with all defaults, named and placed on this node.
+ *
+ * kubelet: config/common.go applyDefaults
+ */
+export function toStaticPod(raw: RawPod, options: StaticPodOptions): Pod {
+  const pod = applyDefaults(raw, options.featureGates);
+  const { metadata, spec } = pod;
+  const uid = metadata.uid ?? podUID(raw, options);
+  spec.nodeName = options.nodeName;
+  if (options.source === 'file') spec.tolerations = tolerateNoExecute(spec.tolerations ?? []);
+  return {
+    ...pod,
+    metadata: {
+      ...metadata,
+      uid,
+      name: `${metadata.name ?? ''}-${options.nodeName.toLowerCase()}`,
+      namespace: metadata.namespace ?? 'default',
+      annotations: { ...metadata.annotations, 'kubernetes.io/config.hash': uid },
+    },
+    status: { ...pod.status, phase: 'Pending' },
+  };
+}
+
+/**
+ * The UID of a pod whose manifest names none: 32 hex digits over the manifest as its author wrote it, the node and the
+ * origin. Comments, white space and the order of fields do not count, nor do the defaults of a release, so that an
+ * upgrade does not restart an unchanged pod.
+ */
+export function podUID(raw: RawPod, options: Pick<StaticPodOptions, 'nodeName' | 'origin' | 'hash'>): string {
+  return options.hash(canonicalJson([raw, options.nodeName, options.origin])).slice(0, 32);
+}
+
+/** JSON with the members of every object sorted by name. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(sorted(value));
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const members = value as Readonly<Record<string, unknown>>;
+  const names = Object.keys(members).sort();
+  return Object.fromEntries(names.map((name) => [name, sorted(members[name])]));
+}
+
+const noExecute: core.Toleration = { operator: 'Exists', effect: 'NoExecute' };
+
+/** Taints never evict a static pod. kubelet: pkg/apis/core/v1/helper/helpers.go AddOrUpdateTolerationInPod */
+function tolerateNoExecute(tolerations: core.Toleration[]): core.Toleration[] {
+  const isSame = ({ key, operator, value, effect }: core.Toleration): boolean =>
+    key === undefined && operator === noExecute.operator && value === undefined && effect === noExecute.effect;
+  const others = tolerations.filter((toleration) => !isSame(toleration));
+  return [...others, noExecute];
+}

@@ -1,0 +1,119 @@
+import type { FieldKind, ObjectField } from '../objects/object-schema.ts';
+import { podSchema } from '../values/pod-field.ts';
+import { formatQuantity, parseQuantity, zeroQuantity } from '../values/quantity.ts';
+import { canonicalTime } from '../values/time.ts';
+
+/**
+ * A decoded object in the one form Go gives every object that means the same: absent, null and empty are alike where Go
+ * cannot tell them apart, required fields are there, quantities and times are in their canonical text.
+ */
+export function canonicalObject(objectName: string, object: object): Record<string, unknown> {
+  const written = new Map<string, unknown>(Object.entries(object));
+  const canonical: Record<string, unknown> = {};
+  for (const field of fieldLists.get(objectName) ?? []) {
+    // Most fields are neither.
+    if (field.presence !== 'required' && !written.has(field.name)) continue;
+    const value = canonicalField(field, written.get(field.name));
+    if (value !== undefined) canonical[field.name] = value;
+  }
+  return canonical;
+}
+
+/** The fields of every object as lists, as all of them are walked for every object. */
+const fieldLists: ReadonlyMap<string, readonly (ObjectField & { name: string })[]> = new Map(
+  [...podSchema].map(([objectName, fields]) => [objectName, [...fields].map(([name, field]) => ({ name, ...field }))]),
+);
+
+function canonicalField(field: ObjectField, written: unknown): unknown {
+  if (written === undefined || written === null) {
+    return field.presence === 'required' ? zeroValue(field.kind) : undefined;
+  }
+  const value = canonicalValue(field.kind, written);
+  return field.presence === 'other' && isOmitted(value, field.kind) ? undefined : value;
+}
+
+function canonicalValue(kind: FieldKind, value: unknown): unknown {
+  switch (kind.type) {
+    case 'object':
+      return canonicalObject(kind.name, typeof value === 'object' && value !== null ? value : {});
+    case 'list':
+      return Array.isArray(value) ? value.map((item) => canonicalValue(kind.element, item)) : [];
+    case 'map':
+      return Object.fromEntries(
+        Object.entries(value ?? {}).map(([key, item]) => [key, canonicalValue(kind.element, item)]),
+      );
+    case 'quantity':
+      return formatQuantity((typeof value === 'string' ? parseQuantity(value) : undefined) ?? zeroQuantity);
+    case 'time':
+      return typeof value === 'string' ? canonicalTime(value) : value;
+    case 'string':
+    case 'bytes':
+    case 'bool':
+    case 'int32':
+    case 'int64':
+    case 'uint32':
+    case 'float64':
+    case 'intOrString':
+    case 'duration':
+    case 'durationOrNanoseconds':
+    case 'any':
+      return value;
+  }
+}
+
+function zeroValue(kind: FieldKind): unknown {
+  switch (kind.type) {
+    case 'object':
+      return canonicalObject(kind.name, {});
+    case 'string':
+    case 'bytes':
+      return '';
+    case 'bool':
+      return false;
+    case 'int32':
+    case 'int64':
+    case 'uint32':
+    case 'float64':
+    case 'intOrString':
+    case 'duration':
+    case 'durationOrNanoseconds':
+      return 0;
+    case 'quantity':
+      return '0';
+    case 'list':
+      return [];
+    case 'map':
+    case 'time':
+    case 'any':
+      // Go writes null here, which says no more than absence.
+      return undefined;
+  }
+}
+
+/** What Go's omitempty leaves out. Objects stay, also empty ones. */
+function isOmitted(value: unknown, kind: FieldKind): boolean {
+  switch (kind.type) {
+    case 'string':
+    case 'bytes':
+      return value === '';
+    case 'bool':
+      return value === false;
+    case 'int32':
+    case 'int64':
+    case 'uint32':
+    case 'float64':
+      return value === 0;
+    case 'list':
+      return Array.isArray(value) && value.length === 0;
+    case 'map':
+      return Object.keys(value ?? {}).length === 0;
+    case 'intOrString':
+    case 'quantity':
+    case 'time':
+    case 'duration':
+    case 'durationOrNanoseconds':
+    case 'object':
+    case 'any':
+      return false;
+  }
+}

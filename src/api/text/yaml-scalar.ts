@@ -1,0 +1,56 @@
+import { CST } from 'yaml';
+import { decodeBase64 } from '../values/base64.ts';
+import { type ManifestNode, ManifestSyntaxError, ManifestWordError } from './manifest-node.ts';
+import { resolveYamlScalar, type ResolvedScalar } from './resolve-yaml-scalar.ts';
+import { expectNoContent } from './yaml-tokens.ts';
+
+type ScalarToken = CST.FlowScalar | CST.BlockScalar;
+
+/** The value of a scalar, which its tag, its quotes and its text decide in this order. */
+export function readScalar(token: ScalarToken, tag: string | undefined): ManifestNode {
+  const start = token.offset;
+  const resolved = resolveTagged(token, tag, scalarText(token));
+  if (resolved.kind === 'notFinite') {
+    throw new ManifestSyntaxError(`JSON has no ${resolved.text}`, start, 'Put it in quotes if it is text.');
+  }
+  return { start, ...resolved };
+}
+
+/** The text of a scalar: lines folded, escapes replaced, indentation removed. */
+function scalarText(token: ScalarToken): string {
+  if (token.type !== 'block-scalar') expectNoContent(token.end);
+  const text = CST.resolveAsScalar(token, false, (offset, code, message) => {
+    const WrongScalar = code === 'BAD_SCALAR_START' ? ManifestWordError : ManifestSyntaxError;
+    throw new WrongScalar(message.slice(0, 200), offset, 'Put the whole value in quotes.');
+  });
+  return text.value;
+}
+
+const standardTags = 'tag:yaml.org,2002:';
+const kindsByTag: Readonly<Record<string, readonly string[]>> = {
+  bool: ['bool'],
+  int: ['number'],
+  float: ['number', 'notFinite'],
+  null: ['null'],
+};
+
+function resolveTagged(token: ScalarToken, tag: string | undefined, text: string): ResolvedScalar {
+  if (tag === undefined) return token.type === 'scalar' ? resolveYamlScalar(text) : { kind: 'string', value: text };
+  if (tag === '!') return resolveYamlScalar(text);
+  const name = tag.startsWith(standardTags) ? tag.slice(standardTags.length) : '';
+  if (name === 'binary') return { kind: 'string', value: decodeBinary(text, token.offset) };
+  const kinds = Object.hasOwn(kindsByTag, name) ? kindsByTag[name] : undefined;
+  if (!kinds) return { kind: 'string', value: text };
+  const resolved = resolveYamlScalar(text);
+  if (kinds.includes(resolved.kind) && !(name === 'int' && 'text' in resolved && !/^-?[0-9]+$/.test(resolved.text))) {
+    return resolved;
+  }
+  // The value is not told: it may be a secret.
+  throw new ManifestSyntaxError(`The value is not what its tag !!${name} says`, token.offset);
+}
+
+function decodeBinary(text: string, start: number): string {
+  const bytes = decodeBase64(text);
+  if (!bytes) throw new ManifestSyntaxError('!!binary value is no valid base64', start);
+  return new TextDecoder().decode(bytes);
+}

@@ -1,0 +1,13 @@
+import type { FieldProblem } from '../objects/manifest-object.ts';
+import { notShownMessage } from '../text/problem-list.ts';
+
+/** Finding hints and places for thousands of problems takes long, and nobody reads them. */
+const maxProblems = 50;
+
+/** The problems of the first of what is wrong with one object, and a line that counts the rest. */
+export function firstProblems<T>(wrong: readonly T[], toProblem: (wrong: T) => FieldProblem): FieldProblem[] {
+  const shown = wrong.slice(0, maxProblems).map(toProblem);
+  const notShown = wrong.length - shown.length;
+  if (notShown > 0) shown.push({ field: '', message: notShownMessage(notShown), severity: 'warning' });
+  return shown;
+}

@@ -1,0 +1,93 @@
+import type { Pod } from '../types.ts';
+import { type FieldError, FieldErrors } from './field-errors.ts';
+import { byteLength, hasControlCharacter } from './names.ts';
+
+/**
+ * Texts of a pod that would do more than they say: end a line of a file or of a log, name no file that there can be, or name
+ * one that depends on where the agent was started. The kubelet lets them through; none of them is of use.
+ */
+export function unsafeTexts({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): FieldError[] {
+  const errors = new FieldErrors();
+  validateUID(errors, metadata);
+  const { labels, annotations, ownerReferences, finalizers } = metadata;
+  inspect(errors, 'metadata', { labels, annotations, ownerReferences, finalizers });
+  inspect(errors, 'spec', spec);
+  for (const [index, { hostPath }] of (spec.volumes ?? []).entries()) {
+    const path = hostPath?.path ?? '/';
+    const hint = 'Begin it with "/".';
+    if (!path.startsWith('/')) errors.invalid(`spec.volumes[${index}].hostPath.path`, path, 'must be absolute', hint);
+  }
+  return errors.list;
+}
+
+/** As long as the kubelet's own, and room for what else is in the names of folders. */
+const maxUIDLength = 128;
+/** Of a file name, and of a path with its end, on the file systems of Linux. */
+const maxNameBytes = 255;
+const maxPathBytes = 4095;
+
+/** Folders, cgroups and labels are called by it. In names of cgroups "_" stands for "-". */
+function validateUID(errors: FieldErrors, { namespace, name, uid }: Pod['metadata']): void {
+  const rule = `must be 1 to ${maxUIDLength} letters, digits, "-" and ".", and start and end with a letter or digit`;
+  if (uid.length > maxUIDLength || !/^[A-Za-z0-9](?:[-.A-Za-z0-9]*[A-Za-z0-9])?$/.test(uid)) {
+    errors.invalid('metadata.uid', uid, rule);
+  } else if (byteLength(`${namespace}_${name}_${uid}`) > maxNameBytes) {
+    const message = `namespace, name with that of the node, and UID must be no more than ${maxNameBytes - 2} bytes together`;
+    errors.tooLong('metadata.name', `${message}, as the folder of the logs is called by them`);
+  }
+}
+
+/** Lists and maps of any text: what a program is given, and what nobody here reads. */
+const freeTexts: ReadonlySet<string> = new Set([
+  'annotations',
+  'args',
+  'command',
+  'gmsaCredentialSpec',
+  'volumeAttributes',
+]);
+const paths: ReadonlySet<string> = new Set([
+  'devicePath',
+  'localhostProfile',
+  'mountPath',
+  'path',
+  'subPath',
+  'subPathExpr',
+  'terminationMessagePath',
+]);
+
+function inspect(errors: FieldErrors, field: string, value: unknown, key = '', isFree = false): void {
+  if (typeof value === 'string') {
+    inspectText(errors, field, value, isFree);
+    if (paths.has(key)) inspectPath(errors, field, value);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      inspect(errors, `${field}[${index}]`, item, key === 'env' ? 'envVar' : '', isFree);
+    }
+    return;
+  }
+  for (const [name, member] of Object.entries(value)) {
+    const isText = isFree || freeTexts.has(name) || (key === 'envVar' && name === 'value');
+    inspect(errors, `${field}.${name}`, member, name, isText || (key === 'flexVolume' && name === 'options'));
+  }
+}
+
+/** Half of a surrogate pair, as YAML can escape it. */
+const halfCharacter = /\p{Surrogate}/u;
+
+function inspectText(errors: FieldErrors, field: string, text: string, isFree: boolean): void {
+  if (text.includes('\0')) errors.invalid(field, text, 'must not contain NUL characters');
+  else if (halfCharacter.test(text)) errors.invalid(field, text, 'must not contain halves of characters');
+  else if (!isFree && hasControlCharacter(text)) {
+    errors.invalid(field, text, 'must not contain line breaks or other control characters');
+  }
+}
+
+function inspectPath(errors: FieldErrors, field: string, path: string): void {
+  if (byteLength(path) > maxPathBytes) errors.tooLong(field, `must be no more than ${maxPathBytes} bytes`);
+  else if (path.split('/').some((name) => byteLength(name) > maxNameBytes)) {
+    errors.tooLong(field, `must have no more than ${maxNameBytes} bytes between two "/"`);
+  }
+}

@@ -1,0 +1,139 @@
+import { checkCronSchedule } from '../values/cron-schedule.ts';
+import type { FieldProblem } from '../objects/manifest-object.ts';
+import { specWithTemplate, type Workload, type WorkloadSpec } from '../objects/workload-pod.ts';
+
+/**
+ * What is wrong with a workload, and what of it is lost when it is reduced to one pod: no controller makes replicas, replaces
+ * failed pods or rolls out changes. The template itself is checked as a pod.
+ */
+export function workloadProblems(workload: Workload): FieldProblem[] {
+  const { spec, path } = specWithTemplate(workload);
+  if (!spec.template) return [refuse(`${path}.template`, 'Required value: must be set')];
+  return [
+    ...ignoredFields(workload),
+    ...cronProblems(workload),
+    ...countProblems(spec, path),
+    ...selectorProblems(spec, path),
+    ...claimProblems(spec),
+    ...(isJob(workload) ? jobProblems(spec, path) : longRunningProblems(spec, path)),
+  ];
+}
+
+/** A workload that asks for no pod now: suspended, or scaled to nothing. */
+export function wantsNoPod(workload: Workload): boolean {
+  const { replicas, completions, parallelism, suspend } = specWithTemplate(workload).spec;
+  return suspend === true || workload.spec?.suspend === true || [replicas, completions, parallelism].includes(0);
+}
+
+/** Fields that are carried out, or that have a problem of their own. */
+const namedFields: ReadonlySet<string> = new Set([
+  'activeDeadlineSeconds',
+  'backoffLimit',
+  'completions',
+  'jobTemplate',
+  'parallelism',
+  'replicas',
+  'suspend',
+  'template',
+  'volumeClaimTemplates',
+]);
+
+function ignoredFields(workload: Workload): FieldProblem[] {
+  const { spec } = specWithTemplate(workload);
+  const ignored = [
+    ...Object.keys({ ...workload.spec, ...spec }).filter((field) => !namedFields.has(field)),
+    ...Object.keys(spec.template?.metadata ?? {})
+      .filter((field) => field !== 'labels' && field !== 'annotations')
+      .map((field) => `template.metadata.${field}`),
+  ];
+  if (ignored.length === 0) return [];
+  const message = `A ${workload.kind} runs here as one pod of its template; ignored: ${ignored.join(', ')}`;
+  return [warn('kind', message)];
+}
+
+function countProblems(spec: WorkloadSpec, path: string): FieldProblem[] {
+  return (['replicas', 'completions', 'parallelism'] as const).flatMap((field) => {
+    const count = spec[field];
+    if (count === undefined || count === 1) return [];
+    const place = `${path}.${field}`;
+    if (count < 0) return [refuse(place, `Invalid value: ${count}: must not be negative`)];
+    return [warn(place, count === 0 ? `${field} is 0: no pod is declared` : `One pod runs here, not ${count}`)];
+  });
+}
+
+function claimProblems({ volumeClaimTemplates = [] }: WorkloadSpec): FieldProblem[] {
+  if (volumeClaimTemplates.length === 0) return [];
+  const hint = 'Use a volume of the template, such as a hostPath, instead.';
+  return [refuse('spec.volumeClaimTemplates', 'Forbidden: there are no persistent volumes here', hint)];
+}
+
+/** A cluster refuses a workload that does not select its own pods. */
+function selectorProblems({ selector, template }: WorkloadSpec, path: string): FieldProblem[] {
+  const wanted: unknown = selector && 'matchLabels' in selector ? selector.matchLabels : selector;
+  if (typeof wanted !== 'object' || wanted === null) return [];
+  const labels = new Map(Object.entries(template?.metadata?.labels ?? {}));
+  const missing = Object.entries(wanted).find(([key, value]) => typeof value === 'string' && labels.get(key) !== value);
+  if (!missing) return [];
+  const message = `The template has no label ${missing.join('=')}: a cluster would refuse this`;
+  return [warn(`${path}.selector`, message)];
+}
+
+function isJob({ kind }: Workload): boolean {
+  return kind === 'Job' || kind === 'CronJob';
+}
+
+function jobProblems({ backoffLimit, suspend, template }: WorkloadSpec, path: string): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const { restartPolicy = 'Always' } = template?.spec ?? {};
+  if (suspend === true) problems.push(warn(`${path}.suspend`, 'The Job is suspended: no pod is declared'));
+  if (restartPolicy === 'Always') {
+    const broken = template?.spec?.restartPolicy === undefined ? 'Required value' : 'Unsupported value: "Always"';
+    const field = `${path}.template.spec.restartPolicy`;
+    problems.push(refuse(field, `${broken}: supported values: "OnFailure", "Never"`, 'A pod of a Job has to end.'));
+  } else if (restartPolicy === 'OnFailure') {
+    problems.push(warn(`${path}.backoffLimit`, 'Containers that fail are restarted without a limit'));
+  } else if (backoffLimit !== undefined && backoffLimit > 0) {
+    problems.push(warn(`${path}.backoffLimit`, 'A pod that fails is not run again'));
+  }
+  return problems;
+}
+
+/** kubelet: pkg/apis/apps/validation/validation.go ValidatePodTemplateSpecForReplicaSet */
+function longRunningProblems({ template }: WorkloadSpec, path: string): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  const { restartPolicy = 'Always', activeDeadlineSeconds } = template?.spec ?? {};
+  if (restartPolicy === 'Never' || restartPolicy === 'OnFailure') {
+    const field = `${path}.template.spec.restartPolicy`;
+    const hint = 'Write a Job for what ends.';
+    problems.push(refuse(field, `Unsupported value: "${restartPolicy}": supported values: "Always"`, hint));
+  }
+  if (activeDeadlineSeconds !== undefined) {
+    const field = `${path}.template.spec.activeDeadlineSeconds`;
+    problems.push(refuse(field, 'Forbidden: pods of this kind may not end', 'Write a Job for what ends.'));
+  }
+  return problems;
+}
+
+function cronProblems({ kind, spec = {} }: Workload): FieldProblem[] {
+  if (kind !== 'CronJob') return [];
+  const { schedule = '', suspend } = spec;
+  const wrong = schedule === '' ? 'Required value: must be set' : brokenSchedule(schedule);
+  const hint = 'Write "minute hour day month weekday", such as "*/5 * * * *".';
+  return [
+    ...(wrong === undefined ? [] : [refuse('spec.schedule', wrong, hint)]),
+    ...(suspend === true ? [warn('spec.suspend', 'The CronJob is suspended: no pod is declared')] : []),
+  ];
+}
+
+function brokenSchedule(schedule: string): string | undefined {
+  const message = checkCronSchedule(schedule);
+  return message === undefined ? undefined : `Invalid value: ${JSON.stringify(schedule)}: ${message}`;
+}
+
+function warn(field: string, message: string): FieldProblem {
+  return { field, message, severity: 'warning' };
+}
+
+function refuse(field: string, message: string, hint?: string): FieldProblem {
+  return { field, message, ...(hint !== undefined && { hint }), severity: 'error' };
+}

@@ -1,0 +1,23 @@
+import type { Pod } from '../types.ts';
+
+/** Where pods come from, with the kubelet's source names. stdin and arguments of `run-once` count as `file`. */
+export type SourceName = 'file' | 'http';
+
+/** Annotations that the kubelet itself writes. kubelet: types/pod_update.go */
+export const configAnnotations = {
+  source: 'kubernetes.io/config.source',
+  mirror: 'kubernetes.io/config.mirror',
+  seen: 'kubernetes.io/config.seen',
+  hash: 'kubernetes.io/config.hash',
+} as const;
+
+/** A mirror pod shows a static pod to an API server, and is never run. kubelet: types/pod_update.go IsMirrorPod */
+export function isMirrorPod({ metadata }: Pod): boolean {
+  return metadata.annotations?.[configAnnotations.mirror] !== undefined;
+}
+
+/** True for a pod of any source but an API server. kubelet: types/pod_update.go IsStaticPod */
+export function isStaticPod({ metadata }: { metadata?: Partial<Pod['metadata']> }): boolean {
+  const source = metadata?.annotations?.[configAnnotations.source];
+  return source !== undefined && source !== 'api';
+}

@@ -1,0 +1,30 @@
+import { type ConfigObject, configObjectKey } from './config-object.ts';
+import type { Pod } from '../types.ts';
+
+/** Keys of the ConfigMaps and Secrets a pod refers to, each once: in variables, volumes and imagePullSecrets. */
+export function configObjectReferences({ metadata: { namespace }, spec }: Pod): string[] {
+  const references: [kind: ConfigObject['kind'], name: string | undefined][] = [];
+  for (const { env = [], envFrom = [] } of [...(spec.initContainers ?? []), ...spec.containers]) {
+    for (const { configMapRef, secretRef } of envFrom) {
+      if (configMapRef) references.push(['ConfigMap', configMapRef.name]);
+      if (secretRef) references.push(['Secret', secretRef.name]);
+    }
+    for (const { valueFrom: { configMapKeyRef, secretKeyRef } = {} } of env) {
+      if (configMapKeyRef) references.push(['ConfigMap', configMapKeyRef.name]);
+      if (secretKeyRef) references.push(['Secret', secretKeyRef.name]);
+    }
+  }
+  for (const { configMap, secret, projected } of spec.volumes ?? []) {
+    if (configMap) references.push(['ConfigMap', configMap.name]);
+    if (secret) references.push(['Secret', secret.secretName]);
+    for (const source of projected?.sources ?? []) {
+      if (source.configMap) references.push(['ConfigMap', source.configMap.name]);
+      if (source.secret) references.push(['Secret', source.secret.name]);
+    }
+  }
+  for (const { name } of spec.imagePullSecrets ?? []) references.push(['Secret', name]);
+  const keys = references.flatMap(([kind, name]) =>
+    name === undefined ? [] : [configObjectKey({ kind, namespace, name })],
+  );
+  return [...new Set(keys)];
+}

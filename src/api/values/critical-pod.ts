@@ -1,0 +1,19 @@
+import type { Pod } from '../types.ts';
+import { isStaticPod } from './config-annotations.ts';
+
+const systemCriticalPriority = 2_000_000_000;
+
+/** True for pods that the node needs: static pods and those of system priority. kubelet: types/pod_update.go IsCriticalPod */
+export function isCriticalPod({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): boolean {
+  const annotations = metadata.annotations ?? {};
+  return (
+    isStaticPod({ metadata }) ||
+    'kubernetes.io/config.mirror' in annotations ||
+    (spec.priority ?? 0) >= systemCriticalPriority
+  );
+}
+
+/** kubelet: types/pod_update.go IsNodeCriticalPod */
+export function isNodeCriticalPod(pod: Pod): boolean {
+  return isCriticalPod(pod) && pod.spec.priorityClassName === 'system-node-critical';
+}

@@ -1,0 +1,94 @@
+import type { ManifestProblem } from '../text/manifest-problem.ts';
+import type { Pod } from '../types.ts';
+import { type FieldError, FieldErrors } from '../validation/field-errors.ts';
+import { checkDNS1123Label, checkDNS1123Subdomain } from '../validation/names.ts';
+
+/** Names the pods that have to be Ready before a pod starts: `name` or `namespace/name`, separated by commas. */
+export const dependsOnAnnotation = 'kubelet-ts.io/depends-on';
+
+/** Field path of the annotation in a pod. */
+export const dependsOnField = `metadata.annotations[${dependsOnAnnotation}]`;
+
+/** Where a manifest says what a pod waits for. */
+export interface DependsOnPlace extends Pick<ManifestProblem, 'origin' | 'line' | 'column' | 'field'> {
+  podUID: string;
+}
+
+/** The pods that a pod waits for, as `namespace/name`, each once. */
+export function dependsOn({ metadata }: Pod): string[] {
+  const names = writtenNames(metadata.annotations?.[dependsOnAnnotation] ?? '');
+  return [...new Set(names.map((name) => (name.includes('/') ? name : `${metadata.namespace}/${name}`)))];
+}
+
+/** The pod of a `namespace/name`: as manifests have it, or else with the name of the node behind it. */
+export function findDependency(key: string, pods: readonly Pod[]): Pod | undefined {
+  return (
+    pods.find((pod) => manifestKey(pod) === key) ??
+    pods.find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === key)
+  );
+}
+
+/** `namespace/name` of a pod of this node as its manifest has it. */
+export function manifestKey({ metadata: { namespace, name }, spec: { nodeName = '' } }: Pod): string {
+  const suffix = `-${nodeName.toLowerCase()}`;
+  return `${namespace}/${name.endsWith(suffix) ? name.slice(0, -suffix.length) : name}`;
+}
+
+/** The shortest way from a pod over what it waits for back to it; undefined: there is none. */
+export function cycleOf(pod: Pod, pods: readonly Pod[]): Pod[] | undefined {
+  const ways: Pod[][] = [[pod]];
+  const seen = new Set<Pod>();
+  for (const way of ways) {
+    for (const key of dependsOn(way.at(-1) ?? pod)) {
+      const next = findDependency(key, pods);
+      if (next === undefined || seen.has(next)) continue;
+      if (next.metadata.uid === pod.metadata.uid) return way;
+      seen.add(next);
+      ways.push([...way, next]);
+    }
+  }
+  return undefined;
+}
+
+/** What a pod waits for, and what that waits for in turn, as far as it is among `pods`. */
+export function allDependencies(pod: Pod, pods: readonly Pod[]): Set<Pod> {
+  const found = new Set<Pod>();
+  const open = [pod];
+  for (const next of open) {
+    for (const key of dependsOn(next)) {
+      const dependency = findDependency(key, pods);
+      if (dependency === undefined || found.has(dependency)) continue;
+      found.add(dependency);
+      open.push(dependency);
+    }
+  }
+  return found;
+}
+
+/** `default/a waits for default/b, which waits for default/a`. */
+export function cycleText(cycle: readonly Pod[]): string {
+  const [first = '', ...others] = cycle.map(manifestKey);
+  return `${first} waits for ${[...others, first].join(', which waits for ')}`;
+}
+
+/** What is wrong with the annotation of one pod, whatever others there are. */
+export function validateDependsOn(pod: Pod): FieldError[] {
+  const errors = new FieldErrors();
+  for (const written of writtenNames(pod.metadata.annotations?.[dependsOnAnnotation] ?? '')) {
+    const { namespace = '', name = '' } = /^(?:(?<namespace>[^/]*)\/)?(?<name>.*)$/.exec(written)?.groups ?? {};
+    const message =
+      (written.includes('/') ? checkDNS1123Label(namespace) : undefined) ?? checkDNS1123Subdomain(name) ?? '';
+    if (message !== '') {
+      errors.invalid(dependsOnField, written, message, 'Name pods as "name" or "namespace/name", with "," between.');
+    }
+  }
+  if (errors.list.length === 0 && dependsOn(pod).some((key) => findDependency(key, [pod]) !== undefined)) {
+    errors.invalid(dependsOnField, pod.metadata.annotations?.[dependsOnAnnotation], 'a pod cannot wait for itself');
+  }
+  return errors.list;
+}
+
+/** Empty or white space alone: none, as templates leave it. */
+function writtenNames(text: string): string[] {
+  return text.trim() === '' ? [] : text.split(',').map((name) => name.trim());
+}

@@ -1,0 +1,79 @@
+import type { ResourceFieldSelector } from 'kubernetes-types/core/v1.js';
+import { metadataFieldValue, resourceFieldValue } from './field-ref.ts';
+import type { Container, Pod, ResourceList } from '../types.ts';
+import { UserError } from '../../errors.ts';
+
+/** What the downward API needs that is not in the manifest. */
+export interface DownwardSources {
+  /** Addresses of the pod, primary first; none before the sandbox has one. */
+  podIPs: readonly string[];
+  /** Addresses of the node, primary first. */
+  nodeIPs: readonly string[];
+  /** What the node gives to pods; stands in for limits that a container does not set. */
+  allocatable: ResourceList;
+}
+
+/** Value of a fieldRef; `where` names the variable in errors. kubelet: kubelet_pods.go podFieldSelectorRuntimeValue */
+export function podFieldValue(pod: Pod, fieldPath: string, sources: DownwardSources, where: string): string {
+  const { metadata, spec } = pod;
+  switch (fieldPath) {
+    // What it was called before v1; it is still taken. kubelet: apis/core/pods/helpers.go ConvertDownwardAPIFieldLabel
+    case 'spec.host':
+    case 'spec.nodeName':
+      return spec.nodeName ?? '';
+    case 'spec.serviceAccountName':
+      return spec.serviceAccountName ?? '';
+    case 'status.hostIP':
+      return sources.nodeIPs[0] ?? '';
+    case 'status.hostIPs':
+      return sources.nodeIPs.join(',');
+    case 'status.podIP':
+      return podIPs(pod, sources)[0] ?? '';
+    case 'status.podIPs':
+      return podIPs(pod, sources).join(',');
+    default:
+      return metadataValue(metadata, fieldPath, where);
+  }
+}
+
+/**
+ * Value of a resourceFieldRef: a whole number of divisors, rounded up. `container` is asked when the reference names none.
+ * kubelet: pkg/api/v1/resource/helpers.go ExtractContainerResourceValue
+ */
+export function containerResourceValue(
+  pod: Pod,
+  container: Pick<Container, 'resources'>,
+  { containerName, resource: path, divisor }: ResourceFieldSelector,
+  { allocatable }: Pick<DownwardSources, 'allocatable'>,
+  where: string,
+): string {
+  const { resources = {} } = containerName ? containerNamed(pod, containerName, where) : container;
+  const value = resourceFieldValue(resources, path, divisor, allocatable);
+  if (value !== undefined) return value;
+  throw new UserError(`${where}: "${path}" is no resource`, {
+    hint: 'Use limits. or requests. with cpu, memory, ephemeral-storage or a hugepages resource.',
+  });
+}
+
+/** A pod on the network of the node has its addresses. */
+function podIPs({ spec }: Pod, sources: DownwardSources): readonly string[] {
+  return spec.hostNetwork && sources.podIPs.length === 0 ? sources.nodeIPs : sources.podIPs;
+}
+
+/** A whole map fits a file, not a variable. */
+function metadataValue(metadata: Pod['metadata'], fieldPath: string, where: string): string {
+  const isMap = fieldPath === 'metadata.labels' || fieldPath === 'metadata.annotations';
+  const value = isMap ? undefined : metadataFieldValue(metadata, fieldPath);
+  if (value !== undefined) return value;
+  throw new UserError(`${where}: "${fieldPath}" is no field that a variable can hold`, {
+    hint: `Use a field such as metadata.name, metadata.labels['key'], spec.nodeName or status.podIP.`,
+  });
+}
+
+function containerNamed({ spec }: Pod, name: string, where: string): Container {
+  const container = [...spec.containers, ...(spec.initContainers ?? [])].find((candidate) => candidate.name === name);
+  if (container) return container;
+  throw new UserError(`${where}: the pod has no container "${name}"`, {
+    hint: 'Correct resourceFieldRef.containerName.',
+  });
+}

@@ -1,0 +1,28 @@
+import { parseDuration } from './duration.ts';
+import type { Pod } from '../types.ts';
+import { type FieldError, FieldErrors } from '../validation/field-errors.ts';
+
+/** The longest wait before a container of the pod is restarted, as Go writes a duration. */
+const annotation = 'kubelet-ts.io/max-restart-period';
+
+/** As the kubelet has it for the whole node. kubelet: apis/config/validation/validation.go validateCrashLoopBackOff */
+const shortestMs = 1000;
+const longestMs = 300_000;
+
+/** Milliseconds; undefined: that of the node. */
+export function maxRestartPeriodMs({ metadata }: Pod): number | undefined {
+  const nanoseconds = parseDuration(metadata.annotations?.[annotation]?.trim() ?? '');
+  return nanoseconds === undefined ? undefined : Number(nanoseconds / 1_000_000n);
+}
+
+/** What is wrong with the annotation of a pod. */
+export function validateMaxRestartPeriod(pod: Pod): FieldError[] {
+  const errors = new FieldErrors();
+  const text = pod.metadata.annotations?.[annotation];
+  const ms = maxRestartPeriodMs(pod) ?? 0;
+  if (text !== undefined && (ms < shortestMs || ms > longestMs)) {
+    const message = 'must be a duration between 1s and 300s, inclusive';
+    errors.invalid(`metadata.annotations[${annotation}]`, text, message, 'Such as "30s".');
+  }
+  return errors.list;
+}

@@ -1,0 +1,33 @@
+import type * as core from 'kubernetes-types/core/v1.js';
+import type { FeatureGates } from '../kubelet-configuration/feature-gates.ts';
+import type { Pod, ResourceList } from '../types.ts';
+
+/** What a pod can ask for as a whole. kubelet: component-helpers/resource/helpers.go supportedPodLevelResources */
+export const podLevelResourceNames = ['cpu', 'memory'] as const;
+
+/** Requests or limits of the whole pod. kubelet: component-helpers/resource/helpers.go IsSupportedPodLevelResource */
+export function podLevelAmounts({ resources }: core.PodSpec, part: 'requests' | 'limits'): ResourceList {
+  const amounts: ResourceList = resources?.[part] ?? {};
+  return Object.fromEntries(
+    podLevelResourceNames.flatMap((name) => {
+      const amount = amounts[name];
+      return amount === undefined ? [] : [[name, amount]];
+    }),
+  );
+}
+
+/** kubelet: component-helpers/resource/helpers.go IsPodLevelResourcesSet */
+export function hasPodLevelResources(spec: core.PodSpec): boolean {
+  return (['requests', 'limits'] as const).some((part) => Object.keys(podLevelAmounts(spec, part)).length > 0);
+}
+
+/**
+ * The pod as the engine takes it: without what a feature gate turns off. A manifest keeps it, as the kubelet's own pod does,
+ * and everything behind here need not ask.
+ */
+export function withoutDisabledFields<P extends Pick<Pod, 'spec'>>(pod: P, gates: FeatureGates): P {
+  if (gates.PodLevelResources || pod.spec.resources === undefined) return pod;
+  const spec = { ...pod.spec };
+  delete spec.resources;
+  return { ...pod, spec };
+}

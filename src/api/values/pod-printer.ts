@@ -1,0 +1,174 @@
+import type { Container, ContainerStatus, Pod } from '../types.ts';
+
+/** What the printer needs to know of a pod worker; the engine's `WorkerSnapshot` fits. */
+export interface PrintedWorker {
+  readonly state: string;
+}
+
+/**
+ * The STATUS column of `kubectl get pods`: the reason of the container that matters most, `Init:1/2`, `Terminating` …
+ * A static pod has no deletion timestamp, so its worker tells whether it is terminating.
+ * kubectl: pkg/printers/internalversion/printers.go printPod
+ */
+export function podStatusText(pod: Pod, worker?: PrintedWorker): string {
+  const phase = pod.status?.phase ?? 'Pending';
+  if (isTerminating(pod, worker) && phase !== 'Succeeded' && phase !== 'Failed') {
+    return 'Terminating';
+  }
+  const phaseText = (pod.status?.reason ?? '') || phase;
+  const initText = initStatusText(pod);
+  if (initText !== undefined && !isConditionTrue(pod, 'Initialized')) {
+    return initText;
+  }
+  return mainStatusText(pod, initText ?? phaseText);
+}
+
+/** The READY column: ready containers of those that have to be ready, sidecars included. */
+export function readyText(pod: Pod): string {
+  const sidecars = sidecarNames(pod);
+  const statuses = [
+    ...(pod.status?.containerStatuses ?? []).filter((status) => status.state?.running),
+    ...(pod.status?.initContainerStatuses ?? []).filter((status) => sidecars.has(status.name) && status.started),
+  ];
+  const readyCount = statuses.filter((status) => status.ready).length;
+  return `${readyCount}/${pod.spec.containers.length + sidecars.size}`;
+}
+
+/** The RESTARTS column: `0`, or `3 (2m5s ago)` when the end of an earlier instance is known. */
+export function restartsText(pod: Pod, now: number): string {
+  const counted = countedStatuses(pod);
+  const count = restartCount(pod);
+  const lastEnds = counted
+    .map((status) => Date.parse(status.lastState?.terminated?.finishedAt ?? ''))
+    .filter((at) => at > 0);
+  if (count === 0 || lastEnds.length === 0) {
+    return String(count);
+  }
+  return `${count} (${humanDuration(now - Math.max(...lastEnds))} ago)`;
+}
+
+/** How the run of a container ended that ended last, such as `OOMKilled` or `Error (3)`; empty when none is known. */
+export function lastExitText({ status = {} }: Pod): string {
+  const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  const ends = statuses.flatMap(({ state, lastState }) => state?.terminated ?? lastState?.terminated ?? []);
+  const endOf = (end: { finishedAt?: string }): number => Date.parse(end.finishedAt ?? '') || 0;
+  const last = ends.toSorted((a, b) => endOf(a) - endOf(b)).at(-1);
+  if (last === undefined) return '';
+  return last.reason === 'Error' ? `Error (${last.exitCode})` : terminationText(last);
+}
+
+/** Restarts of the containers that matter now: the init containers until they are done, then the others and the sidecars. */
+export function restartCount(pod: Pod): number {
+  return countedStatuses(pod).reduce((sum, status) => sum + status.restartCount, 0);
+}
+
+/** The AGE column. A static pod has no creation timestamp; it counts from the moment the kubelet saw it. */
+export function ageText(pod: Pod, now: number): string {
+  const since = Date.parse(pod.metadata.creationTimestamp ?? pod.status?.startTime ?? '');
+  return Number.isNaN(since) ? '<unknown>' : humanDuration(now - since);
+}
+
+/** A duration in two units at most, as `kubectl` prints ages: `45s`, `5m30s`, `3h`, `2d4h`. apimachinery: HumanDuration */
+export function humanDuration(durationMs: number): string {
+  const seconds = Math.trunc(durationMs / 1000);
+  const minutes = Math.trunc(seconds / 60);
+  const hours = Math.trunc(minutes / 60);
+  const days = Math.trunc(hours / 24);
+  if (seconds < 0) {
+    // Clocks differ a little between a runtime and its reader.
+    return seconds < -1 ? '<invalid>' : '0s';
+  }
+  if (seconds < 120) {
+    return `${seconds}s`;
+  }
+  if (minutes < 180) {
+    return minutes < 10 ? twoUnits(minutes, 'm', seconds % 60, 's') : `${minutes}m`;
+  }
+  if (hours < 48) {
+    return hours < 8 ? twoUnits(hours, 'h', minutes % 60, 'm') : `${hours}h`;
+  }
+  if (days < 2 * 365) {
+    return days < 8 ? twoUnits(days, 'd', hours % 24, 'h') : `${days}d`;
+  }
+  const years = Math.trunc(days / 365);
+  return years < 8 ? twoUnits(years, 'y', days % 365, 'd') : `${years}y`;
+}
+
+function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`;
+}
+
+function isTerminating(pod: Pod, worker: PrintedWorker | undefined): boolean {
+  return (
+    pod.metadata.deletionTimestamp !== undefined ||
+    (worker !== undefined && ['terminating', 'terminated', 'finished'].includes(worker.state))
+  );
+}
+
+/** The text of the first init container that is not done; undefined when all are. */
+function initStatusText(pod: Pod): string | undefined {
+  const sidecars = sidecarNames(pod);
+  const statuses = pod.status?.initContainerStatuses ?? [];
+  for (const [index, status] of statuses.entries()) {
+    const terminated = status.state?.terminated;
+    if (terminated?.exitCode === 0 || (sidecars.has(status.name) && status.started)) {
+      continue;
+    }
+    if (terminated !== undefined) {
+      return `Init:${terminationText(terminated)}`;
+    }
+    const waitingReason = status.state?.waiting?.reason;
+    if (waitingReason && waitingReason !== 'PodInitializing') {
+      return `Init:${waitingReason}`;
+    }
+    return `Init:${index}/${pod.spec.initContainers?.length ?? 0}`;
+  }
+  return undefined;
+}
+
+/** The first container that waits or ended gives the text, as kubectl walks the list from its end and overwrites. */
+function mainStatusText(pod: Pod, fallback: string): string {
+  const statuses = pod.status?.containerStatuses ?? [];
+  const text = statuses.map(notRunningText).find((candidate) => candidate !== undefined) ?? fallback;
+  const hasRunning = statuses.some((status) => status.ready && status.state?.running);
+  if (text === 'Completed' && hasRunning) {
+    return isConditionTrue(pod, 'Ready') ? 'Running' : 'NotReady';
+  }
+  return text;
+}
+
+function notRunningText(status: ContainerStatus): string | undefined {
+  const { waiting, terminated } = status.state ?? {};
+  if (waiting?.reason) {
+    return waiting.reason;
+  }
+  return terminated && terminationText(terminated);
+}
+
+function terminationText(terminated: { reason?: string; signal?: number; exitCode: number }): string {
+  if (terminated.reason) {
+    return terminated.reason;
+  }
+  return terminated.signal ? `Signal:${terminated.signal}` : `ExitCode:${terminated.exitCode}`;
+}
+
+function countedStatuses(pod: Pod): ContainerStatus[] {
+  const initStatuses = pod.status?.initContainerStatuses ?? [];
+  if (initStatusText(pod) !== undefined && !isConditionTrue(pod, 'Initialized')) {
+    return initStatuses;
+  }
+  const sidecars = sidecarNames(pod);
+  return [...initStatuses.filter((status) => sidecars.has(status.name)), ...(pod.status?.containerStatuses ?? [])];
+}
+
+function sidecarNames(pod: Pod): Set<string> {
+  return new Set((pod.spec.initContainers ?? []).filter(isSidecar).map((container) => container.name));
+}
+
+function isSidecar(container: Container): boolean {
+  return container.restartPolicy === 'Always';
+}
+
+function isConditionTrue(pod: Pod, type: string): boolean {
+  return (pod.status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
+}

@@ -1,0 +1,18 @@
+import { quantityMilliValue, quantityValue, toQuantity, zeroQuantity } from './quantity.ts';
+import type { ResourceTotals } from './resource-totals.ts';
+import type { ResourceList } from '../types.ts';
+
+/** A resource list as quantities. A resource nobody declared is absent, which is not the same as zero. */
+export function toTotals(list: ResourceList = {}): ResourceTotals {
+  return new Map(Object.entries(list).map(([name, text]) => [name, toQuantity(text)]));
+}
+
+/** Thousandths of a CPU; 0 if nobody declared cpu. */
+export function milliCPU(totals: ResourceTotals): bigint {
+  return quantityMilliValue(totals.get('cpu') ?? zeroQuantity);
+}
+
+/** Bytes of memory; 0 if nobody declared any. */
+export function memoryBytes(totals: ResourceTotals): bigint {
+  return quantityValue(totals.get('memory') ?? zeroQuantity);
+}

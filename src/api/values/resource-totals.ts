@@ -1,0 +1,89 @@
+import type * as core from 'kubernetes-types/core/v1.js';
+import { podLevelAmounts, podLevelResourceNames } from './pod-level-resources.ts';
+import { addQuantities, formatQuantity, maxQuantity, type Quantity, toQuantity, zeroQuantity } from './quantity.ts';
+import type { Pod, ResourceList } from '../types.ts';
+
+/** Amounts by resource name. */
+export type ResourceTotals = ReadonlyMap<string, Quantity>;
+
+/** By the spec of a loaded pod, which does not change: each pod that comes is weighed against all others. */
+const knownRequests = new WeakMap<core.PodSpec, ResourceTotals>();
+
+/**
+ * What a loaded pod asks for in all: what it says for itself as a whole, else what its containers ask for.
+ * kubelet: component-helpers/resource/helpers.go PodRequests
+ */
+export function podRequests({ spec }: Pick<Pod, 'spec'>): ResourceTotals {
+  const known = knownRequests.get(spec);
+  if (known !== undefined) return known;
+  const requests = sumResources(podTotals(spec, 'requests'), toTotals(spec.overhead));
+  knownRequests.set(spec, requests);
+  return requests;
+}
+
+/** What a pod may use in all; overhead counts only where there is a limit. kubelet: helpers.go PodLimits */
+export function podLimits(pod: Pick<Pod, 'spec'>): ResourceTotals {
+  const limits = podTotals(pod.spec, 'limits');
+  const overhead = [...toTotals(pod.spec.overhead)].filter(([name]) => (limits.get(name) ?? zeroQuantity).nanos !== 0n);
+  return sumResources(limits, new Map(overhead));
+}
+
+/**
+ * The requests of a pod as a whole: as written, else what its containers ask for, else its limit.
+ * kubelet: pkg/apis/core/v1/defaults.go defaultPodRequests
+ */
+export function podLevelRequests(spec: core.PodSpec): ResourceList {
+  const ofContainers = toResourceList(totalOf(spec, 'requests'));
+  const inherited = podLevelResourceNames.flatMap((name) => {
+    const amount = ofContainers[name] ?? spec.resources?.limits?.[name];
+    return amount === undefined ? [] : [[name, amount] as const];
+  });
+  return { ...Object.fromEntries(inherited), ...spec.resources?.requests };
+}
+
+/** Totals as canonical quantities, as in `resources` of a container. */
+export function toResourceList(totals: ResourceTotals): ResourceList {
+  return Object.fromEntries([...totals].map(([name, quantity]) => [name, formatQuantity(quantity)]));
+}
+
+function podTotals(spec: core.PodSpec, part: 'requests' | 'limits'): ResourceTotals {
+  return new Map([...totalOf(spec, part), ...toTotals(podLevelAmounts(spec, part))]);
+}
+
+/** Regular containers and sidecars run together; each init container runs with the sidecars started before it. */
+function totalOf(spec: core.PodSpec, part: 'requests' | 'limits'): ResourceTotals {
+  const amountsOf = (container: core.Container): ResourceTotals => toTotals(container.resources?.[part]);
+  let running = spec.containers.map(amountsOf).reduce(sumResources, new Map());
+  let sidecars: ResourceTotals = new Map();
+  let initPeak: ResourceTotals = new Map();
+  for (const container of spec.initContainers ?? []) {
+    const withSidecars = sumResources(sidecars, amountsOf(container));
+    if (container.restartPolicy === 'Always') {
+      running = sumResources(running, amountsOf(container));
+      sidecars = withSidecars;
+    }
+    initPeak = maxResources(initPeak, withSidecars);
+  }
+  return maxResources(running, initPeak);
+}
+
+function toTotals(resources: ResourceList | undefined): ResourceTotals {
+  return new Map(Object.entries(resources ?? {}).map(([name, text]) => [name, toQuantity(text)]));
+}
+
+function sumResources(a: ResourceTotals, b: ResourceTotals): ResourceTotals {
+  return merge(a, b, addQuantities);
+}
+
+function maxResources(a: ResourceTotals, b: ResourceTotals): ResourceTotals {
+  return merge(a, b, maxQuantity);
+}
+
+function merge(a: ResourceTotals, b: ResourceTotals, both: (a: Quantity, b: Quantity) => Quantity): ResourceTotals {
+  const merged = new Map(a);
+  for (const [name, quantity] of b) {
+    const other = merged.get(name);
+    merged.set(name, other ? both(other, quantity) : quantity);
+  }
+  return merged;
+}

@@ -1,0 +1,16 @@
+import type { Container, PodSpec } from '../types.ts';
+
+/** True for an init container that keeps running beside the regular ones. kubelet: IsRestartableInitContainer */
+export function isSidecar(container: Container): boolean {
+  return container.restartPolicy === 'Always';
+}
+
+/** Sidecars in the order of the spec. */
+export function sidecarsOf(spec: PodSpec): Container[] {
+  return (spec.initContainers ?? []).filter(isSidecar);
+}
+
+/** kubelet: types/pod_update.go HasRestartableInitContainer */
+export function hasSidecar(spec: PodSpec): boolean {
+  return (spec.initContainers ?? []).some(isSidecar);
+}

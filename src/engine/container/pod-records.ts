@@ -1,0 +1,87 @@
+import type { SourceName } from '../../api/values/config-annotations.ts';
+import type { RuntimeContainerState } from './runtime-pod-status.ts';
+import type { PodLifecycleEvent, PodLifecycleEventType } from './pod-lifecycle-event.ts';
+
+/** One pod as a listing of the runtime shows it. */
+export interface RuntimePod {
+  uid: string;
+  name: string;
+  namespace: string;
+  /** What kind of source declared it; undefined when no sandbox of it tells. */
+  source?: SourceName;
+  /** Its annotation of this name, where it has one. */
+  dependsOn?: string;
+  createdAt: number;
+  sandboxes: { id: string; state: 'ready' | 'notready'; createdAt: number }[];
+  containers: RuntimeContainer[];
+}
+
+export interface RuntimeContainer {
+  id: string;
+  name: string;
+  state: RuntimeContainerState;
+  createdAt: number;
+  sandboxID: string;
+}
+
+/** Something of the pod runs, or its sandbox is ready for it. */
+export function isPodRunning({ containers, sandboxes }: RuntimePod): boolean {
+  return containers.some(({ state }) => state === 'running') || sandboxes.some(({ state }) => state === 'ready');
+}
+
+/** At least one of its containers runs. */
+export function hasRunningContainer({ containers }: RuntimePod): boolean {
+  return containers.some(({ state }) => state === 'running');
+}
+
+type PlegState = 'running' | 'exited' | 'unknown' | 'non-existent';
+
+/**
+ * The events that lead from one listing of a pod to the next, containers before sandboxes as they are listed; either side
+ * may be undefined. A container that is created counts as unknown: it is neither running nor has it died.
+ * kubelet: pleg/generic.go computeEvents, generateEvents
+ */
+export function computePodLifecycleEvents(
+  before: RuntimePod | undefined,
+  after: RuntimePod | undefined,
+): PodLifecycleEvent[] {
+  const podUID = (after ?? before)?.uid ?? '';
+  const oldStates = statesByID(before);
+  const newStates = statesByID(after);
+  return [...new Map([...oldStates, ...newStates])].flatMap(([id, { containerName }]) =>
+    eventTypes(oldStates.get(id)?.state ?? 'non-existent', newStates.get(id)?.state ?? 'non-existent').map((type) => ({
+      podUID,
+      type,
+      id,
+      ...(containerName === undefined ? {} : { containerName }),
+    })),
+  );
+}
+
+interface Listed {
+  state: PlegState;
+  containerName?: string;
+}
+
+function statesByID(pod: RuntimePod | undefined): Map<string, Listed> {
+  const states = new Map<string, Listed>();
+  for (const { id, state, name } of pod?.containers ?? []) {
+    states.set(id, { state: state === 'created' ? 'unknown' : state, containerName: name });
+  }
+  for (const { id, state } of pod?.sandboxes ?? []) states.set(id, { state: state === 'ready' ? 'running' : 'exited' });
+  return states;
+}
+
+function eventTypes(before: PlegState, after: PlegState): PodLifecycleEventType[] {
+  if (before === after) return [];
+  switch (after) {
+    case 'running':
+      return ['ContainerStarted'];
+    case 'exited':
+      return ['ContainerDied'];
+    case 'unknown':
+      return ['ContainerChanged'];
+    case 'non-existent':
+      return before === 'exited' ? ['ContainerRemoved'] : ['ContainerDied', 'ContainerRemoved'];
+  }
+}

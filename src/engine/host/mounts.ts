@@ -1,0 +1,104 @@
+import { realpath } from 'node:fs/promises';
+import { release } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { hasCode } from '../../errors.ts';
+import { type Mount, mountPointOf, readMounts } from './mount-points.ts';
+
+/** True when something is mounted on exactly this path. */
+export async function isMountPoint(path: string): Promise<boolean> {
+  return (await mountPointsUnder(path)).includes(await asTheKernelNames(path));
+}
+
+/**
+ * Mounts a tmpfs on `path` unless something is mounted there already. `sizeBytes` undefined: the kernel's default. Where
+ * the kernel can, nothing of it is written to swap. kubelet: pkg/volume/emptydir/empty_dir.go setupTmpfs
+ */
+export async function mountTmpfs(path: string, sizeBytes: bigint | undefined): Promise<void> {
+  if (await isMountPoint(path)) return;
+  const size = sizeBytes === undefined ? [] : [`size=${sizeBytes.toString()}`];
+  if (mayKeepOutOfSwap()) {
+    try {
+      await mount('tmpfs', path, [...size, 'noswap']);
+      return;
+    } catch {
+      // In a user namespace the kernel does not take this option.
+    }
+  }
+  await mount('tmpfs', path, size);
+}
+
+/** Mounts huge pages of one size on `path` unless something is mounted there already. */
+export async function mountHugePages(path: string, pageBytes: bigint): Promise<void> {
+  if (!(await isMountPoint(path))) await mount('hugetlbfs', path, [`pagesize=${pageBytes}`]);
+}
+
+/**
+ * Mounts what `source` leads to on `target` as well, without what is mounted below it. A source in /proc/<pid>/fd is what is
+ * open there: its path is not looked at.
+ */
+export async function bindMount(source: string, target: string): Promise<void> {
+  await run('mount', '--no-canonicalize', '--bind', source, target);
+}
+
+/**
+ * Has `path` pass on what is mounted below it, on a mount of its own where the one that it is on does not.
+ * kubelet: kubelet.go setupDataDirs, which does it to all of the root-dir
+ */
+export async function shareMountsBelow(path: string): Promise<void> {
+  const real = await asTheKernelNames(path);
+  const mounts = await readMounts();
+  const above = mountPointOf(
+    real,
+    mounts.map(({ mountPoint }) => mountPoint),
+  );
+  // Several may be on one place: the last one is seen.
+  if (mounts.findLast(({ mountPoint }) => mountPoint === above)?.isShared) return;
+  if (above !== real) await run('mount', '--bind', real, real);
+  await run('mount', '--make-shared', real);
+}
+
+/** Unmounts everything at and below `path`, deepest first, and nothing elsewhere. Rejects when something is in use. */
+export async function unmountTree(path: string): Promise<void> {
+  const mounts = await mountsUnder(path);
+  // What is unmounted below a shared mount would be so too in the place that this is a part of.
+  for (const { mountPoint, isShared } of mounts) if (isShared) await run('mount', '--make-private', mountPoint);
+  for (const { mountPoint } of mounts) await run('umount', mountPoint);
+}
+
+/** Mount points at or below `path`, deepest first, as the kernel names them. */
+export async function mountPointsUnder(path: string): Promise<string[]> {
+  return (await mountsUnder(path)).map(({ mountPoint }) => mountPoint);
+}
+
+async function mountsUnder(path: string): Promise<Mount[]> {
+  const real = await asTheKernelNames(path);
+  const mounts = await readMounts();
+  return mounts.filter(({ mountPoint }) => mountPoint === real || mountPoint.startsWith(`${real}/`)).reverse();
+}
+
+/** tmpfs has the option since Linux 6.4. */
+function mayKeepOutOfSwap(): boolean {
+  const [major = 0, minor = 0] = release().split('.').map(Number);
+  return major > 6 || (major === 6 && minor >= 4);
+}
+
+/** The path without links above it. A link at its end stays: it is itself what is deleted, not what it leads to. */
+async function asTheKernelNames(path: string): Promise<string> {
+  try {
+    return join(await realpath(dirname(path)), basename(path));
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return path;
+    throw error;
+  }
+}
+
+function mount(type: string, path: string, options: readonly string[]): Promise<void> {
+  return run('mount', '-t', type, ...(options.length === 0 ? [] : ['-o', options.join(',')]), type, path);
+}
+
+/** Most nodes never mount anything, so what it takes is loaded with the first call. */
+async function run(program: string, ...args: string[]): Promise<void> {
+  const { execa } = await import('execa');
+  const { failed, stderr, shortMessage } = await execa(program, args, { reject: false });
+  if (failed) throw new Error(stderr === '' ? shortMessage : stderr);
+}

@@ -1,0 +1,184 @@
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import type { ImageService } from '../../cri/image-service.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import { errorMessage } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { Emit } from '../view/event-bus.ts';
+import { runtimeSetting } from './runtime-setting.ts';
+import { reasons } from '../view/reasons.ts';
+import {
+  computeImageGC,
+  type ImageFilesystem,
+  type ImageGCPlan,
+  type ImageGCPolicy,
+  type ImageRecord,
+} from './image-gc.ts';
+import { declaredImageKeys, imageKey, imageKeys, usedImageKeys } from './image-keys.ts';
+import { nextImageRecords } from './image-records.ts';
+
+/** kubelet: kubelet.go ImageGCPeriod */
+const periodMs = 300_000;
+
+interface Deps {
+  runtime: RuntimeService;
+  imageService: ImageService;
+  policy: ImageGCPolicy;
+  /** Declared ones, and those that still end: their images stay. */
+  pods: () => readonly Pod[];
+  /** Images that stay besides, such as those that came from archives. */
+  keptImages: readonly string[];
+  /** Size of the file system that a path is on, and what is free of it. */
+  readFilesystem: (path: string) => Promise<ImageFilesystem>;
+  clock: Clock;
+  emit: Emit;
+  logger: Logger;
+}
+
+/** One run, as far as it came. */
+interface Removal {
+  /** Names of each image, by id. */
+  names: ReadonlyMap<string, string[]>;
+  freedBytes: bigint;
+  /** Ids of those that were to go, and did not. */
+  stayed: Set<string>;
+  errors: string[];
+}
+
+/**
+ * Removes images that nothing needs: those that are too old, and when the disk is full those that were not used for the
+ * longest time. Never those of declared pods, of containers in whatever state, of sandboxes, and what the runtime pins.
+ * kubelet: images/image_gc_manager.go realImageGCManager
+ */
+export class ImageCollector {
+  private readonly deps: Deps;
+  private readonly startedAt: number;
+  private records: readonly ImageRecord[] = [];
+  private failedBefore = false;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+    this.startedAt = deps.clock.monotonic();
+  }
+
+  /** Looks at once, and collects every five minutes: the sources have been read by then. Ends with the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { policy, clock, logger } = this.deps;
+    if (policy.highThresholdPercent === 100 && policy.maxAgeMs === 0) return;
+    // Nobody knows how long ago the images came that are there already.
+    await this.detectImages(signal, this.startedAt - policy.minAgeMs).catch((error: unknown) => {
+      logger.warn({ err: errorMessage(error) }, 'Looking at the images failed');
+    });
+    const passed = (): Promise<boolean> =>
+      clock.sleep(periodMs, { signal }).then(
+        () => true,
+        () => false,
+      );
+    while (await passed()) await this.collect(signal);
+  }
+
+  /** kubelet: kubelet.go StartGarbageCollection */
+  private async collect(signal: AbortSignal): Promise<void> {
+    const { emit, logger } = this.deps;
+    try {
+      await this.collectOnce(signal);
+      this.failedBefore = false;
+    } catch (error) {
+      if (signal.aborted) return;
+      const message = errorMessage(error);
+      logger.error({ err: message }, 'Collecting unused images failed');
+      if (this.failedBefore) {
+        emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.imageGCFailed, message });
+      }
+      this.failedBefore = true;
+    }
+  }
+
+  /** What cannot be removed makes room for the next one in the order. Rejects with whatever did not go as it should. */
+  private async collectOnce(signal: AbortSignal): Promise<void> {
+    const { policy, clock } = this.deps;
+    const filesystem = await this.imageFilesystem(signal);
+    const names = await this.detectImages(signal, clock.monotonic());
+    const time = { now: clock.monotonic(), startedAt: this.startedAt };
+    const removal: Removal = { names, freedBytes: 0n, stayed: new Set(), errors: [] };
+    const plan = (): ImageGCPlan => {
+      const candidates = this.records.filter(({ id }) => !removal.stayed.has(id));
+      const availableBytes = filesystem.availableBytes + removal.freedBytes;
+      return computeImageGC(candidates, { ...filesystem, availableBytes }, policy, time);
+    };
+    const first = plan();
+    let last = first;
+    for (let staying = -1; staying !== removal.stayed.size; last = plan()) {
+      staying = removal.stayed.size;
+      for (const image of last.imagesToRemove) await this.removeImage(image, removal, signal);
+    }
+    this.tellOutcome({ ...last, bytesToFree: first.bytesToFree ?? 0n }, removal);
+  }
+
+  private async removeImage({ id, sizeBytes }: ImageRecord, removal: Removal, signal: AbortSignal): Promise<void> {
+    const { imageService, logger } = this.deps;
+    signal.throwIfAborted();
+    const names = removal.names.get(id) ?? [];
+    // A pod may have been declared while others went.
+    if (this.isDeclared(names)) {
+      removal.stayed.add(id);
+      return;
+    }
+    try {
+      await imageService.removeImage({ image: { image: id } }, { signal });
+      removal.freedBytes += sizeBytes;
+      this.records = this.records.filter((record) => record.id !== id);
+      logger.info({ image: id, names, bytes: Number(sizeBytes) }, 'Removed an unused image');
+    } catch (error) {
+      signal.throwIfAborted();
+      removal.stayed.add(id);
+      removal.errors.push(errorMessage(error));
+    }
+  }
+
+  private tellOutcome({ failure, bytesToFree = 0n }: ImageGCPlan, { freedBytes, errors }: Removal): void {
+    const { emit } = this.deps;
+    if (errors.length > 0) {
+      const outcome = `wanted to free ${bytesToFree.toString()} bytes, but freed ${freedBytes.toString()} bytes space`;
+      throw new Error(`${outcome} with errors in image deletion: ${errors.join(', ')}`);
+    }
+    if (failure === undefined) return;
+    const message =
+      failure === 'InvalidDiskCapacity'
+        ? 'invalid capacity 0 on image filesystem'
+        : 'Failed to garbage collect required amount of images. Attempted to free ' +
+          `${bytesToFree.toString()} bytes, but only found ${freedBytes.toString()} bytes eligible to free.`;
+    const reason = failure === 'InvalidDiskCapacity' ? reasons.invalidDiskCapacity : reasons.freeDiskSpaceFailed;
+    emit({ type: 'Recorded', eventType: 'Warning', reason, message });
+    throw new Error(message);
+  }
+
+  /** Brings the records up to date; resolves to the names of each image, by id. */
+  private async detectImages(signal: AbortSignal, detectedAt: number): Promise<ReadonlyMap<string, string[]>> {
+    const { runtime, imageService, keptImages, clock } = this.deps;
+    const [{ images }, { containers }, sandboxImage] = await Promise.all([
+      imageService.listImages({}, { signal }),
+      runtime.listContainers({}, { signal }),
+      runtimeSetting(runtime, 'sandboxImage'),
+    ]);
+    const used = usedImageKeys(containers);
+    // Not every runtime pins these.
+    const kept = [...keptImages, ...(sandboxImage === undefined ? [] : [sandboxImage])];
+    for (const image of kept) used.add(imageKey(image));
+    const isUsed = (keys: readonly string[]): boolean => keys.some((key) => used.has(key)) || this.isDeclared(keys);
+    this.records = nextImageRecords(this.records, images, isUsed, { now: clock.monotonic(), detectedAt });
+    return new Map(images.map((image) => [image.id, imageKeys(image)]));
+  }
+
+  private isDeclared(keys: readonly string[]): boolean {
+    const declared = declaredImageKeys(this.deps.pods());
+    return keys.some((key) => declared.has(key));
+  }
+
+  private async imageFilesystem(signal: AbortSignal): Promise<ImageFilesystem> {
+    const { imageFilesystems } = await this.deps.imageService.imageFsInfo({}, { signal });
+    const mountpoint = imageFilesystems[0]?.fsId?.mountpoint ?? '';
+    if (mountpoint === '') throw new Error('the runtime does not say where its images are');
+    return this.deps.readFilesystem(mountpoint);
+  }
+}

@@ -1,0 +1,35 @@
+import { parseImageName } from '../../api/values/image-name.ts';
+import type { Pod } from '../../api/types.ts';
+import type { Container, Image } from '../../cri/types.ts';
+
+/** The full names of images that pods ask for, however short they are written. */
+export function declaredImageKeys(pods: readonly Pod[]): Set<string> {
+  return new Set(pods.flatMap(imagesOf).map(imageKey));
+}
+
+/** What an image may be called by, in the same form. */
+export function imageKeys({ id, repoTags, repoDigests }: Image): string[] {
+  return [id, ...repoTags, ...repoDigests].map(imageKey);
+}
+
+/** What containers in the runtime, in whatever state, call their images. kubelet: image_gc_manager.go detectImages */
+export function usedImageKeys(containers: readonly Container[]): Set<string> {
+  return new Set(
+    containers.flatMap(({ imageId, imageRef, image }) => [imageId, imageRef, image?.image ?? '']).map(imageKey),
+  );
+}
+
+/** `docker.io/library/busybox:latest` for `busybox`; of tag and digest the digest counts. An id is its own key. */
+export function imageKey(reference: string): string {
+  const name = parseImageName(reference);
+  if (name === undefined || /^sha256:[a-f0-9]{64}$/.test(reference)) return reference;
+  return name.digest === '' ? `${name.repository}:${name.tag}` : `${name.repository}@${name.digest}`;
+}
+
+function imagesOf({ spec }: Pod): string[] {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
+  return [
+    ...containers.map(({ image }) => image ?? ''),
+    ...(spec.volumes ?? []).map((volume) => volume.image?.reference ?? ''),
+  ];
+}

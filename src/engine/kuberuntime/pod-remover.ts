@@ -1,0 +1,145 @@
+import { readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isNotFound } from '../../cri/errors.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import { hasCode } from '../../errors.ts';
+import { isFileName } from '../host/file-name.ts';
+import {
+  containerLogPath,
+  containerLogsDirectory,
+  containerLogSymlinkName,
+  podLogsDirectory,
+  podLogsName,
+  podUIDOfLogsDirectory,
+} from '../container/log-paths.ts';
+import { restartCountFromLogFiles } from './restart-count-from-logs.ts';
+import { stopPodSandbox } from './kill-pod.ts';
+import type { ForeignPods } from './owned-runtime.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { RuntimePod } from '../container/pod-records.ts';
+
+interface Deps {
+  runtime: RuntimeService;
+  foreignPods: Pick<ForeignPods, 'holderOf'>;
+  podLogsDir: string;
+  containerLogLinksDir: string;
+}
+
+interface PodIdentity {
+  uid: string;
+  name: string;
+  namespace: string;
+}
+
+/**
+ * Removes what stopped containers and pods leave in the runtime and among the logs. kubelet: kuberuntime/kuberuntime_gc.go
+ *
+ * INVARIANT: the link to a log goes before its container, by which it is found.
+ */
+export class PodRemover {
+  private readonly deps: Deps;
+  /** Removals of containers from the runtime that are under way, by id: it refuses a second one. */
+  private readonly removals = new Map<string, Promise<void>>();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Removes one dead container, its log with its rotated files and the link to it. What is gone already is fine. */
+  async removeContainer(pod: PodIdentity, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
+    const log = join(podLogsDirectory(this.deps.podLogsDir, pod), containerLogPath(name, restartCount));
+    await this.removeLogLink(pod, name, id);
+    await this.removeFromRuntime(id);
+    await removeEach(dirname(log), (file) => file.startsWith(basename(log)));
+  }
+
+  /**
+   * Removes a dead container and, of its logs, those of earlier instances. Its own stays until the next one is purged: the
+   * restart count goes on from its name (restart-count-from-logs.ts), even if all that is left of the container is that.
+   */
+  async purgeContainer(pod: PodIdentity, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
+    const folder = containerLogsDirectory(this.deps.podLogsDir, pod, name);
+    await this.removeLogLink(pod, name, id);
+    await this.removeFromRuntime(id);
+    await removeEach(folder, (file) => restartCountFromLogFiles([file]) !== restartCount + 1);
+  }
+
+  /** Removes every container and sandbox of a stopped pod, and its logs; undefined: the runtime has it no more. */
+  async removePod(uid: string, pod: RuntimePod | undefined): Promise<void> {
+    if (pod === undefined) {
+      if (!this.areLogsShared(uid)) await this.removeLostLogs(uid);
+      return;
+    }
+    await Promise.all(
+      pod.containers.map(async ({ id, name }) => {
+        await this.removeLogLink(pod, name, id);
+        await this.removeFromRuntime(id);
+      }),
+    );
+    await Promise.all(pod.sandboxes.map(({ id }) => this.removePodSandbox(id)));
+    if (this.areLogsShared(uid) || !isFileName(podLogsName(pod))) return;
+    await rm(podLogsDirectory(this.deps.podLogsDir, pod), { recursive: true, force: true });
+  }
+
+  /** Another one has a pod of this UID, whose logs are in the same place. */
+  private areLogsShared(uid: string): boolean {
+    return this.deps.foreignPods.holderOf(uid) !== undefined;
+  }
+
+  /** Of a pod whose removal was cut off after the runtime had forgotten its name. */
+  private async removeLostLogs(uid: string): Promise<void> {
+    await removeEach(this.deps.podLogsDir, (name) => podUIDOfLogsDirectory(name) === uid);
+  }
+
+  private removeFromRuntime(containerId: string): Promise<void> {
+    const underWay = this.removals.get(containerId);
+    if (underWay !== undefined) return underWay;
+    const removal = this.askForRemoval(containerId).finally(() => {
+      this.removals.delete(containerId);
+    });
+    this.removals.set(containerId, removal);
+    return removal;
+  }
+
+  private async askForRemoval(containerId: string): Promise<void> {
+    try {
+      await this.deps.runtime.removeContainer({ containerId });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  /** Stops and removes one sandbox. Absent is fine. */
+  async removePodSandbox(podSandboxId: string): Promise<void> {
+    // Stopping once more releases a network that an interrupted stop left behind.
+    await stopPodSandbox(this.deps.runtime, podSandboxId);
+    try {
+      await this.deps.runtime.removePodSandbox({ podSandboxId });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+
+  private async removeLogLink(pod: PodIdentity, containerName: string, containerID: string): Promise<void> {
+    const link = containerLogSymlinkName(pod, containerName, containerID);
+    if (isFileName(link)) await rm(join(this.deps.containerLogLinksDir, link), { force: true });
+  }
+}
+
+/**
+ * Dead instances of this container that are too many: only the newest stays, for its status and `logs --previous`.
+ * kubelet: pod_container_deletor.go getContainersToDeleteInPod
+ */
+export function surplusContainers({ containerStatuses }: RuntimePodStatus, name: string): RuntimeContainerStatus[] {
+  return containerStatuses.filter((status) => status.name === name && status.state === 'exited').slice(1);
+}
+
+/** Removes what is meant of a folder; none is fine. */
+async function removeEach(folder: string, isMeant: (name: string) => boolean): Promise<void> {
+  try {
+    const names = await readdir(folder);
+    await Promise.all(names.filter(isMeant).map((name) => rm(join(folder, name), { recursive: true, force: true })));
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+  }
+}

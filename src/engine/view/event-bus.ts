@@ -1,0 +1,71 @@
+import type { Clock } from '../../clock.ts';
+import type { KubeletEvent } from './events.ts';
+import type { Faults } from '../../flow/faults.ts';
+
+type Unstamped<E> = E extends unknown ? Omit<E, 'at'> : never;
+/** Tells the world one thing; the bus adds the time. */
+export type Emit = (event: Unstamped<KubeletEvent>) => void;
+
+/** How many events each pod keeps. */
+const maxEventsPerPod = 64;
+
+interface EventBusDeps {
+  clock: Clock;
+  /** Bounds the texts of an event and hides values of Secrets. */
+  outgoing: { event<E extends KubeletEvent>(event: E): E };
+  faults: Pick<Faults, 'note'>;
+}
+
+/** Hands every engine event to every subscriber, in order and fit to be told, and keeps the newest of each pod. */
+export class EventBus {
+  private readonly listeners = new Set<(event: KubeletEvent) => void>();
+  private readonly history = new Map<string, KubeletEvent[]>();
+  private readonly deps: EventBusDeps;
+
+  constructor(deps: EventBusDeps) {
+    this.deps = deps;
+  }
+
+  readonly emit: Emit = (event) => {
+    const { clock, outgoing } = this.deps;
+    const stamped = outgoing.event<KubeletEvent>({ at: clock.now(), ...event });
+    // How far a pull has come is of no interest later, and would push out what is.
+    if ('pod' in stamped && stamped.type !== 'PullProgressed') this.remember(stamped.pod.uid, stamped);
+    for (const listener of this.listeners) this.tell(listener, stamped);
+  };
+
+  /** A listener that throws costs neither the others nor the part that tells. */
+  private tell(listener: (event: KubeletEvent) => void, event: KubeletEvent): void {
+    try {
+      listener(event);
+    } catch (error) {
+      this.deps.faults.note('listener of events', error);
+    }
+  }
+
+  subscribe(listener: (event: KubeletEvent) => void): () => void {
+    this.listeners.add(listener);
+    return () => {
+      this.listeners.delete(listener);
+    };
+  }
+
+  eventsOf(podUID: string): KubeletEvent[] {
+    return [...(this.history.get(podUID) ?? [])];
+  }
+
+  /** Forgets pods that are gone for good. */
+  retain(podUIDs: ReadonlySet<string>): void {
+    for (const uid of this.history.keys()) if (!podUIDs.has(uid)) this.history.delete(uid);
+  }
+
+  private remember(podUID: string, event: KubeletEvent): void {
+    const events = this.history.get(podUID);
+    if (events === undefined) {
+      this.history.set(podUID, [event]);
+      return;
+    }
+    events.push(event);
+    if (events.length > maxEventsPerPod) events.shift();
+  }
+}

@@ -1,0 +1,26 @@
+import type { Pod } from '../../api/types.ts';
+import type { Emit } from './event-bus.ts';
+import { podRef } from '../../api/values/pod-names.ts';
+
+/** Records Kubernetes events of one pod, as the kubelet words them. */
+export interface PodEventRecorder {
+  normal(reason: string, message: string, containerName?: string): void;
+  warning(reason: string, message: string, containerName?: string, hint?: string): void;
+}
+
+export function podEventRecorder(emit: Emit, pod: Pod): PodEventRecorder {
+  const record =
+    (eventType: 'Normal' | 'Warning') =>
+    (reason: string, message: string, containerName?: string, hint?: string): void => {
+      emit({
+        type: 'Recorded',
+        eventType,
+        reason,
+        message,
+        pod: podRef(pod),
+        ...(containerName === undefined ? {} : { containerName }),
+        ...(hint === undefined ? {} : { hint }),
+      });
+    };
+  return { normal: record('Normal'), warning: record('Warning') };
+}

@@ -1,0 +1,84 @@
+import type { Clock } from '../clock.ts';
+import { errorMessage, UserError } from '../errors.ts';
+import { isBug } from '../is-bug.ts';
+import type { Logger } from '../logger.ts';
+import { type BackOffEntry, type BackOffLimits, nextBackOff } from './back-off.ts';
+import type { FaultSnapshot } from '../engine/view/snapshot.ts';
+
+/** Between two tries of a part that failed. One that ran for a minute before starts over with the shortest. */
+const retryLimits: BackOffLimits = { initialMs: 1000, maxMs: 60_000, resetAfterMs: 60_000 };
+
+/**
+ * What goes wrong in the agent itself: no descriptor is left, the disk fails, or there is a bug. None of it ends the agent.
+ * It is counted and logged, and what failed is tried again.
+ */
+export class Faults {
+  private readonly clock: Clock;
+  private readonly logger: Logger;
+  /** By part. Parts are named in the code, so they are few. */
+  private readonly byPart = new Map<string, FaultSnapshot>();
+
+  constructor(deps: { clock: Clock; logger: Logger }) {
+    this.clock = deps.clock;
+    this.logger = deps.logger;
+  }
+
+  /** Counts and logs a failure of a part. A bug is logged with its stack. */
+  note(part: string, error: unknown): void {
+    const count = (this.byPart.get(part)?.count ?? 0) + 1;
+    this.byPart.set(part, { part, count, lastAt: this.clock.now(), message: errorMessage(error) });
+    if (isBug(error))
+      this.logger.error({ part, err: error }, 'A bug in kubelet-ts: this part failed, the agent goes on');
+    else this.logger.warn({ part, err: errorMessage(error) }, 'A part of the agent failed, it is tried again');
+  }
+
+  /** For work that nobody waits for. */
+  watch(part: string, work: Promise<unknown>): void {
+    work.catch((error: unknown) => {
+      this.note(part, error);
+    });
+  }
+
+  /** Runs a part until it returns or the signal is aborted. When it fails it is run again, after a growing wait. */
+  async keepRunning(part: string, run: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    await this.tryUntilDone(part, run, signal, () => false);
+  }
+
+  /** What `work` comes to, tried until it succeeds. Rejects with a `UserError`, and with the reason when the signal is aborted. */
+  async untilDone<T>(part: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const done = await this.tryUntilDone(part, work, signal, (error) => error instanceof UserError);
+    if (done === undefined) throw signal.reason;
+    return done.value;
+  }
+
+  snapshot(): FaultSnapshot[] {
+    return [...this.byPart.values()].map((fault) => ({ ...fault }));
+  }
+
+  /** Undefined if the signal was aborted first. */
+  private async tryUntilDone<T>(
+    part: string,
+    work: () => Promise<T>,
+    signal: AbortSignal,
+    isFinal: (error: unknown) => boolean,
+  ): Promise<{ value: T } | undefined> {
+    let backOff: BackOffEntry | undefined;
+    for (;;) {
+      try {
+        return { value: await work() };
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        if (isFinal(error)) throw error;
+        this.note(part, error);
+      }
+      const now = this.clock.monotonic();
+      backOff = nextBackOff(backOff, now, now, retryLimits);
+      try {
+        await this.clock.sleep(backOff.backOffMs, { signal });
+      } catch {
+        // The agent stops.
+        return undefined;
+      }
+    }
+  }
+}

@@ -1,0 +1,393 @@
+import { describe, expect, test } from 'vitest';
+import { loadManifests } from '../../../src/api/objects/load-manifests.ts';
+import { loadedManifests, loadOptions, podText } from '../../builders/loaded-manifests.ts';
+import { loadPod } from '../../builders/load-pod.ts';
+
+const nothing = { pods: [], configObjects: [], problems: [] };
+
+describe('one single pod', () => {
+  test.each([
+    ['a good pod', podText('web')],
+    ['a pod with warnings', `${podText('web')}specs: {}\n`],
+    ['a repeated key', `${podText('web')}kind: Pod\n`],
+    ['a broken pod', podText('Web').replace('main', 'MAIN')],
+    ['a pod without a name', podText('""')],
+    ['a wrong type', podText('web').replace('app:1', '5')],
+    ['another version', podText('web').replace('v1', 'v2')],
+    ['a pod without an apiVersion', podText('web').replace('apiVersion: v1\n', '')],
+    ['a pod whose kind is a number', podText('web').replace('kind: Pod', 'kind: 5')],
+    ['a pod in another case', podText('web').replace('kind', 'Kind')],
+    ['broken YAML', `${podText('web')}}`],
+    ['a comment, a marker and a pod', `# web\n---\n${podText('web')}...\n`],
+    [
+      'JSON',
+      '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}}',
+    ],
+    ['broken JSON', '{"apiVersion":"v1","kind":"Pod",}'],
+    ['two JSON objects', '{"apiVersion":"v1","kind":"Pod"} {}'],
+  ])('of %s is what loadPod makes of it', (_what, text) => {
+    const { pod, problems } = loadPod(text, loadOptions);
+    expect(loadManifests(text, loadOptions)).toEqual({ pods: pod ? [pod] : [], configObjects: [], problems });
+  });
+});
+
+test('the pods of a text are those that loadPod makes of each document', () => {
+  const texts = [podText('a'), podText('b')];
+  expect(loadManifests(texts.join('---\n'), loadOptions).pods).toEqual(
+    texts.map((text) => loadPod(text, loadOptions).pod),
+  );
+});
+
+describe('documents', () => {
+  test.each([
+    ['are read one by one', `${podText('a')}---\n${podText('b')}`, { pods: ['default/a-edge1', 'default/b-edge1'] }],
+    [
+      'may be empty',
+      `---\n---\n# nothing\n---\n${podText('a')}---\n\n---\nnull\n---\n~\n---`,
+      { pods: ['default/a-edge1'] },
+    ],
+    [
+      'may end with dots',
+      `${podText('a')}...\n---\n${podText('b')}...\n`,
+      { pods: ['default/a-edge1', 'default/b-edge1'] },
+    ],
+    [
+      'have lines of their file',
+      `${podText('a')}---\n${podText('b').replace('app:1', '5')}`,
+      {
+        pods: ['default/a-edge1'],
+        problems: ['9:41 error spec.containers[0].image Expected a string, found the number 5'],
+      },
+    ],
+    [
+      'keep the other lines when the line breaks are of Windows',
+      `${podText('a')}---\n${podText('B')}`.replaceAll('\n', '\r\n'),
+      {
+        pods: ['default/a-edge1'],
+        problems: [
+          '8:18 error metadata.name Invalid value: "B-edge1": must consist of lower case letters, digits, "-" and ".", and each part start and end with a letter or digit',
+        ],
+      },
+    ],
+    [
+      'stand although another is broken',
+      `${podText('a')}---\nkind: [\n---\n${podText('b')}`,
+      { pods: ['default/a-edge1', 'default/b-edge1'], problems: ['7:1 error "]" is missing'] },
+    ],
+    [
+      'may be JSON after a marker',
+      `---\n{"apiVersion": "v1", "kind": "List", "items": []}\n---\n${podText('a')}`,
+      { pods: ['default/a-edge1'] },
+    ],
+    [
+      'do not end in quotes and block texts',
+      [
+        'apiVersion: v1',
+        'kind: ConfigMap',
+        'metadata: {name: docs}',
+        'data:',
+        '  a: |',
+        '    ---',
+        '    kind: Pod',
+        '  b: " ---',
+        '    ..."',
+      ].join('\n'),
+      { configObjects: ['ConfigMap default/docs'] },
+    ],
+    [
+      'have anchors of their own',
+      `${podText('a')}x: &anchor 1\n---\nkind: *anchor\n`,
+      {
+        pods: ['default/a-edge1'],
+        problems: ['5:1 warning x Unknown field "x" is ignored', '7:7 error Anchor "anchor" is not defined above'],
+      },
+    ],
+  ])('%s', (_what, text, expected) => {
+    expect(loadedManifests(text)).toEqual({ ...nothing, ...expected });
+  });
+});
+
+const item = (kind: string, name: string): string =>
+  `- {apiVersion: v1, kind: ${kind}, metadata: {name: ${name}}, spec: {containers: [{name: main, image: app:1}]}}`;
+const typeless = (name: string): string =>
+  `- {metadata: {name: ${name}}, spec: {containers: [{name: main, image: app:1}]}}`;
+
+function list(kind: string, ...items: string[]): string {
+  return [`apiVersion: v1`, `kind: ${kind}`, items.length === 0 ? 'items: []' : 'items:', ...items, ''].join('\n');
+}
+
+describe('lists', () => {
+  test.each([
+    [
+      'hold objects of any kind',
+      list('List', item('Pod', 'a'), '- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}', item('Pod', 'c')),
+      { pods: ['default/a-edge1', 'default/c-edge1'], configObjects: ['ConfigMap default/b'] },
+    ],
+    [
+      'hold lists',
+      list('List', `- {apiVersion: v1, kind: PodList, items: [${typeless('a').slice(2)}]}`),
+      { pods: ['default/a-edge1'] },
+    ],
+    [
+      'of pods hold pods that do not say so',
+      list('PodList', typeless('a'), item('Pod', 'b')),
+      { pods: ['default/a-edge1', 'default/b-edge1'] },
+    ],
+    [
+      'of ConfigMaps hold ConfigMaps',
+      list('ConfigMapList', '- {metadata: {name: a}}'),
+      { configObjects: ['ConfigMap default/a'] },
+    ],
+    ['of Secrets hold Secrets', list('SecretList', '- {metadata: {name: a}}'), { configObjects: ['Secret default/a'] }],
+    [
+      'of Deployments hold Deployments',
+      [
+        'apiVersion: apps/v1',
+        'kind: DeploymentList',
+        'items: [{metadata: {name: a}, spec: {template: {spec: {containers: [{name: main, image: app:1}]}}}}]',
+      ].join('\n'),
+      { pods: ['default/a-edge1'] },
+    ],
+    [
+      'in JSON',
+      '{"apiVersion": "v1", "kind": "PodList",\n "items": [{"metadata": {"name": "a"}}]}',
+      { problems: ['2:12 error items[0].spec.containers Required value: must have at least one'] },
+    ],
+    [
+      'tell the place of an item',
+      list('List', item('Pod', 'a'), typeless('b'), item('Pod', 'c').replace('app:1', '""')),
+      {
+        pods: ['default/a-edge1'],
+        problems: [
+          '5:3 error items[1].apiVersion apiVersion is missing',
+          '6:92 error items[2].spec.containers[0].image Required value: must be set',
+        ],
+      },
+    ],
+    [
+      'tell the place in lists of lists',
+      list('List', '- apiVersion: v1', '  kind: List', '  items:', '  - 5'),
+      { problems: ['7:5 error items[0].items[0] Expected an object, found a number'] },
+    ],
+    [
+      'of pods hold nothing else',
+      list('PodList', item('Secret', 'a')),
+      { problems: ['4:26 error items[0].kind A PodList cannot hold a Secret of v1'] },
+    ],
+    ['may be empty: they say that nothing is to run', list('PodList'), {}],
+    [
+      'do not say that nothing is to run with a null',
+      '{"apiVersion":"v1","kind":"List","metadata":{},"items":null}',
+      { problems: ['1:48 error items Expected a list, found null'] },
+    ],
+    [
+      'of pods do not say so either',
+      '{"apiVersion":"v1","kind":"PodList","items":null}',
+      { problems: ['1:37 error items Expected a list, found null'] },
+    ],
+    [
+      'in a list do not say so either',
+      list('List', '- {apiVersion: v1, kind: List, items: ~}'),
+      { problems: ['4:32 error items[0].items Expected a list, found null'] },
+    ],
+    [
+      'do not say so with no value',
+      'apiVersion: v1\nkind: DeploymentList\nitems:\n'.replace('v1', 'apps/v1'),
+      { problems: ['3:1 error items Expected a list, found null'] },
+    ],
+    [
+      'have their items once',
+      '{"apiVersion":"v1","kind":"List","items":[{}],"items":[]}',
+      { problems: ['1:47 error items items is written more than once'] },
+    ],
+    [
+      'of values say nothing about pods',
+      'apiVersion: v1\nkind: ConfigMapList\nitems: []\n',
+      { problems: ['error The text declares nothing'] },
+    ],
+    ['that are empty stand beside other objects', `${list('List')}---\n${podText('a')}`, { pods: ['default/a-edge1'] }],
+    ['need items', 'apiVersion: v1\nkind: List\n', { problems: ['1:1 error items items is missing'] }],
+    [
+      'need items that are a list',
+      'apiVersion: v1\nkind: PodList\nitems: {}\n',
+      { problems: ['3:1 error items Expected a list, found an object'] },
+    ],
+    [
+      'have no other fields',
+      'apiVersion: v1\nkind: List\nmetadata: {}\nspec: {}\nitems: []\n',
+      { problems: ['4:1 warning spec Unknown field "spec" is ignored'] },
+    ],
+    [
+      'have one version',
+      'apiVersion: v2\nkind: List\nitems: []\n',
+      { problems: ['1:13 error apiVersion apiVersion "v2" is not supported'] },
+    ],
+    [
+      'of pods have one version',
+      'apiVersion: v2\nkind: PodList\nitems: []\n',
+      { problems: ['1:13 error apiVersion apiVersion "v2" is not supported'] },
+    ],
+    [
+      'of what is not carried out say nothing about pods',
+      'apiVersion: v1\nkind: ServiceList\nitems: []\n',
+      { problems: ['error The text declares nothing'] },
+    ],
+  ])('%s', (_what, text, expected) => {
+    expect(loadedManifests(text)).toEqual({ ...nothing, ...expected });
+  });
+});
+
+const service = 'apiVersion: v1\nkind: Service\n';
+
+describe('kinds', () => {
+  test.each([
+    [
+      'that are not carried out are a warning beside others',
+      `${service}---\n${podText('a')}`,
+      {
+        pods: ['default/a-edge1'],
+        problems: [
+          '2:7 warning kind kind "Service" is not carried out here: the network is that of the container runtime',
+        ],
+      },
+    ],
+    [
+      'that are not carried out are an error alone',
+      service,
+      {
+        problems: [
+          '2:7 error kind kind "Service" is not carried out here: the network is that of the container runtime',
+        ],
+      },
+    ],
+    [
+      'that are not carried out are a warning beside an empty list',
+      `${list('List')}---\n${service}`,
+      {
+        problems: [
+          '6:7 warning kind kind "Service" is not carried out here: the network is that of the container runtime',
+        ],
+      },
+    ],
+    [
+      'of older versions are the same',
+      'apiVersion: extensions/v1beta1\nkind: Ingress\n',
+      {
+        problems: [
+          '2:7 error kind kind "Ingress" is not carried out here: the network is that of the container runtime',
+        ],
+      },
+    ],
+    [
+      'of other tools are known',
+      'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n',
+      { problems: ['2:7 error kind kind "KubeletConfiguration" is not carried out here: it belongs to --config'] },
+    ],
+    [
+      'of custom resources',
+      'apiVersion: cert-manager.io/v1\nkind: Certificate\n',
+      {
+        problems: [
+          '2:7 error kind kind "Certificate" is not carried out here: custom resources need an API server and a controller',
+        ],
+      },
+    ],
+    [
+      'of custom resources with a known name',
+      'apiVersion: serving.knative.dev/v1\nkind: Deployment\n',
+      {
+        problems: [
+          '2:7 error kind kind "Deployment" is not carried out here: custom resources need an API server and a controller',
+        ],
+      },
+    ],
+    ['nobody knows', 'apiVersion: v1\nkind: Potato\n', { problems: ['2:7 error kind kind "Potato" is not known'] }],
+    [
+      'nobody knows, in a long list of lists',
+      `apiVersion: v1\nkind: ${'List'.repeat(20)}\n`,
+      { problems: [`2:7 error kind kind "${'List'.repeat(19)}" is not known`] },
+    ],
+    [
+      'of another version',
+      'apiVersion: extensions/v1beta1\nkind: Deployment\n',
+      { problems: ['1:13 error apiVersion apiVersion "extensions/v1beta1" is not supported'] },
+    ],
+    ['without a version', 'kind: Deployment\n', { problems: ['1:1 error apiVersion apiVersion is missing'] }],
+  ])('%s', (_what, text, expected) => {
+    expect(loadedManifests(text)).toEqual({ ...nothing, ...expected });
+  });
+
+  test.each([
+    ['kind: pod\napiVersion: v1', 'Did you mean "Pod"?'],
+    ['kind: Deploymnt\napiVersion: apps/v1', 'Did you mean "Deployment"?'],
+    ['kind: Potato\napiVersion: v1', 'Check its spelling.'],
+    ['kind: Deployment\napiVersion: v1', 'Write "apiVersion: apps/v1".'],
+    ['kind: CronJob', 'Write "apiVersion: batch/v1".'],
+    ['- kind: Pod', 'Put "---" between objects, or make them the items of a List.'],
+    ['kind: List\napiVersion: v1', 'Write "items: []" for a list that declares nothing.'],
+    ['kind: PodList\napiVersion: v1\nitems:', 'Write "items: []" for a list that declares nothing.'],
+    ['kind: PodList\napiVersion: v1\nitems: {}', 'Start each item with "- ".'],
+    ['kind: PodList\napiVersion: v1\nitem: []', 'Did you mean "items"?'],
+    ['', 'Write "apiVersion: v1", "kind: List" and "items: []" when nothing is to run.'],
+    ['image: {{ .Values.image }}', 'Was this a template? Fill in its {{ … }} parts before giving it to the kubelet.'],
+    ['{{- if .Values.web }}', 'Was this a template? Fill in its {{ … }} parts before giving it to the kubelet.'],
+    ['<<<<<<< HEAD\nkind: Pod\n=======', 'Remove the marks of a merge conflict.'],
+    ['name: @web', 'Put the whole value in quotes.'],
+    ['name: "web', 'Put the whole value in quotes.'],
+    ['a:\n\tb: c', 'Indent with spaces; YAML allows no tabs there.'],
+  ])('what to do about\n%s', (text, hint) => {
+    expect(loadManifests(text, loadOptions).problems[0]?.hint).toBe(hint);
+  });
+});
+
+describe('a text that declares nothing', () => {
+  test.each(['', '\n', '# nothing\n', '---\n', '---\n---\n...\n', 'null\n', '\uFEFF'])('such as %j is bad', (text) => {
+    expect(loadedManifests(text)).toEqual({ ...nothing, problems: ['error The text declares nothing'] });
+  });
+});
+
+describe('what is declared twice', () => {
+  test.each([
+    [
+      'two pods',
+      `${podText('a')}---\n${podText('a')}`,
+      {
+        pods: ['default/a-edge1'],
+        problems: ['8:18 error metadata.name Pod default/a-edge1 is declared on line 3 already'],
+      },
+    ],
+    [
+      'a pod and a Deployment',
+      `${podText('a')}---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {containers: [{name: c, image: i}]}}}\n`,
+      {
+        pods: ['default/a-edge1'],
+        problems: ['8:18 error metadata.name Pod default/a-edge1 is declared on line 3 already'],
+      },
+    ],
+    [
+      'two ConfigMaps',
+      list('ConfigMapList', '- {metadata: {name: a}}', '- {metadata: {name: a, namespace: default}}'),
+      {
+        configObjects: ['ConfigMap default/a'],
+        problems: ['5:21 error items[1].metadata.name ConfigMap default/a is declared on line 4 already'],
+      },
+    ],
+    [
+      'two pods with one uid',
+      `${podText('a, uid: u')}---\n${podText('b, uid: u')}`,
+      { pods: ['default/a-edge1'], problems: ['8:26 error metadata.uid uid u is declared on line 3 already'] },
+    ],
+    [
+      'one name in two namespaces',
+      list('ConfigMapList', '- {metadata: {name: a}}', '- {metadata: {name: a, namespace: b}}'),
+      { configObjects: ['ConfigMap default/a', 'ConfigMap b/a'] },
+    ],
+    [
+      'one name of two kinds',
+      `${podText('a')}---\napiVersion: v1\nkind: Secret\nmetadata: {name: a}\n`,
+      { pods: ['default/a-edge1'], configObjects: ['Secret default/a'] },
+    ],
+  ])('%s', (_what, text, expected) => {
+    expect(loadedManifests(text)).toEqual({ ...nothing, ...expected });
+  });
+});

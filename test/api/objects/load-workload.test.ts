@@ -1,0 +1,290 @@
+import { describe, expect, test } from 'vitest';
+import { loadManifests } from '../../../src/api/objects/load-manifests.ts';
+import { loadedManifests, loadOptions } from '../../builders/loaded-manifests.ts';
+import { loadPod } from '../../builders/load-pod.ts';
+
+const nothing = { pods: [], configObjects: [], problems: [] };
+const template = 'template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: app:1}]}}';
+const jobTemplate = template.replace('spec: {', 'spec: {restartPolicy: Never, ');
+
+/** A workload with lines of its spec. */
+function workload(type: string, ...spec: string[]): string {
+  const [apiVersion, kind] = type.split(' ');
+  const lines = [`apiVersion: ${apiVersion}`, `kind: ${kind}`, 'metadata: {name: web}', 'spec:'];
+  return [...lines, ...spec.map((line) => `  ${line}`), ''].join('\n');
+}
+
+function cronJob(schedule: string, ...spec: string[]): string {
+  return workload('batch/v1 CronJob', `schedule: ${schedule}`, `jobTemplate: {spec: {${jobTemplate}}}`, ...spec);
+}
+
+describe('the pod', () => {
+  test('is named after the workload and has everything else from the template', () => {
+    const text = [
+      'apiVersion: apps/v1',
+      'kind: Deployment',
+      'metadata: {name: web, namespace: shop, labels: {of: deployment}, annotations: {of: deployment}, uid: other}',
+      'spec:',
+      '  template:',
+      '    metadata: {labels: {app: web}, annotations: {a: b}}',
+      '    spec: {hostNetwork: true, containers: [{name: main, image: app:1}]}',
+    ].join('\n');
+    const pod = [
+      'apiVersion: v1',
+      'kind: Pod',
+      'metadata: {name: web, namespace: shop, labels: {app: web}, annotations: {a: b}}',
+      'spec: {hostNetwork: true, containers: [{name: main, image: app:1}]}',
+    ].join('\n');
+    expect(loadManifests(text, loadOptions)).toEqual({
+      pods: [loadPod(pod, loadOptions).pod],
+      configObjects: [],
+      problems: [],
+    });
+  });
+
+  test.each([
+    ['apps/v1 DaemonSet', template],
+    ['apps/v1 Deployment', template],
+    ['apps/v1 ReplicaSet', template],
+    ['apps/v1 StatefulSet', template],
+    ['v1 ReplicationController', template],
+    ['batch/v1 Job', jobTemplate],
+  ])('of a %s', (type, spec) => {
+    expect(loadedManifests(workload(type, spec))).toEqual({ ...nothing, pods: ['default/web-edge1'] });
+  });
+
+  test('of a CronJob runs once', () => {
+    expect(loadedManifests(cronJob('"*/5 * * * *"'), { cronJobs: 'runOnce' })).toEqual({
+      ...nothing,
+      pods: ['default/web-edge1'],
+      problems: ['2:7 warning kind A CronJob runs here as one pod of its template; ignored: schedule'],
+    });
+  });
+
+  test.each([
+    ['10', undefined, 10],
+    ['10', '20', 10],
+    ['20', '10', 10],
+  ])('of a Job with %s seconds has the deadline of it, if %s is no earlier one', (ofJob, ofPod, expected) => {
+    const spec =
+      ofPod === undefined ? jobTemplate : jobTemplate.replace('spec: {', `spec: {activeDeadlineSeconds: ${ofPod}, `);
+    const { pods } = loadManifests(workload('batch/v1 Job', `activeDeadlineSeconds: ${ofJob}`, spec), loadOptions);
+    expect(pods.map((pod) => pod.spec.activeDeadlineSeconds)).toEqual([expected]);
+  });
+
+  test('stays the same when only the workload around it changes', () => {
+    const uids = ['replicas: 1', 'replicas: 5', 'strategy: {}'].map(
+      (line) => loadManifests(workload('apps/v1 Deployment', line, template), loadOptions).pods[0]?.metadata.uid,
+    );
+    expect(new Set(uids).size).toBe(1);
+  });
+});
+
+describe('what is lost', () => {
+  test.each([
+    [
+      'is said in one line',
+      workload('apps/v1 Deployment', 'selector: {matchLabels: {app: web}}', 'strategy: {}', 'paused: false', template),
+      ['2:7 warning kind A Deployment runs here as one pod of its template; ignored: selector, strategy, paused'],
+    ],
+    [
+      'may be in the template',
+      workload('apps/v1 DaemonSet', template.replace('{labels', '{name: other, finalizers: [a/b], labels')),
+      [
+        '2:7 warning kind A DaemonSet runs here as one pod of its template; ignored: template.metadata.name, template.metadata.finalizers',
+      ],
+    ],
+    ['is not the status', `${workload('apps/v1 Deployment', template)}status: {replicas: 1}\n`, []],
+    [
+      'are replicas',
+      workload('apps/v1 ReplicaSet', 'replicas: 3', template),
+      ['5:13 warning spec.replicas One pod runs here, not 3'],
+    ],
+    ['is not one replica', workload('apps/v1 ReplicaSet', 'replicas: 1', template), []],
+    [
+      'are completions and parallel pods',
+      workload('batch/v1 Job', 'completions: 5', 'parallelism: 2', jobTemplate),
+      [
+        '5:16 warning spec.completions One pod runs here, not 5',
+        '6:16 warning spec.parallelism One pod runs here, not 2',
+      ],
+    ],
+    [
+      'are new tries of a Job',
+      workload('batch/v1 Job', 'backoffLimit: 4', jobTemplate),
+      ['5:17 warning spec.backoffLimit A pod that fails is not run again'],
+    ],
+    ['are no new tries of a Job', workload('batch/v1 Job', 'backoffLimit: 0', jobTemplate), []],
+    [
+      'is the limit of restarts',
+      workload('batch/v1 Job', 'backoffLimit: 4', jobTemplate.replace('Never', 'OnFailure')),
+      ['5:17 warning spec.backoffLimit Containers that fail are restarted without a limit'],
+    ],
+    [
+      'is a selector that a cluster would refuse',
+      workload('apps/v1 Deployment', 'selector: {matchLabels: {app: api}}', template),
+      [
+        '2:7 warning kind A Deployment runs here as one pod of its template; ignored: selector',
+        '5:3 warning spec.selector The template has no label app=api: a cluster would refuse this',
+      ],
+    ],
+    [
+      'is the selector of a ReplicationController',
+      workload('v1 ReplicationController', 'selector: {app: api}', template),
+      [
+        '2:7 warning kind A ReplicationController runs here as one pod of its template; ignored: selector',
+        '5:3 warning spec.selector The template has no label app=api: a cluster would refuse this',
+      ],
+    ],
+    [
+      'is what nobody knows',
+      workload('apps/v1 Deployment', 'replica: 3', template),
+      ['5:3 warning spec.replica Unknown field "replica" is ignored'],
+    ],
+  ])('%s', (_what, text, problems) => {
+    expect(loadedManifests(text)).toEqual({ ...nothing, pods: ['default/web-edge1'], problems });
+  });
+});
+
+describe('a workload that wants no pod now', () => {
+  test.each([
+    [
+      workload('apps/v1 Deployment', 'replicas: 0', template),
+      '5:13 warning spec.replicas replicas is 0: no pod is declared',
+    ],
+    [
+      workload('batch/v1 Job', 'parallelism: 0', jobTemplate),
+      '5:16 warning spec.parallelism parallelism is 0: no pod is declared',
+    ],
+    [
+      workload('batch/v1 Job', 'completions: 0', jobTemplate),
+      '5:16 warning spec.completions completions is 0: no pod is declared',
+    ],
+    [
+      workload('batch/v1 Job', 'suspend: true', jobTemplate),
+      '5:12 warning spec.suspend The Job is suspended: no pod is declared',
+    ],
+  ])('is good\n%s', (text, problem) => {
+    expect(loadedManifests(text)).toEqual({ ...nothing, problems: [problem] });
+  });
+
+  test('is good when a CronJob is suspended', () => {
+    expect(loadedManifests(cronJob('"@daily"', 'suspend: true'), { cronJobs: 'runOnce' })).toEqual({
+      ...nothing,
+      problems: [
+        '2:7 warning kind A CronJob runs here as one pod of its template; ignored: schedule',
+        '7:12 warning spec.suspend The CronJob is suspended: no pod is declared',
+      ],
+    });
+  });
+
+  test('is checked all the same', () => {
+    expect(
+      loadedManifests(workload('apps/v1 Deployment', 'replicas: 0', template.replace('app:1', '""'))).problems,
+    ).toEqual([
+      '5:13 warning spec.replicas replicas is 0: no pod is declared',
+      '6:86 error spec.template.spec.containers[0].image Required value: must be set',
+    ]);
+  });
+});
+
+describe('a broken workload', () => {
+  test.each([
+    [
+      'has no template',
+      workload('apps/v1 Deployment', 'replicas: 1'),
+      ['4:1 error spec.template Required value: must be set'],
+    ],
+    [
+      'has no spec',
+      'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n',
+      ['1:1 error spec.template Required value: must be set'],
+    ],
+    [
+      'has no name',
+      workload('apps/v1 Deployment', template).replace('web', '""'),
+      ['3:18 error metadata.name A name is needed'],
+    ],
+    [
+      'has a bad name',
+      workload('apps/v1 Deployment', template).replace('web', 'We_b'),
+      [
+        '3:18 error metadata.name Invalid value: "We_b-edge1": must consist of lower case letters, digits, "-" and ".", and each part start and end with a letter or digit',
+      ],
+    ],
+    [
+      'has a bad label in its template',
+      workload('apps/v1 Deployment', template.replace('app: web', 'a b: c')),
+      [
+        '5:25 error spec.template.metadata.labels Invalid value: "a b": must consist of letters, digits, "-", "_" and ".", and start and end with a letter or digit',
+      ],
+    ],
+    [
+      'has negative replicas',
+      workload('apps/v1 Deployment', 'replicas: -1', template),
+      ['5:13 error spec.replicas Invalid value: -1: must not be negative'],
+    ],
+    [
+      'has replicas in words',
+      workload('apps/v1 Deployment', 'replicas: three', template),
+      ['5:13 error spec.replicas Expected an integer, found the string "three"'],
+    ],
+    [
+      'has a Deployment end',
+      workload('apps/v1 Deployment', jobTemplate),
+      ['5:68 error spec.template.spec.restartPolicy Unsupported value: "Never": supported values: "Always"'],
+    ],
+    [
+      'has a DaemonSet end at a time',
+      workload('apps/v1 DaemonSet', template.replace('spec: {', 'spec: {activeDeadlineSeconds: 5, ')),
+      ['5:76 error spec.template.spec.activeDeadlineSeconds Forbidden: pods of this kind may not end'],
+    ],
+    [
+      'has a Job without an end',
+      workload('batch/v1 Job', jobTemplate.replace('Never', 'Always')),
+      [
+        '5:68 error spec.template.spec.restartPolicy Unsupported value: "Always": supported values: "OnFailure", "Never"',
+      ],
+    ],
+    [
+      'has a Job that does not say how it ends',
+      workload('batch/v1 Job', template),
+      ['5:46 error spec.template.spec.restartPolicy Required value: supported values: "OnFailure", "Never"'],
+    ],
+    [
+      'has a Job that ends in no known way',
+      workload('batch/v1 Job', jobTemplate.replace('Never', 'Sometimes')),
+      [
+        '5:68 error spec.template.spec.restartPolicy Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never"',
+      ],
+    ],
+    [
+      'asks for volumes of a cluster',
+      workload('apps/v1 StatefulSet', 'volumeClaimTemplates: [{metadata: {name: data}}]', template),
+      ['5:3 error spec.volumeClaimTemplates Forbidden: there are no persistent volumes here'],
+    ],
+    [
+      'is a CronJob: nothing keeps its schedule',
+      cronJob('"@daily"'),
+      ['2:7 error kind kind "CronJob" is not carried out here: nothing starts pods on a schedule'],
+    ],
+  ])('%s', (_what, text, problems) => {
+    expect(loadedManifests(text)).toEqual({ ...nothing, problems });
+  });
+
+  test('is a CronJob with a bad schedule, even if it runs only once', () => {
+    expect(loadedManifests(cronJob('"* * * *"'), { cronJobs: 'runOnce' }).problems).toContain(
+      '5:13 error spec.schedule Invalid value: "* * * *": must have 5 fields (minute, hour, day of month, month, day of week), not 4',
+    );
+    expect(loadedManifests(cronJob('""'), { cronJobs: 'runOnce' }).problems).toContain(
+      '5:13 error spec.schedule Required value: must be set',
+    );
+  });
+
+  test('in a list has the path of its item', () => {
+    const item = workload('apps/v1 Deployment', template.replace('app:1', '""')).trimEnd().replaceAll('\n', '\n  ');
+    expect(loadedManifests(`apiVersion: v1\nkind: List\nitems:\n- ${item}\n`).problems).toEqual([
+      '8:88 error items[0].spec.template.spec.containers[0].image Required value: must be set',
+    ]);
+  });
+});

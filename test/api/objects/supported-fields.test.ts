@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { defaultFeatureGates } from '../../../src/api/kubelet-configuration/feature-gates.ts';
+import { unsupportedFields } from '../../../src/api/objects/supported-fields.ts';
+
+test('names every field of a pod that is not carried out, by its path', () => {
+  const fields = unsupportedFields({
+    spec: {
+      runtimeClassName: 'kata',
+      containers: [
+        { name: 'a' },
+        {
+          name: 'b',
+          env: [{ name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }],
+          lifecycle: { preStop: { sleep: { seconds: 1 } } },
+          volumeMounts: [{ name: 'v', mountPath: '/v', subPath: 'x' }],
+          volumeDevices: [{ name: 'd', devicePath: '/dev/d' }],
+        },
+      ],
+      volumes: [
+        { name: 'v', emptyDir: {} },
+        { name: 'w', csi: { driver: 'd' } },
+        { name: 'x', projected: { sources: [{ secret: {} }, { serviceAccountToken: { path: 't' } }] } },
+      ],
+    },
+  });
+  expect(fields.map(({ field }) => field)).toEqual([
+    'spec.runtimeClassName',
+    'spec.volumes[2].projected.sources[1].serviceAccountToken',
+    'spec.volumes[1].csi',
+    'spec.containers[1].volumeDevices[0]',
+  ]);
+});
+
+test('has nothing to say about a pod that is carried out whole', () => {
+  expect(unsupportedFields({ spec: { containers: [{ name: 'a', image: 'b' }] } })).toEqual([]);
+});
+
+test('names a field that waits for a feature gate only where the gate is off', () => {
+  const volumes = [{ name: 'v', image: { reference: 'a' } }];
+  const pod = { spec: { hostUsers: false, resources: { limits: { cpu: '1' } }, containers: [], volumes } };
+  expect(unsupportedFields(pod)).toEqual([
+    {
+      field: 'spec.hostUsers',
+      message: 'needs the feature gate UserNamespacesSupport: the pod will not start',
+      severity: 'warning',
+    },
+    { field: 'spec.resources', message: 'ignored without the feature gate PodLevelResources', severity: 'warning' },
+    {
+      field: 'spec.volumes[0].image',
+      message: 'needs the feature gate ImageVolume: the pod will not start',
+      severity: 'warning',
+    },
+  ]);
+  const gates = { ...defaultFeatureGates, ImageVolume: true, PodLevelResources: true, UserNamespacesSupport: true };
+  expect(unsupportedFields(pod, gates)).toEqual([]);
+});

@@ -1,0 +1,108 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { lstat, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { removeTree } from '../../../src/engine/host/remove-tree.ts';
+import { walkTree } from '../../../src/engine/host/walk-tree.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+
+let folder: string;
+let tree: string;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  tree = join(folder, 'tree');
+  await mkdir(tree);
+});
+
+/** Names in the order in which the walk visits them. */
+async function visited(): Promise<string[]> {
+  const names: string[] = [];
+  await walkTree(tree, (_folder, { name, isDirectory }) => {
+    names.push(isDirectory ? `${name}/` : name);
+    return Promise.resolve(undefined);
+  });
+  return names;
+}
+
+test('a folder comes after what is in it, links are not followed', async () => {
+  await mkdir(join(tree, 'a', 'b'), { recursive: true });
+  await writeFile(join(tree, 'a', 'b', 'file'), '');
+  await symlink(folder, join(tree, 'a', 'b', 'link'));
+  const names = await visited();
+  expect(names.slice(0, 2).sort()).toEqual(['file', 'link']);
+  expect(names.slice(2)).toEqual(['b/', 'a/']);
+});
+
+test('of a folder with many files only some names are held at a time', async () => {
+  const names = Array.from({ length: 600 }, (_, index) => `${index}-${'x'.repeat(200)}`);
+  for (const name of names) writeFileSync(join(tree, name), '');
+  let visits = 0;
+  await walkTree(tree, () => {
+    visits += 1;
+    // What was not read by then is not visited.
+    if (visits === 1) for (const name of names) rmSync(join(tree, name));
+    return Promise.resolve(undefined);
+  });
+  expect(visits).toBeLessThan(names.length / 2);
+});
+
+test('the walk ends when a visit says so', async () => {
+  for (const name of ['a', 'b', 'c']) await writeFile(join(tree, name), '');
+  let visits = 0;
+  await walkTree(tree, () => {
+    visits += 1;
+    return Promise.resolve(visits === 2 ? 'stop' : undefined);
+  });
+  expect(visits).toBe(2);
+});
+
+test('a folder that is replaced by a link while the walk is in it is still the one that is walked', async () => {
+  await mkdir(join(tree, 'a'));
+  await writeFile(join(tree, 'a', 'one'), '');
+  await writeFile(join(tree, 'a', 'two'), '');
+  await mkdir(join(folder, 'precious'));
+  await writeFile(join(folder, 'precious', 'one'), '');
+  await writeFile(join(folder, 'precious', 'two'), 'precious');
+  const sizes: bigint[] = [];
+  await walkTree(tree, async (here, { name, isDirectory }) => {
+    if (!isDirectory) sizes.push((await lstat(here.at(name), { bigint: true })).size);
+    if (sizes.length === 1 && !isDirectory) {
+      await rename(join(tree, 'a'), join(tree, 'b'));
+      await symlink(join(folder, 'precious'), join(tree, 'a'));
+    }
+    return undefined;
+  });
+  expect(sizes).toEqual([0n, 0n]);
+});
+
+test('a folder that moves away while the walk is in it ends the walk', async () => {
+  await mkdir(join(tree, 'a'));
+  await writeFile(join(tree, 'a', 'file'), '');
+  const walk = walkTree(tree, async () => {
+    await rename(join(tree, 'a'), join(folder, 'elsewhere'));
+    return undefined;
+  });
+  await expect(walk).rejects.toThrow('a folder was moved while it was walked through');
+});
+
+test('a tree deeper than any path may be long is removed', async () => {
+  const levels = Array.from({ length: 18 }, () => 'd'.repeat(200));
+  const chain = join(...levels);
+  const [first = ''] = levels;
+  for (let part = 0; part < 3; part += 1) {
+    await mkdir(join(folder, 'part', chain), { recursive: true });
+    if (part > 0) await rename(join(tree, first), join(folder, 'part', chain, first));
+    await rename(join(folder, 'part', first), join(tree, first));
+  }
+  await removeTree(tree);
+  expect(await readdir(folder)).toEqual(['part']);
+});
+
+test('files are removed also when their names are no text', async () => {
+  const name = Buffer.from([0x66, 0xff, 0xfe]);
+  await writeFile(Buffer.concat([Buffer.from(`${tree}/`), name]), '');
+  await mkdir(Buffer.concat([Buffer.from(`${tree}/`), name, Buffer.from('-folder')]));
+  await removeTree(tree);
+  expect(await readdir(folder)).toEqual([]);
+});
