@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 
-/** Until then V8 has all the room it wants: the first pods start sooner. */
-const growAfterMs = 30_000;
+/** Until then V8 has all the room it wants: the first pods start sooner. Much longer, and a flood takes tens of megabytes. */
+const growAfterMs = 10_000;
 
 /**
  * Keeps V8 from growing its space for young objects, and after the start that for old ones by more than 40 % at a time. The

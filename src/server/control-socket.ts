@@ -19,7 +19,7 @@ const maxSocketPathBytes = 107;
 /** How much a reader of events may be behind. */
 const maxUnreadEventBytes = 1024 * 1024;
 /** How much all clients together may be behind: a few snapshots of a node with many pods. */
-const maxUnreadBytes = 8 * 1024 * 1024;
+const maxUnreadBytes = 4 * 1024 * 1024;
 
 interface ControlSocketDeps {
   view: Promise<EngineView & EngineHistory & EngineSettling>;
@@ -58,7 +58,8 @@ export async function serveControlSocket(
   const unread = new UnreadAnswers(maxUnreadBytes);
   const sendJSON = (response: ServerResponse, value: unknown): void => {
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(value));
+    // A text would be kept beside its bytes until all are read, and have two bytes for each letter because of one `…`.
+    response.end(Buffer.from(JSON.stringify(value)));
     unread.note(response);
   };
   const routes: Routes = {

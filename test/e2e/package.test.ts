@@ -53,6 +53,20 @@ test('called as kubelet it is one: kubeadm finds the version, and no command is 
   expect((await execa(link, ['ps', '--help'])).stdout).toContain('Usage: kubelet-ts ps');
 });
 
+test('it tells malloc to give back what is freed, whatever its name, and says otherwise only when told', async () => {
+  const bin = join(folder, 'prefix/bin');
+  const tell = 'data:text/javascript,process.stderr.write(process.env.MALLOC_MMAP_THRESHOLD_+process.argv.slice(2))';
+  const toldBy = async (program: string, env: Readonly<Record<string, string>> = {}): Promise<string> => {
+    const words = ['--version', 'with a space', '', '$HOME'];
+    return (await execa(program, words, { env: { ...env, NODE_OPTIONS: `--import=${tell}` } })).stderr;
+  };
+  const links = ['kubelet', 'kubelet-ts'].map((name) => join(bin, name));
+  expect(await Promise.all([...links, join(folder, 'kubelet')].map((program) => toldBy(program)))).toEqual(
+    new Array(3).fill('32768--version,with a space,,$HOME'),
+  );
+  expect(await toldBy(join(bin, 'kubelet-ts'), { MALLOC_MMAP_THRESHOLD_: '1048576' })).toMatch(/^1048576-/);
+});
+
 test('run is a program of its own: it loads none of the chunks that the commands share', async () => {
   const root = join(folder, 'package');
   await execa('tar', ['-xf', tarball, '-C', folder]);

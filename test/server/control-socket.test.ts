@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
-import { request, type IncomingMessage } from 'node:http';
-import { createServer, type Server } from 'node:net';
+import { request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, createServer, type Server } from 'node:net';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -274,6 +274,20 @@ describe('a reader', () => {
     server.closeAllConnections();
     server.close();
     await ended;
+  });
+
+  test('that reads nothing goes when all of them together leave more than 4 MiB', async () => {
+    view.snapshot = () => ({ ...snapshot, nodeName: 'x'.repeat(900_000) });
+    const server = await serve();
+    const answers: ServerResponse[] = [];
+    server.on('request', (_request, response: ServerResponse) => void answers.push(response));
+    for (let count = 1; count <= 8; count++) {
+      const socket = connect(path).pause();
+      onTestFinished(() => void socket.destroy());
+      socket.write('GET /v1/snapshot HTTP/1.1\r\nHost: x\r\n\r\n');
+      while (answers[count - 1]?.writableEnded !== true) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(answers.map(({ destroyed }) => destroyed)).toEqual([true, true, true, true, false, false, false, false]);
   });
 
   test('is told of what there is not', async () => {
