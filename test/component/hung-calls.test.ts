@@ -20,7 +20,8 @@ interface Hung {
 
 /** A pod of which the runtime does not answer a call: that of its second container where it makes several. */
 async function hungIn(method: MethodName, { answersOnly = false } = {}): Promise<Hung> {
-  const world = await World.make();
+  // Cancellation is that of gRPC.
+  const world = await World.make({ wire: true });
   world.runtime.addImage(image);
   const source = new ManualSource();
   const engine = await world.boot({ sources: [source] });

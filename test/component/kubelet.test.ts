@@ -439,7 +439,11 @@ describe('orphans', () => {
 
 describe('a runtime', () => {
   test('that goes down and comes back finds the syncs resumed', async () => {
-    const { world, engine, source } = await running(makeStaticPod('web'));
+    const world = await World.make({ wire: true });
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    source.set(makeStaticPod('web'));
+    await world.until(() => engine.isReady('web-edge1'));
     world.server.stop();
     await world.pass(60_000);
     expect(engine.kubelet.unhealthyBecause()).toMatch(/^container runtime is down: /);

@@ -20,6 +20,7 @@ import { makeNodeConfig } from '../builders/node-config.ts';
 import { isFileAtWork } from '../file-operations.ts';
 import { EventRecorder } from '../fakes/event-recorder.ts';
 import { FakeCgroups } from '../fakes/fake-cgroups.ts';
+import { directChannel } from '../fakes/direct-channel.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { noForeignPods } from '../fakes/no-foreign-pods.ts';
@@ -29,24 +30,23 @@ import { tickingClock } from '../fakes/ticking-clock.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { Mortal } from './mortal.ts';
 
-/** Time moves in steps of this, once nothing is going on any more. */
-const stepMs = 100;
+/** Time moves to the millisecond of the next timer, and no further than this. */
+const maxStepMs = 100;
 /** More than any test waits for; who gets here waits for something that does not come. */
 const patienceMs = 600_000;
 
+interface WorldOptions {
+  /** True: gRPC over a real socket, for tests of the connection. By default the engine calls the runtime directly. */
+  wire?: boolean;
+}
+
 /** Turns of the event loop without any sign of life after which nothing is going on. */
 const quietTurns = 4;
-/**
- * A call without any sign of life for this long, of real time and of turns of the event loop, counts as one that waits for
- * time or for the test. On a busy machine much time may pass without a turn.
- */
-const heldAfterMs = 150;
-const heldAfterTurns = 2000;
 
 /**
- * A machine: a runtime behind a real socket, a root-dir, and the engines that are started on them one after the other.
- * Time is the test's. It passes only in `until` and `pass`, and only while no call and no sync is under way, except those
- * that are held.
+ * A machine: a runtime, a root-dir, and the engines that are started on them one after the other. Time passes only in
+ * `until` and `pass`. It passes only while no file operation is under way, and while the runtime holds each call that is
+ * under way: such a call waits for time or for the test.
  */
 export class World {
   readonly clock = new FakeClock();
@@ -54,28 +54,29 @@ export class World {
   readonly server = new FakeCriServer(this.runtime);
   readonly folder: string;
   readonly cgroups: FakeCgroups;
-  /** By engine that lives: calls and syncs under way. */
-  readonly #underWay = new Map<Mortal, number>();
+  readonly #hasWire: boolean;
   readonly #engines: Engine[] = [];
+  /** Calls to the runtime that the engines wait for. */
+  #callsUnderWay = 0;
   #signsOfLife = 0;
-  #heldSince = -1;
 
-  private constructor(folder: string, cgroups: FakeCgroups) {
+  private constructor(folder: string, cgroups: FakeCgroups, hasWire: boolean) {
     this.folder = folder;
     this.cgroups = cgroups;
+    this.#hasWire = hasWire;
   }
 
-  /** It is gone when the test ends. */
-  static async make(): Promise<World> {
-    const world = await World.open();
+  /** Lasts until the test ends. */
+  static async make(options?: WorldOptions): Promise<World> {
+    const world = await World.open(options);
     onTestFinished(() => world.end());
     return world;
   }
 
-  /** It is there until its end is asked for; its folder, until the test ends. */
-  static async open(): Promise<World> {
-    const world = new World(await temporaryFolder(), await FakeCgroups.make(2));
-    await world.server.start({ socketPath: world.socketPath });
+  /** Lasts until `end`; its folder lasts until the test ends. */
+  static async open({ wire = false }: WorldOptions = {}): Promise<World> {
+    const world = new World(await temporaryFolder(), await FakeCgroups.make(2), wire);
+    if (wire) await world.server.start({ socketPath: world.socketPath });
     return world;
   }
 
@@ -100,10 +101,9 @@ export class World {
     ...deps
   }: Pick<KubeletDeps, 'sources'> &
     Partial<KubeletDeps> & { isEvented?: boolean; owner?: RootOwner }): Promise<Engine> {
-    const channel = openChannel(this.socketPath);
+    const channel = this.#hasWire ? openChannel(this.socketPath) : directChannel(this.runtime);
     const life = new Mortal();
-    this.#underWay.set(life, 0);
-    const shared = life.service(this.#counting(life, grpcRuntimeService(channel)));
+    const shared = life.service(this.#counting(grpcRuntimeService(channel)));
     const clock = life.clock(tickingClock(this.clock));
     const ended = new AbortController();
     const { runtime, foreignPods } = owner
@@ -112,7 +112,7 @@ export class World {
     const kubelet = new Kubelet({
       runtime,
       foreignPods,
-      imageService: life.service(this.#counting(life, grpcImageService(channel))),
+      imageService: life.service(this.#counting(grpcImageService(channel))),
       eventStreams: isEvented ? [criEventStream(shared)] : [],
       node: makeNodeConfig(this.folder, owner && { rootDir: owner.rootDir }),
       cgroups: new CgroupfsManager({
@@ -136,13 +136,9 @@ export class World {
       logger: silentLogger,
       ...deps,
     });
-    kubelet.subscribe(({ type }) => {
-      this.#note(life, type === 'SyncStarted' ? 1 : type === 'SyncFinished' ? -1 : 0);
-    });
     const engine = new Engine(this, kubelet, channel, () => {
       life.end();
       ended.abort();
-      this.#underWay.delete(life);
     });
     this.#engines.push(engine);
     await this.runtime.waitForCall('version');
@@ -168,9 +164,9 @@ export class World {
       if (await isSo()) return;
       if (this.clock.monotonic() > deadline)
         throw new Error(
-          `It is not so after ${patienceMs} ms, ${this.#countUnderWay()} calls and syncs are under way: ${isSo.toString()}`,
+          `It is not so after ${patienceMs} ms, ${this.#callsUnderWay} calls are under way: ${isSo.toString()}`,
         );
-      await this.clock.advance(stepMs);
+      await this.clock.advance(Math.min(maxStepMs, Math.ceil(this.clock.untilNextTimerMs)));
     }
   }
 
@@ -195,37 +191,23 @@ export class World {
     ].sort();
   }
 
-  /** Nothing is under way that ends without time passing. Files are waited for however long they take. */
+  /** Waits until all that is left to happen waits for time or for the test. */
   async #settle(): Promise<void> {
     let seen = -1;
-    let quietSince = performance.now();
-    for (let turns = 0; turns < quietTurns || (this.#isBusy() && !isHeld(turns, quietSince)); turns++) {
+    for (let turns = 0; turns < quietTurns; turns++) {
       await nextTurn();
-      if (seen === this.#signsOfLife && !isFileAtWork()) continue;
+      if (seen === this.#signsOfLife && !isFileAtWork() && this.#callsUnderWay === this.runtime.callsUnderWay) continue;
       seen = this.#signsOfLife;
-      quietSince = performance.now();
       turns = 0;
     }
-    this.#heldSince = seen;
   }
 
-  /** What did not move when time passed last is not waited for again. */
-  #isBusy(): boolean {
-    return this.#countUnderWay() > 0 && this.#signsOfLife !== this.#heldSince;
-  }
-
-  #countUnderWay(): number {
-    return [...this.#underWay.values()].reduce((sum, count) => sum + count, 0);
-  }
-
-  #note(life: Mortal, change: number): void {
-    const count = this.#underWay.get(life);
-    if (count === undefined) return;
-    this.#underWay.set(life, count + change);
+  #note(change: 1 | -1): void {
+    this.#callsUnderWay += change;
     this.#signsOfLife += 1;
   }
 
-  #counting<S extends object>(life: Mortal, service: S): S {
+  #counting<S extends object>(service: S): S {
     return new Proxy(service, {
       get: (target, name, receiver) => {
         const method: unknown = Reflect.get(target, name, receiver);
@@ -233,18 +215,15 @@ export class World {
         return (...args: unknown[]): unknown => {
           const answer: unknown = Reflect.apply(method, target, args);
           if (!(answer instanceof Promise)) return answer;
-          this.#note(life, 1);
+          this.#note(1);
           return answer.finally(() => {
-            this.#note(life, -1);
+            this.#note(-1);
           });
         };
       },
     });
   }
 }
-
-const isHeld = (turns: number, quietSince: number): boolean =>
-  turns >= heldAfterTurns && performance.now() - quietSince >= heldAfterMs;
 
 /** One engine on a `World`, running. */
 export class Engine {

@@ -69,6 +69,7 @@ export abstract class FakeCalls {
   readonly #errors = new Set<ErrorRule>();
   readonly #holds = new Set<HoldRule>();
   readonly #latencies = new Map<MethodName, number>();
+  #callsUnderWay = 0;
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -77,6 +78,11 @@ export abstract class FakeCalls {
   /** Every call so far, in order of arrival. */
   get calls(): readonly Call[] {
     return this.#journal.items;
+  }
+
+  /** Unary calls without an answer: after one turn of the event loop each of them waits for time or for the test. */
+  get callsUnderWay(): number {
+    return this.#callsUnderWay;
   }
 
   /** Requests of one method so far, in order of arrival. */
@@ -138,12 +144,17 @@ export abstract class FakeCalls {
     return async (partial?: DeepPartial<RequestOf<K>>, options: CallOptions = {}): Promise<ResponseOf<K>> => {
       options.signal?.throwIfAborted();
       const request = this.#record(method, partial);
-      return bounded(this.clock, method, options, async (signal) => {
-        await this.#pass(method, request, signal);
-        const response = await handle(request, signal);
-        await this.#held(method, request, true);
-        return responseType.fromPartial(response);
-      });
+      this.#callsUnderWay += 1;
+      try {
+        return await bounded(this.clock, method, options, async (signal) => {
+          await this.#pass(method, request, signal);
+          const response = await handle(request, signal);
+          await this.#held(method, request, true);
+          return responseType.fromPartial(response);
+        });
+      } finally {
+        this.#callsUnderWay -= 1;
+      }
     };
   }
 

@@ -20,6 +20,12 @@ export class FakeClock implements Clock {
     return this.#timers.size;
   }
 
+  /** Milliseconds until the next timer is due; Infinity if there is none. */
+  get untilNextTimerMs(): number {
+    const next = this.#nextDue(Infinity);
+    return next === undefined ? Infinity : next.dueMs - this.#monotonicMs;
+  }
+
   now(): number {
     return this.#wallMs;
   }
@@ -69,7 +75,8 @@ export class FakeClock implements Clock {
 
   /** Moves on to the next timer and returns how far that was. */
   async advanceToNextTimer(): Promise<number> {
-    const ms = (this.#nextDue(Infinity)?.dueMs ?? this.#monotonicMs) - this.#monotonicMs;
+    const ms = this.untilNextTimerMs;
+    if (ms === Infinity) return 0;
     await this.advance(ms);
     return ms;
   }
