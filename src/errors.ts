@@ -1,3 +1,6 @@
+import { boundedText } from './bounded-text.ts';
+import { textLimits } from './text-limits.ts';
+
 /**
  * A mistake or a missing thing outside this program that the user can put right: a bad manifest, no socket, no root.
  * Commands print `message` and `hint` and no stack. Anything else that reaches the top is a bug.
@@ -50,4 +53,18 @@ export function isOutOfWatches(error: unknown): boolean {
 /** True for an error of the file system or network with this code, such as `ENOENT`. */
 export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);
+}
+
+/** A CRI call that ended with a status other than OK. `message` is what the runtime said, 4 KiB of it at most. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+  /** Name of the method, such as `RunPodSandbox`. */
+  readonly method: string;
+
+  constructor(method: string, code: number, message: string, options?: ErrorOptions) {
+    super(boundedText(message, textLimits.message), options);
+    this.method = method;
+    this.code = code;
+  }
 }

@@ -1,5 +1,4 @@
-import { RpcError } from './cri/errors.ts';
-import { isSystemError, UserError } from './errors.ts';
+import { RpcError, isSystemError, UserError } from './errors.ts';
 
 /** False for what the user, the system or the runtime caused, or for what it led to. Anything else is a mistake in this program. */
 export function isBug(error: unknown): boolean {

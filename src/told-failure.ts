@@ -1,6 +1,5 @@
 import { getSystemErrorMap, inspect } from 'node:util';
-import { RpcError } from './cri/errors.ts';
-import { errorMessage, hasCode, isSystemError, UserError } from './errors.ts';
+import { RpcError, errorMessage, hasCode, isSystemError, UserError } from './errors.ts';
 import { isBug } from './is-bug.ts';
 import { visible, visibleLines } from './visible-text.ts';
 

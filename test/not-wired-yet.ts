@@ -13,4 +13,4 @@ export { nodeAllocatableCgroup } from '../src/engine/container-manager/cgroup-na
 export { nodeAllocatableReservation } from '../src/engine/container-manager/node-allocatable.ts';
 
 // No work: the recorded table of names asks for it
-export { checkDNS1035Label } from '../src/api/validation/names.ts';
+export { checkDNS1035Label } from '../src/api/values/names.ts';

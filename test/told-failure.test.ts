@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { RpcError } from '../src/cri/errors.ts';
-import { UserError } from '../src/errors.ts';
+import { RpcError, UserError } from '../src/errors.ts';
 import { failureText } from '../src/told-failure.ts';
 
 /** As Node makes them. */

@@ -1,4 +1,4 @@
-import { checkLabelValue, checkQualifiedName } from '../api/validation/names.ts';
+import { checkLabelValue, checkQualifiedName } from '../api/values/names.ts';
 import { UserError } from '../errors.ts';
 
 /** The labels of --node-labels, NAME=VALUE each. kubelet: cmd/kubelet/app/options/options.go ValidateKubeletFlags */

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { unescape } from 'node:querystring';
-import { checkDNS1123Subdomain } from '../api/validation/names.ts';
-import type { FeatureGates } from '../api/kubelet-configuration/feature-gates.ts';
+import { checkDNS1123Subdomain } from '../api/values/names.ts';
+import type { FeatureGates } from '../api/values/feature-gates.ts';
 import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
 import { fieldsWithoutEffect } from '../api/kubelet-configuration/without-effect.ts';
 import type { ManifestProblem } from '../api/text/manifest-problem.ts';

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { decodeKubeletConfiguration } from '../api/kubelet-configuration/decode.ts';
-import type { FeatureGates } from '../api/kubelet-configuration/feature-gates.ts';
+import type { FeatureGates } from '../api/values/feature-gates.ts';
 import {
   type ConfigurationLayer,
   documentLayer,

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { maxManifestBytes } from '../api/objects/manifest-document.ts';
+import { maxManifestBytes } from '../api/decoding/manifest-document.ts';
 import type { ConfigObject } from '../api/values/config-object.ts';
 import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { StaticPodNode } from '../api/objects/static-pod.ts';

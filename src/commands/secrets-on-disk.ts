@@ -1,4 +1,4 @@
-import { defaultFeatureGates } from '../api/kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates } from '../api/values/feature-gates.ts';
 import { loadManifests } from '../api/objects/load-manifests.ts';
 import { readLastGood } from '../engine/config/last-good/read-last-good.ts';
 import { podUIDHash } from '../engine/config/load-manifest.ts';

@@ -1,22 +1,7 @@
-import { boundedText } from '../bounded-text.ts';
-import { textLimits } from '../text-limits.ts';
+import { RpcError } from '../errors.ts';
 
 /** gRPC status codes (https://grpc.io/docs/guides/status-codes/). */
 export const codes = { ok: 0, deadlineExceeded: 4, notFound: 5, unimplemented: 12, unavailable: 14 } as const;
-
-/** A CRI call that ended with a status other than OK. `message` is what the runtime said, 4 KiB of it at most. */
-export class RpcError extends Error {
-  override readonly name = 'RpcError';
-  readonly code: number;
-  /** Name of the method, such as `RunPodSandbox`. */
-  readonly method: string;
-
-  constructor(method: string, code: number, message: string, options?: ErrorOptions) {
-    super(boundedText(message, textLimits.message), options);
-    this.method = method;
-    this.code = code;
-  }
-}
 
 export const isNotFound = (error: unknown): boolean => hasStatus(error, codes.notFound);
 export const isUnimplemented = (error: unknown): boolean => hasStatus(error, codes.unimplemented);

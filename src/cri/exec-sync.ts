@@ -4,9 +4,9 @@
  */
 import { constants, connect as connectHTTP2, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
-import { toError } from '../errors.ts';
+import { toError, RpcError } from '../errors.ts';
 import { textLimits } from '../text-limits.ts';
-import { codes, RpcError } from './errors.ts';
+import { codes } from './errors.ts';
 import { ExecSyncRequest, ExecSyncResponse } from './generated/cri.ts';
 import { MessageCutter } from './message-cutter.ts';
 import type { ExecSyncAnswer, RuntimeService } from './runtime-service.ts';

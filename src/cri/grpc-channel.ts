@@ -1,5 +1,5 @@
 import { Client, credentials, Metadata, type ClientOptions, type ServiceError } from '@grpc/grpc-js';
-import { RpcError } from './errors.ts';
+import { RpcError } from '../errors.ts';
 import { ExecSyncClient } from './exec-sync.ts';
 import type { MessageFns } from './generated/cri.ts';
 import type { RuntimeService } from './runtime-service.ts';

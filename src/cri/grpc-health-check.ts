@@ -1,5 +1,5 @@
-import { isLocalConnectFailure } from '../errors.ts';
-import { isDeadlineExceeded, isUnimplemented, RpcError } from './errors.ts';
+import { isLocalConnectFailure, RpcError } from '../errors.ts';
+import { isDeadlineExceeded, isUnimplemented } from './errors.ts';
 import { HealthDefinition } from './generated/health.ts';
 import { openChannel } from './grpc-channel.ts';
 import { grpcService } from './grpc-service.ts';

@@ -5,8 +5,8 @@ import type { PodUpdate } from './config/pod-config.ts';
 import type { KubeletEvent } from './view/events.ts';
 import { removalTimeoutMs } from './gc/removal-timeout.ts';
 import { inTime } from '../flow/in-time.ts';
-import { buildParts, type KubeletParts } from './kubelet-parts.ts';
-import type { KubeletDeps } from './parts/kubelet-deps.ts';
+import { type KubeletParts, newKubelet } from './new-kubelet.ts';
+import type { KubeletDeps } from './kubelet-deps.ts';
 import type { HistoryEntry, EngineHistory } from './history/history-entry.ts';
 import { containerGracePeriodSeconds } from './kuberuntime/termination-grace-period.ts';
 import { computeStopOrder } from './lifecycle/stop-order.ts';
@@ -42,7 +42,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     this.startedAt = deps.clock.now();
     // Every call that is under way listens to it.
     setMaxListeners(0, this.stopping.signal);
-    this.parts = buildParts(deps, this.stopping.signal);
+    this.parts = newKubelet(deps, this.stopping.signal);
   }
 
   /** Runs until the signal is aborted, then waits a moment for the syncs in flight to end. */

@@ -1,6 +1,6 @@
 import type { Pod } from '../api/types.ts';
 import { configAnnotations } from '../api/values/config-annotations.ts';
-import type { KubeletParts } from './kubelet-parts.ts';
+import type { KubeletParts } from './new-kubelet.ts';
 import type { OutgoingText } from './outgoing/outgoing-text.ts';
 import { podFullName } from '../api/values/pod-names.ts';
 import type { EngineSnapshot, PodSnapshot } from './view/snapshot.ts';

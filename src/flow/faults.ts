@@ -3,7 +3,15 @@ import { errorMessage, UserError } from '../errors.ts';
 import { isBug } from '../is-bug.ts';
 import type { Logger } from '../logger.ts';
 import { type BackOffEntry, type BackOffLimits, nextBackOff } from './back-off.ts';
-import type { FaultSnapshot } from '../engine/view/snapshot.ts';
+
+/** Failures of one part of the agent, which goes on. */
+export interface FaultSnapshot {
+  part: string;
+  count: number;
+  /** Of the newest one. */
+  lastAt: number;
+  message: string;
+}
 
 /** Between two tries of a part that failed. One that ran for a minute before starts over with the shortest. */
 const retryLimits: BackOffLimits = { initialMs: 1000, maxMs: 60_000, resetAfterMs: 60_000 };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { applyDefaults } from '../../src/api/objects/apply-defaults.ts';
-import { readManifest } from '../../src/api/objects/manifest-document.ts';
+import { readManifest } from '../../src/api/decoding/manifest-document.ts';
 import type { ManifestNode } from '../../src/api/text/manifest-node.ts';
 import { toStaticPod } from '../../src/api/objects/static-pod.ts';
 import { validatePod } from '../../src/api/validation/validate-pod.ts';

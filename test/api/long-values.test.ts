@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { expand } from '../../src/api/values/expand.ts';
 import { parseQuantity } from '../../src/api/values/quantity.ts';
-import { checkDNS1123Label, nearestValidName } from '../../src/api/validation/names.ts';
+import { checkDNS1123Label, nearestValidName } from '../../src/api/values/names.ts';
 import { loadPod } from '../builders/load-pod.ts';
 
 // Each of these took seconds or worse when a pattern looked at the same characters again and again.

@@ -1,15 +1,15 @@
 import { loadPodObject, type LoadResult } from '../../src/api/objects/load-pod.ts';
-import { type ManifestDocument, readManifest } from '../../src/api/objects/manifest-document.ts';
-import { hintForApiVersion } from '../../src/api/objects/manifest-kinds.ts';
+import { type ManifestDocument, readManifest } from '../../src/api/decoding/manifest-document.ts';
+import { hintForApiVersion } from '../../src/api/decoding/manifest-kinds.ts';
 import {
   decodeManifestObject,
   type FieldProblem,
   type ManifestObject,
   notesOf,
   problemOf,
-} from '../../src/api/objects/manifest-object.ts';
+} from '../../src/api/decoding/manifest-object.ts';
 import type { ManifestProblem } from '../../src/api/text/manifest-problem.ts';
-import { objectType } from '../../src/api/objects/object-type.ts';
+import { objectType } from '../../src/api/decoding/object-type.ts';
 import { ProblemList } from '../../src/api/text/problem-list.ts';
 import type { StaticPodOptions } from '../../src/api/objects/static-pod.ts';
 import type { RawPod } from '../../src/api/types.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { sysctlAllowlist } from '../../src/engine/lifecycle/sysctl-allowlist.ts';
 import type { NodeConfig } from '../../src/engine/node-config.ts';
 import { makeNodeResources } from '../engine/kuberuntime/node-resources.ts';

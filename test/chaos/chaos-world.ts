@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RpcError } from '../../src/cri/errors.ts';
-import { hasCode } from '../../src/errors.ts';
+import { RpcError, hasCode } from '../../src/errors.ts';
 import type { SeededRandom } from '../builders/seeded-random.ts';
 import { Agent } from '../e2e/agent.ts';
 import type { NetworkNamespace } from '../e2e/network-namespace.ts';

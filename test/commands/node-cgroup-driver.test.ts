@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { nodeCgroupDriver } from '../../src/commands/node-cgroup-driver.ts';
 import type { NodeOptions } from '../../src/commands/node-options.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { nodeConfig } from '../../src/commands/node-config.ts';
 import { addNodeOptions } from '../../src/commands/node-flags.ts';
 import { type NodeFlags, type NodeOptions, nodeOptions } from '../../src/commands/node-options.ts';

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { addNodeOptions } from '../../src/commands/node-flags.ts';
 import { type NodeFlags, type NodeOptions, nodeOptions } from '../../src/commands/node-options.ts';
 import { defaultConfiguration } from '../builders/default-configuration.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { eachFailureOnce, withGrowingIntervals } from '../../src/commands/repeated-failures.ts';
-import { RpcError } from '../../src/cri/errors.ts';
+import { RpcError } from '../../src/errors.ts';
 import type { Logger } from '../../src/logger.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
-import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import type { Container, PodSpec } from '../../src/api/types.ts';
 import { mountPointsUnder } from '../../src/engine/host/mounts.ts';
 import { makeConfigMap, makeSecret } from '../builders/config-objects.ts';

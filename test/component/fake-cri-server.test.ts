@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { isDeadlineExceeded, isNotFound, isUnavailable, isUnimplemented, RpcError } from '../../src/cri/errors.ts';
+import { RpcError } from '../../src/errors.ts';
+import { isDeadlineExceeded, isNotFound, isUnavailable, isUnimplemented } from '../../src/cri/errors.ts';
 import {
   CreateContainerRequest,
   MountPropagation,

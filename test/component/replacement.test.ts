@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defaultFeatureGates, type FeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates, type FeatureGates } from '../../src/api/values/feature-gates.ts';
 import { dependsOnAnnotation } from '../../src/api/values/depends-on.ts';
 import type { Pod, PodSpec, PodStatus } from '../../src/api/types.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';

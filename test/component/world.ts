@@ -10,7 +10,7 @@ import { CgroupfsManager } from '../../src/engine/container-manager/cgroupfs-man
 import { Faults } from '../../src/flow/faults.ts';
 import { Kubelet } from '../../src/engine/kubelet.ts';
 import { type ForeignPods, OwnedRuntime } from '../../src/engine/kuberuntime/owned-runtime.ts';
-import type { KubeletDeps } from '../../src/engine/parts/kubelet-deps.ts';
+import type { KubeletDeps } from '../../src/engine/kubelet-deps.ts';
 import { SecretValues } from '../../src/engine/outgoing/secret-values.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import type { RootOwner } from '../../src/engine/container/root-owner.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RpcError } from '../../src/cri/errors.ts';
+import { RpcError } from '../../src/errors.ts';
 
 test('an error of the runtime has 4 KiB of what the runtime said', () => {
   const { message } = new RpcError('RunPodSandbox', 2, 'x'.repeat(5000));

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { isDeadlineExceeded, RpcError } from '../../src/cri/errors.ts';
+import { RpcError } from '../../src/errors.ts';
+import { isDeadlineExceeded } from '../../src/cri/errors.ts';
 import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
 import type { RuntimeService } from '../../src/cri/runtime-service.ts';
 import { directChannel } from './direct-channel.ts';

@@ -1,8 +1,7 @@
-import { RpcError } from '../../src/cri/errors.ts';
+import { RpcError, errorMessage } from '../../src/errors.ts';
 import { RuntimeServiceDefinition, type ExecSyncResponse, type MessageFns } from '../../src/cri/generated/cri.ts';
 import type { Channel, Definition } from '../../src/cri/grpc-channel.ts';
 import type { CallOptions } from '../../src/cri/service.ts';
-import { errorMessage } from '../../src/errors.ts';
 import { codes } from './fake-calls.ts';
 import type { FakeRuntime } from './fake-runtime.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/clock.ts';
-import { RpcError } from '../../src/cri/errors.ts';
+import { RpcError } from '../../src/errors.ts';
 import {
   ImageServiceDefinition,
   RuntimeServiceDefinition,

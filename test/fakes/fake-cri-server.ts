@@ -11,8 +11,7 @@ import {
   type ServiceDefinition,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { errorMessage } from '../../src/errors.ts';
-import { RpcError } from '../../src/cri/errors.ts';
+import { errorMessage, RpcError } from '../../src/errors.ts';
 import { ImageServiceDefinition, RuntimeServiceDefinition, type MessageFns } from '../../src/cri/generated/cri.ts';
 import type { CallOptions } from '../../src/cri/service.ts';
 import type { FakeRuntime } from './fake-runtime.ts';

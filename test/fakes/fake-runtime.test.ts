@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { isDeadlineExceeded, isNotFound, isUnimplemented, RpcError } from '../../src/cri/errors.ts';
+import { RpcError } from '../../src/errors.ts';
+import { isDeadlineExceeded, isNotFound, isUnimplemented } from '../../src/cri/errors.ts';
 import {
   ContainerState,
   NamespaceMode,

@@ -1,4 +1,4 @@
-import { defaultFeatureGates } from '../../src/api/kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { withoutDisabledFields } from '../../src/api/values/pod-level-resources.ts';
 import { podQOSClass } from '../../src/api/values/qos.ts';
 import { podLimits, podRequests, toResourceList } from '../../src/api/values/resource-totals.ts';

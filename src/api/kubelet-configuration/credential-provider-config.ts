@@ -1,15 +1,15 @@
-import { readManifest } from '../objects/manifest-document.ts';
+import { readManifest } from '../decoding/manifest-document.ts';
 import {
   brokenRule,
   decodeManifestObject,
   type ManifestObject,
   notesOf,
   problemOf,
-} from '../objects/manifest-object.ts';
+} from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
-import { parseSchema } from '../objects/object-schema.ts';
-import { objectType } from '../objects/object-type.ts';
-import { FieldErrors } from '../validation/field-errors.ts';
+import { parseSchema } from '../decoding/object-schema.ts';
+import { objectType } from '../decoding/object-type.ts';
+import { FieldErrors } from '../values/field-errors.ts';
 
 /** A program that knows the credentials of some registries. kubelet: kubelet.config.k8s.io/v1 CredentialProvider */
 export interface CredentialProvider {

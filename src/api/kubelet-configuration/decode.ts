@@ -1,8 +1,8 @@
-import { type ManifestDocument, readManifest } from '../objects/manifest-document.ts';
+import { type ManifestDocument, readManifest } from '../decoding/manifest-document.ts';
 import type { ManifestNode } from '../text/manifest-node.ts';
-import { decodeManifestObject, type ManifestObject, notesOf, problemOf } from '../objects/manifest-object.ts';
+import { decodeManifestObject, type ManifestObject, notesOf, problemOf } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
-import { objectType } from '../objects/object-type.ts';
+import { objectType } from '../decoding/object-type.ts';
 import { kubeletConfigurationFields } from './fields.ts';
 import { configurationObject, configurationSchema } from './schema.ts';
 import type { GivenConfiguration } from './types.ts';

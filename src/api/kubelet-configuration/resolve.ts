@@ -1,6 +1,6 @@
-import type { ManifestDocument } from '../objects/manifest-document.ts';
+import type { ManifestDocument } from '../decoding/manifest-document.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
-import { type FeatureGates, resolveFeatureGates } from './feature-gates.ts';
+import { type FeatureGates, resolveFeatureGates } from '../values/feature-gates.ts';
 import { mergePatch } from './merge-patch.ts';
 import { configurationObject, configurationSchema } from './schema.ts';
 import { completeConfiguration, setDefaults, setGates } from './set-defaults.ts';

@@ -1,4 +1,4 @@
-import { type ObjectSchema, parseSchema } from '../objects/object-schema.ts';
+import { type ObjectSchema, parseSchema } from '../decoding/object-schema.ts';
 import { type FieldRow, kubeletConfigurationFields } from './fields.ts';
 
 /** Name of the outermost object in the schema. */

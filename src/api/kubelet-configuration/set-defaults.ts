@@ -1,6 +1,6 @@
-import { fieldsOfObject, type ObjectField } from '../objects/object-schema.ts';
+import { fieldsOfObject, type ObjectField } from '../decoding/object-schema.ts';
 import { type FieldRow, kubeletConfigurationFields } from './fields.ts';
-import { resolveFeatureGates } from './feature-gates.ts';
+import { resolveFeatureGates } from '../values/feature-gates.ts';
 import { configurationObject, configurationSchema } from './schema.ts';
 import type { GivenConfiguration, KubeletConfiguration } from './types.ts';
 

@@ -1,7 +1,7 @@
 import { formatDuration } from '../values/duration.ts';
-import { checkLabelValue, checkQualifiedName, hasControlCharacter } from '../validation/names.ts';
+import { checkLabelValue, checkQualifiedName, hasControlCharacter } from '../values/names.ts';
 import { type ConfigurationError, ConfigurationErrors } from './configuration-errors.ts';
-import type { FeatureGates } from './feature-gates.ts';
+import type { FeatureGates } from '../values/feature-gates.ts';
 import type { KubeletConfiguration } from './types.ts';
 import { validateEviction } from './validate-eviction.ts';
 import { validateReservations } from './validate-reservations.ts';

@@ -1,4 +1,4 @@
-import { gatesWithoutEffect } from './feature-gates.ts';
+import { gatesWithoutEffect } from '../values/feature-gates.ts';
 import { configurationFields } from './schema.ts';
 import { completeConfiguration } from './set-defaults.ts';
 import type { KubeletConfiguration } from './types.ts';

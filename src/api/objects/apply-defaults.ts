@@ -1,7 +1,7 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import { canonicalObject } from '../text/canonical-form.ts';
+import { canonicalObject } from './canonical-form.ts';
 import { defaultImagePullPolicy } from '../values/image-name.ts';
-import { defaultFeatureGates, type FeatureGates } from '../kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates, type FeatureGates } from '../values/feature-gates.ts';
 import { podLevelRequests } from '../values/resource-totals.ts';
 import { formatQuantity, roundUpToMilli, toQuantity } from '../values/quantity.ts';
 import type { RawPod, ResourceList } from '../types.ts';

@@ -1,10 +1,10 @@
 import type { ConfigMap, Secret } from 'kubernetes-types/core/v1.js';
-import { decodeBase64 } from '../values/base64.ts';
+import { decodeBase64 } from '../text/base64.ts';
 import type { ConfigObject } from '../values/config-object.ts';
 import { firstProblems } from '../validation/first-problems.ts';
-import { brokenRule, decodeManifestObject, type ManifestObject, problemOf } from './manifest-object.ts';
+import { brokenRule, decodeManifestObject, type ManifestObject, problemOf } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
-import { FieldErrors } from '../validation/field-errors.ts';
+import { FieldErrors } from '../values/field-errors.ts';
 import { type ConfigObjectFields, validateConfigObject } from '../validation/validate-config-object.ts';
 
 /** Reads a ConfigMap or a Secret all the way to its values in bytes. No problem tells a value of a Secret. */

@@ -1,13 +1,13 @@
 import type { ConfigObject } from '../values/config-object.ts';
 import type { DependsOnPlace } from '../values/depends-on.ts';
-import { DeclaredNames } from '../values/declared-names.ts';
+import { DeclaredNames } from './declared-names.ts';
 import { type Declarations, declaredObjects } from './declared-objects.ts';
 import { loadConfigObject } from './load-config-object.ts';
 import { loadPodObject } from './load-pod.ts';
 import { loadWorkload } from './load-workload.ts';
-import { readManifests } from './manifest-document.ts';
-import type { CarriedOutKind } from './manifest-kinds.ts';
-import { type ManifestObject, notesOf, problemOf } from './manifest-object.ts';
+import { readManifests } from '../decoding/manifest-document.ts';
+import type { CarriedOutKind } from '../decoding/manifest-kinds.ts';
+import { type ManifestObject, notesOf, problemOf } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { ProblemList } from '../text/problem-list.ts';
 import { maxManifestObjects } from '../text/reading-budget.ts';

@@ -7,7 +7,7 @@ import {
   type FieldProblem,
   type ManifestObject,
   problemOf,
-} from './manifest-object.ts';
+} from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { validateMaxRestartPeriod } from '../values/max-restart-period.ts';
 import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
@@ -15,7 +15,7 @@ import { unsupportedFields } from './supported-fields.ts';
 import type { Pod, RawPod } from '../types.ts';
 import { unsafeTexts } from '../validation/unsafe-texts.ts';
 import { type FieldError, validatePod } from '../validation/validate-pod.ts';
-import { checkDNS1123Subdomain, nearestValidName } from '../validation/names.ts';
+import { checkDNS1123Subdomain, nearestValidName } from '../values/names.ts';
 
 /** What came of a manifest: a pod to run, or errors; warnings in both cases. */
 export interface LoadResult {

@@ -1,8 +1,8 @@
 import { type LoadResult, toValidPod } from './load-pod.ts';
-import { decodeManifestObject, type ManifestObject, problemOf } from './manifest-object.ts';
+import { decodeManifestObject, type ManifestObject, problemOf } from '../decoding/manifest-object.ts';
 import type { StaticPodOptions } from './static-pod.ts';
 import { specWithTemplate, type Workload, workloadPod } from './workload-pod.ts';
-import { wantsNoPod, workloadProblems } from '../validation/workload-problems.ts';
+import { wantsNoPod, workloadProblems } from './workload-problems.ts';
 
 /** Reads a workload all the way to the one pod it comes down to here. A workload that wants no pod now has none. */
 export function loadWorkload(kind: Workload['kind'], object: ManifestObject, options: StaticPodOptions): LoadResult {

@@ -1,6 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import { applyDefaults } from './apply-defaults.ts';
-import type { FeatureGates } from '../kubelet-configuration/feature-gates.ts';
+import type { FeatureGates } from '../values/feature-gates.ts';
 import type { Pod, RawPod } from '../types.ts';
 
 /** Hex digest of a text, such as SHA-256; 32 digits of it are used. */

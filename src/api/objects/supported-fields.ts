@@ -1,8 +1,4 @@
-import {
-  defaultFeatureGates,
-  type FeatureGateName,
-  type FeatureGates,
-} from '../kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates, type FeatureGateName, type FeatureGates } from '../values/feature-gates.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import type { Pod } from '../types.ts';
 import { unmountableVolumes } from '../validation/unmountable-volumes.ts';

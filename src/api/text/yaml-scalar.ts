@@ -1,5 +1,5 @@
 import { CST } from 'yaml';
-import { decodeBase64 } from '../values/base64.ts';
+import { decodeBase64 } from './base64.ts';
 import { type ManifestNode, ManifestSyntaxError, ManifestWordError } from './manifest-node.ts';
 import { resolveYamlScalar, type ResolvedScalar } from './resolve-yaml-scalar.ts';
 import { expectNoContent } from './yaml-tokens.ts';

@@ -1,6 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import { parseImageName } from '../values/image-name.ts';
-import type { FieldProblem } from '../objects/manifest-object.ts';
+import type { FieldProblem } from '../decoding/manifest-object.ts';
 import { parseQuantity } from '../values/quantity.ts';
 import type { RawPod } from '../types.ts';
 

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../objects/manifest-object.ts';
+import type { FieldProblem } from '../decoding/manifest-object.ts';
 import { notShownMessage } from '../text/problem-list.ts';
 
 /** Finding hints and places for thousands of problems takes long, and nobody reads them. */

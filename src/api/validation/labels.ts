@@ -1,6 +1,6 @@
 import type { LabelSelector } from 'kubernetes-types/meta/v1.js';
-import type { FieldErrors } from './field-errors.ts';
-import { byteLength, checkAnnotationKey, checkLabelValue, checkQualifiedName } from './names.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
+import { byteLength, checkAnnotationKey, checkLabelValue, checkQualifiedName } from '../values/names.ts';
 
 const maxAnnotationBytes = 256 * 1024;
 

@@ -1,4 +1,4 @@
-import type { FieldErrors } from './field-errors.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
 
 /** No element of the path may be `..`. kubelet: validation.go validatePathNoBacksteps */
 export function validateNoBacksteps(errors: FieldErrors, field: string, path: string): void {

@@ -1,6 +1,6 @@
 import type { Pod } from '../types.ts';
-import { type FieldError, FieldErrors } from './field-errors.ts';
-import { byteLength, hasControlCharacter } from './names.ts';
+import { type FieldError, FieldErrors } from '../values/field-errors.ts';
+import { byteLength, hasControlCharacter } from '../values/names.ts';
 
 /**
  * Texts of a pod that would do more than they say: end a line of a file or of a log, name no file that there can be, or name

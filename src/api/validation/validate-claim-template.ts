@@ -1,8 +1,8 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import { toQuantity } from '../values/quantity.ts';
-import type { FieldErrors } from './field-errors.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
 import { validateAnnotations, validateLabels, validateLabelSelector } from './labels.ts';
-import { checkDNS1123Label, checkDNS1123Subdomain } from './names.ts';
+import { checkDNS1123Label, checkDNS1123Subdomain } from '../values/names.ts';
 
 /** The claim of an ephemeral volume. kubelet: validation.go ValidatePersistentVolumeClaimTemplate */
 export function validateClaimTemplate(

@@ -1,6 +1,6 @@
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
-import type { FieldErrors } from './field-errors.ts';
-import { checkConfigMapKey } from './names.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
+import { checkConfigMapKey } from '../values/names.ts';
 import { validateObjectMeta } from './validate-metadata.ts';
 
 /** The values of a ConfigMap or of a Secret by the field they are written in. */

@@ -1,6 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import type { FieldErrors } from './field-errors.ts';
-import { checkDNS1123Label, checkPortName, checkPortNumber } from './names.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
+import { checkDNS1123Label, checkPortName, checkPortNumber } from '../values/names.ts';
 import { validateEnvironment } from './validate-env.ts';
 import { validateProbesAndHooks } from './validate-handlers.ts';
 import { validateMounts } from './validate-mounts.ts';

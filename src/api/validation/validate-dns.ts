@@ -1,6 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import type { FieldErrors } from './field-errors.ts';
-import { byteLength, checkDNS1123Subdomain, checkIP } from './names.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
+import { byteLength, checkDNS1123Subdomain, checkIP } from '../values/names.ts';
 
 const maxNameservers = 3;
 const maxSearches = 32;

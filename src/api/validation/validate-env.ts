@@ -1,7 +1,7 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import { splitSubscript } from '../values/field-ref.ts';
 import { formatQuantity, toQuantity } from '../values/quantity.ts';
-import type { FieldErrors } from './field-errors.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
 import {
   checkAnnotationKey,
   checkConfigMapKey,
@@ -9,7 +9,7 @@ import {
   checkDNS1123SubdomainPrefix,
   checkEnvVarName,
   checkQualifiedName,
-} from './names.ts';
+} from '../values/names.ts';
 import { validateFileMode, validateFilePath } from './paths.ts';
 
 /** Environment of a container. kubelet: validation.go ValidateEnv, ValidateEnvFrom */

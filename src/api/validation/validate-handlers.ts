@@ -1,6 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import type { FieldErrors } from './field-errors.ts';
-import { checkHTTPHeaderName, checkPortName, checkPortNumber } from './names.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
+import { checkHTTPHeaderName, checkPortName, checkPortNumber } from '../values/names.ts';
 
 /** Probes and hooks of a container that runs along with the pod. kubelet: validation.go validateProbe, validateLifecycle */
 export function validateProbesAndHooks(

@@ -1,5 +1,5 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import type { FieldErrors } from './field-errors.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
 import { validateFileMode, validateFilePath } from './paths.ts';
 
 /** kubelet: validation.go validateKeyToPath */

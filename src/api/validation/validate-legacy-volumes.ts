@@ -1,6 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import type { FieldErrors } from './field-errors.ts';
-import { checkDNS1123Label } from './names.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
+import { checkDNS1123Label } from '../values/names.ts';
 import type { VolumeRule } from './volume-rule.ts';
 
 /** Rules of the volumes of storage systems, most of them gone from Kubernetes but for their validation. */

@@ -1,6 +1,6 @@
 import type { Pod, PodSpec } from '../types.ts';
-import { type FieldError, FieldErrors } from './field-errors.ts';
-import { checkDNS1123Label, checkDNS1123Subdomain, checkQualifiedName, maxInt32 } from './names.ts';
+import { type FieldError, FieldErrors } from '../values/field-errors.ts';
+import { checkDNS1123Label, checkDNS1123Subdomain, checkQualifiedName, maxInt32 } from '../values/names.ts';
 import { validateAllContainers } from './validate-containers.ts';
 import { validateDNS } from './validate-dns.ts';
 import { validateMetadata } from './validate-metadata.ts';
@@ -10,7 +10,7 @@ import { validateScheduling } from './validate-scheduling.ts';
 import { validatePodSecurity, validateProfileAnnotations } from './validate-security.ts';
 import { validateVolumes } from './validate-volumes.ts';
 
-export type { FieldError } from './field-errors.ts';
+export type { FieldError } from '../values/field-errors.ts';
 
 /**
  * Every rule of the Pod API that a static pod breaks, with the field paths of the API server. The pod has its defaults

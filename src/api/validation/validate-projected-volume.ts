@@ -1,7 +1,7 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import type { FieldErrors } from './field-errors.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
 import { validateLabelSelector } from './labels.ts';
-import { checkDNS1123Subdomain } from './names.ts';
+import { checkDNS1123Subdomain } from '../values/names.ts';
 import { validateFileMode, validateFilePath } from './paths.ts';
 import { validateDownwardFile } from './validate-env.ts';
 import { validateKeysToPaths } from './validate-keys-to-paths.ts';

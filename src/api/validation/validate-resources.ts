@@ -1,8 +1,8 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import { compareQuantities, parseQuantity, quantityMilliValue, quantityValue, toQuantity } from '../values/quantity.ts';
 import type { ResourceList } from '../types.ts';
-import type { FieldErrors } from './field-errors.ts';
-import { checkDNS1123Label, checkQualifiedName } from './names.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
+import { checkDNS1123Label, checkQualifiedName } from '../values/names.ts';
 
 /**
  * Requests, limits and claims of a container. kubelet: validation.go ValidateContainerResourceRequirements

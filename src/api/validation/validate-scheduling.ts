@@ -1,8 +1,8 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import type { LabelSelector } from 'kubernetes-types/meta/v1.js';
-import type { FieldErrors } from './field-errors.ts';
+import type { FieldErrors } from '../values/field-errors.ts';
 import { validateLabels, validateLabelSelector } from './labels.ts';
-import { checkDNS1123Label, checkDNS1123Subdomain, checkLabelValue, checkQualifiedName } from './names.ts';
+import { checkDNS1123Label, checkDNS1123Subdomain, checkLabelValue, checkQualifiedName } from '../values/names.ts';
 
 /** What a scheduler would read: a static pod has its node, yet the kubelet checks the form. */
 export function validateScheduling(errors: FieldErrors, spec: core.PodSpec): void {

@@ -1,6 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import { FieldErrors } from './field-errors.ts';
-import { checkDNS1123Label, checkDNS1123Subdomain } from './names.ts';
+import { FieldErrors } from '../values/field-errors.ts';
+import { checkDNS1123Label, checkDNS1123Subdomain } from '../values/names.ts';
 import { validateDescendingPath, validateFileMode, validateNoBacksteps } from './paths.ts';
 import { validateClaimTemplate } from './validate-claim-template.ts';
 import { validateDownwardFile } from './validate-env.ts';

@@ -1,7 +1,7 @@
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import type { Pod } from '../types.ts';
-import { type FieldError, FieldErrors } from '../validation/field-errors.ts';
-import { checkDNS1123Label, checkDNS1123Subdomain } from '../validation/names.ts';
+import { type FieldError, FieldErrors } from './field-errors.ts';
+import { checkDNS1123Label, checkDNS1123Subdomain } from './names.ts';
 
 /** Names the pods that have to be Ready before a pod starts: `name` or `namespace/name`, separated by commas. */
 export const dependsOnAnnotation = 'kubelet-ts.io/depends-on';

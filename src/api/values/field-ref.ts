@@ -7,7 +7,7 @@ import {
   toQuantity,
 } from './quantity.ts';
 import type { Container, Pod, ResourceList } from '../types.ts';
-import { checkAnnotationKey, checkQualifiedName } from '../validation/names.ts';
+import { checkAnnotationKey, checkQualifiedName } from './names.ts';
 
 /**
  * Value of a fieldRef into the metadata of a pod, whole maps included; undefined for every other path. A label or

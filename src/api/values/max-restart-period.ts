@@ -1,6 +1,6 @@
 import { parseDuration } from './duration.ts';
 import type { Pod } from '../types.ts';
-import { type FieldError, FieldErrors } from '../validation/field-errors.ts';
+import { type FieldError, FieldErrors } from './field-errors.ts';
 
 /** The longest wait before a container of the pod is restarted, as Go writes a duration. */
 const annotation = 'kubelet-ts.io/max-restart-period';

@@ -1,5 +1,5 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import type { FeatureGates } from '../kubelet-configuration/feature-gates.ts';
+import type { FeatureGates } from './feature-gates.ts';
 import type { Pod, ResourceList } from '../types.ts';
 
 /** What a pod can ask for as a whole. kubelet: component-helpers/resource/helpers.go supportedPodLevelResources */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { FeatureGates } from '../../api/kubelet-configuration/feature-gates.ts';
+import type { FeatureGates } from '../../api/values/feature-gates.ts';
 import { withoutDisabledFields } from '../../api/values/pod-level-resources.ts';
 import type { Clock } from '../../clock.ts';
 import type { Emit } from '../view/event-bus.ts';

@@ -1,4 +1,4 @@
-import { decodeBase64 } from '../../api/values/base64.ts';
+import { decodeBase64 } from '../../api/text/base64.ts';
 
 /** What is said to a registry. It goes into pull requests and nowhere else. */
 export interface RegistryCredentials {

@@ -7,7 +7,6 @@ import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '.
 import { textLimits } from '../../text-limits.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import { ContainerEnds } from '../container/container-ends.ts';
-import type { PlegRuntime } from '../pleg/generic-pleg.ts';
 import type { RuntimeContainer, RuntimePod } from '../container/pod-records.ts';
 import { criAnnotations, criLabels } from '../container/labels.ts';
 import type {
@@ -21,7 +20,7 @@ import type {
 export type ReadTerminationMessage = (status: ContainerStatus) => Promise<string>;
 
 /** Reads pods out of the runtime, joined on the pod UID. kubelet: kuberuntime_manager.go GetPods, GetPodStatus */
-export class RuntimePods implements PlegRuntime {
+export class RuntimePods {
   private readonly runtime: RuntimeService;
   private readonly readTerminationMessage: ReadTerminationMessage;
   private readonly ends: ContainerEnds;

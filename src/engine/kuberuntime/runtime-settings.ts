@@ -1,4 +1,4 @@
-import type { FeatureGates } from '../../api/kubelet-configuration/feature-gates.ts';
+import type { FeatureGates } from '../../api/values/feature-gates.ts';
 import type { ResourceList } from '../../api/types.ts';
 import type { CgroupDriver } from '../container-manager/cgroup-names.ts';
 import type { ContainerNode } from './generate-container-config.ts';

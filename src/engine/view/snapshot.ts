@@ -2,6 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { KubeletEvent, ManifestProblem } from './events.ts';
 import type { PodWorkerState } from './pod-worker-state.ts';
+import type { FaultSnapshot } from '../../flow/faults.ts';
 
 /** The whole engine at one moment, as plain JSON. The screen, `ps` and the control socket read this and `subscribe()`. */
 export interface EngineSnapshot {
@@ -45,15 +46,6 @@ export interface SourceSnapshot {
   pods: number;
   lastReadAt?: number;
   problems: ManifestProblem[];
-}
-
-/** Failures of one part of the agent, which goes on. */
-export interface FaultSnapshot {
-  part: string;
-  count: number;
-  /** Of the newest one. */
-  lastAt: number;
-  message: string;
 }
 
 export interface PodSnapshot {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { defaultFeatureGates } from '../../../src/api/kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
 import { podUID, toStaticPod } from '../../../src/api/objects/static-pod.ts';
 import type { RawPod } from '../../../src/api/types.ts';
 import { decodeManifest, loadPod } from '../../builders/load-pod.ts';

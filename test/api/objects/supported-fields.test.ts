@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultFeatureGates } from '../../../src/api/kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
 import { unsupportedFields } from '../../../src/api/objects/supported-fields.ts';
 
 test('names every field of a pod that is not carried out, by its path', () => {

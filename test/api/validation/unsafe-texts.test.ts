@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { fieldsOfObject, type FieldKind } from '../../../src/api/objects/object-schema.ts';
-import { podSchema } from '../../../src/api/values/pod-field.ts';
+import { fieldsOfObject, type FieldKind } from '../../../src/api/decoding/object-schema.ts';
+import { podSchema } from '../../../src/api/decoding/pod-field.ts';
 import type { Pod } from '../../../src/api/types.ts';
 import { unsafeTexts } from '../../../src/api/validation/unsafe-texts.ts';
 import { podUIDHash } from '../../../src/engine/config/load-manifest.ts';

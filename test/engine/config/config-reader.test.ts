@@ -4,7 +4,7 @@ import type { ConfigObject } from '../../../src/api/values/config-object.ts';
 import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
 import { ConfigReader } from '../../../src/engine/config/config-reader.ts';
 import type { PodUpdate } from '../../../src/engine/config/pod-config.ts';
-import { defaultFeatureGates } from '../../../src/api/kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
 import type { PodSource } from '../../../src/engine/config/pod-source.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';

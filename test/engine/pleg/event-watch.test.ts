@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { RpcError } from '../../../src/cri/errors.ts';
+import { RpcError } from '../../../src/errors.ts';
 import { RuntimePods } from '../../../src/engine/kuberuntime/runtime-pods.ts';
 import { AsyncQueue } from '../../../src/flow/async-queue.ts';
 import { ContainerEnds } from '../../../src/engine/container/container-ends.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
-import { RpcError } from '../../../src/cri/errors.ts';
+import { RpcError } from '../../../src/errors.ts';
 import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
 import { PodWorkers } from '../../../src/engine/pod-workers/pod-workers.ts';
 import { SyncPodError } from '../../../src/engine/pod-workers/sync-pod-error.ts';

@@ -14,7 +14,7 @@ import {
   checkQualifiedName,
   checkSysctlName,
   type NameCheck,
-} from '../../../src/api/validation/names.ts';
+} from '../../../src/api/values/names.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 const checks: Readonly<Record<string, NameCheck>> = {

@@ -1,5 +1,5 @@
 import { normalizeSysctlName, sysctlNamespace } from '../../../src/api/values/sysctl-names.ts';
-import { checkSysctlName } from '../../../src/api/validation/names.ts';
+import { checkSysctlName } from '../../../src/api/values/names.ts';
 import {
   forbiddenSysctl,
   type SysctlAllowlist,

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
 import type { Manifests } from '../../../api/objects/load-manifests.ts';
-import { maxManifestBytes } from '../../../api/objects/manifest-document.ts';
+import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import { errorMessage, hasCode } from '../../../errors.ts';
 import type { ManifestProblem } from '../../view/events.ts';

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { maxManifestBytes } from '../../../api/objects/manifest-document.ts';
+import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
 import { HTTPFailure } from './http-failure.ts';
 import type { RequestLimits } from './request-limits.ts';
 

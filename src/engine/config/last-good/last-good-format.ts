@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { maxManifestBytes } from '../../../api/objects/manifest-document.ts';
+import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
 
 /** A manifest with what is said about it, signature included. */

@@ -1,4 +1,4 @@
-import { decodeBase64 } from '../values/base64.ts';
+import { decodeBase64 } from '../text/base64.ts';
 import { parseDuration } from '../values/duration.ts';
 import { excerpt } from '../text/excerpt.ts';
 import type { ManifestEntry, ManifestNode } from '../text/manifest-node.ts';

@@ -1,5 +1,5 @@
-import type { FieldKind, ObjectField } from '../objects/object-schema.ts';
-import { podSchema } from '../values/pod-field.ts';
+import type { FieldKind, ObjectField } from '../decoding/object-schema.ts';
+import { podSchema } from '../decoding/pod-field.ts';
 import { formatQuantity, parseQuantity, zeroQuantity } from '../values/quantity.ts';
 import { canonicalTime } from '../values/time.ts';
 

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  defaultFeatureGates,
-  gatesWithoutEffect,
-  resolveFeatureGates,
-} from '../../../src/api/kubelet-configuration/feature-gates.ts';
+import { defaultFeatureGates, gatesWithoutEffect, resolveFeatureGates } from '../../../src/api/values/feature-gates.ts';
 
 describe('feature gates', () => {
   test('are at the defaults of 1.32 when none is set', () => {

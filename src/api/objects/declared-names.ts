@@ -1,4 +1,4 @@
-import { type ManifestObject, problemOf } from '../objects/manifest-object.ts';
+import { type ManifestObject, problemOf } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 
 /** Finds what is declared twice in one text. */

@@ -1,19 +1,19 @@
-import type { Clock } from '../../clock.ts';
-import type { ImageService } from '../../cri/image-service.ts';
-import type { RuntimeService } from '../../cri/runtime-service.ts';
-import type { Logger } from '../../logger.ts';
-import type { PodSource } from '../config/pod-source.ts';
-import type { CgroupManager } from '../container-manager/cgroup-manager.ts';
-import type { Faults } from '../../flow/faults.ts';
-import type { ImageFilesystem } from '../images/image-gc.ts';
-import type { DockerConfig } from '../images/docker-config.ts';
-import type { ForeignPods } from '../kuberuntime/owned-runtime.ts';
-import type { ReadTerminationMessage } from '../kuberuntime/runtime-pods.ts';
-import type { Logind } from '../lifecycle/logind.ts';
-import type { NodeConfig } from '../node-config.ts';
-import type { SecretValues } from '../outgoing/secret-values.ts';
-import type { RuntimeEventStream } from '../pleg/runtime-event-stream.ts';
-import type { CheckHealth } from '../prober/run-probe.ts';
+import type { Clock } from '../clock.ts';
+import type { ImageService } from '../cri/image-service.ts';
+import type { RuntimeService } from '../cri/runtime-service.ts';
+import type { Logger } from '../logger.ts';
+import type { PodSource } from './config/pod-source.ts';
+import type { CgroupManager } from './container-manager/cgroup-manager.ts';
+import type { Faults } from '../flow/faults.ts';
+import type { ImageFilesystem } from './images/image-gc.ts';
+import type { DockerConfig } from './images/docker-config.ts';
+import type { ForeignPods } from './kuberuntime/owned-runtime.ts';
+import type { ReadTerminationMessage } from './kuberuntime/runtime-pods.ts';
+import type { Logind } from './lifecycle/logind.ts';
+import type { NodeConfig } from './node-config.ts';
+import type { SecretValues } from './outgoing/secret-values.ts';
+import type { RuntimeEventStream } from './pleg/runtime-event-stream.ts';
+import type { CheckHealth } from './prober/run-probe.ts';
 
 /** What the engine is built from. */
 export interface KubeletDeps {

@@ -1,6 +1,6 @@
 import { checkCronSchedule } from '../values/cron-schedule.ts';
-import type { FieldProblem } from '../objects/manifest-object.ts';
-import { specWithTemplate, type Workload, type WorkloadSpec } from '../objects/workload-pod.ts';
+import type { FieldProblem } from '../decoding/manifest-object.ts';
+import { specWithTemplate, type Workload, type WorkloadSpec } from './workload-pod.ts';
 
 /**
  * What is wrong with a workload, and what of it is lost when it is reduced to one pod: no controller makes replicas, replaces

@@ -3,8 +3,8 @@ import type { ManifestDocument } from './manifest-document.ts';
 import type { ManifestNode } from '../text/manifest-node.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import type { ObjectSchema } from './object-schema.ts';
-import { podSchema } from '../values/pod-field.ts';
-import type { FieldError } from '../validation/field-errors.ts';
+import { podSchema } from './pod-field.ts';
+import type { FieldError } from '../values/field-errors.ts';
 
 /** One object of a manifest: a whole document, or an item of a list in it. */
 export interface ManifestObject {

@@ -1,0 +1,443 @@
+import { AsyncQueue } from '../flow/async-queue.ts';
+import { BackOff } from '../flow/back-off.ts';
+import { WallClockHistory } from '../flow/wall-clock-history.ts';
+import { ConfigObjects } from './config/config-objects.ts';
+import { ConfigReader } from './config/config-reader.ts';
+import { ContainerManager } from './container-manager/container-manager.ts';
+import { ContainerEnds } from './container/container-ends.ts';
+import { isPodRunning } from './container/pod-records.ts';
+import { LocalStorageEviction } from './eviction/local-storage-eviction.ts';
+import { PodEvictions } from './eviction/pod-evictions.ts';
+import { ContainerCollector } from './gc/container-collector.ts';
+import { PodRemains } from './gc/pod-remains.ts';
+import { variableTexts } from './history/hide-variables.ts';
+import { historyFolder } from './history/history-file.ts';
+import { PodHistories } from './history/pod-histories.ts';
+import { PodDirs } from './host/pod-dirs.ts';
+import { Housekeeping } from './housekeeping.ts';
+import { contentStore, contentStoreProgress } from './images/content-store.ts';
+import { ImageCollector } from './images/image-collector.ts';
+import { ImageManager } from './images/image-manager.ts';
+import { ImagesAhead } from './images/images-ahead.ts';
+import { layerIngests } from './images/layer-ingests.ts';
+import { PullCredentials } from './images/pull-credentials.ts';
+import { PullWatch } from './images/pull-watch.ts';
+import type { KubeletDeps } from './kubelet-deps.ts';
+import { crashLoopBackOffLimits } from './kuberuntime/crash-loop-back-off.ts';
+import { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
+import { PodRemover } from './kuberuntime/pod-remover.ts';
+import { RuntimePods } from './kuberuntime/runtime-pods.ts';
+import { admissionNews } from './lifecycle/admission-news.ts';
+import { shutdownSeconds } from './lifecycle/node-shutdown-groups.ts';
+import { NodeShutdown } from './lifecycle/node-shutdown.ts';
+import { PodAdmission } from './lifecycle/pod-admission.ts';
+import { ShutdownWatch } from './lifecycle/shutdown-watch.ts';
+import { OutgoingText, maxTerminationMessageBytes } from './outgoing/outgoing-text.ts';
+import { EventWatch } from './pleg/event-watch.ts';
+import { GenericPleg } from './pleg/generic-pleg.ts';
+import { PodCache } from './pleg/pod-cache.ts';
+import { PodNews } from './pleg/pod-news.ts';
+import { PodManager } from './pod-manager/pod-manager.ts';
+import { KubeletPodSyncer } from './pod-syncer.ts';
+import { PodWorkers } from './pod-workers/pod-workers.ts';
+import { WorkQueue } from './pod-workers/work-queue.ts';
+import { ProberManager } from './prober/prober-manager.ts';
+import { RuntimeState } from './runtime-state.ts';
+import { activeDeadlineLeftMs } from './status/active-deadline.ts';
+import { ipFamilyOf } from './status/pod-ips.ts';
+import { ReasonCache } from './status/reason-cache.ts';
+import { StatusManager } from './status/status-manager.ts';
+import { StatusRecords } from './status/status-records.ts';
+import { SyncHandlers } from './sync-handlers.ts';
+import type { SyncLoopInput } from './sync-loop.ts';
+import { UserNamespaces } from './userns/user-namespaces.ts';
+import { EventBus } from './view/event-bus.ts';
+import { VolumeManager } from './volumes/volume-manager.ts';
+import { WallClockStore } from './wall-clock-store.ts';
+
+/**
+ * Makes every component of the engine and ties them to each other; none of them does anything yet. `stopped` ends what they
+ * have under way. kubelet: kubelet.go NewMainKubelet
+ */
+export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
+  const { clock, node, runtime, secrets, faults, logger } = deps;
+
+  // Everything else stands on these, and they put inputs into the sync loop by themselves.
+  const outgoing = new OutgoingText({ secrets });
+  const events = new EventBus({ clock, outgoing, faults: faults });
+  const { emit } = events;
+  const inputs = new AsyncQueue<SyncLoopInput>();
+  const configObjects = new ConfigObjects();
+  const podManager = new PodManager();
+  const podDirs = new PodDirs(node);
+  const statusRecords = new StatusRecords({
+    podDir: (uid) => podDirs.podDir(uid),
+    clock,
+    logger: logger.child({ component: 'status' }),
+  });
+  const statusManager = new StatusManager({
+    emit,
+    outgoing,
+    onStartOver: (uid) => {
+      statusRecords.startOver(uid);
+    },
+  });
+  const config = new ConfigReader({
+    sources: deps.sources,
+    configObjects,
+    secrets,
+    featureGates: node.featureGates,
+    faults: faults,
+    clock,
+    emit,
+    onUpdate: (update) => {
+      inputs.push({ type: 'config', update });
+    },
+    onConfigObjectsChanged: (keys) => {
+      inputs.push({ type: 'configObjects', keys });
+    },
+  });
+  const workQueue = new WorkQueue({
+    clock,
+    onDue: (podUID) => {
+      inputs.push({ type: 'sync', podUID });
+    },
+  });
+  const wallClock = new WallClockHistory(clock);
+  const wallClockStore = new WallClockStore({
+    rootDir: node.rootDir,
+    wallClock,
+    logger: logger.child({ component: 'clock' }),
+  });
+  const housekeeping = new Housekeeping({
+    clock,
+    onDue: () => {
+      wallClock.observe();
+      inputs.push({ type: 'housekeeping' });
+    },
+  });
+
+  // The state of the runtime.
+  const cache = new PodCache();
+  const ends = new ContainerEnds();
+  const runtimePods = new RuntimePods({
+    runtime,
+    // Here, before a status of many containers cuts it in the middle of a value.
+    readTerminationMessage: async (status) =>
+      outgoing.text(await deps.readTerminationMessage(status), maxTerminationMessageBytes),
+    ends,
+  });
+  const pleg = new GenericPleg({
+    runtime: runtimePods,
+    cache,
+    clock,
+    logger: logger.child({ component: 'pleg' }),
+    onEvents: (events, status) => {
+      if (events.length > 0) inputs.push({ type: 'pleg', events, status });
+    },
+  });
+  const eventWatch = new EventWatch({
+    streams: deps.eventStreams,
+    pleg,
+    ends,
+    podUIDOf: (id, signal) => runtimePods.podUIDOf(id, signal),
+    clock,
+    logger: logger.child({ component: 'pleg' }),
+  });
+  const runtimeState = new RuntimeState({ runtime, clock, emit, plegUnhealthyBecause: () => pleg.unhealthyBecause() });
+
+  // What brings pods up, keeps them, and takes them down.
+  const reasonCache = new ReasonCache();
+  const backOff = new BackOff(clock, crashLoopBackOffLimits(node));
+  const containerManager: ContainerManager = new ContainerManager({
+    node,
+    cgroups: deps.cgroups,
+    activePods: () => workers.activePods(),
+    ownPodUIDs: () => podDirs.podUIDs(),
+    emit,
+    logger: logger.child({ component: 'container-manager' }),
+  });
+  const { podCgroups, qosCgroups } = containerManager;
+  events.subscribe((event) => {
+    if (event.type === 'WorkerStateChanged') void qosCgroups.update();
+  });
+  const histories = new PodHistories({
+    folder: historyFolder(node.rootDir),
+    variablesOf: (podUID) => {
+      const pod = podManager.get(podUID);
+      return pod && variableTexts(pod);
+    },
+    isDeclared: ({ namespace, name }) => podManager.getByFullName(`${name}_${namespace}`) !== undefined,
+    clock,
+    logger: logger.child({ component: 'history' }),
+  });
+  events.subscribe(histories.record);
+  const podRemover = new PodRemover({ runtime, ...node, foreignPods: deps.foreignPods });
+  const remains: PodRemains = new PodRemains({
+    runtimePods,
+    foreignPods: deps.foreignPods,
+    listedPods: () => pleg.pods(),
+    podRemover,
+    podCgroups,
+    podDirs,
+    logger: logger.child({ component: 'gc' }),
+    faults,
+    isKnown: (uid) => podManager.get(uid) !== undefined || workers.has(uid),
+    killOrphan: (runningPod) => {
+      workers.updatePod({ type: 'kill', runningPod });
+    },
+    onPodChanged: (uid) => {
+      void news.relist(uid);
+    },
+    onPodRemoved: (uid, pod) => {
+      histories.podRemoved(uid, pod);
+    },
+  });
+  const news = new PodNews({ pleg, cache, remains, events, clock, stopped });
+  const volumeManager = new VolumeManager({
+    podDirs,
+    configObjects,
+    allocatable: node.allocatable,
+    clock,
+    imageVolumes: node.featureGates.ImageVolume,
+  });
+  const prober = new ProberManager({
+    runtime,
+    checkHealth: deps.checkHealth,
+    getStatus: (uid) => statusManager.get(uid),
+    onChange: (change) => {
+      inputs.push({ type: 'probe', change });
+    },
+    emit,
+    clock,
+    wallClock,
+    random: deps.random,
+  });
+  const store = contentStore(runtime);
+  const pullWatch = new PullWatch({ readIngests: layerIngests(store), clock, emit });
+  const imageManager = new ImageManager({
+    imageService: deps.imageService,
+    backOff: new BackOff(clock),
+    clock,
+    settings: node.images,
+    pullProgress: contentStoreProgress(store),
+    pullWatch,
+    credentials: new PullCredentials({ configObjects, nodeCredentials: deps.nodeCredentials, secrets: deps.secrets }),
+  });
+  const syncer = new KubeletPodSyncer({
+    kuberuntime: new KuberuntimeManager({
+      runtime,
+      imageManager,
+      podDirs,
+      configObjects,
+      podRemover,
+      userNamespaces: node.featureGates.UserNamespacesSupport
+        ? new UserNamespaces({ podDirs, isSupported: () => runtimeState.supportsUserNamespaces })
+        : undefined,
+      node,
+      supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,
+      restartCounts: histories,
+      clock,
+      wallClock,
+      backOff,
+      logger: logger.child({ component: 'kuberuntime' }),
+    }),
+    podDirs,
+    volumeManager,
+    statusManager,
+    statusRecords,
+    prober,
+    reasonCache,
+    containerManager,
+    clock,
+    wallClock,
+    emit,
+    networkError: () => runtimeState.networkError,
+    supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,
+    runtimeName: () => runtimeState.name,
+    nodeIPFamily: ipFamilyOf(node.nodeIPs),
+    getPodStatus: (uid) => runtimePods.getPodStatus(uid),
+    onPodChanged: (uid) => {
+      news.changed(uid);
+    },
+    isPodGone: (uid) => podManager.get(uid) === undefined || workers.isRestartRequested(uid),
+    removePod: async (uid) => {
+      await statusRecords.release(uid);
+      await remains.removePod(uid);
+    },
+  });
+  const workers: PodWorkers = new PodWorkers({
+    syncFrequencyMs: node.syncFrequencyMs,
+    syncer,
+    getNewerThan: (uid, newerThan, signal) => news.getNewerThan(uid, newerThan, signal),
+    getCached: (uid) => cache.get(uid),
+    dueInMs: (uid) => {
+      const pod = podManager.get(uid);
+      const record = statusRecords.of(uid);
+      return pod && record && activeDeadlineLeftMs(pod, wallClock.since(record.acknowledgedAt));
+    },
+    enqueue: (uid, delayMs) => {
+      workQueue.enqueue(uid, delayMs);
+    },
+    onNameFreed: (uid) => {
+      workQueue.enqueue(uid, 0);
+    },
+    clock,
+    random: deps.random,
+    logger: logger.child({ component: 'pod-workers' }),
+    faults,
+    emit,
+  });
+  const imagesAhead = new ImagesAhead({
+    pullAhead: (pod, signal) => syncer.pullAhead(pod, signal),
+    onReady: (podUID) => {
+      inputs.push({ type: 'sync', podUID });
+    },
+    clock,
+    logger: logger.child({ component: 'images' }),
+    stopped,
+  });
+
+  // What decides for the node as a whole: which pods may run, which have to go, what is cleared away.
+  const evictions = new PodEvictions({ workers, statusManager, emit, clock });
+  const localStorageEviction = new LocalStorageEviction({
+    pods: () => workers.pods().filter(({ metadata }) => !workers.isPodTerminationRequested(metadata.uid)),
+    volumeManager,
+    evict: (pod, message) => {
+      evictions.evict(pod, message);
+    },
+    clock,
+    logger: logger.child({ component: 'eviction' }),
+  });
+  const admission = new PodAdmission({
+    // Pressure is to come.
+    node: () => ({
+      ...node,
+      name: node.nodeName,
+      taints: [],
+      pressures: [],
+      isShuttingDown: nodeShutdown.isShuttingDown,
+    }),
+    declaredPods: () => podManager.pods(),
+    activePods: () => workers.activePods().filter(({ metadata }) => podManager.get(metadata.uid) !== undefined),
+    isRunning: (uid) => pleg.pods().some((pod) => pod.uid === uid && isPodRunning(pod)),
+    killPod: (pod) => {
+      workers.updatePod({ type: 'kill', pod, killPodOptions: { evict: true } });
+      // It comes back when there is room for it again.
+      workers.updatePod({ type: 'create', pod });
+    },
+    foreignPods: deps.foreignPods,
+    statusManager,
+    clock,
+    emit,
+    onDue: () => {
+      inputs.push({ type: 'admission' });
+    },
+  });
+  deps.foreignPods.onFreed(() => {
+    admission.note('room');
+  });
+  events.subscribe((event) => {
+    const podNews = admissionNews(event);
+    if (podNews !== undefined) admission.note(podNews);
+  });
+  const nodeShutdown: NodeShutdown = new NodeShutdown({
+    settings: node.shutdown,
+    workers,
+    statusManager,
+    events,
+    onCancelled: (stopped) => {
+      // What is never restarted stays as it ended.
+      for (const pod of stopped) {
+        if (pod.spec.restartPolicy !== 'Never') workers.updatePod({ type: 'create', pod });
+      }
+      admission.note('node');
+      housekeeping.request();
+    },
+    clock,
+    logger: logger.child({ component: 'node-shutdown' }),
+  });
+  const shutdownWatch =
+    deps.logind &&
+    new ShutdownWatch({
+      logind: deps.logind,
+      nodeShutdown,
+      neededSeconds: shutdownSeconds(node.shutdown),
+      clock,
+      logger: logger.child({ component: 'node-shutdown' }),
+    });
+  const imageCollector = new ImageCollector({
+    runtime: { ...runtime, listContainers: deps.foreignPods.listAllContainers },
+    imageService: deps.imageService,
+    policy: node.images.gc,
+    pods: () => [...podManager.pods(), ...workers.pods()],
+    keptImages: deps.keptImages,
+    readFilesystem: deps.readFilesystem,
+    clock,
+    emit,
+    logger: logger.child({ component: 'gc' }),
+  });
+  const containerCollector = new ContainerCollector({
+    runtime,
+    runtimePods,
+    podRemover,
+    listedPods: () => pleg.pods(),
+    ownPodUIDs: () => podDirs.podUIDs(),
+    isBeingRemoved: (uid) => remains.removalOf(uid) !== undefined,
+    onPodChanged: (uid) => {
+      void news.relist(uid);
+    },
+    clock,
+    wallClock,
+    emit,
+    logger: logger.child({ component: 'gc' }),
+  });
+
+  const parts = {
+    outgoing,
+    events,
+    inputs,
+    podManager,
+    statusManager,
+    statusRecords,
+    podDirs,
+    config,
+    workQueue,
+    housekeeping,
+    wallClockStore,
+    cache,
+    pleg,
+    eventWatch,
+    runtimeState,
+    containerManager,
+    histories,
+    remains,
+    prober,
+    reasonCache,
+    backOff,
+    imageManager,
+    workers,
+    imagesAhead,
+    pullWatch,
+    evictions,
+    localStorageEviction,
+    admission,
+    nodeShutdown,
+    shutdownWatch,
+    imageCollector,
+    containerCollector,
+  };
+  const handlers = new SyncHandlers({
+    ...parts,
+    runtimeName: () => runtimeState.name,
+    sourceIds: config.sourceIds,
+    runtimePods: () => pleg.pods(),
+    relistPod: (uid) => news.relist(uid),
+    isNameDeclared: (fullName) => config.declares(fullName),
+    leaveOrphans: deps.leaveOrphans,
+  });
+  return { ...parts, handlers };
+}
+
+/** The components of the engine. */
+export type KubeletParts = ReturnType<typeof newKubelet>;
