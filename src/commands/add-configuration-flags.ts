@@ -17,7 +17,7 @@ import {
   taints,
   thresholds,
   words,
-} from './flag-values.ts';
+} from './flags.ts';
 
 /**
  * Adds --config, --config-dir and the flags that set fields of the configuration: of all fields, or of those that a command

@@ -1,7 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
-import { AgentStartingError } from '../server/agent-starting-error.ts';
-import { AgentSilentError } from '../server/agent-silent-error.ts';
+import { AgentSilentError, AgentStartingError } from '../server/control-call.ts';
 import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import type { CommandDeps } from './deps.ts';
 import type { FoundPod } from './describe/find-pod.ts';
-import type { PodFlags } from './open-pod.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { jsonText } from './json-text.ts';
+import type { PodFlags } from './open-pod.ts';
 
 interface DescribeFlags extends PodFlags {
   output?: 'json' | 'yaml';

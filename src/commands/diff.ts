@@ -1,21 +1,21 @@
-import { type Command, CommanderError, Option } from 'commander';
 import { hostname } from 'node:os';
+import { type Command, CommanderError, Option } from 'commander';
 import { systemClock } from '../clock.ts';
 import { UserError } from '../errors.ts';
+import { addConfigurationFlags } from './add-configuration-flags.ts';
 import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from './deps.ts';
-import { addConfigurationFlags } from './add-configuration-flags.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { computeNodeDiff, type NodeDiff } from './node-diff/compute-node-diff.ts';
 import { nodeDiffText } from './node-diff/node-diff-text.ts';
 import { readCurrentNode } from './node-diff/read-current-node.ts';
 import { readDesiredNode } from './node-diff/read-desired-node.ts';
-import { problemText } from './problem-text.ts';
-import { isColoured } from './is-coloured.ts';
 import { given, nodeNameOf, nodeOptions } from './node-options.ts';
 import { remoteManifest } from './node-sources.ts';
+import { problemText } from './problem-text.ts';
 import type { ConfigurationFiles } from './read-configuration.ts';
 import { namedManifests, readStdin, refuseBroken } from './read-manifests.ts';
+import { isColoured } from './terminal.ts';
 
 interface DiffFlags extends ConfigurationFiles {
   rootDir: string;

@@ -1,10 +1,10 @@
-import type { Command } from 'commander';
 import { resolve } from 'node:path';
+import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { controlSocketPath } from '../server/control-client.ts';
 import { visible } from '../visible-text.ts';
-import type { CommandDeps } from './deps.ts';
 import { addConfigurationFlags, flagsLayer } from './add-configuration-flags.ts';
+import type { CommandDeps } from './deps.ts';
 import { endAgent } from './end-agent.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { type ConfigurationFiles, readConfiguration } from './read-configuration.ts';

@@ -1,9 +1,9 @@
-import type { Command } from 'commander';
 import { resolve } from 'node:path';
+import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { UserError } from '../errors.ts';
-import { createLogger } from './create-logger.ts';
 import { visible } from '../visible-text.ts';
+import { createLogger } from './create-logger.ts';
 import type { CommandDeps } from './deps.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 import { addRuntimeOptions } from './flags.ts';

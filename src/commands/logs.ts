@@ -5,8 +5,7 @@ import type { ReadLogsOptions } from '../engine/logs/read-logs.ts';
 import { hasCode, UserError } from '../errors.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './deps.ts';
-import { addRuntimeOptions } from './flags.ts';
-import { duration } from './flag-values.ts';
+import { addRuntimeOptions, duration } from './flags.ts';
 import type { OpenPod, PodFlags } from './open-pod.ts';
 import { type PodContainer, podTitle, type SelectedPod } from './select-pod.ts';
 

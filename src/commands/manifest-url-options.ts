@@ -1,11 +1,12 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { resolve } from 'node:path';
+import type { Command } from 'commander';
 import type { HTTPCredentialFiles } from '../engine/config/http/http-credentials.ts';
 import { type MinisignPublicKey, parseMinisignPublicKey } from '../engine/config/http/minisign.ts';
-import { shownURL } from '../engine/config/http/url.ts';
 import type { ManifestTrust } from '../engine/config/http/trust-manifest.ts';
+import { shownURL } from '../engine/config/http/url.ts';
 import { UserError } from '../errors.ts';
-import type { ManifestURLFlags } from './manifest-url-flags.ts';
+import { collect } from './flags.ts';
 
 /** What the flags of manifest URLs come to. */
 export interface ManifestURLOptions {
@@ -106,4 +107,29 @@ function parsePublicKey(text: string): MinisignPublicKey {
   throw new UserError('--manifest-url-public-key must be a public key of minisign', {
     hint: 'It is the second line of minisign.pub, 56 characters that begin with RW.',
   });
+}
+
+/** Flags of manifest URLs, as commander hands them over. */
+export interface ManifestURLFlags {
+  manifestUrl?: string[];
+  manifestUrlHeader?: string[];
+  manifestUrlCaFile?: string;
+  manifestUrlCertFile?: string;
+  manifestUrlKeyFile?: string;
+  manifestUrlTokenFile?: string;
+  manifestUrlSha256?: string[];
+  manifestUrlPublicKey?: string[];
+}
+
+/** Adds them. The first two are the kubelet's. */
+export function addManifestURLOptions(command: Command): Command {
+  return command
+    .option('--manifest-url <url>', 'URL of manifests; repeatable', collect)
+    .option('--manifest-url-header <name:value>', 'header sent to the manifest URLs; repeatable', collect)
+    .option('--manifest-url-ca-file <path>', 'authorities to believe, in place of the well-known ones')
+    .option('--manifest-url-cert-file <path>', 'client certificate for the manifest URLs')
+    .option('--manifest-url-key-file <path>', 'key of the client certificate')
+    .option('--manifest-url-token-file <path>', 'bearer token for the manifest URLs')
+    .option('--manifest-url-sha256 <hex>', 'SHA-256 of a manifest to believe; repeatable', collect)
+    .option('--manifest-url-public-key <key>', 'minisign key that has to have signed; repeatable', collect);
 }

@@ -2,10 +2,9 @@ import { Command, Option } from 'commander';
 import { nearestName } from '../api/text/nearest-name.ts';
 import { UserError } from '../errors.ts';
 import { addConfigurationFlags } from './add-configuration-flags.ts';
-import { collect, list } from './flag-values.ts';
+import { addRuntimeOptions, collect, list } from './flags.ts';
 import { addFlagsWithoutEffect } from './flags-without-effect.ts';
-import { addRuntimeOptions } from './flags.ts';
-import { addManifestURLOptions } from './manifest-url-flags.ts';
+import { addManifestURLOptions } from './manifest-url-options.ts';
 
 /** Adds the flags that make a node: of `run` and `run-once`. Durations are Go's: 20s, 1m30s. */
 export function addNodeOptions(command: Command): Command {

@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { unescape } from 'node:querystring';
-import { checkDNS1123Subdomain } from '../api/values/names.ts';
-import type { FeatureGates } from '../api/values/feature-gates.ts';
 import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
 import { fieldsWithoutEffect } from '../api/kubelet-configuration/without-effect.ts';
 import type { ManifestProblem } from '../api/text/manifest-problem.ts';
+import type { FeatureGates } from '../api/values/feature-gates.ts';
+import { checkDNS1123Subdomain } from '../api/values/names.ts';
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import {
   type NodeAllocatableEnforcement,
@@ -16,8 +16,7 @@ import { UserError } from '../errors.ts';
 import { flagsLayer } from './add-configuration-flags.ts';
 import { detectNodeIPs } from './detect-node-ips.ts';
 import { warnOfFlags } from './flags-without-effect.ts';
-import type { ManifestURLFlags } from './manifest-url-flags.ts';
-import { type ManifestURLOptions, manifestURLOptions } from './manifest-url-options.ts';
+import { type ManifestURLFlags, type ManifestURLOptions, manifestURLOptions } from './manifest-url-options.ts';
 import { parseNodeLabels } from './node-labels-flag.ts';
 import { type ConfigurationFiles, readConfiguration } from './read-configuration.ts';
 

@@ -1,12 +1,13 @@
+import { getProxyForUrl } from 'proxy-from-env';
 import { systemClock } from '../clock.ts';
 import { FileSource } from '../engine/config/file/file-source.ts';
 import { HTTPSource } from '../engine/config/http/http-source.ts';
+import type { RemoteManifestOptions } from '../engine/config/http/remote-manifest.ts';
+import { isThisMachine } from '../engine/config/http/url.ts';
 import { LastGoodManifests } from '../engine/config/last-good/last-good-manifests.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
-import type { RemoteManifestOptions } from '../engine/config/http/remote-manifest.ts';
 import type { Logger } from '../logger.ts';
 import type { NodeOptions } from './node-options.ts';
-import { proxyFor } from './proxy-for.ts';
 
 /** The sources that the flags name. */
 export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
@@ -55,4 +56,15 @@ export function remoteManifest(options: NodeOptions, url: string): RemoteManifes
     featureGates: options.featureGates,
     clock: systemClock,
   };
+}
+
+/**
+ * The proxy on the way to a URL, as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` have it; none to this machine itself.
+ * kubelet: the transport of config/http.go, Go's http.ProxyFromEnvironment
+ */
+export function proxyFor(url: string): string | undefined {
+  const { hostname } = new URL(url);
+  if (isThisMachine(hostname)) return undefined;
+  const proxy = getProxyForUrl(url);
+  return proxy === '' ? undefined : proxy;
 }

@@ -2,11 +2,11 @@ import { hostname } from 'node:os';
 import type { Pod } from '../api/types.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { PodSnapshot } from '../engine/view/snapshot.ts';
-import { AgentSilentError } from '../server/agent-silent-error.ts';
+import { AgentSilentError } from '../server/control-call.ts';
 import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
 import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from './deps.ts';
-import { selectPod, type SelectedPod } from './select-pod.ts';
+import { type SelectedPod, selectPod } from './select-pod.ts';
 import { whyNotStarted } from './why-not-started.ts';
 
 /** Flags of every command that works on one pod. */

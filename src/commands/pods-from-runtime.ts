@@ -1,15 +1,20 @@
+import { loadManifests } from '../api/objects/load-manifests.ts';
 import type { Pod } from '../api/types.ts';
+import { defaultFeatureGates } from '../api/values/feature-gates.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
+import { readLastGood } from '../engine/config/last-good/read-last-good.ts';
+import { podUIDHash } from '../engine/config/load-manifest.ts';
+import { noProbeResults, noProbeWorkers } from '../engine/container/probe-results.ts';
+import type { RuntimePodStatus } from '../engine/container/runtime-pod-status.ts';
+import { PodDirs } from '../engine/host/pod-dirs.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
-import type { RuntimePodStatus } from '../engine/container/runtime-pod-status.ts';
+import { publicNames, secretsOf } from '../engine/outgoing/declared-secrets.ts';
 import { maxTerminationMessageBytes, OutgoingText } from '../engine/outgoing/outgoing-text.ts';
-import { noProbeResults, noProbeWorkers } from '../engine/container/probe-results.ts';
-import { PodDirs } from '../engine/host/pod-dirs.ts';
+import { SecretValues } from '../engine/outgoing/secret-values.ts';
 import { formatTime } from '../engine/status/format-time.ts';
 import { generatePodStatus } from '../engine/status/generate-pod-status.ts';
 import { readStatusRecord, type StatusRecord } from '../engine/status/status-records.ts';
-import { secretsOnDisk } from './secrets-on-disk.ts';
 
 /**
  * The pods of a runtime as API objects, as far as the runtime knows them: for when no agent runs. What they say passes what it
@@ -65,3 +70,15 @@ function toPod(podStatus: RuntimePodStatus, runtimeName: string, record: StatusR
 }
 
 const sortKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
+
+/** The values of the Secrets that the last agent of this root-dir knew, for when none runs. Rejects when they may not be read. */
+async function secretsOnDisk(rootDir: string): Promise<SecretValues> {
+  const secrets = new SecretValues();
+  const node = { nodeName: '', featureGates: defaultFeatureGates, hash: podUIDHash };
+  for (const { body, source, where } of await readLastGood(rootDir)) {
+    const { configObjects, pods } = loadManifests(body, { ...node, origin: where, source });
+    secrets.set(`${source} ${where}`, secretsOf(configObjects));
+    secrets.setPublicNames(`${source} ${where}`, publicNames(pods));
+  }
+  return secrets;
+}

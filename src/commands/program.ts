@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander';
 import packageJSON from '../../package.json' with { type: 'json' };
-import type { CommandDeps } from './deps.ts';
 import { deniedToUser } from '../needs-root.ts';
+import type { CommandDeps } from './deps.ts';
+import { referenceVersion } from './flags.ts';
 import { hideSecretArguments } from './hide-secret-arguments.ts';
-import { referenceVersion } from './reference-version.ts';
 
 interface CommandEntry {
   summary: string;

@@ -2,15 +2,14 @@ import type { Command } from 'commander';
 import { ageText, lastExitText, podStatusText, readyText, restartsText } from '../api/values/pod-printer.ts';
 import { pullText } from '../api/values/pull-printer.ts';
 import { reasons } from '../engine/view/reasons.ts';
-import type { EngineSnapshot } from '../engine/view/snapshot.ts';
+import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
-import { agentSnapshot } from './agent-snapshot.ts';
 import { visible } from '../visible-text.ts';
+import { agentSnapshot } from './agent-snapshot.ts';
 import type { CommandDeps } from './deps.ts';
 import { addRuntimeOptions } from './flags.ts';
 import { jsonText } from './json-text.ts';
 import { problemText } from './problem-text.ts';
-import { type ListedPod, type ShownPod, shownRevisions } from './shown-revisions.ts';
 
 type Output = 'table' | 'wide' | 'json' | 'yaml' | 'name';
 
@@ -155,4 +154,30 @@ function warnings(snapshot: EngineSnapshot | undefined): string {
   if (told.length > maxWarnings) lines.push(`and ${told.length - maxWarnings} more: kubelet-ts validate shows all`);
   if (snapshot?.runtime.error !== undefined) lines.unshift(visible(`error: ${snapshot.runtime.error}`));
   return lines.map((line) => `${line}\n`).join('');
+}
+
+/** A pod with what only a running agent knows of it. */
+export type ListedPod = Pick<PodSnapshot, 'pod'> &
+  Partial<Pick<PodSnapshot, 'worker' | 'pulls' | 'replacedBy' | 'rejection'>>;
+
+/** One pod of a list: the revision that is there, and the one that is to take its place. */
+interface ShownPod {
+  listed: ListedPod;
+  update?: ListedPod;
+}
+
+/** Every pod once, whatever revisions there are of it: the one that runs, before one that ends, before the one that waits. */
+export function shownRevisions(pods: readonly ListedPod[]): ShownPod[] {
+  const byName = new Map<string, ListedPod[]>();
+  for (const listed of pods) {
+    const key = `${listed.pod.metadata.namespace}/${listed.pod.metadata.name}`;
+    byName.set(key, [...(byName.get(key) ?? []), listed]);
+  }
+  return [...byName.values()].flatMap((revisions) => {
+    const earlier = revisions.filter(({ replacedBy }) => replacedBy !== undefined);
+    const declared = revisions.find(({ replacedBy }) => replacedBy === undefined);
+    if (earlier.length === 0) return revisions.map((listed) => ({ listed }));
+    const listed = earlier.find(({ worker }) => worker?.state === 'sync') ?? earlier[0];
+    return listed === undefined ? [] : [{ listed, ...(declared && { update: declared }) }];
+  });
 }

@@ -1,9 +1,19 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { maxManifestBytes } from '../api/decoding/manifest-document.ts';
-import type { ConfigObject } from '../api/values/config-object.ts';
-import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { StaticPodNode } from '../api/objects/static-pod.ts';
+import type { ManifestProblem } from '../api/text/manifest-problem.ts';
+import { nearestName } from '../api/text/nearest-name.ts';
+import type { Pod } from '../api/types.ts';
+import type { ConfigObject } from '../api/values/config-object.ts';
+import {
+  cycleOf,
+  cycleText,
+  dependsOn,
+  type DependsOnPlace,
+  findDependency,
+  manifestKey,
+} from '../api/values/depends-on.ts';
 import { systemClock } from '../clock.ts';
 import { FileSource } from '../engine/config/file/file-source.ts';
 import { loadManifest } from '../engine/config/load-manifest.ts';
@@ -12,7 +22,6 @@ import { errorMessage, hasCode, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { NodeOptions } from './node-options.ts';
 import { problemText } from './problem-text.ts';
-import { startOrderProblems } from './start-order-problems.ts';
 
 /** Where a manifest from stdin is said to stand. */
 export const stdinOrigin = '<stdin>';
@@ -115,3 +124,26 @@ async function missingPath(path: string): Promise<ManifestProblem | undefined> {
 const nothing = (): void => undefined;
 /** A single read has nothing to log. */
 const quiet: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => quiet };
+
+/** What is wrong with the start order of all pods together: pods that wait for each other, and for none that is declared. */
+function startOrderProblems(pods: readonly Pod[], places: readonly DependsOnPlace[]): ManifestProblem[] {
+  return places.flatMap(({ podUID, ...place }) => {
+    const pod = pods.find(({ metadata }) => metadata.uid === podUID);
+    return pod === undefined ? [] : problemsOf(pod, pods).map((problem) => ({ ...place, ...problem }));
+  });
+}
+
+function problemsOf(pod: Pod, pods: readonly Pod[]): Omit<ManifestProblem, 'origin'>[] {
+  const cycle = cycleOf(pod, pods);
+  if (cycle !== undefined) {
+    const hint = 'None of them would ever start: take one name out.';
+    return [{ message: cycleText(cycle), hint, severity: 'error' }];
+  }
+  return dependsOn(pod)
+    .filter((key) => findDependency(key, pods) === undefined)
+    .map((key) => {
+      const nearest = nearestName(key, pods.filter((other) => other !== pod).map(manifestKey));
+      const hint = nearest === undefined ? 'The pod waits until one is.' : `Did you mean "${nearest}"?`;
+      return { message: `no manifest declares pod ${key}`, hint, severity: 'warning' };
+    });
+}

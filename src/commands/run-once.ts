@@ -3,7 +3,7 @@ import { visible } from '../visible-text.ts';
 import type { Logger } from '../logger.ts';
 import type { CommandDeps } from './deps.ts';
 import { jsonText } from './json-text.ts';
-import { duration } from './flag-values.ts';
+import { duration } from './flags.ts';
 import { logEvents } from './log-events.ts';
 import { addLogOptions, addNodeOptions } from './node-flags.ts';
 import { createNodeLogger, type LogFlags } from './node-logger.ts';

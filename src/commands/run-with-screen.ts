@@ -7,6 +7,7 @@ import type { Writable } from 'node:stream';
 import { systemClock } from '../clock.ts';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
+import { makeFolder } from '../make-folder.ts';
 import { controlSocketPath, fetchSnapshot } from '../server/control-client.ts';
 import { RemoteView } from '../server/remote-view.ts';
 import type { Leaving } from '../tui/key-bindings.ts';
@@ -14,7 +15,6 @@ import { endAgent } from './end-agent.ts';
 import { defaultRootDir } from './flags.ts';
 import { openLog } from './rotating-file.ts';
 import { readyFD, screenAgentVariable } from './screen-agent.ts';
-import { makeFolder } from '../make-folder.ts';
 
 /** How an agent ended: with this exit code, the signal's as shells count it. */
 type AgentEnded = number;

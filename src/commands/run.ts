@@ -1,24 +1,23 @@
-import { type Command, Option } from 'commander';
 import type { Server } from 'node:http';
-import { serveHealthz } from '../server/healthz.ts';
+import { setFlagsFromString } from 'node:v8';
+import { type Command, Option } from 'commander';
 import { systemClock } from '../clock.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
-import { Faults } from '../flow/faults.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
+import { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
+import { serveHealthz } from '../server/healthz.ts';
+import { AgentEnd, endsItsPods } from './agent-end.ts';
 import { canShowScreen } from './can-show-screen.ts';
 import type { CommandDeps } from './deps.ts';
-import { boolean } from './flag-values.ts';
+import { boolean, referenceVersion } from './flags.ts';
 import type { OnStarting } from './import-images.ts';
-import { keepHeapSmall } from './keep-heap-small.ts';
 import { logEvents } from './log-events.ts';
-import { AgentEnd, endsItsPods } from './agent-end.ts';
 import { addLogOptions, addNodeOptions } from './node-flags.ts';
 import { createNodeLogger, type LogFlags } from './node-logger.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from './node-options.ts';
 import { nodeSources } from './node-sources.ts';
-import { referenceVersion } from './reference-version.ts';
 import { takeScreenAgent } from './screen-agent.ts';
 import { requireRoot, withAgent } from './with-agent.ts';
 
@@ -130,4 +129,19 @@ async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): 
   } finally {
     unsubscribe();
   }
+}
+
+/** Until then V8 has all the room it wants: the first pods start sooner. Much longer, and a flood takes tens of megabytes. */
+const growAfterMs = 10_000;
+
+/**
+ * Keeps V8 from growing its space for young objects, and after the start that for old ones by more than 40 % at a time. The
+ * start of many pods, or a flood of answers, would make both tens of megabytes larger, which an agent that then idles for
+ * months would hold on to. Options of the command line that do the same make Node itself start slower.
+ */
+function keepHeapSmall(): void {
+  setFlagsFromString('--semi-space-growth-factor=1');
+  setTimeout(() => {
+    setFlagsFromString('--heap-growing-percent=40');
+  }, growAfterMs).unref();
 }

@@ -1,14 +1,13 @@
-import { type Command, Option } from 'commander';
 import { readFileSync } from 'node:fs';
+import { type Command, Option } from 'commander';
 import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import type { CommandDeps } from './deps.ts';
 import { heldObjects, listText, objectText } from './held-objects.ts';
-import { isColoured } from './is-coloured.ts';
 import { addNodeOptions } from './node-flags.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from './node-options.ts';
-import { problemReport } from './problem-report.ts';
 import { remoteManifest } from './node-sources.ts';
+import { problemReport } from './problem-report.ts';
 import {
   brokenManifestExitCode,
   joined,
@@ -17,6 +16,7 @@ import {
   readStdin,
   stdinOrigin,
 } from './read-manifests.ts';
+import { isColoured } from './terminal.ts';
 import { inFileOrder, validationJSON, validationSummary } from './validation-report.ts';
 
 interface ValidateFlags extends NodeFlags {

@@ -1,13 +1,12 @@
-import { type Command, Option } from 'commander';
 import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
-import { unlessAborted } from '../flow/unless-aborted.ts';
 import { UserError } from '../errors.ts';
+import { unlessAborted } from '../flow/unless-aborted.ts';
 import { controlSocketPath, fetchSnapshot, followEvents, waitForAgent } from '../server/control-client.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './deps.ts';
-import { addRuntimeOptions } from './flags.ts';
-import { duration } from './flag-values.ts';
+import { addRuntimeOptions, duration } from './flags.ts';
 import { isConditionMet, type WaitCondition, waitConditions, waitingText } from './wait-condition.ts';
 
 const defaultTimeoutMs = 60_000;

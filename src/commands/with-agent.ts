@@ -1,16 +1,15 @@
 import type { PodSource } from '../engine/config/pod-source.ts';
-import type { Faults } from '../flow/faults.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
+import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
+import { makeFolder } from '../make-folder.ts';
 import { controlSocketPath } from '../server/control-client.ts';
 import { serveControlSocket } from '../server/control-socket.ts';
 import type { RuntimeWait } from './find-runtime.ts';
 import type { OnStarting } from './import-images.ts';
 import type { NodeOptions } from './node-options.ts';
 import { openNode } from './open-node.ts';
-import { surviveBugs } from './survive-bugs.ts';
-import { makeFolder } from '../make-folder.ts';
 
 export interface AgentRequest {
   options: NodeOptions;
@@ -86,4 +85,18 @@ export async function withAgent<T>(
     socket.closeAllConnections();
     socket.close();
   }
+}
+
+/**
+ * What nobody caught is counted and logged, and ends neither the agent nor the supervision of its pods. Ends with the
+ * function that is returned.
+ */
+function surviveBugs(faults: Pick<Faults, 'note'>): () => void {
+  const note = (error: unknown): void => {
+    faults.note('agent', error);
+  };
+  process.on('uncaughtException', note).on('unhandledRejection', note);
+  return () => {
+    process.off('uncaughtException', note).off('unhandledRejection', note);
+  };
 }

@@ -1,3 +1,10 @@
+import type { Clock } from '../clock.ts';
+import { errorMessage, UserError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { ProcessIdentity } from '../process-identity.ts';
+import { type ContainerdEnd, type ContainerdExit, describeEnd, said } from './containerd-exit.ts';
+import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
+
 /**
  * INVARIANTS:
  * - At most one containerd runs with our configuration file. Whoever starts one looks for it first, and the host lets only
@@ -6,13 +13,6 @@
  * - A start that fails or is aborted leaves nothing running that it launched, and lets go.
  * - The end of `#process` is handled once, by `#recover`, and not at all after `release`.
  */
-import type { Clock } from '../clock.ts';
-import { errorMessage, UserError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
-import { describeEnd, type ContainerdEnd, type ContainerdExit, said } from './containerd-exit.ts';
-import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
-import { nextRestartDelayMs, steadyRunMs } from './restart-delay.ts';
 
 /** What there is to be told of a containerd after its start. */
 export interface SupervisionEvents {
@@ -280,4 +280,13 @@ export class ContainerdSupervisor {
     }
     return true;
   }
+}
+
+const longestDelayMs = 30_000;
+/** A run this long ends a series of failures. */
+const steadyRunMs = 60_000;
+
+/** How long to wait before containerd is started again after it ended: at once, then 0.5 s doubling up to 30 s. */
+export function nextRestartDelayMs(failuresInARow: number): number {
+  return failuresInARow === 0 ? 0 : Math.min(500 * 2 ** (failuresInARow - 1), longestDelayMs);
 }

@@ -3,9 +3,7 @@ import { access, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { errorMessage, UserError } from '../errors.ts';
-import { readCgroupMode, type CgroupMode } from './cgroup-mode.ts';
-import { isAtLeast, parseContainerdVersion, type ContainerdVersion } from './containerd-version.ts';
-import { generateInstallHint } from './install-hint.ts';
+import { type ContainerdVersion, isAtLeast, parseContainerdVersion } from './containerd-version.ts';
 
 /** The containerd of this machine and what it needs beside it. Every path is absolute. */
 export interface InstalledContainerd {
@@ -95,4 +93,51 @@ async function versionOf(containerd: string): Promise<ContainerdVersion> {
   if (version === undefined)
     throw new UserError(`${containerd} --version says ${JSON.stringify(stdout)}, which names no version`);
   return version;
+}
+
+/** `hybrid` is v1 with a v2 mount beside it that has no controllers. */
+type CgroupMode = 'v1' | 'hybrid' | 'v2';
+
+/** The cgroup mode of a machine whose /proc/self/mounts this is. */
+export function computeCgroupMode(mounts: string): CgroupMode {
+  const cgroups = mounts
+    .split('\n')
+    .map((line) => line.split(' '))
+    .filter(([, target]) => target === '/sys/fs/cgroup' || target?.startsWith('/sys/fs/cgroup/'));
+  const unified = cgroups.filter(([, , type]) => type === 'cgroup2');
+  if (unified.some(([, target]) => target === '/sys/fs/cgroup')) return 'v2';
+  return unified.length > 0 ? 'hybrid' : 'v1';
+}
+
+/** The cgroup mode of this machine. */
+async function readCgroupMode(): Promise<CgroupMode> {
+  return computeCgroupMode(await readFile('/proc/self/mounts', 'utf8'));
+}
+
+/** How to get containerd on the distribution that this /etc/os-release describes, as one sentence. */
+export function generateInstallHint(osRelease: string): string {
+  const ids = distributionIds(osRelease);
+  const known = instructions.find(({ id }) => ids.includes(id));
+  return known === undefined
+    ? 'Install containerd, runc and the CNI plugins with the package manager of this machine.'
+    : `Install it with: ${known.command}`;
+}
+
+const instructions: readonly { id: string; command: string }[] = [
+  { id: 'debian', command: 'apt-get install containerd runc containernetworking-plugins' },
+  { id: 'ubuntu', command: 'apt-get install containerd runc containernetworking-plugins' },
+  {
+    id: 'rhel',
+    command: "dnf install containerd.io containernetworking-plugins (containerd.io is in Docker's repository)",
+  },
+  { id: 'fedora', command: 'dnf install containerd runc containernetworking-plugins' },
+  { id: 'alpine', command: 'apk add containerd containerd-ctr runc cni-plugins' },
+  { id: 'suse', command: 'zypper install containerd containerd-ctr runc cni-plugins' },
+  { id: 'arch', command: 'pacman -S containerd runc cni-plugins' },
+];
+
+/** ID first, then what it is like: Rocky says `ID="rocky"` and `ID_LIKE="rhel centos fedora"`. */
+function distributionIds(osRelease: string): string[] {
+  const valueOf = (key: string): string => new RegExp(`^${key}=["']?([^"'\n]*)`, 'm').exec(osRelease)?.[1] ?? '';
+  return `${valueOf('ID')} ${valueOf('ID_LIKE')}`.split(/\s+/).filter((id) => id !== '');
 }

@@ -1,17 +1,18 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, open, rm } from 'node:fs/promises';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { exclusively } from '../exclusively.ts';
-import { identify, isRunning, signalProcess, type ProcessIdentity } from '../process-identity.ts';
-import { describeEnd, type ContainerdEnd } from './containerd-exit.ts';
+import { identify, isRunning, type ProcessIdentity, signalProcess } from '../process-identity.ts';
+import { type ContainerdEnd, describeEnd } from './containerd-exit.ts';
 import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
 import { readLastLines, rotateLog, sizeOf } from './containerd-log.ts';
 import { containerdArguments, findContainerdProcess, writePidFile } from './containerd-process.ts';
 import { searchFolders } from './find-containerd.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { waitUntilReady } from './wait-until-ready.ts';
-import { watchConnection } from './watch-connection.ts';
 
 /** The containerd of these paths on this machine. */
 export class LinuxContainerdHost implements ContainerdHost {
@@ -126,4 +127,29 @@ function endOf(child: ChildProcess): Promise<ContainerdEnd> {
       resolve({ code: undefined, signal: undefined });
     });
   });
+}
+
+/**
+ * Holds an idle gRPC connection open and calls `onLost` once when the other side ends it: how to be told of the death of
+ * a process that is not our child. Returns a function that lets go without a call.
+ */
+function watchConnection(socketPath: string, onLost: () => void): () => void {
+  const socket = connect(socketPath);
+  const session = connectHttp2('http://localhost', { createConnection: () => socket });
+  let lost = false;
+  const report = (): void => {
+    if (lost) return;
+    lost = true;
+    session.destroy();
+    onLost();
+  };
+  session.on('error', report);
+  session.on('goaway', report);
+  session.on('close', report);
+  session.unref();
+  socket.unref();
+  return () => {
+    lost = true;
+    session.destroy();
+  };
 }

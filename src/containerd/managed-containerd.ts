@@ -1,27 +1,26 @@
-import { chmod } from 'node:fs/promises';
+import { chmod, readFile } from 'node:fs/promises';
 import type { Clock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { readHasSysResource } from './capabilities.ts';
-import { ensureCNIConfig, removeBridge, type CNISetup } from './cni-config.ts';
+import { makeFolder } from '../make-folder.ts';
+import { writeFileAtomic } from '../write-file-atomic.ts';
+import { type CNISetup, ensureCNIConfig, removeBridge } from './cni-config.ts';
 import { generateContainerdConfig } from './containerd-config.ts';
 import { cutLog } from './containerd-log.ts';
 import { ContainerdSupervisor, type PreparedLaunch, type SupervisionEvents } from './containerd-supervisor.ts';
 import { endShim } from './end-shim.ts';
 import { findContainerd, type InstalledContainerd } from './find-containerd.ts';
 import type { ImportedFolder } from './import-images-folder.ts';
-import { LinuxContainerdHost } from './linux-containerd-host.ts';
 import type { ImportProgress } from './import-progress.ts';
+import { LinuxContainerdHost } from './linux-containerd-host.ts';
 import { ManagedImages } from './managed-images.ts';
 import { assertSocketsFit, managedPaths, type ManagedPaths } from './managed-paths.ts';
-import type { OrphanShims } from './orphan-shims.ts';
 import { orphanShimsOf } from './orphan-shims-of.ts';
+import type { OrphanShims } from './orphan-shims.ts';
 import { pauseImageName } from './pause/pause-image.ts';
 import { withPauseImage } from './pause/with-pause-image.ts';
 import { chooseSnapshotter } from './snapshotter.ts';
-import { writeFileAtomic } from '../write-file-atomic.ts';
-import { makeFolder } from '../make-folder.ts';
 
 export interface ManagedContainerdOptions extends SupervisionEvents {
   readonly rootDir: string;
@@ -201,4 +200,18 @@ function requireRoot(): void {
   throw new UserError('Only root can run a managed containerd', {
     hint: 'Run kubelet-ts as root, or name the socket of a runtime that you may use with --container-runtime-endpoint.',
   });
+}
+
+/** Bit of CAP_SYS_RESOURCE, which lowering an oom_score_adj and raising a hard limit need. See capabilities(7). */
+const sysResourceBit = 24n;
+
+/** True when the process that this /proc/<pid>/status describes has CAP_SYS_RESOURCE in effect. */
+export function hasSysResource(status: string): boolean {
+  const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0';
+  return ((BigInt(`0x${effective}`) >> sysResourceBit) & 1n) === 1n;
+}
+
+/** Whether we, and so what we start, have CAP_SYS_RESOURCE. */
+async function readHasSysResource(): Promise<boolean> {
+  return hasSysResource(await readFile('/proc/self/status', 'utf8'));
 }

@@ -1,8 +1,7 @@
 import { isUnimplemented } from '../cri/errors.ts';
-import { openChannel } from '../cri/grpc-channel.ts';
+import { connectOnce, openChannel } from '../cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
 import { errorMessage, hasCode } from '../errors.ts';
-import { connectOnce } from './connect-once.ts';
 
 /** What is behind an endpoint. `absent`: no socket; `refused`: a socket that nobody listens on. */
 export type ProbeResult =

@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts';
-import { openChannel } from '../cri/grpc-channel.ts';
+import { connectOnce, openChannel } from '../cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
-import { connectOnce } from './connect-once.ts';
 import { waitForPath } from './wait-for-path.ts';
 
 const pollMs = 5;

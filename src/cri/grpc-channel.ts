@@ -1,4 +1,5 @@
-import { Client, credentials, Metadata, type ClientOptions, type ServiceError } from '@grpc/grpc-js';
+import { connect } from 'node:net';
+import { Client, type ClientOptions, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { RpcError } from '../errors.ts';
 import { ExecSyncClient } from './exec-sync.ts';
 import type { MessageFns } from './generated/cri.ts';
@@ -155,4 +156,15 @@ function deadlineOf(options: CallOptions): number {
 
 function rpcError(method: string, error: ServiceError): RpcError {
   return new RpcError(method, error.code, error.details === '' ? error.message : error.details, { cause: error });
+}
+
+/** Resolves when a connection to the socket is made, which is closed again. */
+export function connectOnce(socketPath: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(socketPath, () => {
+      socket.destroy();
+      resolve();
+    });
+    socket.once('error', reject);
+  });
 }

@@ -1,7 +1,6 @@
 import { ImageServiceDefinition } from './generated/cri.ts';
 import type { Channel } from './grpc-channel.ts';
-import { grpcService } from './grpc-service.ts';
-import { defaultRequestTimeoutMs } from './request-timeout.ts';
+import { defaultRequestTimeoutMs, grpcService } from './grpc-service.ts';
 import type { ImageService } from './image-service.ts';
 
 /** ImageService over a channel. PullImage has no deadline here: the puller watches its progress and aborts it. */

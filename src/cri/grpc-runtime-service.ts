@@ -1,7 +1,6 @@
 import { RuntimeServiceDefinition } from './generated/cri.ts';
 import type { Channel } from './grpc-channel.ts';
-import { grpcService } from './grpc-service.ts';
-import { defaultRequestTimeoutMs } from './request-timeout.ts';
+import { defaultRequestTimeoutMs, grpcService } from './grpc-service.ts';
 import type { RuntimeService } from './runtime-service.ts';
 
 /**

@@ -22,3 +22,6 @@ export function grpcService<D extends { methods: object }>(
   }
   return service as Service<D>;
 }
+
+/** Milliseconds that a call to the runtime may take, where nothing else is said. kubelet: runtimeRequestTimeout */
+export const defaultRequestTimeoutMs = 120_000;

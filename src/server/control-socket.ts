@@ -2,16 +2,16 @@ import { chmod, rename, rm } from 'node:fs/promises';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../clock.ts';
-import { UserError } from '../errors.ts';
-import type { Faults } from '../flow/faults.ts';
 import type { EngineHistory } from '../engine/history/history-entry.ts';
 import type { EngineSettling, EngineView } from '../engine/view/snapshot.ts';
-import { unlessAborted } from '../flow/unless-aborted.ts';
+import { UserError } from '../errors.ts';
 import { exclusively } from '../exclusively.ts';
-import { AgentSilentError, noteAgentProcess } from './agent-silent-error.ts';
+import type { Faults } from '../flow/faults.ts';
+import { unlessAborted } from '../flow/unless-aborted.ts';
+import { makeFolder } from '../make-folder.ts';
+import { AgentSilentError, noteAgentProcess } from './control-call.ts';
 import { fetchAgent } from './control-client.ts';
 import { httpServer, listening, type Routes, sendText } from './http-server.ts';
-import { makeFolder } from '../make-folder.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 
 /** Longest path of a socket, in bytes, without its closing zero. */

@@ -1,7 +1,6 @@
-import { Box } from 'ink';
-import type { ReactNode } from 'react';
-import type { Line } from './line.ts';
-import { LineText } from './LineText.tsx';
+import { Box, Transform } from 'ink';
+import { memo, type ReactNode } from 'react';
+import { type Line, styleLine } from './line.ts';
 
 interface PaneProps {
   lines: readonly Line[];
@@ -21,3 +20,18 @@ export function Pane({ lines, columns, height, hasColors }: PaneProps): ReactNod
     </Box>
   );
 }
+
+interface LineTextProps {
+  line: Line;
+  columns: number;
+  hasColors: boolean;
+}
+
+/**
+ * One row of the screen. The text goes through a transform of blanks, not through `Text`: ink keeps the measure of every
+ * text that it ever drew, and the ages and events of this screen are new texts for as long as the node runs.
+ */
+const LineText = memo(function LineText({ line, columns, hasColors }: LineTextProps): ReactNode {
+  const text = styleLine(line, columns, hasColors);
+  return <Transform transform={() => text}>{' '.repeat(columns)}</Transform>;
+});

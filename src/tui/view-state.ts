@@ -3,7 +3,7 @@ import type { KubeletEvent } from '../engine/view/events.ts';
 import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
 import { describeEvent } from './describe-event.ts';
 import { detailsLines } from './details-lines.ts';
-import { type EventKind, eventKindOf, nextEventKind } from './event-kinds.ts';
+import { type EventKind, eventKindOf, nextEventKind } from './event-lines.ts';
 import { headerLineLimit, headerLines } from './header-lines.ts';
 import { computeLayout, type Layout, minimumSize, type Pane } from './layout.ts';
 import type { Line } from './line.ts';

@@ -1,7 +1,11 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { addManifestURLOptions, type ManifestURLFlags } from '../../src/commands/manifest-url-flags.ts';
-import { type ManifestURLOptions, manifestURLOptions } from '../../src/commands/manifest-url-options.ts';
+import {
+  addManifestURLOptions,
+  type ManifestURLFlags,
+  type ManifestURLOptions,
+  manifestURLOptions,
+} from '../../src/commands/manifest-url-options.ts';
 import { UserError } from '../../src/errors.ts';
 import { MinisignSigner } from '../fakes/minisign-signer.ts';
 

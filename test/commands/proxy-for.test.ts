@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { proxyFor } from '../../src/commands/proxy-for.ts';
+import { proxyFor } from '../../src/commands/node-sources.ts';
 
 test.each([
   ['http://box.example/pods.yaml', 'http://plain.example:3128'],

@@ -1,9 +1,9 @@
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
-import { printableRequest } from '../../src/commands/cri-preview/printable-request.ts';
+import { configAnnotations } from '../../src/api/values/config-annotations.ts';
+import { printableRequest } from '../../src/commands/cri-preview/preview-manifests.ts';
 import { previewPod } from '../../src/commands/cri-preview/preview-pod.ts';
 import { CreateContainerRequest, PullImageRequest, RunPodSandboxRequest } from '../../src/cri/generated/cri.ts';
-import { configAnnotations } from '../../src/api/values/config-annotations.ts';
 import { mountPointsUnder } from '../../src/engine/host/mounts.ts';
 import { configObjectsOf, makeSecret } from '../builders/config-objects.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';

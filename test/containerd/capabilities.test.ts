@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasSysResource } from '../../src/containerd/capabilities.ts';
+import { hasSysResource } from '../../src/containerd/managed-containerd.ts';
 
 test.each([
   ['000001ffffffffff', true],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { computeCgroupMode } from '../../src/containerd/cgroup-mode.ts';
+import { computeCgroupMode } from '../../src/containerd/find-containerd.ts';
 
 test.each([
   ['v2', 'cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { generateInstallHint } from '../../src/containerd/install-hint.ts';
+import { generateInstallHint } from '../../src/containerd/find-containerd.ts';
 
 test.each([
   ['Debian', 'NAME="Debian GNU/Linux"\nID=debian\n', 'apt-get install'],

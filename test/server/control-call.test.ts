@@ -1,10 +1,9 @@
+import { once } from 'node:events';
 import { createServer as createHTTPServer, type RequestListener } from 'node:http';
 import { createServer, type Socket } from 'node:net';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { noteAgentProcess } from '../../src/server/agent-silent-error.ts';
-import { call, stream, untilGone } from '../../src/server/control-call.ts';
+import { call, noteAgentProcess, stream, untilGone } from '../../src/server/control-call.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 /** A twentieth of what commands give an agent. */

@@ -1,18 +1,17 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { ConfigObject } from '../../api/values/config-object.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
+import type { ConfigObject } from '../../api/values/config-object.ts';
+import { isUnavailable } from '../../cri/errors.ts';
 import { ConfigObjects } from '../../engine/config/config-objects.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import type { CgroupDriver } from '../../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../../engine/container-manager/machine.ts';
-import { isUnavailable } from '../../cri/errors.ts';
 import { UserError } from '../../errors.ts';
 import type { CommandDeps } from '../deps.ts';
 import { nodeCgroupDriver } from '../node-cgroup-driver.ts';
 import { nodeConfig } from '../node-config.ts';
 import type { NodeOptions } from '../node-options.ts';
-import { printableRequest } from './printable-request.ts';
 import { type PodPreview, previewPod } from './preview-pod.ts';
 
 /** What the pods of manifests would ask of the runtime on this node, as plain JSON. No value of a Secret is in it. */
@@ -72,4 +71,25 @@ async function cgroupDriver(options: NodeOptions, deps: CommandDeps): Promise<Cg
 /** The path, or the nearest folder above it that is there: the root-dir of a node that never ran is yet to be made. */
 function existing(path: string): string {
   return statSync(path, { throwIfNoEntry: false }) ? path : existing(dirname(path));
+}
+
+/**
+ * A CRI message as plain JSON: bytes as text, 64-bit numbers as numbers, and without members that say nothing. Numbers and
+ * booleans stay also when they are zero: in a wrapped number that is a value.
+ */
+export function printableRequest(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
+  if (Array.isArray(value)) return value.map(printableRequest);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, member]) => [key, printableRequest(member)] as const)
+      .filter(([, member]) => !saysNothing(member)),
+  );
+}
+
+function saysNothing(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return value === undefined || value === null || value === '';
 }

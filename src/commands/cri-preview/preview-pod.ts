@@ -1,17 +1,16 @@
-import { pullReference } from '../../api/values/image-name.ts';
 import type { Container, Pod } from '../../api/types.ts';
-import type { PodSandboxConfig } from '../../cri/types.ts';
-import { systemClock } from '../../clock.ts';
 import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
+import { pullReference } from '../../api/values/image-name.ts';
+import { systemClock } from '../../clock.ts';
+import type { PodSandboxConfig } from '../../cri/types.ts';
+import { PodDirs } from '../../engine/host/pod-dirs.ts';
 import { generateContainerMounts, hostsFileOf, hostsFilePath } from '../../engine/kuberuntime/container-mounts.ts';
 import { makeEnvironment } from '../../engine/kuberuntime/environment.ts';
 import { generateContainerConfig } from '../../engine/kuberuntime/generate-container-config.ts';
 import { podSandboxConfig } from '../../engine/kuberuntime/pod-sandbox-config.ts';
 import type { NodeConfig } from '../../engine/node-config.ts';
-import { PodDirs } from '../../engine/host/pod-dirs.ts';
 import { VolumeManager } from '../../engine/volumes/volume-manager.ts';
 import { UserError } from '../../errors.ts';
-import { resolvConfText } from './resolv-conf-text.ts';
 
 /** What a pod asks of the runtime, in this order, and the files that are made for it. */
 export interface PodPreview {
@@ -154,4 +153,18 @@ async function orRefused<T>(make: () => T | Promise<T>): Promise<{ request?: T; 
     if (error instanceof UserError) return { refused: error.message };
     throw error;
   }
+}
+
+/** The resolver file that a runtime makes of a sandbox's DNS settings. containerd: sandbox_run_linux.go parseDNSOptions */
+function resolvConfText({
+  servers = [],
+  searches = [],
+  options = [],
+}: NonNullable<PodSandboxConfig['dnsConfig']>): string {
+  const lines = [
+    ...(searches.length > 0 ? [`search ${searches.join(' ')}`] : []),
+    ...servers.map((server) => `nameserver ${server}`),
+    ...(options.length > 0 ? [`options ${options.join(' ')}`] : []),
+  ];
+  return lines.map((line) => `${line}\n`).join('');
 }

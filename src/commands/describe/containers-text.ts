@@ -1,9 +1,8 @@
-import { humanDuration } from '../../api/values/pod-printer.ts';
 import type { Container, ContainerState, ContainerStatus } from '../../api/types.ts';
+import { humanDuration } from '../../api/values/pod-printer.ts';
 import { visible } from '../../visible-text.ts';
 import { exitText } from './exit-text.ts';
 import { fields, timeText } from './field-text.ts';
-import { probeText } from './probe-text.ts';
 
 /** One block a container: what it is, how it is and how its last run ended. */
 export function containersText(
@@ -97,4 +96,23 @@ function amounts(resources: object | undefined): string {
   return Object.entries(resources ?? {})
     .map(([name, amount]) => `${name}=${String(amount)}`)
     .join(', ');
+}
+
+/** A probe in one line, as kubectl writes it; empty when there is none. kubectl: pkg/describe DescribeProbe */
+function probeText(probe: Container['livenessProbe']): string {
+  if (probe === undefined) return '';
+  const { initialDelaySeconds = 0, timeoutSeconds = 1, periodSeconds = 10, successThreshold = 1 } = probe;
+  const times = `delay=${initialDelaySeconds}s timeout=${timeoutSeconds}s period=${periodSeconds}s`;
+  return `${actionText(probe)} ${times} #success=${successThreshold} #failure=${probe.failureThreshold ?? 3}`;
+}
+
+function actionText({ exec, httpGet, tcpSocket, grpc }: NonNullable<Container['livenessProbe']>): string {
+  if (exec) return `exec [${(exec.command ?? []).join(' ')}]`;
+  if (httpGet) {
+    const { scheme = 'HTTP', host = '', port, path = '/' } = httpGet;
+    return `http-get ${scheme.toLowerCase()}://${host}:${String(port)}${path}`;
+  }
+  if (tcpSocket) return `tcp-socket ${tcpSocket.host ?? ''}:${String(tcpSocket.port)}`;
+  if (grpc) return `grpc :${grpc.port} ${grpc.service ?? ''}`.trimEnd();
+  return 'unknown';
 }

@@ -1,5 +1,5 @@
 import { UserError } from '../../errors.ts';
-import { startFailureExitCode } from '../start-failure.ts';
+import { startFailureExitCode } from '../errors.ts';
 
 /** How a command ended, as the runtime reports it on the error channel: a v1 Status. */
 export interface ExecStatus {

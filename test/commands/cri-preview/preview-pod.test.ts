@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
-import { printableRequest } from '../../../src/commands/cri-preview/printable-request.ts';
+import { printableRequest } from '../../../src/commands/cri-preview/preview-manifests.ts';
 import { type PodPreview, previewPod } from '../../../src/commands/cri-preview/preview-pod.ts';
 import { configObjectsOf } from '../../builders/config-objects.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
