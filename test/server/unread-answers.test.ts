@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { Faults } from '../../src/flow/faults.ts';
 import { httpServer, listening } from '../../src/server/http-server.ts';
@@ -20,6 +21,10 @@ async function serve(unread: UnreadAnswers): Promise<Server> {
         response.end('x'.repeat(answerBytes));
         unread.note(response);
       },
+      'GET /half': (_request, response) => {
+        response.end('x'.repeat(answerBytes / 2));
+        unread.note(response);
+      },
     },
     { faults },
   );
@@ -32,7 +37,7 @@ async function serve(unread: UnreadAnswers): Promise<Server> {
 }
 
 /** Asks, and reads nothing of the answer; resolves when the server dropped it. */
-async function askAndNotRead(server: Server): Promise<{ dropped: Promise<unknown> }> {
+async function askAndNotRead(server: Server, path = '/'): Promise<{ dropped: Promise<unknown> }> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
   onTestFinished(() => {
     socket.destroy();
@@ -40,15 +45,17 @@ async function askAndNotRead(server: Server): Promise<{ dropped: Promise<unknown
   const [request] = await Promise.all([
     once(server, 'request'),
     once(socket, 'connect').then(() => {
-      ask(socket);
+      ask(socket, path);
     }),
   ]);
   const [, response] = request as [unknown, NodeJS.EventEmitter];
   return { dropped: once(response, 'close') };
 }
 
-function ask(socket: NodeJS.WritableStream): void {
-  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+const connectionsOf = (server: Server): Promise<number> => promisify(server.getConnections.bind(server))();
+
+function ask(socket: NodeJS.WritableStream, path: string): void {
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
 }
 
 test('of clients that do not read, the first go when all together hold more memory than they may', async () => {
@@ -56,14 +63,16 @@ test('of clients that do not read, the first go when all together hold more memo
   const first = await askAndNotRead(server);
   await askAndNotRead(server);
   await first.dropped;
-  expect(
-    await new Promise<number | Error>(
-      (resolve) =>
-        void server.getConnections((e, n) => {
-          resolve(e ?? n);
-        }),
-    ),
-  ).toBe(1);
+  expect(await connectionsOf(server)).toBe(1);
+});
+
+test('of clients that do not read, one that is a little behind stays for as long as others hold more', async () => {
+  const server = await serve(new UnreadAnswers(2.2 * answerBytes));
+  await askAndNotRead(server, '/half');
+  const first = await askAndNotRead(server);
+  await askAndNotRead(server);
+  await first.dropped;
+  expect(await connectionsOf(server)).toBe(2);
 });
 
 test('a single answer may be larger, and is given to its end', async () => {
