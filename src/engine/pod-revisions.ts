@@ -71,32 +71,37 @@ export class PodRevisions {
   }
 
   /**
-   * True: no earlier revision is in the way of this one. False: one runs on until this one may start and has its images, or,
-   * from an earlier life, is being stopped; housekeeping asks again, or admission when it was refused.
+   * Ends the earlier revision of the pod, once this one may start and has its images. True if none is in the way any more. If
+   * false, housekeeping starts the pod again, or admission if it was rejected.
    */
-  giveWay(pod: Pod): boolean {
-    const { admission, housekeeping, imagesAhead, workers } = this.deps;
+  replaceEarlier(pod: Pod): boolean {
+    const { imagesAhead, workers } = this.deps;
     const outgoing = this.outgoingBefore(pod);
     const predecessor = this.predecessorOf(pod);
     if (predecessor !== undefined && workers.has(predecessor.uid)) return false;
-    if (outgoing !== undefined || predecessor !== undefined) {
-      const isLoss = predecessor !== undefined || (outgoing !== undefined && this.runs(outgoing.pod));
-      if (isLoss && imagesAhead.isPulling(pod)) return false;
-      const replacement = { current: outgoing?.pod, next: pod };
-      const replacements = admission.admitReplacement(replacement, () => this.pending());
-      if (replacements.length === 0) return false;
-      // All are asked for, so that they are pulled side by side.
-      const missing = isLoss ? replacements.filter(({ next }) => !imagesAhead.areThere(next)) : [];
-      if (missing.length > 0) return false;
-      for (const { next } of replacements) this.removeBefore(next);
-      // The others are started by housekeeping.
-      if (replacements.length > 1) housekeeping.request();
-    }
+    const isInTheWay = outgoing !== undefined || predecessor !== undefined;
+    const isLoss = predecessor !== undefined || (outgoing !== undefined && this.runs(outgoing.pod));
+    if (isInTheWay && !this.replace({ current: outgoing?.pod, next: pod }, isLoss)) return false;
     if (predecessor !== undefined) {
       this.stopPredecessor(predecessor);
       return false;
     }
     imagesAhead.forget(pod.metadata.uid);
+    return true;
+  }
+
+  /** False if the replacement has to wait for admission, or for images where something that runs is lost. */
+  private replace(replacement: Replacement, isLoss: boolean): boolean {
+    const { admission, housekeeping, imagesAhead } = this.deps;
+    if (isLoss && imagesAhead.isPulling(replacement.next)) return false;
+    const admitted = admission.admitReplacement(replacement, () => this.pending()).map(({ next }) => next);
+    if (admitted.length === 0) return false;
+    // Pulled side by side.
+    if (isLoss) for (const pod of admitted) imagesAhead.start(pod);
+    if (isLoss && !admitted.every((pod) => imagesAhead.areThere(pod))) return false;
+    for (const pod of admitted) this.removeBefore(pod);
+    // Housekeeping starts the others.
+    if (admitted.length > 1) housekeeping.request();
     return true;
   }
 

@@ -147,7 +147,7 @@ export class SyncHandlers implements SyncHandler {
 
   handleAdmission(): void {
     const { podManager, admission } = this.deps;
-    for (const uid of admission.waiting()) {
+    for (const uid of admission.takeDue()) {
       const pod = podManager.get(uid);
       if (pod !== undefined) this.startPod(pod);
     }
@@ -223,7 +223,7 @@ export class SyncHandlers implements SyncHandler {
    */
   private startPod(pod: Pod): void {
     const { workers, statusManager, admission } = this.deps;
-    if (!this.revisions.giveWay(pod) || !admission.admit(pod)) return;
+    if (!this.revisions.replaceEarlier(pod) || !admission.admit(pod)) return;
     // Its status starts over: it was not admitted until now, or its last run under this UID is over.
     if (!workers.has(pod.metadata.uid)) statusManager.forget(pod.metadata.uid);
     workers.updatePod({ type: 'create', pod });

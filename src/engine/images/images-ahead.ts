@@ -30,26 +30,31 @@ export class ImagesAhead {
     this.deps = deps;
   }
 
-  /** True: the images of the pod are there. Otherwise they are being pulled from now on, and `onReady` tells. */
-  areThere(pod: Pod): boolean {
-    const known = this.pods.get(pod.metadata.uid);
-    if (known?.pod === pod) return known.isReady;
-    this.forget(pod.metadata.uid);
+  /** Pulls the images of the pod, unless it did or does; `onReady` reports the end. */
+  start(pod: Pod): void {
+    const { uid } = pod.metadata;
+    if (this.pods.get(uid)?.pod === pod) return;
+    this.forget(uid);
     const entry = { pod, isReady: false, abort: new AbortController() };
-    this.pods.set(pod.metadata.uid, entry);
+    this.pods.set(uid, entry);
     void this.pull(pod, AbortSignal.any([entry.abort.signal, this.deps.stopped])).then((isReady) => {
       entry.isReady = isReady;
-      if (isReady) this.deps.onReady(pod.metadata.uid);
+      if (isReady) this.deps.onReady(uid);
     });
-    return false;
   }
 
-  /** True: it was asked for this pod, and it was not forgotten since. */
+  /** True if the images of the pod, as its manifest is now, were pulled. */
+  areThere(pod: Pod): boolean {
+    const known = this.pods.get(pod.metadata.uid);
+    return known?.pod === pod && known.isReady;
+  }
+
+  /** True if pulling for this pod was started, and it was not forgotten since. */
   has(podUID: string): boolean {
     return this.pods.has(podUID);
   }
 
-  /** True: images of the pod, as its manifest is now, are still to come. */
+  /** True if images of the pod, as its manifest is now, are still being pulled. */
   isPulling(pod: Pod): boolean {
     const known = this.pods.get(pod.metadata.uid);
     return known?.pod === pod && !known.isReady;
@@ -61,7 +66,7 @@ export class ImagesAhead {
     this.pods.delete(podUID);
   }
 
-  /** False: it was aborted. */
+  /** Resolves to false if it was aborted. */
   private async pull(pod: Pod, signal: AbortSignal): Promise<boolean> {
     const { pullAhead, clock, logger } = this.deps;
     for (;;) {

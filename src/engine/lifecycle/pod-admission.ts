@@ -10,7 +10,7 @@ import type { AdmissionNews } from './admission-news.ts';
 import type { Rejection } from '../view/snapshot.ts';
 import { type Admission, type AdmissionNode, admitPod } from './admit-pod.ts';
 import { portExchange, type Replacement } from './port-exchange.ts';
-import { computeStartOrder, type StartOrder } from './start-order.ts';
+import { computeStartOrder } from './start-order.ts';
 
 interface Deps {
   node: () => AdmissionNode;
@@ -29,6 +29,15 @@ interface Deps {
   onDue: () => void;
 }
 
+/** Why a pod does not start, and what ends that: a change, the pods before it, or the end of pods that go for it. */
+type Wait =
+  | { for: 'change'; rejection: Rejection }
+  | { for: 'pods'; message: string }
+  | { for: 'room'; pod: Pod; victims: Set<string> };
+
+/** A wait that shows in the status of the pod. */
+type Hold = Exclude<Wait, { for: 'room' }>;
+
 /**
  * Which pods may start, and which wait until something changes: for pods that have to be Ready before them, then for room.
  * kubelet: lifecycle/, preemption/preemption.go
@@ -37,13 +46,9 @@ interface Deps {
  */
 export class PodAdmission {
   private readonly deps: Deps;
-  /** By UID. */
-  private readonly rejected = new Map<string, Rejection>();
-  /** UIDs of pods that come after others. */
-  private readonly waitingForPods = new Set<string>();
-  /** Pods that wait for others to end, with the UIDs of those that did not start anew since. */
-  private readonly preempting = new Map<string, { pod: Pod; victims: Set<string> }>();
-  /** What happened since pods were asked again last. */
+  /** By UID, in the order in which they began to wait. */
+  private readonly waits = new Map<string, Wait>();
+  /** What happened since pods were taken to be admitted again. */
   private readonly news = new Set<AdmissionNews>();
 
   constructor(deps: Deps) {
@@ -56,181 +61,174 @@ export class PodAdmission {
     return [...running, ...pods.filter((pod) => !running.includes(pod))];
   }
 
-  /** True: the pod may start now. False: it waits, and its status says why. */
+  /** Lets the pod start now, or wait, and its status says why. Makes room for a critical pod. True if it may start. */
   admit(pod: Pod): boolean {
     const { uid } = pod.metadata;
-    const { isRunning, node } = this.deps;
-    if (!isRunning(uid) && (this.isTaken(pod) || !this.isInTurn(pod))) return false;
-    const active = this.deps.activePods().filter(({ metadata }) => metadata.uid !== uid);
-    const { victims } = this.preempting.get(uid) ?? {};
-    if (victims !== undefined && active.some(({ metadata }) => victims.has(metadata.uid))) return false;
-    const others = [...active, ...this.reservedForOthers(uid)];
-    const result = isRunning(uid) ? yes : admitPod(pod, others, node(), this.neededBy(pod));
-    if (!result.admit) {
-      this.reject(pod, result.rejection);
+    if (this.deps.isRunning(uid)) {
+      this.forget(uid);
+      return true;
+    }
+    const alone = { current: undefined, next: pod };
+    const hold = this.precedence(alone);
+    if (hold !== undefined) {
+      this.hold(pod, hold);
+      return false;
+    }
+    if (this.isRoomBeingMade(uid)) return false;
+    const admission = this.judge(alone);
+    if (!admission.admit) {
+      this.hold(pod, { for: 'change', rejection: admission.rejection });
       return false;
     }
     this.forget(uid);
-    if (result.preempt.length === 0) {
-      if (!isRunning(uid)) this.notAwaited(uid);
-      return true;
-    }
-    this.preempting.set(uid, { pod, victims: new Set(result.preempt.map(({ metadata }) => metadata.uid)) });
-    for (const victim of result.preempt) this.preempt(victim);
-    return false;
+    if (admission.preempt.length > 0) this.makeRoom(pod, admission.preempt);
+    else this.notAwaited(uid);
+    return admission.preempt.length === 0;
   }
 
   /**
-   * The replacements to make so that the next revision of this one starts: it, and those of pods with which it exchanges
-   * host ports. None: it may not start, and its status says why; nothing is to be stopped for it. Asked as if those that run
-   * were gone already; nobody is ended for the answer. `pending`: all that could be made.
+   * Returns the replacements to make so that the next revision of this one starts: it, and those of pods with which it
+   * exchanges host ports. Returns none if it may not start: it waits then, its status says why, and nothing is to be stopped
+   * for it. Decided as if those that run were gone already; nothing is ended for it. `pending`: all that could be made.
    */
   admitReplacement(replacement: Replacement, pending: () => Replacement[]): Replacement[] {
     const { next } = replacement;
     const { uid } = next.metadata;
     if (this.deps.isRunning(uid)) return [replacement];
-    if (this.isTaken(next, runsOnUntilThen)) return [];
-    const order = this.startOrder(replacement);
-    if (order.decision !== 'start') {
-      this.comeAfter(next, order, runsOnUntilThen);
+    const decision = this.precedence(replacement) ?? this.judgeReplacement(replacement, pending);
+    if (!Array.isArray(decision)) {
+      this.hold(next, decision, runsOnUntilThen);
       return [];
     }
-    const alone = this.judge(replacement, [replacement]);
-    const together = alone.admit ? [replacement] : this.exchange(replacement, pending());
-    if (!alone.admit && together.length === 0) {
-      this.reject(next, { ...alone.rejection, message: withMeanwhile(alone.rejection.message, runsOnUntilThen) });
-      return [];
-    }
-    // What was said of it is not so any more.
+    // What its status said is out of date.
     if (this.isWaiting(uid)) this.deps.statusManager.forget(uid);
     this.forget(uid);
-    return together;
+    return decision;
   }
 
-  /** True: the pod was not admitted, and a change is awaited. */
+  /** True if the pod was not admitted, and a change is awaited. */
   isWaiting(uid: string): boolean {
-    return this.rejected.has(uid) || this.waitingForPods.has(uid) || this.preempting.has(uid);
+    return this.waits.has(uid);
   }
 
   /** Why the pod was not admitted. */
   rejectionOf(uid: string): Rejection | undefined {
-    return this.rejected.get(uid);
+    const wait = this.waits.get(uid);
+    return wait?.for === 'change' ? wait.rejection : undefined;
   }
 
-  /** Those to ask again, first the ones for which room is made. */
-  waiting(): string[] {
+  /** Takes the pods whose wait may be over by the news so far, first the ones for which room is made. */
+  takeDue(): string[] {
     const news = new Set(this.news);
     this.news.clear();
     return [
       ...(news.has('node') ? this.retriedWhen('the node takes pods again') : []),
-      ...(news.has('room') ? [...this.preempting.keys(), ...this.retriedWhen('a pod ends')] : []),
-      ...(news.has('order') ? [...this.retriedWhen('manifests change'), ...this.waitingForPods] : []),
+      ...(news.has('room') ? [...this.waitingFor('room'), ...this.retriedWhen('a pod ends')] : []),
+      ...(news.has('order') ? [...this.retriedWhen('manifests change'), ...this.waitingFor('pods')] : []),
     ];
   }
 
-  /** Who waited for this is to be asked again. */
+  /** The pods that wait for this are to be admitted again. */
   note(news: AdmissionNews): void {
-    if (this.news.has(news) || this.rejected.size + this.waitingForPods.size + this.preempting.size === 0) return;
+    if (this.news.has(news) || this.waits.size === 0) return;
     this.news.add(news);
     this.deps.onDue();
   }
 
   /** The pod is no longer declared, or is declared anew. */
   forget(uid: string): void {
-    this.rejected.delete(uid);
-    this.waitingForPods.delete(uid);
-    this.preempting.delete(uid);
+    this.waits.delete(uid);
   }
 
-  /** A pod that starts anew had ended: nobody waits for that any more. */
-  private notAwaited(uid: string): void {
-    for (const { victims } of this.preempting.values()) victims.delete(uid);
-  }
-
-  /** True: somebody else has a pod of this UID in the runtime. `meanwhile`: what is so until that one is gone. */
-  private isTaken(pod: Pod, meanwhile?: string): boolean {
-    const { foreignPods } = this.deps;
-    const { uid } = pod.metadata;
+  /** Why the pod has to wait, whatever room there is: another owner has its UID, or pods come first. */
+  private precedence({ current, next }: Replacement): Hold | undefined {
+    const { foreignPods, declaredPods, statusManager } = this.deps;
+    const { uid } = next.metadata;
     const holder = foreignPods.holderOf(uid);
-    if (holder === undefined) return false;
-    foreignPods.awaitFreeing(uid);
-    const message = withMeanwhile(takenMessage(uid, holder), meanwhile);
-    this.reject(pod, { reason: reasons.podUIDTaken, message, retriedWhen: 'a pod ends' });
-    return true;
-  }
-
-  /** False: others come first, or the pod can never have its turn. */
-  private isInTurn(pod: Pod): boolean {
-    const order = this.startOrder({ current: undefined, next: pod });
-    if (order.decision !== 'start') this.comeAfter(pod, order);
-    return order.decision === 'start';
-  }
-
-  /** As if its current revision were gone. */
-  private startOrder({ current, next }: Replacement): StartOrder {
-    const { declaredPods, statusManager } = this.deps;
+    if (holder !== undefined) {
+      const message = takenMessage(uid, holder);
+      return { for: 'change', rejection: { reason: reasons.podUIDTaken, message, retriedWhen: 'a pod ends' } };
+    }
+    // As if its current revision were gone.
     const others = declaredPods().filter(({ metadata }) => metadata.uid !== current?.metadata.uid);
-    return computeStartOrder(next, others, ({ metadata }) => statusManager.get(metadata.uid));
+    const order = computeStartOrder(next, others, ({ metadata }) => statusManager.get(metadata.uid));
+    switch (order.decision) {
+      case 'start':
+        return undefined;
+      case 'wait':
+        return { for: 'pods', message: order.message };
+      case 'refuse':
+        return { for: 'change', rejection: order.rejection };
+    }
   }
 
-  /** `meanwhile`: what is so until then. */
-  private comeAfter(pod: Pod, order: Exclude<StartOrder, { decision: 'start' }>, meanwhile?: string): void {
-    if (order.decision === 'wait') this.wait(pod, withMeanwhile(order.message, meanwhile));
-    else this.reject(pod, { ...order.rejection, message: withMeanwhile(order.rejection.message, meanwhile) });
+  /** Pods that go for this one are still at work. */
+  private isRoomBeingMade(uid: string): boolean {
+    const wait = this.waits.get(uid);
+    return wait?.for === 'room' && this.deps.activePods().some(({ metadata }) => wait.victims.has(metadata.uid));
   }
 
-  /** Several replacements that can be made at once, where this one cannot be made alone. */
-  private exchange(replacement: Replacement, pending: readonly Replacement[]): Replacement[] {
-    const together = portExchange(replacement, pending);
+  private judgeReplacement(replacement: Replacement, pending: () => Replacement[]): Replacement[] | Hold {
+    const alone = this.judge(replacement);
+    if (alone.admit) return [replacement];
+    const together = portExchange(replacement, pending());
     const isAdmitted = (one: Replacement): boolean =>
-      this.startOrder(one).decision === 'start' && this.judge(one, together).admit;
-    return together.length > 1 && together.every(isAdmitted) ? together : [];
+      this.precedence(one) === undefined && this.judge(one, together).admit;
+    if (together.length > 1 && together.every(isAdmitted)) return together;
+    return { for: 'change', rejection: alone.rejection };
   }
 
   /** Beside all that is at work, as if these replacements were made. */
-  private judge({ next }: Replacement, together: readonly Replacement[]): Admission {
-    const { activePods, node } = this.deps;
-    const { uid } = next.metadata;
-    const stopped = new Set(together.map(({ current }) => current?.metadata.uid));
-    const started = together.flatMap((other) => (other.next.metadata.uid === uid ? [] : [other.next]));
-    const others = [...activePods(), ...this.reservedForOthers(uid)].filter(
-      ({ metadata }) => metadata.uid !== uid && !stopped.has(metadata.uid),
-    );
-    return admitPod(next, [...others, ...started], node(), this.neededBy(next));
+  private judge(replacement: Replacement, together: readonly Replacement[] = [replacement]): Admission {
+    const { activePods, declaredPods, node } = this.deps;
+    const { next } = replacement;
+    const stopped = new Set([next, ...together.flatMap(({ current }) => current ?? [])].map(uidOf));
+    const reserved = [...this.waits.values()].flatMap((wait) => (wait.for === 'room' ? [wait.pod] : []));
+    const atWork = [...activePods(), ...reserved].filter((other) => !stopped.has(uidOf(other)));
+    const started = together.map((other) => other.next).filter((other) => uidOf(other) !== uidOf(next));
+    // Without these the pod would wait again.
+    const needed = new Set([...allDependencies(next, declaredPods())].map(uidOf));
+    return admitPod(next, [...atWork, ...started], node(), needed);
   }
 
-  private wait(pod: Pod, message: string): void {
-    const { statusManager, emit } = this.deps;
-    const { uid } = pod.metadata;
-    const isNews = !this.waitingForPods.has(uid);
-    this.forget(uid);
-    this.waitingForPods.add(uid);
-    statusManager.wait(pod, { reason: reasons.waitingForPods, message });
-    if (isNews) podEventRecorder(emit, pod).normal(reasons.waitingForPods, message);
-  }
-
-  /** UIDs of the pods without which it would wait again. */
-  private neededBy(pod: Pod): Set<string> {
-    return new Set([...allDependencies(pod, this.deps.declaredPods())].map(({ metadata }) => metadata.uid));
+  private waitingFor(what: Wait['for']): string[] {
+    return [...this.waits].filter(([, wait]) => wait.for === what).map(([uid]) => uid);
   }
 
   private retriedWhen(change: Rejection['retriedWhen']): string[] {
-    return [...this.rejected].filter(([, { retriedWhen }]) => retriedWhen === change).map(([uid]) => uid);
+    return this.waitingFor('change').filter((uid) => this.rejectionOf(uid)?.retriedWhen === change);
   }
 
-  private reservedForOthers(uid: string): Pod[] {
-    return [...this.preempting.values()].flatMap(({ pod }) => (pod.metadata.uid === uid ? [] : [pod]));
-  }
-
-  /** kubelet: kubelet.go rejectPod */
-  private reject(pod: Pod, rejection: Rejection): void {
-    const { statusManager, emit } = this.deps;
+  /** Says why the pod waits. `meanwhile`: what is so until then. kubelet: kubelet.go rejectPod */
+  private hold(pod: Pod, hold: Hold, meanwhile?: string): void {
+    const { statusManager, foreignPods, emit } = this.deps;
     const { uid } = pod.metadata;
-    const isNews = this.rejected.get(uid)?.reason !== rejection.reason;
+    const before = this.waits.get(uid);
     this.forget(uid);
-    this.rejected.set(uid, rejection);
+    if (hold.for === 'pods') {
+      const message = withMeanwhile(hold.message, meanwhile);
+      this.waits.set(uid, { for: 'pods', message });
+      statusManager.wait(pod, { reason: reasons.waitingForPods, message });
+      if (before?.for !== 'pods') podEventRecorder(emit, pod).normal(reasons.waitingForPods, message);
+      return;
+    }
+    const rejection = { ...hold.rejection, message: withMeanwhile(hold.rejection.message, meanwhile) };
+    const { reason, message } = rejection;
+    this.waits.set(uid, { for: 'change', rejection });
+    if (reason === reasons.podUIDTaken) foreignPods.awaitFreeing(uid);
     statusManager.reject(pod, rejection);
-    if (isNews) podEventRecorder(emit, pod).warning(rejection.reason, rejection.message);
+    const isNews = before?.for !== 'change' || before.rejection.reason !== reason;
+    if (isNews) podEventRecorder(emit, pod).warning(reason, message);
+  }
+
+  private makeRoom(pod: Pod, victims: readonly Pod[]): void {
+    this.waits.set(uidOf(pod), { for: 'room', pod, victims: new Set(victims.map(uidOf)) });
+    for (const victim of victims) this.preempt(victim);
+  }
+
+  /** A pod that starts anew had ended: no pod waits for that any more. */
+  private notAwaited(uid: string): void {
+    for (const wait of this.waits.values()) if (wait.for === 'room') wait.victims.delete(uid);
   }
 
   /** kubelet: preemption/preemption.go evictPodsToFreeRequests */
@@ -248,7 +246,7 @@ export class PodAdmission {
   }
 }
 
-const yes = { admit: true, preempt: [] } as const;
+const uidOf = ({ metadata }: Pod): string => metadata.uid;
 
 function withMeanwhile(message: string, meanwhile: string | undefined): string {
   return meanwhile === undefined ? message : `${message.replace(/[. ]+$/, '')}; ${meanwhile}`;

@@ -135,7 +135,7 @@ export class AdmissionModel {
   pump(): void {
     if (this.#due === 0) return;
     this.#due -= 1;
-    for (const uid of this.#admission.waiting()) {
+    for (const uid of this.#admission.takeDue()) {
       const pod = [...this.#declared].find(({ metadata }) => metadata.uid === uid);
       if (pod !== undefined) this.#start(pod);
     }
