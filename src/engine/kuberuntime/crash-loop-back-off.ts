@@ -6,35 +6,54 @@ import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 import { containerHashHex } from '../container/container-hash.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
 
-/**
- * When the container may be started again, in monotonic milliseconds, and what to say until then; undefined: now, and this start is counted. After a
- * restart of kubelet-ts the restarts before it count; the kubelet starts over then.
- * kubelet: kuberuntime_manager.go doBackOff
- */
-export function crashLoopBackOff(
-  backOff: BackOff,
+/** The newest run of a container, which ended, as its back-off counts it. */
+export interface EndedRun {
+  /** Of its back-off. */
+  key: string;
+  endedAtMonotonic: number;
+  /** Longest wait that its pod asks for. */
+  maxMs: number | undefined;
+  /** Restarts before it, by the runtime, unless its whole sandbox ended; and when it began. */
+  earlier: { restarts: number; atMonotonic: number };
+}
+
+/** Returns undefined if no run of the container ended. */
+export function endedRun(
   wallClock: Pick<WallClockHistory, 'monotonicAt'>,
   pod: Pod,
   container: Container,
   podStatus: RuntimePodStatus,
-): { message: string; until: number } | undefined {
+): EndedRun | undefined {
   const exited = podStatus.containerStatuses.find(({ name, state }) => name === container.name && hasEnded(state));
   if (exited === undefined) return undefined;
-  const key = stableKey(pod, container);
-  const maxMs = maxRestartPeriodMs(pod);
-  if (endedInPlace(exited, podStatus))
-    backOff.resume(key, exited.restartCount, wallClock.monotonicAt(exited.startedAt), maxMs);
-  const finishedAt = wallClock.monotonicAt(endOf(exited));
-  if (!backOff.isInBackOffSince(key, finishedAt)) {
-    backOff.next(key, finishedAt, maxMs);
-    return undefined;
-  }
-  const delayMs = backOff.get(key);
-  const message = `back-off ${goDuration(delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`;
-  return { message, until: finishedAt + delayMs };
+  return {
+    key: stableKey(pod, container),
+    endedAtMonotonic: wallClock.monotonicAt(endOf(exited)),
+    maxMs: maxRestartPeriodMs(pod),
+    earlier: {
+      restarts: endedInPlace(exited, podStatus) ? exited.restartCount : 0,
+      atMonotonic: wallClock.monotonicAt(exited.startedAt),
+    },
+  };
 }
 
-/** One that a runtime knows no more of is started over too, again and again if that does not change. kubelet: only what exited waits */
+/**
+ * When the container may be started again, and what to say until then. Returns undefined if it may start now.
+ * kubelet: kuberuntime_manager.go doBackOff
+ */
+export function crashLoopWait(
+  backOff: BackOff,
+  { key, endedAtMonotonic }: EndedRun,
+  pod: Pod,
+  container: Container,
+): { message: string; untilMonotonic: number } | undefined {
+  if (!backOff.isInBackOffSince(key, endedAtMonotonic)) return undefined;
+  const delayMs = backOff.get(key);
+  const message = `back-off ${goDuration(delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`;
+  return { message, untilMonotonic: endedAtMonotonic + delayMs };
+}
+
+/** One of unknown state is started over too, again and again if that does not change. kubelet: only what exited waits */
 const hasEnded = (state: RuntimeContainerStatus['state']): boolean => state === 'exited' || state === 'unknown';
 
 /** A runtime that does not know the end says 0, or anything: an end before its beginning would ask for a start at once, for ever. */

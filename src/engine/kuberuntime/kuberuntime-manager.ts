@@ -11,7 +11,7 @@ import { reasons } from '../view/reasons.ts';
 import type { UserNamespaces } from '../userns/user-namespaces.ts';
 import type { MountedVolume } from '../volumes/volume-manager.ts';
 import { computePodActions } from './compute-pod-actions.ts';
-import { crashLoopBackOff } from './crash-loop-back-off.ts';
+import { crashLoopWait, endedRun } from './crash-loop-back-off.ts';
 import { pullImageVolumesAhead } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { killPod } from './kill-pod.ts';
@@ -209,14 +209,20 @@ export class KuberuntimeManager {
   private async start(sync: PodSync, container: Container, sandbox: Sandbox, results: SyncResult[]): Promise<boolean> {
     const { pod, podStatus, recorder } = sync;
     const target = container.name;
-    const waiting = crashLoopBackOff(this.deps.backOff, this.deps.wallClock, pod, container, podStatus);
+    const { backOff, wallClock } = this.deps;
+    const run = endedRun(wallClock, pod, container, podStatus);
+    // After a restart of kubelet-ts the restarts before it count; the kubelet starts over then.
+    if (run !== undefined) backOff.resume(run.key, run.earlier.restarts, run.earlier.atMonotonic, run.maxMs);
+    const waiting = run && crashLoopWait(backOff, run, pod, container);
     if (waiting !== undefined) {
       recorder.warning(
         reasons.backOff,
         `Back-off restarting failed container ${target} in pod ${formatPod(pod)}`,
         target,
       );
-      const error = new ContainerStartError(reasons.crashLoopBackOff, waiting.message, { retryAt: waiting.until });
+      const error = new ContainerStartError(reasons.crashLoopBackOff, waiting.message, {
+        retryAt: waiting.untilMonotonic,
+      });
       results.push({
         action: 'startContainer',
         target,
@@ -226,6 +232,7 @@ export class KuberuntimeManager {
       });
       return false;
     }
+    if (run !== undefined) backOff.next(run.key, run.endedAtMonotonic, run.maxMs);
     try {
       await startContainer(this.deps, {
         ...sync,

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
 import { BackOff } from '../../../src/flow/back-off.ts';
-import { crashLoopBackOff, crashLoopBackOffLimits } from '../../../src/engine/kuberuntime/crash-loop-back-off.ts';
+import {
+  crashLoopBackOffLimits,
+  crashLoopWait,
+  endedRun,
+} from '../../../src/engine/kuberuntime/crash-loop-back-off.ts';
 import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
 import { makeContainer, makeContainerStatus, makePod, makePodStatus, makeSandbox, NOW } from '../../builders/pods.ts';
 
@@ -21,14 +25,23 @@ function ended(restartCount: number, { ranMs = 1000, sandbox = makeSandbox({ cre
   return makePodStatus(makePod(), { containerStatuses: [status], sandboxStatuses: [sandbox] });
 }
 
+/** The wait of the container; a start that need not wait is counted. */
+function waitOrCount(backOff: BackOff, pod: Pod, status: RuntimePodStatus): number | undefined {
+  const run = endedRun(steady, pod, container, status);
+  if (run === undefined) return undefined;
+  backOff.resume(run.key, run.earlier.restarts, run.earlier.atMonotonic, run.maxMs);
+  const waiting = crashLoopWait(backOff, run, pod, container);
+  if (waiting === undefined) backOff.next(run.key, run.endedAtMonotonic, run.maxMs);
+  return waiting?.untilMonotonic;
+}
+
 /** Milliseconds that are to be waited, in an engine that has just been started; 0: none. */
 function firstWait(status: RuntimePodStatus, pod = makePod(), nodeMaxMs = 300_000): number {
   const backOff = new BackOff(
     { monotonic: () => NOW },
     crashLoopBackOffLimits({ maxContainerRestartPeriodMs: nodeMaxMs }),
   );
-  const waiting = crashLoopBackOff(backOff, steady, pod, container, status);
-  return waiting === undefined ? 0 : waiting.until - NOW;
+  return (waitOrCount(backOff, pod, status) ?? NOW) - NOW;
 }
 
 const limited = (period: string): Pod => {
@@ -83,10 +96,10 @@ describe('the longest wait', () => {
         containerStatuses: statuses,
         sandboxStatuses: [makeSandbox({ createdAt: 0 })],
       });
-      const waiting = crashLoopBackOff(backOff, steady, limited('15s'), container, podStatus);
-      now = waiting?.until ?? now;
+      const until = waitOrCount(backOff, limited('15s'), podStatus);
+      now = until ?? now;
       waits.push(now - finishedAt);
-      if (waiting !== undefined) crashLoopBackOff(backOff, steady, limited('15s'), container, podStatus);
+      if (until !== undefined) waitOrCount(backOff, limited('15s'), podStatus);
     }
     expect(waits).toEqual([0, 10_000, 15_000, 15_000]);
   });
