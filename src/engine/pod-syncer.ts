@@ -11,9 +11,9 @@ import { mayBeRunning, type RuntimePodStatus } from './container/runtime-pod-sta
 import type { SyncResult } from './container/sync-result.ts';
 import type { RuntimePod } from './container/pod-records.ts';
 import type { PodDirs } from './host/pod-dirs.ts';
-import type { PodSyncer } from './pod-workers/pod-workers.ts';
+import type { PodSyncer } from './pod-workers/pod-worker.ts';
 import { NetworkNotReadyError, SyncPodError } from './pod-workers/sync-pod-error.ts';
-import type { SyncPodType } from './pod-workers/pod-sync-status.ts';
+import type { SyncPodType } from './pod-workers/update-pod-options.ts';
 import type { ProberManager } from './prober/prober-manager.ts';
 import { reasons, runsOnUntilThen } from './view/reasons.ts';
 import { generatePodStatus } from './status/generate-pod-status.ts';

@@ -7,17 +7,17 @@ import type { Pod } from '../../api/types.ts';
  */
 export function effectiveGracePeriod(
   current: number,
-  pod: Pod,
+  pod: Pod | undefined,
   override: number | undefined,
 ): { gracePeriodSeconds: number; shortened: boolean } {
   let seconds = current;
   let overridden = false;
-  for (const shorter of [pod.metadata.deletionGracePeriodSeconds, override]) {
+  for (const shorter of [pod?.metadata.deletionGracePeriodSeconds, override]) {
     if (shorter === undefined || (seconds !== 0 && shorter >= seconds)) continue;
     seconds = shorter;
     overridden = true;
   }
-  if (!overridden && seconds === 0) seconds = pod.spec.terminationGracePeriodSeconds ?? 0;
+  if (!overridden && seconds === 0) seconds = pod?.spec.terminationGracePeriodSeconds ?? 0;
   seconds = Math.max(seconds, 1);
   return { gracePeriodSeconds: seconds, shortened: current !== 0 && current !== seconds };
 }

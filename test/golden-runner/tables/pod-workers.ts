@@ -1,9 +1,10 @@
 import type { Pod } from '../../../src/api/types.ts';
 import { systemClock } from '../../../src/clock.ts';
 import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
-import { type PodSyncer, PodWorkers } from '../../../src/engine/pod-workers/pod-workers.ts';
+import type { PodSyncer } from '../../../src/engine/pod-workers/pod-worker.ts';
+import { PodWorkers } from '../../../src/engine/pod-workers/pod-workers.ts';
 import { NetworkNotReadyError } from '../../../src/engine/pod-workers/sync-pod-error.ts';
-import type { SyncPodType } from '../../../src/engine/pod-workers/pod-sync-status.ts';
+import type { SyncPodType } from '../../../src/engine/pod-workers/update-pod-options.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { tableAdapter } from '../table-adapter.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
