@@ -7,7 +7,7 @@ const boundaries = {
   api: ['commands', 'containerd', 'cri', 'engine', 'server', 'tui'],
   cri: ['commands', 'containerd', 'engine', 'server', 'tui'],
   containerd: ['commands', 'engine', 'server', 'tui'],
-  engine: ['commands', 'containerd', 'server', 'tui'],
+  engine: ['commands', 'containerd', 'node', 'server', 'tui'],
   server: ['commands', 'containerd', 'tui'],
   tui: ['commands', 'containerd', 'cri', 'server'],
 };

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import type { CommandDeps } from './deps.ts';
+import type { CommandDeps } from './io/deps.ts';
 import type { FoundPod } from './describe/find-pod.ts';
-import { addRuntimeOptions } from './flags.ts';
-import { jsonText } from './json-text.ts';
-import type { PodFlags } from './open-pod.ts';
+import { addRuntimeOptions } from '../node/options/flags.ts';
+import { jsonText } from './io/json-text.ts';
+import type { PodFlags } from './pod/open-pod.ts';
 
 interface DescribeFlags extends PodFlags {
   output?: 'json' | 'yaml';
@@ -34,7 +34,7 @@ Examples:
 async function formatted(found: FoundPod, { output }: DescribeFlags): Promise<string> {
   if (output === 'json') return jsonText(found, 4);
   if (output === 'yaml') {
-    const { yamlText } = await import('./yaml-text.ts');
+    const { yamlText } = await import('./io/yaml-text.ts');
     return yamlText(found);
   }
   const { descriptionText } = await import('./describe/description-text.ts');

@@ -3,12 +3,12 @@ import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { controlSocketPath } from '../server/control-client.ts';
 import { visible } from '../visible-text.ts';
-import { addConfigurationFlags, flagsLayer } from './add-configuration-flags.ts';
-import type { CommandDeps } from './deps.ts';
-import { endAgent } from './end-agent.ts';
-import { addRuntimeOptions } from './flags.ts';
-import { type ConfigurationFiles, readConfiguration } from './read-configuration.ts';
-import type { TornDownNode } from './tear-down-node.ts';
+import { addConfigurationFlags, flagsLayer } from '../node/options/add-configuration-flags.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { endAgent } from './run/end-agent.ts';
+import { addRuntimeOptions } from '../node/options/flags.ts';
+import { type ConfigurationFiles, readConfiguration } from '../node/options/read-configuration.ts';
+import type { TornDownNode } from '../node/tear-down-node.ts';
 
 interface DownFlags extends ConfigurationFiles {
   rootDir: string;
@@ -41,7 +41,7 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   if (await endAgent(controlSocketPath(flags.rootDir), { clock: systemClock, stderr })) {
     deps.stdout.write('kubelet-ts stopped\n');
   }
-  const { tearDownNode } = await import('./tear-down-node.ts');
+  const { tearDownNode } = await import('../node/tear-down-node.ts');
   const node = {
     rootDir: flags.rootDir,
     runtimeEndpoint: flags.containerRuntimeEndpoint ?? configuration.containerRuntimeEndpoint,
@@ -59,7 +59,7 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   const [{ hasManagedContainerd }, { ManagedContainerd }, { createLogger }] = await Promise.all([
     import('../containerd/managed-paths.ts'),
     import('../containerd/managed-containerd.ts'),
-    import('./create-logger.ts'),
+    import('../node/log/create-logger.ts'),
   ]);
   if (!(await hasManagedContainerd(flags.rootDir))) return;
   const { logger } = await createLogger('text', 'warn');

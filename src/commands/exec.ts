@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { hasCode, UserError } from '../errors.ts';
-import type { CommandDeps } from './deps.ts';
-import { addRuntimeOptions } from './flags.ts';
-import type { OpenPod, PodFlags } from './open-pod.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { addRuntimeOptions } from '../node/options/flags.ts';
+import type { OpenPod, PodFlags } from './pod/open-pod.ts';
 
 interface ExecFlags extends PodFlags {
   container?: string;
@@ -39,8 +39,8 @@ Exit codes: that of the command; 127 if it is not found, 126 if it cannot be exe
 
 async function exec(deps: CommandDeps, podName: string, command: string[], flags: ExecFlags): Promise<number> {
   const [{ withPod }, { openTerminal }, { execInContainer }] = await Promise.all([
-    import('./open-pod.ts'),
-    import('./terminal.ts'),
+    import('./pod/open-pod.ts'),
+    import('./io/terminal.ts'),
     import('../cri/streaming/exec-in-container.ts'),
   ]);
   return withPod(deps, podName, flags, async (opened) => {
@@ -69,7 +69,7 @@ async function exec(deps: CommandDeps, podName: string, command: string[], flags
 }
 
 async function runningContainer(deps: CommandDeps, { pod, why }: OpenPod, name: string | undefined): Promise<string> {
-  const { defaultContainer, isRunning, namedContainer, podTitle } = await import('./select-pod.ts');
+  const { defaultContainer, isRunning, namedContainer, podTitle } = await import('./pod/select-pod.ts');
   const { container, note } =
     name === undefined ? defaultContainer(pod) : { container: namedContainer(pod, name), note: '' };
   deps.stderr.write(note);

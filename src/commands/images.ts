@@ -3,11 +3,11 @@ import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { UserError } from '../errors.ts';
 import { visible } from '../visible-text.ts';
-import { createLogger } from './create-logger.ts';
-import type { CommandDeps } from './deps.ts';
-import { findRuntimeEndpoint } from './find-runtime.ts';
-import { addRuntimeOptions } from './flags.ts';
-import { formatTable } from './format-table.ts';
+import { createLogger } from '../node/log/create-logger.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { findRuntimeEndpoint } from '../node/find-runtime.ts';
+import { addRuntimeOptions } from '../node/options/flags.ts';
+import { formatTable } from './io/format-table.ts';
 
 interface ImageFlags {
   rootDir: string;

@@ -4,10 +4,10 @@ import type { Container } from '../cri/types.ts';
 import type { ReadLogsOptions } from '../engine/logs/read-logs.ts';
 import { hasCode, UserError } from '../errors.ts';
 import { visible } from '../visible-text.ts';
-import type { CommandDeps } from './deps.ts';
-import { addRuntimeOptions, duration } from './flags.ts';
-import type { OpenPod, PodFlags } from './open-pod.ts';
-import { type PodContainer, podTitle, type SelectedPod } from './select-pod.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { addRuntimeOptions, duration } from '../node/options/flags.ts';
+import type { OpenPod, PodFlags } from './pod/open-pod.ts';
+import { type PodContainer, podTitle, type SelectedPod } from './pod/select-pod.ts';
 
 export interface LogsFlags extends PodFlags {
   container?: string;
@@ -42,7 +42,7 @@ export function registerLogs(program: Command, deps: CommandDeps): void {
     .addHelpText('after', examples)
     .action(async (podName: string, flags: LogsFlags) => {
       const options = readOptions(flags, Date.now());
-      const { withPod } = await import('./open-pod.ts');
+      const { withPod } = await import('./pod/open-pod.ts');
       await withPod(deps, podName, flags, (opened) => printLogs(deps, opened, flags, options));
     });
 }
@@ -126,8 +126,8 @@ async function printLog(
   const [{ readLogs }, { writeFully }, { LinePrefixer }, { watchContainerEnd }] = await Promise.all([
     import('../engine/logs/read-logs.ts'),
     import('../cri/streaming/write-fully.ts'),
-    import('./line-prefixer.ts'),
-    import('./watch-container-end.ts'),
+    import('./io/line-prefixer.ts'),
+    import('./pod/watch-container-end.ts'),
   ]);
   const lines = prefix === '' && !wholeLines ? undefined : new LinePrefixer(prefix);
   const done = new AbortController();
@@ -147,7 +147,7 @@ async function chosenContainers(
   pod: SelectedPod,
   flags: LogsFlags,
 ): Promise<readonly PodContainer[]> {
-  const { defaultContainer, namedContainer } = await import('./select-pod.ts');
+  const { defaultContainer, namedContainer } = await import('./pod/select-pod.ts');
   if (flags.allContainers === true) {
     return pod.containers.filter(({ attempts }) => chosenAttempt(attempts, flags) !== undefined);
   }

@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import packageJSON from '../../package.json' with { type: 'json' };
 import { deniedToUser } from '../needs-root.ts';
-import type { CommandDeps } from './deps.ts';
-import { referenceVersion } from './flags.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { referenceVersion } from '../node/options/flags.ts';
 import { hideSecretArguments } from './hide-secret-arguments.ts';
 
 interface CommandEntry {
@@ -48,7 +48,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   hideSecretArguments(argv);
   let exitCode = 0;
   const deps: CommandDeps = {
-    connect: async (options) => (await import('./runtime-connection.ts')).connectToRuntime(options),
+    connect: async (options) => (await import('../node/runtime-connection.ts')).connectToRuntime(options),
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,

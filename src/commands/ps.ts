@@ -5,11 +5,11 @@ import { reasons } from '../engine/view/reasons.ts';
 import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { visible } from '../visible-text.ts';
-import { agentSnapshot } from './agent-snapshot.ts';
-import type { CommandDeps } from './deps.ts';
-import { addRuntimeOptions } from './flags.ts';
-import { jsonText } from './json-text.ts';
-import { problemText } from './problem-text.ts';
+import { agentSnapshot } from './pod/agent-snapshot.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { addRuntimeOptions } from '../node/options/flags.ts';
+import { jsonText } from './io/json-text.ts';
+import { problemText } from '../api/values/problem-text.ts';
 
 type Output = 'table' | 'wide' | 'json' | 'yaml' | 'name';
 
@@ -54,7 +54,7 @@ function parseOutput(text: string): Output {
 }
 
 async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedPod[]> {
-  const { podsFromRuntime } = await import('./pods-from-runtime.ts');
+  const { podsFromRuntime } = await import('../node/pods-from-runtime.ts');
   const endpoint = flags.containerRuntimeEndpoint;
   const connection = await deps.connect({
     rootDir: flags.rootDir,
@@ -76,13 +76,13 @@ async function formatted(pods: readonly ListedPod[], { output, headers }: PsFlag
     case 'json':
       return jsonText(toList(pods), 4);
     case 'yaml': {
-      const { yamlText } = await import('./yaml-text.ts');
+      const { yamlText } = await import('./io/yaml-text.ts');
       return yamlText(toList(pods));
     }
     case 'table':
     case 'wide': {
       if (pods.length === 0) return headers ? 'No pods.\n' : '';
-      const { formatTable } = await import('./format-table.ts');
+      const { formatTable } = await import('./io/format-table.ts');
       const columns = output === 'wide' ? [...plainColumns, ...wideColumns] : plainColumns;
       const now = Date.now();
       const rows = shownRevisions(pods).map((shown) => columns.map(({ value }) => value(shown, now)));

@@ -1,15 +1,15 @@
 import { type Command, Option } from 'commander';
 import { visible } from '../visible-text.ts';
 import type { Logger } from '../logger.ts';
-import type { CommandDeps } from './deps.ts';
-import { jsonText } from './json-text.ts';
-import { duration } from './flags.ts';
-import { logEvents } from './log-events.ts';
-import { addLogOptions, addNodeOptions } from './node-flags.ts';
-import { createNodeLogger, type LogFlags } from './node-logger.ts';
-import { type NodeFlags, nodeOptions } from './node-options.ts';
-import { eachFailureOnce } from './repeated-failures.ts';
-import type { PodResult } from './run-once-node.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { jsonText } from './io/json-text.ts';
+import { duration } from '../node/options/flags.ts';
+import { logEvents } from '../node/log/log-events.ts';
+import { addLogOptions, addNodeOptions } from '../node/options/node-flags.ts';
+import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
+import { type NodeFlags, nodeOptions } from '../node/options/node-options.ts';
+import { eachFailureOnce } from '../node/log/repeated-failures.ts';
+import type { PodResult } from './run-once/run-once-node.ts';
 
 interface RunOnceFlags extends NodeFlags, LogFlags {
   timeout?: number;
@@ -28,7 +28,7 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
     .addOption(new Option('-o, --output <format>', 'the result as one object').choices(['json']))
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: RunOnceFlags) => {
-      const { runOnce } = await import('./run-once-node.ts');
+      const { runOnce } = await import('./run-once/run-once-node.ts');
       const options = await nodeOptions(flags, []);
       const { logger: nodeLogger } = await createNodeLogger(options, flags, 'warn');
       const logger = eachFailureOnce(withoutFailedSyncs(nodeLogger));

@@ -8,18 +8,18 @@ import { UserError } from '../errors.ts';
 import { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { serveHealthz } from '../server/healthz.ts';
-import { AgentEnd, endsItsPods } from './agent-end.ts';
-import { canShowScreen } from './can-show-screen.ts';
-import type { CommandDeps } from './deps.ts';
-import { boolean, referenceVersion } from './flags.ts';
-import type { OnStarting } from './import-images.ts';
-import { logEvents } from './log-events.ts';
-import { addLogOptions, addNodeOptions } from './node-flags.ts';
-import { createNodeLogger, type LogFlags } from './node-logger.ts';
-import { type NodeFlags, nodeOptions, type NodeOptions } from './node-options.ts';
-import { nodeSources } from './node-sources.ts';
-import { takeScreenAgent } from './screen-agent.ts';
-import { requireRoot, withAgent } from './with-agent.ts';
+import { AgentEnd, endsItsPods } from '../node/agent-end.ts';
+import { canShowScreen } from './run/can-show-screen.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { boolean, referenceVersion } from '../node/options/flags.ts';
+import type { OnStarting } from '../node/import-images.ts';
+import { logEvents } from '../node/log/log-events.ts';
+import { addLogOptions, addNodeOptions } from '../node/options/node-flags.ts';
+import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
+import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
+import { nodeSources } from '../node/sources/node-sources.ts';
+import { takeScreenAgent } from './run/screen-agent.ts';
+import { requireRoot, withAgent } from '../node/with-agent.ts';
 
 interface RunFlags extends NodeFlags, LogFlags {
   tui: boolean;
@@ -55,7 +55,7 @@ async function run(options: NodeOptions, flags: RunFlags, { stderr }: CommandDep
   }
   requireRoot();
   if (flags.tui && (await canShowScreen())) {
-    const { runWithScreen } = await import('./run-with-screen.ts');
+    const { runWithScreen } = await import('./run/run-with-screen.ts');
     return runWithScreen({ rootDir: options.rootDir, stderr });
   }
   await runAgent(options, flags);

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
-import type { CommandDeps } from './deps.ts';
-import { heldObjects, listText, objectText } from './held-objects.ts';
-import { addNodeOptions } from './node-flags.ts';
-import { type NodeFlags, nodeOptions, type NodeOptions } from './node-options.ts';
-import { remoteManifest } from './node-sources.ts';
-import { problemReport } from './problem-report.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { heldObjects, listText, objectText } from './validate/held-objects.ts';
+import { addNodeOptions } from '../node/options/node-flags.ts';
+import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
+import { remoteManifest } from '../node/sources/node-sources.ts';
+import { problemReport } from './io/problem-report.ts';
 import {
   brokenManifestExitCode,
   joined,
@@ -15,9 +15,9 @@ import {
   readManifests,
   readStdin,
   stdinOrigin,
-} from './read-manifests.ts';
-import { isColoured } from './terminal.ts';
-import { inFileOrder, validationJSON, validationSummary } from './validation-report.ts';
+} from '../node/sources/read-manifests.ts';
+import { isColoured } from './io/terminal.ts';
+import { inFileOrder, validationJSON, validationSummary } from './validate/validation-report.ts';
 
 interface ValidateFlags extends NodeFlags {
   output: Output;
@@ -71,7 +71,7 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
 }
 
 async function readURL(options: NodeOptions, url: string): Promise<SourceUpdate> {
-  const { readManifestURL } = await import('./read-manifest-url.ts');
+  const { readManifestURL } = await import('../node/sources/read-manifest-url.ts');
   return readManifestURL(remoteManifest(options, url));
 }
 
@@ -83,7 +83,7 @@ async function objectsToPrint(
 ): Promise<object[] | undefined> {
   if (defaulted) return heldObjects(update);
   if (!cri) return undefined;
-  const { previewManifests } = await import('./cri-preview/preview-manifests.ts');
+  const { previewManifests } = await import('./validate/preview-manifests.ts');
   return previewManifests(update, options, deps);
 }
 

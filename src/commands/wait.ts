@@ -5,9 +5,9 @@ import { UserError } from '../errors.ts';
 import { unlessAborted } from '../flow/unless-aborted.ts';
 import { controlSocketPath, fetchSnapshot, followEvents, waitForAgent } from '../server/control-client.ts';
 import { visible } from '../visible-text.ts';
-import type { CommandDeps } from './deps.ts';
-import { addRuntimeOptions, duration } from './flags.ts';
-import { isConditionMet, type WaitCondition, waitConditions, waitingText } from './wait-condition.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { addRuntimeOptions, duration } from '../node/options/flags.ts';
+import { isConditionMet, type WaitCondition, waitConditions, waitingText } from './wait/wait-condition.ts';
 
 const defaultTimeoutMs = 60_000;
 

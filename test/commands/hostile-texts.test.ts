@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { descriptionText } from '../../src/commands/describe/description-text.ts';
-import { formatTable } from '../../src/commands/format-table.ts';
-import { jsonText } from '../../src/commands/json-text.ts';
-import { nodeDiffText } from '../../src/commands/node-diff/node-diff-text.ts';
-import { problemReport } from '../../src/commands/problem-report.ts';
-import { problemText } from '../../src/commands/problem-text.ts';
-import { yamlText } from '../../src/commands/yaml-text.ts';
+import { formatTable } from '../../src/commands/io/format-table.ts';
+import { jsonText } from '../../src/commands/io/json-text.ts';
+import { nodeDiffText } from '../../src/commands/diff/node-diff-text.ts';
+import { problemReport } from '../../src/commands/io/problem-report.ts';
+import { problemText } from '../../src/api/values/problem-text.ts';
+import { yamlText } from '../../src/commands/io/yaml-text.ts';
 
 /** As the name of a file, the message of a container or the answer of a server may be. */
 const hostile = 'a\u001b[31m\u202e\u009b\u2028b\rforged';

@@ -1,5 +1,5 @@
 import { PassThrough, Writable } from 'node:stream';
-import type { CommandDeps } from '../../src/commands/deps.ts';
+import type { CommandDeps } from '../../src/commands/io/deps.ts';
 import { ContainerStatus } from '../../src/cri/generated/cri.ts';
 import type { ImageService } from '../../src/cri/image-service.ts';
 import type { RuntimeService } from '../../src/cri/runtime-service.ts';

@@ -2,8 +2,8 @@ import { format, resolveConfig } from 'prettier';
 import { expect, test } from 'vitest';
 import { defaultText } from '../../src/api/kubelet-configuration/default-text.ts';
 import { type ConfigurationField, configurationFields } from '../../src/api/kubelet-configuration/schema.ts';
-import { configurationFlags } from '../../src/commands/configuration-flags.ts';
-import { flagsWithoutEffect } from '../../src/commands/flags-without-effect.ts';
+import { configurationFlags } from '../../src/node/options/configuration-flags.ts';
+import { flagsWithoutEffect } from '../../src/node/options/flags-without-effect.ts';
 
 const file = new URL('../../docs/configuration-fields.md', import.meta.url).pathname;
 

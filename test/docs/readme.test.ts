@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import type { CommandDeps } from '../../src/commands/deps.ts';
+import type { CommandDeps } from '../../src/commands/io/deps.ts';
 import { registerDescribe } from '../../src/commands/describe.ts';
 import { registerDiff } from '../../src/commands/diff.ts';
 import { registerDown } from '../../src/commands/down.ts';

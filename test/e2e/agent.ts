@@ -9,7 +9,7 @@ import { execa } from 'execa';
 import { expect } from 'vitest';
 import { findContainerdProcess } from '../../src/containerd/containerd-process.ts';
 import { managedPaths } from '../../src/containerd/managed-paths.ts';
-import type { RuntimeConnection } from '../../src/commands/runtime-connection.ts';
+import type { RuntimeConnection } from '../../src/node/runtime-connection.ts';
 import { openChannel } from '../../src/cri/grpc-channel.ts';
 import { grpcImageService } from '../../src/cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';

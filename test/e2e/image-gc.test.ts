@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { RuntimeConnection } from '../../src/commands/runtime-connection.ts';
+import type { RuntimeConnection } from '../../src/node/runtime-connection.ts';
 import { ImageCollector } from '../../src/engine/images/image-collector.ts';
 import { EventRecorder } from '../fakes/event-recorder.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';

@@ -1,7 +1,7 @@
 import type { Container, ContainerState, ContainerStatus } from '../../api/types.ts';
 import { humanDuration } from '../../api/values/pod-printer.ts';
 import { visible } from '../../visible-text.ts';
-import { exitText } from './exit-text.ts';
+import { exitText } from '../../node/log/exit-text.ts';
 import { fields, timeText } from './field-text.ts';
 
 /** One block a container: what it is, how it is and how its last run ended. */

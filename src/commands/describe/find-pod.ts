@@ -9,10 +9,10 @@ import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts'
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { isDenied, needsRoot } from '../../needs-root.ts';
 import { controlSocketPath, fetchHistory } from '../../server/control-client.ts';
-import { agentSnapshot } from '../agent-snapshot.ts';
-import type { CommandDeps } from '../deps.ts';
-import type { PodFlags } from '../open-pod.ts';
-import { parseReference } from '../select-pod.ts';
+import { agentSnapshot } from '../pod/agent-snapshot.ts';
+import type { CommandDeps } from '../io/deps.ts';
+import type { PodFlags } from '../pod/open-pod.ts';
+import { parseReference } from '../pod/select-pod.ts';
 
 /** A pod as far as anybody knows it. */
 export interface FoundPod {
@@ -62,7 +62,7 @@ async function knownPods(
   snapshot: EngineSnapshot | undefined,
 ): Promise<{ pods: (FoundPod['pods'][number] & { events?: unknown })[]; runtimeError?: string }> {
   if (snapshot !== undefined) return { pods: snapshot.pods };
-  const { podsFromRuntime } = await import('../pods-from-runtime.ts');
+  const { podsFromRuntime } = await import('../../node/pods-from-runtime.ts');
   try {
     const connection = await deps.connect({ rootDir, ...(runtimeEndpoint === undefined ? {} : { runtimeEndpoint }) });
     try {

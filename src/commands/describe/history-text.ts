@@ -1,8 +1,8 @@
 import { humanDuration } from '../../api/values/pod-printer.ts';
 import type { EndEntry, EventEntry, HistoryEntry } from '../../engine/history/history-entry.ts';
 import { printable } from '../../tui/display-width.ts';
-import { formatTable } from '../format-table.ts';
-import { exitText } from './exit-text.ts';
+import { formatTable } from '../io/format-table.ts';
+import { exitText } from '../../node/log/exit-text.ts';
 
 /** How runs of containers ended, and the events, newest last. `now` is in milliseconds since the epoch. */
 export function historyText(history: readonly HistoryEntry[], now: number): string {

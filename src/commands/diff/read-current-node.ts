@@ -1,0 +1,74 @@
+import { loadManifests, type Manifests } from '../../api/objects/load-manifests.ts';
+import type { StaticPodNode } from '../../api/objects/static-pod.ts';
+import { podUIDHash } from '../../engine/config/load-manifest.ts';
+import type { LastGood } from '../../engine/config/last-good/last-good-format.ts';
+import { readLastGood } from '../../engine/config/last-good/read-last-good.ts';
+import { readTerminationMessage } from '../../engine/kuberuntime/read-termination-message.ts';
+import { RuntimePods } from '../../engine/kuberuntime/runtime-pods.ts';
+import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
+import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
+import { PodDirs } from '../../engine/host/pod-dirs.ts';
+import type { CommandDeps } from '../io/deps.ts';
+import type { CurrentNode, CurrentPod } from './node-state.ts';
+
+interface Request extends StaticPodNode {
+  rootDir: string;
+  runtimeEndpoint: string | undefined;
+  /** Of the agent that runs; undefined: none runs. */
+  snapshot: EngineSnapshot | undefined;
+  connect: CommandDeps['connect'];
+}
+
+/** A manifest as the agent read it last, with what it declares. */
+type KeptManifest = LastGood & Manifests;
+
+/** What the node holds: as its agent says, else what is in the runtime and ours. */
+export async function readCurrentNode(request: Request): Promise<CurrentNode> {
+  const { rootDir, nodeName, featureGates, snapshot } = request;
+  const kept = (await readLastGood(rootDir)).map((entry): KeptManifest => {
+    const { body, source, where } = entry;
+    return { ...entry, ...loadManifests(body, { origin: where, nodeName, featureGates, source, hash: podUIDHash }) };
+  });
+  return {
+    pods: snapshot ? snapshotPods(snapshot, kept) : await runtimePods(request, kept),
+    configObjects: kept.flatMap(({ configObjects }) => configObjects),
+  };
+}
+
+function snapshotPods({ pods }: EngineSnapshot, kept: readonly KeptManifest[]): CurrentPod[] {
+  return pods
+    .filter(({ worker }) => worker.state !== 'terminating')
+    .map(({ pod, source }) => ({ pod, source, ...originOf(pod.metadata.uid, kept) }));
+}
+
+async function runtimePods(request: Request, kept: readonly KeptManifest[]): Promise<CurrentPod[]> {
+  const { rootDir, runtimeEndpoint, connect } = request;
+  const ours = await new PodDirs({ rootDir }).podUIDs();
+  if (ours.length === 0) return [];
+  const connection = await connect({ rootDir, ...(runtimeEndpoint !== undefined && { runtimeEndpoint }) });
+  try {
+    const pods = new RuntimePods({ runtime: connection.runtime, readTerminationMessage });
+    const statuses = await Promise.all(ours.map((uid) => pods.getPodStatus(uid)));
+    return statuses.filter(({ name }) => name !== '').map((status) => runtimePod(status, kept));
+  } finally {
+    connection.close();
+  }
+}
+
+function runtimePod(status: RuntimePodStatus, kept: readonly KeptManifest[]): CurrentPod {
+  const { uid, name, namespace, containerStatuses } = status;
+  const manifest = kept.find(({ pods }) => pods.some(({ metadata }) => metadata.uid === uid));
+  const pod = manifest?.pods.find(({ metadata }) => metadata.uid === uid);
+  if (manifest && pod) return { pod, source: manifest.source, origin: manifest.where };
+  const names = [...new Set(containerStatuses.map((container) => container.name))];
+  return {
+    pod: { metadata: { uid, name, namespace }, spec: { containers: names.map((container) => ({ name: container })) } },
+    status,
+    source: 'file',
+  };
+}
+
+function originOf(uid: string, kept: readonly KeptManifest[]): { origin?: string } {
+  const manifest = kept.find(({ pods }) => pods.some(({ metadata }) => metadata.uid === uid));
+  return manifest ? { origin: manifest.where } : {};
+}

@@ -1,0 +1,42 @@
+import { isAbsolute, relative } from 'node:path';
+import { styleText } from 'node:util';
+import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import { visible } from '../../visible-text.ts';
+import { quotedLine } from './quoted-line.ts';
+
+type Style = Parameters<typeof styleText>[0];
+
+export interface ReportOptions {
+  /** The text behind an origin; undefined: its lines are not shown. */
+  textOf: (origin: string) => string | undefined;
+  /** Paths below this folder are shown relative to it. */
+  folder: string;
+  isColoured: boolean;
+}
+
+/**
+ * A problem as compilers write it, on several lines: `file:line:column: error: field: message`, the line it is about with
+ * a mark, and what to do.
+ */
+export function problemReport(problem: ManifestProblem, { textOf, folder, isColoured }: ReportOptions): string {
+  const { origin, line, column, severity, field, message, hint } = problem;
+  const styled = (style: Style, text: string): string =>
+    isColoured ? styleText(style, text, { validateStream: false }) : text;
+  const severityStyle = severity === 'error' ? 'red' : 'yellow';
+  const where = visible([shortPath(origin, folder), line, column].filter((part) => part !== undefined).join(':'));
+  const what = visible([field, message].filter((part) => part !== undefined).join(': '));
+  const text = line === undefined ? undefined : textOf(origin);
+  const quoted = text === undefined ? undefined : quotedLine(text, { line: line ?? 1, column: column ?? 1 });
+  return [
+    `${styled('bold', `${where}:`)} ${styled(['bold', severityStyle], `${severity}:`)} ${what}`,
+    ...(quoted === undefined ? [] : [quoted.line, styled(severityStyle, quoted.mark)]),
+    ...(hint === undefined ? [] : [`  ${styled('cyan', 'hint:')} ${visible(hint)}`]),
+    '',
+  ].join('\n');
+}
+
+function shortPath(origin: string, folder: string): string {
+  if (!isAbsolute(origin)) return origin;
+  const short = relative(folder, origin);
+  return short === '' || short.startsWith('..') ? origin : short;
+}

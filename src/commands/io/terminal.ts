@@ -1,0 +1,75 @@
+import { on } from 'node:events';
+import { constants } from 'node:os';
+import type { ExecOptions, TerminalSize } from '../../cri/streaming/exec-in-container.ts';
+import type { CommandDeps, OutputStream } from './deps.ts';
+
+export interface Terminal {
+  /** How the command is to be run. */
+  readonly execOptions: Pick<ExecOptions, 'tty' | 'resize' | 'signal'>;
+  /** Set when a signal ended the session: the code to exit with. */
+  readonly exitCode: number | undefined;
+  /** Puts the terminal back as it was. */
+  close(): void;
+}
+
+/** Signals that end the session and must not leave the terminal raw. ^C and ^\ are bytes for the command then. */
+const endingSignals = ['SIGHUP', 'SIGTERM'] as const;
+
+/**
+ * Makes the terminal that the command is started from the one that it runs with: every key goes to it, and every change
+ * of size. Nothing happens without `tty`, without `stdin`, or when stdin is no terminal. kubectl: StreamOptions.SetupTTY
+ */
+export function openTerminal(
+  { stdin, stdout, stderr }: CommandDeps,
+  wanted: { stdin: boolean; tty: boolean },
+): Terminal {
+  const plain: Terminal = { execOptions: { tty: false }, exitCode: undefined, close: () => undefined };
+  if (!wanted.tty || !wanted.stdin) return plain;
+  if (stdin.isTTY !== true) {
+    stderr.write('Unable to use a TTY - input is not a terminal or the right kind of file\n');
+    return plain;
+  }
+  const session = new AbortController();
+  let exitCode: number | undefined;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    exitCode = 128 + constants.signals[signal];
+    session.abort(new Error(`ended by ${signal}`));
+  };
+  const restore = (): void => {
+    stdin.setRawMode?.(false);
+  };
+  const sizes = new AbortController();
+  stdin.setRawMode?.(true);
+  process.on('exit', restore);
+  for (const signal of endingSignals) process.on(signal, onSignal);
+  return {
+    execOptions: { tty: true, resize: sizesOf(stdout, sizes.signal), signal: session.signal },
+    get exitCode() {
+      return exitCode;
+    },
+    close: () => {
+      sizes.abort();
+      restore();
+      process.off('exit', restore);
+      for (const signal of endingSignals) process.off(signal, onSignal);
+    },
+  };
+}
+
+async function* sizesOf(stdout: OutputStream, signal: AbortSignal): AsyncGenerator<TerminalSize, void> {
+  // Listens before the first size is sent, so that no change is missed.
+  const changes = on(stdout, 'resize', { signal });
+  const size = (): TerminalSize[] =>
+    stdout.columns === undefined || stdout.rows === undefined ? [] : [{ width: stdout.columns, height: stdout.rows }];
+  yield* size();
+  try {
+    while ((await changes.next()).done !== true) yield* size();
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** True for a terminal whose user did not refuse colours: https://no-color.org, by which an empty NO_COLOR is none. */
+export function isColoured({ isTTY }: OutputStream): boolean {
+  return isTTY === true && (process.env['NO_COLOR'] ?? '') === '';
+}

@@ -1,0 +1,60 @@
+import { hostname } from 'node:os';
+import type { Pod } from '../../api/types.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import type { PodSnapshot } from '../../engine/view/snapshot.ts';
+import { AgentSilentError } from '../../server/control-call.ts';
+import { controlSocketPath, fetchSnapshot } from '../../server/control-client.ts';
+import { agentSnapshot } from './agent-snapshot.ts';
+import type { CommandDeps } from '../io/deps.ts';
+import { type SelectedPod, selectPod } from './select-pod.ts';
+import { whyNotStarted } from './why-not-started.ts';
+
+/** Flags of every command that works on one pod. */
+export interface PodFlags {
+  namespace?: string;
+  rootDir: string;
+  containerRuntimeEndpoint?: string;
+}
+
+export interface OpenPod {
+  runtime: RuntimeService;
+  pod: SelectedPod;
+  /** The pod as the agent that runs it knows it now; undefined when no agent answers or it has no such pod. */
+  declaredPod: () => Promise<Pod | undefined>;
+  /** Why this container of it does not run, as the agent said. Undefined without one. */
+  why: (containerName: string) => string | undefined;
+}
+
+/** Finds a pod over the CRI, with or without an agent, and hands it to `use`; the connection is closed after that. */
+export async function withPod<T>(
+  deps: CommandDeps,
+  podName: string,
+  flags: PodFlags,
+  use: (opened: OpenPod) => Promise<T>,
+): Promise<T> {
+  const { rootDir, namespace, containerRuntimeEndpoint: runtimeEndpoint } = flags;
+  const connection = await deps.connect({ rootDir, ...(runtimeEndpoint === undefined ? {} : { runtimeEndpoint }) });
+  try {
+    const snapshot = await agentSnapshot(rootDir, deps.stderr);
+    const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
+    const pod = await selectPod(connection.runtime, { pod: podName, namespace, nodeName }, snapshot);
+    const why = (containerName: string): string | undefined => {
+      const own = snapshot?.pods.find(({ pod: { metadata } }) => metadata.uid === pod.uid);
+      return own && whyNotStarted(own, containerName);
+    };
+    let known = snapshot;
+    const declaredPod = async (): Promise<Pod | undefined> => {
+      known = await fetchSnapshot(controlSocketPath(rootDir)).catch((error: unknown) => {
+        // One that is stuck may go on, and then it does with the pod what it wanted to.
+        if (error instanceof AgentSilentError) return known;
+        throw error;
+      });
+      return known?.pods.map(podOf).find(({ metadata }) => metadata.uid === pod.uid);
+    };
+    return await use({ runtime: connection.runtime, pod, declaredPod, why });
+  } finally {
+    connection.close();
+  }
+}
+
+const podOf = ({ pod }: PodSnapshot): Pod => pod;

@@ -1,0 +1,226 @@
+import { criLabels } from '../../engine/container/labels.ts';
+import { nearestName } from '../../api/text/nearest-name.ts';
+import type { Pod } from '../../api/types.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import type { Container, PodSandbox } from '../../cri/types.ts';
+import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
+import { UserError } from '../../errors.ts';
+import { brokenManifests, type KnownPod, whyNotStarted } from './why-not-started.ts';
+
+/** A pod as the runtime knows it, with what an agent that runs it knows more. */
+export interface SelectedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** The one that is in use, else the newest. */
+  readonly sandbox: PodSandbox;
+  /** Init containers first, as the manifest orders them; without an agent in the order of their creation. */
+  readonly containers: readonly PodContainer[];
+  /** True when an agent told the containers of its manifest. */
+  readonly isDeclared: boolean;
+}
+
+export interface PodContainer {
+  readonly name: string;
+  /** Always false without an agent: the runtime does not tell init containers from others. */
+  readonly isInit: boolean;
+  /** Newest first; none when the container was not created yet. */
+  readonly attempts: readonly Container[];
+}
+
+/** How a user names a pod. */
+export interface PodReference {
+  /** `name`, a static pod's name without the node's, or `namespace/name`; a leading `pod/` is fine. */
+  readonly pod: string;
+  readonly namespace?: string | undefined;
+  /** What static pods have behind their names. */
+  readonly nodeName: string;
+}
+
+/**
+ * Finds a pod and its containers in what the runtime lists; a `UserError` when none or several fit. It says why, where an
+ * agent (`known`) does.
+ */
+export async function selectPod(
+  runtime: RuntimeService,
+  reference: PodReference,
+  known?: KnownNode,
+): Promise<SelectedPod> {
+  const { items } = await runtime.listPodSandbox();
+  const declaredPods = (known?.pods ?? []).map(({ pod }) => pod);
+  const sandbox = findSandbox(items, reference, known);
+  const { uid = '', name = '', namespace = '' } = sandbox.metadata ?? {};
+  const { containers } = await runtime.listContainers({ filter: { labelSelector: { [criLabels.podUID]: uid } } });
+  const declared = declaredPods.find(({ metadata }) => metadata.uid === uid);
+  return {
+    namespace,
+    name,
+    uid,
+    sandbox,
+    containers: containersByName(containers, declared),
+    isDeclared: declared !== undefined,
+  };
+}
+
+/** The sandbox of the pod that is meant: a ready one before others, then the newest. */
+export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodReference, known?: KnownNode): PodSandbox {
+  const found = meant(sandboxes, reference, ({ metadata }) => metadata);
+  const fullNames = [...new Set(found.map(fullName))];
+  if (fullNames.length > 1) {
+    throw new UserError(`several pods match "${reference.pod}": ${fullNames.sort().join(', ')}`, {
+      hint: 'Name one as namespace/name.',
+    });
+  }
+  const [newest] = found.sort(
+    (a, b) => Number(isReady(b)) - Number(isReady(a)) || Number(b.createdAt - a.createdAt) || b.id.localeCompare(a.id),
+  );
+  if (newest !== undefined) return newest;
+  const [declared] = meant(known?.pods ?? [], reference, ({ pod }) => pod.metadata);
+  if (declared !== undefined) throw notStarted(declared);
+  const others = [
+    ...sandboxes.map(({ metadata }) => metadata),
+    ...(known?.pods ?? []).map(({ pod: { metadata } }) => metadata),
+  ].filter((metadata) => reference.namespace === undefined || metadata?.namespace === reference.namespace);
+  throw unknownPod(
+    reference,
+    others.map((metadata) => `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`),
+    known,
+  );
+}
+
+/** What an agent knows of its node; without one, undefined. */
+export interface KnownNode {
+  readonly pods: readonly KnownPod[];
+  readonly sources: readonly Pick<SourceSnapshot, 'problems'>[];
+}
+
+/** Those that a reference means: of its name, of its name with that of the node, or of a node whose name was set otherwise. */
+function meant<T>(
+  pods: readonly T[],
+  reference: PodReference,
+  metadataOf: (pod: T) => { name: string; namespace: string } | undefined,
+): T[] {
+  const { namespace, name } = parseReference(reference);
+  const inNamespace = pods.filter((pod) => namespace === undefined || metadataOf(pod)?.namespace === namespace);
+  const named = (wanted: (podName: string) => boolean): T[] =>
+    inNamespace.filter((pod) => wanted(metadataOf(pod)?.name ?? ''));
+  const steps = [
+    named((podName) => podName === name),
+    named((podName) => podName === `${name}-${reference.nodeName}`),
+    named((podName) => podName.startsWith(`${name}-`)),
+  ];
+  return steps.find((step) => step.length > 0) ?? [];
+}
+
+function notStarted(declared: KnownPod): UserError {
+  const { namespace, name } = declared.pod.metadata;
+  return new UserError(`pod ${namespace}/${name} has not started: ${whyNotStarted(declared)}`, {
+    hint: `What happened to it so far: kubelet-ts describe ${namespace}/${name}`,
+  });
+}
+
+/**
+ * The container that a command without `-c` means, and what to tell the user about it on stderr.
+ * kubectl: podcmd FindOrDefaultContainerByName
+ */
+export function defaultContainer(pod: SelectedPod): { container: PodContainer; note: string } {
+  const { containers } = pod;
+  const annotated = pod.sandbox.annotations['kubectl.kubernetes.io/default-container'] ?? '';
+  const preferred = containers.find(({ name }) => name === annotated);
+  if (preferred !== undefined) return { container: preferred, note: '' };
+  const regular = containers.filter(({ isInit }) => !isInit);
+  // Without the manifest init containers are among them; those that are done do not run.
+  const container = pod.isDeclared ? regular[0] : (regular.find(isRunning) ?? regular[0]);
+  if (container === undefined) throw new UserError(`pod ${podTitle(pod)} has no container yet`);
+  const missing = annotated === '' ? '' : `Default container name "${annotated}" not found in pod ${pod.name}\n`;
+  if (containers.length === 1) return { container, note: missing };
+  const names = [
+    ...regular,
+    ...containers.filter(({ isInit }) => isInit).map(({ name }) => ({ name: `${name} (init)` })),
+  ];
+  const list = names.map(({ name }) => name).join(', ');
+  return { container, note: `${missing}Defaulted container "${container.name}" out of: ${list}\n` };
+}
+
+/** The container of that name; a `UserError` that lists the others when there is none. */
+export function namedContainer(pod: SelectedPod, name: string): PodContainer {
+  const container = pod.containers.find((candidate) => candidate.name === name);
+  if (container !== undefined) return container;
+  const names = pod.containers.map((candidate) => candidate.name);
+  throw new UserError(`container "${name}" not found in pod ${podTitle(pod)}`, {
+    hint: names.length === 0 ? 'The pod has no container yet.' : `Its containers are: ${names.join(', ')}.`,
+  });
+}
+
+export function isRunning(container: PodContainer): boolean {
+  return container.attempts[0]?.state === 'CONTAINER_RUNNING';
+}
+
+export function podTitle({ namespace, name }: SelectedPod): string {
+  return `${namespace}/${name}`;
+}
+
+/** The parts of the name that a user gave; a `UserError` when it is none. */
+export function parseReference({ pod, namespace }: Pick<PodReference, 'pod' | 'namespace'>): {
+  namespace: string | undefined;
+  name: string;
+} {
+  const parts = pod.split('/');
+  if (['pod', 'pods', 'po'].includes(parts[0] ?? '') && parts.length > 1) parts.shift();
+  const [first = '', second, ...others] = parts;
+  if (others.length > 0 || first === '' || second === '') {
+    throw new UserError(`"${pod}" is not the name of a pod`, { hint: 'Name it as name or namespace/name.' });
+  }
+  if (second === undefined) return { namespace, name: first };
+  if (namespace !== undefined && namespace !== first) {
+    throw new UserError(`"${pod}" names another namespace than --namespace ${namespace}`);
+  }
+  return { namespace: first, name: second };
+}
+
+function unknownPod(
+  { pod, namespace, nodeName }: PodReference,
+  fullNames: readonly string[],
+  known: KnownNode | undefined,
+): UserError {
+  const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+  const distinct = [...new Set(fullNames)].sort();
+  const names = new Map(
+    distinct.flatMap((full) => {
+      const name = full.slice(full.indexOf('/') + 1);
+      const shortName = name.endsWith(`-${nodeName}`) ? name.slice(0, -nodeName.length - 1) : name;
+      return [full, name, shortName].map((written) => [written, full] as const);
+    }),
+  );
+  const near = nearestName(pod, names.keys());
+  const list = distinct.length === 0 ? 'There are no pods.' : `Pods: ${distinct.join(', ')}.`;
+  const unseen =
+    known === undefined
+      ? 'No agent answers: pods that have not started are not known.'
+      : brokenManifests(known.sources.flatMap(({ problems }) => problems));
+  const all = unseen === undefined ? list : `${list} ${unseen}`;
+  return new UserError(`no pod "${pod}"${where}`, {
+    hint: near === undefined ? all : `Did you mean ${names.get(near) ?? near}?`,
+  });
+}
+
+function containersByName(containers: readonly Container[], declared: Pod | undefined): PodContainer[] {
+  const initNames = (declared?.spec.initContainers ?? []).map(({ name }) => name);
+  const attemptsOf = new Map<string, Container[]>();
+  for (const name of [...initNames, ...(declared?.spec.containers ?? []).map((container) => container.name)]) {
+    attemptsOf.set(name, []);
+  }
+  for (const container of [...containers].sort((a, b) => Number(a.createdAt - b.createdAt))) {
+    const name = container.labels[criLabels.containerName] ?? '';
+    attemptsOf.set(name, [container, ...(attemptsOf.get(name) ?? [])]);
+  }
+  return [...attemptsOf].map(([name, attempts]) => ({ name, isInit: initNames.includes(name), attempts }));
+}
+
+function fullName({ metadata }: PodSandbox): string {
+  return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`;
+}
+
+function isReady({ state }: PodSandbox): boolean {
+  return state === 'SANDBOX_READY';
+}

@@ -1,0 +1,57 @@
+import type { Pod } from '../../api/types.ts';
+import { systemClock } from '../../clock.ts';
+import { isNotFound } from '../../cri/errors.ts';
+import { criLabels } from '../../engine/container/labels.ts';
+import { isSidecar } from '../../api/values/sidecars.ts';
+import type { OpenPod } from './open-pod.ts';
+
+/** As often as the kubelet looks while it follows a log. kubelet: cri-client logs.go logForceCheckPeriod */
+const checkPeriodMs = 1000;
+
+/**
+ * A signal that is aborted when the container has finished for good: it exited, and the agent that runs the pod will not
+ * start it again. Without an agent nobody restarts it. Looks until `signal` is aborted.
+ */
+export function watchContainerEnd(opened: OpenPod, containerName: string, signal: AbortSignal): AbortSignal {
+  const finished = new AbortController();
+  void (async () => {
+    while (!(await hasFinished(opened, containerName))) await systemClock.sleep(checkPeriodMs, { signal });
+  })().then(
+    () => {
+      finished.abort();
+    },
+    // The reader is done, or the runtime does not answer any more: no more will be written.
+    () => {
+      finished.abort();
+    },
+  );
+  return finished.signal;
+}
+
+async function hasFinished({ runtime, pod, declaredPod }: OpenPod, containerName: string): Promise<boolean> {
+  const { containers } = await runtime.listContainers({
+    filter: { labelSelector: { [criLabels.podUID]: pod.uid, [criLabels.containerName]: containerName } },
+  });
+  const [newest] = containers.sort((a, b) => Number(b.createdAt - a.createdAt));
+  if (newest === undefined) return true;
+  if (newest.state !== 'CONTAINER_EXITED') return false;
+  try {
+    const { status } = await runtime.containerStatus({ containerId: newest.id });
+    return !willRestart(await declaredPod(), containerName, status?.exitCode ?? 0);
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/** True when the agent will start a container that has exited once more. `pod` is undefined when no agent runs it. */
+export function willRestart(pod: Pod | undefined, containerName: string, exitCode: number): boolean {
+  if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return false;
+  if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return false;
+  const { restartPolicy = 'Always' } = pod.spec;
+  const init = (pod.spec.initContainers ?? []).find(({ name }) => name === containerName);
+  if (init !== undefined && isSidecar(init)) return true;
+  if (restartPolicy === 'Never') return false;
+  // A regular init container is done once it succeeded, whatever the policy.
+  return exitCode !== 0 || (restartPolicy === 'Always' && init === undefined);
+}

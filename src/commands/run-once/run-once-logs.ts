@@ -1,0 +1,126 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import { writeFully } from '../../cri/streaming/write-fully.ts';
+import { findWriters } from '../../engine/host/file-writers.ts';
+import { containerLogsDirectory } from '../../engine/container/log-paths.ts';
+import { isSidecar } from '../../api/values/sidecars.ts';
+import { readLogs } from '../../engine/logs/read-logs.ts';
+import type { EngineView } from '../../engine/view/snapshot.ts';
+import { errorMessage, hasCode } from '../../errors.ts';
+import { LinePrefixer } from '../io/line-prefixer.ts';
+
+/** A runtime that has not written the last line of a container after this long is not waited for. */
+const lastLinesMs = 5000;
+const lookEveryMs = 20;
+
+interface Deps {
+  pods: readonly Pod[];
+  podLogsDir: string;
+  /** Take what containers write there. */
+  stdout: Writable;
+  stderr: Writable;
+  clock: Clock;
+}
+
+/**
+ * Shows what the containers of pods write while they do. The lines of the only container, besides init containers, are as it
+ * wrote them; others begin with pod and container. A log that cannot be read is told once, and is no failure of the pods.
+ */
+export class RunOnceLogs {
+  private readonly deps: Deps;
+  /** By UID of the pod and name of the container. */
+  private readonly followed = new Map<string, Promise<void>>();
+  private readonly finished = new AbortController();
+  private readonly unprefixed: string | undefined;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+    const main = deps.pods.flatMap(({ metadata, spec }) =>
+      [...spec.containers, ...(spec.initContainers ?? []).filter(isSidecar)].map(({ name }) =>
+        keyOf(metadata.uid, name),
+      ),
+    );
+    this.unprefixed = main.length === 1 ? main[0] : undefined;
+    // Whoever read our output has seen enough.
+    for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
+  }
+
+  /** Follows each container from its start on. Returns how to stop looking for new ones. */
+  follow(view: Pick<EngineView, 'subscribe'>): () => void {
+    return view.subscribe((event) => {
+      if (event.type !== 'ContainerStarted' && event.type !== 'ContainerDied') return;
+      const pod = this.deps.pods.find(({ metadata }) => metadata.uid === event.pod.uid);
+      if (pod !== undefined && event.containerName !== undefined) this.show(pod, event.containerName);
+    });
+  }
+
+  /** True: which line is of which container is told by its beginning. */
+  get hasPrefixes(): boolean {
+    return this.unprefixed === undefined;
+  }
+
+  /** Resolves when all that the ended containers of these pods wrote is in their logs, which is a moment after their end is known. */
+  async written(pods: readonly Pod[]): Promise<void> {
+    const { clock } = this.deps;
+    const untilMs = clock.monotonic() + lastLinesMs;
+    const paths = pods.flatMap((pod) => this.endedLogs(pod));
+    while (clock.monotonic() < untilMs && (await findWriters(paths)).size > 0) await clock.sleep(lookEveryMs);
+  }
+
+  /** Shows all that is there; resolves when it is written. */
+  async end(): Promise<void> {
+    this.finished.abort();
+    await Promise.all(this.followed.values());
+  }
+
+  private endedLogs({ metadata, status }: Pod): string[] {
+    const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+    return statuses.flatMap(({ name, state, restartCount }) =>
+      state?.terminated === undefined
+        ? []
+        : [join(containerLogsDirectory(this.deps.podLogsDir, metadata, name), `${String(restartCount)}.log`)],
+    );
+  }
+
+  private show(pod: Pod, container: string): void {
+    const key = keyOf(pod.metadata.uid, container);
+    if (this.followed.has(key)) return;
+    const folder = containerLogsDirectory(this.deps.podLogsDir, pod.metadata, container);
+    const prefix = key === this.unprefixed ? undefined : `[pod/${pod.metadata.name}/${container}] `;
+    const done = this.read(folder, prefix).catch((error: unknown) => {
+      if (hasCode(error, 'EPIPE')) return;
+      this.deps.stderr.write(`warning: the log of container ${container} cannot be shown: ${errorMessage(error)}\n`);
+    });
+    this.followed.set(key, done);
+  }
+
+  private async read(folder: string, prefix: string | undefined): Promise<void> {
+    const [first] = await logFiles(folder);
+    // One that could not be started has written nothing.
+    if (first === undefined) return;
+    const streams = { stdout: this.deps.stdout, stderr: this.deps.stderr };
+    const lines =
+      prefix === undefined ? undefined : { stdout: new LinePrefixer(prefix), stderr: new LinePrefixer(prefix) };
+    await readLogs({ path: join(folder, first), follow: true, finished: this.finished.signal }, (bytes, stream) =>
+      writeFully(streams[stream], lines === undefined ? bytes : lines[stream].add(bytes)),
+    );
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const rest = lines?.[stream].rest();
+      if (rest !== undefined && rest.length > 0) await writeFully(streams[stream], Buffer.concat([rest, newline]));
+    }
+  }
+}
+
+const newline = Buffer.from('\n');
+
+const keyOf = (podUID: string, container: string): string => `${podUID}/${container}`;
+
+/** Of all instances of a container, the first one first. */
+async function logFiles(folder: string): Promise<string[]> {
+  // Gone with the pod, or not made yet.
+  const names = await readdir(folder).catch(() => []);
+  return names.filter((name) => /^\d+\.log$/.test(name)).sort((a, b) => Number.parseInt(a) - Number.parseInt(b));
+}

@@ -1,0 +1,55 @@
+import type { Writable } from 'node:stream';
+import type { Clock } from '../../clock.ts';
+import { UserError } from '../../errors.ts';
+import { describeState, isRunning, type ProcessIdentity, signalProcess } from '../../process-identity.ts';
+import { AgentSilentError } from '../../server/control-call.ts';
+import { requestShutdown, waitForEnd } from '../../server/control-client.ts';
+
+interface Deps {
+  clock: Clock;
+  stderr: Writable;
+}
+
+/** How long a process has after each signal, in milliseconds. */
+const graceMs = 5000;
+/** The end of a process that is no child of ours is told by nobody. */
+const pollMs = 20;
+
+/**
+ * Ends the agent behind a socket; its pods stay. One that does not answer is ended by signals, which is said on stderr.
+ * Resolves to false if no agent runs. Rejects with a `UserError` if it cannot be ended.
+ */
+export async function endAgent(socketPath: string, deps: Deps): Promise<boolean> {
+  try {
+    if (!(await requestShutdown(socketPath))) return false;
+    await waitForEnd(socketPath);
+  } catch (error) {
+    if (!(error instanceof AgentSilentError) || error.agent === undefined) throw error;
+    deps.stderr.write(`warning: ${error.message}; it is ended by a signal\n`);
+    await endProcess(error.agent, deps);
+  }
+  return true;
+}
+
+/** SIGCONT, as a process that is stopped takes no other signal but SIGKILL. */
+async function endProcess(agent: ProcessIdentity, { clock, stderr }: Deps): Promise<void> {
+  await signalProcess(agent, 'SIGTERM');
+  await signalProcess(agent, 'SIGCONT');
+  if (await hasEnded(agent, clock)) return;
+  stderr.write(`warning: kubelet-ts (pid ${agent.pid}) goes on ${graceMs / 1000} s after SIGTERM; it is killed\n`);
+  await signalProcess(agent, 'SIGKILL');
+  if (await hasEnded(agent, clock)) return;
+  const state = (await describeState(agent)) ?? 'gone';
+  throw new UserError(`kubelet-ts (pid ${agent.pid}, ${state}) goes on after SIGKILL`, {
+    hint: 'It may wait for a disk or a network file system that does not answer. Mend that, and run this again.',
+  });
+}
+
+async function hasEnded(agent: ProcessIdentity, clock: Clock): Promise<boolean> {
+  const deadline = clock.monotonic() + graceMs;
+  while (await isRunning(agent)) {
+    if (clock.monotonic() >= deadline) return false;
+    await clock.sleep(pollMs);
+  }
+  return true;
+}

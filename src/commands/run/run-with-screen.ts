@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, fstatSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+import { systemClock } from '../../clock.ts';
+import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
+import { UserError } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
+import { controlSocketPath, fetchSnapshot } from '../../server/control-client.ts';
+import { RemoteView } from '../../server/remote-view.ts';
+import type { Leaving } from '../../tui/key-bindings.ts';
+import { endAgent } from './end-agent.ts';
+import { defaultRootDir } from '../../node/options/flags.ts';
+import { openLog } from '../../node/log/rotating-file.ts';
+import { readyFD, screenAgentVariable } from './screen-agent.ts';
+
+/** How an agent ended: with this exit code, the signal's as shells count it. */
+type AgentEnded = number;
+
+/**
+ * Starts the agent as a process of its own, in a session of its own, and shows its screen until the user leaves or it ends.
+ * Nothing that befalls the terminal befalls the agent. Resolves to the exit code.
+ */
+export async function runWithScreen({ rootDir, stderr }: { rootDir: string; stderr: Writable }): Promise<number> {
+  await makeFolder(rootDir, 0o750);
+  const logFile = join(rootDir, 'kubelet-ts.log');
+  const agent = spawnAgent(logFile);
+  const passOn = (signal: NodeJS.Signals): void => {
+    agent.signalled = true;
+    agent.child.kill(signal);
+  };
+  process.on('SIGINT', passOn).on('SIGTERM', passOn);
+  try {
+    return await showAgent(agent, { rootDir, logFile, stderr });
+  } finally {
+    process.off('SIGINT', passOn).off('SIGTERM', passOn);
+  }
+}
+
+interface Agent {
+  child: ChildProcess;
+  ended: Promise<AgentEnded>;
+  /** Resolves when its control socket answers; never if it ends before. */
+  ready: Promise<void>;
+  /** What it said since it was started, for when it ends. */
+  said: () => string;
+  /** This process was asked to end it. */
+  signalled: boolean;
+}
+
+/** With the same words as this process: without a terminal it shows no screen. */
+function spawnAgent(logFile: string): Agent {
+  const log = openLog(logFile);
+  const { size } = fstatSync(log);
+  const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
+    detached: true,
+    stdio: ['ignore', 'ignore', log, 'pipe'],
+    env: { ...process.env, [screenAgentVariable]: logFile },
+  });
+  closeSync(log);
+  const ended = once(child, 'exit').then(([code, signal]: (number | NodeJS.Signals | null)[]) =>
+    typeof signal === 'string' ? 128 + constants.signals[signal] : Number(code),
+  );
+  const ready = new Promise<void>((resolve) => child.stdio[readyFD]?.once('data', resolve));
+  return { child, ended, ready, said: () => readFileSync(logFile).subarray(size).toString(), signalled: false };
+}
+
+interface Place {
+  rootDir: string;
+  logFile: string;
+  stderr: Writable;
+}
+
+async function showAgent(agent: Agent, place: Place): Promise<number> {
+  const { stderr } = place;
+  const first = await Promise.race([agent.ended, firstSnapshot(agent, place)]);
+  if (typeof first === 'number') {
+    stderr.write(lastWords(agent.said()));
+    return first;
+  }
+  const socketPath = controlSocketPath(place.rootDir);
+  const view = new RemoteView({ socketPath, clock: systemClock }, first);
+  const left = await screenOf(agent, view, place.logFile);
+  view.close();
+  const pods = view.snapshot().pods.length;
+  switch (left) {
+    case 'lost':
+      return 0;
+    case 'detach':
+      stderr.write(detachedText({ pid: agent.child.pid ?? 0, pods, ...place }));
+      agent.child.unref();
+      return 0;
+    case 'stop':
+      await endAgent(socketPath, { clock: systemClock, stderr });
+      await agent.ended;
+      stderr.write(stoppedText({ pods, ...place }));
+      return 0;
+    case 'ended': {
+      const code = await agent.ended;
+      if (code !== 0) stderr.write(lastWords(agent.said()));
+      stderr.write(code === 0 ? stoppedText({ pods, ...place }) : crashedText(code, { pods, ...place }));
+      return code;
+    }
+  }
+}
+
+/** The engine, once there is one. */
+async function firstSnapshot({ ready }: Agent, { rootDir, stderr }: Place): Promise<EngineSnapshot> {
+  await ready;
+  const socketPath = controlSocketPath(rootDir);
+  const snapshot = await fetchSnapshot(socketPath).catch((error: unknown) => {
+    if (!(error instanceof UserError)) throw error;
+    stderr.write(`${error.message}. Ctrl-C ends it. ${error.hint ?? ''}\n`);
+    return fetchSnapshot(socketPath, { waits: true });
+  });
+  // It ended meanwhile, which is told in another way.
+  return snapshot ?? new Promise<never>(() => undefined);
+}
+
+/** How it came that the screen is no more: `lost` with its terminal, `ended` with the agent. */
+async function screenOf(agent: Agent, view: RemoteView, logFile: string): Promise<Leaving | 'lost' | 'ended'> {
+  const { runScreen } = await import('../../tui/screen.tsx');
+  let left: Leaving | 'lost' = 'lost';
+  const screen = runScreen({
+    view,
+    stdout: process.stdout,
+    stdin: process.stdin,
+    logFile,
+    onLeave: (leaving) => {
+      left = leaving;
+    },
+  });
+  const isEnded = await Promise.race([agent.ended.then(() => true), screen.exited.then(() => agent.signalled)]);
+  screen.unmount();
+  await screen.exited;
+  return isEnded ? 'ended' : left;
+}
+
+const maxLastLines = 10;
+
+/** The errors of an agent that did not start are the last that it said. */
+function lastWords(said: string): string {
+  const lines = said.trimEnd().split('\n').slice(-maxLastLines);
+  const firstError = lines.findIndex((line) => line.startsWith('error: '));
+  const shown = firstError < 0 ? lines : lines.slice(firstError);
+  return shown.map((line) => `${line}\n`).join('');
+}
+
+interface Facts {
+  rootDir: string;
+  logFile: string;
+  pods: number;
+}
+
+/** What a user needs who comes back to this terminal. */
+function detachedText({ pid, pods, rootDir, logFile }: Facts & { pid: number }): string {
+  const where = rootDirWords(rootDir);
+  return `kubelet-ts goes on in the background (pid ${pid}) with ${podCount(pods)}.
+  see them:    kubelet-ts ps${where}
+  its log:     ${logFile}
+  stop it:     kill -INT ${pid} (pods run on unsupervised)
+  end it all:  kubelet-ts down${where}
+`;
+}
+
+/** The same, of an agent that ended. */
+function stoppedText({ pods, rootDir, logFile }: Facts): string {
+  if (pods === 0) return 'kubelet-ts stopped. It had no pods.\n';
+  const where = rootDirWords(rootDir);
+  const goOn = pods === 1 ? 'runs' : 'run';
+  return `kubelet-ts stopped. ${podCount(pods)} ${goOn} on unsupervised: nothing restarts or probes them.
+  see them:   kubelet-ts ps${where}
+  its log:    ${logFile}
+  supervise:  kubelet-ts run with the same words
+  end them:   kubelet-ts down${where}
+`;
+}
+
+function crashedText(code: number, facts: Facts): string {
+  return stoppedText(facts).replace('stopped.', `ended with exit code ${code}.`);
+}
+
+const rootDirWords = (rootDir: string): string => (rootDir === defaultRootDir ? '' : ` --root-dir ${rootDir}`);
+const podCount = (pods: number): string => (pods === 1 ? '1 pod' : `${pods} pods`);

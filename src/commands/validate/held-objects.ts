@@ -1,0 +1,55 @@
+import type { ConfigObject } from '../../api/values/config-object.ts';
+import type { Pod } from '../../api/types.ts';
+import { configAnnotations } from '../../api/values/config-annotations.ts';
+import type { SourceUpdate } from '../../engine/config/pod-source.ts';
+import { jsonText } from '../io/json-text.ts';
+
+/**
+ * What manifests declare as API objects, the way the agent would hold it: pods defaulted and named for the node, with the
+ * annotation of their source. Values of Secrets are replaced by their sizes.
+ */
+export function heldObjects({ source, pods, configObjects = [] }: SourceUpdate): object[] {
+  return [...configObjects.map(shownConfigObject), ...pods.map((pod) => heldPod(pod, source))];
+}
+
+/** Objects for another program: YAML documents; as JSON a List when they are API objects, else an array. */
+export async function listText(objects: readonly object[], output: 'text' | 'json' | 'yaml'): Promise<string> {
+  if (output === 'json') {
+    const isAPI = objects.every((object) => 'apiVersion' in object);
+    return objectText(isAPI ? { apiVersion: 'v1', kind: 'List', items: objects } : objects, output);
+  }
+  return (await Promise.all(objects.map((object) => objectText(object, 'yaml')))).join('---\n');
+}
+
+/** One object for another program. */
+export async function objectText(object: object, output: 'json' | 'yaml'): Promise<string> {
+  if (output === 'json') return jsonText(object, 2);
+  const { yamlText } = await import('../io/yaml-text.ts');
+  return yamlText(object);
+}
+
+function heldPod({ metadata, ...pod }: Pod, source: SourceUpdate['source']): object {
+  const annotations = { ...metadata.annotations, [configAnnotations.source]: source };
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, annotations }, ...pod };
+}
+
+function shownConfigObject({ kind, namespace, name, type, immutable, data, binaryData }: ConfigObject): object {
+  const show = kind === 'Secret' ? sizeText : textOf;
+  return {
+    apiVersion: 'v1',
+    kind,
+    metadata: { name, namespace },
+    ...(type !== '' && { type }),
+    ...(immutable && { immutable }),
+    ...(data.size > 0 && { data: mapped(data, show) }),
+    ...(binaryData.size > 0 && { binaryData: mapped(binaryData, base64) }),
+  };
+}
+
+const sizeText = (value: Uint8Array): string => `<${value.length} bytes>`;
+const textOf = (value: Uint8Array): string => Buffer.from(value).toString();
+const base64 = (value: Uint8Array): string => Buffer.from(value).toString('base64');
+
+function mapped(data: ReadonlyMap<string, Uint8Array>, show: (value: Uint8Array) => string): Record<string, string> {
+  return Object.fromEntries([...data].map(([key, value]) => [key, show(value)]));
+}

@@ -1,0 +1,95 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { configAnnotations } from '../../api/values/config-annotations.ts';
+import type { ConfigObject } from '../../api/values/config-object.ts';
+import { isUnavailable } from '../../cri/errors.ts';
+import { ConfigObjects } from '../../engine/config/config-objects.ts';
+import type { SourceUpdate } from '../../engine/config/pod-source.ts';
+import type { CgroupDriver } from '../../engine/container-manager/cgroup-names.ts';
+import { readMachine } from '../../engine/container-manager/machine.ts';
+import { UserError } from '../../errors.ts';
+import type { CommandDeps } from '../io/deps.ts';
+import { nodeCgroupDriver } from '../../node/node-cgroup-driver.ts';
+import { nodeConfig } from '../../node/node-config.ts';
+import type { NodeOptions } from '../../node/options/node-options.ts';
+import { type PodPreview, previewPod } from './preview-pod.ts';
+
+/** What the pods of manifests would ask of the runtime on this node, as plain JSON. No value of a Secret is in it. */
+export async function previewManifests(
+  { source, pods, configObjects = [] }: SourceUpdate,
+  options: NodeOptions,
+  deps: CommandDeps,
+): Promise<object[]> {
+  const machine = await readMachine(existing(options.rootDir));
+  const node = nodeConfig(options, machine, await cgroupDriver(options, deps));
+  const objects = new ConfigObjects();
+  objects.replace('manifests', configObjects.map(withoutSecrets));
+  const previews = await Promise.all(
+    pods.map(({ metadata, ...pod }) => {
+      const annotations = {
+        ...metadata.annotations,
+        [configAnnotations.source]: source,
+        [configAnnotations.seen]: '<when it is read first>',
+      };
+      return previewPod({ ...pod, metadata: { ...metadata, annotations } }, { node, configObjects: objects });
+    }),
+  );
+  return previews.map(printed);
+}
+
+function printed({ pod, requests, files }: PodPreview): object {
+  const printedRequests = requests.map(({ request, ...rest }) => ({
+    ...rest,
+    ...(request && { request: printableRequest(request) }),
+  }));
+  return { pod, requests: printedRequests, files };
+}
+
+/** Whatever is made from a Secret has this in place of its values, also where they are part of a command. */
+function withoutSecrets(object: ConfigObject): ConfigObject {
+  if (object.kind !== 'Secret') return object;
+  const data = [...object.data.keys()].map((key) => [key, Buffer.from(`<${key} of Secret ${object.name}>`)] as const);
+  return { ...object, data: new Map(data) };
+}
+
+/** What a runtime that answers says, else what is configured. */
+async function cgroupDriver(options: NodeOptions, deps: CommandDeps): Promise<CgroupDriver> {
+  const { rootDir, containerRuntimeEndpoint: endpoint } = options;
+  try {
+    const connection = await deps.connect({ rootDir, ...(endpoint !== '' && { runtimeEndpoint: endpoint }) });
+    try {
+      return await nodeCgroupDriver(options, connection.runtime);
+    } finally {
+      connection.close();
+    }
+  } catch (error) {
+    if (!(error instanceof UserError) && !isUnavailable(error)) throw error;
+    return options.cgroupDriver;
+  }
+}
+
+/** The path, or the nearest folder above it that is there: the root-dir of a node that never ran is yet to be made. */
+function existing(path: string): string {
+  return statSync(path, { throwIfNoEntry: false }) ? path : existing(dirname(path));
+}
+
+/**
+ * A CRI message as plain JSON: bytes as text, 64-bit numbers as numbers, and without members that say nothing. Numbers and
+ * booleans stay also when they are zero: in a wrapped number that is a value.
+ */
+export function printableRequest(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
+  if (Array.isArray(value)) return value.map(printableRequest);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([key, member]) => [key, printableRequest(member)] as const)
+      .filter(([, member]) => !saysNothing(member)),
+  );
+}
+
+function saysNothing(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return value === undefined || value === null || value === '';
+}

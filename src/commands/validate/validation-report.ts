@@ -1,0 +1,75 @@
+import type { ConfigObject } from '../../api/values/config-object.ts';
+import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import type { SourceUpdate } from '../../engine/config/pod-source.ts';
+
+/** What `validate -o json` prints. */
+export interface ValidationReport {
+  errors: number;
+  warnings: number;
+  problems: ManifestProblem[];
+  pods: { namespace: string; name: string; uid: string }[];
+  configMaps: DeclaredKeys[];
+  secrets: DeclaredKeys[];
+}
+
+interface DeclaredKeys {
+  namespace: string;
+  name: string;
+  /** Size of the value of every key, in bytes. */
+  keys: Record<string, number>;
+}
+
+export function validationJSON({ pods, configObjects = [], problems }: SourceUpdate): ValidationReport {
+  const ofKind = (kind: ConfigObject['kind']): DeclaredKeys[] =>
+    configObjects.filter((object) => object.kind === kind).map(declaredKeys);
+  return {
+    errors: count(problems, 'error'),
+    warnings: count(problems, 'warning'),
+    problems,
+    pods: pods.map(({ metadata: { namespace, name, uid } }) => ({ namespace, name, uid })),
+    configMaps: ofKind('ConfigMap'),
+    secrets: ofKind('Secret'),
+  };
+}
+
+/** The last line of the report: `2 pods, 1 ConfigMap: 1 error, 2 warnings`. */
+export function validationSummary({ pods, configObjects = [], problems }: SourceUpdate): string {
+  const kinds = configObjects.map(({ kind }) => kind);
+  const declared = [
+    counted(pods.length, 'pod'),
+    ...(['ConfigMap', 'Secret'] as const)
+      .map((kind) => [kinds.filter((one) => one === kind).length, kind] as const)
+      .filter(([amount]) => amount > 0)
+      .map(([amount, kind]) => counted(amount, kind)),
+  ];
+  const found = [counted(count(problems, 'error'), 'error'), counted(count(problems, 'warning'), 'warning')];
+  return `${declared.join(', ')}: ${found.join(', ')}`;
+}
+
+/** The problems of every file together, from its first line to its last, files in the order in which they come first. */
+export function inFileOrder(problems: readonly ManifestProblem[]): ManifestProblem[] {
+  const origins = [...new Set(problems.map(({ origin }) => origin))];
+  const place = ({ origin, line = 0, column = 0 }: ManifestProblem): number[] => [
+    origins.indexOf(origin),
+    line,
+    column,
+  ];
+  return problems.toSorted((a, b) => {
+    const [left, right] = [place(a), place(b)];
+    const at = left.findIndex((part, index) => part !== right[index]);
+    return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
+  });
+}
+
+function declaredKeys({ namespace, name, data, binaryData }: ConfigObject): DeclaredKeys {
+  const sizes = [...data, ...binaryData].map(([key, value]) => [key, value.length] as const);
+  return { namespace, name, keys: Object.fromEntries(sizes) };
+}
+
+function count(problems: readonly ManifestProblem[], severity: ManifestProblem['severity']): number {
+  return problems.filter((problem) => problem.severity === severity).length;
+}
+
+function counted(amount: number, what: string): string {
+  return `${amount} ${what}${amount === 1 ? '' : 's'}`;
+}

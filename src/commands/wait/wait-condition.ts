@@ -1,0 +1,47 @@
+import { podStatusText } from '../../api/values/pod-printer.ts';
+import type { Pod } from '../../api/types.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
+
+export const waitConditions = ['ready', 'completed', 'updated', 'deleted'] as const;
+export type WaitCondition = (typeof waitConditions)[number];
+
+/**
+ * Whether a pod is as it is waited for. `updated`: the manifest that declares it now runs, and no earlier revision does. All
+ * but `deleted` are of the manifest that declares it now, whatever still runs of an earlier one.
+ */
+export function isConditionMet(name: string, condition: WaitCondition, snapshot: EngineSnapshot): boolean {
+  const revisions = revisionsOf(name, snapshot);
+  if (condition === 'deleted') return revisions.length === 0;
+  const declared = revisions.find(({ replacedBy }) => replacedBy === undefined);
+  if (declared === undefined) return false;
+  const { pod, worker, outdatedContainers = [] } = declared;
+  const isCurrent = worker.state !== 'terminating' && worker.state !== 'terminated' && outdatedContainers.length === 0;
+  switch (condition) {
+    case 'ready':
+      return isCurrent && isReady(pod);
+    case 'completed':
+      return pod.status?.phase === 'Succeeded';
+    case 'updated':
+      return isCurrent && revisions.length === 1 && hasStarted(pod);
+  }
+}
+
+/** What a pod is doing that is waited for, such as `ErrImagePull`. */
+export function waitingText(name: string, snapshot: EngineSnapshot): string {
+  const declared = revisionsOf(name, snapshot).find(({ replacedBy }) => replacedBy === undefined);
+  return declared === undefined ? 'not declared' : podStatusText(declared.pod, declared.worker);
+}
+
+function revisionsOf(name: string, { pods, nodeName }: EngineSnapshot): PodSnapshot[] {
+  return pods.filter(({ pod }) => isNamed(pod, name, nodeName));
+}
+
+function isNamed({ metadata }: Pod, name: string, nodeName: string): boolean {
+  const names = [metadata.name, metadata.name.slice(0, -nodeName.length - 1)];
+  return names.some((own) => own === name || `${metadata.namespace}/${own}` === name);
+}
+
+const isReady = ({ status }: Pod): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+
+const hasStarted = ({ status }: Pod): boolean => (status?.phase ?? 'Pending') !== 'Pending';

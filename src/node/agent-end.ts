@@ -1,0 +1,54 @@
+import type { Kubelet } from '../engine/kubelet.ts';
+import type { Logger } from '../logger.ts';
+import type { NodeOptions } from './options/node-options.ts';
+
+interface Deps {
+  logger: Logger;
+  /** Ends the agent; pods that run go on running. */
+  stop: (reason: string) => void;
+}
+
+/** What signals do to `run`: it ends, and its pods before it where that is wanted. A second signal ends it at once. */
+export class AgentEnd {
+  private readonly deps: Deps;
+  private kubelet: Pick<Kubelet, 'shutDownPods' | 'isToldOfShutdowns'> | undefined;
+  private isEnding = false;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** From now on SIGTERM ends the pods too, unless the shutdown of the machine is told in another way. */
+  podsOf(kubelet: Pick<Kubelet, 'shutDownPods' | 'isToldOfShutdowns'>): void {
+    this.kubelet = kubelet;
+  }
+
+  /** False: the pods end first. */
+  signalled(signal: NodeJS.Signals): boolean {
+    const { kubelet, deps } = this;
+    const { logger, stop } = deps;
+    const endsPods = signal === 'SIGTERM' && kubelet?.isToldOfShutdowns === false;
+    if (!endsPods || this.isEnding) {
+      logger.info({ signal }, this.isEnding ? 'Stopping at once' : 'Stopping, pods keep running');
+      stop(signal);
+      return true;
+    }
+    this.isEnding = true;
+    logger.info({ signal }, 'Stopping after the pods; a second signal stops at once');
+    void kubelet.shutDownPods().then(() => {
+      stop(signal);
+    });
+    return false;
+  }
+}
+
+/** The time of pods at a shutdown of the node is set. kubelet: nodeshutdown_manager_linux.go NewManager */
+export function endsItsPods(
+  options: Pick<
+    NodeOptions,
+    'shutdownGracePeriod' | 'shutdownGracePeriodCriticalPods' | 'shutdownGracePeriodByPodPriority'
+  >,
+): boolean {
+  const { shutdownGracePeriod, shutdownGracePeriodCriticalPods, shutdownGracePeriodByPodPriority } = options;
+  return shutdownGracePeriod > 0 || shutdownGracePeriodCriticalPods > 0 || shutdownGracePeriodByPodPriority.length > 0;
+}

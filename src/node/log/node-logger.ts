@@ -1,0 +1,32 @@
+import type { Logger } from '../../logger.ts';
+import { createLogger, type LogFormat } from './create-logger.ts';
+import type { NodeOptions } from '../options/node-options.ts';
+
+/** Flags of the agent's log, as commander hands them over; what they leave open the configuration says. */
+export interface LogFlags {
+  logFormat?: LogFormat;
+  logLevel?: string;
+}
+
+/** From this klog level on the kubelet tells what a debugger wants to know. */
+const debugVerbosity = 4;
+
+/** The agent's log, on stderr or in a file. It begins with what is to be said of the configuration. */
+export async function createNodeLogger(
+  { logging, warnings, unusedFields, secrets }: NodeOptions,
+  flags: LogFlags,
+  defaultLevel: string,
+  logFile?: string,
+): Promise<{ logger: Logger }> {
+  const format = flags.logFormat ?? (logging.format === 'json' ? 'json' : 'text');
+  const level = flags.logLevel ?? (logging.verbosity >= debugVerbosity ? 'debug' : defaultLevel);
+  const { logger } = await createLogger(format, level, { logFile, secrets });
+  for (const { message, origin, line, column, field, hint } of warnings) {
+    logger.warn({ origin, line, column, field, hint }, message);
+  }
+  if (unusedFields.length > 0) {
+    const fields = Object.fromEntries(unusedFields.map(({ field, reason }) => [field, reason]));
+    logger.info({ fields }, 'Fields of the configuration are set and without effect here');
+  }
+  return { logger };
+}

@@ -1,0 +1,108 @@
+import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
+import type { Machine } from '../engine/container-manager/machine.ts';
+import {
+  nodeAllocatable,
+  type NodeReservations,
+  overReservedResources,
+} from '../engine/container-manager/node-allocatable.ts';
+import { nodeCapacity } from '../engine/container-manager/node-capacity.ts';
+import { withReservedCPUs } from '../engine/container-manager/reserved-cpus.ts';
+import { containerNode } from './container-node.ts';
+import { containerLogLinksDir } from '../engine/container/log-paths.ts';
+import type { ImageSettings } from '../engine/images/image-settings.ts';
+import { sysctlAllowlist } from '../engine/lifecycle/sysctl-allowlist.ts';
+import type { NodeConfig } from '../engine/node-config.ts';
+import { nodeLabels } from '../engine/node-labels.ts';
+import { UserError } from '../errors.ts';
+import type { NodeOptions } from './options/node-options.ts';
+
+/** kubelet: kubelet.go MaxContainerBackOff */
+const maxContainerBackOffMs = 300_000;
+
+/** What the flags make of this machine. Throws a `UserError` when more is reserved than there is. */
+export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver: CgroupDriver): NodeConfig {
+  const { rootDir, podLogsDir, nodeName, nodeIPs, resolvConf, clusterDNS, clusterDomain } = options;
+  const { cgroupsPerQOS, evictionHard } = options;
+  refuseCgroupVersion(options, machine);
+  const capacity = nodeCapacity(machine, options);
+  const kept = { ...withReservedCPUs(options, options.reservedSystemCPUs, machine.onlineCPUs), evictionHard };
+  // The kernel can hold pods to a number of processes, but a node's status does not show it.
+  const reservations = { ...kept, capacity: { ...capacity, pid: machine.maxPIDs.toString() } };
+  refuseOverReservation(reservations);
+  return {
+    nodeName,
+    nodeIPs,
+    rootDir,
+    podLogsDir,
+    containerLogLinksDir,
+    resolvConf,
+    clusterDNS,
+    clusterDomain,
+    cgroupDriver,
+    cgroupRoot: options.cgroupRoot || '/',
+    cgroupsPerQOS,
+    nodeAllocatable: {
+      reservations,
+      enforce: options.enforceNodeAllocatable,
+      systemReservedCgroup: options.systemReservedCgroup,
+      kubeReservedCgroup: options.kubeReservedCgroup,
+    },
+    podPidsLimit: options.podPidsLimit,
+    syncFrequencyMs: options.syncFrequency,
+    maxContainerRestartPeriodMs: options.crashLoopBackOff.maxContainerRestartPeriod ?? maxContainerBackOffMs,
+    images: imageSettings(options),
+    shutdown: {
+      shutdownGracePeriodSeconds: Math.trunc(options.shutdownGracePeriod / 1000),
+      shutdownGracePeriodCriticalPodsSeconds: Math.trunc(options.shutdownGracePeriodCriticalPods / 1000),
+      byPodPriority: options.shutdownGracePeriodByPodPriority.map(
+        ({ priority, shutdownGracePeriodSeconds: seconds }) => ({ priority, seconds }),
+      ),
+    },
+    localStorageCapacityIsolation: options.localStorageCapacityIsolation,
+    featureGates: options.featureGates,
+    selinuxEnabled: machine.selinuxEnabled,
+    capacity,
+    allocatable: nodeAllocatable({ ...kept, capacity }),
+    labels: nodeLabels(nodeName, process.arch, options.nodeLabels),
+    allowedSysctls: sysctlAllowlist(machine.kernelRelease, options.allowedUnsafeSysctls),
+    appArmorEnabled: machine.appArmorEnabled,
+    containerNode: containerNode(machine, options),
+  };
+}
+
+function imageSettings(options: NodeOptions): ImageSettings {
+  const { serializeImagePulls, maxParallelImagePulls = Infinity, registryPullQPS, registryBurst } = options;
+  return {
+    maxParallelPulls: serializeImagePulls ? 1 : maxParallelImagePulls,
+    registryPullQPS,
+    registryBurst,
+    gc: {
+      highThresholdPercent: options.imageGCHighThresholdPercent,
+      lowThresholdPercent: options.imageGCLowThresholdPercent,
+      minAgeMs: options.imageMinimumGCAge,
+      maxAgeMs: options.imageMaximumGCAge,
+    },
+  };
+}
+
+/** kubelet: apis/config/validation/validation_linux.go validateKubeletOSConfiguration */
+function refuseCgroupVersion({ failCgroupV1, singleProcessOOMKill }: NodeOptions, { cgroupVersion }: Machine): void {
+  if (cgroupVersion !== 1) return;
+  if (failCgroupV1) {
+    throw new UserError('this machine has cgroup v1, and failCgroupV1 is set', {
+      hint: 'Boot it with cgroup v2 (systemd.unified_cgroup_hierarchy=1), or leave failCgroupV1 out.',
+    });
+  }
+  if (singleProcessOOMKill === false) {
+    throw new UserError('singleProcessOOMKill: false needs cgroup v2, and this machine has cgroup v1');
+  }
+}
+
+/** kubelet: cm/node_container_manager_linux.go validateNodeAllocatable */
+function refuseOverReservation(reservations: NodeReservations): void {
+  const [resource] = overReservedResources(reservations);
+  if (resource === undefined) return;
+  throw new UserError(`more ${resource} is reserved than the node has (${reservations.capacity[resource] ?? '0'})`, {
+    hint: 'It is the sum of --system-reserved, --kube-reserved and what is kept free before pods are evicted.',
+  });
+}

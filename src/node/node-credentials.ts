@@ -1,0 +1,83 @@
+import { constants } from 'node:fs';
+import { access, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { CredentialProvider } from '../api/kubelet-configuration/credential-provider-config.ts';
+import { systemClock } from '../clock.ts';
+import type { CredentialPlugin } from '../engine/images/credential-plugin.ts';
+import { type DockerConfigPlaces, readDockerConfigFiles } from '../engine/images/docker-config-files.ts';
+import type { DockerConfig } from '../engine/images/docker-config.ts';
+import { errorMessage, UserError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { problemText } from '../api/values/problem-text.ts';
+
+/** Where the credentials of a node come from. */
+export interface NodeCredentialsOptions {
+  rootDir: string;
+  /** File of credential providers; empty: none. */
+  imageCredentialProviderConfig: string;
+  /** Folder of their programs. */
+  imageCredentialProviderBinDir: string;
+}
+
+/**
+ * The registry credentials that the node has, for the engine to ask for: those of its files, and those of its providers in
+ * the order of their names. Throws a `UserError` for providers that are not as they have to be.
+ */
+export async function nodeCredentials(
+  options: NodeCredentialsOptions,
+  logger: Logger,
+): Promise<(repository: string) => Promise<DockerConfig[]>> {
+  const { rootDir } = options;
+  const places: DockerConfigPlaces = { rootDir, workingDir: process.cwd(), home: process.env['HOME'] ?? '' };
+  const plugins = await openPlugins(options, logger);
+  return (repository) =>
+    Promise.all([readDockerConfigFiles(places, logger), ...plugins.map((plugin) => plugin.credentialsFor(repository))]);
+}
+
+async function openPlugins(options: NodeCredentialsOptions, logger: Logger): Promise<CredentialPlugin[]> {
+  const { imageCredentialProviderConfig: file, imageCredentialProviderBinDir: folder } = options;
+  if (file === '' && folder === '') return [];
+  if (file === '' || folder === '') {
+    throw new UserError('--image-credential-provider-config and --image-credential-provider-bin-dir need each other');
+  }
+  const binDir = resolve(folder);
+  const providers = await readProviders(resolve(file));
+  for (const { name } of providers) await requireProgram(join(binDir, name));
+  const [{ CredentialPlugin }, { execCredentialPlugin }] = await Promise.all([
+    import('../engine/images/credential-plugin.ts'),
+    import('../engine/images/exec-credential-plugin.ts'),
+  ]);
+  return providers
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(
+      (provider) =>
+        new CredentialPlugin({
+          provider,
+          exec: (asked, input) => execCredentialPlugin({ binDir, clock: systemClock }, asked, input),
+          clock: systemClock,
+          logger,
+        }),
+    );
+}
+
+async function readProviders(file: string): Promise<CredentialProvider[]> {
+  const { loadCredentialProviderConfig } = await import('../api/kubelet-configuration/credential-provider-config.ts');
+  const bytes = await readFile(file).catch((cause: unknown) => {
+    throw new UserError(`the credential providers cannot be read: ${errorMessage(cause)}`, { cause });
+  });
+  const { providers, problems } = loadCredentialProviderConfig(bytes, file);
+  if (providers !== undefined) return providers;
+  const lines = problems.map((problem) => problemText(problem, systemClock.now()));
+  throw new UserError(['the credential providers are wrong', ...lines].join('\n'));
+}
+
+async function requireProgram(path: string): Promise<void> {
+  try {
+    await access(path, constants.X_OK);
+  } catch (cause) {
+    throw new UserError(`the credential provider ${path} cannot be run: ${errorMessage(cause)}`, {
+      hint: 'It has to be an executable file in the folder of --image-credential-provider-bin-dir.',
+      cause,
+    });
+  }
+}

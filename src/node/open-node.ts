@@ -1,0 +1,199 @@
+import { systemClock } from '../clock.ts';
+import { orphanShimsOf } from '../containerd/orphan-shims-of.ts';
+import type { RuntimeService } from '../cri/runtime-service.ts';
+import { untilAnswered } from '../cri/until-answered.ts';
+import type { PodSource } from '../engine/config/pod-source.ts';
+import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
+import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
+import { readMachine } from '../engine/container-manager/machine.ts';
+import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
+import type { Faults } from '../flow/faults.ts';
+import { readFilesystem } from '../engine/images/read-filesystem.ts';
+import { Kubelet } from '../engine/kubelet.ts';
+import type { Logind } from '../engine/lifecycle/logind.ts';
+import { systemBusSocket } from '../engine/host/system-bus-socket.ts';
+import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
+import { errorMessage } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { endsItsPods } from './agent-end.ts';
+import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
+import { importImages, type OnStarting } from './import-images.ts';
+import { nodeCgroupDriver } from './node-cgroup-driver.ts';
+import { nodeConfig } from './node-config.ts';
+import { nodeCredentials } from './node-credentials.ts';
+import type { NodeOptions } from './options/node-options.ts';
+import { setOwnOOMScoreAdj } from './own-oom-score.ts';
+import { openOwnRuntime, type OwnRuntimeConnection } from './runtime-connection.ts';
+
+/** An engine on a runtime that answers, ready to run. */
+export interface Node {
+  kubelet: Kubelet;
+  /** Lets go of the runtime; whatever runs goes on running. */
+  close(): void;
+}
+
+export interface NodeRequest {
+  options: NodeOptions;
+  sources: (node: { nodeName: string }) => PodSource[];
+  logger: Logger;
+  faults: Faults;
+  /** Ends the start. */
+  signal: AbortSignal;
+  /** Told before images are loaded, which may take long. */
+  onStarting?: OnStarting;
+}
+
+/**
+ * Finds or starts the runtime, looks at the machine, and builds the engine on both. With `onWaiting` a runtime that was named
+ * may come later.
+ */
+export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['onWaiting']): Promise<Node> {
+  const { options, sources, logger, faults, signal } = request;
+  const credentials = await nodeCredentials(options, logger.child({ component: 'credentials' }));
+  await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
+  const runtime = await openNodeRuntime(request, onWaiting);
+  const { connection } = runtime;
+  const [{ cgroupDriver, cgroups }, machine, logind] = await Promise.all([
+    openCgroups(options, connection.runtime, logger, signal),
+    readMachine(options.rootDir),
+    endsItsPods(options) ? openLogind() : undefined,
+    tellPodCIDR(options, connection.runtime, logger),
+  ]);
+  const node = nodeConfig(options, machine, cgroupDriver);
+  const kubelet = new Kubelet({
+    runtime: runtime.withPauseImage(connection.runtime),
+    foreignPods: connection.foreignPods,
+    imageService: connection.images,
+    eventStreams: connection.eventStreams,
+    sources: sources(node),
+    node,
+    logind,
+    cgroups,
+    endpoint: runtime.endpoint,
+    leaveOrphans: options.leaveOrphans,
+    nodeCredentials: credentials,
+    secrets: options.secrets,
+    keptImages: runtime.keptImages,
+    readFilesystem,
+    readTerminationMessage,
+    checkHealth: async (check) => {
+      const { grpcHealthCheck } = await import('../cri/grpc-health-check.ts');
+      return grpcHealthCheck(check);
+    },
+    clock: systemClock,
+    faults,
+    random: Math.random,
+    logger,
+  });
+  return {
+    kubelet,
+    close: () => {
+      connection.close();
+      runtime.release();
+    },
+  };
+}
+
+async function openCgroups(
+  options: NodeOptions,
+  runtime: RuntimeService,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<{ cgroupDriver: CgroupDriver; cgroups: CgroupManager }> {
+  const cgroupDriver = await untilAnswered(() => nodeCgroupDriver(options, runtime), { clock: systemClock, signal });
+  return { cgroupDriver, cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger }) };
+}
+
+/** Most nodes do not end their pods, and have no use for what talks to it. */
+async function openLogind(): Promise<Logind> {
+  const { DBusLogind } = await import('../engine/lifecycle/dbus-logind.ts');
+  return new DBusLogind({
+    socketPath: systemBusSocket(process.env),
+    configFolder: '/etc/systemd/logind.conf.d',
+    inhibitProgram: 'systemd-inhibit',
+  });
+}
+
+/** kubelet: kubelet_network.go updatePodCIDR */
+async function tellPodCIDR({ podCIDR }: NodeOptions, runtime: RuntimeService, logger: Logger): Promise<void> {
+  if (podCIDR === '') return;
+  try {
+    await runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr: podCIDR } } });
+  } catch (error) {
+    logger.error({ podCIDR, err: errorMessage(error) }, 'The runtime did not take the pod CIDR');
+  }
+}
+
+interface NodeRuntime {
+  endpoint: { endpoint: string; because: string };
+  connection: OwnRuntimeConnection;
+  release: () => void;
+  /** The same runtime, in which the pause image is loaded again when it is missing. */
+  withPauseImage: (runtime: RuntimeService) => RuntimeService;
+  /** Images that came from archives. */
+  keptImages: readonly string[];
+}
+
+async function openNodeRuntime(
+  request: NodeRequest,
+  onWaiting: RuntimeWait['onWaiting'] | undefined,
+): Promise<NodeRuntime> {
+  const { options, logger, signal } = request;
+  const endpoint = await findRuntimeEndpoint({
+    rootDir: options.rootDir,
+    flag: options.containerRuntimeEndpoint || undefined,
+    wait: onWaiting && { onWaiting, signal },
+  });
+  logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
+  const { release, withPauseImage, keptImages } = endpoint.managed
+    ? await startManaged(request)
+    : warnOfOrphanShims(endpoint.endpoint, logger);
+  const { rootDir } = options;
+  const connection = await openOwnRuntime(endpoint.endpoint, { rootDir, makesPods: true, logger, signal }, options);
+  return { endpoint, connection, release, withPauseImage, keptImages };
+}
+
+type Started = Pick<NodeRuntime, 'release' | 'withPauseImage' | 'keptImages'>;
+
+/** Pods come first: the look goes through all processes of the machine. */
+const orphanShimsAfterMs = 5000;
+
+/** What others started is theirs to end. */
+function warnOfOrphanShims(endpoint: string, logger: Logger): Started {
+  const released = new AbortController();
+  const { signal } = released;
+  const orphanShims = orphanShimsOf(endpoint, { end: undefined, clock: systemClock, logger, signal });
+  const cancel = systemClock.after(orphanShimsAfterMs, () => {
+    void orphanShims.look();
+  });
+  return {
+    release: () => {
+      cancel();
+      released.abort();
+    },
+    // That of others is theirs to keep.
+    withPauseImage: (runtime) => runtime,
+    keptImages: [],
+  };
+}
+
+async function startManaged({ options, logger, signal, onStarting }: NodeRequest): Promise<Started> {
+  const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
+  const managed = new ManagedContainerd({
+    rootDir: options.rootDir,
+    clock: systemClock,
+    logger,
+    systemdCgroup: options.cgroupDriver === 'systemd',
+  });
+  const { pid, adopted, warnings } = await managed.start(signal);
+  logger.info({ pid }, adopted ? 'Adopted the managed containerd' : 'Started the managed containerd');
+  for (const warning of warnings) logger.warn(warning);
+  const names = await importImages({ managed, clock: systemClock, logger, signal, onStarting });
+  return {
+    release: () => {
+      managed.release();
+    },
+    withPauseImage: (runtime) => managed.withPauseImage(runtime),
+    keptImages: names,
+  };
+}

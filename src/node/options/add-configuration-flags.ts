@@ -1,0 +1,126 @@
+import { type Command, Option } from 'commander';
+import { resolve } from 'node:path';
+import type { ConfigurationLayer } from '../../api/kubelet-configuration/resolve.ts';
+import { defaultText } from '../../api/kubelet-configuration/default-text.ts';
+import { type ConfigurationField, configurationFields } from '../../api/kubelet-configuration/schema.ts';
+import type { GivenConfiguration } from '../../api/kubelet-configuration/types.ts';
+import { configurationFlags } from './configuration-flags.ts';
+import {
+  accumulate,
+  boolean,
+  duration,
+  gates,
+  integer,
+  modules,
+  numaMemory,
+  pairs,
+  taints,
+  thresholds,
+  words,
+} from './flags.ts';
+
+/**
+ * Adds --config, --config-dir and the flags that set fields of the configuration: of all fields, or of those that a command
+ * wants to know. Those without effect here are taken, so that the command line of a kubelet works as it is, and not shown by
+ * --help.
+ */
+export function addConfigurationFlags(command: Command, wanted?: readonly string[]): Command {
+  command
+    .option('--config <path>', 'KubeletConfiguration file')
+    .option('--config-dir <path>', 'folder of drop-ins for it, *.conf');
+  for (const { option, field } of flagOptions()) {
+    if (wanted?.includes(field.path) !== false) command.addOption(option.hideHelp(field.does === undefined));
+  }
+  return command;
+}
+
+/** What the flags on a command line say of the configuration, from what commander made of them. */
+export function flagsLayer(values: object): ConfigurationLayer {
+  const given = new Map<string, unknown>(Object.entries(values));
+  const patch: Record<string, unknown> = {};
+  const origins = new Map<string, string>();
+  for (const { option, field } of flagOptions()) {
+    const value = given.get(option.attributeName());
+    if (value === undefined) continue;
+    setField(patch, field.path.split('.'), value);
+    origins.set(field.path, option.long ?? option.flags);
+  }
+  return {
+    // Every field of the table has the type of its flag; validation sees the rest.
+    given: { ...impliedByFlags(patch), ...patch },
+    origin: 'flags',
+    placeOf: (path) => {
+      const origin = origins.get(path.replace(/\[.*/, ''));
+      return origin === undefined ? undefined : { origin };
+    },
+  };
+}
+
+/** Who gives the number of pulls at a time does not have to allow them besides. */
+function impliedByFlags({ maxParallelImagePulls }: GivenConfiguration): GivenConfiguration {
+  return typeof maxParallelImagePulls === 'number' ? { serializeImagePulls: maxParallelImagePulls < 2 } : {};
+}
+
+function flagOptions(): { option: Option; field: ConfigurationField }[] {
+  const fields = new Map(configurationFields().map((field) => [field.path, field]));
+  return configurationFlags.map(([flags, path]) => {
+    const field = fields.get(path);
+    if (!field) throw new Error(`${flags} is for ${path}, which is no field of the configuration`);
+    const option = new Option(flags, description(field));
+    const parse = parserOf(field);
+    return { option: option.argParser((text, earlier: unknown) => accumulate(earlier, parse(text))), field };
+  });
+}
+
+function description(field: ConfigurationField): string {
+  const text = (field.does ?? '').replaceAll('`', '');
+  const preset = defaultText(field);
+  return preset === '' ? text : `${text} (default: ${preset})`;
+}
+
+/** How the text of a flag becomes the value of its field. */
+function parserOf({ path, kind }: ConfigurationField): (text: string) => unknown {
+  const special = specialParsers.get(path);
+  if (special) return special;
+  switch (kind.replace(/^[*!]/, '')) {
+    case 'bool':
+      return boolean;
+    case 'int32':
+    case 'int64':
+    case 'uint32':
+      return integer;
+    case 'duration':
+    case 'durationOrNanoseconds':
+      return duration;
+    case '[]string':
+      return words;
+    case 'map string':
+      return pairs;
+    case 'string':
+    case 'quantity':
+      return (text) => text;
+    default:
+      throw new Error(`no flag can set ${path}`);
+  }
+}
+
+const specialParsers = new Map<string, (text: string) => unknown>([
+  ['evictionHard', thresholds],
+  ['evictionSoft', thresholds],
+  ['featureGates', gates],
+  ['logging.vmodule', modules],
+  ['podLogsDir', (text) => resolve(text)],
+  ['registerWithTaints', taints],
+  ['reservedMemory', numaMemory],
+]);
+
+function setField(object: Record<string, unknown>, [name = '', ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) {
+    object[name] = value;
+    return;
+  }
+  const child = object[name];
+  const inner: Record<string, unknown> = typeof child === 'object' && child !== null ? { ...child } : {};
+  setField(inner, rest, value);
+  object[name] = inner;
+}

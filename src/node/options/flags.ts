@@ -1,0 +1,113 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from '../../api/values/duration.ts';
+
+/** A flag that may be there several times. */
+export const collect = (value: string, values: string[] = []): string[] => [...values, value];
+
+/** A flag of several values with commas between them, which may be there several times too. */
+export const list = (value: string, values: string[] = []): string[] => [...values, ...value.split(',')];
+
+/** A count. */
+export function wholeNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(text);
+}
+
+/** A whole number that may be negative. pflag takes `-v=2` too. */
+export function integer(text: string): number {
+  const digits = text.replace(/^=/, '');
+  if (!/^-?\d{1,15}$/.test(digits)) throw new InvalidArgumentError('It must be a whole number.');
+  return Number(digits);
+}
+
+/** A Go duration, in milliseconds. */
+export function duration(text: string): number {
+  const nanoseconds = parseDuration(text);
+  if (nanoseconds !== undefined && nanoseconds >= 0n) return Number(nanoseconds) / 1_000_000;
+  throw new InvalidArgumentError('It must be a duration such as 20s or 1m30s.');
+}
+
+/** As Go reads a boolean. */
+export function boolean(text: string): boolean {
+  if (/^(1|t|T|true|TRUE|True)$/.test(text)) return true;
+  if (/^(0|f|F|false|FALSE|False)$/.test(text)) return false;
+  throw new InvalidArgumentError('It must be true or false.');
+}
+
+/** Values with commas between them. kubelet: pflag StringSlice */
+export const words = (text: string): string[] => (text === '' ? [] : text.split(','));
+
+/** Pairs such as `cpu=500m,memory=1Gi`. kubelet: cliflag NewMapStringString */
+export const pairs = (text: string): Record<string, string> => splitAll(text, '=');
+
+/** Eviction thresholds such as `memory.available<500Mi`. kubelet: cliflag NewLangleSeparatedMapStringString */
+export const thresholds = (text: string): Record<string, string> => splitAll(text, '<');
+
+/** Feature gates such as `ImageVolume=true,NodeSwap=false`. kubelet: cliflag NewMapStringBool */
+export function gates(text: string): Record<string, boolean> {
+  return Object.fromEntries(Object.entries(pairs(text)).map(([name, value]) => [name, boolean(value)]));
+}
+
+interface Taint {
+  key: string;
+  value: string;
+  effect: string;
+}
+
+/** Taints such as `dedicated=etcd:NoSchedule`; the value may be left out. */
+export function taints(text: string): Taint[] {
+  return parts(text).map((part) => {
+    const [pair, effect] = split(part, ':');
+    const [key, value] = pair.includes('=') ? split(pair, '=') : [pair, ''];
+    return { key, value, effect };
+  });
+}
+
+/** Memory by NUMA node, such as `0:memory=1Gi,hugepages-2Mi=4Mi;1:memory=2Gi`. */
+export function numaMemory(text: string): { numaNode: number; limits: Record<string, string> }[] {
+  return text.split(';').map((part) => {
+    const [numaNode, limits] = split(part, ':');
+    return { numaNode: integer(numaNode), limits: pairs(limits) };
+  });
+}
+
+/** Log levels by file, such as `pleg=4,pod*=2`. */
+export function modules(text: string): { filePattern: string; verbosity: number }[] {
+  return Object.entries(pairs(text)).map(([filePattern, level]) => ({ filePattern, verbosity: wholeNumber(level) }));
+}
+
+/** What a flag comes to that is there several times: lists and maps grow, of anything else the last counts. */
+export function accumulate(earlier: unknown, value: unknown): unknown {
+  if (Array.isArray(value))
+    return Array.isArray(earlier) ? [...(earlier as unknown[]), ...(value as unknown[])] : value;
+  if (typeof value !== 'object' || typeof earlier !== 'object') return value;
+  return { ...earlier, ...value };
+}
+
+const splitAll = (text: string, separator: string): Record<string, string> =>
+  Object.fromEntries(parts(text).map((part) => split(part, separator)));
+
+const parts = (text: string): string[] => text.split(',').filter((part) => part.trim() !== '');
+
+function split(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  if (at > 0) return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+  throw new InvalidArgumentError(`"${text}" has no ${separator} between two texts.`);
+}
+
+/** Where the agent keeps its state, and by that which agent and which managed containerd a command means. */
+export const defaultRootDir = '/var/lib/kubelet-ts';
+
+/** Adds the flags by which every command finds the agent and the runtime. */
+export function addRuntimeOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--root-dir <path>', 'folder of the state of kubelet-ts')
+        .default(defaultRootDir)
+        .env('KUBELET_TS_ROOT_DIR'),
+    )
+    .option('--container-runtime-endpoint <endpoint>', 'CRI socket, such as unix:///run/containerd/containerd.sock');
+}
+
+/** The kubelet whose behaviour is the reference, as a kubelet writes its version. */
+export const referenceVersion = 'v1.32.10';

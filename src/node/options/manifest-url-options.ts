@@ -1,0 +1,135 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { HTTPCredentialFiles } from '../../engine/config/http/http-credentials.ts';
+import { type MinisignPublicKey, parseMinisignPublicKey } from '../../engine/config/http/minisign.ts';
+import type { ManifestTrust } from '../../engine/config/http/trust-manifest.ts';
+import { shownURL } from '../../engine/config/http/url.ts';
+import { UserError } from '../../errors.ts';
+import { collect } from './flags.ts';
+
+/** What the flags of manifest URLs come to. */
+export interface ManifestURLOptions {
+  /** Each is a source of its own. May carry user, password and query, which are not to be shown. */
+  manifestURLs: string[];
+  /** Sent to all of them. */
+  manifestURLHeaders: [name: string, value: string][];
+  manifestURLFiles: HTTPCredentialFiles;
+  manifestURLTrust: ManifestTrust;
+}
+
+/** Throws a UserError for flags that cannot be meant. Values are not part of its text, as they may be secrets. */
+export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions {
+  const urls = (flags.manifestUrl ?? []).filter((url) => url !== '').map(parseURL);
+  refuseLookAlikes(urls);
+  const headers = (flags.manifestUrlHeader ?? []).map(parseHeader);
+  const files = credentialFiles(flags);
+  refuseSharedCredentials(urls, headers, files);
+  return {
+    manifestURLs: urls.map(({ href }) => href),
+    manifestURLHeaders: headers,
+    manifestURLFiles: files,
+    manifestURLTrust: {
+      sha256: (flags.manifestUrlSha256 ?? []).map(parseSHA256),
+      publicKeys: (flags.manifestUrlPublicKey ?? []).map(parsePublicKey),
+    },
+  };
+}
+
+function parseURL(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
+  throw new UserError('--manifest-url must be an http or https URL', { hint: 'Such as https://box.example/pods.yaml' });
+}
+
+/** Queries are not shown, so that URLs that differ in nothing else could not be told apart by anybody. */
+function refuseLookAlikes(urls: readonly URL[]): void {
+  const shown = urls.map(shownURL);
+  const twice = shown.find((url, index) => shown.indexOf(url) !== index);
+  if (twice === undefined) return;
+  throw new UserError(`two --manifest-url are ${twice}`, {
+    hint: 'When they differ in their queries, tell them apart with names at their ends: …#site and …#fleet',
+  });
+}
+
+function parseHeader(text: string): [string, string] {
+  const colon = text.indexOf(':');
+  const [name, value] = [text.slice(0, colon).trim(), text.slice(colon + 1).trim()];
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  } catch {
+    throw new UserError('--manifest-url-header must be NAME:VALUE');
+  }
+  return [name, value];
+}
+
+function credentialFiles(flags: ManifestURLFlags): HTTPCredentialFiles {
+  const {
+    manifestUrlCaFile: ca,
+    manifestUrlCertFile: cert,
+    manifestUrlKeyFile: key,
+    manifestUrlTokenFile: token,
+  } = flags;
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new UserError('--manifest-url-cert-file and --manifest-url-key-file go together');
+  }
+  return {
+    ...(ca !== undefined && { caFile: resolve(ca) }),
+    ...(cert !== undefined && { certFile: resolve(cert) }),
+    ...(key !== undefined && { keyFile: resolve(key) }),
+    ...(token !== undefined && { tokenFile: resolve(token) }),
+  };
+}
+
+/** What opens one server is not for the eyes of another one. */
+function refuseSharedCredentials(
+  urls: readonly URL[],
+  headers: readonly unknown[],
+  { keyFile, tokenFile }: HTTPCredentialFiles,
+): void {
+  const [one, other] = new Set(urls.map(({ origin }) => origin));
+  if (one === undefined || other === undefined) return;
+  if (headers.length === 0 && tokenFile === undefined && keyFile === undefined) return;
+  throw new UserError(`headers, token and client certificate are for one server, not for ${one} and ${other}`, {
+    hint: 'Give URLs of one server, or user and password in each URL: https://USER:PASSWORD@…',
+  });
+}
+
+function parseSHA256(text: string): string {
+  if (/^[0-9a-f]{64}$/i.test(text)) return text.toLowerCase();
+  throw new UserError('--manifest-url-sha256 must be 64 hex digits, as sha256sum prints them');
+}
+
+function parsePublicKey(text: string): MinisignPublicKey {
+  const key = parseMinisignPublicKey(text);
+  if (key !== undefined) return key;
+  throw new UserError('--manifest-url-public-key must be a public key of minisign', {
+    hint: 'It is the second line of minisign.pub, 56 characters that begin with RW.',
+  });
+}
+
+/** Flags of manifest URLs, as commander hands them over. */
+export interface ManifestURLFlags {
+  manifestUrl?: string[];
+  manifestUrlHeader?: string[];
+  manifestUrlCaFile?: string;
+  manifestUrlCertFile?: string;
+  manifestUrlKeyFile?: string;
+  manifestUrlTokenFile?: string;
+  manifestUrlSha256?: string[];
+  manifestUrlPublicKey?: string[];
+}
+
+/** Adds them. The first two are the kubelet's. */
+export function addManifestURLOptions(command: Command): Command {
+  return command
+    .option('--manifest-url <url>', 'URL of manifests; repeatable', collect)
+    .option('--manifest-url-header <name:value>', 'header sent to the manifest URLs; repeatable', collect)
+    .option('--manifest-url-ca-file <path>', 'authorities to believe, in place of the well-known ones')
+    .option('--manifest-url-cert-file <path>', 'client certificate for the manifest URLs')
+    .option('--manifest-url-key-file <path>', 'key of the client certificate')
+    .option('--manifest-url-token-file <path>', 'bearer token for the manifest URLs')
+    .option('--manifest-url-sha256 <hex>', 'SHA-256 of a manifest to believe; repeatable', collect)
+    .option('--manifest-url-public-key <key>', 'minisign key that has to have signed; repeatable', collect);
+}

@@ -1,0 +1,58 @@
+import { Command, Option } from 'commander';
+import { nearestName } from '../../api/text/nearest-name.ts';
+import { UserError } from '../../errors.ts';
+import { addConfigurationFlags } from './add-configuration-flags.ts';
+import { addRuntimeOptions, collect, list } from './flags.ts';
+import { addFlagsWithoutEffect } from './flags-without-effect.ts';
+import { addManifestURLOptions } from './manifest-url-options.ts';
+
+/** Adds the flags that make a node: of `run` and `run-once`. Durations are Go's: 20s, 1m30s. */
+export function addNodeOptions(command: Command): Command {
+  addManifestURLOptions(addRuntimeOptions(command))
+    .option('--pod-manifest-path <path>', 'file or folder of pod manifests; repeatable', collect)
+    .option('--hostname-override <name>', 'node name, in place of the host name')
+    .option('--node-ip <ip>', 'address of the node; one of each family', list)
+    .option('--image-credential-provider-config <path>', 'file of the programs that know registry credentials')
+    .option('--image-credential-provider-bin-dir <path>', 'folder of these programs')
+    .option('--node-labels <key=value>', 'more labels of the node, for nodeSelector and affinity', list);
+  return readFlagsAsGo(addFlagsWithoutEffect(addConfigurationFlags(command)));
+}
+
+/** Adds the flags of the agent's log. */
+export function addLogOptions(command: Command, defaultLevel: string): Command {
+  const levels = ['debug', 'info', 'warn', 'error'];
+  return command
+    .addOption(new Option('--log-format <format>', 'form of the log lines (default: text)').choices(['text', 'json']))
+    .addOption(new Option('--log-level <level>', `what is logged (default: ${defaultLevel})`).choices(levels));
+}
+
+/**
+ * Reads flags as the kubelet does: the value of a boolean flag is never the next word, so that `--seccomp-default pods/` names
+ * a folder; underscores in a name are dashes. An unknown flag is a `UserError` that names the nearest one, also of those that
+ * --help does not show. kubelet: cliflag WordSepNormalizeFunc
+ */
+function readFlagsAsGo(command: Command): Command {
+  const isAlone = (word: string): boolean => command.options.some(({ long, optional }) => optional && long === word);
+  command.parseOptions = (argv) => {
+    const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+    const words = argv.map((word, index) => {
+      if (index >= end) return word;
+      const flag = word.replace(/^--\w[^=]*/, (name) => name.replaceAll('_', '-'));
+      return isAlone(flag) ? `${flag}=true` : flag;
+    });
+    const parsed = Command.prototype.parseOptions.call(command, words);
+    refuseUnknownFlag(command, parsed.unknown);
+    return parsed;
+  };
+  return command;
+}
+
+function refuseUnknownFlag(command: Command, [unknown]: readonly string[]): void {
+  if (unknown === undefined || unknown === '--help' || unknown === '-h') return;
+  const [flag = ''] = unknown.split('=');
+  const names = command.options.flatMap(({ long }) => long ?? []);
+  const near = flag.startsWith('--') ? nearestName(flag, names) : undefined;
+  throw new UserError(`unknown flag: ${flag}`, {
+    hint: near === undefined ? `kubelet-ts ${command.name()} --help lists the flags.` : `Did you mean ${near}?`,
+  });
+}

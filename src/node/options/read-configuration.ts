@@ -1,0 +1,129 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { decodeKubeletConfiguration } from '../../api/kubelet-configuration/decode.ts';
+import type { FeatureGates } from '../../api/values/feature-gates.ts';
+import {
+  type ConfigurationLayer,
+  documentLayer,
+  resolveKubeletConfiguration,
+} from '../../api/kubelet-configuration/resolve.ts';
+import type { GivenConfiguration, KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
+import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import { errorMessage, UserError } from '../../errors.ts';
+import { problemText } from '../../api/values/problem-text.ts';
+
+/** Where the configuration of a node is, besides in flags. */
+export interface ConfigurationFiles {
+  /** The file of --config; empty: none. */
+  config?: string;
+  /** The folder of --config-dir, of drop-ins; empty: none. */
+  configDir?: string;
+}
+
+/** The configuration of a node, checked. */
+export interface NodeConfiguration {
+  configuration: KubeletConfiguration;
+  featureGates: FeatureGates;
+  /** What is worth a warning, such as unknown fields. */
+  warnings: ManifestProblem[];
+}
+
+/**
+ * Reads the file of --config and the drop-ins of --config-dir, and lays the flags over them. Throws a `UserError` that
+ * names every mistake in all of them.
+ *
+ * kubelet: cmd/kubelet/app/server.go NewKubeletCommand
+ */
+export async function readConfiguration(
+  { config, configDir }: ConfigurationFiles,
+  flags: ConfigurationLayer,
+): Promise<NodeConfiguration> {
+  const problems: ManifestProblem[] = [];
+  const file = !config ? undefined : await readLayer(resolve(config), problems);
+  const dropIns: ConfigurationLayer[] = [];
+  for (const path of !configDir ? [] : await dropInPaths(resolve(configDir))) {
+    const layer = await readLayer(path, problems);
+    if (layer) dropIns.push(layer);
+  }
+  refuseErrors(problems);
+  const outcome = resolveKubeletConfiguration({
+    file: file && { ...file, given: resolvePaths(file.given, dirname(file.origin)) },
+    dropIns,
+    flags,
+  });
+  refuseErrors(outcome.problems);
+  if (!outcome.resolved) throw new Error('A configuration without errors is there');
+  return { ...outcome.resolved, warnings: [...problems, ...outcome.problems] };
+}
+
+async function readLayer(path: string, problems: ManifestProblem[]): Promise<ConfigurationLayer | undefined> {
+  const decoded = decodeKubeletConfiguration(await readBytes(path), path);
+  problems.push(...decoded.problems);
+  const { given, document } = decoded;
+  return given && document && documentLayer(given, document);
+}
+
+async function readBytes(path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    throw new UserError(`the configuration cannot be read: ${errorMessage(cause)}`, {
+      hint: 'It is named by --config, or in the folder of --config-dir.',
+      cause,
+    });
+  }
+}
+
+const dropInExtension = '.conf';
+
+/** The drop-ins anywhere below a folder, in the order of their names, folders among files. */
+async function dropInPaths(folder: string): Promise<string[]> {
+  const paths: string[] = [];
+  for (const entry of await sortedEntries(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) paths.push(...(await dropInPaths(path)));
+    else if (entry.name.endsWith(dropInExtension)) paths.push(path);
+  }
+  return paths;
+}
+
+async function sortedEntries(folder: string): Promise<{ name: string; isDirectory(): boolean }[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  } catch (cause) {
+    throw new UserError(`the folder of --config-dir cannot be read: ${errorMessage(cause)}`, { cause });
+  }
+}
+
+function refuseErrors(problems: readonly ManifestProblem[]): void {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) throw new UserError(`the configuration is wrong\n${errors.map(problemText).join('\n')}`);
+}
+
+/**
+ * Paths in the file of --config are relative to its folder; in drop-ins and flags, to where we are.
+ * kubelet: apis/config/helpers.go KubeletConfigurationPathRefs
+ */
+function resolvePaths(given: GivenConfiguration, folder: string): GivenConfiguration {
+  const resolved = { ...given };
+  for (const name of pathFields) {
+    const path = given[name];
+    if (typeof path === 'string') resolved[name] = resolvePath(path, folder);
+  }
+  const clientCAFile = given.authentication?.x509?.clientCAFile;
+  if (typeof clientCAFile !== 'string') return resolved;
+  const x509 = { clientCAFile: resolvePath(clientCAFile, folder) };
+  return { ...resolved, authentication: { ...given.authentication, x509 } };
+}
+
+const pathFields = [
+  'podLogsDir',
+  'resolvConf',
+  'staticPodPath',
+  'tlsCertFile',
+  'tlsPrivateKeyFile',
+  'volumePluginDir',
+] as const;
+
+const resolvePath = (path: string, folder: string): string => (path === '' ? path : resolve(folder, path));

@@ -1,0 +1,70 @@
+import { getProxyForUrl } from 'proxy-from-env';
+import { systemClock } from '../../clock.ts';
+import { FileSource } from '../../engine/config/file/file-source.ts';
+import { HTTPSource } from '../../engine/config/http/http-source.ts';
+import type { RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
+import { isThisMachine } from '../../engine/config/http/url.ts';
+import { LastGoodManifests } from '../../engine/config/last-good/last-good-manifests.ts';
+import type { PodSource } from '../../engine/config/pod-source.ts';
+import type { Logger } from '../../logger.ts';
+import type { NodeOptions } from '../options/node-options.ts';
+
+/** The sources that the flags name. */
+export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
+  const { nodeName, featureGates, manifestPaths, rootDir } = options;
+  const lastGood = new LastGoodManifests({
+    rootDir,
+    clock: systemClock,
+    logger: logger.child({ component: 'last-good-manifests' }),
+  });
+  const sources: PodSource[] = [];
+  if (manifestPaths.length > 0) {
+    sources.push(
+      new FileSource({
+        paths: manifestPaths,
+        nodeName,
+        featureGates,
+        fileCheckFrequencyMs: options.fileCheckFrequency,
+        clock: systemClock,
+        logger: logger.child({ component: 'file-source' }),
+        lastGood,
+      }),
+    );
+  }
+  for (const url of options.manifestURLs) {
+    const httpCheckFrequencyMs = options.httpCheckFrequency;
+    const manifest = remoteManifest(options, url);
+    sources.push(new HTTPSource({ ...manifest, httpCheckFrequencyMs, lastGood, random: Math.random }));
+  }
+  // What an earlier life kept of what nobody names any more; the file source sees to its own.
+  if (manifestPaths.length === 0) void lastGood.retain('file', []);
+  const wheres = sources.filter(({ source }) => source === 'http').map(({ where }) => where);
+  void lastGood.retain('http', wheres);
+  return sources;
+}
+
+/** How the flags would have one of their URLs asked. */
+export function remoteManifest(options: NodeOptions, url: string): RemoteManifestOptions {
+  return {
+    url,
+    headers: options.manifestURLHeaders,
+    files: options.manifestURLFiles,
+    trust: options.manifestURLTrust,
+    proxyFor,
+    secrets: options.secrets,
+    nodeName: options.nodeName,
+    featureGates: options.featureGates,
+    clock: systemClock,
+  };
+}
+
+/**
+ * The proxy on the way to a URL, as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` have it; none to this machine itself.
+ * kubelet: the transport of config/http.go, Go's http.ProxyFromEnvironment
+ */
+export function proxyFor(url: string): string | undefined {
+  const { hostname } = new URL(url);
+  if (isThisMachine(hostname)) return undefined;
+  const proxy = getProxyForUrl(url);
+  return proxy === '' ? undefined : proxy;
+}

@@ -1,0 +1,10 @@
+import type { SourceUpdate } from '../../engine/config/pod-source.ts';
+import { RemoteManifest, type RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
+
+/** Everything that a URL declares now, asked once, with all that is wrong with it. */
+export async function readManifestURL(request: RemoteManifestOptions): Promise<SourceUpdate> {
+  const manifest = new RemoteManifest(request);
+  const { problems, warnings } = await manifest.check(new AbortController().signal);
+  const update = manifest.declared?.update ?? { source: 'http', where: manifest.where, pods: [], problems: [] };
+  return { ...update, problems: [...update.problems, ...problems, ...warnings] };
+}

@@ -1,0 +1,149 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
+import type { StaticPodNode } from '../../api/objects/static-pod.ts';
+import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import { nearestName } from '../../api/text/nearest-name.ts';
+import type { Pod } from '../../api/types.ts';
+import type { ConfigObject } from '../../api/values/config-object.ts';
+import {
+  cycleOf,
+  cycleText,
+  dependsOn,
+  type DependsOnPlace,
+  findDependency,
+  manifestKey,
+} from '../../api/values/depends-on.ts';
+import { systemClock } from '../../clock.ts';
+import { FileSource } from '../../engine/config/file/file-source.ts';
+import { loadManifest } from '../../engine/config/load-manifest.ts';
+import type { SourceUpdate } from '../../engine/config/pod-source.ts';
+import { errorMessage, hasCode, UserError } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { NodeOptions } from '../options/node-options.ts';
+import { problemText } from '../../api/values/problem-text.ts';
+
+/** Where a manifest from stdin is said to stand. */
+export const stdinOrigin = '<stdin>';
+
+export interface ManifestsRequest extends StaticPodNode {
+  /** Files, folders, or `-` for stdin. */
+  manifests: readonly string[];
+  /** What came in on stdin; undefined: nothing was read from it. */
+  stdin: Uint8Array | undefined;
+}
+
+/** Everything that manifests declare now, read once by the rules of the file source, with all that is wrong with it. */
+export async function readManifests(request: ManifestsRequest): Promise<SourceUpdate> {
+  const { manifests, nodeName, featureGates, cronJobs, stdin } = request;
+  const paths = manifests.filter((manifest) => manifest !== '-').map((path) => resolve(path));
+  const missing = (await Promise.all(paths.map(missingPath))).flatMap((problem) => problem ?? []);
+  const present = paths.filter((path) => !missing.some(({ origin }) => origin === path));
+  const source = new FileSource({
+    paths: present,
+    nodeName,
+    featureGates,
+    cronJobs,
+    fileCheckFrequencyMs: 0,
+    clock: systemClock,
+    logger: quiet,
+  });
+  const { pods, configObjects = [], problems, dependsOnPlaces = [] } = await source.read();
+  if (stdin !== undefined) {
+    const read = loadManifest(stdin, stdinOrigin, { nodeName, featureGates, cronJobs });
+    pods.push(...read.pods);
+    configObjects.push(...read.configObjects);
+    problems.push(...read.problems);
+    dependsOnPlaces.push(...(read.dependsOnPlaces ?? []));
+  }
+  const all = [...missing, ...problems, ...startOrderProblems(pods, dependsOnPlaces)];
+  return { source: 'file', where: manifests.join(', '), pods, configObjects, problems: all };
+}
+
+/** What several sources declare together. */
+export function joined(updates: readonly SourceUpdate[]): SourceUpdate & { configObjects: ConfigObject[] } {
+  return {
+    source: 'file',
+    where: updates.map(({ where }) => where).join(', '),
+    pods: updates.flatMap(({ pods }) => pods),
+    configObjects: updates.flatMap(({ configObjects = [] }) => configObjects),
+    problems: updates.flatMap(({ problems }) => problems),
+  };
+}
+
+/**
+ * The manifests that a command looks at that has no agent: those that it names, else those of the node, as `run` with the same
+ * flags would read them.
+ */
+export function namedManifests(
+  manifests: readonly string[],
+  { manifestPaths, manifestURLs }: Pick<NodeOptions, 'manifestPaths' | 'manifestURLs'>,
+): { paths: readonly string[]; urls: readonly string[] } {
+  if (manifests.length > 0) return { paths: manifests, urls: [] };
+  if (manifestPaths.length + manifestURLs.length > 0) return { paths: manifestPaths, urls: manifestURLs };
+  throw new UserError('no manifest was named', {
+    hint: 'Name files or folders, - for stdin, or a --config with staticPodPath.',
+    exitCode: brokenManifestExitCode,
+  });
+}
+
+/** Exit code of a command that does nothing because of its manifests. */
+export const brokenManifestExitCode = 2;
+
+/** Throws a `UserError` with every error among the problems; `consequence` ends its first line. */
+export function refuseBroken(problems: readonly ManifestProblem[], consequence: string): void {
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  if (errors.length === 0) return;
+  const list = errors.map((problem) => problemText(problem, systemClock.now())).join('\n');
+  throw new UserError(`broken manifest, ${consequence}\n${list}`, { exitCode: brokenManifestExitCode });
+}
+
+/** All of stdin, as far as it can be a manifest: whatever is longer is refused by its length. */
+export async function readStdin(stdin: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stdin) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxManifestBytes) break;
+  }
+  return Buffer.concat(chunks);
+}
+
+/** What is read once and not watched has to be there. */
+async function missingPath(path: string): Promise<ManifestProblem | undefined> {
+  try {
+    await stat(path);
+    return undefined;
+  } catch (error) {
+    const message = hasCode(error, 'ENOENT') ? 'no such file or folder' : errorMessage(error);
+    return { origin: path, message, severity: 'error' };
+  }
+}
+
+const nothing = (): void => undefined;
+/** A single read has nothing to log. */
+const quiet: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => quiet };
+
+/** What is wrong with the start order of all pods together: pods that wait for each other, and for none that is declared. */
+function startOrderProblems(pods: readonly Pod[], places: readonly DependsOnPlace[]): ManifestProblem[] {
+  return places.flatMap(({ podUID, ...place }) => {
+    const pod = pods.find(({ metadata }) => metadata.uid === podUID);
+    return pod === undefined ? [] : problemsOf(pod, pods).map((problem) => ({ ...place, ...problem }));
+  });
+}
+
+function problemsOf(pod: Pod, pods: readonly Pod[]): Omit<ManifestProblem, 'origin'>[] {
+  const cycle = cycleOf(pod, pods);
+  if (cycle !== undefined) {
+    const hint = 'None of them would ever start: take one name out.';
+    return [{ message: cycleText(cycle), hint, severity: 'error' }];
+  }
+  return dependsOn(pod)
+    .filter((key) => findDependency(key, pods) === undefined)
+    .map((key) => {
+      const nearest = nearestName(key, pods.filter((other) => other !== pod).map(manifestKey));
+      const hint = nearest === undefined ? 'The pod waits until one is.' : `Did you mean "${nearest}"?`;
+      return { message: `no manifest declares pod ${key}`, hint, severity: 'warning' };
+    });
+}

@@ -1,0 +1,101 @@
+import { systemClock } from '../clock.ts';
+import { ManagedContainerd } from '../containerd/managed-containerd.ts';
+import { lastGoodFolder, LastGoodManifests } from '../engine/config/last-good/last-good-manifests.ts';
+import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
+import { cgroupDrivers } from '../engine/container-manager/cgroup-names.ts';
+import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
+import { removeEmptyQOSCgroups } from '../engine/container-manager/remove-empty-qos-cgroups.ts';
+import { removePodCgroup } from '../engine/container-manager/remove-pod-cgroup.ts';
+import { PodRemover } from '../engine/kuberuntime/pod-remover.ts';
+import { tearDownPods, type TornDownPods } from '../engine/gc/tear-down-pods.ts';
+import { historyFolder } from '../engine/history/history-file.ts';
+import { writePodRemoved } from '../engine/history/removed-pods.ts';
+import { containerLogLinksDir } from '../engine/container/log-paths.ts';
+import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
+import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
+import { PodDirs } from '../engine/host/pod-dirs.ts';
+import { errorMessage } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { createLogger } from './log/create-logger.ts';
+import { findRuntimeEndpoint } from './find-runtime.ts';
+import { openOwnRuntime } from './runtime-connection.ts';
+
+interface TearDownOptions {
+  rootDir: string;
+  /** Empty: the one that is found. */
+  runtimeEndpoint: string;
+  podLogsDir: string;
+  cgroupRoot: string;
+}
+
+/** What came of the tear-down of a node. */
+export interface TornDownNode extends TornDownPods {
+  /** Where manifests are still kept, and why; undefined: they are forgotten. */
+  unforgotten: { folder: string; reason: string } | undefined;
+}
+
+/**
+ * Stops and removes every pod of a root-dir on which no agent runs. What is kept of their manifests goes first, so that a pod
+ * whose removal is cut off is one that nobody declares, which the next start removes.
+ */
+export async function tearDownNode(options: TearDownOptions): Promise<TornDownNode> {
+  const { logger } = await createLogger('text', 'warn');
+  const unforgotten = await forgetManifests(options.rootDir, logger);
+  // Not every runtime tells with which driver the cgroups were made.
+  const managers = await Promise.all(
+    cgroupDrivers.map((driver) => openCgroupManager(driver, { clock: systemClock, logger })),
+  );
+  const pods = await tearDownPodsOf(options, managers, logger);
+  for (const manager of managers) await removeEmptyQOSCgroups(manager, options.cgroupRoot);
+  return { ...pods, unforgotten };
+}
+
+async function forgetManifests(rootDir: string, logger: Logger): Promise<TornDownNode['unforgotten']> {
+  try {
+    await new LastGoodManifests({ rootDir, clock: systemClock, logger }).forgetAll();
+    return undefined;
+  } catch (error) {
+    return { folder: lastGoodFolder(rootDir), reason: errorMessage(error) };
+  }
+}
+
+async function tearDownPodsOf(
+  options: TearDownOptions,
+  managers: readonly CgroupManager[],
+  logger: Logger,
+): Promise<TornDownPods> {
+  const { rootDir, podLogsDir, cgroupRoot } = options;
+  const podDirs = new PodDirs({ rootDir });
+  if ((await podDirs.podUIDs()).length === 0) return { removed: [], failures: [] };
+  const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: options.runtimeEndpoint });
+  const containerd = managed ? await startContainerd(rootDir, logger) : undefined;
+  const done = new AbortController();
+  const connection = await openOwnRuntime(endpoint, { rootDir, makesPods: false, logger, signal: done.signal });
+  const { runtime, foreignPods } = connection;
+  try {
+    return await tearDownPods({
+      runtime,
+      runtimePods: new RuntimePods({ runtime, readTerminationMessage }),
+      podRemover: new PodRemover({ runtime, foreignPods, podLogsDir, containerLogLinksDir }),
+      podDirs,
+      removePodCgroup: async (uid) => {
+        // In a cgroup of this name are the processes of another one's pod then.
+        if (foreignPods.holderOf(uid) !== undefined) return;
+        for (const manager of managers) await removePodCgroup(manager, cgroupRoot, uid);
+      },
+      forgetRestarts: (uid, pod) => writePodRemoved(historyFolder(rootDir), uid, pod),
+      clock: systemClock,
+    });
+  } finally {
+    done.abort();
+    connection.close();
+    containerd?.release();
+  }
+}
+
+/** Adopts the one that runs; pods outlive theirs, and only a containerd can stop them. */
+async function startContainerd(rootDir: string, logger: Logger): Promise<ManagedContainerd> {
+  const containerd = new ManagedContainerd({ rootDir, clock: systemClock, logger });
+  await containerd.start();
+  return containerd;
+}

@@ -1,0 +1,102 @@
+import type { PodSource } from '../engine/config/pod-source.ts';
+import type { Kubelet } from '../engine/kubelet.ts';
+import { UserError } from '../errors.ts';
+import type { Faults } from '../flow/faults.ts';
+import type { Logger } from '../logger.ts';
+import { makeFolder } from '../make-folder.ts';
+import { controlSocketPath } from '../server/control-client.ts';
+import { serveControlSocket } from '../server/control-socket.ts';
+import type { RuntimeWait } from './find-runtime.ts';
+import type { OnStarting } from './import-images.ts';
+import type { NodeOptions } from './options/node-options.ts';
+import { openNode } from './open-node.ts';
+
+export interface AgentRequest {
+  options: NodeOptions;
+  sources: (node: { nodeName: string }) => PodSource[];
+  logger: Logger;
+  /** Takes what goes wrong in the agent itself, from now on also what nobody caught. */
+  faults: Faults;
+  /** Aborted by a shutdown that was asked for; ends the start too. */
+  stopping: AbortController;
+  /** The runtime that was named is waited for, which is told; without it that is an error. */
+  onWaiting?: RuntimeWait['onWaiting'];
+  /** Told before the start does what may take long. */
+  onStarting?: OnStarting;
+  /** The control socket answers. */
+  onServing?: (() => void) | undefined;
+}
+
+/** Throws a `UserError` for any other user. */
+export function requireRoot(): void {
+  if (process.getuid?.() === 0) return;
+  throw new UserError('kubelet-ts must run as root', { hint: 'It makes mounts and cgroups; start it with sudo.' });
+}
+
+/**
+ * Builds the engine on its runtime, serves it on the control socket while `use` works with it, and lets go of both. The
+ * socket comes first: it is the lock of the root-dir, also against a second start of the managed containerd.
+ */
+export async function withAgent<T>(
+  { options, sources, logger, faults, stopping, onWaiting, onStarting, onServing }: AgentRequest,
+  use: (kubelet: Kubelet) => Promise<T>,
+): Promise<T> {
+  requireRoot();
+  await makeFolder(options.rootDir, 0o750);
+  let built = (_kubelet: Kubelet): void => undefined;
+  let waitsFor: UserError | undefined;
+  const noteWaiting = async (problem: UserError): Promise<void> => {
+    waitsFor = problem;
+    await onWaiting?.(problem);
+  };
+  let starts = (): string | undefined => undefined;
+  const noteStarting: OnStarting = async (doing) => {
+    starts = doing;
+    await onStarting?.(doing);
+  };
+  const socket = await serveControlSocket(controlSocketPath(options.rootDir), {
+    view: new Promise((resolve) => {
+      built = resolve;
+    }),
+    waitsFor: () => waitsFor?.message,
+    starts: () => starts(),
+    shutdown: () => {
+      stopping.abort(new Error('a shutdown was asked for'));
+    },
+    faults,
+    signal: stopping.signal,
+  });
+  onServing?.();
+  const endSurvival = surviveBugs(faults);
+  try {
+    const node = await openNode(
+      { options, sources, logger, faults, signal: stopping.signal, onStarting: noteStarting },
+      onWaiting && noteWaiting,
+    );
+    waitsFor = undefined;
+    try {
+      built(node.kubelet);
+      return await use(node.kubelet);
+    } finally {
+      node.close();
+    }
+  } finally {
+    endSurvival();
+    socket.closeAllConnections();
+    socket.close();
+  }
+}
+
+/**
+ * What nobody caught is counted and logged, and ends neither the agent nor the supervision of its pods. Ends with the
+ * function that is returned.
+ */
+function surviveBugs(faults: Pick<Faults, 'note'>): () => void {
+  const note = (error: unknown): void => {
+    faults.note('agent', error);
+  };
+  process.on('uncaughtException', note).on('unhandledRejection', note);
+  return () => {
+    process.off('uncaughtException', note).off('unhandledRejection', note);
+  };
+}

@@ -1,0 +1,234 @@
+import { describe, expect, test } from 'vitest';
+import type { PodSpec, Pod } from '../../../src/api/types.ts';
+import type { ConfigObject } from '../../../src/api/values/config-object.ts';
+import { computeNodeDiff, type NodeDiff } from '../../../src/commands/diff/compute-node-diff.ts';
+import { nodeDiffText } from '../../../src/commands/diff/node-diff-text.ts';
+import type { CurrentNode, CurrentPod } from '../../../src/commands/diff/node-state.ts';
+import { makeConfigMap, makeSecret } from '../../builders/config-objects.ts';
+import { makeContainer, makeContainerStatus, makePod, makePodStatus } from '../../builders/pods.ts';
+
+function pod(name: string, uid: string, spec: Partial<PodSpec> = {}): Pod {
+  return makePod({ metadata: { name, uid }, spec });
+}
+const running = (held: Pod, more: Partial<CurrentPod> = {}): CurrentPod => ({ pod: held, source: 'file', ...more });
+
+interface Desired {
+  pods?: Pod[];
+  configObjects?: ConfigObject[];
+  urls?: string[];
+  uidUnder?: (pod: Pod, origin: string) => string;
+}
+
+function nodeDiff(current: Partial<CurrentNode>, desired: Desired): NodeDiff {
+  return computeNodeDiff(
+    { pods: [], configObjects: [], ...current },
+    { pods: [], configObjects: [], urls: [], uidUnder: () => undefined, ...desired },
+  );
+}
+const podsOf = (current: CurrentPod[], desired: Desired): string =>
+  nodeDiffText(nodeDiff({ pods: current }, desired), false);
+
+const image = (tag: string): Partial<PodSpec> => ({ containers: [makeContainer({ image: `web:${tag}` })] });
+
+describe('what becomes of a pod', () => {
+  test('it starts, stops or stays', () => {
+    const current = [running(pod('old', '1')), running(pod('same', '2')), running(pod('url', '3'), { source: 'http' })];
+    expect(podsOf(current, { pods: [pod('same', '2'), pod('new', '4')] })).toBe(
+      [
+        '+ start    default/new (no pod of this name runs)',
+        '- stop     default/old (no manifest declares it)',
+        '= stay     default/same',
+        '= stay     default/url (a URL declares it)',
+        '1 to start, 1 to stop, 2 to stay',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('it stops when the URL that declared it was asked and does not any more', () => {
+    const current = ['asked', 'other'].map((name) =>
+      running(pod(name, name), { source: 'http', origin: `url:${name}` }),
+    );
+    expect(podsOf(current, { urls: ['url:asked'] })).toBe(
+      [
+        '- stop     default/asked (no manifest declares it)',
+        '= stay     default/other (a URL declares it)',
+        '1 to stop, 1 to stay',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('all of it restarts when its UID is another one, and the fields say why', () => {
+    expect(podsOf([running(pod('web', '1', image('1')))], { pods: [pod('web', '2', image('2'))] })).toBe(
+      [
+        '~ restart  default/web (its manifest changed, and its UID with it)',
+        '      spec.containers[0].image: "web:1" → "web:2"',
+        '1 to restart',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('all of it restarts when only the spelling of its manifest changed', () => {
+    expect(podsOf([running(pod('web', '1'))], { pods: [pod('web', '2')] })).toBe(
+      '~ restart  default/web (its manifest is written otherwise, and its UID with it)\n1 to restart\n',
+    );
+  });
+
+  test('it stays when its manifest says the same in another place', () => {
+    const uidUnder = (_pod: Pod, origin: string): string => (origin === '/etc/pods/web.yaml' ? '1' : '9');
+    const current = [running(pod('web', '1'), { origin: '/etc/pods/web.yaml' })];
+    expect(podsOf(current, { pods: [pod('web', '2')], uidUnder })).toBe('= stay     default/web\n1 to stay\n');
+  });
+
+  test('it stays when the one before it is still ending', () => {
+    const current = [running(pod('web', '1', image('1'))), running(pod('web', '2'))];
+    expect(podsOf(current, { pods: [pod('web', '2')] })).toBe('= stay     default/web\n1 to stay\n');
+  });
+});
+
+describe('what becomes of a pod with a UID of its own', () => {
+  const twoContainers = (tag: string): Partial<PodSpec> => ({
+    initContainers: [makeContainer({ name: 'init' })],
+    containers: [makeContainer({ name: 'a', image: `a:${tag}` }), makeContainer({ name: 'b' })],
+  });
+
+  test('containers with another image restart alone', () => {
+    expect(
+      podsOf([running(pod('web', '1', twoContainers('1')))], { pods: [pod('web', '1', twoContainers('2'))] }),
+    ).toBe(
+      [
+        '~ restart  default/web (container a)',
+        '      spec.containers[0].image: "a:1" → "a:2"',
+        '1 to restart',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('other fields change while its containers go on running', () => {
+    const current = pod('web', '1');
+    const desired = { ...current, metadata: { ...current.metadata, labels: { app: 'web' } } };
+    expect(podsOf([running(current)], { pods: [desired] })).toBe(
+      [
+        '~ update   default/web (no container restarts)',
+        '      metadata.labels: added {"app":"web"}',
+        '1 to update',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('another network needs another sandbox', () => {
+    expect(podsOf([running(pod('web', '1'))], { pods: [pod('web', '1', { hostNetwork: true })] })).toBe(
+      [
+        '~ restart  default/web (its sandbox has to be another one)',
+        '      spec.hostNetwork: added true',
+        '1 to restart',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('without its manifest the containers in the runtime say what they were made from', () => {
+    const held = pod('web', '1');
+    const status = makePodStatus(held, { containerStatuses: [makeContainerStatus(makeContainer({ image: 'web:1' }))] });
+    const bare = { ...held, spec: { containers: [{ name: 'web' }] } };
+    expect(podsOf([running(bare, { status })], { pods: [pod('web', '1', image('2'))] })).toBe(
+      [
+        '~ restart  default/web (container web)',
+        '      spec.containers[0].image: "web:1" → "web:2"',
+        '1 to restart',
+        '',
+      ].join('\n'),
+    );
+    expect(podsOf([running(bare, { status })], { pods: [pod('web', '1', image('1'))] })).toBe(
+      '= stay     default/web\n1 to stay\n',
+    );
+  });
+});
+
+describe('what becomes of ConfigMaps and Secrets', () => {
+  const user = pod('web', '1', {
+    containers: [
+      makeContainer({
+        name: 'app',
+        env: [
+          { name: 'A', valueFrom: { configMapKeyRef: { name: 'conf', key: 'a' } } },
+          { name: 'B', valueFrom: { secretKeyRef: { name: 'login', key: 'other' } } },
+        ],
+        volumeMounts: [{ name: 'conf', mountPath: '/conf' }],
+      }),
+      makeContainer({
+        name: 'side',
+        envFrom: [{ secretRef: { name: 'login' } }],
+        volumeMounts: [{ name: 'conf', mountPath: '/a', subPath: 'a' }],
+      }),
+    ],
+    volumes: [
+      { name: 'conf', configMap: { name: 'conf' } },
+      { name: 'all', projected: { sources: [{ secret: { name: 'login' } }] } },
+    ],
+  });
+  const current = {
+    pods: [running(user)],
+    configObjects: [
+      makeConfigMap('conf', { a: '1', b: '1', c: '1' }),
+      makeSecret('login', { password: 'hunter2' }),
+      makeConfigMap('gone', { a: '1' }),
+      makeConfigMap('same', { a: '1' }),
+    ],
+  };
+
+  test('pods that go on notice them in volumes at once, in variables when they start anew', () => {
+    const result = nodeDiff(current, {
+      pods: [user],
+      configObjects: [
+        makeConfigMap('conf', { a: '2', b: '1', d: '1' }),
+        makeSecret('login', { password: 'hunter3' }),
+        makeSecret('new', { key: 'hunter4' }),
+        makeConfigMap('same', { a: '1' }),
+      ],
+    });
+    expect(nodeDiffText(result, false)).toBe(
+      [
+        '= stay     default/web',
+        '~ change   ConfigMap default/conf',
+        '      a: changed',
+        '      c: removed',
+        '      d: added',
+        '      default/web: volume conf is updated live',
+        '      default/web: env of container app needs a restart',
+        '      default/web: subPath mount of container side needs a restart',
+        '- remove   ConfigMap default/gone',
+        '      a: removed',
+        '~ change   Secret default/login',
+        '      password: changed',
+        '      default/web: volume all is updated live',
+        '      default/web: env of container side needs a restart',
+        '+ add      Secret default/new',
+        '      key: added',
+        '1 to stay, 4 of ConfigMaps and Secrets to change',
+        '',
+      ].join('\n'),
+    );
+    expect(JSON.stringify(result)).not.toContain('hunter');
+  });
+
+  test('a pod that starts anyway has nothing to notice', () => {
+    const { configObjects } = nodeDiff(
+      { ...current, pods: [] },
+      { pods: [user], configObjects: [makeConfigMap('conf', {})] },
+    );
+    expect(configObjects.flatMap(({ effects }) => effects)).toEqual([]);
+  });
+});
+
+test('is coloured on a terminal', () => {
+  const result = nodeDiff({ pods: [running(pod('old', '1'))] }, { pods: [pod('new', '2')] });
+  expect(nodeDiffText(result, true).split('\n').slice(0, 2)).toEqual([
+    '\u001b[32m+ start    default/new (no pod of this name runs)\u001b[39m',
+    '\u001b[31m- stop     default/old (no manifest declares it)\u001b[39m',
+  ]);
+});

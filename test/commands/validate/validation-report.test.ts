@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import type { ManifestProblem } from '../../../src/api/text/manifest-problem.ts';
+import { heldObjects, listText } from '../../../src/commands/validate/held-objects.ts';
+import { inFileOrder, validationJSON, validationSummary } from '../../../src/commands/validate/validation-report.ts';
+import type { SourceUpdate } from '../../../src/engine/config/pod-source.ts';
+import { makeConfigMap, makeSecret } from '../../builders/config-objects.ts';
+import { makePod } from '../../builders/pods.ts';
+
+const warning: ManifestProblem = { origin: 'a.yaml', line: 3, column: 1, message: 'odd', severity: 'warning' };
+const update: SourceUpdate = {
+  source: 'file',
+  where: 'pods',
+  pods: [makePod()],
+  configObjects: [
+    makeConfigMap('web', { 'a.conf': 'listen 80' }, { binaryData: new Map([['a.bin', Buffer.of(0, 1)]]) }),
+    makeSecret('login', { password: 'hunter2' }, { immutable: true }),
+  ],
+  problems: [warning],
+};
+
+test('the report for a program has everything but the values', () => {
+  expect(validationJSON(update)).toEqual({
+    errors: 0,
+    warnings: 1,
+    problems: [warning],
+    pods: [{ namespace: 'default', name: 'web-node1', uid: '11111111-2222-3333-4444-555555555555' }],
+    configMaps: [{ namespace: 'default', name: 'web', keys: { 'a.conf': 9, 'a.bin': 2 } }],
+    secrets: [{ namespace: 'default', name: 'login', keys: { password: 7 } }],
+  });
+});
+
+test('the summary counts what is declared and what is wrong', () => {
+  expect(validationSummary(update)).toBe('1 pod, 1 ConfigMap, 1 Secret: 0 errors, 1 warning');
+  expect(validationSummary({ ...update, pods: [], configObjects: [], problems: [] })).toBe(
+    '0 pods: 0 errors, 0 warnings',
+  );
+});
+
+test('problems are in the order of files and lines', () => {
+  const at = (origin: string, line?: number, column?: number): ManifestProblem => ({
+    origin,
+    message: 'odd',
+    severity: 'error',
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+  });
+  const problems = [at('b', 9, 1), at('a', 2, 2), at('b', 2, 8), at('b', 2, 3), at('a')];
+  expect(inFileOrder(problems)).toEqual([at('b', 2, 3), at('b', 2, 8), at('b', 9, 1), at('a'), at('a', 2, 2)]);
+});
+
+test('objects are shown as they would be held, without the values of Secrets', async () => {
+  const text = await listText(heldObjects(update), 'text');
+  expect(text.split('---\n').slice(0, 2)).toEqual([
+    [
+      'apiVersion: v1',
+      'binaryData:',
+      '  a.bin: AAE=',
+      'data:',
+      '  a.conf: listen 80',
+      'kind: ConfigMap',
+      'metadata:',
+      '  name: web',
+      '  namespace: default',
+      '',
+    ].join('\n'),
+    [
+      'apiVersion: v1',
+      'data:',
+      '  password: <7 bytes>',
+      'immutable: true',
+      'kind: Secret',
+      'metadata:',
+      '  name: login',
+      '  namespace: default',
+      'type: Opaque',
+      '',
+    ].join('\n'),
+  ]);
+});
+
+test('objects are a List as JSON', async () => {
+  const { pods } = update;
+  expect(JSON.parse(await listText(heldObjects({ ...update, configObjects: [] }), 'json'))).toEqual({
+    apiVersion: 'v1',
+    kind: 'List',
+    items: pods,
+  });
+});

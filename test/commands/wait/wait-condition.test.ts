@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import {
+  isConditionMet,
+  type WaitCondition,
+  waitConditions,
+  waitingText,
+} from '../../../src/commands/wait/wait-condition.ts';
+import type { PodWorkerState } from '../../../src/engine/view/pod-worker-state.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../../src/engine/view/snapshot.ts';
+import { makePod } from '../../builders/pods.ts';
+import { makeSnapshot } from '../../tui/make-snapshot.ts';
+
+interface Revision extends Pick<PodSnapshot, 'replacedBy' | 'outdatedContainers'> {
+  uid: string;
+  phase?: string;
+  isReady?: boolean;
+  state?: PodWorkerState;
+}
+
+function snapshotOf(...revisions: Revision[]): EngineSnapshot {
+  const pods = revisions.map(({ uid, phase = 'Running', isReady = false, state = 'sync', ...more }): PodSnapshot => {
+    const conditions = [{ type: 'Ready', status: isReady ? 'True' : 'False' }];
+    const pod = makePod({ metadata: { name: 'web-edge1', uid }, status: { phase, conditions } });
+    return { pod, source: 'file', worker: { state, working: false, pending: false }, events: [], ...more };
+  });
+  return { ...makeSnapshot(), nodeName: 'edge1', pods };
+}
+
+const met = (snapshot: EngineSnapshot, name = 'web'): WaitCondition[] =>
+  waitConditions.filter((condition) => isConditionMet(name, condition, snapshot));
+
+const ready = { uid: 'new', isReady: true };
+
+describe('what a pod is', () => {
+  test.each<[string, Revision[], WaitCondition[]]>([
+    ['Ready', [ready], ['ready', 'updated']],
+    ['not there', [], ['deleted']],
+    ['Pending', [{ uid: 'new', phase: 'Pending' }], []],
+    ['completed', [{ uid: 'new', phase: 'Succeeded', state: 'finished' }], ['completed', 'updated']],
+    ['Ready, and not declared any more', [{ ...ready, state: 'terminating' }], []],
+    ['Ready by an image of before', [{ ...ready, outdatedContainers: ['main'] }], []],
+    [
+      'Ready, and to be replaced',
+      [
+        { ...ready, uid: 'old', replacedBy: 'new' },
+        { uid: 'new', phase: 'Pending' },
+      ],
+      [],
+    ],
+    ['Ready, while the one before ends', [{ uid: 'old', replacedBy: 'new', state: 'terminating' }, ready], ['ready']],
+  ])('%s', (_what, revisions, conditions) => {
+    expect(met(snapshotOf(...revisions))).toEqual(conditions);
+  });
+
+  test.each(['web', 'web-edge1', 'default/web', 'default/web-edge1'])('whether it is called %s', (name) => {
+    expect(met(snapshotOf(ready), name)).toEqual(['ready', 'updated']);
+  });
+});
+
+test('what it does is that of the declared revision', () => {
+  const snapshot = snapshotOf({ ...ready, uid: 'old', replacedBy: 'new' }, { uid: 'new', phase: 'Pending' });
+  expect([waitingText('web', snapshot), waitingText('dns', snapshot)]).toEqual(['Pending', 'not declared']);
+});

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { importImages } from '../../src/node/import-images.ts';
+import type { ImportProgress } from '../../src/containerd/import-progress.ts';
+import type { ImportedFolder } from '../../src/containerd/import-images-folder.ts';
+import type { Logger } from '../../src/logger.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+
+test('the log and the readers of a start are told how far each archive is', async () => {
+  const clock = new FakeClock();
+  const lines: string[] = [];
+  const write = (facts: unknown, message?: string): void => {
+    lines.push(`${message ?? ''} ${JSON.stringify(facts)}`);
+  };
+  const logger: Logger = { debug: write, info: write, warn: write, error: write, child: () => logger };
+  let tell = (_progress: ImportProgress): void => undefined;
+  let end = (_result: ImportedFolder): void => undefined;
+  let doing = (): string | undefined => undefined;
+  const importing = importImages({
+    managed: {
+      importImages: (_signal, onProgress) => {
+        tell = onProgress ?? tell;
+        return new Promise((resolve) => {
+          end = resolve;
+        });
+      },
+    },
+    clock,
+    logger,
+    signal: new AbortController().signal,
+    onStarting: (now) => {
+      doing = now;
+      return Promise.resolve();
+    },
+  });
+  await clock.advance(0);
+  const progress = { file: '/images/app.tar', readBytes: 0, totalBytes: 300_000_000 };
+  tell(progress);
+  tell({ ...progress, readBytes: 135_000_000 });
+  expect(doing()).toBe('loading image archive app.tar, 45% 135.0/300.0 MB');
+  await clock.advance(3000);
+  tell({ ...progress, readBytes: 300_000_000 });
+  await clock.advance(3000);
+  const names = ['localhost/app:1'];
+  const imported = [{ file: progress.file, names }];
+  end({ imported, failed: [], unchanged: [], names, ignored: [] });
+  expect(await importing).toEqual(names);
+  expect(doing()).toBeUndefined();
+  await clock.advance(60_000);
+  expect(lines).toEqual([
+    'Loading an image archive {"progress":"image archive app.tar, 0% 0.0/300.0 MB"}',
+    'Loading an image archive {"progress":"image archive app.tar, 45% 135.0/300.0 MB"}',
+    'Loading an image archive {"progress":"image archive app.tar, read, is unpacked (300.0 MB)"}',
+    'Imported an image archive {"file":"/images/app.tar","names":["localhost/app:1"]}',
+  ]);
+});

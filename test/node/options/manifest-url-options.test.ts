@@ -1,0 +1,87 @@
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import {
+  addManifestURLOptions,
+  type ManifestURLFlags,
+  type ManifestURLOptions,
+  manifestURLOptions,
+} from '../../../src/node/options/manifest-url-options.ts';
+import { UserError } from '../../../src/errors.ts';
+import { MinisignSigner } from '../../fakes/minisign-signer.ts';
+
+function optionsOf(...args: string[]): ManifestURLOptions {
+  const command = addManifestURLOptions(new Command('run'));
+  command.parse(args, { from: 'user' });
+  return manifestURLOptions(command.opts<ManifestURLFlags>());
+}
+
+const url = 'https://box.example/pods.yaml';
+const digest = 'a'.repeat(64);
+const { publicKey } = new MinisignSigner();
+
+test('every flag has its place', () => {
+  const options = optionsOf(
+    ...['--manifest-url', url, '--manifest-url', 'https://box.example/more.yaml'],
+    ...['--manifest-url-header', 'X-Time: 10:30', '--manifest-url-header', 'A:b'],
+    ...['--manifest-url-ca-file', '/ca.pem', '--manifest-url-token-file', 'token'],
+    ...['--manifest-url-cert-file', '/cert.pem', '--manifest-url-key-file', '/key.pem'],
+    ...['--manifest-url-sha256', digest.toUpperCase(), '--manifest-url-public-key', publicKey],
+  );
+  expect(options).toEqual({
+    manifestURLs: [url, 'https://box.example/more.yaml'],
+    manifestURLHeaders: [
+      ['X-Time', '10:30'],
+      ['A', 'b'],
+    ],
+    manifestURLFiles: {
+      caFile: '/ca.pem',
+      tokenFile: `${process.cwd()}/token`,
+      certFile: '/cert.pem',
+      keyFile: '/key.pem',
+    },
+    manifestURLTrust: {
+      sha256: [digest],
+      publicKeys: [expect.objectContaining({ keyId: expect.stringMatching(/^[0-9A-F]{16}$/) as string })],
+    },
+  });
+});
+
+test('two URLs may differ in their queries when a name tells them apart', () => {
+  const urls = [`${url}?group=site#site`, `${url}?group=fleet#fleet`];
+  expect(optionsOf(...urls.flatMap((text) => ['--manifest-url', text])).manifestURLs).toEqual(urls);
+});
+
+describe('what cannot be meant is refused, without showing a secret', () => {
+  test.each<[string, string[]]>([
+    ['no URL', ['--manifest-url', 's3cret']],
+    ['a URL of something else', ['--manifest-url', 'ftp://me:s3cret@box.example/pods.yaml']],
+    ['URLs that look the same', ['--manifest-url', `${url}?token=s3cret`, '--manifest-url', `${url}?token=s3cret2`]],
+    ['a header without a colon', ['--manifest-url-header', 'Authorization s3cret']],
+    ['a header without a name', ['--manifest-url-header', ': s3cret']],
+    ['a header of two lines', ['--manifest-url-header', 'A: s3cret\r\nB: c']],
+    ['a certificate without a key', ['--manifest-url-cert-file', '/cert.pem']],
+    ['a key without a certificate', ['--manifest-url-key-file', '/key.pem']],
+    ['something that is no digest', ['--manifest-url-sha256', 's3cret']],
+    ['something that is no key', ['--manifest-url-public-key', 's3cret']],
+    [
+      'one token for two servers',
+      ['--manifest-url', url, '--manifest-url', 'https://me:s3cret@x.example', '--manifest-url-token-file', '/t'],
+    ],
+    [
+      'one header for two servers',
+      ['--manifest-url', url, '--manifest-url', 'https://x.example', '--manifest-url-header', 'A: s3cret'],
+    ],
+  ])('%s', (_what, args) => {
+    const refusal = thrownBy(() => optionsOf(...args));
+    expect(refusal).toBeInstanceOf(UserError);
+    expect(JSON.stringify([refusal, String(refusal)])).not.toContain('s3cret');
+  });
+});
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}

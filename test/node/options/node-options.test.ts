@@ -1,0 +1,418 @@
+import { Command } from 'commander';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
+import { addNodeOptions } from '../../../src/node/options/node-flags.ts';
+import { type NodeFlags, type NodeOptions, nodeOptions } from '../../../src/node/options/node-options.ts';
+import { defaultConfiguration } from '../../builders/default-configuration.ts';
+import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+
+/** What `run` makes of these arguments. */
+async function optionsOf(...args: string[]): Promise<NodeOptions> {
+  const command = addNodeOptions(new Command('run'))
+    .argument('[manifests...]')
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined });
+  command.parse(args, { from: 'user' });
+  return nodeOptions(command.opts<NodeFlags>(), command.args);
+}
+
+test("the defaults are the kubelet's", async () => {
+  expect(await optionsOf('--hostname-override', 'edge1', '--node-ip', '192.0.2.1')).toEqual({
+    ...defaultConfiguration,
+    cgroupDriver: 'cgroupfs',
+    enforceNodeAllocatable: ['pods'],
+    featureGates: defaultFeatureGates,
+    manifestPaths: [],
+    manifestURLs: [],
+    manifestURLHeaders: [],
+    manifestURLFiles: {},
+    manifestURLTrust: { sha256: [], publicKeys: [] },
+    rootDir: '/var/lib/kubelet-ts',
+    nodeName: 'edge1',
+    nodeIPs: ['192.0.2.1'],
+    nodeLabels: {},
+    imageCredentialProviderConfig: '',
+    imageCredentialProviderBinDir: '',
+    leaveOrphans: false,
+    secrets: new SecretValues(),
+    warnings: [],
+    unusedFields: [],
+  });
+});
+
+const systemdUnit = [
+  '--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf',
+  '--kubeconfig=/etc/kubernetes/kubelet.conf',
+];
+
+describe('the command line of a kubelet that kubeadm wrote', () => {
+  test.each([
+    [
+      '1.18',
+      '--cgroup-driver=systemd --network-plugin=cni --pod-infra-container-image=k8s.gcr.io/pause:3.2',
+      ['--network-plugin: without effect since Kubernetes 1.24'],
+      { cgroupDriver: 'systemd', containerRuntimeEndpoint: '' },
+    ],
+    [
+      '1.20',
+      '--container-runtime=remote --container-runtime-endpoint=/run/containerd/containerd.sock --network-plugin=cni ' +
+        '--cni-bin-dir=/opt/cni/bin --cni-conf-dir=/etc/cni/net.d --resolv-conf=/run/systemd/resolve/resolv.conf ' +
+        '--logtostderr=true --v 2',
+      [
+        '--cni-bin-dir: without effect since Kubernetes 1.24',
+        '--cni-conf-dir: without effect since Kubernetes 1.24',
+        '--container-runtime: without effect since Kubernetes 1.27',
+        '--logtostderr: without effect since Kubernetes 1.26',
+        '--network-plugin: without effect since Kubernetes 1.24',
+      ],
+      { containerRuntimeEndpoint: '/run/containerd/containerd.sock', resolvConf: '/run/systemd/resolve/resolv.conf' },
+    ],
+    [
+      '1.24',
+      '--container-runtime=remote --container-runtime-endpoint=unix:///var/run/containerd/containerd.sock ' +
+        '--pod-infra-container-image=k8s.gcr.io/pause:3.7',
+      ['--container-runtime: without effect since Kubernetes 1.27'],
+      { containerRuntimeEndpoint: 'unix:///var/run/containerd/containerd.sock' },
+    ],
+    [
+      '1.32',
+      '--container-runtime-endpoint=unix:///var/run/containerd/containerd.sock --hostname-override=edge1 ' +
+        '--pod-infra-container-image=registry.k8s.io/pause:3.10 --register-with-taints= --node-ip=192.0.2.7 -v=2',
+      [],
+      { nodeName: 'edge1', nodeIPs: ['192.0.2.7'], registerWithTaints: [] },
+    ],
+  ])('%s works as it is', async (_version, line, dropped, expected) => {
+    const options = await optionsOf(...systemdUnit, ...line.split(' '));
+    const warnings = options.warnings.map(({ origin, message }) => `${origin}: ${message.split(':')[0] ?? ''}`);
+    expect(warnings.filter((warning) => warning.includes('since Kubernetes'))).toEqual(dropped);
+    expect(options).toMatchObject(expected);
+  });
+
+  test('may have underscores in the names of flags, as the kubelet allows', async () => {
+    expect(await optionsOf('--cluster_dns=10.0.0.1', '--cluster_domain', 'a_b')).toMatchObject({
+      clusterDNS: ['10.0.0.1'],
+      clusterDomain: 'a_b',
+    });
+  });
+
+  test('may have flags with empty values, which are as though they were not there', async () => {
+    const flags = ['hostname-override', 'node-ip', 'pod-manifest-path', 'manifest-url', 'config', 'node-labels'];
+    const { warnings, ...options } = await optionsOf(...flags.map((flag) => `--${flag}=`));
+    expect({ warnings, ...options }).toEqual({ ...(await optionsOf()) });
+  });
+});
+
+describe('an unknown flag is refused', () => {
+  test.each([
+    ['--pod-manifst-path=/x', 'unknown flag: --pod-manifst-path', 'Did you mean --pod-manifest-path?'],
+    ['--network-plugn=cni', 'unknown flag: --network-plugn', 'Did you mean --network-plugin?'],
+    ['--no-such-thing', 'unknown flag: --no-such-thing', 'kubelet-ts run --help lists the flags.'],
+  ])('%s', async (flag, message, hint) => {
+    await expect(optionsOf(flag)).rejects.toMatchObject({ message, hint });
+  });
+});
+
+describe('a flag', () => {
+  test('and an argument for manifests may be there several times, relative to where we are', async () => {
+    expect((await optionsOf('a', '--pod-manifest-path', '/b', 'c/', '--pod-manifest-path', 'd')).manifestPaths).toEqual(
+      [`${process.cwd()}/a`, `${process.cwd()}/c`, '/b', `${process.cwd()}/d`],
+    );
+  });
+
+  test('of addresses takes several at once or one after the other', async () => {
+    const { nodeIPs, clusterDNS } = await optionsOf(
+      '--node-ip',
+      '192.0.2.1,2001:db8::1',
+      '--cluster-dns',
+      '10.0.0.1',
+      '--cluster-dns',
+      '10.0.0.2',
+    );
+    expect({ nodeIPs, clusterDNS }).toEqual({
+      nodeIPs: ['192.0.2.1', '2001:db8::1'],
+      clusterDNS: ['10.0.0.1', '10.0.0.2'],
+    });
+  });
+
+  test('of the node name makes it lower case, without space around it', async () => {
+    expect((await optionsOf('--hostname-override', ' Edge1.Example ')).nodeName).toBe('edge1.example');
+  });
+
+  test.each([
+    ['20s', 20_000],
+    ['1m30s', 90_000],
+    ['500ms', 500],
+    ['1.5h', 5_400_000],
+  ])('of a duration takes %s', async (text, ms) => {
+    expect(await optionsOf('--file-check-frequency', text, '--http-check-frequency', text)).toMatchObject({
+      fileCheckFrequency: ms,
+      httpCheckFrequency: ms,
+    });
+  });
+
+  test('of reserved amounts takes several at once or one after the other', async () => {
+    const flags = ['--system-reserved=cpu=500m,memory=1Gi', '--system-reserved=pid=1000', '--kube-reserved=cpu=1'];
+    expect(await optionsOf(...flags)).toMatchObject({
+      systemReserved: { cpu: '500m', memory: '1Gi', pid: '1000' },
+      kubeReserved: { cpu: '1' },
+    });
+  });
+
+  test.each([
+    [['--cgroups-per-qos', '--cpu-cfs-quota'], true],
+    [['--cgroups-per-qos=false', '--cpu-cfs-quota=false'], false],
+  ])('that is true or false is read as Go reads it: %j', async (flags, value) => {
+    expect(await optionsOf(...flags)).toMatchObject({ cgroupsPerQOS: value, cpuCFSQuota: value });
+  });
+
+  test.each([
+    [['--cgroups-per-qos=false'], []],
+    [['--enforce-node-allocatable=none'], []],
+    [['--enforce-node-allocatable='], []],
+    [
+      ['--enforce-node-allocatable=pods,kube-reserved', '--kube-reserved-cgroup=/agent'],
+      ['pods', 'kube-reserved'],
+    ],
+  ])('of what is enforced is read as the kubelet reads it: %j', async (flags, enforced) => {
+    expect((await optionsOf(...flags)).enforceNodeAllocatable).toEqual(enforced);
+  });
+
+  test('of labels takes those of a prefix that nodes may use', async () => {
+    const nodeLabels = { disk: 'ssd', 'node.kubernetes.io/site': 'roof', 'topology.kubernetes.io/zone': 'a' };
+    const text = Object.entries(nodeLabels).map((pair) => pair.join('='));
+    expect((await optionsOf('--node-labels', text.join(','))).nodeLabels).toEqual(nodeLabels);
+  });
+
+  test.each([
+    ['--system-reserved', 'cpu'],
+    ['--system-reserved', 'cpu=lots'],
+    ['--system-reserved', 'memory=-1Gi'],
+    ['--kube-reserved', 'gpu=1'],
+    ['--enforce-node-allocatable', 'everything'],
+    ['--enforce-node-allocatable', 'none,pods'],
+    ['--enforce-node-allocatable', 'pods,pods'],
+    ['--enforce-node-allocatable', 'system-reserved'],
+    ['--enforce-node-allocatable', 'kube-reserved,kube-reserved-compressible'],
+    ['--pod-max-pids', 'many'],
+    ['--cpu-cfs-quota-period', '2s'],
+    ['--node-labels', 'disk'],
+    ['--node-labels', 'disk=a b'],
+    ['--node-labels', 'example.kubernetes.io/site=roof'],
+    ['--file-check-frequency', '20'],
+    ['--file-check-frequency', 'soon'],
+    ['--file-check-frequency', '-5s'],
+    ['--max-pods', '1.5'],
+    ['--max-pods', '-1'],
+    ['--healthz-port', 'none'],
+    ['--cgroup-driver', 'cgroupv2'],
+    ['--hostname-override', ' '],
+    ['--hostname-override', 'a/b'],
+    ['--hostname-override', '..'],
+    ['--hostname-override', 'a\nb'],
+    ['--hostname-override', 'my_host'],
+    ['--hostname-override', 'a'.repeat(254)],
+  ])('%s refuses "%s"', async (flag, value) => {
+    await expect(optionsOf(flag, value)).rejects.toThrow();
+  });
+
+  test('that is true or false takes no value from the next word', async () => {
+    const { seccompDefault, manifestPaths } = await optionsOf('--seccomp-default', 'pods', '--', '--cgroups-per-qos');
+    expect({ seccompDefault, manifestPaths }).toEqual({
+      seccompDefault: true,
+      manifestPaths: [`${process.cwd()}/pods`, `${process.cwd()}/--cgroups-per-qos`],
+    });
+  });
+
+  test('of pulls at a time does not have to allow them besides', async () => {
+    expect(await optionsOf('--max-parallel-image-pulls=3')).toMatchObject({
+      maxParallelImagePulls: 3,
+      serializeImagePulls: false,
+    });
+    await expect(optionsOf('--max-parallel-image-pulls=3', '--serialize-image-pulls')).rejects.toThrow(
+      '--max-parallel-image-pulls: error: maxParallelImagePulls: cannot be larger than 1',
+    );
+  });
+});
+
+describe('the command line of a kubelet', () => {
+  test('of kubeadm works as it is, and tells what of it has no effect', async () => {
+    const file = await writeTemporary('config.yaml', 'staticPodPath: manifests\nrotateCertificates: true\n');
+    const { nodeName, nodeIPs, nodeLabels, manifestPaths, warnings, unusedFields, ...options } = await optionsOf(
+      '--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf',
+      '--kubeconfig=/etc/kubernetes/kubelet.conf',
+      `--config=${file}`,
+      '--container-runtime-endpoint=unix:///run/containerd/containerd.sock',
+      '--pod-infra-container-image=registry.k8s.io/pause:3.10',
+      '--node-ip=192.0.2.1',
+      '--hostname-override=edge1',
+      '--cgroup-driver=systemd',
+      '--node-labels=node.kubernetes.io/site=roof',
+      '--register-with-taints=node-role.kubernetes.io/control-plane:NoSchedule',
+      '--v=2',
+    );
+    expect({ nodeName, nodeIPs, nodeLabels, manifestPaths, warnings, unusedFields }).toEqual({
+      nodeName: 'edge1',
+      nodeIPs: ['192.0.2.1'],
+      nodeLabels: { 'node.kubernetes.io/site': 'roof' },
+      manifestPaths: [join(dirname(file), 'manifests')],
+      warnings: [
+        warningOf('--bootstrap-kubeconfig', 'there is no API server'),
+        warningOf('--kubeconfig', 'there is no API server'),
+        warningOf('--pod-infra-container-image', 'the runtime chooses the pause image'),
+      ],
+      unusedFields: [
+        { field: 'rotateCertificates', reason: 'needs an API server' },
+        { field: 'registerWithTaints', reason: 'needs an API server' },
+      ],
+    });
+    expect(options).toMatchObject({
+      containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
+      cgroupDriver: 'systemd',
+      registerWithTaints: [{ key: 'node-role.kubernetes.io/control-plane', value: '', effect: 'NoSchedule' }],
+      logging: { ...defaultConfiguration.logging, verbosity: 2 },
+    });
+  });
+
+  test.each<[string, object]>([
+    [
+      '--eviction-hard=memory.available<1Gi,nodefs.available<5%',
+      { evictionHard: { 'memory.available': '1Gi', 'nodefs.available': '5%' } },
+    ],
+    ['--eviction-minimum-reclaim=nodefs.available=1Gi', { evictionMinimumReclaim: { 'nodefs.available': '1Gi' } }],
+    [
+      '--feature-gates=ImageVolume=true,NodeSwap=false',
+      { featureGates: { ...defaultFeatureGates, ImageVolume: true, NodeSwap: false } },
+    ],
+    ['--register-with-taints=a=b:NoSchedule', { registerWithTaints: [{ key: 'a', value: 'b', effect: 'NoSchedule' }] }],
+    [
+      '--reserved-memory=0:memory=1Gi;1:memory=2Gi',
+      {
+        reservedMemory: [
+          { numaNode: 0, limits: { memory: '1Gi' } },
+          { numaNode: 1, limits: { memory: '2Gi' } },
+        ],
+      },
+    ],
+    [
+      '--vmodule=pleg=4',
+      { logging: { ...defaultConfiguration.logging, vmodule: [{ filePattern: 'pleg', verbosity: 4 }] } },
+    ],
+    ['-v=4', { logging: { ...defaultConfiguration.logging, verbosity: 4 } }],
+    ['--oom-score-adj=-998', { oomScoreAdj: -998 }],
+    ['--pod-logs-dir=logs/', { podLogsDir: `${process.cwd()}/logs` }],
+    ['--cgroup-driver=systemd', { cgroupDriver: 'systemd' }],
+  ])('%s sets its field', async (flag, fields) => {
+    expect(await optionsOf(flag)).toMatchObject(fields);
+  });
+});
+
+describe('a configuration file', () => {
+  test('has its paths relative to its own folder, and a flag wins over it', async () => {
+    const file = await writeTemporary(
+      'kubelet.yaml',
+      'staticPodPath: pods\npodLogsDir: logs/\nresolvConf: /etc/other.conf\nmaxPods: 9\nport: 9\n' +
+        'authentication: {x509: {clientCAFile: ca.crt}}\nstaticPodURL: https://a.example/\n' +
+        'staticPodURLHeader: {A: [b, c]}\n',
+    );
+    const folder = dirname(file);
+    const fromFile = {
+      manifestPaths: [join(folder, 'pods')],
+      podLogsDir: join(folder, 'logs'),
+      resolvConf: '/etc/other.conf',
+      maxPods: 9,
+      port: 9,
+      authentication: { ...defaultConfiguration.authentication, x509: { clientCAFile: join(folder, 'ca.crt') } },
+      manifestURLs: ['https://a.example/'],
+      manifestURLHeaders: [
+        ['A', 'b'],
+        ['A', 'c'],
+      ],
+    };
+    expect(await optionsOf('--config', file)).toMatchObject(fromFile);
+    const flags = ['--pod-manifest-path=/other', '--max-pods=10', '--manifest-url=https://b.example/'];
+    expect(await optionsOf('--config', file, ...flags, '--manifest-url-header=D:e')).toMatchObject({
+      ...fromFile,
+      manifestPaths: ['/other'],
+      maxPods: 10,
+      manifestURLs: ['https://b.example/'],
+      manifestURLHeaders: [['D', 'e']],
+    });
+  });
+
+  test('has drop-ins laid over it in the order of their names, folders among files', async () => {
+    const file = await writeTemporary('kubelet.yaml', 'maxPods: 1\npodsPerCore: 1\nport: 1\nclusterDomain: a\n');
+    const folder = join(dirname(file), 'kubelet.conf.d');
+    await mkdir(join(folder, '20-site'), { recursive: true });
+    await writeFile(join(folder, '10-a.conf'), `${head}maxPods: 2\npodsPerCore: 2\nport: 2\n`);
+    await writeFile(join(folder, '20-site', '99.conf'), `${head}podsPerCore: 3\nport: 3\n`);
+    await writeFile(join(folder, '30-b.conf'), `${head}port: 4\nstaticPodPath: pods\n`);
+    await writeFile(join(folder, '40-b.yaml'), 'not read');
+    expect(await optionsOf('--config', file, '--config-dir', folder)).toMatchObject({
+      maxPods: 2,
+      podsPerCore: 3,
+      port: 4,
+      clusterDomain: 'a',
+      // Relative to where we are, as in the kubelet.
+      manifestPaths: [join(process.cwd(), 'pods')],
+    });
+  });
+
+  test('is refused with every mistake in it and its drop-ins', async () => {
+    const file = await writeTemporary('kubelet.yaml', 'maxPods: many\n');
+    const folder = join(dirname(file), 'drop-ins');
+    await mkdir(folder);
+    await writeFile(join(folder, 'a.conf'), 'kind: KubeletConfiguration\n');
+    await expect(optionsOf('--config', file, '--config-dir', folder)).rejects.toThrow(
+      'the configuration is wrong\n' +
+        `${file}:3:10: error: maxPods: Expected an integer, found the string "many"\n` +
+        `${folder}/a.conf:1:1: error: apiVersion: apiVersion is missing ` +
+        '(A configuration starts with "apiVersion: kubelet.config.k8s.io/v1beta1" and "kind: KubeletConfiguration".)',
+    );
+  });
+
+  test('warns of what it does not know', async () => {
+    const file = await writeTemporary('kubelet.yaml', 'maxPod: 1\n');
+    expect((await optionsOf('--config', file)).warnings).toEqual([
+      {
+        origin: file,
+        line: 3,
+        column: 1,
+        field: 'maxPod',
+        message: 'Unknown field "maxPod" is ignored',
+        hint: 'Did you mean "maxPods"?',
+        severity: 'warning',
+      },
+    ]);
+  });
+
+  test('has to be there', async () => {
+    await expect(optionsOf('--config', '/nowhere/kubelet.yaml')).rejects.toThrow('the configuration cannot be read');
+    await expect(optionsOf('--config-dir', '/nowhere')).rejects.toThrow('the folder of --config-dir cannot be read');
+  });
+});
+
+const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n';
+
+async function writeTemporary(name: string, body: string): Promise<string> {
+  const path = join(await temporaryFolder(), name);
+  await writeFile(path, head + body);
+  return path;
+}
+
+const warningOf = (origin: string, reason: string): object => ({
+  origin,
+  message: `without effect here: ${reason}`,
+  severity: 'warning',
+});
+
+test('secrets of manifest URLs and their headers are hidden', async () => {
+  const { secrets } = await optionsOf(
+    ...['--hostname-override', 'edge1', '--manifest-url', 'https://ada:p4ss%2Dword@box.example/pods?key=quer%79-value'],
+    ...['--manifest-url-header', 'Authorization: Bearer header-token', '--manifest-url-header', 'X-Box: other-header'],
+  );
+  const told = 'p4ss%2Dword p4ss-word ?key=quer%79-value query-value, Bearer header-token, header-token, other-header';
+  expect(secrets.hide(told)).toBe('<hidden> <hidden> ?<hidden> <hidden>, <hidden>, <hidden>, <hidden>');
+});
