@@ -17,8 +17,18 @@ export interface Revision {
   readonly isRestarted: boolean;
 }
 
-/** Between two looks at a machine that comes to rest. */
+interface RestartCount {
+  readonly count: number;
+  /** Monotonic milliseconds. */
+  readonly at: number;
+  /** True: the engine crashed before this was in its history. */
+  isUnwritten: boolean;
+}
+
+/** Time for a machine to come to rest. */
 const restMs = 120_000;
+/** The history on disk may lack what happened so shortly before a crash. The runtime has it as well. */
+const historyDelayMs = 1000;
 const maxRestartDelayMs = 20_000;
 const initRunsMs = 300;
 
@@ -30,8 +40,8 @@ export class LifeModel {
   readonly violations = new Set<string>();
   readonly #world: World;
   readonly #declared = new Map<string, Pod>();
-  /** By `uid/container`, of pods that were declared all the time: the highest restart count that was told. */
-  readonly #restarts = new Map<string, number>();
+  /** By `uid/container`, of pods that were declared all the time: the restart counts that were reported, newest last. */
+  readonly #restarts = new Map<string, RestartCount[]>();
   #source = new ManualSource();
   #engine: Engine | undefined;
   #heal: (() => void)[] = [];
@@ -75,7 +85,9 @@ export class LifeModel {
   }
 
   drop(name: string, container: string): void {
-    if (this.#isRunning(name, container)) this.#world.runtime.dropContainer({ pod: fullName(name), container });
+    if (!this.#isRunning(name, container)) return;
+    this.#world.runtime.dropContainer({ pod: fullName(name), container });
+    this.#loseUnwritten();
   }
 
   killSandbox(name: string): void {
@@ -105,6 +117,8 @@ export class LifeModel {
 
   crash(): void {
     this.#engine?.crash();
+    const writtenUntil = this.#world.clock.monotonic() - historyDelayMs;
+    for (const count of [...this.#restarts.values()].flat()) count.isUnwritten ||= count.at > writtenUntil;
     this.#forgetEngine();
   }
 
@@ -114,6 +128,7 @@ export class LifeModel {
     // What it has in flight does not outlive it here.
     await this.pass(100);
     this.#world.runtime.reboot({ forgets });
+    if (forgets) this.#loseUnwritten();
   }
 
   async stop(): Promise<void> {
@@ -179,9 +194,12 @@ export class LifeModel {
       if (this.#declared.get(pod.metadata.name)?.metadata.uid !== pod.metadata.uid) continue;
       for (const { name, restartCount } of pod.status?.containerStatuses ?? []) {
         const key = `${pod.metadata.uid}/${name}`;
-        const before = this.#restarts.get(key) ?? 0;
+        const counts = this.#restarts.get(key) ?? [];
+        const before = counts.at(-1)?.count ?? 0;
         if (restartCount < before) this.violations.add(`${key} was restarted ${before} times, then ${restartCount}`);
-        this.#restarts.set(key, restartCount);
+        if (restartCount > before)
+          counts.push({ count: restartCount, at: this.#world.clock.monotonic(), isUnwritten: false });
+        this.#restarts.set(key, counts);
       }
     }
   }
@@ -235,6 +253,16 @@ export class LifeModel {
 
   #isRunning(name: string, container: string): boolean {
     return this.#world.runtime.running().some((running) => running.startsWith(`${fullName(name)}/${container}#`));
+  }
+
+  /** The runtime loses a container: counts that only the runtime had are not promised any more. */
+  #loseUnwritten(): void {
+    for (const [key, counts] of this.#restarts) {
+      this.#restarts.set(
+        key,
+        counts.filter(({ isUnwritten }) => !isUnwritten),
+      );
+    }
   }
 
   #forgetRestarts(pod: Pod | undefined): void {

@@ -34,7 +34,7 @@ const goodRunMs = 60_000;
 export class SupervisorModel {
   readonly clock = new FakeClock();
   readonly violations: string[] = [];
-  nature: Nature = healthy;
+  #nature: Nature = healthy;
   /** Of each call to the machine in turn, again and again. */
   readonly #delaysMs: readonly number[];
   #calls = 0;
@@ -98,6 +98,15 @@ export class SupervisorModel {
     if (dead !== undefined) this.#spawn(dead.pid, undefined);
   }
 
+  /** Any containerd that is launched from now on behaves so. */
+  become(nature: Nature): void {
+    this.#nature = nature;
+  }
+
+  wait(ms: number): Promise<void> {
+    return this.clock.advance(ms);
+  }
+
   /** Lives end and go; what started a containerd wants it no longer when it stopped. */
   forget(life: Life): void {
     const place = this.#lives.indexOf(life);
@@ -106,7 +115,7 @@ export class SupervisorModel {
 
   /** All is well from now on, and time passes. */
   async settle(): Promise<void> {
-    this.nature = healthy;
+    this.#nature = healthy;
     for (let seconds = 0; seconds < 400; seconds++) await this.clock.advance(1000);
     const wanted = this.#lives.filter((life) => life !== undefined);
     const alive = this.containerds;
@@ -166,7 +175,7 @@ export class SupervisorModel {
     const ended = new Promise<ContainerdEnd>((resolve) => {
       end = resolve;
     });
-    const { nature } = this;
+    const nature = this.#nature;
     const answersAt = this.clock.monotonic() + nature.answersAfterMs;
     const startTicks = String(this.#ticks++);
     const process = { pid, startTicks, answersAt, nature, launchedBy, isAlive: true, end, ended };

@@ -36,7 +36,7 @@ const maxMs = 300_000;
 
 /** Containers that ask for images of a runtime which pulls them as a test says. */
 export class ImageManagerModel {
-  readonly clock = new FakeClock();
+  readonly #clock = new FakeClock();
   readonly violations: string[] = [];
   readonly #limits: PullLimits;
   /** By the number that names their sandbox. */
@@ -55,11 +55,11 @@ export class ImageManagerModel {
         imageStatus: () => Promise.resolve(ImageStatusResponse.fromPartial({})),
         pullImage: ({ sandboxConfig } = {}, { signal } = {}) => this.#pull(sandboxConfig?.metadata?.name ?? '', signal),
       },
-      backOff: new BackOff(this.clock),
-      clock: this.clock,
+      backOff: new BackOff(this.#clock),
+      clock: this.#clock,
       settings: { ...limits, gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 0, maxAgeMs: 0 } },
       pullWatch: new PullWatch({
-        ...{ readIngests: () => Promise.resolve(undefined), clock: this.clock, emit: () => undefined },
+        ...{ readIngests: () => Promise.resolve(undefined), clock: this.#clock, emit: () => undefined },
       }),
       pullProgress: () => Promise.resolve(undefined),
       credentials: { of: () => Promise.resolve([]) },
@@ -76,7 +76,7 @@ export class ImageManagerModel {
     this.#requests.push(request);
     const id = String(this.#ids.push(request) - 1);
     const failure = this.#failures.get(keyOf(request));
-    const isHeldBack = failure !== undefined && this.clock.monotonic() < failure.at + failure.waitMs;
+    const isHeldBack = failure !== undefined && this.#clock.monotonic() < failure.at + failure.waitMs;
     const ended = (): void => {
       this.#requests.splice(this.#requests.indexOf(request), 1);
     };
@@ -108,8 +108,13 @@ export class ImageManagerModel {
     this.#pulls.splice(nth % Math.max(this.#pulls.length, 1), 1)[0]?.end(how);
   }
 
+  wait(ms: number): Promise<void> {
+    return this.#clock.advance(ms);
+  }
+
   /** What was given up has ended, whatever else is under way. */
-  check(): void {
+  async check(): Promise<void> {
+    await this.#clock.advance(0);
     const pulled = this.#pulls.map(({ request }) => request);
     const left = [...this.#requests, ...pulled].filter(({ stopping }) => stopping.signal.aborted);
     for (const request of left) this.violations.push(`${keyOf(request)} was given up and goes on`);
@@ -119,20 +124,20 @@ export class ImageManagerModel {
   async settle(): Promise<void> {
     while (this.#pulls.length > 0) {
       this.endPull(0, 'ok');
-      await this.clock.advance(0);
+      await this.#clock.advance(0);
     }
     if (this.#requests.length > 0) this.violations.push(`${this.#requests.length} requests never end`);
-    await this.clock.advance(maxMs * 3);
+    await this.#clock.advance(maxMs * 3);
     const possible = Math.min(
       this.#limits.maxParallelPulls,
       this.#limits.registryPullQPS > 0 ? this.#limits.registryBurst : 9,
     );
     for (let nth = 0; nth < possible; nth++) this.ask('last', `app${nth}`);
-    await this.clock.advance(0);
+    await this.#clock.advance(0);
     if (this.#pulls.length < possible) this.violations.push(`${this.#pulls.length} of ${possible} slots are left`);
     while (this.#pulls.length > 0) {
       this.endPull(0, 'ok');
-      await this.clock.advance(0);
+      await this.#clock.advance(0);
     }
   }
 
@@ -141,7 +146,7 @@ export class ImageManagerModel {
     if (request === undefined) return Promise.reject(new Error('Nobody asked for it'));
     const { maxParallelPulls, registryPullQPS, registryBurst } = this.#limits;
     if (request.stopping.signal.aborted) this.violations.push(`${keyOf(request)} is pulled for nobody`);
-    const now = this.clock.monotonic();
+    const now = this.#clock.monotonic();
     this.#begun.push(now);
     for (const since of registryPullQPS > 0 ? this.#begun : []) {
       const allowed = registryBurst + ((now - since) / 1000) * registryPullQPS;
@@ -186,9 +191,9 @@ export class ImageManagerModel {
       return;
     }
     const last = this.#failures.get(key);
-    const startsOver = last === undefined || this.clock.monotonic() - last.at > 2 * maxMs;
+    const startsOver = last === undefined || this.#clock.monotonic() - last.at > 2 * maxMs;
     this.#failures.set(key, {
-      at: this.clock.monotonic(),
+      at: this.#clock.monotonic(),
       waitMs: startsOver ? initialMs : Math.min(last.waitMs * 2, maxMs),
     });
   }

@@ -32,8 +32,8 @@ interface Call {
  * never be is collected in `violations` where it happens.
  */
 export class PlegModel implements PlegRuntime {
-  readonly clock = new FakeClock();
-  readonly calls: Call[] = [];
+  readonly #clock = new FakeClock();
+  readonly #calls: Call[] = [];
   readonly violations: string[] = [];
   readonly things: Thing[] = [];
   /** Answers come by themselves. */
@@ -48,7 +48,7 @@ export class PlegModel implements PlegRuntime {
   readonly #running: Promise<unknown>;
 
   constructor() {
-    const { clock } = this;
+    const clock = this.#clock;
     this.#pleg = new GenericPleg({
       runtime: this,
       cache: this.#cache,
@@ -131,6 +131,15 @@ export class PlegModel implements PlegRuntime {
     });
   }
 
+  /** The nth call to the runtime is answered. */
+  answer(nth: number, how: Parameters<Call['answer']>[0]): void {
+    this.#calls.splice(nth, 1)[0]?.answer(how);
+  }
+
+  wait(ms: number): Promise<void> {
+    return this.#clock.advance(ms);
+  }
+
   loseStream(): void {
     this.#said.push(new Error('made to be lost'));
   }
@@ -147,7 +156,7 @@ export class PlegModel implements PlegRuntime {
       this.unanswered -= 1;
       check();
     };
-    this.#cache.getNewerThan(uid, this.clock.monotonic(), this.#stopping.signal).then(
+    this.#cache.getNewerThan(uid, this.#clock.monotonic(), this.#stopping.signal).then(
       (status) => {
         told(() => {
           const seen = stagesIn(status);
@@ -165,8 +174,8 @@ export class PlegModel implements PlegRuntime {
   /** Everything is answered from now on, and time passes; then what is known is compared with what is so. */
   async settle(): Promise<void> {
     this.answersAtOnce = true;
-    for (const call of this.calls.splice(0)) call.answer('late');
-    await this.clock.advance(130_000);
+    for (const call of this.#calls.splice(0)) call.answer('late');
+    await this.#clock.advance(130_000);
     for (const { id, podUID, stage } of this.things) {
       const known = stagesIn(this.#cache.get(podUID)).get(id) ?? 'removed';
       if (known !== stage) this.violations.push(`${id} is ${stage} and known as ${known}`);
@@ -184,7 +193,7 @@ export class PlegModel implements PlegRuntime {
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('over'));
-    for (const call of this.calls.splice(0)) call.answer('error');
+    for (const call of this.#calls.splice(0)) call.answer('error');
     await this.#running;
   }
 
@@ -213,7 +222,7 @@ export class PlegModel implements PlegRuntime {
     const early = answerNow();
     if (this.answersAtOnce) return Promise.resolve(early);
     return new Promise((resolve, reject) => {
-      this.calls.push({
+      this.#calls.push({
         answer: (how) => {
           if (how === 'error') reject(new Error('made to fail'));
           else resolve(how === 'early' ? early : answerNow());

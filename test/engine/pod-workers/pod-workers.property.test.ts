@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
 import type { RuntimePodStatus } from '../../../src/engine/container/runtime-pod-status.ts';
 import type { PodSyncer } from '../../../src/engine/pod-workers/pod-worker.ts';
@@ -9,7 +9,7 @@ import { WorkQueue } from '../../../src/engine/pod-workers/work-queue.ts';
 import { makePod } from '../../builders/pods.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
-import { propertyRuns, propertyTimeoutMs } from '../../property-runs.ts';
+import { type Steps, testModel } from '../../model-check.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 
 /** Three revisions of one pod and one of another. */
@@ -18,36 +18,15 @@ type UID = (typeof uids)[number];
 const nameOf = (uid: string): string => uid.slice(0, -2);
 const podOf = (uid: UID): Pod => makePod({ metadata: { uid, name: nameOf(uid) } });
 
-type Step =
-  | { do: 'update'; uid: UID; type: SyncPodType; grace?: number | undefined }
-  | { do: 'killRuntimePod'; uid: UID }
-  | { do: 'housekeeping'; desired: UID[] }
-  | { do: 'endSync'; index: number; how: 'ok' | 'terminal' | 'error' }
-  | { do: 'wait'; ms: number };
-
 const anyUID = fc.constantFrom(...uids);
-const anyStep: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({
-    do: fc.constant('update' as const),
-    uid: anyUID,
-    type: fc.constantFrom<SyncPodType>('create', 'update', 'sync', 'kill'),
-    grace: fc.option(fc.integer({ min: 0, max: 60 }), { nil: undefined }),
-  }),
-  fc.record({ do: fc.constant('killRuntimePod' as const), uid: anyUID }),
-  fc.record({ do: fc.constant('housekeeping' as const), desired: fc.uniqueArray(anyUID) }),
-  fc.record({
-    do: fc.constant('endSync' as const),
-    index: fc.nat(3),
-    how: fc.constantFrom('ok' as const, 'terminal' as const, 'error' as const),
-  }),
-  fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(0, 1000, 15_000, 90_000) }),
-);
+
+type SyncEnd = 'ok' | 'terminal' | 'error';
 
 /** A sync that the workers began and the test has not ended. */
 interface Sync {
   uid: string;
   kind: 'sync' | 'terminating' | 'terminated';
-  end: (how: 'ok' | 'terminal' | 'error') => void;
+  end: (how: SyncEnd) => void;
 }
 
 /** Workers whose syncs end when the test says so; what must never happen is thrown from where it happens. */
@@ -111,38 +90,7 @@ class Bench {
     });
   }
 
-  async take(step: Step): Promise<void> {
-    switch (step.do) {
-      case 'update':
-        this.#update(step);
-        break;
-      case 'killRuntimePod': {
-        const { uid } = step;
-        if (!this.workers.has(uid)) this.#undeclared.add(uid);
-        const runningPod = {
-          uid,
-          name: nameOf(uid),
-          namespace: 'default',
-          createdAt: 0,
-          sandboxes: [],
-          containers: [],
-        };
-        this.workers.updatePod({ type: 'kill', runningPod });
-        break;
-      }
-      case 'housekeeping':
-        this.workers.syncKnownPods(new Set(step.desired));
-        break;
-      case 'endSync':
-        this.syncs[step.index]?.end(step.how);
-        break;
-      case 'wait':
-        break;
-    }
-    await this.clock.advance(step.do === 'wait' ? step.ms : 0);
-  }
-
-  #update({ uid, type, grace }: Step & { do: 'update' }): void {
+  update(uid: UID, type: SyncPodType, grace?: number): void {
     const options = { type, pod: podOf(uid) };
     if (type !== 'kill') {
       this.workers.updatePod(options);
@@ -154,6 +102,24 @@ class Bench {
     };
     const override = grace === undefined ? {} : { gracePeriodSecondsOverride: grace };
     this.workers.updatePod({ ...options, killPodOptions: { onTerminated, ...override } });
+  }
+
+  killRuntimePod(uid: UID): void {
+    if (!this.workers.has(uid)) this.#undeclared.add(uid);
+    const runningPod = { uid, name: nameOf(uid), namespace: 'default', createdAt: 0, sandboxes: [], containers: [] };
+    this.workers.updatePod({ type: 'kill', runningPod });
+  }
+
+  housekeeping(desired: readonly UID[]): void {
+    this.workers.syncKnownPods(new Set(desired));
+  }
+
+  endSync(index: number, how: SyncEnd): void {
+    this.syncs[index]?.end(how);
+  }
+
+  wait(ms: number): Promise<void> {
+    return this.clock.advance(ms);
   }
 
   #begin(uid: string, kind: Sync['kind'], signal: AbortSignal): Promise<boolean> {
@@ -207,63 +173,62 @@ const emptyStatus = (uid: string): RuntimePodStatus => ({
   sandboxStatuses: [],
 });
 
-test(
-  'whatever comes, in whatever order, pods neither overlap nor start again once they stop',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyStep, { maxLength: 40, size: 'max' }), async (steps) => {
-        const bench = new Bench();
-        for (const step of steps) await bench.take(step);
-        await bench.runDown();
-        expect(bench.violations).toEqual([]);
-      }),
-      propertyRuns(150),
-    );
-  },
-  propertyTimeoutMs,
-);
+const anyUpdates = {
+  open: () => new Bench(),
+  steps: {
+    update: [
+      1,
+      anyUID,
+      fc.constantFrom<SyncPodType>('create', 'update', 'sync', 'kill'),
+      fc.option(fc.integer({ min: 0, max: 60 }), { nil: undefined }),
+    ],
+    killRuntimePod: [1, anyUID],
+    housekeeping: [1, fc.uniqueArray(anyUID)],
+    endSync: [1, fc.nat(3), fc.constantFrom('ok', 'terminal', 'error')],
+    wait: [1, fc.constantFrom(0, 1000, 15_000, 90_000)],
+  } satisfies Steps<Bench>,
+  afterStep: (bench: Bench) => bench.wait(0),
+};
 
-test(
-  'whatever came before, a pod that is asked to terminate finishes once its syncs succeed, and says so',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyStep, { maxLength: 30, size: 'max' }), async (steps) => {
-        const bench = new Bench();
-        for (const step of steps) await bench.take(step);
-        for (const uid of uids) if (bench.workers.has(uid)) await bench.take({ do: 'update', uid, type: 'kill' });
-        for (let round = 0; round < 3; round++) await bench.runDown();
-        const states = uids.filter((uid) => bench.workers.has(uid)).map((uid) => bench.workers.snapshot(uid).state);
-        expect(states.filter((state) => state !== 'finished')).toEqual([]);
-        bench.workers.syncKnownPods(new Set());
-        expect(uids.filter((uid) => bench.workers.has(uid))).toEqual([]);
-        expect(bench.terminations.told).toBe(bench.terminations.requested);
-      }),
-      propertyRuns(100),
-    );
-  },
-  propertyTimeoutMs,
-);
+testModel('whatever comes, in whatever order, pods neither overlap nor start again once they stop', {
+  ...anyUpdates,
+  maxSteps: 40,
+  runs: 150,
+  finish: (bench) => bench.runDown(),
+});
 
-test(
-  'whatever came before, a declared pod whose name is free gets its turn',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyStep, { maxLength: 30, size: 'max' }), async (steps) => {
-        const bench = new Bench();
-        for (const step of steps) await bench.take(step);
-        // All manifests go; the workers end and are forgotten.
-        for (let round = 0; round < 3; round++) {
-          bench.workers.syncKnownPods(new Set());
-          await bench.runDown();
-        }
-        bench.workers.syncKnownPods(new Set());
-        expect(uids.filter((uid) => bench.workers.has(uid))).toEqual([]);
-        await bench.take({ do: 'update', uid: 'web-2', type: 'create' });
-        expect(bench.syncs.map(({ uid, kind }) => `${kind} ${uid}`)).toEqual(['sync web-2']);
-        expect(bench.violations).toEqual([]);
-      }),
-      propertyRuns(100),
-    );
+testModel('whatever came before, a pod that is asked to terminate finishes once its syncs succeed, and says so', {
+  ...anyUpdates,
+  maxSteps: 30,
+  runs: 100,
+  async finish(bench) {
+    for (const uid of uids) {
+      if (bench.workers.has(uid)) bench.update(uid, 'kill');
+      await bench.wait(0);
+    }
+    for (let round = 0; round < 3; round++) await bench.runDown();
+    const states = uids.filter((uid) => bench.workers.has(uid)).map((uid) => bench.workers.snapshot(uid).state);
+    expect(states.filter((state) => state !== 'finished')).toEqual([]);
+    bench.housekeeping([]);
+    expect(uids.filter((uid) => bench.workers.has(uid))).toEqual([]);
+    expect(bench.terminations.told).toBe(bench.terminations.requested);
   },
-  propertyTimeoutMs,
-);
+});
+
+testModel('whatever came before, a declared pod whose name is free gets its turn', {
+  ...anyUpdates,
+  maxSteps: 30,
+  runs: 100,
+  async finish(bench) {
+    // All manifests go; the workers end and are forgotten.
+    for (let round = 0; round < 3; round++) {
+      bench.housekeeping([]);
+      await bench.runDown();
+    }
+    bench.housekeeping([]);
+    expect(uids.filter((uid) => bench.workers.has(uid))).toEqual([]);
+    bench.update('web-2', 'create');
+    await bench.wait(0);
+    expect(bench.syncs.map(({ uid, kind }) => `${kind} ${uid}`)).toEqual(['sync web-2']);
+  },
+});

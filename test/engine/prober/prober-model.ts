@@ -16,6 +16,8 @@ interface Call {
 }
 
 const maxAttempts = 3;
+/** The prober counts a timer that fires so much early as in time. */
+const timerSlackMs = 1;
 const types = ['startup', 'readiness', 'liveness'] as const;
 export const uids = ['always', 'never'] as const;
 type UID = (typeof uids)[number];
@@ -25,8 +27,8 @@ type UID = (typeof uids)[number];
  * were called off. What must never be is collected in `violations` where it happens.
  */
 export class ProberModel {
-  readonly clock = new FakeClock();
-  readonly calls: Call[] = [];
+  readonly #clock = new FakeClock();
+  readonly #calls: Call[] = [];
   readonly violations: string[] = [];
   readonly #pods: Record<UID, ProbedPod>;
   readonly #manager: ProberManager;
@@ -36,8 +38,8 @@ export class ProberModel {
   constructor(times: ProbeTimes) {
     this.#pods = { always: new ProbedPod('always', times), never: new ProbedPod('never', times) };
     this.#manager = new ProberManager({
-      clock: this.clock,
-      wallClock: new WallClockHistory(this.clock),
+      clock: this.#clock,
+      wallClock: new WallClockHistory(this.#clock),
       runtime: {
         execSync: ({ containerId = '', cmd = [] } = {}, { signal } = {}) =>
           this.#begin(containerId, cmd[0] as ProbeType, cmd[1] as UID, signal),
@@ -60,18 +62,18 @@ export class ProberModel {
       this.#manager.addPod(pod.pod);
       for (const type of types) {
         // A run of its last life keeps the probe busy until it is answered; the next sync begins anew then.
-        if (this.calls.some(({ key }) => key === `${uid}/${type}`)) continue;
-        if (!pod.isOver) pod.probes[type].workerSince ??= this.clock.monotonic();
+        if (this.#calls.some(({ key }) => key === `${uid}/${type}`)) continue;
+        if (!pod.isOver) pod.probes[type].workerSince ??= this.#clock.monotonic();
       }
     }
-    pod.look(this.#manager.results, this.clock.monotonic());
+    pod.look(this.#manager.results, this.#clock.monotonic());
     this.#manager.triggerReadiness(uid, pod.status);
     const { started, ready, state } = pod.container;
     if (started === true && !ready && state?.running !== undefined) pod.probes.readiness.isTriggered = true;
   }
 
   start(uid: UID): void {
-    this.#pods[uid].start(this.clock.now());
+    this.#pods[uid].start(this.#clock.now());
   }
 
   exit(uid: UID): void {
@@ -96,28 +98,40 @@ export class ProberModel {
     this.#expectAborted((key) => key.startsWith(`${uid}/`));
   }
 
-  answer(call: Call | undefined, outcome: Outcome): void {
-    if (call === undefined) return;
-    this.calls.splice(this.calls.indexOf(call), 1);
-    call.answer(outcome);
-    if (call.signal?.aborted === true) return;
-    const probed = this.#probed(call.key);
-    probed.idleSince = this.clock.monotonic();
-    if (outcome !== 'error') probed.outcomes.push(outcome);
+  /** The nth run of a probe ends. */
+  answer(nth: number, outcome: Outcome): void {
+    this.#answer(this.#calls[nth], outcome);
+  }
+
+  /** The nth run cannot be made, nor can the next ones of its probe. */
+  async fail(nth: number, times: number): Promise<void> {
+    const { key } = this.#calls[nth] ?? {};
+    for (let time = 0; time < times; time++) {
+      this.#answer(
+        this.#calls.find((call) => call.key === key),
+        'error',
+      );
+      await this.wait(0);
+    }
+  }
+
+  wait(ms: number): Promise<void> {
+    return this.#clock.advance(ms);
   }
 
   /** Nothing that is to be probed is left alone for longer than a period. */
-  checkPeriods(): void {
+  async checkPeriods(): Promise<void> {
+    await this.wait(0);
     for (const uid of uids) for (const type of types) this.#checkPeriod(uid, type);
   }
 
   /** Everything is answered and removed: nothing is left of it. */
   async stop(): Promise<void> {
     for (const uid of uids) this.remove(uid, 'removePod');
-    while (this.calls.length > 0) this.answer(this.calls[0], 'success');
-    await this.clock.advance(0);
+    while (this.#calls.length > 0) this.answer(0, 'success');
+    await this.wait(0);
     const { startup, readiness, liveness } = this.#manager.results;
-    const left = startup.size + readiness.size + liveness.size + this.clock.pending;
+    const left = startup.size + readiness.size + liveness.size + this.#clock.pending;
     if (left > 0) this.violations.push(`${left} results and timers are left of pods that are gone`);
     for (const uid of uids) {
       const workers = this.#manager.workersOf(uid);
@@ -125,24 +139,34 @@ export class ProberModel {
     }
   }
 
+  #answer(call: Call | undefined, outcome: Outcome): void {
+    if (call === undefined) return;
+    this.#calls.splice(this.#calls.indexOf(call), 1);
+    call.answer(outcome);
+    if (call.signal?.aborted === true) return;
+    const probed = this.#probed(call.key);
+    probed.idleSince = this.#clock.monotonic();
+    if (outcome !== 'error') probed.outcomes.push(outcome);
+  }
+
   #begin(id: string, type: ProbeType, uid: UID, signal: AbortSignal | undefined): Promise<ExecSyncResponse> {
     const key = `${uid}/${type}`;
     const probed = this.#probed(key);
-    if (this.calls.some((call) => call.key === key)) this.violations.push(`${key} is run twice at a time`);
+    if (this.#calls.some((call) => call.key === key)) this.violations.push(`${key} is run twice at a time`);
     const attempt = this.#attemptOf(key, id);
     if (attempt > maxAttempts) this.violations.push(`${key} is tried ${attempt} times`);
     if (attempt === 1) {
       this.#checkRun(id, type, uid);
-      const at = this.clock.monotonic();
+      const at = this.#clock.monotonic();
       probed.last = { id, at, isLate: at === probed.idleSince };
       probed.isTriggered = false;
     }
     return new Promise((resolve, reject) => {
-      this.calls.push({
+      this.#calls.push({
         ...{ key, uid, attempt, signal },
         answer: (outcome) => {
           const isToBeRetried = outcome === 'error' && signal?.aborted !== true;
-          this.#failed = isToBeRetried ? { key, id, attempt, at: this.clock.monotonic() } : undefined;
+          this.#failed = isToBeRetried ? { key, id, attempt, at: this.#clock.monotonic() } : undefined;
           if (outcome === 'error') reject(new Error('made to fail'));
           else resolve(ExecSyncResponse.fromPartial({ exitCode: outcome === 'success' ? 0 : 1 }));
         },
@@ -153,23 +177,24 @@ export class ProberModel {
   /** After the last attempt a new run begins at once only where one was asked for, or a tick came, meanwhile. */
   #attemptOf(key: string, id: string): number {
     const failed = this.#failed;
-    if (failed?.key !== key || failed.id !== id || failed.at !== this.clock.monotonic()) return 1;
+    if (failed?.key !== key || failed.id !== id || failed.at !== this.#clock.monotonic()) return 1;
     const { isTriggered, last } = this.#probed(key);
-    const mayBeNew = isTriggered || this.clock.monotonic() > (last?.at ?? 0);
+    const mayBeNew = isTriggered || this.#clock.monotonic() > (last?.at ?? 0);
     return failed.attempt === maxAttempts && mayBeNew ? 1 : failed.attempt + 1;
   }
 
   #checkRun(id: string, type: ProbeType, uid: UID): void {
     const { container, stage, probes, times } = this.#pods[uid];
     const probed = probes[type];
-    const now = this.clock.monotonic();
+    const now = this.#clock.monotonic();
     const wrong = (what: string): void => {
       this.violations.push(`${uid}/${type} of ${id} is run ${what}`);
     };
     if (stage === 'removed' || (stage === 'ending' && type !== 'readiness')) wrong(`while the pod is ${stage}`);
     const startedAt = container.state?.running?.startedAt;
     if (startedAt === undefined || container.containerID !== `fake://${id}`) wrong('while it does not run');
-    else if (this.clock.now() - Date.parse(startedAt) < times.initialDelaySeconds * 1000) wrong('before its delay');
+    else if (this.#clock.now() - Date.parse(startedAt) + timerSlackMs < times.initialDelaySeconds * 1000)
+      wrong('before its delay');
     if ((container.started === true) === (type === 'startup')) wrong(`while started is ${String(container.started)}`);
     if (probed.decided.has(id)) wrong('although it is decided');
     const { last, isTriggered } = probed;
@@ -181,10 +206,10 @@ export class ProberModel {
 
   #checkPeriod(uid: UID, type: ProbeType): void {
     const { probes, times } = this.#pods[uid];
-    if (this.calls.some(({ key }) => key === `${uid}/${type}`)) return;
-    const due = this.#pods[uid].dueSince(type, this.clock);
+    if (this.#calls.some(({ key }) => key === `${uid}/${type}`)) return;
+    const due = this.#pods[uid].dueSince(type, this.#clock);
     if (due === undefined) return;
-    const waitedMs = this.clock.monotonic() - Math.max(due, probes[type].idleSince);
+    const waitedMs = this.#clock.monotonic() - Math.max(due, probes[type].idleSince);
     if (waitedMs > times.periodSeconds * 1000) this.violations.push(`${uid}/${type} was not run for ${waitedMs} ms`);
   }
 
@@ -213,7 +238,7 @@ export class ProberModel {
   }
 
   #expectAborted(isMeant: (key: string) => boolean): void {
-    for (const { key, signal } of this.calls) {
+    for (const { key, signal } of this.#calls) {
       if (isMeant(key) && signal?.aborted !== true) this.violations.push(`${key} is not called off`);
     }
   }
