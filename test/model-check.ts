@@ -23,7 +23,6 @@ interface Check<M, S> {
   setUp?: fc.Arbitrary<S>;
   open: (setup: S) => M | Promise<M>;
   steps: Steps<M>;
-  minSteps?: number;
   maxSteps: number;
   runs: number;
   /** After each step: what was set off happens, what holds at every moment is checked. */
@@ -33,24 +32,19 @@ interface Check<M, S> {
   close?: (model: M) => Promise<void>;
 }
 
+/** A test of `checkModel`. */
+export function testModel<M extends Model, S = undefined>(title: string, check: Check<M, S>): void {
+  test(title, () => checkModel(check), propertyTimeoutMs);
+}
+
 /**
- * A test that calls methods of a model at random, and expects no violations. A failure prints the shortest list of calls
+ * Calls methods of a model at random, and rejects if there are violations then. The error has the shortest list of calls
  * that was found, and the command that runs it again.
  */
-export function testModel<M extends Model, S = undefined>(title: string, check: Check<M, S>): void {
+export async function checkModel<M extends Model, S = undefined>(check: Check<M, S>): Promise<void> {
   // Without `setUp` S is undefined.
-  const {
-    setUp = fc.constant(undefined as S),
-    open,
-    steps,
-    minSteps = 0,
-    maxSteps,
-    runs,
-    afterStep,
-    finish,
-    close,
-  } = check;
-  const anySteps = fc.array(anyStepOf(steps), { minLength: minSteps, maxLength: maxSteps, size: 'max' });
+  const { setUp = fc.constant(undefined as S), open, steps, maxSteps, runs, afterStep, finish, close } = check;
+  const anySteps = fc.array(anyStepOf(steps), { maxLength: maxSteps, size: 'max' });
   const property = fc.asyncProperty(setUp, anySteps, async (setup, taken) => {
     const model = await open(setup);
     try {
@@ -64,7 +58,7 @@ export function testModel<M extends Model, S = undefined>(title: string, check: 
       await close?.(model);
     }
   });
-  test(title, () => fc.assert(property, propertyRuns(runs)), propertyTimeoutMs);
+  await fc.assert(property, propertyRuns(runs));
 }
 
 /** One call, which prints as such. */

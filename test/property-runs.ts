@@ -1,13 +1,40 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+
+interface Runs {
+  numRuns: number;
+  seed: number;
+  path?: string;
+  plugins: fc.Plugin<unknown>[];
+}
+
 /**
  * How often a property is tried, and from which seed: always the same cases, so that a failure comes again. FC_SEED and
- * FC_RUNS in the environment try others: `FC_SEED=7 FC_RUNS=2000 npx vitest run property`
+ * FC_RUNS in the environment try others: `FC_SEED=7 FC_RUNS=2000 npx vitest run property`. A failure prints the command that
+ * tries its shortest case alone.
  */
-export function propertyRuns(numRuns: number): { numRuns: number; seed: number } {
-  return { numRuns: fromEnvironment('FC_RUNS') ?? numRuns, seed: fromEnvironment('FC_SEED') ?? 1 };
+export function propertyRuns(numRuns: number): Runs {
+  const path = process.env['FC_PATH'] ?? '';
+  return {
+    numRuns: fromEnvironment('FC_RUNS') ?? numRuns,
+    seed: fromEnvironment('FC_SEED') ?? 1,
+    ...(path !== '' && { path }),
+    plugins: [printCommand],
+  };
 }
 
 /** Timeout of a test with a property, for a machine that is busy; 0, which is none, where more runs are asked for. */
 export const propertyTimeoutMs = fromEnvironment('FC_RUNS') === undefined ? 120_000 : 0;
+
+const printCommand: fc.Plugin<unknown> = () => ({
+  onAllRunsComplete: (details) => {
+    if (!details.failed) return;
+    const { testPath = '', currentTestName = '' } = expect.getState();
+    const seed = `FC_SEED=${details.seed} FC_PATH=${details.counterexamplePath ?? ''}`;
+    const command = `${seed} npx vitest run ${testPath} -t '${currentTestName.split(' > ').at(-1) ?? ''}'`;
+    throw new Error(`${fc.defaultReportMessage(details)}\n\nAgain: ${command}`, { cause: details.errorInstance });
+  },
+});
 
 function fromEnvironment(name: string): number | undefined {
   const text = process.env[name];
