@@ -10,7 +10,7 @@ import { readMachine } from '../src/engine/container-manager/machine.ts';
 import { readCgroupDriver } from '../src/engine/container-manager/read-cgroup-driver.ts';
 import { podEventRecorder } from '../src/engine/view/event-recorder.ts';
 import { containerMounts } from '../src/engine/kuberuntime/container-mounts.ts';
-import { generateContainerConfig } from '../src/engine/kuberuntime/generate-container-config.ts';
+import { generateContainerConfig } from '../src/engine/kuberuntime/request/generate-container-config.ts';
 import { containerLogsDirectory } from '../src/engine/container/log-paths.ts';
 import { podSandboxConfig } from '../src/engine/kuberuntime/pod-sandbox-config.ts';
 import type { NodeConfig } from '../src/engine/node-config.ts';

@@ -8,7 +8,7 @@ import { inTime } from '../flow/in-time.ts';
 import { type KubeletParts, newKubelet } from './new-kubelet.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
 import type { HistoryEntry, EngineHistory } from './history/history-entry.ts';
-import { containerGracePeriodSeconds } from './kuberuntime/termination-grace-period.ts';
+import { containerGracePeriodSeconds } from './kuberuntime/actions/termination-grace-period.ts';
 import { computeStopOrder } from './lifecycle/stop-order.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
 import type { EngineSettling, EngineSnapshot, EngineView } from './view/snapshot.ts';

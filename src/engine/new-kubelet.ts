@@ -23,7 +23,7 @@ import { layerIngests } from './images/layer-ingests.ts';
 import { PullCredentials } from './images/pull-credentials.ts';
 import { PullWatch } from './images/pull-watch.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
-import { crashLoopBackOffLimits } from './kuberuntime/crash-loop-back-off.ts';
+import { crashLoopBackOffLimits } from './kuberuntime/actions/crash-loop-back-off.ts';
 import { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
 import { PodRemover } from './kuberuntime/pod-remover.ts';
 import { RuntimePods } from './kuberuntime/runtime-pods.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Machine } from '../engine/container-manager/machine.ts';
-import type { ContainerNode } from '../engine/kuberuntime/generate-container-config.ts';
+import type { ContainerNode } from '../engine/kuberuntime/request/generate-container-config.ts';
 
 /** What of the configuration containers depend on. */
 interface ContainerNodeOptions {

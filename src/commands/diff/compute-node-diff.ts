@@ -1,4 +1,4 @@
-import { computePodActions } from '../../engine/kuberuntime/compute-pod-actions.ts';
+import { computePodActions } from '../../engine/kuberuntime/actions/compute-pod-actions.ts';
 import { containerHash } from '../../engine/container/container-hash.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';

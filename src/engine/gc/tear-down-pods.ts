@@ -8,7 +8,7 @@ import { inTime, TimeoutError } from '../../flow/in-time.ts';
 import { killPod } from '../kuberuntime/kill-pod.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import { mayBeRunning, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import { containerGracePeriodSeconds } from '../kuberuntime/termination-grace-period.ts';
+import { containerGracePeriodSeconds } from '../kuberuntime/actions/termination-grace-period.ts';
 import type { RuntimePod } from '../container/pod-records.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { removalTimeoutMs } from './removal-timeout.ts';

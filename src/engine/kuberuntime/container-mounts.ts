@@ -8,10 +8,10 @@ import { writeInPlace, writeNewFile } from '../host/regular-file.ts';
 import { hostsFileContent, shouldMountHostsFile } from '../network/hosts-file.ts';
 import { bindSubPath, type SubPath, subPathTarget } from '../volumes/sub-path.ts';
 import type { MountedVolume } from '../volumes/volume-manager.ts';
-import type { EnvironmentVariable } from './environment.ts';
-import { expandSubPath } from './expand-sub-path.ts';
-import { podHostname } from './hostname.ts';
-import { isRecursivelyReadOnly, type RecursiveReadOnlySupport } from './recursive-read-only.ts';
+import type { EnvironmentVariable } from './request/environment.ts';
+import { expandSubPath } from './request/expand-sub-path.ts';
+import { podHostname } from './request/hostname.ts';
+import { isRecursivelyReadOnly, type RecursiveReadOnlySupport } from './request/recursive-read-only.ts';
 import { makeFolder } from '../../make-folder.ts';
 
 type Mount = NonNullable<ContainerConfig['mounts']>[number];

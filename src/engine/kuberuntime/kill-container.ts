@@ -4,12 +4,12 @@ import { isNotFound } from '../../cri/errors.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { type HookDeps, runHook } from './run-hook.ts';
 import { reasons } from '../view/reasons.ts';
-import type { ContainerKillReason } from './pod-actions.ts';
+import type { ContainerKillReason } from './actions/pod-actions.ts';
 import {
   containerGracePeriodSeconds,
   MINIMUM_GRACE_PERIOD_SECONDS,
   remainingGracePeriodSeconds,
-} from './termination-grace-period.ts';
+} from './actions/termination-grace-period.ts';
 
 export interface ContainerKill {
   containerID: string;

@@ -5,7 +5,7 @@ import type { PodEventRecorder } from '../view/event-recorder.ts';
 import type { HookDeps } from './run-hook.ts';
 import { killContainer } from './kill-container.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import { terminationOrder } from './termination-order.ts';
+import { terminationOrder } from './actions/termination-order.ts';
 
 /**
  * Stops every running container of a pod side by side, sidecars after what they serve, then every sandbox. All of it is

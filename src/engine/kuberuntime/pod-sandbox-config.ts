@@ -7,9 +7,9 @@ import { cgroupPath, podCgroupName } from '../container-manager/cgroup-names.ts'
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { podDNS } from '../network/dns.ts';
 import { parseResolvConf } from '../network/resolv-conf.ts';
-import type { RuntimeSettings } from './runtime-settings.ts';
-import { generatePodSandboxConfig } from './generate-pod-sandbox-config.ts';
-import { podHostname } from './hostname.ts';
+import type { RuntimeSettings } from './request/runtime-settings.ts';
+import { generatePodSandboxConfig } from './request/generate-pod-sandbox-config.ts';
+import { podHostname } from './request/hostname.ts';
 import type { UserNamespace } from '../userns/user-namespaces.ts';
 
 /**

@@ -12,14 +12,14 @@ import { ContainerStartError } from '../container/container-start-error.ts';
 import type { ImageManager } from '../images/image-manager.ts';
 import { runHook } from './run-hook.ts';
 import { type PodRef, podRef } from '../../api/values/pod-names.ts';
-import type { RuntimeSettings } from './runtime-settings.ts';
+import type { RuntimeSettings } from './request/runtime-settings.ts';
 import { reasons } from '../view/reasons.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import type { MountedVolume } from '../volumes/volume-manager.ts';
 import { containerMounts } from './container-mounts.ts';
-import { makeEnvironment } from './environment.ts';
+import { makeEnvironment } from './request/environment.ts';
 import { findContainerStatus } from '../container/find-container-status.ts';
-import { generateContainerConfig } from './generate-container-config.ts';
+import { generateContainerConfig } from './request/generate-container-config.ts';
 import { killContainer } from './kill-container.ts';
 import {
   containerLogPath,

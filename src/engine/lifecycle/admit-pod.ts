@@ -2,7 +2,7 @@ import type { Taint } from 'kubernetes-types/core/v1.js';
 import { podQOSClass } from '../../api/values/qos.ts';
 import type { Pod, ResourceList } from '../../api/types.ts';
 import { isCriticalPod } from '../../api/values/critical-pod.ts';
-import { asksForAppArmor } from '../kuberuntime/apparmor-profile.ts';
+import { asksForAppArmor } from '../kuberuntime/request/apparmor-profile.ts';
 import { isStaticPod } from '../../api/values/config-annotations.ts';
 import { describeTakenPort, takenHostPorts } from './host-ports.ts';
 import { describeMismatch, matchesNodeAffinity } from './node-affinity.ts';

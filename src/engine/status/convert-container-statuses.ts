@@ -1,7 +1,7 @@
 import type { Container, ContainerStatus, Pod } from '../../api/types.ts';
 import { findContainerStatus } from '../container/find-container-status.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import { shouldContainerBeRestarted } from '../kuberuntime/should-container-be-restarted.ts';
+import { shouldContainerBeRestarted } from '../kuberuntime/actions/should-container-be-restarted.ts';
 import { reasons } from '../view/reasons.ts';
 import { terminatedUnseen } from './container-status-unknown.ts';
 import { convertContainerStatus } from './convert-container-status.ts';

@@ -1,5 +1,5 @@
 import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../../api/types.ts';
-import { podSandboxChanged } from '../kuberuntime/pod-sandbox-changed.ts';
+import { podSandboxChanged } from '../kuberuntime/actions/pod-sandbox-changed.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { isSidecar, sidecarsOf } from '../../api/values/sidecars.ts';
 import type { PodPhase } from './get-pod-phase.ts';

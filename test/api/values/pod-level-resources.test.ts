@@ -6,7 +6,7 @@ import { podQOSClass } from '../../../src/api/values/qos.ts';
 import { podLimits, podRequests, toResourceList } from '../../../src/api/values/resource-totals.ts';
 import type { PodSpec } from '../../../src/api/types.ts';
 import { podCgroupLimits } from '../../../src/engine/container-manager/pod-cgroup-limits.ts';
-import { containerResources } from '../../../src/engine/kuberuntime/linux-resources.ts';
+import { containerResources } from '../../../src/engine/kuberuntime/request/linux-resources.ts';
 import { makeNodeResources } from '../../engine/kuberuntime/node-resources.ts';
 
 type Resources = NonNullable<PodSpec['resources']>;

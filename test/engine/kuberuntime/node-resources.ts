@@ -1,4 +1,4 @@
-import type { NodeResources } from '../../../src/engine/kuberuntime/linux-resources.ts';
+import type { NodeResources } from '../../../src/engine/kuberuntime/request/linux-resources.ts';
 
 /** A cgroup v2 node of 8 GiB with the kubelet's default configuration. */
 export function makeNodeResources(changes: Partial<NodeResources> = {}): NodeResources {

@@ -1,6 +1,6 @@
 import type { Pod } from '../../../src/api/types.ts';
-import type { EnvironmentVariable } from '../../../src/engine/kuberuntime/environment.ts';
-import { generateContainerConfig } from '../../../src/engine/kuberuntime/generate-container-config.ts';
+import type { EnvironmentVariable } from '../../../src/engine/kuberuntime/request/environment.ts';
+import { generateContainerConfig } from '../../../src/engine/kuberuntime/request/generate-container-config.ts';
 import { makeNodeResources } from '../../engine/kuberuntime/node-resources.ts';
 import { containerNamed } from '../container-named.ts';
 import { containerConfigOf, containerOverWire, type RecordedConfig } from '../cri-wire.ts';

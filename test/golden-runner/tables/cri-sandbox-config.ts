@@ -1,5 +1,5 @@
 import type { Pod } from '../../../src/api/types.ts';
-import { generatePodSandboxConfig } from '../../../src/engine/kuberuntime/generate-pod-sandbox-config.ts';
+import { generatePodSandboxConfig } from '../../../src/engine/kuberuntime/request/generate-pod-sandbox-config.ts';
 import type { DNSConfig } from '../../../src/engine/network/dns.ts';
 import { makeNodeResources } from '../../engine/kuberuntime/node-resources.ts';
 import { type RecordedConfig, sandboxConfigOf, sandboxOverWire } from '../cri-wire.ts';

@@ -1,9 +1,9 @@
 import type { Pod } from '../../../src/api/types.ts';
-import type { ContainerKillReason } from '../../../src/engine/kuberuntime/pod-actions.ts';
+import type { ContainerKillReason } from '../../../src/engine/kuberuntime/actions/pod-actions.ts';
 import {
   containerGracePeriodSeconds,
   remainingGracePeriodSeconds,
-} from '../../../src/engine/kuberuntime/termination-grace-period.ts';
+} from '../../../src/engine/kuberuntime/actions/termination-grace-period.ts';
 import { effectiveGracePeriod } from '../../../src/engine/pod-workers/effective-grace-period.ts';
 import { tableAdapter } from '../table-adapter.ts';
 

@@ -1,5 +1,5 @@
 import type { Pod } from '../../../src/api/types.ts';
-import { computePodActions } from '../../../src/engine/kuberuntime/compute-pod-actions.ts';
+import { computePodActions } from '../../../src/engine/kuberuntime/actions/compute-pod-actions.ts';
 import { type GoldenProbes, type GoldenRuntime, probeResults, runtimePodStatus } from '../golden-pods.ts';
 import { tableAdapter } from '../table-adapter.ts';
 

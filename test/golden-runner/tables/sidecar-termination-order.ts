@@ -1,6 +1,6 @@
 import type { Pod } from '../../../src/api/types.ts';
-import { remainingGracePeriodSeconds } from '../../../src/engine/kuberuntime/termination-grace-period.ts';
-import { terminationOrder } from '../../../src/engine/kuberuntime/termination-order.ts';
+import { remainingGracePeriodSeconds } from '../../../src/engine/kuberuntime/actions/termination-grace-period.ts';
+import { terminationOrder } from '../../../src/engine/kuberuntime/actions/termination-order.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 interface In {

@@ -1,0 +1,110 @@
+import type { Container, Pod } from '../../../api/types.ts';
+import type { ProbeResults } from '../../container/probe-results.ts';
+import { containerHash } from '../../container/container-hash.ts';
+import { findContainerStatus } from '../../container/find-container-status.ts';
+import { isInitContainerFailed } from './next-init-container.ts';
+import { killUnknown, type ContainerKillReason, type ContainerToKill, type InitActions } from './pod-actions.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../container/runtime-pod-status.ts';
+import { isSidecar } from '../../../api/values/sidecars.ts';
+
+/**
+ * The init phase of a pod that has sidecars, and the care for its sidecars afterwards. Walks from the last init
+ * container to the first: the last one that left a trace says how far the pod came, from there on down only sidecars
+ * are kept alive. kubelet: kuberuntime_container.go computeInitContainerActions
+ */
+export function computeInitContainerActions(pod: Pod, podStatus: RuntimePodStatus, probes: ProbeResults): InitActions {
+  const initContainers = pod.spec.initContainers ?? [];
+  const lastIndex = initContainers.length - 1;
+  const initContainersToStart: number[] = [];
+  const containersToKill: ContainerToKill[] = [];
+  let initialized = hasRegularContainerCome(pod, podStatus);
+  let comeThisFar = initialized;
+
+  for (const [index, container] of [...initContainers.entries()].reverse()) {
+    const status = findContainerStatus(podStatus, container.name);
+    if (!isSidecar(container) && comeThisFar) continue;
+    if (!status) {
+      if (comeThisFar) initContainersToStart.push(index);
+      continue;
+    }
+
+    const step = isSidecar(container) ? sidecarStep(container, status, probes) : initContainerStep(status);
+    if (step.failed && pod.spec.restartPolicy === 'Never') {
+      return { initialized: false, actions: { killPod: true } };
+    }
+    if (step.kill) containersToKill.push(step.kill);
+    if (step.complete) {
+      if (index === lastIndex) initialized = true;
+      else if (!comeThisFar) initContainersToStart.push(index + 1);
+    }
+    if (step.start) initContainersToStart.push(index);
+    comeThisFar = true;
+  }
+
+  if (!comeThisFar) initContainersToStart.push(0);
+  initContainersToStart.reverse();
+  return { initialized, actions: { initContainersToStart, containersToKill } };
+}
+
+/**
+ * An exited container does not count: after a reboot all of them are, and the new sandbox has not been initialized.
+ */
+function hasRegularContainerCome(pod: Pod, podStatus: RuntimePodStatus): boolean {
+  return pod.spec.containers.some(({ name }) => {
+    const state = findContainerStatus(podStatus, name)?.state;
+    return state === 'created' || state === 'running';
+  });
+}
+
+interface InitStep {
+  /** Its part of the init phase is over: the one after it may start. */
+  complete?: boolean;
+  start?: boolean;
+  kill?: ContainerToKill;
+  /** It failed in a way that ends a pod whose policy is Never. */
+  failed?: boolean;
+}
+
+function initContainerStep(status: RuntimeContainerStatus): InitStep {
+  switch (status.state) {
+    case 'created':
+      // The runtime failed to start it.
+      return { start: true };
+    case 'running':
+      return {};
+    case 'exited':
+      return isInitContainerFailed(status) ? { failed: true, start: true } : { complete: true };
+    case 'unknown':
+      return { failed: true, start: true, kill: killUnknown('Init container', status) };
+  }
+}
+
+function sidecarStep(container: Container, status: RuntimeContainerStatus, probes: ProbeResults): InitStep {
+  switch (status.state) {
+    case 'created':
+    case 'exited':
+      return { start: true };
+    case 'running':
+      return runningSidecarStep(container, status, probes);
+    case 'unknown':
+      return { start: true, kill: killUnknown('Init container', status) };
+  }
+}
+
+function runningSidecarStep(container: Container, status: RuntimeContainerStatus, probes: ProbeResults): InitStep {
+  const restart = (why: string, reason: ContainerKillReason): InitStep => ({
+    start: true,
+    kill: { containerID: status.id, name: container.name, message: `Init container ${container.name} ${why}`, reason },
+  });
+
+  if (container.startupProbe) {
+    const startup = probes.startup.get(status.id);
+    if (startup === 'failure') return restart('failed startup probe', 'StartupProbe');
+    if (startup !== 'success') return {};
+  }
+  if (status.hash !== containerHash(container)) return { complete: true, ...restart('definition changed', '') };
+  if (container.livenessProbe && probes.liveness.get(status.id) === 'failure') {
+    return { complete: true, ...restart('failed liveness probe', 'LivenessProbe') };
+  }
+  return { complete: true };
+}

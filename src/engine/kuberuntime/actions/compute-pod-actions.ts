@@ -1,0 +1,133 @@
+import type { Pod } from '../../../api/types.ts';
+import type { ProbeResults } from '../../container/probe-results.ts';
+import { computeInitContainerActions } from './compute-init-container-actions.ts';
+import { containerHash } from '../../container/container-hash.ts';
+import { findContainerStatus } from '../../container/find-container-status.ts';
+import { nextInitContainer } from './next-init-container.ts';
+import {
+  killUnknown,
+  type ContainerKillReason,
+  type ContainerToKill,
+  type InitActions,
+  type PodActions,
+} from './pod-actions.ts';
+import { podSandboxChanged } from './pod-sandbox-changed.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../container/runtime-pod-status.ts';
+import { shouldContainerBeRestarted } from './should-container-be-restarted.ts';
+import { hasSidecar } from '../../../api/values/sidecars.ts';
+
+/** Decides what brings the pod closer to its spec. kubelet: kuberuntime_manager.go computePodActions */
+export function computePodActions(pod: Pod, podStatus: RuntimePodStatus, probes: ProbeResults): PodActions {
+  const { changed, attempt, sandboxID } = podSandboxChanged(pod, podStatus);
+  const nothing: PodActions = {
+    killPod: changed,
+    createSandbox: changed,
+    sandboxID,
+    attempt,
+    nextInitContainerToStart: null,
+    initContainersToStart: [],
+    containersToStart: [],
+    containersToKill: [],
+  };
+  if (changed) return { ...nothing, ...computeFreshStart(pod, podStatus, attempt) };
+
+  const init = hasSidecar(pod.spec)
+    ? computeInitContainerActions(pod, podStatus, probes)
+    : computeNextInitContainer(pod, podStatus);
+  const actions = { ...nothing, ...init.actions };
+  if (!init.initialized) return actions;
+
+  const { keepCount, containersToStart, containersToKill } = computeContainerActions(pod, podStatus, probes);
+  const finished = keepCount === 0 && containersToStart.length === 0;
+  return {
+    ...actions,
+    killPod: finished,
+    // Sidecars must not keep a finished pod alive.
+    initContainersToStart: finished ? [] : actions.initContainersToStart,
+    containersToStart,
+    containersToKill: [...actions.containersToKill, ...containersToKill],
+  };
+}
+
+/** What happens in the new sandbox, or that none is needed any more. */
+function computeFreshStart(pod: Pod, podStatus: RuntimePodStatus, attempt: number): Partial<PodActions> {
+  const done = { createSandbox: false };
+  const { restartPolicy, initContainers = [], containers } = pod.spec;
+  // Without any container the sandbox itself failed before, and is tried again whatever the policy.
+  if (restartPolicy === 'Never' && attempt !== 0 && podStatus.containerStatuses.length > 0) return done;
+
+  const containersToStart = containers.flatMap(({ name }, index) =>
+    restartPolicy === 'OnFailure' && hasSucceeded(findContainerStatus(podStatus, name)) ? [] : [index],
+  );
+  if (containersToStart.length === 0 && hasBeenInitialized(pod, podStatus)) return done;
+
+  if (initContainers.length === 0) return { containersToStart };
+  return hasSidecar(pod.spec) ? { initContainersToStart: [0] } : { nextInitContainerToStart: 0 };
+}
+
+function hasSucceeded(status: RuntimeContainerStatus | undefined): boolean {
+  return status?.state === 'exited' && status.exitCode === 0;
+}
+
+function hasBeenInitialized(pod: Pod, podStatus: RuntimePodStatus): boolean {
+  if (!hasSidecar(pod.spec)) return nextInitContainer(pod, podStatus).state === 'done';
+  return pod.spec.containers.some(({ name }) => {
+    const state = findContainerStatus(podStatus, name)?.state;
+    return state !== undefined && state !== 'unknown';
+  });
+}
+
+function computeNextInitContainer(pod: Pod, podStatus: RuntimePodStatus): InitActions {
+  const progress = nextInitContainer(pod, podStatus);
+  if (progress.state === 'done') return { initialized: true, actions: {} };
+  if (progress.state === 'wait') return { initialized: false, actions: {} };
+
+  const { index, failed } = progress;
+  if (failed && pod.spec.restartPolicy === 'Never') return { initialized: false, actions: { killPod: true } };
+  return {
+    initialized: false,
+    actions: {
+      nextInitContainerToStart: index,
+      containersToKill: failed?.state === 'unknown' ? [killUnknown('Init container', failed)] : [],
+    },
+  };
+}
+
+function computeContainerActions(pod: Pod, podStatus: RuntimePodStatus, probes: ProbeResults) {
+  const containersToStart: number[] = [];
+  const containersToKill: ContainerToKill[] = [];
+  let keepCount = 0;
+
+  for (const [index, container] of pod.spec.containers.entries()) {
+    const status = findContainerStatus(podStatus, container.name);
+    if (status?.state !== 'running') {
+      if (!shouldContainerBeRestarted(container, pod, podStatus)) continue;
+      containersToStart.push(index);
+      if (status?.state === 'unknown') containersToKill.push(killUnknown('Container', status));
+      continue;
+    }
+
+    const cause = causeToKill(containerHash(container), status, probes);
+    if (!cause) {
+      keepCount++;
+      continue;
+    }
+    // Another definition is started whatever the restart policy says.
+    const restart = cause.reason === '' || pod.spec.restartPolicy !== 'Never';
+    if (restart) containersToStart.push(index);
+    const message = `Container ${container.name} ${cause.why}${restart ? ', will be restarted' : ''}`;
+    containersToKill.push({ containerID: status.id, name: container.name, message, reason: cause.reason });
+  }
+  return { keepCount, containersToStart, containersToKill };
+}
+
+function causeToKill(
+  hash: number,
+  status: RuntimeContainerStatus,
+  probes: ProbeResults,
+): { why: string; reason: ContainerKillReason } | undefined {
+  if (status.hash !== hash) return { why: 'definition changed', reason: '' };
+  if (probes.liveness.get(status.id) === 'failure') return { why: 'failed liveness probe', reason: 'LivenessProbe' };
+  if (probes.startup.get(status.id) === 'failure') return { why: 'failed startup probe', reason: 'StartupProbe' };
+  return undefined;
+}

@@ -1,0 +1,85 @@
+import { maxRestartPeriodMs } from '../../../api/values/max-restart-period.ts';
+import type { Container, Pod } from '../../../api/types.ts';
+import { type BackOff, type BackOffLimits, defaultBackOffLimits } from '../../../flow/back-off.ts';
+import { formatPod } from '../../../api/values/pod-names.ts';
+import type { WallClockHistory } from '../../../flow/wall-clock-history.ts';
+import { containerHashHex } from '../../container/container-hash.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../../container/runtime-pod-status.ts';
+
+/** The newest run of a container, which ended, as its back-off counts it. */
+export interface EndedRun {
+  /** Of its back-off. */
+  key: string;
+  endedAtMonotonic: number;
+  /** Longest wait that its pod asks for. */
+  maxMs: number | undefined;
+  /** Restarts before it, by the runtime, unless its whole sandbox ended; and when it began. */
+  earlier: { restarts: number; atMonotonic: number };
+}
+
+/** Returns undefined if no run of the container ended. */
+export function endedRun(
+  wallClock: Pick<WallClockHistory, 'monotonicAt'>,
+  pod: Pod,
+  container: Container,
+  podStatus: RuntimePodStatus,
+): EndedRun | undefined {
+  const exited = podStatus.containerStatuses.find(({ name, state }) => name === container.name && hasEnded(state));
+  if (exited === undefined) return undefined;
+  return {
+    key: stableKey(pod, container),
+    endedAtMonotonic: wallClock.monotonicAt(endOf(exited)),
+    maxMs: maxRestartPeriodMs(pod),
+    earlier: {
+      restarts: endedInPlace(exited, podStatus) ? exited.restartCount : 0,
+      atMonotonic: wallClock.monotonicAt(exited.startedAt),
+    },
+  };
+}
+
+/**
+ * When the container may be started again, and what to say until then. Returns undefined if it may start now.
+ * kubelet: kuberuntime_manager.go doBackOff
+ */
+export function crashLoopWait(
+  backOff: BackOff,
+  { key, endedAtMonotonic }: EndedRun,
+  pod: Pod,
+  container: Container,
+): { message: string; untilMonotonic: number } | undefined {
+  if (!backOff.isInBackOffSince(key, endedAtMonotonic)) return undefined;
+  const delayMs = backOff.get(key);
+  const message = `back-off ${goDuration(delayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`;
+  return { message, untilMonotonic: endedAtMonotonic + delayMs };
+}
+
+/** One of unknown state is started over too, again and again if that does not change. kubelet: only what exited waits */
+const hasEnded = (state: RuntimeContainerStatus['state']): boolean => state === 'exited' || state === 'unknown';
+
+/** A runtime that does not know the end says 0, or anything: an end before its beginning would ask for a start at once, for ever. */
+const endOf = ({ createdAt, finishedAt }: RuntimeContainerStatus): number => Math.max(createdAt, finishedAt);
+
+/** Not with its whole sandbox: what a reboot or a power cut ended is no crash loop. */
+function endedInPlace({ createdAt }: RuntimeContainerStatus, { sandboxStatuses: [newest] }: RuntimePodStatus): boolean {
+  return newest?.state === 'ready' && newest.createdAt <= createdAt;
+}
+
+/**
+ * How long restarts wait, up to the period that the node was told. When a container that ran well starts over does not depend
+ * on it. kubelet: kubelet.go NewMainKubelet
+ */
+export function crashLoopBackOffLimits(node: { maxContainerRestartPeriodMs: number }): BackOffLimits {
+  const maxMs = node.maxContainerRestartPeriodMs;
+  return { ...defaultBackOffLimits, initialMs: Math.min(defaultBackOffLimits.initialMs, maxMs), maxMs };
+}
+
+/** kubelet: kuberuntime/helpers.go GetStableKey */
+function stableKey({ metadata: { name, namespace, uid } }: Pod, container: Container): string {
+  return `${name}_${namespace}_${uid}_${container.name}_${containerHashHex(container)}`;
+}
+
+/** Whole seconds as Go prints a duration: 10s, 1m20s, 5m0s. */
+function goDuration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}

@@ -1,0 +1,27 @@
+import type { Pod } from '../../../api/types.ts';
+import type { RuntimePodStatus } from '../../container/runtime-pod-status.ts';
+
+export interface SandboxChange {
+  /** The pod needs a new sandbox. */
+  changed: boolean;
+  /** Attempt of the sandbox to use or to create. */
+  attempt: number;
+  /** The existing sandbox; empty when there is none, or none of the right network. */
+  sandboxID: string;
+}
+
+/** Whether the pod can go on in its newest sandbox. kubelet: kuberuntime/util/util.go PodSandboxChanged */
+export function podSandboxChanged(pod: Pod, podStatus: RuntimePodStatus): SandboxChange {
+  const [newest] = podStatus.sandboxStatuses;
+  if (!newest) return { changed: true, attempt: 0, sandboxID: '' };
+
+  const { id: sandboxID, attempt } = newest;
+  const replaced = { changed: true, attempt: attempt + 1, sandboxID };
+  const readyCount = podStatus.sandboxStatuses.filter(({ state }) => state === 'ready').length;
+  if (readyCount > 1 || newest.state !== 'ready') return replaced;
+
+  const hostNetwork = pod.spec.hostNetwork === true;
+  if (newest.networkMode !== (hostNetwork ? 'node' : 'pod')) return { ...replaced, sandboxID: '' };
+  if (!hostNetwork && newest.ip === '') return replaced;
+  return { changed: false, attempt, sandboxID };
+}

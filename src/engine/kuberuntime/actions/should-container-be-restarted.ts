@@ -1,0 +1,24 @@
+import type { Container, Pod } from '../../../api/types.ts';
+import { findContainerStatus } from '../../container/find-container-status.ts';
+import type { RuntimePodStatus } from '../../container/runtime-pod-status.ts';
+
+/**
+ * Whether a container that is not running has to be started (again), by its newest instance and the pod's restart
+ * policy. kubelet: container/helpers.go ShouldContainerBeRestarted
+ */
+export function shouldContainerBeRestarted(container: Container, pod: Pod, podStatus: RuntimePodStatus): boolean {
+  if (pod.metadata.deletionTimestamp !== undefined) return false;
+
+  const status = findContainerStatus(podStatus, container.name);
+  if (!status) return true;
+  switch (status.state) {
+    case 'created':
+    case 'unknown':
+      return true;
+    case 'running':
+      return false;
+    case 'exited':
+      if (pod.spec.restartPolicy === 'Never') return false;
+      return pod.spec.restartPolicy !== 'OnFailure' || status.exitCode !== 0;
+  }
+}

@@ -1,0 +1,74 @@
+import type { Container, Pod } from '../../../api/types.ts';
+import type { ContainerConfig } from '../../../cri/types.ts';
+import { UserError } from '../../../errors.ts';
+
+type ContainerSecurityContext = NonNullable<NonNullable<ContainerConfig['linux']>['securityContext']>;
+interface AppArmorProfile {
+  type: string;
+  localhostProfile?: string;
+}
+
+const annotationPrefix = 'container.apparmor.security.beta.kubernetes.io/';
+const localhostPrefix = 'localhost/';
+
+/**
+ * The container's AppArmor profile in both forms the CRI has, or nothing.
+ * kubelet: kuberuntime/helpers.go getAppArmorProfile
+ */
+export function appArmorProfile(
+  pod: Pod,
+  container: Container,
+): Pick<ContainerSecurityContext, 'apparmor' | 'apparmorProfile'> {
+  const profile = effectiveProfile(pod, container);
+  if (!profile) return {};
+  switch (profile.type) {
+    case 'RuntimeDefault':
+      return { apparmor: { profileType: 'RuntimeDefault' }, apparmorProfile: 'runtime/default' };
+    case 'Unconfined':
+      return { apparmor: { profileType: 'Unconfined' }, apparmorProfile: 'unconfined' };
+    case 'Localhost':
+      return localhost(profile.localhostProfile, container);
+    default:
+      throw new UserError(`Container "${container.name}": unknown appArmorProfile type "${profile.type}"`, {
+        hint: 'The types are RuntimeDefault, Localhost and Unconfined.',
+      });
+  }
+}
+
+/** True when a container of the pod is to be confined. kubelet: pkg/security/apparmor isRequired */
+export function asksForAppArmor(pod: Pod): boolean {
+  const profiles = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map((container) =>
+    effectiveProfile(pod, container),
+  );
+  return profiles.some((profile) => profile !== undefined && profile.type !== 'Unconfined');
+}
+
+/**
+ * The container's field, else its old annotation, which static pods never get turned into the field, else the pod's
+ * field. kubelet: pkg/security/apparmor GetProfile
+ */
+function effectiveProfile({ metadata, spec }: Pod, container: Container): AppArmorProfile | undefined {
+  return (
+    container.securityContext?.appArmorProfile ??
+    annotatedProfile(metadata.annotations?.[annotationPrefix + container.name]) ??
+    spec.securityContext?.appArmorProfile
+  );
+}
+
+/** A value that is not known counts as no profile. */
+function annotatedProfile(value: string | undefined): AppArmorProfile | undefined {
+  if (value === 'runtime/default') return { type: 'RuntimeDefault' };
+  if (value === 'unconfined') return { type: 'Unconfined' };
+  return value?.startsWith(localhostPrefix)
+    ? { type: 'Localhost', localhostProfile: value.slice(localhostPrefix.length) }
+    : undefined;
+}
+
+function localhost(name: string | undefined, container: Container): ReturnType<typeof appArmorProfile> {
+  if (name === undefined) {
+    throw new UserError(`Container "${container.name}": an appArmorProfile of type Localhost needs localhostProfile`, {
+      hint: 'Name a profile that is loaded on the node.',
+    });
+  }
+  return { apparmor: { profileType: 'Localhost', localhostRef: name }, apparmorProfile: localhostPrefix + name };
+}

@@ -1,0 +1,89 @@
+import type { Lifecycle } from 'kubernetes-types/core/v1.js';
+import type { Container, ContainerPort, Pod } from '../../../api/types.ts';
+import { containerHashHex } from '../../container/container-hash.ts';
+import { goJSON } from '../../container/go-json.ts';
+import { criAnnotations, criLabels } from '../../container/labels.ts';
+
+type LifecycleHandler = NonNullable<Lifecycle['preStop']>;
+type HTTPGetAction = NonNullable<LifecycleHandler['httpGet']>;
+
+/** Annotations for a kubelet that stops a container whose manifest is gone. kubelet: kuberuntime/labels.go */
+const stopAnnotations = {
+  podDeletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
+  podTerminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
+  preStopHandler: 'io.kubernetes.container.preStopHandler',
+  ports: 'io.kubernetes.container.ports',
+} as const;
+
+/** What a sandbox is found by. kubelet: kuberuntime/labels.go newPodLabels */
+export function identityLabels({ metadata }: Pod): Record<string, string> {
+  return {
+    [criLabels.podName]: metadata.name,
+    [criLabels.podNamespace]: metadata.namespace,
+    [criLabels.podUID]: metadata.uid,
+  };
+}
+
+/** The pod's own labels are the sandbox's only. kubelet: kuberuntime/labels.go newContainerLabels */
+export function containerLabels(pod: Pod, { name }: Container): Record<string, string> {
+  return { ...identityLabels(pod), [criLabels.containerName]: name };
+}
+
+/**
+ * What the kubelet needs to know of a container whose manifest is gone; `extra` comes from device plugins and may not
+ * overwrite it. kubelet: kuberuntime/labels.go newContainerAnnotations
+ */
+export function containerAnnotations(
+  { metadata, spec }: Pod,
+  container: Container,
+  restartCount: number,
+  extra: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const { terminationMessagePath = '', terminationMessagePolicy = '', lifecycle, ports = [] } = container;
+  const { deletionGracePeriodSeconds } = metadata;
+  const { terminationGracePeriodSeconds } = spec;
+  return {
+    ...extra,
+    [criAnnotations.containerHash]: containerHashHex(container),
+    [criAnnotations.restartCount]: String(restartCount),
+    [criAnnotations.terminationMessagePath]: terminationMessagePath,
+    [criAnnotations.terminationMessagePolicy]: terminationMessagePolicy,
+    ...(deletionGracePeriodSeconds !== undefined && {
+      [stopAnnotations.podDeletionGracePeriod]: String(deletionGracePeriodSeconds),
+    }),
+    ...(terminationGracePeriodSeconds !== undefined && {
+      [stopAnnotations.podTerminationGracePeriod]: String(terminationGracePeriodSeconds),
+    }),
+    ...(lifecycle?.preStop && { [stopAnnotations.preStopHandler]: goJSON(inAPIOrder(lifecycle.preStop)) }),
+    ...(ports.length > 0 && { [stopAnnotations.ports]: goJSON(ports.map(portInAPIOrder)) }),
+  };
+}
+
+function inAPIOrder({ exec, httpGet, tcpSocket, sleep }: LifecycleHandler): LifecycleHandler {
+  return {
+    ...(exec && { exec }),
+    ...(httpGet && { httpGet: httpGetInAPIOrder(httpGet) }),
+    ...(tcpSocket && { tcpSocket: { port: tcpSocket.port, ...(tcpSocket.host && { host: tcpSocket.host }) } }),
+    ...(sleep && { sleep }),
+  };
+}
+
+function httpGetInAPIOrder({ path, port, host, scheme, httpHeaders = [] }: HTTPGetAction): HTTPGetAction {
+  return {
+    ...(path && { path }),
+    port,
+    ...(host && { host }),
+    ...(scheme && { scheme }),
+    ...(httpHeaders.length > 0 && { httpHeaders: httpHeaders.map(({ name, value }) => ({ name, value })) }),
+  };
+}
+
+function portInAPIOrder({ name, hostPort, containerPort, protocol, hostIP }: ContainerPort): ContainerPort {
+  return {
+    ...(name && { name }),
+    ...(hostPort && { hostPort }),
+    containerPort,
+    ...(protocol && { protocol }),
+    ...(hostIP && { hostIP }),
+  };
+}

@@ -1,0 +1,103 @@
+import type { EnvFromSource, EnvVarSource } from 'kubernetes-types/core/v1.js';
+import type { ConfigObject, ConfigObjectLookup } from '../../../api/values/config-object.ts';
+import { expand } from '../../../api/values/expand.ts';
+import type { Container, EnvVar, Pod } from '../../../api/types.ts';
+import { UserError } from '../../../errors.ts';
+import { containerResourceValue, type DownwardSources, podFieldValue } from '../../../api/values/downward-api.ts';
+
+export interface EnvironmentVariable {
+  name: string;
+  value: string;
+}
+
+/** What variables are made from besides the manifest. */
+export interface EnvironmentSources extends DownwardSources {
+  configObjects: ConfigObjectLookup;
+}
+
+/**
+ * Environment of a container: envFrom in order, then env in order, a later one overwriting an earlier one of the same
+ * name. Throws a `UserError` that names a reference which leads nowhere.
+ * kubelet: kubelet_pods.go makeEnvironmentVariables
+ */
+export function makeEnvironment(pod: Pod, container: Container, sources: EnvironmentSources): EnvironmentVariable[] {
+  const variables = new Map<string, string>();
+  for (const source of container.envFrom ?? []) {
+    for (const [name, value] of envFromVariables(pod, source, sources)) variables.set(name, value);
+  }
+  for (const variable of container.env ?? []) {
+    const value = envValue(pod, container, variable, variables, sources);
+    if (value !== undefined) variables.set(variable.name, value);
+  }
+  return [...variables].map(([name, value]) => ({ name, value }));
+}
+
+function envFromVariables(
+  pod: Pod,
+  { prefix = '', configMapRef, secretRef }: EnvFromSource,
+  sources: EnvironmentSources,
+): [string, string][] {
+  const configMap = configMapRef && lookup('ConfigMap', pod, configMapRef, sources);
+  const secret = secretRef && lookup('Secret', pod, secretRef, sources);
+  return [...(configMap?.data ?? []), ...(secret?.data ?? [])].map(([key, value]) => [prefix + key, text(value)]);
+}
+
+/** Undefined: the variable is left out, because what it refers to is optional and missing. */
+function envValue(
+  pod: Pod,
+  container: Container,
+  { name, value = '', valueFrom }: EnvVar,
+  earlier: ReadonlyMap<string, string>,
+  sources: EnvironmentSources,
+): string | undefined {
+  // Only written values are expanded, never what a source gives.
+  if (value !== '') return expand(value, (reference) => earlier.get(reference));
+  return valueFrom ? sourceValue(pod, container, name, valueFrom, sources) : '';
+}
+
+function sourceValue(
+  pod: Pod,
+  container: Container,
+  name: string,
+  { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef }: EnvVarSource,
+  sources: EnvironmentSources,
+): string | undefined {
+  const where = `env "${name}" of container "${container.name}"`;
+  if (fieldRef) return podFieldValue(pod, fieldRef.fieldPath, sources, where);
+  if (resourceFieldRef) return containerResourceValue(pod, container, resourceFieldRef, sources, where);
+  if (configMapKeyRef) return keyValue('ConfigMap', pod, configMapKeyRef, sources);
+  if (secretKeyRef) return keyValue('Secret', pod, secretKeyRef, sources);
+  return '';
+}
+
+function keyValue(
+  kind: ConfigObject['kind'],
+  pod: Pod,
+  reference: { name?: string; key: string; optional?: boolean },
+  sources: EnvironmentSources,
+): string | undefined {
+  const { name = '', key, optional = false } = reference;
+  const value = lookup(kind, pod, reference, sources)?.data.get(key);
+  if (value !== undefined) return text(value);
+  if (optional) return undefined;
+  throw new UserError(`couldn't find key ${key} in ${kind} ${pod.metadata.namespace}/${name}`, {
+    hint: `Add the key to the ${kind}, or set optional: true.`,
+  });
+}
+
+/** Undefined: the object is missing and optional. */
+function lookup(
+  kind: ConfigObject['kind'],
+  { metadata: { namespace } }: Pod,
+  { name = '', optional = false }: { name?: string; optional?: boolean },
+  { configObjects }: EnvironmentSources,
+): ConfigObject | undefined {
+  const object = configObjects.get(kind, namespace, name);
+  if (object !== undefined || optional) return object;
+  throw new UserError(`${kind.toLowerCase()} "${name}" not found`, {
+    hint: `Put a ${kind} of that name beside the manifest of the pod, or set optional: true.`,
+  });
+}
+
+/** What is no text is made into some, as runtimes do it. */
+const text = (value: Uint8Array): string => Buffer.from(value).toString('utf8');

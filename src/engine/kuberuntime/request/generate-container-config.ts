@@ -1,0 +1,93 @@
+import { expand } from '../../../api/values/expand.ts';
+import type { Container, Pod } from '../../../api/types.ts';
+import type { ContainerConfig } from '../../../cri/types.ts';
+import { containerAnnotations, containerLabels } from './container-annotations.ts';
+import type { EnvironmentVariable } from './environment.ts';
+import { containerResources, type NodeResources } from './linux-resources.ts';
+import { containerLogPath } from '../../container/log-paths.ts';
+import type { UserNamespace } from '../../userns/user-namespaces.ts';
+import {
+  containerSecurityContext,
+  type ImageUser,
+  type PodSecurity,
+  type SecurityNode,
+  verifyRunAsNonRoot,
+} from './security-context.ts';
+
+type Mounts = NonNullable<ContainerConfig['mounts']>;
+
+export interface ContainerRequest {
+  pod: Pod;
+  container: Container;
+  restartCount: number;
+  /** What the image name was resolved to. */
+  imageRef: string;
+  imageUser: ImageUser;
+  /** From `makeEnvironment`; variables of device plugins first. */
+  envs: readonly EnvironmentVariable[];
+  mounts?: Mounts;
+  devices?: NonNullable<ContainerConfig['devices']>;
+  /** Names of CDI devices. */
+  cdiDevices?: readonly string[];
+  /** Annotations of device plugins. */
+  annotations?: Readonly<Record<string, string>>;
+  security?: PodSecurity;
+  node: ContainerNode;
+}
+
+/** What a container's configuration depends on of its node. */
+export interface ContainerNode extends SecurityNode {
+  resources: NodeResources;
+}
+
+/**
+ * What CreateContainer is asked for. Throws a `UserError` for a container that may not be made, which is the waiting
+ * reason CreateContainerConfigError. kubelet: kuberuntime/kuberuntime_container.go generateContainerConfig
+ */
+export function generateContainerConfig(request: ContainerRequest): ContainerConfig {
+  const { pod, container, restartCount, imageUser, envs, node, security = {} } = request;
+  verifyRunAsNonRoot(pod, container, imageUser);
+  return {
+    metadata: { name: container.name, attempt: restartCount },
+    image: { image: request.imageRef, userSpecifiedImage: container.image ?? '' },
+    ...expandContainerCommandAndArgs(container, envs),
+    workingDir: container.workingDir ?? '',
+    envs: envs.map(({ name, value }) => ({ key: name, value: Buffer.from(value) })),
+    mounts: mappedMounts(request.mounts ?? [], security.userNamespace),
+    devices: request.devices ?? [],
+    labels: containerLabels(pod, container),
+    annotations: containerAnnotations(pod, container, restartCount, request.annotations),
+    logPath: containerLogPath(container.name, restartCount),
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+    linux: {
+      resources: containerResources(pod, container, node.resources),
+      securityContext: containerSecurityContext(pod, container, imageUser, node, security),
+    },
+    CDIDevices: (request.cdiDevices ?? []).map((name) => ({ name })),
+  };
+}
+
+/**
+ * Files of the host have the owners inside a user namespace that they have outside.
+ * kubelet: kuberuntime/kuberuntime_container_linux.go applyPlatformSpecificContainerConfig
+ */
+function mappedMounts(mounts: Mounts, userNamespace: UserNamespace | undefined): Mounts {
+  if (userNamespace === undefined) return mounts;
+  const { uids = [], gids = [] } = userNamespace;
+  return mounts.map((mount) => ({ ...mount, uidMappings: uids, gidMappings: gids }));
+}
+
+/**
+ * Command and arguments of a container with the `$(VAR)` references in them replaced; one that leads nowhere stays as
+ * written. kubelet: container/helpers.go ExpandContainerCommandAndArgs
+ */
+export function expandContainerCommandAndArgs(
+  { command = [], args = [] }: Pick<Container, 'command' | 'args'>,
+  envs: readonly EnvironmentVariable[],
+): { command: string[]; args: string[] } {
+  const values = new Map(envs.map(({ name, value }) => [name, value]));
+  const expanded = (word: string): string => expand(word, (name) => values.get(name));
+  return { command: command.map(expanded), args: args.map(expanded) };
+}

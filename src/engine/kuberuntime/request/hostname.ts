@@ -1,0 +1,44 @@
+import type { Pod } from '../../../api/types.ts';
+import { UserError } from '../../../errors.ts';
+
+/** What a pod calls itself: host name and, with a subdomain, the domain it is in. */
+export interface PodHostname {
+  hostname: string;
+  /** Empty: none. */
+  domain: string;
+}
+
+const maxHostnameLength = 63;
+/** What the kernel stores of a node name. */
+const maxKernelHostnameLength = 64;
+
+/** kubelet: kubelet_pods.go GeneratePodHostNameAndDomain */
+export function podHostname({ metadata, spec }: Pod, clusterDomain: string): PodHostname {
+  const { hostname = '' } = spec;
+  return {
+    hostname: truncateHostname(hostname === '' ? metadata.name : hostname),
+    domain: spec.subdomain ? `${spec.subdomain}.${metadata.namespace}.svc.${clusterDomain}` : '',
+  };
+}
+
+/** The host name set in the kernel, with the domain if the pod asks for it. kubelet: util/util.go GetNodenameForKernel */
+export function kernelHostname({ spec }: Pod, { hostname, domain }: PodHostname): string {
+  if (!spec.setHostnameAsFQDN || domain === '') return hostname;
+  const fqdn = `${hostname}.${domain}`;
+  if (fqdn.length > maxKernelHostnameLength) {
+    throw new UserError(
+      `spec.setHostnameAsFQDN: "${fqdn}" has ${fqdn.length} characters, a host name has at most ${maxKernelHostnameLength}`,
+      { hint: 'Shorten spec.hostname, spec.subdomain or the namespace, or leave setHostnameAsFQDN out.' },
+    );
+  }
+  return fqdn;
+}
+
+function truncateHostname(name: string): string {
+  if (name.length <= maxHostnameLength) return name;
+  const hostname = name.slice(0, maxHostnameLength).replace(/[-.]+$/, '');
+  if (hostname === '') {
+    throw new UserError(`metadata.name "${name}" cannot be made a host name`, { hint: 'Set spec.hostname.' });
+  }
+  return hostname;
+}

@@ -1,0 +1,124 @@
+import { podLevelAmounts } from '../../../api/values/pod-level-resources.ts';
+import { podLimits, podRequests, type ResourceTotals } from '../../../api/values/resource-totals.ts';
+import type { Container, Pod, ResourceList } from '../../../api/types.ts';
+import type { ContainerConfig } from '../../../cri/types.ts';
+import { milliCPUToQuota, milliCPUToShares } from '../../container-manager/cpu-conversion.ts';
+import { hugePageLimits, hugePageSizeName } from '../../container-manager/huge-pages.ts';
+import { containerOOMScoreAdj } from '../../container-manager/oom-score-adj.ts';
+import { memoryBytes, milliCPU, toTotals } from '../../../api/values/resource-amounts.ts';
+
+type LinuxContainerResources = NonNullable<NonNullable<ContainerConfig['linux']>['resources']>;
+
+/** What the resources of a sandbox or container depend on of its node. */
+export interface NodeResources {
+  cgroupVersion: 1 | 2;
+  /** cpuCFSQuota: CPU limits are enforced. */
+  cpuCFSQuota: boolean;
+  /** cpuCFSQuotaPeriod, in which CPU quotas are counted. */
+  cpuCFSQuotaPeriodMicros: number;
+  /** singleProcessOOMKill; a cgroup v1 node always kills single processes. */
+  singleProcessOOMKill: boolean;
+  memoryCapacityBytes: bigint;
+  /** The kernel can limit the swap of a cgroup. */
+  hasSwapController: boolean;
+  /** Huge page sizes of the machine in bytes. */
+  hugePageSizes: readonly bigint[];
+  /** Set with the feature gate MemoryQoS, on cgroup v2 only. */
+  memoryQoS?: MemoryQoS;
+}
+
+export interface MemoryQoS {
+  /** memoryThrottlingFactor: where between request and limit a container's allocations are slowed down. */
+  throttlingFactor: number;
+  /** Stands in for the limit of a container that has none. */
+  allocatableMemoryBytes: bigint;
+  pageSizeBytes: number;
+}
+
+/** kubelet: kuberuntime/kuberuntime_container_linux.go generateLinuxContainerResources */
+export function containerResources(pod: Pod, container: Container, node: NodeResources): LinuxContainerResources {
+  const requests = toTotals(container.resources?.requests);
+  const limits = containerLimits(pod, container);
+  const { unified, ...resources } = linuxResources(requests, limits, node);
+  return {
+    ...resources,
+    oomScoreAdj: containerOOMScoreAdj(pod, container, node.memoryCapacityBytes),
+    hugepageLimits: hugepageLimits(container.resources?.limits, node.hugePageSizes),
+    ...(node.cgroupVersion === 1 && node.hasSwapController && noSwap(resources)),
+    unified: {
+      ...unified,
+      ...(node.cgroupVersion === 2 && node.hasSwapController && { 'memory.swap.max': '0' }),
+      ...memoryQoS(memoryBytes(requests), memoryBytes(toTotals(container.resources?.limits)), node),
+    },
+  };
+}
+
+/**
+ * What a container does not limit itself, its pod limits as a whole.
+ * kubelet: kuberuntime/kuberuntime_container_linux.go getCPULimit, getMemoryLimit
+ */
+function containerLimits({ spec }: Pod, { resources }: Container): ResourceTotals {
+  const own = [...toTotals(resources?.limits)].filter(([, { nanos }]) => nanos !== 0n);
+  return new Map([...toTotals(podLevelAmounts(spec, 'limits')), ...own]);
+}
+
+/**
+ * What all containers of the pod may use together, without the pod's overhead.
+ * kubelet: kuberuntime/kuberuntime_sandbox_linux.go calculateSandboxResources
+ */
+export function sandboxResources({ spec }: Pod, node: NodeResources): LinuxContainerResources {
+  const pod = { spec: { ...spec, overhead: {} } };
+  return linuxResources(podRequests(pod), podLimits(pod), node);
+}
+
+/** What running the pod costs besides its containers. kubelet: convertOverheadToLinuxResources */
+export function overheadResources({ spec }: Pod, node: NodeResources): LinuxContainerResources {
+  if (!spec.overhead) return {};
+  const overhead = toTotals(spec.overhead);
+  return linuxResources(overhead, overhead, node);
+}
+
+/** kubelet: kuberuntime/kuberuntime_container_linux.go calculateLinuxResources */
+function linuxResources(
+  requests: ResourceTotals,
+  limits: ResourceTotals,
+  node: NodeResources,
+): LinuxContainerResources {
+  const isGroupKilled = node.cgroupVersion === 2 && !node.singleProcessOOMKill;
+  return {
+    cpuShares: milliCPUToShares(milliCPU(requests.has('cpu') ? requests : limits)),
+    ...(node.cpuCFSQuota && cpuQuota(milliCPU(limits), node.cpuCFSQuotaPeriodMicros)),
+    memoryLimitInBytes: memoryBytes(limits),
+    unified: isGroupKilled ? { 'memory.oom.group': '1' } : {},
+  };
+}
+
+function cpuQuota(limitMilliCPU: bigint, periodMicros: number): LinuxContainerResources {
+  return { cpuQuota: milliCPUToQuota(limitMilliCPU, periodMicros), cpuPeriod: periodMicros };
+}
+
+/** Static pods are critical, and critical pods never swap, whatever swapBehavior says. */
+function noSwap({ memoryLimitInBytes = 0n }: LinuxContainerResources): LinuxContainerResources {
+  return { memorySwapLimitInBytes: memoryLimitInBytes };
+}
+
+/** One entry for every size the machine has: a size that is left out would not be limited. */
+function hugepageLimits(limits: ResourceList | undefined, sizes: readonly bigint[]) {
+  const allowed = hugePageLimits(toTotals(limits));
+  return sizes.map((size) => ({ pageSize: hugePageSizeName(size), limit: allowed.get(size) ?? 0n }));
+}
+
+function memoryQoS(request: bigint, limit: bigint, node: NodeResources): Record<string, string> {
+  if (!node.memoryQoS || node.cgroupVersion === 1) return {};
+  const high = request === limit ? 0 : memoryHigh(Number(request), Number(limit), node.memoryQoS);
+  return {
+    ...(request > 0n && { 'memory.min': String(request) }),
+    ...(high > request && { 'memory.high': String(high) }),
+  };
+}
+
+function memoryHigh(request: number, limit: number, settings: MemoryQoS): number {
+  const { throttlingFactor, allocatableMemoryBytes, pageSizeBytes } = settings;
+  const ceiling = limit === 0 ? Number(allocatableMemoryBytes) : limit;
+  return Math.floor((request + throttlingFactor * (ceiling - request)) / pageSizeBytes) * pageSizeBytes;
+}

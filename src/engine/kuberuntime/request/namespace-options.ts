@@ -1,0 +1,28 @@
+import type { Pod } from '../../../api/types.ts';
+import type { PodSandboxConfig } from '../../../cri/types.ts';
+import { UserError } from '../../../errors.ts';
+import type { UserNamespace } from '../../userns/user-namespaces.ts';
+
+type SecurityContext = NonNullable<NonNullable<PodSandboxConfig['linux']>['securityContext']>;
+export type NamespaceOption = NonNullable<SecurityContext['namespaceOptions']>;
+
+/**
+ * Which namespaces the pod shares with the node. `userNamespace` is what was allotted to the pod; without it user
+ * namespaces are off. kubelet: kuberuntime/util/util.go NamespacesForPod
+ */
+export function namespacesForPod({ spec }: Pod, userNamespace?: UserNamespace): NamespaceOption {
+  if (spec.hostUsers !== undefined && !userNamespace) {
+    throw new UserError('spec.hostUsers: user namespaces are not enabled', { hint: 'Leave spec.hostUsers out.' });
+  }
+  return {
+    network: spec.hostNetwork ? 'NODE' : 'POD',
+    ipc: spec.hostIPC ? 'NODE' : 'POD',
+    pid: pidNamespace(spec),
+    ...(userNamespace && { usernsOptions: userNamespace }),
+  };
+}
+
+function pidNamespace({ hostPID, shareProcessNamespace }: Pod['spec']): 'NODE' | 'POD' | 'CONTAINER' {
+  if (hostPID) return 'NODE';
+  return shareProcessNamespace ? 'POD' : 'CONTAINER';
+}

@@ -1,0 +1,190 @@
+import { posix } from 'node:path';
+import type { PodSecurityContext, SecurityContext } from 'kubernetes-types/core/v1.js';
+import type { Container, Pod } from '../../../api/types.ts';
+import type { ContainerConfig, PodSandboxConfig } from '../../../cri/types.ts';
+import { UserError } from '../../../errors.ts';
+import { appArmorProfile } from './apparmor-profile.ts';
+import type { UserNamespace } from '../../userns/user-namespaces.ts';
+import { namespacesForPod } from './namespace-options.ts';
+
+type SandboxSecurityContext = NonNullable<NonNullable<PodSandboxConfig['linux']>['securityContext']>;
+type ContainerSecurityContext = NonNullable<NonNullable<ContainerConfig['linux']>['securityContext']>;
+type SeccompProfile = NonNullable<ContainerSecurityContext['seccomp']>;
+
+/** What the node adds to the security context of a pod. */
+export interface SecurityNode {
+  /** Folder of the Localhost seccomp profiles: `<root-dir>/seccomp`. */
+  seccompProfileRoot: string;
+  /** True: containers without a seccomp profile get the runtime's. */
+  seccompDefault: boolean;
+  /** The existing /sys/devices/system/cpu/cpu<N>/thermal_throttle folders, hidden from containers. */
+  thermalThrottlePaths?: readonly string[];
+}
+
+/** What was worked out for this pod elsewhere. */
+export interface PodSecurity {
+  userNamespace?: UserNamespace | undefined;
+  /** Groups that its volumes ask for. */
+  volumeGroups?: readonly number[];
+}
+
+/** User of a container's image: a number, or a name that only the image can resolve. */
+export interface ImageUser {
+  uid?: bigint | number;
+  username?: string;
+}
+
+const maskedPaths = [
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/interrupts',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
+];
+const readonlyPaths = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
+
+/** kubelet: kuberuntime/kuberuntime_sandbox.go generatePodSandboxLinuxConfig */
+export function sandboxSecurityContext(
+  pod: Pod,
+  { userNamespace, volumeGroups = [] }: PodSecurity,
+): SandboxSecurityContext {
+  const context: PodSecurityContext = pod.spec.securityContext ?? {};
+  const fsGroup = context.fsGroup === undefined ? [] : [context.fsGroup];
+  return {
+    privileged: hasPrivilegedContainer(pod),
+    // The sandbox runs only the pause container: the default profile is right whatever the pod's containers ask for.
+    seccomp: { profileType: 'RuntimeDefault' },
+    namespaceOptions: namespacesForPod(pod, userNamespace),
+    runAsUser: int64(context.runAsUser),
+    runAsGroup: int64(context.runAsGroup),
+    selinuxOptions: context.seLinuxOptions,
+    supplementalGroups: [...fsGroup, ...volumeGroups, ...(context.supplementalGroups ?? [])],
+    ...groupsPolicy(context),
+  };
+}
+
+/** kubelet: kuberuntime/security_context.go determineEffectiveSecurityContext */
+export function containerSecurityContext(
+  pod: Pod,
+  container: Container,
+  imageUser: ImageUser,
+  node: SecurityNode,
+  { userNamespace, volumeGroups = [] }: PodSecurity,
+): ContainerSecurityContext {
+  const effective = effectiveSecurityContext(pod, container);
+  const context: PodSecurityContext = pod.spec.securityContext ?? {};
+  const fsGroup = context.fsGroup === undefined ? [] : [context.fsGroup];
+  const isMasked = effective.procMount !== 'Unmasked';
+  return {
+    privileged: effective.privileged ?? false,
+    readonlyRootfs: effective.readOnlyRootFilesystem ?? false,
+    noNewPrivs: effective.allowPrivilegeEscalation === false,
+    capabilities: effective.capabilities && {
+      addCapabilities: effective.capabilities.add ?? [],
+      dropCapabilities: effective.capabilities.drop ?? [],
+    },
+    selinuxOptions: effective.seLinuxOptions,
+    ...runAsUser(effective, imageUser),
+    runAsGroup: int64(effective.runAsGroup),
+    seccomp: seccompProfile(pod, container, node),
+    ...appArmorProfile(pod, container),
+    namespaceOptions: namespacesForPod(pod, userNamespace),
+    // The sandbox has them in another order; the kubelet's own doing.
+    supplementalGroups: [...fsGroup, ...(context.supplementalGroups ?? []), ...volumeGroups],
+    ...groupsPolicy(context),
+    maskedPaths: isMasked ? [...maskedPaths, ...(node.thermalThrottlePaths ?? [])] : [],
+    readonlyPaths: isMasked ? readonlyPaths : [],
+  };
+}
+
+/**
+ * Refuses a container that must not run as root and would, or that cannot be told.
+ * kubelet: kuberuntime/security_context_others.go verifyRunAsNonRoot
+ */
+export function verifyRunAsNonRoot(pod: Pod, container: Container, imageUser: ImageUser): void {
+  const { runAsNonRoot, runAsUser: user } = effectiveSecurityContext(pod, container);
+  if (!runAsNonRoot) return;
+  const problem = user === undefined ? imageUserProblem(imageUser) : runAsUserProblem(user);
+  if (problem === undefined) return;
+  throw new UserError(`Container "${container.name}" may not run as root (runAsNonRoot), but ${problem}`, {
+    hint: 'Set securityContext.runAsUser to the number of an unprivileged user.',
+  });
+}
+
+function runAsUserProblem(user: number): string | undefined {
+  return user === 0 ? 'its runAsUser is 0' : undefined;
+}
+
+function imageUserProblem({ uid, username }: ImageUser): string | undefined {
+  if (uid === undefined && username) return `its image names the user "${username}", which may be root`;
+  return Number(uid ?? 0) === 0 ? 'its image runs as root' : undefined;
+}
+
+/** What the container says, else what the pod says. kubelet: securitycontext/util.go DetermineEffectiveSecurityContext */
+function effectiveSecurityContext({ spec }: Pod, { securityContext = {} }: Container): SecurityContext {
+  const { seLinuxOptions, runAsUser: user, runAsGroup, runAsNonRoot } = spec.securityContext ?? {};
+  return {
+    ...(seLinuxOptions && { seLinuxOptions }),
+    ...(user !== undefined && { runAsUser: user }),
+    ...(runAsGroup !== undefined && { runAsGroup }),
+    ...(runAsNonRoot !== undefined && { runAsNonRoot }),
+    ...securityContext,
+  };
+}
+
+/** The spec's user wins; else the image's, which is root if the image names none. kubelet: helpers.go getImageUser */
+function runAsUser(
+  effective: SecurityContext,
+  { uid, username = '' }: ImageUser,
+): Pick<ContainerSecurityContext, 'runAsUser' | 'runAsUsername'> {
+  if (effective.runAsUser !== undefined) return { runAsUser: int64(effective.runAsUser) };
+  return username && uid === undefined ? { runAsUsername: username } : { runAsUser: int64(uid ?? 0) };
+}
+
+/** kubelet: kuberuntime/helpers.go getSeccompProfile */
+function seccompProfile(pod: Pod, container: Container, node: SecurityNode): SeccompProfile {
+  const profile = container.securityContext?.seccompProfile ?? pod.spec.securityContext?.seccompProfile;
+  switch (profile?.type) {
+    case undefined:
+      return { profileType: node.seccompDefault ? 'RuntimeDefault' : 'Unconfined' };
+    case 'RuntimeDefault':
+      return { profileType: 'RuntimeDefault' };
+    case 'Localhost':
+      return {
+        profileType: 'Localhost',
+        localhostRef: posix.join(node.seccompProfileRoot, localhostProfile(profile.localhostProfile, container)),
+      };
+    default:
+      return { profileType: 'Unconfined' };
+  }
+}
+
+function localhostProfile(name: string | undefined, container: Container): string {
+  if (name !== undefined) return name;
+  throw new UserError(`Container "${container.name}": a seccompProfile of type Localhost needs localhostProfile`, {
+    hint: 'Name a file below the seccomp folder of the root directory.',
+  });
+}
+
+/** kubelet: container/helpers.go HasPrivilegedContainer */
+function hasPrivilegedContainer({ spec }: Pod): boolean {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
+  return containers.some(({ securityContext }) => securityContext?.privileged === true);
+}
+
+function groupsPolicy({
+  supplementalGroupsPolicy: policy,
+}: PodSecurityContext): Pick<ContainerSecurityContext, 'supplementalGroupsPolicy'> {
+  return policy === 'Merge' || policy === 'Strict' ? { supplementalGroupsPolicy: policy } : {};
+}
+
+function int64(value: bigint | number | undefined): { value: bigint | number } | undefined {
+  return value === undefined ? undefined : { value };
+}
