@@ -1,6 +1,6 @@
 /**
  * How much is kept of each text that comes from a container, a runtime or a server, in bytes of UTF-8. Termination messages
- * have the limits of the kubelet (engine/kuberuntime/termination-message.ts, engine/status/normalize-status.ts).
+ * have the limits of the kubelet (engine/kuberuntime/termination-message.ts, engine/status/generate-pod-status.ts).
  */
 export const textLimits = {
   /** Output of an exec probe or hook that is looked at, of stdout and of stderr. kubelet: pkg/probe/exec/exec.go maxReadLength */

@@ -1,6 +1,5 @@
 import { getSystemErrorMap, inspect } from 'node:util';
-import { RpcError, errorMessage, hasCode, isSystemError, UserError } from './errors.ts';
-import { isBug } from './is-bug.ts';
+import { errorMessage, hasCode, isBug, isSystemError, RpcError, UserError } from './errors.ts';
 import { visible, visibleLines } from './visible-text.ts';
 
 /** What a command says of the error that ended it. */

@@ -1,15 +1,14 @@
 import type { Command } from 'commander';
-import { ageText, lastExitText, podStatusText, readyText, restartsText } from '../api/values/pod-printer.ts';
-import { pullText } from '../api/values/pull-printer.ts';
+import { ageText, lastExitText, podStatusText, pullText, readyText, restartsText } from '../api/values/pod-printer.ts';
+import { problemText } from '../api/values/problem-text.ts';
 import { reasons } from '../engine/view/reasons.ts';
 import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
-import { visible } from '../visible-text.ts';
-import { agentSnapshot } from './pod/agent-snapshot.ts';
-import type { CommandDeps } from './io/deps.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
+import { visible } from '../visible-text.ts';
+import type { CommandDeps } from './io/deps.ts';
 import { jsonText } from './io/json-text.ts';
-import { problemText } from '../api/values/problem-text.ts';
+import { agentSnapshot } from './pod/agent-snapshot.ts';
 
 type Output = 'table' | 'wide' | 'json' | 'yaml' | 'name';
 

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { pullText } from '../api/values/pull-printer.ts';
+import { pullText } from '../api/values/pod-printer.ts';
 
 /** How far an image archive has come on its way into containerd. */
 export interface ImportProgress {

@@ -1,19 +1,19 @@
 import { setMaxListeners } from 'node:events';
 import type { Pod } from '../api/types.ts';
 import { errorMessage } from '../errors.ts';
-import type { PodUpdate } from './config/pod-config.ts';
-import type { KubeletEvent } from './view/events.ts';
-import { removalTimeoutMs } from './gc/removal-timeout.ts';
 import { inTime } from '../flow/in-time.ts';
-import { type KubeletParts, newKubelet } from './new-kubelet.ts';
+import type { PodUpdate } from './config/pod-config.ts';
+import { removalTimeoutMs } from './gc/tear-down-pods.ts';
+import type { EngineHistory, HistoryEntry } from './history/history-entry.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
-import type { HistoryEntry, EngineHistory } from './history/history-entry.ts';
 import { containerGracePeriodSeconds } from './kuberuntime/actions/termination-grace-period.ts';
 import { computeStopOrder } from './lifecycle/stop-order.ts';
+import { type KubeletParts, newKubelet } from './new-kubelet.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
-import type { EngineSettling, EngineSnapshot, EngineView } from './view/snapshot.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { takeSnapshot } from './take-snapshot.ts';
+import type { KubeletEvent } from './view/events.ts';
+import type { EngineSettling, EngineSnapshot, EngineView } from './view/snapshot.ts';
 
 /** Before what is left of a pod is removed once more. */
 const removalRetryMs = 1000;

@@ -1,6 +1,6 @@
 import type { ResourceList } from '../api/types.ts';
 import type { CgroupSettings } from './container-manager/cgroup-settings.ts';
-import type { ImageSettings } from './images/image-settings.ts';
+import type { ImageSettings } from './images/image-manager.ts';
 import type { ContainerNode } from './kuberuntime/request/generate-container-config.ts';
 import type { RuntimeSettings } from './kuberuntime/request/runtime-settings.ts';
 import type { ShutdownSettings } from './lifecycle/node-shutdown-groups.ts';

@@ -1,11 +1,11 @@
-import type { Pod } from '../api/types.ts';
+import type { Pod, PodSpec, PodStatus } from '../api/types.ts';
 import { configAnnotations } from '../api/values/config-annotations.ts';
+import { podFullName } from '../api/values/pod-names.ts';
+import { containerHash } from './container/container-hash.ts';
+import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { KubeletParts } from './new-kubelet.ts';
 import type { OutgoingText } from './outgoing/outgoing-text.ts';
-import { podFullName } from '../api/values/pod-names.ts';
 import type { EngineSnapshot, PodSnapshot } from './view/snapshot.ts';
-import { outdatedContainers } from './status/outdated-containers.ts';
-import { withNodeIPs } from './status/with-node-ips.ts';
 
 /** What the parts of the engine know at this moment; the caller adds what never changes. */
 export function takeSnapshot(
@@ -93,3 +93,31 @@ function shownWorker<W extends { lastSyncError?: string }>(worker: W, outgoing: 
 }
 
 const sortKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
+
+/**
+ * Names of the containers that run by the pod's status and not by its spec: the manifest changed under the same UID, and what it
+ * says is not in place yet, or not in the status.
+ */
+export function outdatedContainers({ spec, status }: Pod, runtimeStatus: RuntimePodStatus): string[] {
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  return statuses.flatMap(({ name, containerID = '', state }) => {
+    const container = containers.find((declared) => declared.name === name);
+    if (state?.running === undefined || container === undefined) return [];
+    const id = containerID.slice(containerID.indexOf('://') + '://'.length);
+    const made = runtimeStatus.containerStatuses.find((known) => known.id === id);
+    return made?.hash === containerHash(container) ? [] : [name];
+  });
+}
+
+/**
+ * The status with the addresses of the node. A pod on the host network has them as its own.
+ * kubelet: kubelet_pods.go generateAPIPodStatus, where there is an API server
+ */
+export function withNodeIPs(status: PodStatus, { hostNetwork }: PodSpec, nodeIPs: readonly string[]): PodStatus {
+  const [hostIP] = nodeIPs;
+  if (hostIP === undefined) return status;
+  const ips = nodeIPs.map((ip) => ({ ip }));
+  const isOnHost = hostNetwork === true && !status.podIP;
+  return { ...status, hostIP, hostIPs: ips, ...(isOnHost && { podIP: hostIP, podIPs: ips }) };
+}

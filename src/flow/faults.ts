@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { errorMessage, UserError } from '../errors.ts';
-import { isBug } from '../is-bug.ts';
+import { errorMessage, isBug, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { type BackOffEntry, type BackOffLimits, nextBackOff } from './back-off.ts';
 

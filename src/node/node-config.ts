@@ -7,13 +7,13 @@ import {
 } from '../engine/container-manager/node-allocatable.ts';
 import { nodeCapacity } from '../engine/container-manager/node-capacity.ts';
 import { withReservedCPUs } from '../engine/container-manager/reserved-cpus.ts';
-import { containerNode } from './container-node.ts';
 import { containerLogLinksDir } from '../engine/container/log-paths.ts';
-import type { ImageSettings } from '../engine/images/image-settings.ts';
+import type { ImageSettings } from '../engine/images/image-manager.ts';
 import { sysctlAllowlist } from '../engine/lifecycle/sysctl-allowlist.ts';
 import type { NodeConfig } from '../engine/node-config.ts';
 import { nodeLabels } from '../engine/node-labels.ts';
 import { UserError } from '../errors.ts';
+import { containerNode } from './container-node.ts';
 import type { NodeOptions } from './options/node-options.ts';
 
 /** kubelet: kubelet.go MaxContainerBackOff */

@@ -7,13 +7,13 @@ import type { CgroupManager } from '../engine/container-manager/cgroup-manager.t
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
-import type { Faults } from '../flow/faults.ts';
-import { readFilesystem } from '../engine/images/read-filesystem.ts';
-import { Kubelet } from '../engine/kubelet.ts';
-import type { Logind } from '../engine/lifecycle/logind.ts';
 import { systemBusSocket } from '../engine/host/system-bus-socket.ts';
+import { readFilesystem } from '../engine/images/image-collector.ts';
+import { Kubelet } from '../engine/kubelet.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
+import type { Logind } from '../engine/lifecycle/logind.ts';
 import { errorMessage } from '../errors.ts';
+import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { endsItsPods } from './agent-end.ts';
 import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';

@@ -4,20 +4,19 @@ import { lastGoodFolder, LastGoodManifests } from '../engine/config/last-good/la
 import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
 import { cgroupDrivers } from '../engine/container-manager/cgroup-names.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
-import { removeEmptyQOSCgroups } from '../engine/container-manager/remove-empty-qos-cgroups.ts';
-import { removePodCgroup } from '../engine/container-manager/remove-pod-cgroup.ts';
-import { PodRemover } from '../engine/kuberuntime/pod-remover.ts';
+import { removeEmptyQOSCgroups, removePodCgroup } from '../engine/container-manager/remove-pod-cgroup.ts';
+import { containerLogLinksDir } from '../engine/container/log-paths.ts';
 import { tearDownPods, type TornDownPods } from '../engine/gc/tear-down-pods.ts';
 import { historyFolder } from '../engine/history/history-file.ts';
 import { writePodRemoved } from '../engine/history/removed-pods.ts';
-import { containerLogLinksDir } from '../engine/container/log-paths.ts';
+import { PodDirs } from '../engine/host/pod-dirs.ts';
+import { PodRemover } from '../engine/kuberuntime/pod-remover.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
-import { PodDirs } from '../engine/host/pod-dirs.ts';
 import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { createLogger } from './log/create-logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
+import { createLogger } from './log/create-logger.ts';
 import { openOwnRuntime } from './runtime-connection.ts';
 
 interface TearDownOptions {

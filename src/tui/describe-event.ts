@@ -1,5 +1,5 @@
-import { pullText } from '../api/values/pull-printer.ts';
 import type { PodRef } from '../api/values/pod-names.ts';
+import { pullText } from '../api/values/pod-printer.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
 import type { Color } from './line.ts';
 

@@ -1,14 +1,14 @@
+import type { Pod } from '../api/types.ts';
 import {
   ageText,
   humanDuration,
   podStatusText,
+  pullText,
   readyText,
   restartCount,
   restartsText,
 } from '../api/values/pod-printer.ts';
-import type { Pod } from '../api/types.ts';
-import type { PullSnapshot, PodSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
-import { pullText } from '../api/values/pull-printer.ts';
+import type { PodSnapshot, PullSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
 import { printable } from './display-width.ts';
 import type { Color, Span } from './line.ts';
 

@@ -1,11 +1,11 @@
 import { decodeBase64 } from '../text/base64.ts';
-import { parseDuration } from '../values/duration.ts';
-import { excerpt } from '../text/excerpt.ts';
 import type { ManifestEntry, ManifestNode } from '../text/manifest-node.ts';
-import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-schema.ts';
+import { excerpt } from '../text/manifest-problem.ts';
 import { notShownMessage } from '../text/problem-list.ts';
+import { parseDuration } from '../values/duration.ts';
 import { parseQuantity } from '../values/quantity.ts';
 import { isRfc3339Time } from '../values/time.ts';
+import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-schema.ts';
 import { hintForUnknownField } from './unknown-field-hint.ts';
 import { hintForWrongType } from './wrong-type-hint.ts';
 

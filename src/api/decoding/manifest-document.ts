@@ -1,3 +1,4 @@
+import { LineIndex } from '../text/line-index.ts';
 import {
   type ManifestContent,
   type ManifestEntry,
@@ -5,13 +6,10 @@ import {
   type ManifestNote,
   ManifestSyntaxError,
 } from '../text/manifest-node.ts';
-import { LineIndex } from '../text/line-index.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { readJson } from '../text/read-json.ts';
-import { readYaml } from '../text/read-yaml.ts';
+import { type DocumentRange, readYaml, splitDocuments, syntaxHint } from '../text/read-yaml.ts';
 import { limitHint, maxBrokenDocuments, maxManifestLines, ReadingBudget } from '../text/reading-budget.ts';
-import { type DocumentRange, splitDocuments } from '../text/split-documents.ts';
-import { syntaxHint } from '../text/syntax-hint.ts';
 
 /** A manifest larger than this is refused unread. The largest pod an API server takes is far smaller. */
 export const maxManifestBytes = 10 * 1024 * 1024;

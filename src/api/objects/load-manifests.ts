@@ -1,18 +1,17 @@
-import type { ConfigObject } from '../values/config-object.ts';
-import type { DependsOnPlace } from '../values/depends-on.ts';
-import { DeclaredNames } from './declared-names.ts';
-import { type Declarations, declaredObjects } from './declared-objects.ts';
-import { loadConfigObject } from './load-config-object.ts';
-import { loadPodObject } from './load-pod.ts';
-import { loadWorkload } from './load-workload.ts';
 import { readManifests } from '../decoding/manifest-document.ts';
 import type { CarriedOutKind } from '../decoding/manifest-kinds.ts';
 import { type ManifestObject, notesOf, problemOf } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { ProblemList } from '../text/problem-list.ts';
 import { maxManifestObjects } from '../text/reading-budget.ts';
-import type { StaticPodOptions } from './static-pod.ts';
 import type { Pod } from '../types.ts';
+import type { ConfigObject } from '../values/config-object.ts';
+import type { DependsOnPlace } from '../values/depends-on.ts';
+import { type Declarations, declaredObjects } from './declared-objects.ts';
+import { loadConfigObject } from './load-config-object.ts';
+import { loadPodObject } from './load-pod.ts';
+import { loadWorkload } from './load-workload.ts';
+import type { StaticPodOptions } from './static-pod.ts';
 
 /** Everything a manifest text declares. It is bad when one of the problems is an error; nothing of it is to run then. */
 export interface Manifests {
@@ -127,4 +126,21 @@ function nothingIn(origin: string): ManifestProblem {
     hint: 'Write "apiVersion: v1", "kind: List" and "items: []" when nothing is to run.',
     severity: 'error',
   };
+}
+
+/** Finds what is declared twice in one text. */
+class DeclaredNames {
+  readonly #claims = new Map<string, { object: ManifestObject; field: string }>();
+
+  /** The problem of declaring something a second time; `what` names it, such as `Pod default/web`, and `field` says where. */
+  claim(what: string, object: ManifestObject, field: string): ManifestProblem | undefined {
+    const first = this.#claims.get(what);
+    if (!first) {
+      this.#claims.set(what, { object, field });
+      return undefined;
+    }
+    const { line = 0 } = problemOf(first.object, { field: first.field, message: '', severity: 'error' });
+    const message = `${what} is declared on line ${line} already`;
+    return problemOf(object, { field, message, hint: 'Remove one of them, or change it.', severity: 'error' });
+  }
 }

@@ -1,3 +1,5 @@
+import { excerpt } from './manifest-problem.ts';
+
 /**
  * A manifest's text as JSON values that know where they stand. Both readers (JSON and YAML) make these, so that decoding
  * and positions work alike for both.
@@ -57,3 +59,16 @@ export interface ManifestContent {
 
 /** Deeper nesting than this is refused: no pod needs it, and recursion stays bounded. */
 export const maxNestingDepth = 500;
+
+/** More notes than this help nobody. */
+const maxNotes = 50;
+
+/** Notes that a key of an object is written again at an offset, unless there are very many notes already. */
+export function noteRepeatedKey(notes: ManifestNote[], key: string, start: number): void {
+  if (notes.length >= maxNotes) return;
+  notes.push({
+    start,
+    message: `Key "${excerpt(key)}" is written more than once; the last one counts`,
+    hint: 'Remove the others.',
+  });
+}

@@ -15,3 +15,8 @@ export interface ManifestProblem {
   /** The pods of that revision. */
   lastGoodPods?: { namespace: string; name: string; uid: string }[];
 }
+
+/** A text of a manifest as a message may quote it: its first characters when it is long. */
+export function excerpt(text: string, maxLength = 60): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+}

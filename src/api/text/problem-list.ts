@@ -1,5 +1,4 @@
-import { excerpt } from './excerpt.ts';
-import type { ManifestProblem } from './manifest-problem.ts';
+import { excerpt, type ManifestProblem } from './manifest-problem.ts';
 
 /** More errors or more warnings of a text than this help nobody; the rest is only counted. */
 const maxShownProblems = 200;

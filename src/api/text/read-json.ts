@@ -6,9 +6,9 @@ import {
   type ManifestNote,
   ManifestSyntaxError,
   maxNestingDepth,
+  noteRepeatedKey,
 } from './manifest-node.ts';
 import type { ReadingBudget } from './reading-budget.ts';
-import { noteRepeatedKey } from './repeated-key.ts';
 
 /** Reads strict JSON (RFC 8259), keeping numbers as text, repeated keys, and the place of every value. */
 export function readJson(text: string, budget: ReadingBudget): ManifestContent {

@@ -1,4 +1,4 @@
-import type { ManifestContent } from './manifest-node.ts';
+import type { ManifestContent, ManifestSyntaxError } from './manifest-node.ts';
 import { readExactYaml } from './read-exact-yaml.ts';
 import { readPlainYaml } from './read-plain-yaml.ts';
 import type { ReadingBudget } from './reading-budget.ts';
@@ -11,4 +11,46 @@ import type { ReadingBudget } from './reading-budget.ts';
  */
 export function readYaml(text: string, budget: ReadingBudget): ManifestContent {
   return readPlainYaml(text, budget) ?? readExactYaml(text, budget);
+}
+
+/** What to do about a text that cannot be read: what the reader says, unless the text gives away more. */
+export function syntaxHint(text: string, { hint, start }: ManifestSyntaxError): string | undefined {
+  if (/^(?:<{7} |={7}$|>{7} )/m.test(text)) return 'Remove the marks of a merge conflict.';
+  if (lineAround(text, start).includes('{{')) {
+    return 'Was this a template? Fill in its {{ … }} parts before giving it to the kubelet.';
+  }
+  return hint ?? (/[@`%*!&]/.test(text.charAt(start)) ? 'Put the whole value in quotes.' : undefined);
+}
+
+function lineAround(text: string, offset: number): string {
+  const end = text.indexOf('\n', offset);
+  return text.slice(text.lastIndexOf('\n', offset - 1) + 1, end < 0 ? undefined : end);
+}
+
+/** Offsets of one document of a YAML text, with the `---` and the directives that begin it. */
+export interface DocumentRange {
+  start: number;
+  end: number;
+}
+
+/**
+ * The documents of a YAML text; those without so much as a `---` and a comment are left out. A `---` or `...` at the start
+ * of a line is a document marker wherever it stands: YAML allows none inside quotes, brackets and block scalars.
+ */
+export function* splitDocuments(text: string): Generator<DocumentRange> {
+  let start = 0;
+  for (const { 0: marker, index } of text.matchAll(markerPattern)) {
+    // Comments and directives above the marker belong to what follows.
+    if (marker === '---' && !hasContent(text.slice(start, index))) continue;
+    if (hasContent(text.slice(start, index))) yield { start, end: index };
+    start = marker === '---' ? index : index + marker.length;
+  }
+  if (hasContent(text.slice(start))) yield { start, end: text.length };
+}
+
+const markerPattern = /(?<=^|[\n\r\u0085])(?:---|\.\.\.)(?=[ \t\n\r\u0085]|$)/g;
+
+/** Anything but blank lines, comments and directives. */
+function hasContent(text: string): boolean {
+  return /^(?!%)[ \t]*[^# \t\n\r]/m.test(text);
 }

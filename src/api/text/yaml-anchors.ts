@@ -1,5 +1,5 @@
-import { excerpt } from './excerpt.ts';
 import { ManifestLimitError, type ManifestNode, ManifestSyntaxError, maxNestingDepth } from './manifest-node.ts';
+import { excerpt } from './manifest-problem.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 
 /** A value with an anchor. Without a node it is still being read. */

@@ -1,5 +1,4 @@
-import type { ManifestEntry, ManifestNote } from './manifest-node.ts';
-import { noteRepeatedKey } from './repeated-key.ts';
+import { type ManifestEntry, type ManifestNote, noteRepeatedKey } from './manifest-node.ts';
 
 /** The members of a YAML mapping while it is read: one that comes again takes the place of the one before. */
 export class EntryList {

@@ -1,6 +1,6 @@
 import type { CST } from 'yaml';
-import { excerpt } from './excerpt.ts';
 import { ManifestSyntaxError } from './manifest-node.ts';
+import { excerpt } from './manifest-problem.ts';
 
 /** The handles of tags that a document knows: `!!`, and those of its %TAG directives. */
 export class YamlTags {

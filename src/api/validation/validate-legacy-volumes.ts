@@ -1,7 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import type { FieldErrors } from '../values/field-errors.ts';
 import { checkDNS1123Label } from '../values/names.ts';
-import type { VolumeRule } from './volume-rule.ts';
 
 /** Rules of the volumes of storage systems, most of them gone from Kubernetes but for their validation. */
 export const legacyVolumeRules = {
@@ -147,3 +146,6 @@ function hasIQN(name: string): boolean {
   const unbroken = name.split(/[,;*&$|\s]/).at(-1) ?? '';
   return /(?<=iqn\.\d{4}-\d{2}\.[a-zA-Z0-9\-.]+):./s.test(unbroken);
 }
+
+/** Checks one kind of volume. `volume` is whole, as some rules look at its name. */
+export type VolumeRule = (errors: FieldErrors, field: string, volume: core.Volume, podName: string) => void;

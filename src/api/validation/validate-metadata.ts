@@ -1,20 +1,20 @@
 import type { Toleration } from 'kubernetes-types/core/v1.js';
 import type { ObjectMeta, OwnerReference } from 'kubernetes-types/meta/v1.js';
 import { decodeObject } from '../decoding/decode-object.ts';
-import { ManifestSyntaxError } from '../text/manifest-node.ts';
 import { podSchema } from '../decoding/pod-field.ts';
+import { ManifestSyntaxError } from '../text/manifest-node.ts';
 import { readJson } from '../text/read-json.ts';
 import { ReadingBudget } from '../text/reading-budget.ts';
 import type { Pod } from '../types.ts';
-import { eachContainer } from '../values/each-container.ts';
 import type { FieldErrors } from '../values/field-errors.ts';
-import { validateAnnotations, validateLabels } from './labels.ts';
 import {
   checkDNS1123Label,
   checkDNS1123Subdomain,
   checkDNS1123SubdomainPrefix,
   checkQualifiedName,
 } from '../values/names.ts';
+import { eachContainer } from '../values/sidecars.ts';
+import { validateAnnotations, validateLabels } from './labels.ts';
 import { validateDescendingPath } from './paths.ts';
 import { validateTolerations } from './validate-scheduling.ts';
 

@@ -1,6 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import { eachContainer } from '../values/each-container.ts';
 import type { FieldErrors } from '../values/field-errors.ts';
+import { eachContainer } from '../values/sidecars.ts';
 
 /** spec.os, and what the named system forbids. kubelet: validation.go validateOS, validateLinux, validateWindows */
 export function validateOS(errors: FieldErrors, spec: core.PodSpec): void {

@@ -1,10 +1,9 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import type { FieldErrors } from '../values/field-errors.ts';
-import { validateLabelSelector } from './labels.ts';
 import { checkDNS1123Subdomain } from '../values/names.ts';
+import { validateLabelSelector } from './labels.ts';
 import { validateFileMode, validateFilePath } from './paths.ts';
 import { validateDownwardFile } from './validate-env.ts';
-import { validateKeysToPaths } from './validate-keys-to-paths.ts';
 
 /** kubelet: validation.go validateProjectedVolumeSource */
 export function validateProjectedVolume(errors: FieldErrors, field: string, volume: core.ProjectedVolumeSource): void {
@@ -94,4 +93,14 @@ function validateSignerName(errors: FieldErrors, field: string, signerName: stri
     checkDNS1123Subdomain(domain) === undefined &&
     checkDNS1123Subdomain(path) === undefined;
   if (!isValid) errors.invalid(field, signerName, 'must be a domain and a path, as in example.com/signer');
+}
+
+/** kubelet: validation.go validateKeyToPath */
+export function validateKeysToPaths(errors: FieldErrors, field: string, items: readonly core.KeyToPath[]): void {
+  for (const [index, { key, mode, path }] of items.entries()) {
+    if (key === '') errors.required(`${field}[${index}].key`);
+    if (path === '') errors.required(`${field}[${index}].path`);
+    validateFilePath(errors, `${field}[${index}].path`, path);
+    validateFileMode(errors, `${field}[${index}].mode`, mode);
+  }
 }

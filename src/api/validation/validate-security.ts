@@ -1,9 +1,9 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import { normalizeSysctlName, sysctlNamespace } from '../values/sysctl-names.ts';
 import type { Pod } from '../types.ts';
-import { eachContainer } from '../values/each-container.ts';
 import type { FieldErrors } from '../values/field-errors.ts';
 import { byteLength, checkDNS1123Subdomain, checkID, checkSysctlName } from '../values/names.ts';
+import { eachContainer } from '../values/sidecars.ts';
+import { normalizeSysctlName, sysctlNamespace } from '../values/sysctl-names.ts';
 import { validateDescendingPath } from './paths.ts';
 
 const podField = 'spec.securityContext';

@@ -1,14 +1,12 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import { FieldErrors } from '../values/field-errors.ts';
 import { checkDNS1123Label, checkDNS1123Subdomain } from '../values/names.ts';
+import { toQuantity } from '../values/quantity.ts';
 import { validateDescendingPath, validateFileMode, validateNoBacksteps } from './paths.ts';
 import { validateClaimTemplate } from './validate-claim-template.ts';
 import { validateDownwardFile } from './validate-env.ts';
-import { validateKeysToPaths } from './validate-keys-to-paths.ts';
-import { legacyVolumeRules } from './validate-legacy-volumes.ts';
-import { validateProjectedVolume } from './validate-projected-volume.ts';
-import type { VolumeRule } from './volume-rule.ts';
-import { toQuantity } from '../values/quantity.ts';
+import { legacyVolumeRules, type VolumeRule } from './validate-legacy-volumes.ts';
+import { validateKeysToPaths, validateProjectedVolume } from './validate-projected-volume.ts';
 
 /** Volumes that a container may mount, by name. A volume with a broken rule is not among them. */
 export type ValidVolumes = ReadonlyMap<string, core.Volume>;

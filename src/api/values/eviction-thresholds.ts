@@ -1,5 +1,5 @@
 import { parseDuration } from './duration.ts';
-import { parseQuantity, type Quantity } from './quantity.ts';
+import { parseQuantity, type Quantity, quantityValue } from './quantity.ts';
 
 /** What eviction looks at. kubelet: eviction/api/types.go Signal, eviction/helpers.go validSignal */
 export const evictionSignals = [
@@ -118,4 +118,11 @@ function parseEach<T>(
     parsed.set(signal, value);
   }
   return parsed;
+}
+
+/** What a threshold comes to for a resource of this capacity. kubelet: eviction/api/types.go GetThresholdQuantity */
+export function thresholdQuantity(value: ThresholdValue, capacity: Quantity): Quantity {
+  if ('quantity' in value) return value.quantity;
+  const amount = Math.trunc(Number(quantityValue(capacity)) * value.percentage);
+  return { nanos: BigInt(amount) * 1_000_000_000n, format: 'BinarySI' };
 }

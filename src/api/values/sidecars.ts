@@ -1,3 +1,4 @@
+import type * as core from 'kubernetes-types/core/v1.js';
 import type { Container, PodSpec } from '../types.ts';
 
 /** True for an init container that keeps running beside the regular ones. kubelet: IsRestartableInitContainer */
@@ -13,4 +14,13 @@ export function sidecarsOf(spec: PodSpec): Container[] {
 /** kubelet: types/pod_update.go HasRestartableInitContainer */
 export function hasSidecar(spec: PodSpec): boolean {
   return (spec.initContainers ?? []).some(isSidecar);
+}
+
+/** Init containers, regular and ephemeral ones, each with its field path. kubelet: pkg/apis/core/pods VisitContainersWithPath */
+export function* eachContainer(
+  spec: core.PodSpec,
+): Generator<{ container: core.Container | core.EphemeralContainer; field: string }> {
+  for (const list of ['initContainers', 'containers', 'ephemeralContainers'] as const) {
+    for (const [index, container] of (spec[list] ?? []).entries()) yield { container, field: `spec.${list}[${index}]` };
+  }
 }

@@ -1,11 +1,10 @@
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
-import { podStatusText } from '../../api/values/pod-printer.ts';
 import type { PodSpec } from '../../api/types.ts';
-import { pullText } from '../../api/values/pull-printer.ts';
+import { podStatusText, pullText } from '../../api/values/pod-printer.ts';
 import { problemText } from '../../api/values/problem-text.ts';
-import type { FoundPod } from './find-pod.ts';
 import { containersText } from './containers-text.ts';
 import { fields, timeText } from './field-text.ts';
+import type { FoundPod } from './find-pod.ts';
 import { historyText } from './history-text.ts';
 
 /** All about a pod, laid out as `kubectl describe` does. `now` is in milliseconds since the epoch. */

@@ -1,3 +1,5 @@
+import type { ResourceList } from '../../api/types.ts';
+import { parseThresholdValue, thresholdQuantity } from '../../api/values/eviction-thresholds.ts';
 import {
   addQuantities,
   type Quantity,
@@ -7,14 +9,11 @@ import {
   toQuantity,
   zeroQuantity,
 } from '../../api/values/quantity.ts';
-import { parseThresholdValue } from '../../api/values/eviction-thresholds.ts';
+import { toTotals } from '../../api/values/resource-amounts.ts';
 import { type ResourceTotals, toResourceList } from '../../api/values/resource-totals.ts';
-import type { ResourceList } from '../../api/types.ts';
-import { thresholdQuantity } from '../../api/values/threshold-quantity.ts';
 import { milliCPUToShares } from './cpu-conversion.ts';
 import { hugePageLimits } from './huge-pages.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
-import { toTotals } from '../../api/values/resource-amounts.ts';
 
 /** What a node has, and what pods may not have of it. */
 export interface NodeReservations {

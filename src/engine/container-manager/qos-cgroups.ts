@@ -1,15 +1,17 @@
 import type { Pod } from '../../api/types.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
+import { milliCPU } from '../../api/values/resource-amounts.ts';
+import { podRequests } from '../../api/values/resource-totals.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Emit } from '../view/event-bus.ts';
-import type { CgroupSettings } from './cgroup-settings.ts';
 import { reasons } from '../view/reasons.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
 import { type CgroupName, cgroupPath, podUIDOfCgroup, qosCgroups } from './cgroup-names.ts';
 import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
-import { minShares } from './cpu-conversion.ts';
+import type { CgroupSettings } from './cgroup-settings.ts';
+import { milliCPUToShares, minShares } from './cpu-conversion.ts';
 import { kubepodsLimits } from './node-cgroups.ts';
-import { qosCgroupShares } from './qos-cgroup-shares.ts';
 
 interface Deps {
   node: Pick<CgroupSettings, 'cgroupsPerQOS' | 'cgroupRoot' | 'cgroupDriver' | 'nodeAllocatable'>;
@@ -121,4 +123,15 @@ export class QOSCgroups {
     for (const path of others) if (await cgroups.isPopulated(path)) return true;
     return false;
   }
+}
+
+/**
+ * CPU shares of the Burstable and BestEffort cgroups for the active pods.
+ * kubelet: cm/qos_container_manager_linux.go setCPUCgroupConfig
+ */
+export function qosCgroupShares(pods: readonly Pod[]): { Burstable: number; BestEffort: number } {
+  const burstableMilliCPU = pods
+    .filter((pod) => podQOSClass(pod) === 'Burstable')
+    .reduce((sum, pod) => sum + milliCPU(podRequests(pod)), 0n);
+  return { Burstable: milliCPUToShares(burstableMilliCPU), BestEffort: minShares };
 }

@@ -1,5 +1,4 @@
 import type { Container } from '../../api/types.ts';
-import { goJSON } from './go-json.ts';
 
 const FNV_OFFSET_BASIS = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
@@ -23,4 +22,17 @@ function fnv1a32(ascii: string): number {
   let hash = FNV_OFFSET_BASIS;
   for (let i = 0; i < ascii.length; i++) hash = Math.imul(hash ^ ascii.charCodeAt(i), FNV_PRIME);
   return hash >>> 0;
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '<': '\\u003c',
+  '>': '\\u003e',
+  '&': '\\u0026',
+  '\u2028': '\\u2028',
+  '\u2029': '\\u2029',
+};
+
+/** JSON as Go writes it, byte for byte, where the text is hashed or compared. Keys keep the order they are given in. */
+export function goJSON(value: unknown): string {
+  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (character) => escapes[character] ?? character);
 }

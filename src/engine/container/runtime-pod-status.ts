@@ -53,3 +53,8 @@ export function mayBeRunning({ containerStatuses, sandboxStatuses }: RuntimePodS
     containerStatuses.some(({ state }) => state === 'running') || sandboxStatuses.some(({ state }) => state === 'ready')
   );
 }
+
+/** The newest instance of a container in the runtime. kubelet: container/runtime.go FindContainerStatusByName */
+export function findContainerStatus(podStatus: RuntimePodStatus, name: string): RuntimeContainerStatus | undefined {
+  return podStatus.containerStatuses.find((status) => status.name === name);
+}

@@ -1,11 +1,11 @@
 import type { Pod } from '../../api/types.ts';
+import { formatPod } from '../../api/values/pod-names.ts';
+import { formatQuantity, quantityValue, toQuantity } from '../../api/values/quantity.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { formatPod } from '../../api/values/pod-names.ts';
 import { diskUsage } from '../volumes/disk-usage.ts';
 import type { VolumeManager } from '../volumes/volume-manager.ts';
-import { emptyDirEvictionMessage, limitedEmptyDirs } from './empty-dir-eviction.ts';
 
 /** kubelet: eviction/eviction_manager.go monitoringInterval */
 const periodMs = 10_000;
@@ -61,4 +61,27 @@ export class LocalStorageEviction {
       }
     }
   }
+}
+
+/** An emptyDir on disk that may hold only so much. */
+interface LimitedEmptyDir {
+  name: string;
+  /** As written, canonical. */
+  sizeLimit: string;
+  limitBytes: bigint;
+}
+
+/** The emptyDirs whose size nobody limits but us: the kernel limits those in memory. */
+function limitedEmptyDirs({ spec }: Pod): LimitedEmptyDir[] {
+  return (spec.volumes ?? []).flatMap(({ name, emptyDir }) => {
+    if (emptyDir === undefined || emptyDir.medium === 'Memory') return [];
+    const quantity = toQuantity(emptyDir.sizeLimit);
+    const limitBytes = quantityValue(quantity);
+    return limitBytes > 0n ? [{ name, sizeLimit: formatQuantity(quantity), limitBytes }] : [];
+  });
+}
+
+/** Why a pod whose emptyDir grew too large is evicted. kubelet: eviction/helpers.go emptyDirMessageFmt */
+function emptyDirEvictionMessage({ name, sizeLimit }: LimitedEmptyDir): string {
+  return `Usage of EmptyDir volume "${name}" exceeds the limit "${sizeLimit}". `;
 }

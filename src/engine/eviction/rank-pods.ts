@@ -1,9 +1,8 @@
+import type { Pod, Volume } from '../../api/types.ts';
 import type { EvictionSignal } from '../../api/values/eviction-thresholds.ts';
 import { toQuantity } from '../../api/values/quantity.ts';
-import type { Pod } from '../../api/types.ts';
-import { type DiskLayout, diskOf, usageParts } from './disk-layout.ts';
-import { podDiskUsage } from './pod-disk-usage.ts';
-import type { PodUsage } from './node-summary.ts';
+import { type DiskLayout, diskOf, type UsagePart, usageParts } from './disk-layout.ts';
+import type { FsStats, PodUsage } from './node-summary.ts';
 
 /** Usage of a pod; undefined when it is not known. */
 export type UsageOf = (pod: Pod) => PodUsage | undefined;
@@ -78,4 +77,27 @@ function requestedNanos({ spec }: Pod, resource: 'memory' | 'ephemeral-storage')
   const together = spec.containers.reduce((sum, container) => sum + request(container), 0n);
   const largest = (spec.initContainers ?? []).map(request).reduce((a, b) => (a > b ? a : b), together);
   return largest === 0n ? 0n : largest + toQuantity(spec.overhead?.[resource]).nanos;
+}
+
+/** What a pod has on disk of these parts. kubelet: eviction/helpers.go podDiskUsage */
+function podDiskUsage(
+  { containers, volume = [] }: PodUsage,
+  { spec }: Pod,
+  parts: readonly UsagePart[],
+): { bytes: number; inodes: number } {
+  const local = new Set((spec.volumes ?? []).filter(isLocal).map(({ name }) => name));
+  const stats = [
+    ...(parts.includes('rootfs') ? containers.map(({ rootfs }) => rootfs) : []),
+    ...(parts.includes('logs') ? containers.map(({ logs }) => logs) : []),
+    ...(parts.includes('volumes') ? volume.filter(({ name }) => local.has(name)) : []),
+  ].filter((fs): fs is FsStats => fs !== undefined);
+  return {
+    bytes: stats.reduce((sum, { usedBytes = 0 }) => sum + usedBytes, 0),
+    inodes: stats.reduce((sum, { inodesUsed = 0 }) => sum + inodesUsed, 0),
+  };
+}
+
+/** kubelet: eviction/helpers.go localVolumeNames */
+function isLocal({ hostPath, emptyDir, configMap, gitRepo }: Volume): boolean {
+  return Boolean(hostPath ?? configMap ?? gitRepo) || (emptyDir !== undefined && emptyDir.medium !== 'Memory');
 }

@@ -1,7 +1,10 @@
-import type { EvictionSignal, EvictionThreshold } from '../../api/values/eviction-thresholds.ts';
+import {
+  type EvictionSignal,
+  type EvictionThreshold,
+  thresholdQuantity,
+} from '../../api/values/eviction-thresholds.ts';
 import { addQuantities, compareQuantities } from '../../api/values/quantity.ts';
 import type { SignalObservations } from './signal-observations.ts';
-import { thresholdQuantity } from '../../api/values/threshold-quantity.ts';
 
 export type NodePressure = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 

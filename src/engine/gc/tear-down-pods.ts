@@ -1,19 +1,19 @@
 import type { Pod } from '../../api/types.ts';
+import { dependsOn, dependsOnAnnotation, findDependency } from '../../api/values/depends-on.ts';
 import type { Clock } from '../../clock.ts';
 import { isDeadlineExceeded } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage } from '../../errors.ts';
-import { podEventRecorder } from '../view/event-recorder.ts';
 import { inTime, TimeoutError } from '../../flow/in-time.ts';
-import { killPod } from '../kuberuntime/kill-pod.ts';
-import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
-import { mayBeRunning, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import { containerGracePeriodSeconds } from '../kuberuntime/actions/termination-grace-period.ts';
 import type { RuntimePod } from '../container/pod-records.ts';
+import { mayBeRunning, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
-import { removalTimeoutMs } from './removal-timeout.ts';
-import { computeTearDownOrder } from './tear-down-order.ts';
+import { containerGracePeriodSeconds } from '../kuberuntime/actions/termination-grace-period.ts';
+import { killPod } from '../kuberuntime/kill-pod.ts';
 import type { PodRemover } from '../kuberuntime/pod-remover.ts';
+import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
+import { computeStopOrder } from '../lifecycle/stop-order.ts';
+import { podEventRecorder } from '../view/event-recorder.ts';
 
 interface Deps {
   runtime: RuntimeService;
@@ -142,3 +142,34 @@ function podOf({ uid, name, namespace, containerStatuses }: RuntimePodStatus): P
     },
   };
 }
+
+/** The reverse of the start order of the pods of one node, as UIDs in steps, from what the runtime knows of them. */
+export function computeTearDownOrder(pods: readonly RuntimePod[]): string[][] {
+  const asNamedOn = (nodeName: string): Pod[] => pods.map((pod) => asPod(pod, nodeName));
+  // The runtime does not tell the name of the node. That of which most dependencies are found is it, or as good.
+  const [named = []] = commonNameEnds(pods)
+    .map(asNamedOn)
+    .sort((a, b) => dependenciesFound(b) - dependenciesFound(a));
+  return computeStopOrder(named).map((step) => step.map(({ metadata }) => metadata.uid));
+}
+
+const dependenciesFound = (pods: readonly Pod[]): number =>
+  pods.flatMap(dependsOn).filter((key) => findDependency(key, pods) !== undefined).length;
+
+/** What follows a `-` in the names of all, as the name of the node does; nothing as well. */
+function commonNameEnds([first, ...others]: readonly RuntimePod[]): string[] {
+  const [, ...parts] = first?.name.split('-') ?? [];
+  const ends = parts.map((_, index) => parts.slice(index).join('-'));
+  return ['', ...ends].filter((end) => others.every(({ name }) => end === '' || name.endsWith(`-${end}`)));
+}
+
+function asPod({ uid, name, namespace, dependsOn: others }: RuntimePod, nodeName: string): Pod {
+  const annotations = others === undefined ? {} : { [dependsOnAnnotation]: others };
+  return { metadata: { uid, name, namespace, annotations }, spec: { nodeName, containers: [] } };
+}
+
+/**
+ * Milliseconds that the runtime has beyond the grace period of a pod to end and remove it, where somebody waits for that.
+ * Twice as long as containerd takes for a sandbox whose network plugin has to be cut.
+ */
+export const removalTimeoutMs = 30_000;

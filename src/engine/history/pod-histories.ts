@@ -1,14 +1,14 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { Pod } from '../../api/types.ts';
+import type { PodRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { PodRef } from '../../api/values/pod-names.ts';
 import type { ContainerEnd, KubeletEvent } from '../view/events.ts';
 import { formatHistory, type HistoryEntry, type HistoryLine } from './history-entry.ts';
 import { appendHistory, historyPath, olderHalf, podOfHistoryFile, readHistory } from './history-file.ts';
-import { hideVariables } from './hide-variables.ts';
 import { historyOf, PodHistory } from './pod-history.ts';
 import { historiesWithCounts } from './removed-pods.ts';
 
@@ -263,4 +263,28 @@ type EndOfContainer = Extract<KubeletEvent, { id: string }> & { end: ContainerEn
 /** Ends and restart counts are what power loss must not take; they are rare enough to be synced. */
 function isToLast(line: HistoryLine): boolean {
   return line.kind === 'end' || (line.kind === 'restarts' && Object.values(line.counts).some((count) => count > 0));
+}
+
+/** Shorter texts are found everywhere by chance. */
+const minVariableLength = 8;
+/** How much of one message is kept. */
+const maxMessageLength = 1024;
+
+/** The message, of bearable length and with none of these texts in it. */
+export function hideVariables(message: string, variables: readonly string[]): string {
+  // The longest first: one may be a part of another.
+  const ordered = variables.toSorted((a, b) => b.length - a.length);
+  const hidden = ordered.reduce((text, variable) => text.replaceAll(variable, '<hidden>'), message);
+  return hidden.length <= maxMessageLength ? hidden : `${hidden.slice(0, maxMessageLength)}…`;
+}
+
+/** What the variables of this pod hold. Values of Secrets are hidden in events before (engine/outgoing). */
+export function variableTexts({ metadata, spec }: Pod): string[] {
+  const { initContainers = [], containers, volumes = [] } = spec;
+  const all = [...initContainers, ...containers];
+  // What is a name as well, as of a database and its container, would take the sense from every message.
+  const names = [metadata, ...all, ...volumes].map(({ name }) => name);
+  const shown = [...names, ...all.map(({ image = '' }) => image)].join(' ');
+  const values = all.flatMap(({ env = [] }) => env.map(({ value = '' }) => value));
+  return [...new Set(values.filter((text) => text.length >= minVariableLength && !shown.includes(text)))];
 }

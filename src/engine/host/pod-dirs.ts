@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode, UserError } from '../../errors.ts';
-import { isFileName } from './file-name.ts';
 import { removeTree } from './remove-tree.ts';
 
 /** Stands for bytes that are not UTF-8, so that nothing is found by a name with it. No UID has it. */
@@ -38,3 +37,14 @@ export class PodDirs {
     if (isFileName(uid)) await removeTree(this.podDir(uid));
   }
 }
+
+/**
+ * True: an entry of a folder can have this name, and it is below the folder. What the runtime or an earlier release calls a
+ * pod by may be anything; where there can be nothing of it, there is nothing to make, and nothing to remove.
+ */
+export function isFileName(name: string): boolean {
+  return name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name) && Buffer.byteLength(name) <= maxBytes;
+}
+
+/** On the file systems of Linux. */
+const maxBytes = 255;

@@ -2,7 +2,6 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode } from '../../errors.ts';
-import { runtimeSetting } from './runtime-setting.ts';
 import type { PullProgress } from './stalled-pull.ts';
 
 /** The folder of containerd's content store; undefined: the runtime is none, or does not answer. */
@@ -50,5 +49,19 @@ async function sizeOf(path: string): Promise<number> {
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return 0;
     throw error;
+  }
+}
+
+/** A setting of containerd's CRI plugin, as its verbose status shows it; undefined: the runtime tells nothing of it. */
+export async function runtimeSetting(runtime: RuntimeService, name: string): Promise<string | undefined> {
+  try {
+    const { info } = await runtime.status({ verbose: true });
+    const config: unknown = JSON.parse(info['config'] ?? '{}');
+    if (typeof config !== 'object' || config === null) return undefined;
+    const value = new Map<string, unknown>(Object.entries(config)).get(name);
+    return typeof value === 'string' ? value : undefined;
+  } catch {
+    // It does not answer, or in a form of its own.
+    return undefined;
   }
 }

@@ -1,12 +1,14 @@
+import { statfs } from 'node:fs/promises';
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import type { ImageService } from '../../cri/image-service.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
+import type { Image } from '../../cri/types.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Emit } from '../view/event-bus.ts';
-import { runtimeSetting } from './runtime-setting.ts';
 import { reasons } from '../view/reasons.ts';
+import { runtimeSetting } from './content-store.ts';
 import {
   computeImageGC,
   type ImageFilesystem,
@@ -15,7 +17,6 @@ import {
   type ImageRecord,
 } from './image-gc.ts';
 import { declaredImageKeys, imageKey, imageKeys, usedImageKeys } from './image-keys.ts';
-import { nextImageRecords } from './image-records.ts';
 
 /** kubelet: kubelet.go ImageGCPeriod */
 const periodMs = 300_000;
@@ -181,4 +182,29 @@ export class ImageCollector {
     if (mountpoint === '') throw new Error('the runtime does not say where its images are');
     return this.deps.readFilesystem(mountpoint);
   }
+}
+
+/**
+ * What is known of each image after one more look. `detectedAt` counts as the time from which an image is known that was not
+ * there before. kubelet: images/image_gc_manager.go detectImages
+ */
+function nextImageRecords(
+  records: readonly ImageRecord[],
+  images: readonly Image[],
+  isUsed: (keys: readonly string[]) => boolean,
+  { now, detectedAt }: { now: number; detectedAt: number },
+): ImageRecord[] {
+  const known = new Map(records.map((record) => [record.id, record]));
+  return images.map((image) => {
+    const { id, size: sizeBytes, pinned } = image;
+    const inUse = isUsed(imageKeys(image));
+    const { firstDetectedAt = detectedAt, lastUsedAt = 0 } = known.get(id) ?? {};
+    return { id, sizeBytes, pinned, inUse, firstDetectedAt, lastUsedAt: inUse ? now : lastUsedAt };
+  });
+}
+
+/** Size of the file system that a path is on, and what of it is free for those who are not root. */
+export async function readFilesystem(path: string): Promise<ImageFilesystem> {
+  const { blocks, bavail, bsize } = await statfs(path, { bigint: true });
+  return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize };
 }

@@ -1,21 +1,21 @@
 import pLimit from 'p-limit';
-import { pullReference } from '../../api/values/image-name.ts';
 import type { Container, Pod } from '../../api/types.ts';
+import { pullReference } from '../../api/values/image-name.ts';
 import type { Clock } from '../../clock.ts';
 import type { ImageService } from '../../cri/image-service.ts';
 import type { Image, PodSandboxConfig } from '../../cri/types.ts';
 import { errorMessage } from '../../errors.ts';
 import type { BackOff } from '../../flow/back-off.ts';
-import type { PodEventRecorder } from '../view/event-recorder.ts';
-import { reasons } from '../view/reasons.ts';
 import { TokenBucket } from '../../flow/token-bucket.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
+import type { PodEventRecorder } from '../view/event-recorder.ts';
+import { reasons } from '../view/reasons.ts';
 import type { RegistryCredentials } from './docker-config.ts';
+import type { ImageGCPolicy } from './image-gc.ts';
 import type { PullCredentials } from './pull-credentials.ts';
 import type { PullWatch } from './pull-watch.ts';
 import { pullWithEach } from './pull-with-each.ts';
-import type { ImageSettings } from './image-settings.ts';
 import { type PullProgress, unlessStalled } from './stalled-pull.ts';
 
 interface Deps {
@@ -224,3 +224,14 @@ function pullFailure(error: unknown): ContainerStartError {
 }
 
 const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(3).replace(/\.?0+$/, '')}s`;
+
+/** How images are pulled, and when they go. kubelet: KubeletConfiguration */
+export interface ImageSettings {
+  /** How many pulls may run at a time. kubelet: serializeImagePulls, maxParallelImagePulls */
+  maxParallelPulls: number;
+  /** How many pulls may begin in a second; 0: any number. kubelet: registryPullQPS */
+  registryPullQPS: number;
+  /** How many pulls may begin at once. kubelet: registryBurst */
+  registryBurst: number;
+  gc: ImageGCPolicy;
+}

@@ -2,17 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Container, Pod } from '../../api/types.ts';
+import { expand } from '../../api/values/expand.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
 import { UserError } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
 import { writeInPlace, writeNewFile } from '../host/regular-file.ts';
 import { hostsFileContent, shouldMountHostsFile } from '../network/hosts-file.ts';
 import { bindSubPath, type SubPath, subPathTarget } from '../volumes/sub-path.ts';
 import type { MountedVolume } from '../volumes/volume-manager.ts';
 import type { EnvironmentVariable } from './request/environment.ts';
-import { expandSubPath } from './request/expand-sub-path.ts';
 import { podHostname } from './request/hostname.ts';
-import { isRecursivelyReadOnly, type RecursiveReadOnlySupport } from './request/recursive-read-only.ts';
-import { makeFolder } from '../../make-folder.ts';
 
 type Mount = NonNullable<ContainerConfig['mounts']>[number];
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
@@ -155,4 +154,68 @@ function terminationLogPath({ container, podDir }: MountRequest): string {
 async function makeTerminationLog(path: string): Promise<void> {
   await makeFolder(dirname(path), 0o750);
   await writeNewFile(path, '', 0o666);
+}
+
+/**
+ * The part of its volume that a mount is about, empty for all of it. Throws a `UserError` for one that refers to a variable
+ * which is missing or empty, or that would leave the volume.
+ * kubelet: kubelet_pods.go makeMounts, container/helpers.go ExpandContainerVolumeMounts
+ */
+export function expandSubPath(
+  { subPath = '', subPathExpr = '' }: NonNullable<Container['volumeMounts']>[number],
+  envs: readonly EnvironmentVariable[],
+): string {
+  const path = subPathExpr === '' ? subPath : expandStrictly(subPathExpr, envs);
+  if (path.startsWith('/')) throw new UserError(`error SubPath \`${path}\` must not be an absolute path`);
+  if (path.split('/').includes('..')) {
+    throw new UserError(`unable to provision SubPath \`${path}\`: must not contain '..'`);
+  }
+  return path;
+}
+
+function expandStrictly(text: string, envs: readonly EnvironmentVariable[]): string {
+  const values = new Map(envs.map(({ name, value }) => [name, value]));
+  const missing = new Set<string>();
+  const expanded = expand(text, (name) => {
+    const value = values.get(name) ?? '';
+    if (value === '') missing.add(name);
+    return value;
+  });
+  if (missing.size > 0) throw new UserError(`missing value for ${[...missing].sort().join(', ')}`);
+  return expanded;
+}
+
+interface RecursiveReadOnlySupport {
+  /** Feature gate RecursiveReadOnlyMounts. */
+  isEnabled: boolean;
+  /** The runtime says that its default handler can do it. */
+  isSupported: boolean;
+}
+
+/**
+ * Whether a mount is read-only with everything that is mounted below it. Throws a `UserError` when it has to be and cannot.
+ * kubelet: kubelet_pods.go resolveRecursiveReadOnly
+ */
+export function isRecursivelyReadOnly(
+  {
+    name,
+    readOnly,
+    mountPropagation = 'None',
+    recursiveReadOnly: mode,
+  }: NonNullable<Container['volumeMounts']>[number],
+  { isEnabled, isSupported }: RecursiveReadOnlySupport,
+): boolean {
+  if (mode === undefined || mode === 'Disabled') return false;
+  const because = (problem: string): UserError =>
+    new UserError(
+      `failed to resolve recursive read-only mode: volume "${name}" requested recursive read-only mode, but it is not ${problem}`,
+    );
+  if (readOnly !== true) throw because('read-only');
+  if (mountPropagation !== 'None') throw because(`compatible with propagation "${mountPropagation}"`);
+  if (mode === 'Enabled' && !isSupported) throw because('supported by the runtime');
+  if (!isSupported) return false;
+  if (!isEnabled) {
+    throw new UserError('recursive read-only mount needs feature gate "RecursiveReadOnlyMounts" to be enabled');
+  }
+  return true;
 }

@@ -3,7 +3,6 @@ import { basename, dirname, join } from 'node:path';
 import { isNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode } from '../../errors.ts';
-import { isFileName } from '../host/file-name.ts';
 import {
   containerLogPath,
   containerLogsDirectory,
@@ -12,11 +11,12 @@ import {
   podLogsName,
   podUIDOfLogsDirectory,
 } from '../container/log-paths.ts';
-import { restartCountFromLogFiles } from './restart-count-from-logs.ts';
+import type { RuntimePod } from '../container/pod-records.ts';
+import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { isFileName } from '../host/pod-dirs.ts';
 import { stopPodSandbox } from './kill-pod.ts';
 import type { ForeignPods } from './owned-runtime.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import type { RuntimePod } from '../container/pod-records.ts';
+import { restartCountFromLogFiles } from './restart-count-from-logs.ts';
 
 interface Deps {
   runtime: RuntimeService;

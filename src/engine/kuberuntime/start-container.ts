@@ -1,37 +1,36 @@
 import { readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Container, Pod } from '../../api/types.ts';
+import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
+import { type PodRef, podRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Image, PodSandboxConfig } from '../../cri/types.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
-import type { PodEventRecorder } from '../view/event-recorder.ts';
+import { makeFolder } from '../../make-folder.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
-import type { ImageManager } from '../images/image-manager.ts';
-import { runHook } from './run-hook.ts';
-import { type PodRef, podRef } from '../../api/values/pod-names.ts';
-import type { RuntimeSettings } from './request/runtime-settings.ts';
-import { reasons } from '../view/reasons.ts';
-import type { PodDirs } from '../host/pod-dirs.ts';
-import type { MountedVolume } from '../volumes/volume-manager.ts';
-import { containerMounts } from './container-mounts.ts';
-import { makeEnvironment } from './request/environment.ts';
-import { findContainerStatus } from '../container/find-container-status.ts';
-import { generateContainerConfig } from './request/generate-container-config.ts';
-import { killContainer } from './kill-container.ts';
 import {
   containerLogPath,
   containerLogsDirectory,
   containerLogSymlinkName,
   podLogsDirectory,
 } from '../container/log-paths.ts';
+import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { PodDirs } from '../host/pod-dirs.ts';
+import type { ImageManager } from '../images/image-manager.ts';
+import type { PodEventRecorder } from '../view/event-recorder.ts';
+import { reasons } from '../view/reasons.ts';
+import type { MountedVolume } from '../volumes/volume-manager.ts';
+import { containerMounts } from './container-mounts.ts';
 import { withImageVolumes } from './image-volumes.ts';
+import { killContainer } from './kill-container.ts';
 import { makingCall } from './making-call.ts';
+import { makeEnvironment } from './request/environment.ts';
+import { generateContainerConfig } from './request/generate-container-config.ts';
+import type { RuntimeSettings } from './request/runtime-settings.ts';
 import { restartCountFromLogFiles } from './restart-count-from-logs.ts';
-import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
-import { makeFolder } from '../../make-folder.ts';
+import { runHook } from './run-hook.ts';
 
 export interface StartContainerDeps {
   runtime: RuntimeService;

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Clock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
 import { addressText, dialErrorText } from './dial-error.ts';
 import { parseGoURL } from './go-url.ts';
 import type { HTTPProbeRequest } from './http-action-request.ts';
-import { limitInformational } from './limit-informational.ts';
 
 /** As many as Go's client follows, which the kubelet uses. */
 const maxRedirects = 10;
@@ -141,4 +140,16 @@ async function firstBytes(answer: IncomingMessage): Promise<string> {
     if (bytes >= maxBodyBytes) break;
   }
   return Buffer.concat(chunks).subarray(0, maxBodyBytes).toString('utf8');
+}
+
+/** As many as Go's client takes, which the kubelet uses. */
+const maxInformational = 5;
+
+/** Ends a request whose server sends one 1xx after the other, as fast as we read them, and never an answer. */
+export function limitInformational(request: ClientRequest): ClientRequest {
+  let informational = 0;
+  return request.on('information', () => {
+    informational += 1;
+    if (informational > maxInformational) request.destroy(new Error('too many 1xx informational responses'));
+  });
 }

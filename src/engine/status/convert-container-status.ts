@@ -1,6 +1,6 @@
 import type { ContainerState, ContainerStatus } from '../../api/types.ts';
 import type { RuntimeContainerStatus } from '../container/runtime-pod-status.ts';
-import { terminatedUnseen } from './container-status-unknown.ts';
+import { reasons } from '../view/reasons.ts';
 import { formatTime } from './format-time.ts';
 
 /**
@@ -46,4 +46,19 @@ function convertState(status: RuntimeContainerStatus, containerID: string): Cont
     case 'unknown':
       return { waiting: {} };
   }
+}
+
+/** 128 + SIGKILL: stands for an exit code that nobody saw. */
+const UNSEEN_EXIT_CODE = 137;
+
+/** State of a container that ended without a trace. */
+export function terminatedUnseen(when: 'terminated' | 'deleted'): ContainerState {
+  const lost = `The container could not be located when the pod was ${when}`;
+  return {
+    terminated: {
+      exitCode: UNSEEN_EXIT_CODE,
+      reason: reasons.containerStatusUnknown,
+      message: when === 'deleted' ? `${lost}.  The container used to be Running` : lost,
+    },
+  };
 }

@@ -1,11 +1,8 @@
 import type { Container, ContainerStatus, Pod } from '../../api/types.ts';
-import { findContainerStatus } from '../container/find-container-status.ts';
-import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { shouldContainerBeRestarted } from '../kuberuntime/actions/should-container-be-restarted.ts';
 import { reasons } from '../view/reasons.ts';
-import { terminatedUnseen } from './container-status-unknown.ts';
-import { convertContainerStatus } from './convert-container-status.ts';
-import { volumeMountStatuses } from './volume-mount-statuses.ts';
+import { convertContainerStatus, terminatedUnseen } from './convert-container-status.ts';
 
 /** Why the last attempt to start a container failed. kubelet: reason_cache.go ReasonItem */
 export interface StartFailure {
@@ -103,4 +100,16 @@ function withStartFailure(
     state: { waiting: { reason, ...(message !== '' && { message }) } },
     lastState: status.state?.terminated ? status.state : (status.lastState ?? {}),
   };
+}
+
+type VolumeMountStatus = NonNullable<ContainerStatus['volumeMounts']>[number];
+
+/** How the volumes of a container are going to be mounted. kubelet: kubelet_pods.go convertToAPIContainerStatuses */
+function volumeMountStatuses(container: Container, supportsRecursiveReadOnly: boolean): VolumeMountStatus[] {
+  return (container.volumeMounts ?? []).map(({ name, mountPath, readOnly, recursiveReadOnly }) => {
+    if (readOnly !== true) return { name, mountPath };
+    const recursive =
+      recursiveReadOnly === 'Enabled' || (recursiveReadOnly === 'IfPossible' && supportsRecursiveReadOnly);
+    return { name, mountPath, readOnly, recursiveReadOnly: recursive ? 'Enabled' : 'Disabled' };
+  });
 }

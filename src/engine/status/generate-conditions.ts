@@ -1,9 +1,8 @@
 import type { Container, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../../api/types.ts';
-import { podSandboxChanged } from '../kuberuntime/actions/pod-sandbox-changed.ts';
-import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { isSidecar, sidecarsOf } from '../../api/values/sidecars.ts';
-import type { PodPhase } from './get-pod-phase.ts';
-import { hasAnyRegularContainerStarted } from './has-any-regular-container-started.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { podSandboxChanged } from '../kuberuntime/actions/pod-sandbox-changed.ts';
+import { hasAnyRegularContainerStarted, type PodPhase } from './get-pod-phase.ts';
 
 /** Types of the conditions that the kubelet sets. kubelet: types/pod_status.go PodConditionsByKubelet */
 export const kubeletConditionTypes: ReadonlySet<string> = new Set([

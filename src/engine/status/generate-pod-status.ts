@@ -1,15 +1,16 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import type { ContainerState, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../../api/types.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
-import type { ContainerStatus, Pod, PodCondition, PodStatus } from '../../api/types.ts';
-import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { firstBytes } from '../../bounded-text.ts';
 import type { ProbeResults, ProbeWorkers } from '../container/probe-results.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { maxTerminationMessageBytes } from '../outgoing/outgoing-text.ts';
 import { isPastActiveDeadline } from './active-deadline.ts';
 import { applyProbeResults, applyProbeResultsToInit, probeWorkersOfSpec } from './apply-probe-results.ts';
 import { convertContainerStatuses, type StartFailure } from './convert-container-statuses.ts';
+import { formatTime } from './format-time.ts';
 import { generateConditions, kubeletConditionTypes } from './generate-conditions.ts';
 import { getPodPhase, type PodPhase } from './get-pod-phase.ts';
-import { normalizeStatus } from './normalize-status.ts';
-import { sortPodIPs, type IPFamily } from './pod-ips.ts';
-import { stampStatus } from './stamp-status.ts';
 
 export interface PodStatusInput {
   pod: Pod;
@@ -120,4 +121,58 @@ function conditionsOfOthers(pod: Pod, oldStatus: PodStatus): PodCondition[] {
   if (!disruption) return others;
   const index = others.findIndex(({ type }) => type === disruption.type);
   return index < 0 ? [...others, disruption] : others.with(index, disruption);
+}
+
+/**
+ * Gives a new status its times: the start time never changes, the transition time of a condition only with its status.
+ * kubelet: status/status_manager.go updateStatusInternal
+ */
+function stampStatus(status: PodStatus, oldStatus: PodStatus | undefined, now: number): PodStatus {
+  const conditions = status.conditions?.map((condition) => {
+    const oldCondition = oldStatus?.conditions?.find(({ type }) => type === condition.type);
+    const unchangedSince = oldCondition?.status === condition.status ? oldCondition.lastTransitionTime : undefined;
+    return { ...condition, lastTransitionTime: unchangedSince ?? formatTime(now) };
+  });
+  return {
+    ...status,
+    ...(conditions && { conditions }),
+    startTime: oldStatus?.startTime ?? status.startTime ?? formatTime(now),
+  };
+}
+
+/** Cuts long termination messages, so that a status stays small: containers share evenly what a pod has. kubelet: status/status_manager.go normalizeStatus */
+export function normalizeStatus(spec: PodSpec, status: PodStatus): PodStatus {
+  const containerCount = spec.containers.length + (spec.initContainers?.length ?? 0);
+  const maxBytes = Math.floor(maxTerminationMessageBytes / Math.max(containerCount, 1));
+  const normalize = (statuses: readonly ContainerStatus[]) =>
+    statuses.map(({ state, lastState, ...rest }) => ({
+      ...rest,
+      ...(state && { state: withShortMessage(state, maxBytes) }),
+      ...(lastState && { lastState: withShortMessage(lastState, maxBytes) }),
+    }));
+  const { containerStatuses, initContainerStatuses } = status;
+  return {
+    ...status,
+    ...(initContainerStatuses && { initContainerStatuses: normalize(initContainerStatuses) }),
+    ...(containerStatuses && { containerStatuses: normalize(containerStatuses) }),
+  };
+}
+
+function withShortMessage(state: ContainerState, maxBytes: number): ContainerState {
+  const message = state.terminated?.message;
+  if (!state.terminated || message === undefined || Buffer.byteLength(message) <= maxBytes) return state;
+  return { ...state, terminated: { ...state.terminated, message: firstBytes(message, maxBytes) } };
+}
+
+export type IPFamily = 'IPv4' | 'IPv6';
+
+/** Of the primary address of a node; IPv4 if it has none. */
+export function ipFamilyOf([primary = '']: readonly string[]): IPFamily {
+  return isIPv6(primary) ? 'IPv6' : 'IPv4';
+}
+
+/** At most one address of each family, the node's own family first. kubelet: kubelet_pods.go sortPodIPs */
+function sortPodIPs(ips: readonly string[], nodeIPFamily: IPFamily): string[] {
+  const families = nodeIPFamily === 'IPv4' ? [isIPv4, isIPv6] : [isIPv6, isIPv4];
+  return families.flatMap((isOfFamily) => ips.filter(isOfFamily).slice(0, 1));
 }

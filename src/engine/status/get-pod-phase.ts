@@ -1,7 +1,6 @@
 import type { ContainerStatus, Pod, PodSpec } from '../../api/types.ts';
-import { isSidecar } from '../../api/values/sidecars.ts';
-import { hasAnyRegularContainerStarted } from './has-any-regular-container-started.ts';
 import { isStaticPod } from '../../api/values/config-annotations.ts';
+import { isSidecar } from '../../api/values/sidecars.ts';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
@@ -94,4 +93,16 @@ function countsOfContainer({ state, lastState }: Partial<ContainerStatus> = {}):
   if (state?.terminated) return state.terminated.exitCode === 0 ? ['stopped', 'succeeded'] : ['stopped'];
   if (!state?.waiting) return ['unknown'];
   return lastState?.terminated ? ['stopped'] : ['waiting'];
+}
+
+/**
+ * True when a regular container runs or ended, so that the pod has been initialized. One that waits for a restart does
+ * not count. kubelet: container/helpers.go HasAnyRegularContainerStarted
+ */
+export function hasAnyRegularContainerStarted(
+  spec: Pick<PodSpec, 'containers'>,
+  statuses: readonly ContainerStatus[],
+): boolean {
+  const regular = new Set(spec.containers.map(({ name }) => name));
+  return statuses.some(({ name, state }) => regular.has(name) && (state?.running ?? state?.terminated) !== undefined);
 }

@@ -1,8 +1,8 @@
-import { pullText } from '../../api/values/pull-printer.ts';
+import { pullText } from '../../api/values/pod-printer.ts';
+import type { PodLifecycleEventType } from '../../engine/container/pod-lifecycle-event.ts';
 import type { KubeletEvent, ManifestProblem } from '../../engine/view/events.ts';
 import { reasons } from '../../engine/view/reasons.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
-import type { PodLifecycleEventType } from '../../engine/container/pod-lifecycle-event.ts';
 import type { Logger } from '../../logger.ts';
 import { exitText } from './exit-text.ts';
 

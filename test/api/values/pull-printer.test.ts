@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pullText } from '../../../src/api/values/pull-printer.ts';
+import { pullText } from '../../../src/api/values/pod-printer.ts';
 
 test.each([
   [{ receivedBytes: 12_345_678, totalBytes: 17_400_000 }, '70% 12.3/17.4 MB'],

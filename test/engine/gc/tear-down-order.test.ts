@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { computeTearDownOrder } from '../../../src/engine/gc/tear-down-order.ts';
 import type { RuntimePod } from '../../../src/engine/container/pod-records.ts';
+import { computeTearDownOrder } from '../../../src/engine/gc/tear-down-pods.ts';
 
 /** A pod with its name for UID. */
 function runtimePod(name: string, dependsOn: string): RuntimePod {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { LayerIngest } from '../../../src/engine/images/layer-ingests.ts';
+import { computePullFigures, nextLayers } from '../../../src/engine/images/pull-watch.ts';
 import type { PullFigures } from '../../../src/engine/view/snapshot.ts';
-import { computePullFigures, nextLayers } from '../../../src/engine/images/pull-figures.ts';
 
 const startedAt = 1000;
 const layer = (ref: string, receivedBytes: number, more: Partial<LayerIngest> = {}): LayerIngest => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ContainerState, PodStatus } from '../../../src/api/types.ts';
-import { normalizeStatus } from '../../../src/engine/status/normalize-status.ts';
+import { normalizeStatus } from '../../../src/engine/status/generate-pod-status.ts';
 import { makeAPIContainerStatus, makeContainer, makePod } from '../../builders/pods.ts';
 
 const statusOf = (name: string, state: ContainerState) => makeAPIContainerStatus({ name, state });

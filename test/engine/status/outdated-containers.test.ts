@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ContainerStatus } from '../../../src/api/types.ts';
-import { outdatedContainers } from '../../../src/engine/status/outdated-containers.ts';
+import { outdatedContainers } from '../../../src/engine/take-snapshot.ts';
 import { makeContainer, makeContainerStatus, makePod, makePodStatus } from '../../builders/pods.ts';
 
 const before = makeContainer({ image: 'web:1' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withNodeIPs } from '../../../src/engine/status/with-node-ips.ts';
+import { withNodeIPs } from '../../../src/engine/take-snapshot.ts';
 
 const nodeIPs = ['192.0.2.2', 'fd00::2'];
 const hostIPs = [{ ip: '192.0.2.2' }, { ip: 'fd00::2' }];

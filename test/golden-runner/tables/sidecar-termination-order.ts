@@ -1,6 +1,6 @@
 import type { Pod } from '../../../src/api/types.ts';
 import { remainingGracePeriodSeconds } from '../../../src/engine/kuberuntime/actions/termination-grace-period.ts';
-import { terminationOrder } from '../../../src/engine/kuberuntime/actions/termination-order.ts';
+import { terminationOrder } from '../../../src/engine/kuberuntime/kill-pod.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 interface In {

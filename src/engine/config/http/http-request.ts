@@ -1,6 +1,6 @@
 import { type Agent, type IncomingMessage, type OutgoingHttpHeaders, request as requestHTTP } from 'node:http';
 import { request as requestHTTPS } from 'node:https';
-import { limitInformational } from '../../network/limit-informational.ts';
+import { limitInformational } from '../../network/http-get.ts';
 
 /** Who we are to a server, and whom we believe; PEM. */
 export interface TLSOptions {

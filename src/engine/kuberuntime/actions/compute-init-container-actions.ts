@@ -1,11 +1,14 @@
 import type { Container, Pod } from '../../../api/types.ts';
-import type { ProbeResults } from '../../container/probe-results.ts';
-import { containerHash } from '../../container/container-hash.ts';
-import { findContainerStatus } from '../../container/find-container-status.ts';
-import { isInitContainerFailed } from './next-init-container.ts';
-import { killUnknown, type ContainerKillReason, type ContainerToKill, type InitActions } from './pod-actions.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 import { isSidecar } from '../../../api/values/sidecars.ts';
+import { containerHash } from '../../container/container-hash.ts';
+import type { ProbeResults } from '../../container/probe-results.ts';
+import {
+  findContainerStatus,
+  type RuntimeContainerStatus,
+  type RuntimePodStatus,
+} from '../../container/runtime-pod-status.ts';
+import { isInitContainerFailed } from './next-init-container.ts';
+import { type ContainerKillReason, type ContainerToKill, type InitActions, killUnknown } from './pod-actions.ts';
 
 /**
  * The init phase of a pod that has sidecars, and the care for its sidecars afterwards. Walks from the last init

@@ -1,20 +1,23 @@
 import type { Pod } from '../../../api/types.ts';
-import type { ProbeResults } from '../../container/probe-results.ts';
-import { computeInitContainerActions } from './compute-init-container-actions.ts';
+import { hasSidecar } from '../../../api/values/sidecars.ts';
 import { containerHash } from '../../container/container-hash.ts';
-import { findContainerStatus } from '../../container/find-container-status.ts';
+import type { ProbeResults } from '../../container/probe-results.ts';
+import {
+  findContainerStatus,
+  type RuntimeContainerStatus,
+  type RuntimePodStatus,
+} from '../../container/runtime-pod-status.ts';
+import { computeInitContainerActions } from './compute-init-container-actions.ts';
 import { nextInitContainer } from './next-init-container.ts';
 import {
-  killUnknown,
   type ContainerKillReason,
   type ContainerToKill,
   type InitActions,
+  killUnknown,
   type PodActions,
 } from './pod-actions.ts';
 import { podSandboxChanged } from './pod-sandbox-changed.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 import { shouldContainerBeRestarted } from './should-container-be-restarted.ts';
-import { hasSidecar } from '../../../api/values/sidecars.ts';
 
 /** Decides what brings the pod closer to its spec. kubelet: kuberuntime_manager.go computePodActions */
 export function computePodActions(pod: Pod, podStatus: RuntimePodStatus, probes: ProbeResults): PodActions {

@@ -1,6 +1,9 @@
 import type { Pod } from '../../../api/types.ts';
-import { findContainerStatus } from '../../container/find-container-status.ts';
-import type { RuntimeContainerStatus, RuntimePodStatus } from '../../container/runtime-pod-status.ts';
+import {
+  findContainerStatus,
+  type RuntimeContainerStatus,
+  type RuntimePodStatus,
+} from '../../container/runtime-pod-status.ts';
 
 /** Where a pod without sidecars stands in its init phase. Indexes are into `spec.initContainers`. */
 export type InitProgress =

@@ -1,6 +1,5 @@
 import type { Container, Pod } from '../../../api/types.ts';
-import { findContainerStatus } from '../../container/find-container-status.ts';
-import type { RuntimePodStatus } from '../../container/runtime-pod-status.ts';
+import { findContainerStatus, type RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 
 /**
  * Whether a container that is not running has to be started (again), by its newest instance and the pod's restart

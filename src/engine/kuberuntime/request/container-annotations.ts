@@ -1,7 +1,6 @@
 import type { Lifecycle } from 'kubernetes-types/core/v1.js';
 import type { Container, ContainerPort, Pod } from '../../../api/types.ts';
-import { containerHashHex } from '../../container/container-hash.ts';
-import { goJSON } from '../../container/go-json.ts';
+import { containerHashHex, goJSON } from '../../container/container-hash.ts';
 import { criAnnotations, criLabels } from '../../container/labels.ts';
 
 type LifecycleHandler = NonNullable<Lifecycle['preStop']>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { terminationOrder } from '../../../../src/engine/kuberuntime/actions/termination-order.ts';
+import { terminationOrder } from '../../../../src/engine/kuberuntime/kill-pod.ts';
 import { makeContainer, makePod } from '../../../builders/pods.ts';
 
 const sidecar = (name: string) => makeContainer({ name, restartPolicy: 'Always' });

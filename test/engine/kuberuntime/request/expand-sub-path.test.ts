@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { expandSubPath } from '../../../../src/engine/kuberuntime/request/expand-sub-path.ts';
+import { expandSubPath } from '../../../../src/engine/kuberuntime/container-mounts.ts';
 
 const envs = [
   { name: 'POD', value: 'web-edge1' },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { portMappings } from '../../../../src/engine/kuberuntime/request/port-mappings.ts';
+import { portMappings } from '../../../../src/engine/kuberuntime/request/generate-pod-sandbox-config.ts';
 import { makeContainer, makePod } from '../../../builders/pods.ts';
 
 it('maps every port of the regular containers once a container', () => {

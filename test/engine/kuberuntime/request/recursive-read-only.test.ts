@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRecursivelyReadOnly } from '../../../../src/engine/kuberuntime/request/recursive-read-only.ts';
+import { isRecursivelyReadOnly } from '../../../../src/engine/kuberuntime/container-mounts.ts';
 
 const resolve = (mode: string | undefined, more: object, support: object): boolean =>
   isRecursivelyReadOnly(
