@@ -13,9 +13,6 @@ import { registerRun } from '../../src/commands/run.ts';
 import { registerRunOnce } from '../../src/commands/run-once.ts';
 import { registerValidate } from '../../src/commands/validate.ts';
 import { registerWait } from '../../src/commands/wait.ts';
-import { statusLine } from '../../src/tui/help-lines.ts';
-import { initialViewState } from '../../src/tui/view-state.ts';
-import { makeSnapshot, noon } from '../tui/make-snapshot.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 // Every flag for a field of the configuration is there.
@@ -60,15 +57,6 @@ test('the README names every choice that a flag has', () => {
 test('the README links every page of docs', () => {
   const pages = readdirSync(new URL('../../docs', import.meta.url)).filter((name) => name.endsWith('.md'));
   expect(pages.filter((name) => !readme.includes(`(docs/${name})`))).toEqual([]);
-});
-
-test('the picture of the screen in the README ends in the keys that the screen names', () => {
-  const state = initialViewState(makeSnapshot(), noon, { columns: 110, rows: 30 });
-  expect(readme).toContain(
-    `\n${statusLine(state)
-      .spans.map(({ text }) => text)
-      .join('')}\n\`\`\``,
-  );
 });
 
 test('the npm scripts that the documents name exist', () => {

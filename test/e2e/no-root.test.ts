@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -52,10 +52,20 @@ test.each([
 
 test('validate needs no root and no runtime', async () => {
   const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+  const flags = ['--root-dir', join(folder, 'state'), '--container-runtime-endpoint', 'unix:///nowhere/cri.sock'];
+  // No program of a runtime is to be found either.
+  const path = join(folder, 'path');
+  await mkdir(path);
+  await symlink(process.execPath, join(path, 'node'));
   const { exitCode, stdout, stderr } = await execa(
-    'setpriv',
-    [...user, join(folder, 'bin/kubelet-ts'), 'validate', '--root-dir', join(folder, 'state'), '-'],
-    { reject: false, input: JSON.stringify(makePod('web', { containers: [shell('app', serve)] })) },
+    '/usr/bin/setpriv',
+    [...user, join(folder, 'bin/kubelet-ts'), 'validate', ...flags, '-'],
+    {
+      reject: false,
+      env: { PATH: path },
+      extendEnv: false,
+      input: JSON.stringify(makePod('web', { containers: [shell('app', serve)] })),
+    },
   );
   expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 0, stdout: '1 pod: 0 errors, 0 warnings', stderr: '' });
 });

@@ -62,7 +62,7 @@ test('it tells malloc to give back what is freed, whatever its name, and says ot
   };
   const links = ['kubelet', 'kubelet-ts'].map((name) => join(bin, name));
   expect(await Promise.all([...links, join(folder, 'kubelet')].map((program) => toldBy(program)))).toEqual(
-    new Array(3).fill('32768--version,with a space,,$HOME'),
+    new Array(3).fill('16384--version,with a space,,$HOME'),
   );
   expect(await toldBy(join(bin, 'kubelet-ts'), { MALLOC_MMAP_THRESHOLD_: '1048576' })).toMatch(/^1048576-/);
 });

@@ -1,10 +1,11 @@
 import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveHealthz } from '../../src/server/healthz.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
 
-async function serve(unhealthyBecause: () => string | undefined, port = 0): Promise<number> {
-  const server = await serveHealthz({ bindAddress: '127.0.0.1', port, unhealthyBecause, faults: silentFaults() });
+async function serve(unhealthyBecause: () => string | undefined, port = 0, bindAddress = '127.0.0.1'): Promise<number> {
+  const server = await serveHealthz({ bindAddress, port, unhealthyBecause, faults: silentFaults() });
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
@@ -12,8 +13,8 @@ async function serve(unhealthyBecause: () => string | undefined, port = 0): Prom
   return (server.address() as AddressInfo).port;
 }
 
-const get = async (port: number, path: string): Promise<string> => {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+const get = async (port: number, path: string, host = '127.0.0.1'): Promise<string> => {
+  const response = await fetch(`http://${host}:${port}${path}`);
   return `${response.status} ${await response.text()}`;
 };
 
@@ -24,6 +25,16 @@ test('says ok while all is well, and else what is wrong', async () => {
   problems.push('PLEG is not healthy');
   expect(await get(port, '/healthz?verbose')).toBe('500 PLEG is not healthy\n');
   expect(await get(port, '/')).toBe('404 not found\n');
+});
+
+test('listens on the address that it is given, and on no other', async () => {
+  const port = await serve(() => undefined);
+  await expect(get(port, '/healthz', '127.0.0.2')).rejects.toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  const hosts = ['127.0.0.2', ...own.filter(({ family }) => family === 'IPv4').map(({ address }) => address)];
+  const everywhere = await serve(() => undefined, 0, '0.0.0.0');
+  const answers = await Promise.all(hosts.map((host) => get(everywhere, '/healthz', host)));
+  expect(new Set(answers)).toEqual(new Set(['200 ok\n']));
 });
 
 test('says who may have the port when it is taken', async () => {

@@ -43,6 +43,18 @@ test('a start without the server brings the pods of the last life at once, and s
   expect(server.requests.items.at(-1)?.headers['if-none-match']).toBe('"1"');
 });
 
+test('weeks without the server, and a power cut after them, take no pod away', async () => {
+  const agent = await stopped();
+  await server.stop();
+  await agent.restart();
+  await agent.next();
+  agent.clock.setWallClock(firstLifeAt + 21 * 24 * 3_600_000);
+  expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [refused, stays] });
+  await agent.restart();
+  expect(await agent.next()).toEqual({ pods: ['web-edge1'], problems: [refused, stays] });
+  expect(agent.recorder.problems.at(-1)?.lastGoodAt).toBe(firstLifeAt);
+});
+
 test('a start beside a server that takes its time waits two seconds for it', async () => {
   const agent = await stopped();
   server.answer = () => undefined;
