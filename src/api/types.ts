@@ -1,7 +1,7 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import type { Quantity } from 'kubernetes-types/api/resource.js';
 
-/** What Kubernetes 1.31 and 1.32 added to the Pod API since the release that kubernetes-types describes (1.30). */
+/** Fields added to the Pod API by Kubernetes 1.31 and 1.32; the package kubernetes-types describes 1.30. */
 declare module 'kubernetes-types/core/v1.js' {
   interface PodSpec {
     /** Resources of the whole pod (gate PodLevelResources, off). */
@@ -55,8 +55,8 @@ declare module 'kubernetes-types/core/v1.js' {
 export type RawPod = core.Pod;
 
 /**
- * The v1 Pod API, as JSON. Everything that went through the decoder and `applyDefaults` has a name, a namespace, a
- * uid and a spec, which is what `Pod` promises.
+ * The v1 Pod API as JSON. A pod that passed the decoder and `applyDefaults` has a name, a namespace, a uid and a spec;
+ * this type requires them.
  */
 export type Pod = Omit<core.Pod, 'metadata' | 'spec'> & {
   metadata: NonNullable<core.Pod['metadata']> & { name: string; namespace: string; uid: string };

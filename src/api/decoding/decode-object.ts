@@ -9,7 +9,7 @@ import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-sche
 import { hintForUnknownField } from './unknown-field-hint.ts';
 import { hintForWrongType } from './wrong-type-hint.ts';
 
-/** Something the decoder has to say about one value. */
+/** One remark of the decoder on a value: an error or a warning. */
 export interface DecodeFinding {
   field: string;
   start: number;
@@ -19,9 +19,9 @@ export interface DecodeFinding {
 }
 
 /**
- * Takes the fields of one object of a schema out of a text, as Go's decoder does: names match exactly, null is absence,
- * unknown fields are dropped (and reported here), a value of another type is an error. Durations become milliseconds. No
- * finding tells a value of a Secret.
+ * Decodes one object of a schema, as Go's decoder does. Names must match exactly, and null counts as absent. Drops
+ * unknown fields with a warning; a value of the wrong type is an error. Durations become milliseconds. No message
+ * contains a value of a Secret.
  */
 export function decodeObject(
   schema: ObjectSchema,
@@ -38,7 +38,7 @@ type IntegerType = 'int32' | 'int64' | 'uint32';
 
 const nanosecondsPerMillisecond = 1_000_000;
 
-/** More errors or more warnings than this help nobody; the rest is only counted. */
+/** Errors, and warnings, that are reported in full. The rest is only counted. */
 const maxFindings = 50;
 
 class Decoder {
@@ -60,7 +60,9 @@ class Decoder {
     return [...shown, { field: '', start: 0, message: notShownMessage(this.#notShown), severity: 'warning' }];
   }
 
-  /** `earlier` is what an earlier member of the same name gave: Go decodes a repeated JSON key on top of it. */
+  /**
+   * `earlier` is the value of an earlier member of the same name: Go decodes a repeated JSON key on top of that value.
+   */
   object(name: string, node: ManifestNode, field: string, earlier: unknown): ObjectValue {
     const values: ObjectValue = { ...asObject(earlier) };
     if (node.kind !== 'object') {
@@ -142,7 +144,7 @@ class Decoder {
       values.set(entry.key, this.#value(kind.element, entry.value, `${field}[${entry.key}]`, undefined));
     }
     if (earlier === undefined) return Object.fromEntries(values);
-    // In place: a copy for each of very many small maps on top of a large one would take forever.
+    // Merges in place, because copying a large map once for each of many small ones would take forever.
     const object = asObject(earlier);
     for (const [key, value] of values) {
       Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true });
@@ -152,7 +154,7 @@ class Decoder {
 
   #integer(type: IntegerType, kind: FieldKind, node: ManifestNode, field: string): unknown {
     if (node.kind === 'null') return 0;
-    // No integer has more digits; BigInt is not asked about them.
+    // No integer has more digits; a longer text never reaches BigInt, which would be slow.
     if (node.kind !== 'number' || !/^-?[0-9]{1,40}$/.test(node.text)) return this.#wrongType(kind, node, field);
     const value = BigInt(node.text);
     const { fits, expected } = integerRanges[type];
@@ -267,7 +269,7 @@ function describeNode(node: ManifestNode): string {
   }
 }
 
-/** What a node is, without its value. */
+/** Describes the type of a node without its value. */
 export function describeKind({ kind }: ManifestNode): string {
   switch (kind) {
     case 'null':

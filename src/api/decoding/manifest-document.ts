@@ -11,21 +11,21 @@ import { readJson } from '../text/read-json.ts';
 import { type DocumentRange, readYaml, splitDocuments, syntaxHint } from '../text/read-yaml.ts';
 import { limitHint, maxBrokenDocuments, maxManifestLines, ReadingBudget } from '../text/reading-budget.ts';
 
-/** A manifest larger than this is refused unread. The largest pod an API server takes is far smaller. */
+/** Larger manifests are refused unread. The largest pod that an API server takes is far smaller. */
 export const maxManifestBytes = 10 * 1024 * 1024;
 
-/** A manifest that was read but not yet understood: its values, and where they stand. */
+/** A manifest that was parsed but not yet decoded: its values and their places. */
 export class ManifestDocument {
   readonly origin: string;
   readonly root: ManifestNode;
   readonly notes: readonly ManifestNote[];
   readonly #lines: LineIndex;
-  /** Where this document begins in the text that the lines are counted in. */
+  /** Offset of this document in the text that `lines` counts. */
   readonly #base: number;
-  /** The members of large objects by key, once one of them was looked for. */
+  /** Members of large objects by key. Filled at the first look-up. */
   readonly #members = new Map<ManifestNode, ReadonlyMap<string, ManifestEntry>>();
 
-  /** The content was read from a text that stands at `base` among those lines. */
+  /** `place.base` is the offset of the content in the text that `place.lines` counts. */
   constructor(origin: string, { root, notes }: ManifestContent, place: { lines: LineIndex; base: number }) {
     this.origin = origin;
     this.#lines = place.lines;
@@ -34,12 +34,12 @@ export class ManifestDocument {
     this.notes = notes;
   }
 
-  /** Line and column, from 1, of a field path; of its nearest ancestor when the manifest does not have the field. */
+  /** Line and column, from 1, of a field path. Uses its nearest ancestor if the manifest lacks the field. */
   positionOf(fieldPath: string): { line: number; column: number } {
     return this.positionAt(this.#find(fieldPath).start);
   }
 
-  /** Whether the manifest has the field. */
+  /** True if the manifest has the field. */
   has(fieldPath: string): boolean {
     return this.#find(fieldPath).isThere;
   }
@@ -63,7 +63,7 @@ export class ManifestDocument {
     return item && { keyStart: item.start, value: item };
   }
 
-  /** The last member of a key. Very many problems can be about the members of one object. */
+  /** The last member with this key. Indexed, because very many problems can concern the members of one object. */
   #memberOf(node: ManifestNode, entries: readonly ManifestEntry[], key: string): ManifestEntry | undefined {
     if (entries.length < 32) return entries.findLast((entry) => entry.key === key);
     let members = this.#members.get(node);
@@ -79,10 +79,13 @@ export class ManifestDocument {
   }
 }
 
-/** A document, or why it could not be read. */
+/** A document, or the problem that kept it from being read. */
 export type DocumentReading = { document: ManifestDocument } | { problem: ManifestProblem };
 
-/** Reads the bytes of a manifest as the kubelet does: what starts with `{` is JSON, of everything else the first YAML document. */
+/**
+ * Reads the bytes of a manifest as the kubelet does. A text that starts with `{` is JSON; any other is YAML, of which
+ * only the first document counts.
+ */
 export function readManifest(bytes: Uint8Array | string, origin: string): DocumentReading {
   const reading = readText(bytes, origin);
   if ('problem' in reading) return reading;
@@ -90,9 +93,8 @@ export function readManifest(bytes: Uint8Array | string, origin: string): Docume
 }
 
 /**
- * Reads all documents of a manifest: the one value of a JSON text, or every YAML document with anything in it. What cannot
- * be read leaves a problem in its place, and where there is too much nothing is read any more. Positions are those of the
- * whole text.
+ * Reads all documents of a manifest: the one value of a JSON text, or every YAML document that is not empty. A document
+ * that cannot be read yields its problem. Reading stops at the first limit exceeded. Positions refer to the whole text.
  */
 export function* readManifests(bytes: Uint8Array | string, origin: string): Generator<DocumentReading> {
   const reading = readText(bytes, origin);
@@ -137,9 +139,9 @@ function readText(bytes: Uint8Array | string, origin: string): DecodedText | { p
     const message = `The manifest has more than ${maxManifestLines} lines`;
     return { problem: { origin, message, hint: limitHint, severity: 'error' } };
   }
-  // In JSON the kubelet reads U+FFFD for what is no UTF-8.
+  // In JSON the kubelet replaces invalid UTF-8 by U+FFFD.
   if (!isYaml || isValid) return { text, isYaml };
-  // The decoder does not say where; its stand-in character does.
+  // The decoder does not report the place; its replacement character does.
   const start = Math.max(0, text.indexOf('\uFFFD'));
   return {
     problem: {
@@ -152,7 +154,7 @@ function readText(bytes: Uint8Array | string, origin: string): DecodedText | { p
   };
 }
 
-/** A text whose documents are read one by one, from one budget. */
+/** Reads the documents of a text one by one, within one budget. */
 class ManifestText {
   readonly #origin: string;
   readonly #decoded: DecodedText;
@@ -197,7 +199,7 @@ function hasTooManyLines(text: string): boolean {
 
 const strictDecoder = new TextDecoder('utf-8', { fatal: true });
 
-/** The text of UTF-8, or of UTF-16 when a byte order mark says so, without that mark. */
+/** Decodes UTF-8, or UTF-16 if a byte order mark says so. Drops the mark. */
 function decodeText(bytes: Uint8Array | string): { text: string; isValid: boolean } {
   if (typeof bytes === 'string') return { text: bytes.replace(/^\uFEFF/, ''), isValid: true };
   const utf16 = utf16Encoding(bytes);
@@ -205,7 +207,7 @@ function decodeText(bytes: Uint8Array | string): { text: string; isValid: boolea
   try {
     return { text: strictDecoder.decode(bytes), isValid: true };
   } catch {
-    // The only thing that can go wrong is that the bytes are no UTF-8.
+    // The strict decoder throws for invalid UTF-8 only.
     return { text: new TextDecoder().decode(bytes), isValid: false };
   }
 }

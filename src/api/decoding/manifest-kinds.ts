@@ -1,6 +1,6 @@
 import { nearestName } from '../text/nearest-name.ts';
 
-/** The kinds that are carried out here, with their apiVersion. */
+/** The kinds that this program runs or uses, with their apiVersion. */
 export const carriedOutKinds = {
   Pod: 'v1',
   ConfigMap: 'v1',
@@ -16,7 +16,7 @@ export const carriedOutKinds = {
 
 export type CarriedOutKind = keyof typeof carriedOutKinds;
 
-/** What to write into an object that says its kind, or nothing that helps. */
+/** Hint on the apiVersion and kind to write. `kind` is the kind the object names. */
 export function hintForApiVersion(kind: string): string {
   if (kind === 'Pod' || !isCarriedOut(kind)) return 'A manifest starts with "apiVersion: v1" and "kind: Pod".';
   return `Write "apiVersion: ${carriedOutKinds[kind]}".`;
@@ -26,16 +26,16 @@ export function isCarriedOut(kind: string): kind is CarriedOutKind {
   return Object.hasOwn(carriedOutKinds, kind);
 }
 
-/** What becomes of the objects of a kind. */
+/** How objects of a kind are treated. */
 export type KindMeaning =
   | { type: 'carriedOut'; kind: CarriedOutKind }
-  /** `itemKind` is the kind of all items; absent for the List of anything. */
+  /** `itemKind` is the kind of all items; absent for a plain `List`. */
   | { type: 'list'; itemKind?: string }
   | { type: 'notCarriedOut'; reason: string }
-  /** No such kind, or not of this apiVersion; `field` is the one to look at. */
+  /** An unknown kind, or a known one with another apiVersion; `field` is the one to correct. */
   | { type: 'unknown'; field: 'apiVersion' | 'kind'; message: string; hint: string };
 
-/** What the objects of an apiVersion and kind are to this program. */
+/** How this program treats objects of an apiVersion and kind. */
 export function kindMeaning(apiVersion: string, kind: string): KindMeaning {
   if (kind === 'List')
     return apiVersion === 'v1' ? { type: 'list' } : wrongVersion(apiVersion, 'Write "apiVersion: v1".');
@@ -68,7 +68,7 @@ function wrongVersion(apiVersion: string, hint: string): KindMeaning {
   return { type: 'unknown', field: 'apiVersion', message: `apiVersion "${apiVersion}" is not supported`, hint };
 }
 
-/** Kinds of Kubernetes, and of its tools, that mean nothing to a node alone, by the reason why. */
+/** Kinds of Kubernetes and its tools that a node without a cluster cannot carry out, grouped by the reason. */
 const kindsByReason: Readonly<Record<string, readonly string[]>> = {
   'the network is that of the container runtime': [
     'EndpointSlice',

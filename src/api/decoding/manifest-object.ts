@@ -10,14 +10,14 @@ import type { FieldError } from '../values/field-errors.ts';
 export interface ManifestObject {
   document: ManifestDocument;
   node: ManifestNode;
-  /** Field path of the object in its document: empty, or such as `items[2]`. */
+  /** Field path of the object in its document, such as `items[2]`; empty for the whole document. */
   path: string;
 }
 
-/** Something wrong with a field of an object, before anybody knows the line it stands on. */
+/** A problem with a field of an object, before its line is known. */
 export type FieldProblem = Pick<ManifestProblem, 'message' | 'hint' | 'severity'> & { field: string };
 
-/** The problem of a field of an object, with the place of the field in the text. */
+/** Adds the line and column of the field to a problem. */
 export function problemOf({ document, path }: ManifestObject, { field, ...problem }: FieldProblem): ManifestProblem {
   const place = fieldIn(path, field);
   return {
@@ -28,12 +28,12 @@ export function problemOf({ document, path }: ManifestObject, { field, ...proble
   };
 }
 
-/** A broken rule of the API as a problem. */
+/** Converts a broken rule of the API into a problem. */
 export function brokenRule({ field, type, message, hint }: FieldError): FieldProblem {
   return { field, message: `${type}: ${message}`, ...(hint !== undefined && { hint }), severity: 'error' };
 }
 
-/** Decodes an object as the type of that name in the schema; undefined when it has errors. */
+/** Decodes an object as a type of the schema. The value is undefined if the object has errors. */
 export function decodeManifestObject(
   typeName: string,
   { document, node, path }: ManifestObject,
@@ -51,7 +51,7 @@ export function decodeManifestObject(
   return { value: problems.some(({ severity }) => severity === 'error') ? undefined : value, problems };
 }
 
-/** What the reader had to say about a document besides its values. */
+/** The reader's warnings about a document. */
 export function notesOf(document: ManifestDocument): ManifestProblem[] {
   return document.notes.map(({ start, message, hint }) => ({
     origin: document.origin,

@@ -1,4 +1,4 @@
-/** Kind of a value. Names of objects are those of the Go types; bytes are base64 in the text. */
+/** The type of a value. Objects are named as in Go; bytes are base64 in the text. */
 export type FieldKind =
   | {
       type:
@@ -23,18 +23,18 @@ export type FieldKind =
 export interface ObjectField {
   kind: FieldKind;
   /**
-   * What an absent value means: `required` fields are always written, with their zero value when nothing was given;
-   * an explicit zero value of a `pointer` field differs from absence; of all `other` scalars it is absence.
+   * The meaning of absence. `required`: always written, with the zero value if absent. `pointer`: an explicit zero
+   * value differs from absence. `other`: a zero value is the same as absence.
    */
   presence: 'required' | 'pointer' | 'other';
 }
 
-/** The fields of every object type by name, such as those of `Container`. */
+/** The fields of every object type, such as `Container`, by name. */
 export type ObjectSchema = ReadonlyMap<string, ReadonlyMap<string, ObjectField>>;
 
 /**
- * Reads a schema written as kinds by field by object: `int32`, `[]string`, `map quantity`, the name of another object;
- * `*` in front for a pointer, `!` for what is always written.
+ * Parses a schema: the kind of each field of each object. Kinds are such as `int32`, `[]string`, `map quantity`, or the
+ * name of another object. A leading `*` marks a pointer, a leading `!` a field that is always written.
  */
 export function parseSchema(kinds: Readonly<Record<string, Readonly<Record<string, string>>>>): ObjectSchema {
   return new Map(
@@ -45,7 +45,7 @@ export function parseSchema(kinds: Readonly<Record<string, Readonly<Record<strin
   );
 }
 
-/** The fields of an object type; throws for a name that the schema does not have. */
+/** The fields of an object type. Throws an Error if the schema lacks it. */
 export function fieldsOfObject(schema: ObjectSchema, objectName: string): ReadonlyMap<string, ObjectField> {
   const fields = schema.get(objectName);
   if (!fields) throw new Error(`The schema has no object ${objectName}`);

@@ -3,13 +3,13 @@ import type { ManifestNode } from '../text/manifest-node.ts';
 import { type ManifestObject, problemOf } from './manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 
-/** What an object says that it is. */
+/** The apiVersion and kind of an object. */
 export interface ObjectType {
   apiVersion: string;
   kind: string;
 }
 
-/** The type of an object, completed by the one that the list around it gives. */
+/** The type of an object. Missing parts come from the list around it. */
 export function objectType(
   object: ManifestObject,
   listed?: ObjectType,
@@ -31,7 +31,7 @@ function refuse(object: ManifestObject, field: string, message: string): Manifes
   return problemOf(object, { field, message, hint, severity: 'error' });
 }
 
-/** Go finds these two names whatever their case, when no exact one is there. */
+/** Finds the field by its exact name, else ignoring case, as Go does for these two names. */
 function typeField(node: ManifestNode, name: string): ManifestNode | undefined {
   if (node.kind !== 'object') return undefined;
   const exact = node.entries.findLast((entry) => entry.key === name);

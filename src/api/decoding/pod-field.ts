@@ -1,5 +1,5 @@
 import { podSchema as kinds } from '../generated/pod-schema.ts';
 import { parseSchema } from './object-schema.ts';
 
-/** Everything a manifest may declare: every object with its fields. */
+/** Every object that a manifest may declare, with its fields. */
 export const podSchema = parseSchema(kinds);

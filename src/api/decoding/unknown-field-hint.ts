@@ -2,8 +2,8 @@ import { isSameName, nearestName } from '../text/nearest-name.ts';
 import { type FieldKind, fieldsOfObject, type ObjectField, type ObjectSchema } from './object-schema.ts';
 
 /**
- * What may have been meant by a field that its object does not have: a name in another case, a field of an object above or
- * below, a similar name. `objectPath` is where the object stands in one of type `rootName`.
+ * Suggests what a misplaced or misspelt field was meant to be: the name in another case, a field of an object above or
+ * below, or a similar name. `objectPath` is the place of the object in one of type `rootName`.
  */
 export function hintForUnknownField(schema: ObjectSchema, rootName: string, objectPath: string, key: string): string {
   const ancestors = ancestorsOf(schema, rootName, objectPath);
@@ -19,7 +19,7 @@ export function hintForUnknownField(schema: ObjectSchema, rootName: string, obje
 
 type Fields = ReadonlyMap<string, ObjectField>;
 
-/** Objects that have the field: those that are near, or else one that is further away. */
+/** Objects that have the field: the near ones, else one that is further away. */
 function homesOf(
   schema: ObjectSchema,
   ancestors: readonly { path: string; fields: Fields }[],
@@ -38,7 +38,7 @@ function homesOf(
   return far.filter((home) => home !== undefined).slice(0, 1);
 }
 
-/** The objects on the way to a path, the one at the path last. */
+/** The objects on the way to a path, ending with the one at the path. */
 function ancestorsOf(schema: ObjectSchema, rootName: string, objectPath: string): { path: string; fields: Fields }[] {
   const ancestors = [{ path: '', fields: fieldsOfObject(schema, rootName) }];
   for (const step of objectPath.match(/[^.[\]]+(?:\[[0-9]+\])*/g) ?? []) {
@@ -59,10 +59,10 @@ function homeAbove(ancestors: readonly { path: string; fields: Fields }[], key: 
   return home && (home.path === '' ? 'the outermost object' : home.path);
 }
 
-/** Fields that hold what most mistakes are about. */
+/** The fields in which most mistakes are made. */
 const mainFields = ['containers', 'template', 'spec', 'metadata'];
 
-/** The nearest object below that has the field, by its path from the object that has these fields. */
+/** Path from the object with these fields to the nearest object below that has the field. */
 function homeBelow(
   schema: ObjectSchema,
   fields: Fields,

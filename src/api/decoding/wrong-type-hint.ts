@@ -2,7 +2,7 @@ import type { ManifestNode } from '../text/manifest-node.ts';
 import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-schema.ts';
 import { parseQuantity } from '../values/quantity.ts';
 
-/** What to write instead of a value of the wrong type. Tells the value only if `tellsValues`, which a Secret's must not be. */
+/** Hint on replacing a value of the wrong type. Quotes the value only if `tellsValues`, which is false for a Secret. */
 export function hintForWrongType(
   schema: ObjectSchema,
   kind: FieldKind,
@@ -53,7 +53,7 @@ function hintForList(schema: ObjectSchema, element: FieldKind, node: ManifestNod
   return 'Start each item with "- ".';
 }
 
-/** A value alone where an object was expected is likely to be its name, or the one field it must have. */
+/** A bare value in the place of an object is likely to be its name, or its one required field. */
 function hintForObject(
   schema: ObjectSchema,
   name: string,
@@ -62,7 +62,7 @@ function hintForObject(
 ): string | undefined {
   if (!tellsValues || (node.kind !== 'string' && node.kind !== 'number')) return undefined;
   const text = node.kind === 'string' ? node.value : node.text;
-  if (/^[A-Za-z]+:[^ /]/.test(text)) return 'Put a space behind each ":".';
+  if (/^[A-Za-z]+:[^ /]/.test(text)) return 'Put a space after each ":".';
   if (text.length > 60 || text.includes('\n')) return undefined;
   const fields = fieldsOfObject(schema, name);
   const variable = fields.has('name') && fields.has('value') ? /^([^=]+)=(.*)$/.exec(text) : null;
@@ -77,7 +77,7 @@ function hintForObject(
 
 const suffixHint = 'Suffixes are n u m k M G T P E and Ki Mi Gi Ti Pi Ei, in exactly this case.';
 
-/** `64 mb` and the like. */
+/** Corrects amounts such as `64 mb`. */
 function hintForQuantity(node: ManifestNode): string {
   const match = node.kind === 'string' ? /^\s*([0-9.]+)\s*([a-z]+)\s*$/i.exec(node.value) : null;
   if (!match) return suffixHint;

@@ -1,4 +1,4 @@
-/** A rule of the configuration that is broken, before anybody knows the line it stands on. */
+/** A broken rule of the configuration, before its line is known. */
 export interface ConfigurationError {
   /** Field path, such as `logging.format` or `evictionHard[memory.available]`. */
   field: string;
@@ -6,7 +6,7 @@ export interface ConfigurationError {
   hint?: string;
 }
 
-/** Collects what a validation finds, in order. */
+/** Collects the errors of a validation, in order. */
 export class ConfigurationErrors {
   readonly list: ConfigurationError[] = [];
 
@@ -14,7 +14,7 @@ export class ConfigurationErrors {
     this.list.push({ field, message, ...(hint === undefined ? {} : { hint }) });
   }
 
-  /** Adds an error unless the value is one of those allowed. */
+  /** Adds an error unless the value is allowed. */
   addUnlessOneOf(field: string, value: string, allowed: readonly string[]): void {
     if (!allowed.includes(value)) this.add(field, `"${value}" must be one of: ${allowed.map(quoted).join(', ')}`);
   }

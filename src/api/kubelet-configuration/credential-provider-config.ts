@@ -11,15 +11,15 @@ import { parseSchema } from '../decoding/object-schema.ts';
 import { objectType } from '../decoding/object-type.ts';
 import { FieldErrors } from '../values/field-errors.ts';
 
-/** A program that knows the credentials of some registries. kubelet: kubelet.config.k8s.io/v1 CredentialProvider */
+/** A program that provides the credentials of some registries. kubelet: kubelet.config.k8s.io/v1 CredentialProvider */
 export interface CredentialProvider {
   /** File name of the program. */
   name: string;
-  /** Patterns of the images it is asked for. */
+  /** Patterns of the images for which the program is run. */
   matchImages: string[];
-  /** Milliseconds that an answer counts which does not say itself. */
+  /** Milliseconds for which an answer is cached that sets no duration itself. */
   defaultCacheDuration: number;
-  /** Form of what it is asked and answers. */
+  /** API version of the program's requests and answers. */
   apiVersion: string;
   args: string[];
   env: { name: string; value: string }[];
@@ -45,8 +45,8 @@ const configVersions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `kubelet.c
 const pluginVersions = ['v1', 'v1beta1', 'v1alpha1'].map((version) => `credentialprovider.kubelet.k8s.io/${version}`);
 
 /**
- * Reads the file of --image-credential-provider-config, YAML or JSON; no providers when something is wrong with it. Unknown
- * fields are errors, as in the kubelet. kubelet: credentialprovider/plugin/config.go
+ * Reads the file of --image-credential-provider-config, YAML or JSON. Returns no providers if the file has an error.
+ * Unknown fields are errors, as in the kubelet. kubelet: credentialprovider/plugin/config.go
  */
 export function loadCredentialProviderConfig(
   bytes: Uint8Array,
@@ -61,7 +61,7 @@ export function loadCredentialProviderConfig(
   const { value, problems } = decodeManifestObject(kind, object, schema);
   const strict = [...notesOf(document), ...problems].map((problem) => ({ ...problem, severity: 'error' as const }));
   if (value === undefined || strict.length > 0) return { problems: strict };
-  // The decoder gives what the schema says.
+  // The decoder returns values of the types in the schema.
   const { providers = [] } = value as { providers?: Partial<CredentialProvider>[] };
   const errors = new FieldErrors();
   validate(errors, providers);

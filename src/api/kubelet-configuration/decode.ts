@@ -7,11 +7,11 @@ import { kubeletConfigurationFields } from './fields.ts';
 import { configurationObject, configurationSchema } from './schema.ts';
 import type { GivenConfiguration } from './types.ts';
 
-/** What a configuration file says; nothing when it has an error. */
+/** A decoded configuration file. `given` is absent if the file has an error. */
 export interface DecodedConfiguration {
   given?: GivenConfiguration;
   problems: ManifestProblem[];
-  /** The text behind it, for the places of fields; absent when it could not be read. */
+  /** The parsed text, which gives the places of fields. Absent if it could not be read. */
   document?: ManifestDocument;
 }
 
@@ -22,8 +22,8 @@ const {
 const hint = `A configuration starts with "apiVersion: ${apiVersion}" and "kind: ${kind}".`;
 
 /**
- * Decodes the bytes of a configuration file or drop-in, YAML or JSON. Unknown fields and repeated keys are warnings, as
- * the kubelet falls back to a lenient decoder for them; fields that say null are null.
+ * Decodes a configuration file or drop-in, YAML or JSON. Unknown fields and repeated keys are warnings, because the
+ * kubelet falls back to a lenient decoder for them. Keeps null values.
  *
  * kubelet: kubeletconfig/util/codec/codec.go DecodeKubeletConfiguration, DecodeKubeletConfigurationIntoJSON
  */
@@ -36,7 +36,7 @@ export function decodeKubeletConfiguration(bytes: Uint8Array | string, origin: s
   if (typeProblem) return { problems: [typeProblem], document };
   const { value, problems } = decodeManifestObject(configurationObject, object, configurationSchema);
   const all = [...notesOf(document), ...repeatedKeys(document), ...problems];
-  // The schema behind the decoder and this type are made from one table.
+  // The decoder's schema and this type are derived from one table.
   return value === undefined
     ? { problems: all, document }
     : { given: withNulls(value, document.root), problems: all, document };
@@ -55,7 +55,7 @@ function checkType(object: ManifestObject): ManifestProblem | undefined {
   return read.type.apiVersion === apiVersion ? undefined : refuse('apiVersion');
 }
 
-/** The YAML reader notes repeated keys itself. */
+/** For JSON only: the YAML reader notes repeated keys itself. */
 function repeatedKeys(document: ManifestDocument): ManifestProblem[] {
   const noted = new Set(document.notes.map(({ start }) => start));
   return repeatedKeysIn(document.root)
@@ -76,7 +76,7 @@ function repeatedKeysIn(node: ManifestNode): { key: string; keyStart: number }[]
   return [...own, ...node.entries.flatMap(({ value }) => repeatedKeysIn(value))];
 }
 
-/** The decoder leaves out what is null; in a drop-in, null takes away what an earlier file said. */
+/** Restores the nulls that the decoder drops: in a drop-in, null removes the value of an earlier file. */
 function withNulls(value: Record<string, unknown>, node: ManifestNode): Record<string, unknown> {
   if (node.kind !== 'object') return value;
   const known = new Map(Object.entries(value));

@@ -1,7 +1,7 @@
 import { formatDuration } from '../values/duration.ts';
 import type { FieldRow } from './fields.ts';
 
-/** The default of a field as a file would say it; empty where it is Go's zero value. */
+/** The default of a field as written in a file. Empty for Go's zero value. */
 export function defaultText({ kind, default: value }: FieldRow): string {
   if (typeof value === 'number' && /duration/i.test(kind)) return shortDuration(value);
   if (typeof value === 'object') {
@@ -14,7 +14,7 @@ export function defaultText({ kind, default: value }: FieldRow): string {
   return value === undefined ? '' : String(value);
 }
 
-/** As people write it: `2m` for what Go prints as `2m0s`. */
+/** The usual short form: `2m` where Go prints `2m0s`. */
 function shortDuration(milliseconds: number): string {
   return formatDuration(BigInt(milliseconds) * 1_000_000n)
     .replace(/m0s$/, 'm')

@@ -1,12 +1,12 @@
-/** One field of the configuration: what it is in Go, and what becomes of it here. */
+/** One field of the configuration: its type in Go and its effect here. */
 export interface FieldRow {
-  /** As in `parseSchema`: a pointer's explicit zero value differs from absence. */
+  /** Type as in `parseSchema`. An explicit zero value of a pointer differs from absence. */
   readonly kind: string;
-  /** What an absent value stands for; left out where Go's zero value does. Durations are milliseconds. */
+  /** The default; left out if it is Go's zero value. Durations are milliseconds. */
   readonly default?: boolean | number | string | readonly string[] | Readonly<Record<string, string>>;
-  /** What it does here. */
+  /** Its effect here. */
   readonly does?: string;
-  /** Why it is read and checked, and then without effect. A row with neither holds other fields. */
+  /** Why it has no effect here, though it is read and checked. A row with neither text holds other fields. */
   readonly without?: string;
 }
 
@@ -24,8 +24,9 @@ const iptables = 'no iptables rules are made';
 const klog = 'an option of klog';
 
 /**
- * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.32. The types, the decoder, the defaults and
- * docs/configuration-fields.md follow from it. Who carries a field out gives its row a `does`: its flag is then shown. kubelet: k8s.io/kubelet/config/v1beta1 types.go, defaults.go
+ * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.32. The types, the decoder, the defaults
+ * and docs/configuration-fields.md are derived from this table. When a field takes effect, give its row a `does`: that
+ * also shows its flag. kubelet: k8s.io/kubelet/config/v1beta1 types.go, defaults.go
  */
 export const kubeletConfigurationFields = {
   KubeletConfiguration: {
@@ -34,9 +35,9 @@ export const kubeletConfigurationFields = {
     enableServer: { kind: '*bool', default: true, without: server },
     staticPodPath: { kind: 'string', does: 'file or folder of manifests' },
     podLogsDir: { kind: 'string', default: '/var/log/pods', does: 'folder of pod logs' },
-    syncFrequency: { kind: 'duration', default: minute, does: 'how often a pod that does not change is looked at' },
-    fileCheckFrequency: { kind: 'duration', default: 20 * second, does: 'how often manifest folders are read anew' },
-    httpCheckFrequency: { kind: 'duration', default: 20 * second, does: 'how often the manifest URL is asked' },
+    syncFrequency: { kind: 'duration', default: minute, does: 'how often an unchanged pod is synced' },
+    fileCheckFrequency: { kind: 'duration', default: 20 * second, does: 'how often manifest folders are read again' },
+    httpCheckFrequency: { kind: 'duration', default: 20 * second, does: 'how often the manifest URL is fetched' },
     staticPodURL: { kind: 'string', does: 'URL of a manifest' },
     staticPodURLHeader: { kind: 'map []string', does: 'headers sent to that URL' },
     address: { kind: 'string', default: '0.0.0.0', without: server },
@@ -50,8 +51,8 @@ export const kubeletConfigurationFields = {
     serverTLSBootstrap: { kind: 'bool', without: apiServer },
     authentication: { kind: 'KubeletAuthentication' },
     authorization: { kind: 'KubeletAuthorization' },
-    registryPullQPS: { kind: '*int32', default: 5, does: 'image pulls that may begin in a second; 0: any number' },
-    registryBurst: { kind: 'int32', default: 10, does: 'image pulls that may begin at once' },
+    registryPullQPS: { kind: '*int32', default: 5, does: 'image pulls started per second at most; 0: unlimited' },
+    registryBurst: { kind: 'int32', default: 10, does: 'image pulls started at once at most' },
     eventRecordQPS: { kind: '*int32', default: 50, without: events },
     eventBurst: { kind: 'int32', default: 100, without: events },
     enableDebuggingHandlers: { kind: '*bool', default: true, without: server },
@@ -59,30 +60,34 @@ export const kubeletConfigurationFields = {
     healthzPort: { kind: '*int32', default: 10248, does: 'port of `/healthz`, 0 for none' },
     healthzBindAddress: { kind: 'string', default: '127.0.0.1', does: 'where `/healthz` listens' },
     oomScoreAdj: { kind: '*int32', default: -999, does: 'oom_score_adj of the agent' },
-    clusterDomain: { kind: 'string', does: 'domain of the cluster, searched by pods' },
+    clusterDomain: { kind: 'string', does: 'domain of the cluster, in the search list of pods' },
     clusterDNS: { kind: '[]string', does: 'DNS servers of pods with dnsPolicy ClusterFirst' },
     streamingConnectionIdleTimeout: { kind: 'duration', default: 240 * minute, without: server },
     nodeStatusUpdateFrequency: { kind: 'duration', default: 10 * second, without: apiServer },
     nodeStatusReportFrequency: { kind: 'duration', default: 5 * minute, without: apiServer },
     nodeLeaseDurationSeconds: { kind: 'int32', default: 40, without: apiServer },
-    imageMinimumGCAge: { kind: 'duration', default: 2 * minute, does: 'how long an unused image stays at least' },
-    imageMaximumGCAge: { kind: 'duration', does: 'how long an unused image stays at most; 0: no limit' },
+    imageMinimumGCAge: { kind: 'duration', default: 2 * minute, does: 'shortest time an unused image is kept' },
+    imageMaximumGCAge: { kind: 'duration', does: 'longest time an unused image is kept; 0: no limit' },
     imageGCHighThresholdPercent: {
       kind: '*int32',
       default: 85,
-      does: 'usage of the disk from which unused images go; 100: never',
+      does: 'disk usage in percent that starts the deletion of unused images; 100: never',
     },
-    imageGCLowThresholdPercent: { kind: '*int32', default: 80, does: 'usage of the disk until which they go' },
+    imageGCLowThresholdPercent: {
+      kind: '*int32',
+      default: 80,
+      does: 'disk usage in percent at which that deletion stops',
+    },
     volumeStatsAggPeriod: { kind: 'duration', default: minute, without: 'volume statistics are not built yet' },
     kubeletCgroups: { kind: 'string', without: 'the agent stays in the cgroup it was started in' },
     systemCgroups: { kind: 'string', without: 'processes of others are not moved' },
     cgroupRoot: { kind: 'string', does: 'cgroup that holds those of pods' },
     cgroupsPerQOS: { kind: '*bool', default: true, does: 'pods have cgroups by QoS class' },
-    cgroupDriver: { kind: 'string', default: 'cgroupfs', does: 'used where the runtime does not say its own' },
+    cgroupDriver: { kind: 'string', default: 'cgroupfs', does: 'used if the runtime does not report its own' },
     cpuManagerPolicy: { kind: 'string', default: 'none', without: managers },
     singleProcessOOMKill: {
       kind: '*bool',
-      does: 'on cgroup v2 a process out of memory does not take its container along',
+      does: 'on cgroup v2, an OOM kill ends one process rather than the whole container',
     },
     cpuManagerPolicyOptions: { kind: 'map string', without: managers },
     cpuManagerReconcilePeriod: { kind: 'duration', default: 10 * second, without: managers },
@@ -93,13 +98,13 @@ export const kubeletConfigurationFields = {
     qosReserved: { kind: 'map string', without: 'the gate QOSReserved is not built yet' },
     runtimeRequestTimeout: { kind: 'duration', default: 2 * minute, does: 'how long a call to the runtime may take' },
     hairpinMode: { kind: 'string', default: 'promiscuous-bridge', without: 'the network belongs to the runtime' },
-    maxPods: { kind: 'int32', default: 110, does: 'pods at work at a time; others wait for room' },
-    podCIDR: { kind: 'string', does: 'told to the runtime at start' },
+    maxPods: { kind: 'int32', default: 110, does: 'pods that run at a time; others wait' },
+    podCIDR: { kind: 'string', does: 'sent to the runtime at start' },
     podPidsLimit: { kind: '*int64', default: -1, does: 'processes a pod may have; -1: no limit' },
     resolvConf: { kind: '*string', default: '/etc/resolv.conf', does: 'resolver file pods inherit; empty for none' },
     runOnce: { kind: 'bool', without: '`kubelet-ts run-once` does this' },
     cpuCFSQuota: { kind: '*bool', default: true, does: 'CPU limits are enforced' },
-    cpuCFSQuotaPeriod: { kind: '*duration', default: 100, does: 'over which CPU limits are counted' },
+    cpuCFSQuotaPeriod: { kind: '*duration', default: 100, does: 'period of CPU limits' },
     nodeStatusMaxImages: { kind: '*int32', default: 50, without: apiServer },
     maxOpenFiles: { kind: 'int64', default: 1_000_000, without: 'Node raises its limit to what the system allows' },
     contentType: { kind: 'string', default: 'application/vnd.kubernetes.protobuf', without: apiServer },
@@ -117,14 +122,14 @@ export const kubeletConfigurationFields = {
         'imagefs.available': '15%',
         'imagefs.inodesFree': '5%',
       },
-      does: 'kept from pods; nothing is evicted yet',
+      does: 'reserved from pods; nothing is evicted yet',
     },
     evictionSoft: { kind: 'map string', without: eviction },
     evictionSoftGracePeriod: { kind: 'map string', without: eviction },
     evictionPressureTransitionPeriod: { kind: 'duration', default: 5 * minute, without: eviction },
     evictionMaxPodGracePeriod: { kind: 'int32', without: eviction },
     evictionMinimumReclaim: { kind: 'map string', without: eviction },
-    podsPerCore: { kind: 'int32', does: 'lowers maxPods to this many for each CPU' },
+    podsPerCore: { kind: 'int32', does: 'limits maxPods to this number per CPU' },
     enableControllerAttachDetach: { kind: '*bool', default: true, without: apiServer },
     protectKernelDefaults: { kind: 'bool', without: 'settings of the kernel are not touched' },
     makeIPTablesUtilChains: { kind: '*bool', default: true, without: iptables },
@@ -138,13 +143,13 @@ export const kubeletConfigurationFields = {
     containerLogMaxWorkers: { kind: '*int32', default: 1, without: logRotation },
     containerLogMonitorInterval: { kind: '*duration', default: 10 * second, without: logRotation },
     configMapAndSecretChangeDetectionStrategy: { kind: 'string', default: 'Watch', without: apiServer },
-    systemReserved: { kind: 'map string', does: 'kept for the system, such as cpu=500m,memory=1Gi' },
-    kubeReserved: { kind: 'map string', does: 'kept for this agent and the runtime' },
-    reservedSystemCPUs: { kind: 'string', does: 'CPUs kept for the system: how many there are, not which' },
+    systemReserved: { kind: 'map string', does: 'reserved for the system, such as cpu=500m,memory=1Gi' },
+    kubeReserved: { kind: 'map string', does: 'reserved for this agent and the runtime' },
+    reservedSystemCPUs: { kind: 'string', does: 'CPUs reserved for the system; only their number has an effect' },
     showHiddenMetricsForVersion: { kind: 'string', without: server },
-    systemReservedCgroup: { kind: 'string', does: 'cgroup of the system, when its share is enforced' },
-    kubeReservedCgroup: { kind: 'string', does: 'cgroup of agent and runtime, when their share is enforced' },
-    enforceNodeAllocatable: { kind: '[]string', default: ['pods'], does: 'what the kernel holds to its share' },
+    systemReservedCgroup: { kind: 'string', does: 'cgroup of the system, required to enforce its reservation' },
+    kubeReservedCgroup: { kind: 'string', does: 'cgroup of agent and runtime, required to enforce their reservation' },
+    enforceNodeAllocatable: { kind: '[]string', default: ['pods'], does: 'reservations that the kernel enforces' },
     allowedUnsafeSysctls: { kind: '[]string', does: 'sysctls that pods may set, such as net.core.*' },
     volumePluginDir: {
       kind: 'string',
@@ -158,9 +163,9 @@ export const kubeletConfigurationFields = {
     enableSystemLogQuery: { kind: '*bool', without: server },
     shutdownGracePeriod: {
       kind: 'duration',
-      does: 'time of all pods when the node shuts down; 0: they are not stopped',
+      does: 'time for all pods to stop when the node shuts down; 0: pods are not stopped',
     },
-    shutdownGracePeriodCriticalPods: { kind: 'duration', does: 'part of it that critical pods have' },
+    shutdownGracePeriodCriticalPods: { kind: 'duration', does: 'part of shutdownGracePeriod for critical pods' },
     shutdownGracePeriodByPodPriority: { kind: '[]ShutdownGracePeriodByPodPriority' },
     crashLoopBackOff: { kind: 'CrashLoopBackOffConfig' },
     reservedMemory: { kind: '[]MemoryReservation', without: managers },
@@ -172,7 +177,7 @@ export const kubeletConfigurationFields = {
     registerNode: { kind: '*bool', default: true, without: apiServer },
     tracing: { kind: '*TracingConfiguration', without: 'traces are not built yet' },
     localStorageCapacityIsolation: { kind: '*bool', default: true, does: 'limits of emptyDirs on disk are enforced' },
-    containerRuntimeEndpoint: { kind: 'string', does: 'CRI socket; empty: one is found or started' },
+    containerRuntimeEndpoint: { kind: 'string', does: 'CRI socket; empty: a runtime is found or started' },
     imageServiceEndpoint: { kind: 'string', does: "CRI socket of the image service; empty: the runtime's" },
     failCgroupV1: { kind: '*bool', default: false, does: 'refuses to start on cgroup v1' },
   },
@@ -209,8 +214,8 @@ export const kubeletConfigurationFields = {
   TextOptions: { splitStream: { kind: 'bool', without: klog }, infoBufferSize: { kind: 'quantity', without: klog } },
   JSONOptions: { splitStream: { kind: 'bool', without: klog }, infoBufferSize: { kind: 'quantity', without: klog } },
   ShutdownGracePeriodByPodPriority: {
-    priority: { kind: '!int32', does: 'pods from this priority on are a group' },
-    shutdownGracePeriodSeconds: { kind: '!int64', does: 'time of the group when the node shuts down' },
+    priority: { kind: '!int32', does: 'lowest priority of the group' },
+    shutdownGracePeriodSeconds: { kind: '!int64', does: 'time for the group to stop when the node shuts down' },
   },
   MemoryReservation: {
     numaNode: { kind: '!int32', without: managers },

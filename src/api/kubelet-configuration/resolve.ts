@@ -6,24 +6,24 @@ import { completeConfiguration, setDefaults, setGates } from './set-defaults.ts'
 import type { GivenConfiguration, KubeletConfiguration } from './types.ts';
 import { validateKubeletConfiguration } from './validate.ts';
 
-/** What one place says of the configuration: a file, a drop-in, the flags. */
+/** One layer of the configuration: a file, a drop-in, or the flags. */
 export interface ConfigurationLayer {
   given: GivenConfiguration;
-  /** Of the layer as a whole: a path, or `flags`. */
+  /** Name of the whole layer: a path, or `flags`. */
   origin: string;
-  /** Where it says so; undefined when it does not speak of the field. */
+  /** Place of a field. Returns undefined if the layer does not set it. */
   placeOf(field: string): Pick<ManifestProblem, 'origin' | 'line' | 'column'> | undefined;
 }
 
-/** A configuration that is whole and checked; nothing when there is an error. */
+/** A complete, checked configuration. Absent if there is an error. */
 export interface ResolvedConfiguration {
   resolved?: { configuration: KubeletConfiguration; featureGates: FeatureGates };
   problems: ManifestProblem[];
 }
 
 /**
- * Lays drop-ins in their order over the file and flags over all, sets the defaults, and checks the outcome. Every problem
- * is told where the last layer speaks of its field.
+ * Merges the drop-ins, in their order, and then the flags into the file, sets the defaults, and checks the result. A
+ * problem carries the place of the last layer that sets its field.
  *
  * kubelet: cmd/kubelet/app/server.go NewKubeletCommand, mergeKubeletConfigurations, kubeletConfigFlagPrecedence
  */
@@ -33,7 +33,7 @@ export function resolveKubeletConfiguration(layers: {
   flags?: ConfigurationLayer | undefined;
 }): ResolvedConfiguration {
   const { file, dropIns = [], flags } = layers;
-  // Drop-ins are laid over a configuration that has its defaults already: those do not depend on what drop-ins say.
+  // The file gets its defaults before the drop-ins are merged, so defaults do not depend on drop-ins.
   let given = setDefaults(mergePatch({}, file?.given ?? {}));
   for (const dropIn of dropIns) given = setDefaults(mergePatch(given, dropIn.given));
   const configuration = completeConfiguration(
@@ -49,7 +49,7 @@ export function resolveKubeletConfiguration(layers: {
   return { resolved: { configuration, featureGates }, problems };
 }
 
-/** The layer that a document is. */
+/** Makes a layer of a document. */
 export function documentLayer(given: GivenConfiguration, document: ManifestDocument): ConfigurationLayer {
   return {
     given,
@@ -58,7 +58,7 @@ export function documentLayer(given: GivenConfiguration, document: ManifestDocum
   };
 }
 
-/** A flag replaces a map as a whole, but for the feature gates, which are set one by one. */
+/** A flag replaces a whole map. Feature gates are the exception: flags set them one by one. */
 function layFlags(given: GivenConfiguration, flags: GivenConfiguration): GivenConfiguration {
   const fields = configurationSchema.get(configurationObject);
   const kept = Object.entries(given).filter(
@@ -81,8 +81,8 @@ function problemsOf(
 }
 
 /**
- * A configuration with a drop-in or flags laid over it: maps are merged key by key, everything else is replaced, null takes
- * away. kubelet: cmd/kubelet/app/server.go mergeKubeletConfigurations, which is a JSON merge patch (RFC 7396)
+ * Merges a drop-in or flags into a configuration: maps key by key, anything else by replacement; null removes a value.
+ * kubelet: cmd/kubelet/app/server.go mergeKubeletConfigurations, which is a JSON merge patch (RFC 7396)
  */
 function mergePatch(target: GivenConfiguration, patch: GivenConfiguration): GivenConfiguration {
   return merge(target, patch) as GivenConfiguration;

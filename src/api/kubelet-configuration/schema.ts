@@ -6,7 +6,7 @@ export const configurationObject = 'KubeletConfiguration';
 
 const rows: Readonly<Record<string, Readonly<Record<string, FieldRow>>>> = kubeletConfigurationFields;
 
-/** The configuration as the decoder knows it. */
+/** The schema of the configuration for the decoder. */
 export const configurationSchema: ObjectSchema = parseSchema(
   Object.fromEntries(
     Object.entries(rows).map(([object, fields]) => [
@@ -16,13 +16,16 @@ export const configurationSchema: ObjectSchema = parseSchema(
   ),
 );
 
-/** A field that holds a value, not just other fields. */
+/** A field that holds a value, not only other fields. */
 export interface ConfigurationField extends FieldRow {
   /** Such as `authentication.anonymous.enabled`. */
   path: string;
 }
 
-/** Every field that holds a value, in the order of the table, those of lists and pointers to objects as one. */
+/**
+ * Every field that holds a value, in the order of the table. A list of objects, or a pointer to one, counts as one
+ * field.
+ */
 export function configurationFields(): ConfigurationField[] {
   return fieldsBelow(configurationObject, '').filter(({ path }) => path !== 'apiVersion' && path !== 'kind');
 }

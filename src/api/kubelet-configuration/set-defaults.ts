@@ -5,14 +5,14 @@ import { configurationObject, configurationSchema } from './schema.ts';
 import type { GivenConfiguration, KubeletConfiguration } from './types.ts';
 
 /**
- * Sets the defaults of what was not given. A zero counts as not given where the kubelet cannot tell them apart, such as
+ * Sets the defaults of absent fields. A zero counts as absent where the kubelet cannot distinguish the two, such as
  * `syncFrequency: 0s`. kubelet: apis/config/v1beta1/defaults.go SetDefaults_KubeletConfiguration
  */
 export function setDefaults(given: GivenConfiguration): GivenConfiguration {
   return defaultsOf(configurationObject, { ...given, ...dependentDefaults(given) });
 }
 
-/** The configuration of which every field has a value, Go's zero values where there is no default. */
+/** Completes a configuration: a field without a default gets Go's zero value. */
 export function completeConfiguration(given: GivenConfiguration): KubeletConfiguration {
   return complete(configurationObject, setDefaults(given)) as unknown as KubeletConfiguration;
 }
@@ -29,7 +29,7 @@ function dependentDefaults(given: GivenConfiguration): GivenConfiguration {
   }
   if (isUnset(given.serializeImagePulls)) dependent.serializeImagePulls = (given.maxParallelImagePulls ?? 1) < 2;
   if ((given.podPidsLimit ?? -1) < 0) dependent.podPidsLimit = -1;
-  // Nobody asked for it, so it goes with what it needs.
+  // enforceNodeAllocatable was not set, so its default is dropped along with the pod cgroups that it needs.
   if (isUnset(given.enforceNodeAllocatable) && given.cgroupsPerQOS === false) dependent.enforceNodeAllocatable = [];
   if (featureGates.KubeletCrashLoopBackOffMax && isUnset(given.crashLoopBackOff?.maxContainerRestartPeriod)) {
     dependent.crashLoopBackOff = { maxContainerRestartPeriod: maxContainerBackOff };
@@ -37,7 +37,6 @@ function dependentDefaults(given: GivenConfiguration): GivenConfiguration {
   return dependent;
 }
 
-/** The feature gates that a configuration sets. */
 export function setGates(given: GivenConfiguration): Record<string, boolean> {
   return Object.fromEntries(Object.entries(given.featureGates ?? {}).filter(([, value]) => value !== null)) as Record<
     string,

@@ -28,7 +28,7 @@ type ValueOf<Kind> = Kind extends `${'*' | '!'}${infer Pointed}`
           ? Complete<Objects[Kind]>
           : never;
 
-/** Fields of a pointer without a default can stay absent; every other field has a value once the defaults are set. */
+/** Pointer fields without a default can stay absent. Every other field has a value once the defaults are set. */
 type OptionalNames<Fields> = {
   [Name in keyof Fields]: Fields[Name] extends { default: unknown }
     ? never
@@ -44,12 +44,12 @@ type Complete<Fields> = { [Name in Exclude<keyof Fields, OptionalNames<Fields>>]
 };
 
 /**
- * The configuration with every default set, durations in milliseconds, Go's zero values for what has no default. Empty
- * `containerRuntimeEndpoint`: the runtime is to be found.
+ * The configuration with every default set. Durations are milliseconds. A field without a default has Go's zero value.
+ * If `containerRuntimeEndpoint` is empty, the agent looks for a runtime.
  */
 export type KubeletConfiguration = Complete<Objects['KubeletConfiguration']>;
 
-/** Some fields of a configuration, as its author wrote them; null takes away what an earlier file said. */
+/** A part of a configuration, as its author wrote it. Null removes the value of an earlier file. */
 export type GivenConfiguration = Given<KubeletConfiguration>;
 
 type Given<Value> = {

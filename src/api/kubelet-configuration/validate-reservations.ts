@@ -2,7 +2,7 @@ import { parseQuantity } from '../values/quantity.ts';
 import type { ConfigurationErrors } from './configuration-errors.ts';
 import type { KubeletConfiguration } from './types.ts';
 
-/** What of the node is kept from pods, and how that is enforced. */
+/** Validates the reservations of node resources and their enforcement. */
 export function validateReservations(errors: ConfigurationErrors, kc: KubeletConfiguration): void {
   validateEnforcements(errors, kc);
   for (const name of ['systemReserved', 'kubeReserved'] as const) validateReserved(errors, name, kc[name]);
@@ -19,7 +19,7 @@ export function validateReservations(errors: ConfigurationErrors, kc: KubeletCon
   }
 }
 
-/** The reserved cgroup that each enforcement acts on. */
+/** The field that names the cgroup for each enforcement. */
 const cgroupOf = {
   'system-reserved': 'systemReservedCgroup',
   'system-reserved-compressible': 'systemReservedCgroup',
@@ -66,7 +66,7 @@ function validateReserved(errors: ConfigurationErrors, name: string, amounts: Re
     if (!reservable.includes(resource)) {
       errors.add(field, `"${resource}" cannot be reserved`, `These can: ${reservable.join(', ')}.`);
     } else if ((parseQuantity(amount)?.nanos ?? -1n) < 0n) {
-      errors.add(field, `"${amount}" is no amount of ${resource}`, 'Amounts are such as 500m or 1Gi.');
+      errors.add(field, `"${amount}" is not an amount of ${resource}`, 'Write an amount such as 500m or 1Gi.');
     }
   }
 }
@@ -89,9 +89,9 @@ function validateReservedMemory(errors: ConfigurationErrors, { reservedMemory }:
     for (const [type, amount] of Object.entries(limits)) {
       const field = `reservedMemory[${index}].limits[${type}]`;
       const key = `${numaNode} ${type}`;
-      if (type !== 'memory' && !type.startsWith('hugepages-')) errors.add(field, `"${type}" is no kind of memory`);
+      if (type !== 'memory' && !type.startsWith('hugepages-')) errors.add(field, `"${type}" is not a kind of memory`);
       if ((parseQuantity(amount)?.nanos ?? 0n) <= 0n) errors.add(field, 'must be more than zero');
-      if (seen.has(key)) errors.add(field, `is there twice for NUMA node ${numaNode}`);
+      if (seen.has(key)) errors.add(field, `is repeated for NUMA node ${numaNode}`);
       seen.add(key);
     }
   }

@@ -7,9 +7,9 @@ import { validateEviction } from './validate-eviction.ts';
 import { validateReservations } from './validate-reservations.ts';
 
 /**
- * Every rule that a complete configuration breaks. What only the host can tell is not asked here.
+ * Returns every rule that a complete configuration breaks. Checks that depend on the host are made elsewhere.
  *
- * kubelet: apis/config/validation/validation.go ValidateKubeletConfiguration, and what start-up refuses besides
+ * kubelet: apis/config/validation/validation.go ValidateKubeletConfiguration, and further checks at its start-up
  */
 export function validateKubeletConfiguration(kc: KubeletConfiguration, gates: FeatureGates): ConfigurationError[] {
   const errors = new ConfigurationErrors();
@@ -29,7 +29,7 @@ export function validateKubeletConfiguration(kc: KubeletConfiguration, gates: Fe
   return errors.list;
 }
 
-/** They become paths, lines of resolver files, arguments of programs. */
+/** Refuses control characters, because texts become paths, lines of resolver files and arguments of programs. */
 function validateTexts(errors: ConfigurationErrors, name: string, value: unknown): void {
   if (typeof value === 'string') {
     if (hasControlCharacter(value)) errors.add(name, `${JSON.stringify(value)} must not contain control characters`);
@@ -41,7 +41,7 @@ function validateTexts(errors: ConfigurationErrors, name: string, value: unknown
 const none = Infinity;
 const maxPort = 65535;
 
-/** Smallest and largest value of numbers. */
+/** Smallest and largest allowed values. */
 const ranges = {
   containerLogMaxFiles: [2, none],
   containerLogMaxWorkers: [1, none],
@@ -81,7 +81,7 @@ function validateRanges(errors: ConfigurationErrors, kc: KubeletConfiguration): 
   }
 }
 
-/** The words that a field may have. */
+/** The allowed words of each field. */
 const words = {
   cgroupDriver: ['cgroupfs', 'systemd'],
   configMapAndSecretChangeDetectionStrategy: ['Get', 'Cache', 'Watch'],
@@ -118,7 +118,7 @@ function validateImages(errors: ConfigurationErrors, kc: KubeletConfiguration, g
   }
 }
 
-/** Periods that nothing could be done at. */
+/** Periods that must be greater than zero. */
 const positive = [
   'fileCheckFrequency',
   'httpCheckFrequency',
@@ -168,7 +168,10 @@ function validateShutdown(errors: ConfigurationErrors, kc: KubeletConfiguration,
   } else if (all > 0 || critical > 0) errors.add(field, 'cannot be set together with shutdownGracePeriod');
 }
 
-/** It is a label of metrics, and pods of an earlier start are looked for below it. */
+/**
+ * The path must be absolute, normal and ASCII, because metrics carry it as a label and pods of an earlier start are
+ * looked up below it.
+ */
 function validatePodLogsDir(errors: ConfigurationErrors, path: string): void {
   if (!path.startsWith('/')) errors.add('podLogsDir', `"${path}" must be an absolute path`);
   if (/\/(\/|$|\.\.?(\/|$))/.test(path) && path !== '/') {
@@ -190,7 +193,7 @@ function validateLogging(errors: ConfigurationErrors, { logging }: KubeletConfig
   }
 }
 
-/** The one minor release before the reference. */
+/** The minor release before the one that we follow. */
 const previousMinorVersion = '1.31';
 
 function validateServer(errors: ConfigurationErrors, kc: KubeletConfiguration, gates: FeatureGates): void {

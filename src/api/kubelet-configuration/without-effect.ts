@@ -3,7 +3,7 @@ import { configurationFields } from './schema.ts';
 import { completeConfiguration } from './set-defaults.ts';
 import type { KubeletConfiguration } from './types.ts';
 
-/** The fields that were set to other than their default and change nothing here, with the reason. */
+/** The fields that are set to another value than their default and have no effect here, each with the reason. */
 export function fieldsWithoutEffect(configuration: KubeletConfiguration): { field: string; reason: string }[] {
   const defaults = completeConfiguration({});
   const fields = configurationFields().flatMap(({ path, without }) =>
@@ -13,7 +13,7 @@ export function fieldsWithoutEffect(configuration: KubeletConfiguration): { fiel
   );
   const gates = gatesWithoutEffect(configuration.featureGates).map((name) => ({
     field: `featureGates[${name}]`,
-    reason: 'nothing here asks this gate',
+    reason: 'no feature here depends on this gate',
   }));
   return [...fields, ...gates];
 }

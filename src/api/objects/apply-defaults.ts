@@ -6,19 +6,19 @@ import { podLevelRequests } from '../values/resource-totals.ts';
 import { formatQuantity, roundUpToMilli, toQuantity } from '../values/quantity.ts';
 import type { RawPod, ResourceList } from '../types.ts';
 
-/** A pod with all defaults, still without the name, namespace and UID that `toStaticPod` gives. */
+/** A pod with all defaults, but without the name, namespace and UID that `toStaticPod` sets. */
 export type DefaultedPod = Omit<RawPod, 'metadata' | 'spec'> & {
   metadata: NonNullable<RawPod['metadata']>;
   spec: core.PodSpec;
 };
 
 /**
- * The versioned defaults of a Pod, on a copy in canonical form.
+ * Returns a copy of a Pod in canonical form, with the versioned defaults.
  *
  * kubelet: pkg/apis/core/v1/defaults.go, called in the order of zz_generated.defaults.go SetObjectDefaults_Pod
  */
 export function applyDefaults(raw: RawPod, gates: FeatureGates = defaultFeatureGates): DefaultedPod {
-  // canonicalObject follows the declarations of the type and makes nothing else. Nobody else holds what it made.
+  // Safe cast: canonicalObject copies exactly the fields of the type. The copy is ours to change.
   const pod = canonicalObject('Pod', raw) as RawPod;
   const { metadata = {}, spec = { containers: [] } } = pod;
   const annotations = withoutLegacyInitContainers(metadata.annotations);
@@ -55,14 +55,17 @@ function setSpecDefaults(spec: core.PodSpec, gates: FeatureGates): void {
   if (gates.PodLevelResources) setPodLevelRequests(spec);
 }
 
-/** Who limits the pod as a whole asks for what its containers ask for. kubelet: defaults.go defaultPodRequests */
+/**
+ * A pod with pod-level limits gets pod-level requests: the sum of its containers' requests. kubelet: defaults.go
+ * defaultPodRequests
+ */
 function setPodLevelRequests(spec: core.PodSpec): void {
   if (Object.keys(spec.resources?.limits ?? {}).length === 0) return;
   const requests = podLevelRequests(spec);
   if (Object.keys(requests).length > 0) spec.resources = { ...spec.resources, requests };
 }
 
-/** What containers, init containers and ephemeral containers have in common. */
+/** Sets the defaults that containers of all three kinds share. */
 function setContainerDefaults(container: core.Container | core.EphemeralContainer, hostNetwork: boolean): void {
   container.imagePullPolicy ??= defaultImagePullPolicy(container.image ?? '');
   container.terminationMessagePath ??= '/dev/termination-log';
@@ -96,7 +99,7 @@ function setHttpGetDefaults(httpGet: core.HTTPGetAction | undefined): void {
   httpGet.scheme ??= 'HTTP';
 }
 
-/** A limit without a request is the request too, for containers that ask for resources at all. */
+/** A limit without a request becomes the request as well, in a container with any resources at all. */
 function defaultResources(resources: core.ResourceRequirements, limitsAreRequests: boolean): core.ResourceRequirements {
   const limits = resources.limits && roundResources(resources.limits);
   const written = resources.requests && roundResources(resources.requests);
@@ -134,7 +137,7 @@ function setVolumeDefaults(volume: core.Volume, gates: FeatureGates): void {
   if (secret) secret.defaultMode ??= defaultMode;
 }
 
-/** Volumes of storage systems: no node alone can mount them, yet a pod that has one looks as it would elsewhere. */
+/** Defaults of storage-system volumes. A node alone cannot mount them, but the pod must look as in a cluster. */
 function setLegacyVolumeDefaults(volume: core.Volume): void {
   const { azureDisk, iscsi, rbd, scaleIO } = volume;
   if (azureDisk) {
@@ -158,7 +161,10 @@ function setClaimTemplateDefaults({ spec }: core.PersistentVolumeClaimTemplate):
   };
 }
 
-/** Annotations of before init containers were fields. kubelet: core/v1/conversion.go dropInitContainerAnnotations */
+/**
+ * Drops the annotations from before init containers were fields. kubelet: core/v1/conversion.go
+ * dropInitContainerAnnotations
+ */
 function withoutLegacyInitContainers(
   annotations: Record<string, string> | undefined,
 ): Record<string, string> | undefined {

@@ -4,14 +4,14 @@ import { formatQuantity, parseQuantity, zeroQuantity } from '../values/quantity.
 import { canonicalTime } from '../values/time.ts';
 
 /**
- * A decoded object in the one form Go gives every object that means the same: absent, null and empty are alike where Go
- * cannot tell them apart, required fields are there, quantities and times are in their canonical text.
+ * Returns the canonical form that Go gives all equivalent objects. Absent, null and empty are the same where Go does
+ * not distinguish them. Required fields are present; quantities and times have their canonical text.
  */
 export function canonicalObject(objectName: string, object: object): Record<string, unknown> {
   const written = new Map<string, unknown>(Object.entries(object));
   const canonical: Record<string, unknown> = {};
   for (const field of fieldLists.get(objectName) ?? []) {
-    // Most fields are neither.
+    // Skips fields that are neither required nor written.
     if (field.presence !== 'required' && !written.has(field.name)) continue;
     const value = canonicalField(field, written.get(field.name));
     if (value !== undefined) canonical[field.name] = value;
@@ -19,7 +19,7 @@ export function canonicalObject(objectName: string, object: object): Record<stri
   return canonical;
 }
 
-/** The fields of every object as lists, as all of them are walked for every object. */
+/** The fields of every object as a list, for quick iteration. */
 const fieldLists: ReadonlyMap<string, readonly (ObjectField & { name: string })[]> = new Map(
   [...podSchema].map(([objectName, fields]) => [objectName, [...fields].map(([name, field]) => ({ name, ...field }))]),
 );
@@ -85,12 +85,12 @@ function zeroValue(kind: FieldKind): unknown {
     case 'map':
     case 'time':
     case 'any':
-      // Go writes null here, which says no more than absence.
+      // Go writes null here, which means the same as absence.
       return undefined;
   }
 }
 
-/** What Go's omitempty leaves out. Objects stay, also empty ones. */
+/** True if Go's omitempty drops the value. It keeps objects, even empty ones. */
 function isOmitted(value: unknown, kind: FieldKind): boolean {
   switch (kind.type) {
     case 'string':

@@ -8,21 +8,21 @@ import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { nearestName } from '../text/nearest-name.ts';
 import { type ObjectType, objectType } from '../decoding/object-type.ts';
 
-/** What a document declares. */
+/** The objects that a document declares. */
 export interface Declarations {
   objects: { kind: CarriedOutKind; object: ManifestObject }[];
-  /** Objects of kinds that a node alone does not carry out. */
+  /** Objects of kinds that a node without a cluster cannot carry out. */
   ignored: { kind: string; object: ManifestObject; reason: string }[];
-  /** There is a list of anything, or of what runs, without items: it says that nothing is to run. */
+  /** True if a List, or a list of pods or workloads, is empty: the manifest declares that nothing is to run. */
   hasEmptyList: boolean;
-  /** How many objects were looked at, lists included. */
+  /** Number of objects found, lists included. */
   count: number;
   problems: ManifestProblem[];
 }
 
 /**
- * Finds out what the objects of a document are, those in lists one by one. A document of nothing declares nothing.
- * Behind the first object beyond `maxCount` it stops.
+ * Classifies the objects of a document, including those in lists. An empty document declares nothing. Stops after the
+ * first object beyond `maxCount`.
  */
 export function declaredObjects(document: ManifestDocument, maxCount: number): Declarations {
   const found: Declarations = { objects: [], ignored: [], hasEmptyList: false, count: 0, problems: [] };
@@ -32,7 +32,7 @@ export function declaredObjects(document: ManifestDocument, maxCount: number): D
 
 interface Context {
   maxCount: number;
-  /** The type that a list of one kind gives its items. */
+  /** The type of the items, in a list of one kind. */
   listed?: ObjectType;
 }
 
@@ -87,7 +87,7 @@ function declareItems(found: Declarations, list: ManifestObject, context: Contex
   const unknown = entries.filter(({ key }) => !listFields.some((field) => field.toLowerCase() === key.toLowerCase()));
   found.problems.push(...firstProblems(unknown, unknownListField).map((problem) => problemOf(list, problem)));
   const items = entries.findLast(({ key }) => key === 'items')?.value;
-  // A Go program writes null for a list without items, and so does one that failed to fill it.
+  // Go writes null for an empty list, but also for one that it failed to fill. So null is an error.
   if (items?.kind !== 'list') {
     const message = items ? `Expected a list, found ${describeKind(items)}` : 'items is missing';
     const isNothing = items === undefined || items.kind === 'null';
@@ -109,7 +109,7 @@ function declareItems(found: Declarations, list: ManifestObject, context: Contex
   }
 }
 
-/** Whether a list of this kind, or of anything, that is empty says that nothing is to run. */
+/** True if an empty list of this kind, or a plain List, declares that nothing is to run. */
 function saysWhatRuns(listed = 'Pod'): boolean {
   return isCarriedOut(listed) && listed !== 'ConfigMap' && listed !== 'Secret';
 }

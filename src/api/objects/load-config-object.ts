@@ -7,7 +7,7 @@ import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { FieldErrors } from '../values/field-errors.ts';
 import { type ConfigObjectFields, validateConfigObject } from '../validation/validate-config-object.ts';
 
-/** Reads a ConfigMap or a Secret all the way to its values in bytes. No problem tells a value of a Secret. */
+/** Loads a ConfigMap or a Secret with its values as bytes. No problem quotes a value of a Secret. */
 export function loadConfigObject(
   kind: ConfigObject['kind'],
   object: ManifestObject,
@@ -44,7 +44,7 @@ function textValues(values: Record<string, string> | undefined): Map<string, Uin
   return new Map(Object.entries(values ?? {}).map(([key, text]) => [key, encoder.encode(text)]));
 }
 
-/** The decoder refused what is no base64. */
+/** The decoder has checked that these values are base64. */
 function byteValues(values: Record<string, string> | undefined): Map<string, Uint8Array> {
   return new Map(Object.entries(values ?? {}).map(([key, text]) => [key, decodeBase64(text) ?? new Uint8Array()]));
 }

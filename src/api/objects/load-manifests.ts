@@ -13,19 +13,19 @@ import { loadPodObject } from './load-pod.ts';
 import { loadWorkload } from './load-workload.ts';
 import type { StaticPodOptions } from './static-pod.ts';
 
-/** Everything a manifest text declares. It is bad when one of the problems is an error; nothing of it is to run then. */
+/** The content of a manifest text. If any problem is an error, nothing of the text must run. */
 export interface Manifests {
   /** Static pods of this node, defaulted and validated. */
   pods: Pod[];
   configObjects: ConfigObject[];
   problems: ManifestProblem[];
-  /** Where pods say what they wait for; absent: none does. */
+  /** Places of the depends-on annotations; absent if there are none. */
   dependsOnPlaces?: DependsOnPlace[];
 }
 
 /**
- * Reads a manifest text all the way to what it declares: every document of it, every item of its lists. The kubelet
- * reads one Pod, or a list of Pods.
+ * Loads everything that a manifest text declares: every document and every item of its lists. The kubelet reads only
+ * one Pod, or a list of Pods.
  */
 export function loadManifests(bytes: Uint8Array | string, options: StaticPodOptions): Manifests {
   const pods: Pod[] = [];
@@ -99,7 +99,10 @@ function loadObject(kind: CarriedOutKind, object: ManifestObject, options: Stati
   }
 }
 
-/** What is declared already; of a pod the name counts before the UID, which is the same when the pods are. */
+/**
+ * The problem of a repeated declaration. For pods, the name is checked before the UID, because a repeated pod repeats
+ * both.
+ */
 function repeatedName(names: DeclaredNames, object: ManifestObject, loaded: LoadedObject): ManifestProblem | undefined {
   const { pod, configObject } = loaded;
   if (pod) {
@@ -128,11 +131,14 @@ function nothingIn(origin: string): ManifestProblem {
   };
 }
 
-/** Finds what is declared twice in one text. */
+/** Finds names that one text declares twice. */
 class DeclaredNames {
   readonly #claims = new Map<string, { object: ManifestObject; field: string }>();
 
-  /** The problem of declaring something a second time; `what` names it, such as `Pod default/web`, and `field` says where. */
+  /**
+   * Returns a problem if the name is already declared. `what` is the name, such as `Pod default/web`; `field` is its
+   * place.
+   */
   claim(what: string, object: ManifestObject, field: string): ManifestProblem | undefined {
     const first = this.#claims.get(what);
     if (!first) {

@@ -17,30 +17,30 @@ import { unsafeTexts } from '../validation/unsafe-texts.ts';
 import { type FieldError, validatePod } from '../validation/validate-pod.ts';
 import { checkDNS1123Subdomain, nearestValidName } from '../values/names.ts';
 
-/** What came of a manifest: a pod to run, or errors; warnings in both cases. */
+/** A pod to run, or errors; warnings in both cases. */
 export interface LoadResult {
   pod?: Pod;
-  /** Where the pod says what it waits for, if it does. */
+  /** Place of the pod's depends-on annotation, if it has one. */
   dependsOnPlace?: DependsOnPlace;
   problems: ManifestProblem[];
 }
 
 /**
- * Loads one object of a manifest as a pod to run: decodes it, applies the defaults, makes it a static pod of this node and
- * validates that. Every problem with a field names its line and column.
+ * Loads one object of a manifest as a pod to run. Decodes it, applies the defaults, makes it a static pod of this node,
+ * and validates the result. Every problem with a field has its line and column.
  *
  * kubelet: config/common.go tryDecodeSinglePod
  */
 export function loadPodObject(object: ManifestObject, options: StaticPodOptions): LoadResult {
   const { value, problems: decodeProblems } = decodeManifestObject('Pod', object);
   if (value === undefined) return { problems: decodeProblems };
-  // The schema of the decoder is generated from the declarations of `RawPod`.
+  // Safe cast: the decoder's schema is generated from the declarations of `RawPod`.
   const raw: RawPod = { ...value, apiVersion: 'v1', kind: 'Pod' };
   const { problems, ...loaded } = toValidPod(raw, options, (problem) => problemOf(object, problem));
   return { ...loaded, problems: [...decodeProblems, ...problems] };
 }
 
-/** Makes a decoded pod a static pod of this node and validates that. `locate` finds the place of a field of the pod. */
+/** Makes a decoded pod a static pod of this node and validates the result. `locate` adds the place of a field. */
 export function toValidPod(
   raw: RawPod,
   options: StaticPodOptions,
@@ -79,7 +79,7 @@ function dependsOnPlace(
   return { dependsOnPlace: { podUID: pod.metadata.uid, ...place, ...(field !== undefined && { field }) } };
 }
 
-/** The rules are about the name with that of the node behind it, the hint is about the one in the manifest. */
+/** The rules apply to the name with the node suffix; the hint concerns the name in the manifest. */
 function hintForName({ metadata }: RawPod, pod: Pod): string {
   const name = metadata?.name ?? '';
   const better = nearestValidName(name, checkDNS1123Subdomain);
@@ -87,7 +87,7 @@ function hintForName({ metadata }: RawPod, pod: Pod): string {
   return `The whole name is "${pod.metadata.name}", with that of the node.`;
 }
 
-/** What is valid, yet cannot run here. The kubelet refuses to load what needs an API server. */
+/** Errors for valid fields that cannot work here. The kubelet, too, refuses static pods that need an API server. */
 function refusedByLoader(pod: Pod): FieldError[] {
   const { spec } = pod;
   const refuse = (field: string): FieldError => ({

@@ -4,7 +4,7 @@ import type { StaticPodOptions } from './static-pod.ts';
 import { specWithTemplate, type Workload, workloadPod } from './workload-pod.ts';
 import { wantsNoPod, workloadProblems } from './workload-problems.ts';
 
-/** Reads a workload all the way to the one pod it comes down to here. A workload that wants no pod now has none. */
+/** Loads a workload as the one pod that it runs here. Returns no pod if the workload asks for none now. */
 export function loadWorkload(kind: Workload['kind'], object: ManifestObject, options: StaticPodOptions): LoadResult {
   if (kind === 'CronJob' && options.cronJobs !== 'runOnce') {
     const message = 'kind "CronJob" is not carried out here: nothing starts pods on a schedule';
@@ -13,7 +13,7 @@ export function loadWorkload(kind: Workload['kind'], object: ManifestObject, opt
   }
   const { value, problems } = decodeManifestObject(kind, object);
   if (value === undefined) return { problems };
-  // The schema behind the decoder is made from the declarations this type is made of.
+  // Safe cast: the decoder's schema and this type are made from the same declarations.
   const workload: Workload = { ...value, kind };
   problems.push(...workloadProblems(workload).map((problem) => problemOf(object, problem)));
   const { spec, path } = specWithTemplate(workload);
@@ -26,7 +26,7 @@ export function loadWorkload(kind: Workload['kind'], object: ManifestObject, opt
   return { ...(!isBroken && !wantsNoPod(workload) && loaded), problems };
 }
 
-/** The pod has its name and its namespace from the workload, the rest from the template. */
+/** True for fields that the workload sets (name, namespace); the template sets the rest. */
 function isOfWorkload(field: string): boolean {
   return field === 'metadata.name' || field === 'metadata.namespace';
 }

@@ -3,28 +3,31 @@ import { applyDefaults } from './apply-defaults.ts';
 import type { FeatureGates } from '../values/feature-gates.ts';
 import type { Pod, RawPod } from '../types.ts';
 
-/** Hex digest of a text, such as SHA-256; 32 digits of it are used. */
+/** Hex digest of a text, such as SHA-256. 32 digits are used. */
 export type Hash = (text: string) => string;
 
 /** The node that a manifest is for. */
 export interface StaticPodNode {
   nodeName: string;
-  /** By default those of Kubernetes. */
+  /** Defaults to the gates of Kubernetes. */
   featureGates?: FeatureGates | undefined;
-  /** What becomes of a CronJob: an error, as nothing starts pods on a schedule here, or one run at once. By default an error. */
+  /**
+   * How a CronJob is treated: as an error, because nothing starts pods on a schedule here, or as one run at once.
+   * Defaults to an error.
+   */
   cronJobs?: 'refuse' | 'runOnce' | undefined;
 }
 
-/** What makes a manifest a static pod of this node. */
+/** The facts besides the manifest that make a static pod of this node. */
 export interface StaticPodOptions extends StaticPodNode {
   source: 'file' | 'http';
-  /** Absolute path of the file, or the URL. */
+  /** Absolute path of the manifest file, or its URL. */
   origin: string;
   hash: Hash;
 }
 
 /**
- * The pod the kubelet runs for a manifest: with all defaults, named and placed on this node.
+ * Makes the pod that the kubelet runs for a manifest: with all defaults, named for and placed on this node.
  *
  * kubelet: config/common.go applyDefaults
  */
@@ -48,9 +51,9 @@ export function toStaticPod(raw: RawPod, options: StaticPodOptions): Pod {
 }
 
 /**
- * The UID of a pod whose manifest names none: 32 hex digits over the manifest as its author wrote it, the node and the
- * origin. Comments, white space and the order of fields do not count, nor do the defaults of a release, so that an
- * upgrade does not restart an unchanged pod.
+ * Derives the UID of a pod whose manifest sets none: 32 hex digits from the manifest as written, the node and the
+ * origin. Comments, white space and the order of fields do not matter. Defaults do not matter either, so an upgrade
+ * does not restart an unchanged pod.
  */
 export function podUID(raw: RawPod, options: Pick<StaticPodOptions, 'nodeName' | 'origin' | 'hash'>): string {
   return options.hash(canonicalJson([raw, options.nodeName, options.origin])).slice(0, 32);
@@ -71,7 +74,10 @@ function sorted(value: unknown): unknown {
 
 const noExecute: core.Toleration = { operator: 'Exists', effect: 'NoExecute' };
 
-/** Taints never evict a static pod. kubelet: pkg/apis/core/v1/helper/helpers.go AddOrUpdateTolerationInPod */
+/**
+ * Adds a toleration of every NoExecute taint, because taints never evict a static pod. kubelet:
+ * pkg/apis/core/v1/helper/helpers.go AddOrUpdateTolerationInPod
+ */
 function tolerateNoExecute(tolerations: core.Toleration[]): core.Toleration[] {
   const isSame = ({ key, operator, value, effect }: core.Toleration): boolean =>
     key === undefined && operator === noExecute.operator && value === undefined && effect === noExecute.effect;

@@ -3,10 +3,10 @@ import type { ManifestProblem } from '../text/manifest-problem.ts';
 import type { Pod } from '../types.ts';
 import { unmountableVolumes } from '../validation/unmountable-volumes.ts';
 
-/** A warning about one field, before anybody knows the line it stands on. */
+/** A warning about one field, before its line is known. */
 export type FieldWarning = Pick<ManifestProblem, 'message' | 'severity'> & { field: string };
 
-/** What a valid pod asks for and this program does not carry out yet, one warning for every field that asks for it. */
+/** Warns of every field of a valid pod that this program does not carry out yet. */
 export function unsupportedFields(pod: Pick<Pod, 'spec'>, gates: FeatureGates = defaultFeatureGates): FieldWarning[] {
   const warnings: FieldWarning[] = [];
   for (const { steps, message, gate } of unsupportedPaths) {
@@ -19,10 +19,12 @@ export function unsupportedFields(pod: Pick<Pod, 'spec'>, gates: FeatureGates = 
 const notCarriedOut = 'not carried out yet: the pod will not start';
 const ignored = 'ignored yet';
 
-/** `gate`: the feature gate with which the field is carried out. */
+/** `gate` is the feature gate that enables the field. */
 type Row = readonly [path: string, reason: string, gate?: FeatureGateName];
 
-/** One row a field of the pod's spec; `[]` stands for every item of a list. Take a row out when its field works. */
+/**
+ * One row for each field of the pod's spec; `[]` stands for every item of a list. Delete a row when its field works.
+ */
 const podFields: readonly Row[] = [
   ['ephemeralContainers', ignored],
   ['hostUsers', 'needs the feature gate UserNamespacesSupport: the pod will not start', 'UserNamespacesSupport'],
@@ -37,10 +39,10 @@ const podFields: readonly Row[] = [
   ]),
 ];
 
-/** One row a field of a container or an init container. */
+/** One row for each field of a container or an init container. */
 const containerFields: readonly Row[] = [['volumeDevices[]', notCarriedOut]];
 
-/** The tables as the steps from the spec to the field. */
+/** The rows as steps from the spec to the field. */
 const unsupportedPaths = [
   ...podFields,
   ...['containers', 'initContainers'].flatMap((list) =>
@@ -48,7 +50,7 @@ const unsupportedPaths = [
   ),
 ].map(([path, message, gate]) => ({ steps: path.match(/[^.[\]]+|\[\]/g) ?? [], message, gate }));
 
-/** Calls `found` with the path of every field below `value` that the steps from `index` on lead to. */
+/** Calls `found` with the path of every field below `value` that the steps from `index` on reach. */
 function collectFields(
   value: unknown,
   steps: readonly string[],

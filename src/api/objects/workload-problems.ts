@@ -3,8 +3,8 @@ import type { FieldProblem } from '../decoding/manifest-object.ts';
 import { specWithTemplate, type Workload, type WorkloadSpec } from './workload-pod.ts';
 
 /**
- * What is wrong with a workload, and what of it is lost when it is reduced to one pod: no controller makes replicas, replaces
- * failed pods or rolls out changes. The template itself is checked as a pod.
+ * Errors of a workload, and warnings about its parts that have no effect on a single pod: nothing makes replicas,
+ * replaces failed pods or rolls out changes. The template is checked as a pod.
  */
 export function workloadProblems(workload: Workload): FieldProblem[] {
   const { spec, path } = specWithTemplate(workload);
@@ -19,13 +19,13 @@ export function workloadProblems(workload: Workload): FieldProblem[] {
   ];
 }
 
-/** A workload that asks for no pod now: suspended, or scaled to nothing. */
+/** True if the workload asks for no pod now, because it is suspended or scaled to zero. */
 export function wantsNoPod(workload: Workload): boolean {
   const { replicas, completions, parallelism, suspend } = specWithTemplate(workload).spec;
   return suspend === true || workload.spec?.suspend === true || [replicas, completions, parallelism].includes(0);
 }
 
-/** Fields that are carried out, or that have a problem of their own. */
+/** Fields that take effect, or that have a problem message of their own. */
 const namedFields: ReadonlySet<string> = new Set([
   'activeDeadlineSeconds',
   'backoffLimit',
@@ -67,7 +67,7 @@ function claimProblems({ volumeClaimTemplates = [] }: WorkloadSpec): FieldProble
   return [refuse('spec.volumeClaimTemplates', 'Forbidden: there are no persistent volumes here', hint)];
 }
 
-/** A cluster refuses a workload that does not select its own pods. */
+/** Warns of a selector that misses the workload's own pods, which a cluster would refuse. */
 function selectorProblems({ selector, template }: WorkloadSpec, path: string): FieldProblem[] {
   const wanted: unknown = selector && 'matchLabels' in selector ? selector.matchLabels : selector;
   if (typeof wanted !== 'object' || wanted === null) return [];

@@ -20,9 +20,9 @@ import { YamlTags } from './yaml-tags.ts';
 import { expectNoContent, indentHint, unexpectedToken, type YamlDocumentTokens } from './yaml-tokens.ts';
 
 /**
- * Makes values of the tokens of a YAML document: merge keys in the order they are written, the last of repeated keys,
- * scalars as keys, an alias as the value of its anchor. Throws a ManifestSyntaxError for tokens that make no document:
- * the parser takes a text apart, and it is here that indentation, commas and properties have to be right.
+ * Composes the values of a YAML document from its tokens: merge keys in the order written, the last of repeated keys,
+ * scalars as keys, an alias as the value of its anchor. Throws a ManifestSyntaxError if the tokens do not form a
+ * document: the parser only splits the text, so indentation, commas and properties are checked here.
  */
 export function composeYaml(document: YamlDocumentTokens, budget: ReadingBudget): ManifestContent {
   const composer = new YamlComposer(new YamlTags(document.directives), budget);
@@ -59,7 +59,7 @@ class YamlComposer {
     return root;
   }
 
-  /** A value with its properties; without a token it is empty, and null unless a tag says otherwise. */
+  /** A value with its properties. Without a token the value is empty: null unless a tag says otherwise. */
   #value(token: CST.Token | null | undefined, properties: NodeProperties, depth: number): ManifestNode {
     if (token?.type === 'alias') return this.#alias(token, properties, depth);
     this.#anchors.count(token?.offset ?? properties.end, depth);
@@ -187,7 +187,7 @@ class YamlComposer {
   }
 }
 
-/** `<<` as a plain word, unless a tag makes something else of it. */
+/** True for a plain `<<`, unless a tag makes it another type. */
 function isMergeKey(key: CST.Token | null | undefined, tag: string | undefined): boolean {
   return key?.type === 'scalar' && key.source === '<<' && (tag === undefined || tag.endsWith('merge'));
 }

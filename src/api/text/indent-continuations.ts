@@ -1,15 +1,15 @@
-/** A YAML text whose continuation lines were indented, and the way back to offsets of the text as written. */
+/** A YAML text with indented continuation lines, and the mapping back to the original offsets. */
 export interface IndentedText {
   text: string;
-  /** Offset, in the text as written, of the first quote or bracket whose lines were indented. */
+  /** Offset in the original text of the first quote or bracket with indented lines. */
   start: number;
   toOriginalOffset: (offset: number) => number;
 }
 
 /**
- * The kubelet's YAML reader does not care how the lines inside quotes and brackets are indented; the parser used here
- * does. This indents every such line beyond the quote or bracket it belongs to, which changes no value. Undefined when
- * there is nothing to indent.
+ * Indents every continuation line beyond its quote or bracket, which changes no value. The kubelet's YAML reader
+ * accepts any indentation inside quotes and brackets; the parser used here does not. Returns undefined if there is
+ * nothing to indent.
  */
 export function indentContinuations(text: string): IndentedText | undefined {
   const scanner = new ContinuationScanner(text);
@@ -20,11 +20,11 @@ export function indentContinuations(text: string): IndentedText | undefined {
   return { text: insertSpaces(text, insertions), start, toOriginalOffset: wayBack(insertions) };
 }
 
-/** Many lines that belong to a bracket far to the right would become more text than memory holds. */
+/** Bounds memory: many lines inside a bracket far to the right would grow enormously. */
 const maxIndentedLength = 20 * 1024 * 1024;
 
 interface Insertion {
-  /** Start of a line. */
+  /** Offset of the start of a line. */
   offset: number;
   spaces: number;
 }
@@ -39,7 +39,7 @@ function insertSpaces(text: string, insertions: readonly Insertion[]): string {
   return indented + text.slice(copied);
 }
 
-/** Finds what an offset of the text with insertions was before them. */
+/** Maps an offset in the text with insertions to the original text. */
 function wayBack(insertions: readonly Insertion[]): (offset: number) => number {
   let inserted = 0;
   const before = insertions.map(({ offset, spaces }) => {
@@ -61,7 +61,7 @@ function wayBack(insertions: readonly Insertion[]): (offset: number) => number {
   };
 }
 
-/** Finds the quotes and brackets of a text by the tokens YAML starts values with. Makes no judgement of the rest. */
+/** Finds quotes and brackets by the tokens that start YAML values. Does not judge the rest of the text. */
 class ContinuationScanner {
   readonly insertions: Insertion[] = [];
   /** The first quote or bracket with insertions. */
@@ -83,7 +83,7 @@ class ContinuationScanner {
     }
   }
 
-  /** One line of block style, or more when a value goes on. Leaves off behind a line break. */
+  /** Scans a line of block style, and further lines if its value continues. Stops after a line break. */
   #scanLine(): void {
     const lineStart = this.#lineStart;
     for (;;) {
@@ -102,7 +102,7 @@ class ContinuationScanner {
     this.#match(/[^\n]*\n?/y);
   }
 
-  /** A plain text ends with its line, at a comment, or where it turns out to be a key. */
+  /** A plain text ends with its line, before a comment, or where it turns out to be a key. */
   #skipPlain(): void {
     const end = /:(?=[ \t\n]|$)|(?<=[ \t])#|\n/g;
     end.lastIndex = this.#at;

@@ -1,4 +1,4 @@
-/** Finds lines and columns, both from 1, of offsets in a text. Costs nothing until it is asked. */
+/** Maps offsets in a text to lines and columns, both from 1. The index is built at the first look-up. */
 export class LineIndex {
   readonly #text: string;
   #lineStarts: readonly number[] | undefined;

@@ -1,8 +1,8 @@
 import { excerpt } from './manifest-problem.ts';
 
 /**
- * A manifest's text as JSON values that know where they stand. Both readers (JSON and YAML) make these, so that decoding
- * and positions work alike for both.
+ * A JSON value with its place in the manifest's text. The JSON reader and the YAML reader both return this form, so
+ * decoding and positions are the same for both.
  */
 export type ManifestNode = {
   /** Offset of the value in the text. */
@@ -24,7 +24,7 @@ export interface ManifestEntry {
   value: ManifestNode;
 }
 
-/** The text is no JSON or no YAML. */
+/** The text is not valid JSON or YAML. */
 export class ManifestSyntaxError extends Error {
   override readonly name = 'ManifestSyntaxError';
   /** Offset in the text. */
@@ -38,32 +38,32 @@ export class ManifestSyntaxError extends Error {
   }
 }
 
-/** A word is wrong in itself: no indentation would mend it. */
+/** A single word is wrong; no other indentation would fix it. */
 export class ManifestWordError extends ManifestSyntaxError {}
 
-/** Reading on would cost more than any manifest is worth. */
+/** The text exceeds a limit; reading it further would cost too much. */
 export class ManifestLimitError extends ManifestSyntaxError {}
 
-/** What a reader has to say besides the values. */
+/** A reader's remark about a place in the text. */
 export interface ManifestNote {
   start: number;
   message: string;
   hint: string;
 }
 
-/** The values of one document, and what there is to say about them. */
+/** The values of one document, and the reader's remarks. */
 export interface ManifestContent {
   root: ManifestNode;
   notes: ManifestNote[];
 }
 
-/** Deeper nesting than this is refused: no pod needs it, and recursion stays bounded. */
+/** Deeper nesting is refused. No pod needs it, and the limit bounds recursion. */
 export const maxNestingDepth = 500;
 
-/** More notes than this help nobody. */
+/** Number of notes that are kept. */
 const maxNotes = 50;
 
-/** Notes that a key of an object is written again at an offset, unless there are very many notes already. */
+/** Notes a repeated key at an offset, up to `maxNotes` notes. */
 export function noteRepeatedKey(notes: ManifestNote[], key: string, start: number): void {
   if (notes.length >= maxNotes) return;
   notes.push({

@@ -7,16 +7,18 @@ export interface ManifestProblem {
   /** Field path as the API server writes it, such as `spec.containers[0].image`. */
   field?: string;
   message: string;
-  /** What to do about it. */
+  /** How to fix it. */
   hint?: string;
   severity: 'error' | 'warning';
-  /** The manifest is bad or away, and an earlier revision of it runs: when that was read; milliseconds since the epoch. */
+  /**
+   * When the revision that runs instead was read, because the manifest is bad or missing. Milliseconds since the epoch.
+   */
   lastGoodAt?: number;
   /** The pods of that revision. */
   lastGoodPods?: { namespace: string; name: string; uid: string }[];
 }
 
-/** A text of a manifest as a message may quote it: its first characters when it is long. */
+/** Shortens a text of a manifest for a quote in a message. */
 export function excerpt(text: string, maxLength = 60): string {
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }

@@ -1,4 +1,4 @@
-/** The one of `names` that `written` is most likely a slip of, or undefined when none is close. */
+/** The name that `written` most likely misspells. Returns undefined if no name is close. */
 export function nearestName(written: string, names: Iterable<string>): string | undefined {
   let nearest: { name: string; distance: number } | undefined;
   for (const name of names) {
@@ -10,7 +10,7 @@ export function nearestName(written: string, names: Iterable<string>): string | 
   return nearest?.name;
 }
 
-/** The same but for case, dashes and underscores. */
+/** True if the names differ only in case, dashes and underscores. */
 export function isSameName(a: string, b: string): boolean {
   return normalized(a) === normalized(b);
 }

@@ -1,16 +1,16 @@
 import { excerpt, type ManifestProblem } from './manifest-problem.ts';
 
-/** More errors or more warnings of a text than this help nobody; the rest is only counted. */
+/** Errors, and warnings, of a text that are shown. The rest is only counted. */
 const maxShownProblems = 200;
 
 const maxTextLength = 400;
 
-/** The last line of problems of which only the first are shown. */
+/** The last line of a shortened list of problems. */
 export function notShownMessage(count: number): string {
   return `${count} more problems are not shown`;
 }
 
-/** The problems of a text that a person is shown: the first of each severity, and texts that fit a screen. */
+/** The problems of a text, shortened for people: the first of each severity, with messages that fit a screen. */
 export class ProblemList {
   readonly #shown: ManifestProblem[] = [];
   readonly #counts = { error: 0, warning: 0 };
@@ -27,7 +27,7 @@ export class ProblemList {
     for (const problem of problems) this.add(problem);
   }
 
-  /** What to show, with the number of those left out behind it, under the origin of all of them. */
+  /** The problems to show. If some are left out, the last entry has their number and `origin`. */
   list(origin: string): ManifestProblem[] {
     const notShown = this.#counts.error + this.#counts.warning - this.#shown.length;
     if (notShown === 0) return this.#shown;
@@ -36,7 +36,7 @@ export class ProblemList {
   }
 }
 
-/** Keys and values of a manifest can be of any length, and messages quote them. */
+/** Shortens the texts, because messages quote keys and values of any length. */
 function readable(problem: ManifestProblem): ManifestProblem {
   const { field, hint, message } = problem;
   if ([field, hint, message].every((text) => text === undefined || text.length <= maxTextLength)) return problem;

@@ -11,13 +11,13 @@ import type { ReadingBudget } from './reading-budget.ts';
 import { parseFirstDocument } from './yaml-tokens.ts';
 
 /**
- * Reads the first document of a YAML text, whatever it is made of. This reader is the truth about what a text says, and
- * the only one that tells what is wrong with it.
+ * Reads the first document of any YAML text. This reader defines what a text means, and only this reader reports what
+ * is wrong with a text.
  */
 export function readExactYaml(text: string, budget: ReadingBudget): ManifestContent {
   refuseControlCharacters(text);
   const written = withPlainLineBreaks(text);
-  // A second try starts with what the first one had.
+  // The second attempt gets the same budget as the first.
   const budgetBefore = budget.copy();
   const content = tryReading(written, budget);
   if (!(content instanceof ManifestSyntaxError)) return content;
@@ -34,11 +34,11 @@ function tryReading(text: string, budget: ReadingBudget): ManifestContent | Mani
   }
 }
 
-/** Reads a text that broke once more with its continuation lines indented; of two errors the later one says more. */
+/** Reads a broken text again with indented continuation lines. Of two errors, throws the one further down. */
 function readIndented(text: string, broken: ManifestSyntaxError, budget: ReadingBudget): ManifestContent {
   if (broken instanceof ManifestWordError) throw broken;
   const indented = indentContinuations(text);
-  // What is wrong before the first of those lines stays wrong.
+  // Indentation cannot fix an error before the first of those lines.
   if (!indented || broken.start < indented.start) throw broken;
   const { toOriginalOffset } = indented;
   const content = tryReading(indented.text, budget);
@@ -51,9 +51,9 @@ function readIndented(text: string, broken: ManifestSyntaxError, budget: Reading
   throw start > broken.start ? new ManifestSyntaxError(content.message, start, content.hint) : broken;
 }
 
-/** Gives all values the places they have in the text as written. */
+/** Maps the places of all values back to the original text. */
 function relocate(node: ManifestNode, toOriginalOffset: (offset: number) => number, seen: Set<ManifestNode>): void {
-  // An alias is the node of its anchor once more.
+  // An alias and its anchor share one node, which is relocated once.
   if (seen.has(node)) return;
   seen.add(node);
   node.start = toOriginalOffset(node.start);
@@ -78,8 +78,8 @@ function refuseControlCharacters(text: string): void {
 }
 
 /**
- * YAML 1.1 also breaks lines at a lone CR and at NEL, which the parser does not know. Within quotes such a break is folded
- * into a space. Offsets stay the same.
+ * Replaces the line breaks that the parser does not know: a lone CR, and NEL, both breaks in YAML 1.1. Inside quotes
+ * such a break becomes a space. Offsets stay the same.
  */
 function withPlainLineBreaks(text: string): string {
   if (!/[\r\u0085]/.test(text)) return text;

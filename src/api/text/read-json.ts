@@ -166,7 +166,7 @@ class JsonReader {
   }
 }
 
-/** Half of a surrogate pair is no character; Go reads U+FFFD in its place. */
+/** Replaces lone halves of surrogate pairs by U+FFFD, as Go does. */
 function replaceLoneSurrogates(value: string): string {
   return value.replaceAll(/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, '\uFFFD');
 }

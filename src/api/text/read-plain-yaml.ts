@@ -14,13 +14,12 @@ import { resolveYamlScalar } from './resolve-yaml-scalar.ts';
 import { EntryList } from './yaml-entries.ts';
 
 /**
- * Reads a text of one document in the YAML that most manifests are written in, in a fraction of the time of the exact
- * reader. Undefined for everything that the two could see differently, and for all that is wrong with a text: what this
- * one gives is what the exact one gives.
+ * Reads a single document of common YAML, several times as fast as the exact reader. Any result is the same as that of
+ * the exact reader. Returns undefined if the two readers could differ, or if anything is wrong with the text.
  */
 export function readPlainYaml(text: string, budget: ReadingBudget): ManifestContent | undefined {
   if (text.length > maxPlainLength || text.startsWith(' ')) return undefined;
-  // Of very many documents with nothing in them each one would be tried.
+  // Skips empty documents quickly, because a text may have very many of them.
   if (!text.includes(':')) return undefined;
   if (unusualCharacter.test(text) || unusualMark.test(text)) return undefined;
   const events = tryParsing(text);
@@ -34,33 +33,33 @@ function tryParsing(text: string): readonly Event[] | undefined {
   try {
     return parseEvents(text, { maxDepth: maxPlainDepth });
   } catch {
-    // Whatever it is, the exact reader has the say.
+    // The exact reader reports the error.
     return undefined;
   }
 }
 
-/** No text of this length has more words and marks than the exact reader takes. */
+/** A text of this length cannot exceed the exact reader's token limit. */
 const maxPlainLength = 200_000;
 
 const maxPlainDepth = 100;
 
-/** Tabs, control characters, byte order marks, and line breaks that only YAML 1.1 knows. */
+/** Matches tabs, control characters, byte order marks, and line breaks of YAML 1.1 only. */
 const unusualCharacter = /[^\n -~\u00A0-\uFEFE\uFF00-\uFFFD]/;
 
 /**
- * Anchors, tags, explicit keys, directives and ends of documents. Where the pattern finds some that are none, as in a
- * script, that costs the time of the exact reader. What stands before a mark is looked at last: marks are rare.
+ * Matches anchors, tags, explicit keys, directives and document ends. A false match, as in a script, only costs the
+ * time of the exact reader. The look-behind comes after the mark because marks are rare.
  */
 const unusualMark = /[&!](?<=(?:^|[-?:]) *.)|\?(?<=(?:^|[-?:,[{]) *.)(?: |$)|[%.](?<=^.)/m;
 
-/** Makes values of the events of a text. Undefined in place of a value: the exact reader has to read the text. */
+/** Composes values from parser events. An undefined value means: the exact reader has to read the text. */
 class PlainComposer {
   readonly notes: ManifestNote[] = [];
   readonly #text: string;
   readonly #events: readonly Event[];
   #at = 0;
   #valueCount = 0;
-  /** How many brackets are open. */
+  /** Number of open brackets. */
   #flowDepth = 0;
 
   constructor(text: string, events: readonly Event[]) {
@@ -77,7 +76,7 @@ class PlainComposer {
     if (first?.type !== EVENT_ID.DOCUMENT || second?.type !== EVENT_ID.MAPPING) return undefined;
     this.#at++;
     const root = this.#value();
-    // Behind the end of the one document there may be another.
+    // Further events mean a second document.
     return this.#at === this.#events.length - 1 ? root : undefined;
   }
 
@@ -124,9 +123,9 @@ class PlainComposer {
       const keyEvent = this.#events[this.#at];
       if (this.#flowDepth > 0 && keyEvent?.type === EVENT_ID.SCALAR && !this.#endsWithColon(keyEvent)) return undefined;
       const key = this.#value();
-      // Numbers and words of other kinds have a text of their own as keys, and "<<" merges.
+      // A key that is not a string has a text form of its own, and "<<" merges.
       if (key?.kind !== 'string' || key.value === '<<') return undefined;
-      // The parser takes "- {} a: b" for the end of a list and a key behind it.
+      // The parser accepts "- {} a: b" as a list item followed by a key.
       if (style === COLLECTION_STYLE.BLOCK && key.start > start && !this.#startsLine(key.start)) return undefined;
       const value = this.#value();
       if (!value) return undefined;
@@ -138,7 +137,7 @@ class PlainComposer {
 
   #scalar(event: ScalarEvent): ManifestNode | undefined {
     const { style, valueStart } = event;
-    // Where an empty value stands is not told.
+    // The parser reports no place for an empty value.
     if (valueStart < 0 || isDoubtful(event, this.#text)) return undefined;
     const value = getScalarValue(this.#text, event);
     switch (style) {
@@ -158,17 +157,17 @@ class PlainComposer {
     }
   }
 
-  /** A plain key inside brackets has white space behind its ":" in YAML 1.1. */
+  /** In YAML 1.1, a plain key inside brackets needs white space after its ":". */
   #endsWithColon({ style, valueEnd }: ScalarEvent): boolean {
     return style !== SCALAR_STYLE.PLAIN || /^\s*:\s/.test(this.#text.slice(valueEnd, valueEnd + 100));
   }
 
-  /** Where the `|` or `>` above the lines of a block scalar stands. */
+  /** Offset of the `|` or `>` that starts a block scalar. */
   #blockScalarStart(valueStart: number): number | undefined {
     const headerEnd = this.#text.charAt(valueStart - 1) === '\n' ? valueStart - 1 : valueStart;
     const headerLine = this.#text.slice(this.#text.lastIndexOf('\n', headerEnd - 1) + 1, headerEnd);
     const header = /[|>][-+0-9]* *$/.exec(headerLine);
-    // A comment behind it may have such marks too.
+    // A comment on that line may contain the same marks.
     return header && !headerLine.includes('#') ? headerEnd - headerLine.length + header.index : undefined;
   }
 
@@ -187,7 +186,10 @@ function hasProperties({ anchorStart, tagStart }: { anchorStart: number; tagStar
   return anchorStart >= 0 || tagStart >= 0;
 }
 
-/** Escaped line breaks and characters of eight digits in quotes, and blanks on empty lines of a block. */
+/**
+ * True for scalars that the readers could see differently: quotes with escaped line breaks or eight-digit escapes, and
+ * blocks with blanks on empty lines.
+ */
 function isDoubtful({ style, fast, valueStart, valueEnd }: ScalarEvent, text: string): boolean {
   if (style === SCALAR_STYLE.DOUBLE_QUOTED) return !fast && /\\[\nU]/.test(text.slice(valueStart, valueEnd));
   return style >= SCALAR_STYLE.LITERAL_BLOCK && /^ +$/m.test(text.slice(valueStart, valueEnd));

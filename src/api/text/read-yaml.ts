@@ -4,8 +4,8 @@ import { readPlainYaml } from './read-plain-yaml.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 
 /**
- * Reads the first document of a YAML text as the JSON the kubelet makes of it: YAML 1.1 scalars, merge keys in the order
- * they are written, the last of repeated keys, scalars as keys. Anchors cost no more than the kubelet allows.
+ * Reads the first document of a YAML text as the JSON that the kubelet makes of it: YAML 1.1 scalars, merge keys in the
+ * order written, the last of repeated keys, scalars as keys. Anchors are limited as in the kubelet.
  *
  * sigs.k8s.io/yaml: YAMLToJSON
  */
@@ -13,7 +13,7 @@ export function readYaml(text: string, budget: ReadingBudget): ManifestContent {
   return readPlainYaml(text, budget) ?? readExactYaml(text, budget);
 }
 
-/** What to do about a text that cannot be read: what the reader says, unless the text gives away more. */
+/** Hint for a text that cannot be read: a better guess from the text if there is one, else the reader's hint. */
 export function syntaxHint(text: string, { hint, start }: ManifestSyntaxError): string | undefined {
   if (/^(?:<{7} |={7}$|>{7} )/m.test(text)) return 'Remove the marks of a merge conflict.';
   if (lineAround(text, start).includes('{{')) {
@@ -27,20 +27,20 @@ function lineAround(text: string, offset: number): string {
   return text.slice(text.lastIndexOf('\n', offset - 1) + 1, end < 0 ? undefined : end);
 }
 
-/** Offsets of one document of a YAML text, with the `---` and the directives that begin it. */
+/** Offsets of one document of a YAML text, including the directives and the `---` that begin it. */
 export interface DocumentRange {
   start: number;
   end: number;
 }
 
 /**
- * The documents of a YAML text; those without so much as a `---` and a comment are left out. A `---` or `...` at the start
- * of a line is a document marker wherever it stands: YAML allows none inside quotes, brackets and block scalars.
+ * Splits a YAML text into documents. Leaves out a document without content, even with a `---` or comments. A `---` or
+ * `...` at the start of a line is always a document marker: YAML allows none inside quotes, brackets and block scalars.
  */
 export function* splitDocuments(text: string): Generator<DocumentRange> {
   let start = 0;
   for (const { 0: marker, index } of text.matchAll(markerPattern)) {
-    // Comments and directives above the marker belong to what follows.
+    // Comments and directives above the marker belong to the next document.
     if (marker === '---' && !hasContent(text.slice(start, index))) continue;
     if (hasContent(text.slice(start, index))) yield { start, end: index };
     start = marker === '---' ? index : index + marker.length;
@@ -50,7 +50,7 @@ export function* splitDocuments(text: string): Generator<DocumentRange> {
 
 const markerPattern = /(?<=^|[\n\r\u0085])(?:---|\.\.\.)(?=[ \t\n\r\u0085]|$)/g;
 
-/** Anything but blank lines, comments and directives. */
+/** True if there is more than blank lines, comments and directives. */
 function hasContent(text: string): boolean {
   return /^(?!%)[ \t]*[^# \t\n\r]/m.test(text);
 }

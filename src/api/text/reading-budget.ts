@@ -1,49 +1,52 @@
 import { ManifestLimitError } from './manifest-node.ts';
 
-/** More lines than this are refused unread: quotes and block scalars of empty lines cost a hundred bytes of memory a line. */
+/**
+ * Texts with more lines are refused unread, because empty lines in quotes and block scalars take a hundred bytes of
+ * memory each.
+ */
 export const maxManifestLines = 500_000;
 
-/** More YAML tokens than this are refused: that many take half a second, and no pod has a tenth of them. */
+/** Texts with more YAML tokens are refused. This many take half a second; no pod has a tenth of them. */
 export const maxYamlTokens = 500_000;
 
-/** More values than this are refused; that many take a second to decode and to validate. The copies of aliases count. */
+/** Texts with more values are refused. This many take a second to decode and validate. Copies made by aliases count. */
 export const maxManifestValues = 200_000;
 
-/** More documents and items of lists than this are refused; no node runs a tenth of that many pods. */
+/** Texts with more documents and list items are refused. No node runs a tenth of that many pods. */
 export const maxManifestObjects = 5000;
 
-/** Behind this many documents that cannot be read nothing is read any more: each of them costs as much as ten good ones. */
+/** Reading stops after this many broken documents, because each costs as much as ten good ones. */
 export const maxBrokenDocuments = 100;
 
-/** What reading a manifest text may cost, all its documents together. Beyond that it throws a ManifestLimitError. */
+/** The limits on one manifest text, all its documents together. Exceeding one throws a ManifestLimitError. */
 export class ReadingBudget {
   #tokens = maxYamlTokens;
   #values = maxManifestValues;
 
-  /** Counts one more YAML token, which stands at an offset. */
+  /** Counts a YAML token. `start` is its offset. */
   countToken(start: number): void {
     if (--this.#tokens < 0) throw exceeded(`The YAML has more than ${maxYamlTokens} words and marks`, start);
   }
 
-  /** Counts values that are read at an offset. */
+  /** Counts values. `start` is the offset of the first. */
   countValues(count: number, start: number): void {
     this.#values -= count;
     if (this.#values < 0) throw exceeded(`The manifest has more than ${maxManifestValues} values`, start);
   }
 
-  /** Counts values if there are as many left; false when there are not. */
+  /** Counts values if the budget allows it. Returns false if not. */
   takeValues(count: number): boolean {
     if (count > this.#values) return false;
     this.#values -= count;
     return true;
   }
 
-  /** Whether more was asked for than there was. */
+  /** True once a limit was exceeded. */
   get isExhausted(): boolean {
     return this.#tokens < 0 || this.#values < 0;
   }
 
-  /** A budget of what is left, for a try that may fail. */
+  /** A copy of the remaining budget, for an attempt that may fail. */
   copy(): ReadingBudget {
     const copy = new ReadingBudget();
     copy.#tokens = this.#tokens;
@@ -56,5 +59,5 @@ function exceeded(message: string, start: number): ManifestLimitError {
   return new ManifestLimitError(message, start, limitHint);
 }
 
-/** What to do about a text beyond any bound. */
+/** Hint for a text that exceeds a limit. */
 export const limitHint = 'Is this a manifest? No pod is that large.';

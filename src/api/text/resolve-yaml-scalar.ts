@@ -1,4 +1,4 @@
-/** What a YAML scalar stands for. */
+/** The value of a YAML scalar. */
 export type ResolvedScalar =
   | { kind: 'null' }
   | { kind: 'bool'; value: boolean }
@@ -17,7 +17,7 @@ export type ResolvedScalar =
 export function resolveYamlScalar(text: string): ResolvedScalar {
   const word = words.get(text);
   if (word !== undefined) return word;
-  // Most begin with a letter, which comes behind all signs and digits.
+  // Fast path: most scalars begin with a letter, which sorts after all signs and digits.
   if (text.charAt(0) > '9') return string(text);
   if (text.startsWith('.')) return /^\.[0-9]+(?:[eE][-+]?[0-9]+)?$/.test(text) ? resolveFloat(text) : string(text);
   if (!/^[-+0-9]/.test(text)) return string(text);
@@ -28,10 +28,10 @@ export function resolveYamlScalar(text: string): ResolvedScalar {
   return floatPattern.test(plain) ? resolveFloat(plain) : string(text);
 }
 
-/** The text a YAML number becomes as the key of a mapping. sigs.k8s.io/yaml: yaml.go convertToJSONableObject */
+/** The text of a YAML number that is used as a key. sigs.k8s.io/yaml: yaml.go convertToJSONableObject */
 export function yamlNumberAsKey(numberText: string): string {
   if (/^-?[0-9]+$/.test(numberText) && isWithinInt64OrUint64(BigInt(numberText))) return numberText;
-  // Go formats a float key with 32 bits, and switches to an exponent outside 1e-4 … 1e6.
+  // Go formats a float key as a 32-bit float, with an exponent outside 1e-4 … 1e6.
   const value = Math.fround(Number(numberText));
   const [mantissa = '', exponent = '0'] = shortestFloat32(value).toExponential().split('e');
   if (Number(exponent) >= -4 && Number(exponent) < 6) return String(shortestFloat32(value));
@@ -64,13 +64,16 @@ const integerPatterns: readonly (readonly [RegExp, string])[] = [
   [/^([-+]?)(0|[1-9][0-9]*)$/, ''],
 ];
 
-/** Go's ParseInt and ParseUint with base 0: undefined when no 64 bits hold it, and then it may be a float. */
+/**
+ * Parses as Go's ParseInt and ParseUint with base 0. Returns undefined if 64 bits are too few; the scalar may then be a
+ * float.
+ */
 function parseInteger(text: string): bigint | undefined {
   for (const [pattern, prefix] of integerPatterns) {
     const match = pattern.exec(text);
     if (!match || text.length > 100) continue;
     const magnitude = BigInt(prefix + (match[2] ?? ''));
-    // An unsigned number takes no sign, not even a plus.
+    // Go allows no sign before an unsigned number, not even a plus.
     if (match[1] !== '' && magnitude > maxInt64 + (match[1] === '-' ? 1n : 0n)) return undefined;
     const value = match[1] === '-' ? -magnitude : magnitude;
     return isWithinInt64OrUint64(value) ? value : undefined;
@@ -87,7 +90,7 @@ function isWithinInt64OrUint64(value: bigint): boolean {
 /** JavaScript writes floats as Go's JSON encoder does, except for negative zero. */
 function resolveFloat(text: string): ResolvedScalar {
   const value = Number(text);
-  // Go reports a number out of range, and the scalar stays a string.
+  // Go's parser reports an out-of-range number, so the scalar stays a string.
   if (!Number.isFinite(value)) return string(text);
   return { kind: 'number', text: Object.is(value, -0) ? '-0' : String(value) };
 }

@@ -2,18 +2,18 @@ import { ManifestLimitError, type ManifestNode, ManifestSyntaxError, maxNestingD
 import { excerpt } from './manifest-problem.ts';
 import type { ReadingBudget } from './reading-budget.ts';
 
-/** A value with an anchor. Without a node it is still being read. */
+/** A value with an anchor. `node` is absent while the value is being read. */
 export interface AnchoredValue {
   node?: ManifestNode;
-  /** How many values it is made of, those that its aliases stand for included. */
+  /** Number of values inside, with aliases counted as copies. */
   size: number;
   /** Levels of nesting below it. */
   height: number;
 }
 
 /**
- * The values of a document with their anchors. An alias gives the one node of its anchor again, yet it counts as a copy:
- * whoever walks the document meets every copy. The bounds are those of the kubelet.
+ * Tracks the anchors of a document. An alias returns the same node as its anchor but counts as a copy, because a walk
+ * over the document meets every copy. The limits are those of the kubelet.
  *
  * goyaml.v2: decode.go allowedAliasRatio
  */
@@ -28,14 +28,14 @@ export class YamlAnchors {
     this.#budget = budget;
   }
 
-  /** Counts a value that is read at a level of nesting. */
+  /** Counts a value. `depth` is its level of nesting. */
   count(start: number, depth: number): void {
     this.#nodesRead++;
     this.#budget.countValues(1, start);
     this.#reach(start, depth);
   }
 
-  /** Reads a value with an anchor, which its own content cannot be an alias of. */
+  /** Reads a value with an anchor. An alias inside the value cannot refer to it. */
   anchored(name: string, depth: number, read: () => ManifestNode): ManifestNode {
     const value: AnchoredValue = { size: 0, height: 0 };
     this.#values.set(name, value);

@@ -1,19 +1,19 @@
 import { type ManifestEntry, type ManifestNote, noteRepeatedKey } from './manifest-node.ts';
 
-/** The members of a YAML mapping while it is read: one that comes again takes the place of the one before. */
+/** The members of a YAML mapping while it is read. A repeated member replaces the earlier one. */
 export class EntryList {
   readonly list: ManifestEntry[] = [];
   readonly #places = new Map<string, number>();
-  /** Keys that only a merge gave so far. */
+  /** Keys that only a merge has set so far. */
   readonly #merged = new Set<string>();
   readonly #notes: ManifestNote[];
 
-  /** What there is to say goes to `notes`. */
+  /** Appends warnings to `notes`. */
   constructor(notes: ManifestNote[]) {
     this.#notes = notes;
   }
 
-  /** Adds a member that is written in the mapping itself. */
+  /** Adds a member of the mapping itself. */
   add(entry: ManifestEntry): void {
     const { key, keyStart } = entry;
     if (this.#places.has(key) && !this.#merged.delete(key)) noteRepeatedKey(this.#notes, key, keyStart);

@@ -11,7 +11,7 @@ export interface YamlPair {
   after: NodeProperties;
 }
 
-/** What stands before an item of a block list; undefined when there is no item, but a comment. */
+/** Properties of an item of a block list. Returns undefined if there is only a comment. */
 export function readBlockItem(
   { start, value }: CST.BlockSequence['items'][number],
   parentIndent: number,
@@ -30,7 +30,7 @@ export function readBlockItem(
   throw new ManifestSyntaxError('"- " is missing before an item of a list', offset, indentHint);
 }
 
-/** A member of a block mapping; undefined when there is none, but a comment. */
+/** A member of a block mapping. Returns undefined if there is only a comment. */
 export function readBlockPair(map: CST.BlockMap, item: CST.BlockMap['items'][number]): YamlPair | undefined {
   const { start, key, sep, value } = item;
   const offset = key?.offset ?? sep?.[0]?.offset ?? map.offset;
@@ -62,7 +62,7 @@ export function readBlockPair(map: CST.BlockMap, item: CST.BlockMap['items'][num
   return { key, before, value: after.indicator && value, after };
 }
 
-/** False when there is no key at all. */
+/** Returns false if there is no key. */
 function checkImplicitKey(
   { indent }: CST.BlockMap,
   { key, sep }: CST.BlockMap['items'][number],
@@ -79,7 +79,7 @@ function checkImplicitKey(
   return true;
 }
 
-/** What stands before an item of a flow list or mapping; undefined when there is no item. */
+/** Properties of an item of a flow list or mapping. Returns undefined if there is no item. */
 export function readFlowItem(
   collection: CST.FlowCollection,
   { start, key, sep, value }: CST.CollectionItem,
@@ -103,7 +103,7 @@ export function readFlowItem(
   return properties;
 }
 
-/** A member of a flow mapping, or the one of `[key: value]`. */
+/** A member of a flow mapping, or the pair in `[key: value]`. */
 export function readFlowPair(
   collection: CST.FlowCollection,
   { key, sep, value }: CST.CollectionItem,
@@ -127,7 +127,7 @@ export function readFlowPair(
   return { key, before, value, after };
 }
 
-/** Throws unless the collection ends with its bracket, and nothing but white space behind. */
+/** Throws a ManifestSyntaxError unless the collection ends with its bracket and only white space follows. */
 export function expectFlowEnd(collection: CST.FlowCollection): void {
   const expected = collection.start.source === '{' ? '}' : ']';
   const [bracket, ...rest] = collection.end;
@@ -143,7 +143,7 @@ export function refuseBlockInFlow(token: CST.Token | null | undefined): void {
   throw new ManifestSyntaxError('Inside brackets, lists and mappings are written with brackets too', token.offset);
 }
 
-/** Inside brackets YAML 1.1 takes a "?" anywhere, and a ":" at the start, for a mark of its own. */
+/** Refuses texts in brackets that YAML 1.1 reads as marks: with "?" anywhere, or ":" at the start. */
 export function refuseMarkInFlow(token: CST.Token | null | undefined): void {
   if (token?.type !== 'scalar') return;
   const at = token.source.startsWith(':') ? 0 : token.source.indexOf('?');
@@ -160,13 +160,13 @@ function badIndent(offset: number): ManifestSyntaxError {
 }
 
 function spansLines(key: CST.Token): boolean {
-  // A flow collection is no key at all, wherever it ends.
+  // A flow collection cannot be a key.
   if (key.type === 'flow-collection') return false;
   if (key.type !== 'alias' && (!CST.isScalar(key) || key.type === 'block-scalar')) return true;
   return key.source.includes('\n') || (key.end ?? []).some(({ type }) => type === 'newline');
 }
 
-/** Offset behind the last token of a collection without its bracket. */
+/** Offset after the last token of a collection that lacks its bracket. */
 function endOfItems({ start, items }: CST.FlowCollection): number {
   const item = items.at(-1);
   const last = item?.value ?? item?.sep?.at(-1) ?? item?.key ?? item?.start.at(-1) ?? start;

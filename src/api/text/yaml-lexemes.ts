@@ -1,9 +1,9 @@
 import { CST, Lexer } from 'yaml';
 
 /**
- * The pieces that a YAML text is made of, as the lexer of `yaml` cuts it, but for two marks inside brackets, which
- * Kubernetes reads by the rules of YAML 1.1. A ":" behind a plain scalar ends it only before white space: `[a, b:]` is a list
- * of two texts. A "-" starts an item only before white space: `[cat, -]` has a text of one character.
+ * Splits a YAML text into lexemes, as the lexer of `yaml` does, with two corrections inside brackets, where Kubernetes
+ * follows YAML 1.1. A ":" ends a plain scalar only before white space: `[a, b:]` is a list of two texts. A "-" starts
+ * an item only before white space: `[cat, -]` contains a text of one character.
  *
  * sigs.k8s.io/yaml: goyaml.v2 scannerc.go yaml_parser_scan_plain_scalar
  */
@@ -18,7 +18,7 @@ function* withMarksInBrackets(lexemes: Iterable<string>, text: string): Generato
   let offset = 0;
   let depth = 0;
   let isScalar = false;
-  /** A plain scalar inside brackets and the white space behind it, which a ":" may continue. */
+  /** A plain scalar inside brackets with the white space after it. A ":" may continue it. */
   let held: PlainScalar | undefined;
   for (const lexeme of lexemes) {
     const isSource = isScalar;
@@ -27,7 +27,7 @@ function* withMarksInBrackets(lexemes: Iterable<string>, text: string): Generato
     const isMark = depth > 0 && !isBlank(text.charAt(offset + lexeme.length));
     offset += widthOf(lexeme);
     if (isSource) {
-      // Nothing stands between a mark that was taken for text and the bracket or comma behind it.
+      // An empty lexeme may follow a mark that was joined to the text; it is dropped.
       if (held && lexeme === '') continue;
       if (held) yield* release(held);
       held = { source: lexeme, space: [] };
@@ -66,7 +66,7 @@ function isBlank(character: string): boolean {
   return character === '' || /\s/.test(character);
 }
 
-/** The lexer marks the start of a document and the untimely end of brackets with characters that are not in the text. */
+/** Width of a lexeme in the text. The lexer's marks for a document start and a missing bracket have none. */
 function widthOf(lexeme: string): number {
   return lexeme === CST.DOCUMENT || lexeme === CST.FLOW_END ? 0 : lexeme.length;
 }

@@ -2,32 +2,32 @@ import type { CST } from 'yaml';
 import { ManifestSyntaxError } from './manifest-node.ts';
 import { unexpectedToken } from './yaml-tokens.ts';
 
-/** What stands before a YAML value on its lines: indicator, anchor, tag, white space. */
+/** The tokens before a YAML value: indicator, anchor, tag, white space. */
 export interface NodeProperties {
   anchor: CST.SourceToken | undefined;
   tag: CST.SourceToken | undefined;
-  /** The `-`, `?`, `:` or `---` that was looked for. */
+  /** The expected `-`, `?`, `:` or `---`. */
   indicator: CST.SourceToken | undefined;
   comma: CST.SourceToken | undefined;
   hasNewline: boolean;
-  /** The last line break behind an anchor or a tag. */
+  /** The last line break after an anchor or a tag. */
   newlineAfterProperty: CST.SourceToken | undefined;
-  /** Offset behind all of it. */
+  /** Offset after the last of these tokens. */
   end: number;
 }
 
-/** Where the properties stand. */
+/** The context of the properties. */
 export interface PropertiesPlace {
   indicator: 'doc-start' | 'explicit-key-ind' | 'map-value-ind' | 'seq-item-ind';
   next: CST.Token | undefined;
-  /** Offset of the first of them, for when there is none. */
+  /** Offset to report if there are no tokens. */
   offset: number;
   inFlow: boolean;
   parentIndent: number;
   startsLine: boolean;
 }
 
-/** Reads what stands before a value, and throws a ManifestSyntaxError for what may not stand there. */
+/** Reads the tokens before a value. Throws a ManifestSyntaxError if one is not allowed there. */
 export function readProperties(tokens: readonly CST.SourceToken[], place: PropertiesPlace): NodeProperties {
   const properties: NodeProperties = {
     anchor: undefined,
@@ -63,7 +63,7 @@ export function readProperties(tokens: readonly CST.SourceToken[], place: Proper
   return properties;
 }
 
-/** Notes what the token says, if it may stand here. */
+/** Records the token. Throws a ManifestSyntaxError if it is not allowed there. */
 function take(properties: NodeProperties, token: CST.SourceToken, { inFlow, indicator }: PropertiesPlace): void {
   const { type } = token;
   if (type === 'newline') {
@@ -82,17 +82,17 @@ function take(properties: NodeProperties, token: CST.SourceToken, { inFlow, indi
   }
 }
 
-/** A value may go on behind these as if it began a line. */
+/** True for indicators after which a value may continue as if on a new line. */
 function isItemIndicator({ indicator }: PropertiesPlace): boolean {
   return indicator === 'seq-item-ind' || indicator === 'explicit-key-ind';
 }
 
-/** True for the collections that are written by indentation alone. */
+/** True for collections written by indentation, without brackets. */
 export function isBlockCollection(token: CST.Token | null | undefined): boolean {
   return token?.type === 'block-map' || token?.type === 'block-seq';
 }
 
-/** Inside brackets, and before a bracket at the start of a document, white space indents nothing. */
+/** True if white space is indentation here. It is not inside brackets, or before a bracket that starts a document. */
 function isIndentation({ inFlow, indicator, next }: PropertiesPlace): boolean {
   return !inFlow && !(indicator === 'doc-start' && next?.type === 'flow-collection');
 }

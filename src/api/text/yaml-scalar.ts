@@ -6,7 +6,7 @@ import { expectNoContent } from './yaml-tokens.ts';
 
 type ScalarToken = CST.FlowScalar | CST.BlockScalar;
 
-/** The value of a scalar, which its tag, its quotes and its text decide in this order. */
+/** The value of a scalar, by its tag, else its quotes, else its text. */
 export function readScalar(token: ScalarToken, tag: string | undefined): ManifestNode {
   const start = token.offset;
   const resolved = resolveTagged(token, tag, scalarText(token));
@@ -16,7 +16,7 @@ export function readScalar(token: ScalarToken, tag: string | undefined): Manifes
   return { start, ...resolved };
 }
 
-/** The text of a scalar: lines folded, escapes replaced, indentation removed. */
+/** The text of a scalar: with lines folded, escapes replaced and indentation removed. */
 function scalarText(token: ScalarToken): string {
   if (token.type !== 'block-scalar') expectNoContent(token.end);
   const text = CST.resolveAsScalar(token, false, (offset, code, message) => {
@@ -45,7 +45,7 @@ function resolveTagged(token: ScalarToken, tag: string | undefined, text: string
   if (kinds.includes(resolved.kind) && !(name === 'int' && 'text' in resolved && !/^-?[0-9]+$/.test(resolved.text))) {
     return resolved;
   }
-  // The value is not told: it may be a secret.
+  // The message leaves out the value because it may be a secret.
   throw new ManifestSyntaxError(`The value is not what its tag !!${name} says`, token.offset);
 }
 

@@ -2,11 +2,11 @@ import type { CST } from 'yaml';
 import { ManifestSyntaxError } from './manifest-node.ts';
 import { excerpt } from './manifest-problem.ts';
 
-/** The handles of tags that a document knows: `!!`, and those of its %TAG directives. */
+/** The tag handles of a document: `!!`, and those of its %TAG directives. */
 export class YamlTags {
   readonly #prefixes = new Map([['!!', 'tag:yaml.org,2002:']]);
 
-  /** Reads the directives of a document; throws for those the kubelet refuses. */
+  /** Reads the directives of a document. Throws a ManifestSyntaxError for those that the kubelet refuses. */
   constructor(directives: readonly CST.Directive[]) {
     for (const { offset, source } of directives) {
       const [name = '', ...values] = source.trim().split(/[ \t]+/);
@@ -38,7 +38,7 @@ export class YamlTags {
     try {
       return prefix + decodeURIComponent(source.slice(handleEnd));
     } catch {
-      // The percent signs are no escapes, the only thing that can be wrong with the text.
+      // Only an invalid percent escape makes the decoder throw.
       throw invalidTag(source, offset);
     }
   }

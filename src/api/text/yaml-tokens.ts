@@ -3,17 +3,17 @@ import { ManifestLimitError, ManifestSyntaxError, maxNestingDepth } from './mani
 import type { ReadingBudget } from './reading-budget.ts';
 import { yamlLexemes } from './yaml-lexemes.ts';
 
-/** One document of a YAML text as the parser's tokens; no content when the text has no document. */
+/** The parser's tokens of one document. `content` is undefined if the text has no document. */
 export interface YamlDocumentTokens {
   directives: readonly CST.Directive[];
   content: CST.Document | undefined;
-  /** What the parser could not read between the document and the next one. */
+  /** The first token after the document that the parser could not read. */
   trailing: CST.ErrorToken | CST.SourceToken | undefined;
 }
 
 /**
- * Parses the first document of a YAML text and looks at nothing behind it. Throws a ManifestSyntaxError at the first thing
- * that the parser refuses, a ManifestLimitError for what would cost too much.
+ * Parses the first document of a YAML text and ignores the rest. Throws a ManifestSyntaxError for the first token that
+ * the parser refuses, a ManifestLimitError if a limit is exceeded.
  */
 export function parseFirstDocument(text: string, budget: ReadingBudget): YamlDocumentTokens {
   const parser = new Parser();
@@ -35,7 +35,7 @@ export function parseFirstDocument(text: string, budget: ReadingBudget): YamlDoc
   return collector;
 }
 
-/** Takes what the parser puts out up to the end of the first document. */
+/** Collects the parser's tokens up to the end of the first document. */
 class DocumentCollector implements YamlDocumentTokens {
   readonly directives: CST.Directive[] = [];
   content: CST.Document | undefined;
@@ -46,11 +46,11 @@ class DocumentCollector implements YamlDocumentTokens {
     else if (token.type === 'directive') this.#takeDirective(token);
     else if (token.type === 'doc-end') this.#takeEnd(token);
     else if (token.type === 'error') this.#takeError(token);
-    // The rest is comments and blank lines around the document.
+    // Comments and blank lines around the document are dropped.
   }
 
   #takeDirective(token: CST.Directive): void {
-    // Behind the document they belong to the next one.
+    // After the document, directives belong to the next one.
     if (!this.content) this.directives.push(token);
   }
 
@@ -65,7 +65,7 @@ class DocumentCollector implements YamlDocumentTokens {
   }
 }
 
-/** Throws when there is more than white space and comments among the tokens behind a value. */
+/** Throws a ManifestSyntaxError if tokens other than white space and comments follow a value. */
 export function expectNoContent(tokens: readonly CST.SourceToken[] = []): void {
   for (const token of tokens) if (hasContent(token)) throw unexpectedToken(token);
 }
@@ -74,28 +74,28 @@ function hasContent({ type }: CST.SourceToken): boolean {
   return type !== 'space' && type !== 'comment' && type !== 'newline';
 }
 
-/** The error of a token that stands where none of its kind may. */
+/** The error for a token in the wrong place. */
 export function unexpectedToken({ offset, source }: CST.ErrorToken | CST.SourceToken): ManifestSyntaxError {
-  // Words are not told: they may be a secret.
+  // The message leaves out words because they may be a secret.
   const found = /^[^\w\s"']{1,3}$/.test(source) ? JSON.stringify(source) : 'text';
   return new ManifestSyntaxError(`Unexpected ${found}`, offset, indentHint);
 }
 
-/** What is wrong with most YAML that cannot be read. */
+/** Hint on the most common mistakes in YAML. */
 export const indentHint = 'Check the indentation and the quotes on this line and the one before.';
 
 /**
- * Finds the comments that have a line of their own. They mean nothing anywhere, and the parser's time grows with the
- * product of blank lines and comments in a row.
+ * Finds comments on a line of their own, to drop them: the parser's time grows with the product of blank lines and
+ * comments in a row.
  */
 class CommentLines {
   #atLineStart = true;
   #atScalar = false;
 
-  /** To be asked about every lexeme in turn. */
+  /** Must be called for every lexeme, in order. */
   includes(lexeme: string): boolean {
     if (this.#atScalar) {
-      // What stands here is text, whatever it looks like.
+      // A lexeme after a scalar mark is text, even if it looks like a comment.
       this.#atScalar = false;
       this.#atLineStart = false;
       return false;

@@ -5,8 +5,8 @@ import { parseQuantity } from '../values/quantity.ts';
 import type { RawPod } from '../types.ts';
 
 /**
- * What a pod may ask for and hardly means: images that no registry can have, amounts that are off by a factor, the mark of a
- * pod that is never run.
+ * Warns of values that a pod may have but hardly means: images that no registry can have, amounts that are off by a
+ * factor, the mark of a mirror pod.
  */
 export function doubtfulFields({ metadata, spec }: RawPod): FieldProblem[] {
   return [
@@ -44,7 +44,7 @@ function doubtfulImage(field: string, image: string): FieldProblem[] {
 }
 
 const nanosPerUnit = 1_000_000_000n;
-/** Hardly a machine has that many processors, no container runs in that few bytes. */
+/** Hardly any machine has this many processors, and no container runs in so few bytes. */
 const manyProcessors = 100n * nanosPerUnit;
 const fewBytes = 64n * 1024n * nanosPerUnit;
 

@@ -4,7 +4,7 @@ import { byteLength, checkAnnotationKey, checkLabelValue, checkQualifiedName } f
 
 const maxAnnotationBytes = 256 * 1024;
 
-/** Keys and values of a map of labels; errors carry the path of the whole map. */
+/** Validates the keys and values of labels. Errors carry the path of the whole map. */
 export function validateLabels(errors: FieldErrors, field: string, labels: Record<string, string> | undefined): void {
   for (const [key, value] of Object.entries(labels ?? {})) {
     errors.invalidIf(field, key, checkQualifiedName(key));
@@ -12,7 +12,7 @@ export function validateLabels(errors: FieldErrors, field: string, labels: Recor
   }
 }
 
-/** Keys of annotations and the size of all of them. */
+/** Validates the keys of annotations and their total size. */
 export function validateAnnotations(
   errors: FieldErrors,
   field: string,

@@ -15,7 +15,7 @@ export function validateDescendingPath(errors: FieldErrors, field: string, path:
   validateNoBacksteps(errors, field, path);
 }
 
-/** As a descending path, and not starting with two dots. kubelet: validation.go ValidateLocalNonReservedPath */
+/** A descending path that does not start with two dots. kubelet: validation.go ValidateLocalNonReservedPath */
 export function validateFilePath(errors: FieldErrors, field: string, path: string): void {
   validateDescendingPath(errors, field, path);
   if (path.startsWith('..') && !path.startsWith('../')) errors.invalid(field, path, 'must not start with ".."');

@@ -1,7 +1,9 @@
 const needsAPIServer = 'needs an API server';
 const notSupported = 'volumes of this kind are not supported';
 
-/** Why a node alone does not mount volumes of a kind, by the kind's field. A pod whose containers mount one does not start. */
+/**
+ * Why volumes of a kind cannot be mounted here, by the kind's field. A pod whose containers mount one does not start.
+ */
 export const unmountableVolumes: Readonly<Record<string, string>> = {
   csi: needsAPIServer,
   ephemeral: needsAPIServer,

@@ -3,8 +3,8 @@ import { type FieldError, FieldErrors } from '../values/field-errors.ts';
 import { byteLength, hasControlCharacter } from '../values/names.ts';
 
 /**
- * Texts of a pod that would do more than they say: end a line of a file or of a log, name no file that there can be, or name
- * one that depends on where the agent was started. The kubelet lets them through; none of them is of use.
+ * Errors for texts that would do harm: that end a line of a file or a log, cannot be a file name, or name a file
+ * relative to the agent's working directory. The kubelet accepts them, but none is of use.
  */
 export function unsafeTexts({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): FieldError[] {
   const errors = new FieldErrors();
@@ -20,13 +20,13 @@ export function unsafeTexts({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>):
   return errors.list;
 }
 
-/** As long as the kubelet's own, and room for what else is in the names of folders. */
+/** Longer than any UID of the kubelet, and short enough for the names of folders. */
 const maxUIDLength = 128;
-/** Of a file name, and of a path with its end, on the file systems of Linux. */
+/** Limits of Linux file systems on a file name and on a path, in bytes. */
 const maxNameBytes = 255;
 const maxPathBytes = 4095;
 
-/** Folders, cgroups and labels are called by it. In names of cgroups "_" stands for "-". */
+/** UIDs become names of folders, cgroups and labels. In cgroup names "_" stands for "-". */
 function validateUID(errors: FieldErrors, { namespace, name, uid }: Pod['metadata']): void {
   const rule = `must be 1 to ${maxUIDLength} letters, digits, "-" and ".", and start and end with a letter or digit`;
   if (uid.length > maxUIDLength || !/^[A-Za-z0-9](?:[-.A-Za-z0-9]*[A-Za-z0-9])?$/.test(uid)) {
@@ -37,7 +37,7 @@ function validateUID(errors: FieldErrors, { namespace, name, uid }: Pod['metadat
   }
 }
 
-/** Lists and maps of any text: what a program is given, and what nobody here reads. */
+/** Fields of free text, because they go to a program or have no use here. */
 const freeTexts: ReadonlySet<string> = new Set([
   'annotations',
   'args',
@@ -74,7 +74,7 @@ function inspect(errors: FieldErrors, field: string, value: unknown, key = '', i
   }
 }
 
-/** Half of a surrogate pair, as YAML can escape it. */
+/** Half of a surrogate pair, which a YAML escape can produce. */
 const halfCharacter = /\p{Surrogate}/u;
 
 function inspectText(errors: FieldErrors, field: string, text: string, isFree: boolean): void {

@@ -14,7 +14,7 @@ export function validateClaimTemplate(
   validateAnnotations(errors, `${field}.metadata.annotations`, annotations);
   validateLabels(errors, `${field}.metadata.labels`, labels);
   for (const name of Object.keys(others)) {
-    // The path has the Go name with its first letter in lower case.
+    // The API server's path has the Go name with its first letter in lower case.
     errors.forbidden(`${field}.metadata.${name === 'uid' ? 'uID' : name}`, 'cannot be set');
   }
   validateClaimSpec(errors, `${field}.spec`, spec);

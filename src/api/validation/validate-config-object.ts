@@ -3,10 +3,10 @@ import type { FieldErrors } from '../values/field-errors.ts';
 import { checkConfigMapKey } from '../values/names.ts';
 import { validateObjectMeta } from './validate-metadata.ts';
 
-/** The values of a ConfigMap or of a Secret by the field they are written in. */
+/** The values of a ConfigMap or a Secret by field. */
 export type ConfigObjectFields = Partial<Record<'data' | 'binaryData' | 'stringData', ReadonlyMap<string, Uint8Array>>>;
 
-/** All values of one object together. kubelet: pkg/apis/core/types.go MaxSecretSize */
+/** Limit on all values of one object together. kubelet: pkg/apis/core/types.go MaxSecretSize */
 const maxBytes = 1024 * 1024;
 
 /** A ConfigMap, or a Secret with its type. kubelet: validation.go ValidateConfigMap, ValidateSecret */
@@ -40,7 +40,7 @@ interface TypedSecret {
   fieldOf: (key: string) => string;
 }
 
-/** What Secrets of a known type must hold; those of another type hold anything. */
+/** Checks the required keys of Secrets of a known type. Other types may hold anything. */
 function validateSecretType(errors: FieldErrors, secret: TypedSecret): void {
   const { type, metadata, values, fieldOf } = secret;
   const requireKeys = (...keys: string[]): void => {
@@ -82,7 +82,7 @@ function isJsonObject(bytes: Uint8Array): boolean {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return typeof value === 'object' && value !== null && !Array.isArray(value);
   } catch {
-    // What is no JSON is no JSON object.
+    // The text is not JSON at all.
     return false;
   }
 }

@@ -60,7 +60,8 @@ function validateInitContainers(errors: FieldErrors, spec: core.PodSpec, context
     }
     if (names.has(container.name)) errors.duplicate(`${field}.name`, container.name);
     else if (container.name !== '') names.add(container.name);
-    // Init containers do not run at once, so each is only compared with itself; the path is that of the first.
+    // Init containers do not run at the same time, so each is only compared with itself. The path is that of the
+    // first.
     validateHostPorts(errors, 'spec.initContainers[0].ports', container.ports ?? [], new Set());
     if (container.restartPolicy === 'Always') {
       validateProbesAndHooks(errors, field, container, context.graceSeconds);
@@ -75,7 +76,7 @@ function validateInitContainers(errors: FieldErrors, spec: core.PodSpec, context
   }
 }
 
-/** Fields a debugging container may not have. */
+/** Fields that an ephemeral container may not have. */
 const forbiddenInEphemeral = [
   'lifecycle',
   'livenessProbe',

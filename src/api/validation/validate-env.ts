@@ -100,7 +100,7 @@ const volumeFieldPaths = [
   'metadata.uid',
 ];
 
-/** Paths the API knows at all. kubelet: pkg/apis/core/pods ConvertDownwardAPIFieldLabel */
+/** Field paths that the API accepts. kubelet: pkg/apis/core/pods ConvertDownwardAPIFieldLabel */
 const knownFieldPaths = [
   ...envFieldPaths,
   'metadata.annotations',

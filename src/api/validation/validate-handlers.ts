@@ -2,7 +2,7 @@ import type * as core from 'kubernetes-types/core/v1.js';
 import type { FieldErrors } from '../values/field-errors.ts';
 import { checkHTTPHeaderName, checkPortName, checkPortNumber } from '../values/names.ts';
 
-/** Probes and hooks of a container that runs along with the pod. kubelet: validation.go validateProbe, validateLifecycle */
+/** Probes and hooks of a regular container or a sidecar. kubelet: validation.go validateProbe, validateLifecycle */
 export function validateProbesAndHooks(
   errors: FieldErrors,
   field: string,
@@ -51,7 +51,7 @@ function validateProbe(errors: FieldErrors, field: string, probe: core.Probe, gr
 
 type Handler = core.LifecycleHandler & Pick<core.Probe, 'grpc'>;
 
-/** The first handler is checked, every other one is one too many. kubelet: validation.go validateHandler */
+/** Checks the first handler; every further one is an error. kubelet: validation.go validateHandler */
 function validateHandler(errors: FieldErrors, field: string, handler: Handler, graceSeconds: number): void {
   const { exec, grpc, httpGet, sleep, tcpSocket } = handler;
   const checks: [string, (() => void) | undefined][] = [

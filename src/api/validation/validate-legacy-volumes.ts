@@ -2,10 +2,10 @@ import type * as core from 'kubernetes-types/core/v1.js';
 import type { FieldErrors } from '../values/field-errors.ts';
 import { checkDNS1123Label } from '../values/names.ts';
 
-/** Rules of the volumes of storage systems, most of them gone from Kubernetes but for their validation. */
+/** Rules for volumes of storage systems. Kubernetes has dropped most of them but still validates their fields. */
 export const legacyVolumeRules = {
   gcePersistentDisk: (errors, field, { gcePersistentDisk }) => {
-    // The errors of this one point beside the field's name.
+    // The API server's errors use another name than the field's here.
     const path = field.replace(/gcePersistentDisk$/, 'persistentDisk');
     require(errors, path, gcePersistentDisk, ['pdName']);
     validatePartition(errors, path, gcePersistentDisk?.partition);
@@ -141,11 +141,14 @@ function validateIQN(errors: FieldErrors, field: string, name: string): void {
   if (!isValid) errors.invalid(field, name, 'must be a name that starts with iqn, eui or naa');
 }
 
-/** The last part of the name is one from `iqn` on. Each part is looked at once: the name can be of any length. */
+/**
+ * True if the name ends in a valid part that starts with `iqn`. Looks at each part once, because the name can have any
+ * length.
+ */
 function hasIQN(name: string): boolean {
   const unbroken = name.split(/[,;*&$|\s]/).at(-1) ?? '';
   return /(?<=iqn\.\d{4}-\d{2}\.[a-zA-Z0-9\-.]+):./s.test(unbroken);
 }
 
-/** Checks one kind of volume. `volume` is whole, as some rules look at its name. */
+/** Checks one kind of volume. `volume` is the whole volume because some rules need its name. */
 export type VolumeRule = (errors: FieldErrors, field: string, volume: core.Volume, podName: string) => void;

@@ -151,7 +151,7 @@ function validateTolerationsAnnotation(errors: FieldErrors, field: string, text:
   }
 }
 
-/** Undefined for what Go cannot decode as a list of tolerations. */
+/** Returns undefined if Go cannot decode the text as a list of tolerations. */
 function decodeTolerations(text: string): Toleration[] | undefined {
   try {
     const { root: node } = readJson(text, new ReadingBudget());

@@ -21,7 +21,7 @@ function validateVolumeMounts(
   volumes: ValidVolumes,
 ): void {
   const mountPaths = new Set<string>();
-  // Of devices with one name only the last counts.
+  // Of devices with the same name, only the last counts.
   const devices = new Map((container.volumeDevices ?? []).map(({ devicePath, name }) => [name, devicePath]));
   const devicePaths = new Set(devices.values());
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {

@@ -2,7 +2,10 @@ import type * as core from 'kubernetes-types/core/v1.js';
 import type { FieldErrors } from '../values/field-errors.ts';
 import { eachContainer } from '../values/sidecars.ts';
 
-/** spec.os, and what the named system forbids. kubelet: validation.go validateOS, validateLinux, validateWindows */
+/**
+ * Validates spec.os and the fields that the named system forbids. kubelet: validation.go validateOS, validateLinux,
+ * validateWindows
+ */
 export function validateOS(errors: FieldErrors, spec: core.PodSpec): void {
   validateHostProcess(errors, spec);
   if (!spec.os) return;
@@ -68,7 +71,7 @@ function forbidFields(
   }
 }
 
-/** Windows host processes: all containers or none, and on the host's network. */
+/** Windows host processes: all containers or none, on the host's network. */
 function validateHostProcess(errors: FieldErrors, spec: core.PodSpec): void {
   const podValue = spec.securityContext?.windowsOptions?.hostProcess;
   let hostProcesses = 0;

@@ -13,8 +13,8 @@ import { validateVolumes } from './validate-volumes.ts';
 export type { FieldError } from '../values/field-errors.ts';
 
 /**
- * Every rule of the Pod API that a static pod breaks, with the field paths of the API server. The pod has its defaults
- * and its static identity already.
+ * Returns every rule of the Pod API that a static pod breaks, with the field paths of the API server. The pod must have
+ * its defaults and its static identity.
  *
  * kubelet: pkg/apis/core/validation/validation.go ValidatePodCreate with no option set
  */

@@ -4,7 +4,7 @@ import type { FieldErrors } from '../values/field-errors.ts';
 import { validateLabels, validateLabelSelector } from './labels.ts';
 import { checkDNS1123Label, checkDNS1123Subdomain, checkLabelValue, checkQualifiedName } from '../values/names.ts';
 
-/** What a scheduler would read: a static pod has its node, yet the kubelet checks the form. */
+/** Validates the scheduling fields. A static pod needs no scheduler, but the kubelet checks their form. */
 export function validateScheduling(errors: FieldErrors, spec: core.PodSpec): void {
   validateLabels(errors, 'spec.nodeSelector', spec.nodeSelector);
   validateTolerations(errors, 'spec.tolerations', spec.tolerations ?? []);

@@ -18,7 +18,7 @@ export function validatePodSecurity(errors: FieldErrors, spec: core.PodSpec): vo
   for (const [index, id] of (context.supplementalGroups ?? []).entries()) {
     errors.invalidIf(`${podField}.supplementalGroups[${index}]`, id, checkID(id));
   }
-  // The internal type holds this field in the security context, and the path tells.
+  // The error path has `securityContext` because Go's internal type keeps the field there.
   if (spec.shareProcessNamespace && spec.hostPID) {
     errors.invalid(`${podField}.shareProcessNamespace`, true, 'cannot be combined with hostPID');
   }
@@ -69,7 +69,7 @@ export function validateContainerSecurity(
   validateAppArmor(errors, `${field}.appArmorProfile`, context.appArmorProfile);
 }
 
-/** Seccomp and AppArmor profiles written both as a field and as an annotation must agree. */
+/** Checks that Seccomp and AppArmor profiles agree if set both as a field and as an annotation. */
 export function validateProfileAnnotations(errors: FieldErrors, pod: Pod): void {
   const annotations = pod.metadata.annotations ?? {};
   const podContext = pod.spec.securityContext;

@@ -8,7 +8,7 @@ import { validateDownwardFile } from './validate-env.ts';
 import { legacyVolumeRules, type VolumeRule } from './validate-legacy-volumes.ts';
 import { validateKeysToPaths, validateProjectedVolume } from './validate-projected-volume.ts';
 
-/** Volumes that a container may mount, by name. A volume with a broken rule is not among them. */
+/** Volumes that a container may mount, by name. Leaves out volumes with errors. */
 export type ValidVolumes = ReadonlyMap<string, core.Volume>;
 
 /** kubelet: validation.go ValidateVolumes */
@@ -40,7 +40,7 @@ export function validateVolumes(errors: FieldErrors, spec: core.PodSpec, podName
 interface VolumeKind {
   name: keyof core.Volume;
   rule: VolumeRule;
-  /** Where the API server's error for a second source points, when it is not the name. */
+  /** Path in the API server's error for a second source, if it is not the name. */
   secondSourcePath?: string;
 }
 
@@ -48,7 +48,7 @@ function kind(name: keyof core.Volume, rule: VolumeRule, secondSourcePath?: stri
   return { name, rule, ...(secondSourcePath !== undefined && { secondSourcePath }) };
 }
 
-/** The order decides which of two sources is the one too many. */
+/** Of two sources, the later one in this order is the error. */
 const volumeKinds: readonly VolumeKind[] = [
   kind('emptyDir', validateEmptyDir),
   kind('hostPath', validateHostPath),

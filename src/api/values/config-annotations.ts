@@ -1,6 +1,6 @@
 import type { Pod } from '../types.ts';
 
-/** Where pods come from, with the kubelet's source names. stdin and arguments of `run-once` count as `file`. */
+/** Sources of pods, with the kubelet's names. stdin and arguments of `run-once` count as `file`. */
 export type SourceName = 'file' | 'http';
 
 /** Annotations that the kubelet itself writes. kubelet: types/pod_update.go */
@@ -16,7 +16,7 @@ export function isMirrorPod({ metadata }: Pod): boolean {
   return metadata.annotations?.[configAnnotations.mirror] !== undefined;
 }
 
-/** True for a pod of any source but an API server. kubelet: types/pod_update.go IsStaticPod */
+/** True for a pod from any source except an API server. kubelet: types/pod_update.go IsStaticPod */
 export function isStaticPod({ metadata }: { metadata?: Partial<Pod['metadata']> }): boolean {
   const source = metadata?.annotations?.[configAnnotations.source];
   return source !== undefined && source !== 'api';

@@ -1,7 +1,7 @@
 import { type ConfigObject, configObjectKey } from './config-object.ts';
 import type { Pod } from '../types.ts';
 
-/** Keys of the ConfigMaps and Secrets a pod refers to, each once: in variables, volumes and imagePullSecrets. */
+/** Keys of the ConfigMaps and Secrets that a pod uses in variables, volumes and imagePullSecrets, without repeats. */
 export function configObjectReferences({ metadata: { namespace }, spec }: Pod): string[] {
   const references: [kind: ConfigObject['kind'], name: string | undefined][] = [];
   for (const { env = [], envFrom = [] } of [...(spec.initContainers ?? []), ...spec.containers]) {

@@ -1,9 +1,9 @@
-/** A ConfigMap or a Secret that stands in a manifest beside the pods that use it. */
+/** A ConfigMap or a Secret from a manifest. */
 export interface ConfigObject {
   kind: 'ConfigMap' | 'Secret';
   namespace: string;
   name: string;
-  /** Values by key: `data` of a ConfigMap; `data`, decoded, and `stringData` over it of a Secret. */
+  /** Values by key. ConfigMap: `data`. Secret: the decoded `data`, overlaid by `stringData`. */
   data: ReadonlyMap<string, Uint8Array>;
   /** `binaryData` of a ConfigMap, decoded: files of volumes, never environment variables. Empty for a Secret. */
   binaryData: ReadonlyMap<string, Uint8Array>;
@@ -12,12 +12,12 @@ export interface ConfigObject {
   immutable: boolean;
 }
 
-/** Names an object among all objects: `Secret/default/registry`. */
+/** Unique key of an object, such as `Secret/default/registry`. */
 export function configObjectKey({ kind, namespace, name }: Pick<ConfigObject, 'kind' | 'namespace' | 'name'>): string {
   return `${kind}/${namespace}/${name}`;
 }
 
-/** Where pods find the ConfigMaps and Secrets they refer to. */
+/** Looks up the ConfigMaps and Secrets of pods. */
 export interface ConfigObjectLookup {
   /** Returns undefined if no manifest declares it. */
   get(kind: ConfigObject['kind'], namespace: string, name: string): ConfigObject | undefined;

@@ -3,7 +3,7 @@ import { isStaticPod } from './config-annotations.ts';
 
 const systemCriticalPriority = 2_000_000_000;
 
-/** True for pods that the node needs: static pods and those of system priority. kubelet: types/pod_update.go IsCriticalPod */
+/** True for static pods and pods of system priority. kubelet: types/pod_update.go IsCriticalPod */
 export function isCriticalPod({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): boolean {
   const annotations = metadata.annotations ?? {};
   return (

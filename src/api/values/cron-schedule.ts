@@ -1,6 +1,9 @@
 import { parseDuration } from './duration.ts';
 
-/** What is wrong with the schedule of a CronJob; undefined when nothing is. kubelet: robfig/cron parser.go ParseStandard */
+/**
+ * Checks the schedule of a CronJob. Returns the error, or undefined if it is valid. kubelet: robfig/cron parser.go
+ * ParseStandard
+ */
 export function checkCronSchedule(schedule: string): string | undefined {
   if (schedule.includes('TZ=')) return 'must not name a time zone: timeZone does';
   const every = /^@every (.*)$/.exec(schedule);
@@ -41,7 +44,7 @@ const cronFields: readonly CronField[] = [
   { name: 'day of week', min: 0, max: 6, words: weekdays },
 ];
 
-/** `*`, `5`, `1-5`, `mon-fri`, each with a step after a slash. */
+/** True for `*`, `5`, `1-5` or `mon-fri`, optionally with a step after a slash. */
 function isRange(text: string, field: CronField): boolean {
   const match = /^(?:[*?]|(\w+)(?:-(\w+))?)(?:\/([0-9]{1,9}))?$/.exec(text);
   if (!match) return false;
@@ -53,7 +56,7 @@ function isRange(text: string, field: CronField): boolean {
   return start >= field.min && end <= field.max && start <= end;
 }
 
-/** Not a number for what is none. */
+/** Returns NaN if the text is neither a number nor a known word. */
 function numberOf(text: string, { min, words }: CronField): number {
   const index = words.indexOf(text.toLowerCase());
   if (index >= 0) return min + index;

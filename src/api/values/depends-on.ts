@@ -9,18 +9,18 @@ export const dependsOnAnnotation = 'kubelet-ts.io/depends-on';
 /** Field path of the annotation in a pod. */
 export const dependsOnField = `metadata.annotations[${dependsOnAnnotation}]`;
 
-/** Where a manifest says what a pod waits for. */
+/** Place of a depends-on annotation in a manifest. */
 export interface DependsOnPlace extends Pick<ManifestProblem, 'origin' | 'line' | 'column' | 'field'> {
   podUID: string;
 }
 
-/** The pods that a pod waits for, as `namespace/name`, each once. */
+/** The pods that a pod waits for, as `namespace/name`, without repeats. */
 export function dependsOn({ metadata }: Pod): string[] {
   const names = writtenNames(metadata.annotations?.[dependsOnAnnotation] ?? '');
   return [...new Set(names.map((name) => (name.includes('/') ? name : `${metadata.namespace}/${name}`)))];
 }
 
-/** The pod of a `namespace/name`: as manifests have it, or else with the name of the node behind it. */
+/** Finds the pod of a `namespace/name`, with or without the node suffix. */
 export function findDependency(key: string, pods: readonly Pod[]): Pod | undefined {
   return (
     pods.find((pod) => manifestKey(pod) === key) ??
@@ -28,13 +28,13 @@ export function findDependency(key: string, pods: readonly Pod[]): Pod | undefin
   );
 }
 
-/** `namespace/name` of a pod of this node as its manifest has it. */
+/** `namespace/name` of a pod as in its manifest, without the node suffix. */
 export function manifestKey({ metadata: { namespace, name }, spec: { nodeName = '' } }: Pod): string {
   const suffix = `-${nodeName.toLowerCase()}`;
   return `${namespace}/${name.endsWith(suffix) ? name.slice(0, -suffix.length) : name}`;
 }
 
-/** The shortest way from a pod over what it waits for back to it; undefined: there is none. */
+/** The shortest cycle of dependencies through a pod. Returns undefined if there is none. */
 export function cycleOf(pod: Pod, pods: readonly Pod[]): Pod[] | undefined {
   const ways: Pod[][] = [[pod]];
   const seen = new Set<Pod>();
@@ -50,7 +50,7 @@ export function cycleOf(pod: Pod, pods: readonly Pod[]): Pod[] | undefined {
   return undefined;
 }
 
-/** What a pod waits for, and what that waits for in turn, as far as it is among `pods`. */
+/** The direct and indirect dependencies of a pod among `pods`. */
 export function allDependencies(pod: Pod, pods: readonly Pod[]): Set<Pod> {
   const found = new Set<Pod>();
   const open = [pod];
@@ -71,7 +71,7 @@ export function cycleText(cycle: readonly Pod[]): string {
   return `${first} waits for ${[...others, first].join(', which waits for ')}`;
 }
 
-/** What is wrong with the annotation of one pod, whatever others there are. */
+/** Errors in the annotation of one pod, independent of other pods. */
 export function validateDependsOn(pod: Pod): FieldError[] {
   const errors = new FieldErrors();
   for (const written of writtenNames(pod.metadata.annotations?.[dependsOnAnnotation] ?? '')) {
@@ -88,7 +88,7 @@ export function validateDependsOn(pod: Pod): FieldError[] {
   return errors.list;
 }
 
-/** Empty or white space alone: none, as templates leave it. */
+/** The names in the annotation. An empty text has none, because templates may leave one. */
 function writtenNames(text: string): string[] {
   return text.trim() === '' ? [] : text.split(',').map((name) => name.trim());
 }

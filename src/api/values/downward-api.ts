@@ -3,13 +3,13 @@ import { metadataFieldValue, resourceFieldValue } from './field-ref.ts';
 import type { Container, Pod, ResourceList } from '../types.ts';
 import { UserError } from '../../errors.ts';
 
-/** What the downward API needs that is not in the manifest. */
+/** Facts for the downward API that are not in the manifest. */
 export interface DownwardSources {
-  /** Addresses of the pod, primary first; none before the sandbox has one. */
+  /** Addresses of the pod, primary first. Empty until the sandbox has one. */
   podIPs: readonly string[];
   /** Addresses of the node, primary first. */
   nodeIPs: readonly string[];
-  /** What the node gives to pods; stands in for limits that a container does not set. */
+  /** The node's allocatable resources, used for limits that a container does not set. */
   allocatable: ResourceList;
 }
 
@@ -17,7 +17,7 @@ export interface DownwardSources {
 export function podFieldValue(pod: Pod, fieldPath: string, sources: DownwardSources, where: string): string {
   const { metadata, spec } = pod;
   switch (fieldPath) {
-    // What it was called before v1; it is still taken. kubelet: apis/core/pods/helpers.go ConvertDownwardAPIFieldLabel
+    // The name before v1, which is still accepted. kubelet: apis/core/pods/helpers.go ConvertDownwardAPIFieldLabel
     case 'spec.host':
     case 'spec.nodeName':
       return spec.nodeName ?? '';
@@ -37,7 +37,7 @@ export function podFieldValue(pod: Pod, fieldPath: string, sources: DownwardSour
 }
 
 /**
- * Value of a resourceFieldRef: a whole number of divisors, rounded up. `container` is asked when the reference names none.
+ * Value of a resourceFieldRef: a whole number of divisors, rounded up. Uses `container` if the reference names none.
  * kubelet: pkg/api/v1/resource/helpers.go ExtractContainerResourceValue
  */
 export function containerResourceValue(
@@ -55,12 +55,12 @@ export function containerResourceValue(
   });
 }
 
-/** A pod on the network of the node has its addresses. */
+/** Addresses of the pod. A hostNetwork pod has those of the node. */
 function podIPs({ spec }: Pod, sources: DownwardSources): readonly string[] {
   return spec.hostNetwork && sources.podIPs.length === 0 ? sources.nodeIPs : sources.podIPs;
 }
 
-/** A whole map fits a file, not a variable. */
+/** Value of a metadata field. Throws a UserError for a whole map, which fits a file only. */
 function metadataValue(metadata: Pod['metadata'], fieldPath: string, where: string): string {
   const isMap = fieldPath === 'metadata.labels' || fieldPath === 'metadata.annotations';
   const value = isMap ? undefined : metadataFieldValue(metadata, fieldPath);

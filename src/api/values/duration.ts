@@ -11,7 +11,10 @@ const nanosecondsByUnit: ReadonlyMap<string, bigint> = new Map([
 const second = 1_000_000_000n;
 const maxNanoseconds = 2n ** 63n - 1n;
 
-/** Nanoseconds of a duration as Go writes it, such as `1h30m` or `-1.5s`; undefined when the text is none. Go: time.ParseDuration */
+/**
+ * Parses a duration as Go writes it, such as `1h30m` or `-1.5s`, to nanoseconds. Returns undefined if the text is not a
+ * duration. Go: time.ParseDuration
+ */
 export function parseDuration(text: string): bigint | undefined {
   const [, sign = '', magnitude = ''] = /^([-+]?)(.*)$/s.exec(text) ?? [];
   if (magnitude === '0') return 0n;

@@ -1,7 +1,7 @@
 import { parseDuration } from './duration.ts';
 import { parseQuantity, type Quantity, quantityValue } from './quantity.ts';
 
-/** What eviction looks at. kubelet: eviction/api/types.go Signal, eviction/helpers.go validSignal */
+/** The signals of eviction. kubelet: eviction/api/types.go Signal, eviction/helpers.go validSignal */
 export const evictionSignals = [
   'memory.available',
   'allocatableMemory.available',
@@ -15,16 +15,16 @@ export const evictionSignals = [
 ] as const;
 export type EvictionSignal = (typeof evictionSignals)[number];
 
-/** An amount, or a part of what there is: 0.1 for 10%, as a 32-bit float, which shows in the last digits of products. */
+/** An amount, or a part of the capacity: 0.1 for 10%, as a 32-bit float, because the rounding shows in products. */
 export type ThresholdValue = { quantity: Quantity } | { percentage: number };
 
-/** Pods are evicted when there is less of something than this. kubelet: eviction/api/types.go Threshold */
+/** Pods are evicted when a signal falls below this value. kubelet: eviction/api/types.go Threshold */
 export interface EvictionThreshold {
   signal: EvictionSignal;
   value: ThresholdValue;
-  /** How long there has to be less; 0 makes it a hard threshold, which gives pods no grace either. */
+  /** How long the signal must stay below the value. 0 marks a hard threshold, which also gives pods no grace period. */
   gracePeriodMs: number;
-  /** How much more than the value has to be free before the threshold is left. */
+  /** How far the signal must rise above the value before the threshold is left. */
   minReclaim?: ThresholdValue;
 }
 
@@ -42,8 +42,8 @@ export function isEvictionSignal(text: string): text is EvictionSignal {
 }
 
 /**
- * The thresholds of settings that `validateEviction` found nothing wrong with; undefined when something is.
- * kubelet: eviction/helpers.go ParseThresholdConfig
+ * The thresholds of the settings. Returns undefined if `validateEviction` would report an error. kubelet:
+ * eviction/helpers.go ParseThresholdConfig
  */
 export function parseEvictionThresholds(settings: EvictionSettings): EvictionThreshold[] | undefined {
   const gracePeriods = parseEach(settings.evictionSoftGracePeriod, parseGracePeriodMs);
@@ -63,7 +63,10 @@ export function parseEvictionThresholds(settings: EvictionSettings): EvictionThr
   return settings.enforceNodeAllocatable.includes('pods') ? withAllocatableMemory(thresholds) : thresholds;
 }
 
-/** What holds for all memory holds for that of pods. kubelet: eviction/helpers.go addAllocatableThresholds */
+/**
+ * Adds a threshold on the pods' memory for each hard threshold on all memory. kubelet: eviction/helpers.go
+ * addAllocatableThresholds
+ */
 function withAllocatableMemory(thresholds: readonly EvictionThreshold[]): EvictionThreshold[] {
   const hard = thresholds.filter(({ signal, gracePeriodMs }) => signal === 'memory.available' && gracePeriodMs === 0);
   return [
@@ -72,7 +75,10 @@ function withAllocatableMemory(thresholds: readonly EvictionThreshold[]): Evicti
   ];
 }
 
-/** Undefined when it is no threshold; 0% and 100% are never met. kubelet: eviction/helpers.go parseThresholdStatement */
+/**
+ * Parses a threshold. Returns undefined if the text is not a threshold, `never` for 0% and 100%. kubelet:
+ * eviction/helpers.go parseThresholdStatement
+ */
 export function parseThresholdValue(text: string): ThresholdValue | 'never' | undefined {
   if (text === '0%' || text === '100%') return 'never';
   if (text.endsWith('%')) {
@@ -83,7 +89,7 @@ export function parseThresholdValue(text: string): ThresholdValue | 'never' | un
   return quantity && quantity.nanos > 0n ? { quantity } : undefined;
 }
 
-/** Undefined when it is none. kubelet: eviction/helpers.go parseMinimumReclaims */
+/** Returns undefined if the text is not a reclaim amount. kubelet: eviction/helpers.go parseMinimumReclaims */
 export function parseMinimumReclaim(text: string): ThresholdValue | undefined {
   if (text.endsWith('%')) {
     const percentage = parsePercentage(text);
@@ -93,7 +99,7 @@ export function parseMinimumReclaim(text: string): ThresholdValue | undefined {
   return quantity && quantity.nanos >= 0n ? { quantity } : undefined;
 }
 
-/** Undefined when it is none. kubelet: eviction/helpers.go parseGracePeriods */
+/** Returns undefined if the text is not a duration. kubelet: eviction/helpers.go parseGracePeriods */
 export function parseGracePeriodMs(text: string): number | undefined {
   const nanoseconds = parseDuration(text);
   return nanoseconds !== undefined && nanoseconds >= 0n ? Number(nanoseconds) / 1e6 : undefined;
@@ -106,7 +112,7 @@ function parsePercentage(text: string): number | undefined {
   return Math.fround(Math.fround(Number(digits)) / 100);
 }
 
-/** Undefined when a signal is not known or a value is no good. */
+/** Returns undefined if a signal is unknown or a value is invalid. */
 function parseEach<T>(
   settings: Readonly<Record<string, string>>,
   parse: (text: string) => T | undefined,
@@ -120,7 +126,7 @@ function parseEach<T>(
   return parsed;
 }
 
-/** What a threshold comes to for a resource of this capacity. kubelet: eviction/api/types.go GetThresholdQuantity */
+/** The amount of a threshold for a given capacity. kubelet: eviction/api/types.go GetThresholdQuantity */
 export function thresholdQuantity(value: ThresholdValue, capacity: Quantity): Quantity {
   if ('quantity' in value) return value.quantity;
   const amount = Math.trunc(Number(quantityValue(capacity)) * value.percentage);

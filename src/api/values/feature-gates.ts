@@ -1,10 +1,10 @@
 import { nearestName } from '../text/nearest-name.ts';
 
-/** What Kubernetes knows of a feature gate. */
+/** Kubernetes' definition of a feature gate. */
 interface GateRow {
   stage: 'alpha' | 'beta' | 'GA' | 'deprecated';
   default: boolean;
-  /** It can only be set to its default. */
+  /** True if the gate can only be set to its default. */
   isLocked?: true;
 }
 
@@ -16,8 +16,8 @@ const locked = { stage: 'GA', default: true, isLocked: true } as const;
 const deprecated = { stage: 'deprecated', default: false } as const;
 
 /**
- * The feature gates that a kubelet 1.32 knows; most are of other programs.
- * kubelet: pkg/features/versioned_kube_features.go, client-go features, component-base logs/api/v1
+ * The feature gates of a kubelet 1.32. Most concern other programs. kubelet: pkg/features/versioned_kube_features.go,
+ * client-go features, component-base logs/api/v1
  */
 const knownGates = {
   APIListChunking: locked,
@@ -205,7 +205,7 @@ export type FeatureGateName = keyof typeof knownGates;
 /** Every feature gate with its value. */
 export type FeatureGates = Readonly<Record<FeatureGateName, boolean>>;
 
-/** What is wrong with a feature gate that was set. */
+/** An error or a warning about a feature gate. */
 export interface GateProblem {
   name: string;
   message: string;
@@ -214,8 +214,8 @@ export interface GateProblem {
 }
 
 /**
- * The gates after some were set by name. A gate that was named wins over AllAlpha and AllBeta, which stand for all others
- * of their stage. kubelet: component-base/featuregate SetFromMap
+ * The values of all gates after some are set by name. A gate set by its name overrides AllAlpha and AllBeta, which
+ * stand for all others of their stage. kubelet: component-base/featuregate SetFromMap
  */
 export function resolveFeatureGates(set: Readonly<Record<string, boolean>> = {}): {
   featureGates: FeatureGates;
@@ -235,7 +235,7 @@ export function resolveFeatureGates(set: Readonly<Record<string, boolean>> = {})
 /** All gates at their defaults. */
 export const defaultFeatureGates: FeatureGates = mapGates((_name, row) => row.default);
 
-/** Gates that change nothing here, whatever they are set to, out of those that were set to other than their default. */
+/** The gates in `set` that differ from their default but have no effect here. */
 export function gatesWithoutEffect(set: Readonly<Record<string, boolean>>): string[] {
   const effective: readonly string[] = gatesWithEffect;
   return Object.entries(set)
@@ -243,7 +243,7 @@ export function gatesWithoutEffect(set: Readonly<Record<string, boolean>>): stri
     .map(([name]) => name);
 }
 
-/** The gates that something here asks. Add a gate when its feature is built. */
+/** The gates with an effect here. Add a gate when its feature is built. */
 const gatesWithEffect: readonly FeatureGateName[] = [
   'AllAlpha',
   'AllBeta',

@@ -7,15 +7,15 @@ export type FieldErrorType =
 
 /** One broken rule of the Pod API. */
 export interface FieldError {
-  /** Field path as the API server writes it; some of its paths lack an index. */
+  /** Field path as the API server writes it. Some of its paths lack an index. */
   field: string;
   type: FieldErrorType;
   message: string;
-  /** What to do about it, where that can be told. */
+  /** How to fix it, if known. */
   hint?: string;
 }
 
-/** Collects what a validation finds, in order. */
+/** Collects the errors of a validation, in order. */
 export class FieldErrors {
   readonly list: FieldError[] = [];
 
@@ -31,18 +31,18 @@ export class FieldErrors {
     this.#add(field, 'Invalid value', `${quoted(value)}: ${message}`, hint);
   }
 
-  /** Adds an invalid value when there is a message, as the name checks give one. */
+  /** Adds an invalid value if there is a message. The name checks return such messages. */
   invalidIf(field: string, value: unknown, message: string | undefined): void {
     if (message !== undefined) this.invalid(field, value, message);
   }
 
-  /** Adds an invalid value unless the name passes the check, with a name that would. */
+  /** Adds an invalid value unless the name passes the check. The hint suggests a valid name. */
   invalidNameUnless(field: string, name: string, check: NameCheck): void {
     const message = check(name);
     if (message !== undefined) this.invalid(field, name, message, didYouMean(nearestValidName(name, check)));
   }
 
-  /** `known` are the names that could have been meant. */
+  /** `known` are the names that the hint may suggest. */
   notFound(field: string, value: string, known: Iterable<string> = [], hint?: string): void {
     this.#add(field, 'Not found', quoted(value), didYouMean(nearestName(value, known)) ?? hint);
   }
@@ -55,14 +55,14 @@ export class FieldErrors {
     this.#add(field, 'Too long', message);
   }
 
-  /** Adds an unsupported value unless the value is one of those allowed. */
+  /** Adds an unsupported value unless the value is allowed. */
   unsupportedUnless(field: string, value: string, allowed: readonly string[]): void {
     if (allowed.includes(value)) return;
     const message = `${quoted(value)}: supported values: ${allowed.map(quoted).join(', ')}`;
     this.#add(field, 'Unsupported value', message, didYouMean(nearestName(value, allowed)));
   }
 
-  /** As `unsupportedUnless`, with an empty value counting as missing. */
+  /** As `unsupportedUnless`, but an empty value counts as missing. */
   requiredOneOf(field: string, value: string | undefined, allowed: readonly string[]): void {
     if (value === undefined || value === '') this.required(field);
     else this.unsupportedUnless(field, value, allowed);

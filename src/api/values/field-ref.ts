@@ -10,8 +10,8 @@ import type { Container, Pod, ResourceList } from '../types.ts';
 import { checkAnnotationKey, checkQualifiedName } from './names.ts';
 
 /**
- * Value of a fieldRef into the metadata of a pod, whole maps included; undefined for every other path. A label or
- * annotation that the pod does not have is empty.
+ * Value of a fieldRef to the metadata of a pod, including whole maps. Returns undefined for any other path. A missing
+ * label or annotation is empty.
  *
  * kubelet: pkg/fieldpath ExtractFieldPathAsString
  */
@@ -34,7 +34,9 @@ export function metadataFieldValue(metadata: Partial<Pod['metadata']>, fieldPath
   }
 }
 
-/** A whole map as the downward API writes it: a line `key="value"` for every key, sorted. kubelet: pkg/fieldpath FormatMap */
+/**
+ * A map as the downward API writes it: one line `key="value"` for each key, sorted. kubelet: pkg/fieldpath FormatMap
+ */
 export function formatMap(map: Readonly<Record<string, string>>): string {
   return Object.entries(map)
     .toSorted(([a], [b]) => compareCodePoints(a, b))
@@ -43,10 +45,12 @@ export function formatMap(map: Readonly<Record<string, string>>): string {
 }
 
 /**
- * Value of a resourceFieldRef such as `limits.memory`: a whole number of divisors, rounded up; undefined when it names no
- * such resource. `allocatable` stands in for limits of cpu, memory and ephemeral storage that the container does not set.
+ * Value of a resourceFieldRef such as `limits.memory`: a whole number of divisors, rounded up. Returns undefined if the
+ * name is not a resource. `allocatable` replaces limits on cpu, memory and ephemeral storage that the container does
+ * not set.
  *
- * kubelet: pkg/api/v1/resource/helpers.go ExtractContainerResourceValue, kubelet_resources.go defaultPodLimitsForDownwardAPI
+ * kubelet: pkg/api/v1/resource/helpers.go ExtractContainerResourceValue, kubelet_resources.go
+ * defaultPodLimitsForDownwardAPI
  */
 export function resourceFieldValue(
   resources: NonNullable<Container['resources']>,
@@ -64,7 +68,7 @@ export function resourceFieldValue(
   return divideAwayFromZero(unitsOf(amount), unitsOf(toDivisor(divisor))).toString();
 }
 
-/** Splits `metadata.labels['key']` into path and key; undefined for a path without a subscript. */
+/** Splits `metadata.labels['key']` into path and key. Returns undefined if the path has no subscript. */
 export function splitSubscript(fieldPath: string): { path: string; subscript: string } | undefined {
   const bracket = fieldPath.indexOf("['");
   if (bracket <= 0 || !fieldPath.endsWith("']")) return undefined;
@@ -84,7 +88,7 @@ function toDivisor(text: string): Quantity {
   return divisor === undefined || divisor.nanos === 0n ? toQuantity('1') : divisor;
 }
 
-/** The order of UTF-8 bytes, which is that of code points and not of JavaScript's code units. */
+/** Compares by UTF-8 bytes, which is the order of code points. JavaScript compares UTF-16 code units. */
 function compareCodePoints(a: string, b: string): number {
   const left = Array.from(a, (character) => character.codePointAt(0) ?? 0);
   const right = Array.from(b, (character) => character.codePointAt(0) ?? 0);

@@ -9,13 +9,13 @@ export interface ImageName {
 }
 
 /**
- * Parses an image name; undefined when it is none.
+ * Parses an image name. Returns undefined if it is not valid.
  *
  * kubelet: pkg/util/parsers/parsers.go ParseImageName
  */
 export function parseImageName(image: string): ImageName | undefined {
   if (image.length > maxNameLength) return undefined;
-  // A bare 64-digit hexadecimal string would be mistaken for an image id.
+  // The runtime would mistake a bare 64-digit hexadecimal string for an image id.
   if (/^[a-f0-9]{64}$/.test(image)) return undefined;
   const match = referencePattern.exec(withRegistry(image));
   if (!match) return undefined;
@@ -24,7 +24,10 @@ export function parseImageName(image: string): ImageName | undefined {
   return { repository, tag: tag === '' && digest === '' ? 'latest' : tag, digest };
 }
 
-/** The reference handed to the runtime: as written, with the default tag where one is due. Undefined for no image name. */
+/**
+ * The reference to pass to the runtime: as written, plus the default tag if needed. Returns undefined if the name is
+ * not valid.
+ */
 export function pullReference(image: string): string | undefined {
   const name = parseImageName(image);
   if (!name) return undefined;
@@ -37,7 +40,7 @@ export function defaultImagePullPolicy(image: string): 'Always' | 'IfNotPresent'
   return parseImageName(image)?.tag === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
-/** No registry has a name that long, and the pattern takes a stack that grows with the text. */
+/** No registry has a longer name, and the pattern's stack grows with the text. */
 const maxNameLength = 4096;
 const maxPathLength = 255;
 const hostLabel = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?';
@@ -48,7 +51,7 @@ const referencePattern = new RegExp(
 );
 const digestPattern = /^(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128})$/;
 
-/** The first part is a registry only when it looks like a host; Docker Hub's own images have the prefix `library`. */
+/** The first part is a registry only if it looks like a host. Docker Hub's own images get the prefix `library`. */
 function withRegistry(image: string): string {
   const slash = image.indexOf('/');
   const first = image.slice(0, Math.max(slash, 0));

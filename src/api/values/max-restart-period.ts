@@ -5,17 +5,20 @@ import { type FieldError, FieldErrors } from './field-errors.ts';
 /** The longest wait before a container of the pod is restarted, as Go writes a duration. */
 const annotation = 'kubelet-ts.io/max-restart-period';
 
-/** As the kubelet has it for the whole node. kubelet: apis/config/validation/validation.go validateCrashLoopBackOff */
+/**
+ * The kubelet's minimum for its node-wide setting. kubelet: apis/config/validation/validation.go
+ * validateCrashLoopBackOff
+ */
 const shortestMs = 1000;
 const longestMs = 300_000;
 
-/** Milliseconds; undefined: that of the node. */
+/** The longest wait in milliseconds. Returns undefined if the node's setting applies. */
 export function maxRestartPeriodMs({ metadata }: Pod): number | undefined {
   const nanoseconds = parseDuration(metadata.annotations?.[annotation]?.trim() ?? '');
   return nanoseconds === undefined ? undefined : Number(nanoseconds / 1_000_000n);
 }
 
-/** What is wrong with the annotation of a pod. */
+/** Errors in the annotation of a pod. */
 export function validateMaxRestartPeriod(pod: Pod): FieldError[] {
   const errors = new FieldErrors();
   const text = pod.metadata.annotations?.[annotation];

@@ -1,5 +1,5 @@
 /**
- * Checks of names and other single values. Each gives what is wrong, or undefined when nothing is.
+ * Checks of names and other single values. Each returns the error, or undefined if the value is valid.
  *
  * kubelet: apimachinery/pkg/util/validation/validation.go
  */
@@ -93,7 +93,7 @@ export const checkIP: NameCheck = (value) =>
 
 export const maxInt32 = 2 ** 31 - 1;
 
-/** The name written as most names have to be: lower case, with dashes. Undefined when the check does not take that either. */
+/** Suggests the name in lower case with dashes. Returns undefined if the check refuses that as well. */
 export function nearestValidName(name: string, check: NameCheck): string | undefined {
   if (name.length > maxSubdomainLength) return undefined;
   const written = name
@@ -122,7 +122,7 @@ export function byteLength(value: string): number {
   return isAscii.test(value) ? value.length : encoder.encode(value).length;
 }
 
-/** Something in it would end a line, or drive a terminal. */
+/** True if the text has characters that end a line or control a terminal. */
 export function hasControlCharacter(text: string): boolean {
   return controlCharacter.test(text);
 }

@@ -2,7 +2,10 @@ import type * as core from 'kubernetes-types/core/v1.js';
 import type { FeatureGates } from './feature-gates.ts';
 import type { Pod, ResourceList } from '../types.ts';
 
-/** What a pod can ask for as a whole. kubelet: component-helpers/resource/helpers.go supportedPodLevelResources */
+/**
+ * Resources that a pod can request as a whole. kubelet: component-helpers/resource/helpers.go
+ * supportedPodLevelResources
+ */
 export const podLevelResourceNames = ['cpu', 'memory'] as const;
 
 /** Requests or limits of the whole pod. kubelet: component-helpers/resource/helpers.go IsSupportedPodLevelResource */
@@ -22,8 +25,8 @@ export function hasPodLevelResources(spec: core.PodSpec): boolean {
 }
 
 /**
- * The pod as the engine takes it: without what a feature gate turns off. A manifest keeps it, as the kubelet's own pod does,
- * and everything behind here need not ask.
+ * The pod for the engine: without the fields that a feature gate disables. The manifest keeps them, as in the kubelet,
+ * and the engine need not check the gates.
  */
 export function withoutDisabledFields<P extends Pick<Pod, 'spec'>>(pod: P, gates: FeatureGates): P {
   if (gates.PodLevelResources || pod.spec.resources === undefined) return pod;

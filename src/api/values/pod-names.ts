@@ -8,7 +8,7 @@ export interface PodRef {
   uid: string;
 }
 
-/** `<name>_<namespace>`: what two static pods must not share. kubelet: container/helpers.go GetPodFullName */
+/** `<name>_<namespace>`, which is unique among static pods. kubelet: container/helpers.go GetPodFullName */
 export function podFullName(pod: Pod): string {
   return `${pod.metadata.name}_${pod.metadata.namespace}`;
 }

@@ -1,14 +1,14 @@
 import type { Container, ContainerStatus, Pod } from '../types.ts';
 
-/** What the printer needs to know of a pod worker; the engine's `WorkerSnapshot` fits. */
+/** The facts of a pod worker that the printer needs; the engine's `WorkerSnapshot` has this form. */
 export interface PrintedWorker {
   readonly state: string;
 }
 
 /**
- * The STATUS column of `kubectl get pods`: the reason of the container that matters most, `Init:1/2`, `Terminating` …
- * A static pod has no deletion timestamp, so its worker tells whether it is terminating.
- * kubectl: pkg/printers/internalversion/printers.go printPod
+ * The STATUS column of `kubectl get pods`: the reason of the container that matters most, `Init:1/2`, `Terminating` … A
+ * static pod has no deletion timestamp, so `worker` says whether it is terminating. kubectl:
+ * pkg/printers/internalversion/printers.go printPod
  */
 export function podStatusText(pod: Pod, worker?: PrintedWorker): string {
   const phase = pod.status?.phase ?? 'Pending';
@@ -23,7 +23,7 @@ export function podStatusText(pod: Pod, worker?: PrintedWorker): string {
   return mainStatusText(pod, initText ?? phaseText);
 }
 
-/** The READY column: ready containers of those that have to be ready, sidecars included. */
+/** The READY column: ready containers / containers that have to be ready, sidecars included. */
 export function readyText(pod: Pod): string {
   const sidecars = sidecarNames(pod);
   const statuses = [
@@ -34,7 +34,7 @@ export function readyText(pod: Pod): string {
   return `${readyCount}/${pod.spec.containers.length + sidecars.size}`;
 }
 
-/** The RESTARTS column: `0`, or `3 (2m5s ago)` when the end of an earlier instance is known. */
+/** The RESTARTS column: `0`, or `3 (2m5s ago)` if the end of an earlier instance is known. */
 export function restartsText(pod: Pod, now: number): string {
   const counted = countedStatuses(pod);
   const count = restartCount(pod);
@@ -47,7 +47,7 @@ export function restartsText(pod: Pod, now: number): string {
   return `${count} (${humanDuration(now - Math.max(...lastEnds))} ago)`;
 }
 
-/** How the run of a container ended that ended last, such as `OOMKilled` or `Error (3)`; empty when none is known. */
+/** How the latest ended container ended, such as `OOMKilled` or `Error (3)`. Empty if none is known. */
 export function lastExitText({ status = {} }: Pod): string {
   const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
   const ends = statuses.flatMap(({ state, lastState }) => state?.terminated ?? lastState?.terminated ?? []);
@@ -57,7 +57,7 @@ export function lastExitText({ status = {} }: Pod): string {
   return last.reason === 'Error' ? `Error (${last.exitCode})` : terminationText(last);
 }
 
-/** Restarts of the containers that matter now: the init containers until they are done, then the others and the sidecars. */
+/** Restarts of the containers that matter now: init containers until they are done, then regular ones and sidecars. */
 export function restartCount(pod: Pod): number {
   return countedStatuses(pod).reduce((sum, status) => sum + status.restartCount, 0);
 }
@@ -75,7 +75,7 @@ export function humanDuration(durationMs: number): string {
   const hours = Math.trunc(minutes / 60);
   const days = Math.trunc(hours / 24);
   if (seconds < 0) {
-    // Clocks differ a little between a runtime and its reader.
+    // The clocks of a runtime and its reader may differ a little.
     return seconds < -1 ? '<invalid>' : '0s';
   }
   if (seconds < 120) {
@@ -105,7 +105,7 @@ function isTerminating(pod: Pod, worker: PrintedWorker | undefined): boolean {
   );
 }
 
-/** The text of the first init container that is not done; undefined when all are. */
+/** Status of the first init container that is not done. Returns undefined if all are done. */
 function initStatusText(pod: Pod): string | undefined {
   const sidecars = sidecarNames(pod);
   const statuses = pod.status?.initContainerStatuses ?? [];
@@ -126,7 +126,7 @@ function initStatusText(pod: Pod): string | undefined {
   return undefined;
 }
 
-/** The first container that waits or ended gives the text, as kubectl walks the list from its end and overwrites. */
+/** Status of the first container that waits or has ended: kubectl walks the list from its end and overwrites. */
 function mainStatusText(pod: Pod, fallback: string): string {
   const statuses = pod.status?.containerStatuses ?? [];
   const text = statuses.map(notRunningText).find((candidate) => candidate !== undefined) ?? fallback;
@@ -173,14 +173,14 @@ function isConditionTrue(pod: Pod, type: string): boolean {
   return (pod.status?.conditions ?? []).some((condition) => condition.type === type && condition.status === 'True');
 }
 
-/** What the printer needs to know of a pull; the engine's `PullSnapshot` fits. */
+/** The facts of a pull that the printer needs; the engine's `PullSnapshot` has this form. */
 interface PrintedPull {
   readonly receivedBytes: number;
-  /** Absent: nobody knows. */
+  /** Absent if unknown. */
   readonly totalBytes?: number;
 }
 
-/** How far a pull has come: `71% 12.3/17.4 MB`, or `12.3 MB` when its end is not known. */
+/** Progress of a pull: `71% 12.3/17.4 MB`, or `12.3 MB` if the total is unknown. */
 export function pullText({ receivedBytes, totalBytes }: PrintedPull): string {
   if (totalBytes === undefined) return `${inMegabytes(receivedBytes)} MB`;
   const percent = Math.floor((100 * receivedBytes) / totalBytes);

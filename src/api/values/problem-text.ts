@@ -3,8 +3,8 @@ import { humanDuration } from './pod-printer.ts';
 import { visible } from '../../visible-text.ts';
 
 /**
- * A problem on one line, as compilers write them: `file:line:column: error: field: message (hint)`. `now`, in milliseconds
- * since the epoch, gives the age of the revision that runs instead.
+ * A problem on one line, as compilers print it: `file:line:column: error: field: message (hint)`. `now`, in
+ * milliseconds since the epoch, gives the age of the revision that runs instead.
  */
 export function problemText(problem: ManifestProblem, now: number): string {
   const { origin, line, column, severity, field, message, hint, lastGoodAt } = problem;

@@ -5,8 +5,7 @@ import { addQuantities, compareQuantities, type Quantity, toQuantity, zeroQuanti
 export type QOSClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
 /**
- * The quality of service class of a pod: the one its status names, even when the manifest brought that along, else the
- * one its resources make.
+ * The quality of service class of a pod: from its status, even if the manifest set that, else from its resources.
  *
  * kubelet: pkg/apis/core/v1/helper/qos/qos.go GetPodQOS
  */
@@ -22,7 +21,7 @@ function isQOSClass(text: string | undefined): text is QOSClass {
 function computePodQOSClass(pod: Pick<Pod, 'spec'>): QOSClass {
   const { spec } = pod;
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
-  // What the pod says for itself as a whole stands for all of its containers.
+  // Pod-level resources replace those of all its containers.
   const claimants = hasPodLevelResources(spec) ? [{ resources: spec.resources }] : containers;
   const requests = new Map<string, Quantity>();
   const limits = new Map<string, Quantity>();
@@ -41,7 +40,7 @@ function computePodQOSClass(pod: Pick<Pod, 'spec'>): QOSClass {
 
 const qosResources = ['cpu', 'memory'] as const;
 
-/** Adds the amounts that count to a total; returns how many did. */
+/** Adds the amounts that count to a total. Returns their number. */
 function addTo(total: Map<string, Quantity>, resources: Readonly<Record<string, string>>): number {
   let counted = 0;
   for (const name of qosResources) {

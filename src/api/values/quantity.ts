@@ -1,7 +1,7 @@
 /** How a quantity is written: `1500m`, `1Gi`, `15e2`. */
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
-/** An exact amount of a resource. Nothing finer than a billionth exists, so it counts those. */
+/** An exact amount of a resource, counted in billionths, the finest unit. */
 export interface Quantity {
   nanos: bigint;
   format: QuantityFormat;
@@ -12,7 +12,8 @@ export interface Quantity {
 export const zeroQuantity: Quantity = { nanos: 0n, format: 'DecimalSI' };
 
 /**
- * Parses a quantity; undefined when the text is none. Finer parts than a billionth are rounded away from zero.
+ * Parses a quantity. Returns undefined if the text is not a quantity. Parts finer than a billionth are rounded away
+ * from zero.
  *
  * kubelet: apimachinery/pkg/api/resource/quantity.go ParseQuantity
  */
@@ -31,7 +32,7 @@ export function parseQuantity(text: string): Quantity | undefined {
   return { nanos, format };
 }
 
-/** Parses what was validated before; a text that is no quantity counts as zero, as an absent one does. */
+/** Parses a validated quantity. An absent or invalid text counts as zero. */
 export function toQuantity(text: string | undefined): Quantity {
   return (text === undefined ? undefined : parseQuantity(text)) ?? zeroQuantity;
 }
@@ -96,7 +97,7 @@ export function divideAwayFromZero(a: bigint, b: bigint): bigint {
 const unit = 1_000_000_000n;
 const milli = 1_000_000n;
 const maxInt64 = 2n ** 63n - 1n;
-/** Larger exponents than this name no real amount; they are refused before they cost memory. */
+/** Larger exponents are refused before they cost memory. No real amount needs them. */
 const maxExponent = 1000;
 const maxTextLength = 1000;
 
@@ -105,7 +106,8 @@ interface Suffix {
   exponent: number;
 }
 
-// Sign, leading zeros, whole digits, digits after the point, suffix. No digit can be taken for two of them.
+// Sign, leading zeros, whole digits, digits after the point, suffix. No digit fits two of these parts, so matching
+// stays fast.
 const quantityPattern = /^([-+]?)0*([1-9][0-9]*)?(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]*)?)$/;
 const decimalSuffixes: ReadonlyMap<string, number> = new Map([
   ['n', -9],
@@ -148,8 +150,8 @@ function toNanos(digits: bigint, fractionDigits: number, suffix: Suffix): bigint
 }
 
 /**
- * Kubernetes prints some texts as they were written, canonical or not: those its fast path reads and believes to be
- * canonical. Figures as in quantity.go ParseQuantity.
+ * Kubernetes prints some texts unchanged, even if not canonical: those that its fast path takes for canonical. Figures
+ * as in quantity.go ParseQuantity.
  */
 function isKeptAsWritten(whole: string, fraction: string, suffix: Suffix): boolean {
   const digits = whole + fraction;
@@ -180,7 +182,7 @@ function formatDecimal(nanos: bigint, asExponent: boolean): string {
     exponent += 3;
   }
   const suffix = asExponent ? undefined : decimalSuffixOf.get(exponent);
-  // Beyond E there is no suffix, only the exponent.
+  // Amounts beyond E have no suffix, only an exponent.
   return `${number}${suffix ?? (exponent === 0 ? '' : `e${exponent}`)}`;
 }
 

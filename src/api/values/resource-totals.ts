@@ -6,12 +6,12 @@ import type { Pod, ResourceList } from '../types.ts';
 /** Amounts by resource name. */
 export type ResourceTotals = ReadonlyMap<string, Quantity>;
 
-/** By the spec of a loaded pod, which does not change: each pod that comes is weighed against all others. */
+/** Caches the totals by spec, which does not change, because each new pod is compared with all others. */
 const knownRequests = new WeakMap<core.PodSpec, ResourceTotals>();
 
 /**
- * What a loaded pod asks for in all: what it says for itself as a whole, else what its containers ask for.
- * kubelet: component-helpers/resource/helpers.go PodRequests
+ * The total requests of a loaded pod: its pod-level requests, else those of its containers. kubelet:
+ * component-helpers/resource/helpers.go PodRequests
  */
 export function podRequests({ spec }: Pick<Pod, 'spec'>): ResourceTotals {
   const known = knownRequests.get(spec);
@@ -21,7 +21,7 @@ export function podRequests({ spec }: Pick<Pod, 'spec'>): ResourceTotals {
   return requests;
 }
 
-/** What a pod may use in all; overhead counts only where there is a limit. kubelet: helpers.go PodLimits */
+/** The total limits of a pod. Overhead counts only for resources with a limit. kubelet: helpers.go PodLimits */
 export function podLimits(pod: Pick<Pod, 'spec'>): ResourceTotals {
   const limits = podTotals(pod.spec, 'limits');
   const overhead = [...toTotals(pod.spec.overhead)].filter(([name]) => (limits.get(name) ?? zeroQuantity).nanos !== 0n);
@@ -29,8 +29,8 @@ export function podLimits(pod: Pick<Pod, 'spec'>): ResourceTotals {
 }
 
 /**
- * The requests of a pod as a whole: as written, else what its containers ask for, else its limit.
- * kubelet: pkg/apis/core/v1/defaults.go defaultPodRequests
+ * The pod-level requests: as written, else those of its containers, else its limit. kubelet:
+ * pkg/apis/core/v1/defaults.go defaultPodRequests
  */
 export function podLevelRequests(spec: core.PodSpec): ResourceList {
   const ofContainers = toResourceList(totalOf(spec, 'requests'));
@@ -41,7 +41,7 @@ export function podLevelRequests(spec: core.PodSpec): ResourceList {
   return { ...Object.fromEntries(inherited), ...spec.resources?.requests };
 }
 
-/** Totals as canonical quantities, as in `resources` of a container. */
+/** Totals as canonical texts, as in `resources` of a container. */
 export function toResourceList(totals: ResourceTotals): ResourceList {
   return Object.fromEntries([...totals].map(([name, quantity]) => [name, formatQuantity(quantity)]));
 }

@@ -16,7 +16,10 @@ export function hasSidecar(spec: PodSpec): boolean {
   return (spec.initContainers ?? []).some(isSidecar);
 }
 
-/** Init containers, regular and ephemeral ones, each with its field path. kubelet: pkg/apis/core/pods VisitContainersWithPath */
+/**
+ * All init, regular and ephemeral containers, each with its field path. kubelet: pkg/apis/core/pods
+ * VisitContainersWithPath
+ */
 export function* eachContainer(
   spec: core.PodSpec,
 ): Generator<{ container: core.Container | core.EphemeralContainer; field: string }> {

@@ -1,4 +1,4 @@
-/** True for a time as Go's `time.Parse(time.RFC3339, …)` takes it. */
+/** True for a time that Go's `time.Parse(time.RFC3339, …)` accepts. */
 export function isRfc3339Time(text: string): boolean {
   return toUtcSeconds(text) !== undefined;
 }

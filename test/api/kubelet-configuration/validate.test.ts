@@ -88,8 +88,8 @@ describe('a configuration is refused for', () => {
     ],
     ['enforceNodeAllocatable: [pods]\ncgroupsPerQOS: false', 'enforceNodeAllocatable: "pods" needs cgroupsPerQOS'],
     ['systemCgroups: /system', 'systemCgroups: needs cgroupRoot'],
-    ['systemReserved: {cpu: lots}', 'systemReserved[cpu]: "lots" is no amount of cpu'],
-    ['kubeReserved: {memory: -1Gi}', 'kubeReserved[memory]: "-1Gi" is no amount of memory'],
+    ['systemReserved: {cpu: lots}', 'systemReserved[cpu]: "lots" is not an amount of cpu'],
+    ['kubeReserved: {memory: -1Gi}', 'kubeReserved[memory]: "-1Gi" is not an amount of memory'],
     ['kubeReserved: {gpu: "1"}', 'kubeReserved[gpu]: "gpu" cannot be reserved'],
     ['reservedSystemCPUs: 0..3', 'reservedSystemCPUs: "0..3" must be a list of CPUs such as "0-3,8"'],
     [
@@ -98,7 +98,7 @@ describe('a configuration is refused for', () => {
     ],
     [
       'reservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}, {numaNode: 0, limits: {memory: 2Gi}}]',
-      'reservedMemory[1].limits[memory]: is there twice for NUMA node 0',
+      'reservedMemory[1].limits[memory]: is repeated for NUMA node 0',
     ],
     [
       'reservedMemory: [{numaNode: 0, limits: {memory: 0}}]',
