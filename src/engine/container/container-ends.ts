@@ -1,7 +1,7 @@
 import type { ContainerStatus } from '../../cri/types.ts';
 import type { RuntimeContainerState } from './runtime-pod-status.ts';
 
-/** How a container ended, as the CRI tells it. */
+/** How a container ended, as the CRI reports it. */
 export interface ContainerEndNews {
   exitCode: number;
   /** Milliseconds since the epoch. */
@@ -10,16 +10,16 @@ export interface ContainerEndNews {
 }
 
 /**
- * Ends of containers that an event told of, for the moment in which the runtime still calls them running. Whatever else the
- * runtime says of them counts.
+ * Ends of containers that an event reported before the runtime's own listing did. All other facts about a container
+ * come from the runtime.
  *
- * INVARIANT: a container that ended never runs again, so what is noted here holds for every answer, however late it comes.
+ * INVARIANT: a container that ended never runs again. So a noted end stays true for every later answer.
  */
 export class ContainerEnds {
-  /** By container id; `isConfirmed`: the runtime reported the end itself. */
+  /** By container id. `isConfirmed`: the runtime reported the end itself. */
   private readonly ends = new Map<string, { end: ContainerEndNews; isConfirmed: boolean }>();
 
-  /** Ids of the containers that ended, as far as they were not forgotten. */
+  /** Ids of the ended containers that were not forgotten yet. */
   ids(): string[] {
     return [...this.ends.keys()];
   }
@@ -33,17 +33,17 @@ export class ContainerEnds {
     return this.ends.get(id)?.isConfirmed === false;
   }
 
-  /** The runtime does not have these any more. */
+  /** Forgets containers that the runtime no longer has. */
   forget(ids: Iterable<string>): void {
     for (const id of ids) this.ends.delete(id);
   }
 
-  /** What a listing says of a container, unless it ended. */
+  /** State of a container that was listed as `listed`. Returns `exited` if its end is noted. */
   stateOf(id: string, listed: RuntimeContainerState): RuntimeContainerState {
     return listed === 'running' && this.ends.has(id) ? 'exited' : listed;
   }
 
-  /** What the runtime says of a container, and if that is older than its end, that too. */
+  /** The runtime's status of a container, with its noted end if the status is older than the end. */
   complete(status: ContainerStatus): ContainerStatus {
     const noted = this.ends.get(status.id);
     if (noted === undefined) return status;
@@ -57,7 +57,7 @@ export class ContainerEnds {
       state: 'CONTAINER_EXITED',
       exitCode,
       finishedAt: BigInt(finishedAt) * 1_000_000n,
-      // A running container has one when its memory ran out before.
+      // Set on a running container that ran out of memory earlier.
       reason: status.reason === '' ? reason : status.reason,
     };
   }

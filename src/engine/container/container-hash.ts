@@ -4,8 +4,8 @@ const FNV_OFFSET_BASIS = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
 /**
- * Hash of what makes a container another one: its name and image. Changes of anything else never restart it.
- * kubelet: container/helpers.go HashContainer
+ * Hash of a container's identity: its name and image. A change of any other field never restarts it. kubelet:
+ * container/helpers.go HashContainer
  */
 export function containerHash({ name, image = '' }: Container): number {
   // The kubelet hashes the printed form of the JSON's bytes, not the bytes.
@@ -13,7 +13,7 @@ export function containerHash({ name, image = '' }: Container): number {
   return fnv1a32(`([]uint8)[${json.join(' ')}]`);
 }
 
-/** The hash as the annotation `io.kubernetes.container.hash` has it. */
+/** The hash as the annotation `io.kubernetes.container.hash` holds it. */
 export function containerHashHex(container: Container): string {
   return containerHash(container).toString(16);
 }
@@ -32,7 +32,7 @@ const escapes: Readonly<Record<string, string>> = {
   '\u2029': '\\u2029',
 };
 
-/** JSON as Go writes it, byte for byte, where the text is hashed or compared. Keys keep the order they are given in. */
+/** JSON exactly as Go writes it, for texts that are hashed or compared. Keys keep their order. */
 export function goJSON(value: unknown): string {
   return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (character) => escapes[character] ?? character);
 }

@@ -4,7 +4,7 @@
 export class ContainerStartError extends Error {
   override readonly name = 'ContainerStartError';
   readonly reason: string;
-  /** Set while a back-off holds the start up, and nothing was tried: when it is over, in monotonic milliseconds. */
+  /** End of the back-off that delays the start, in monotonic milliseconds. Undefined if a start was tried. */
   readonly retryAt: number | undefined;
 
   constructor(reason: string, message: string, options: { retryAt?: number; cause?: unknown } = {}) {

@@ -1,4 +1,6 @@
-/** Labels and annotations by which containers in the runtime are known as ours. kubelet: types/labels.go, kuberuntime/labels.go */
+/**
+ * Labels and annotations that identify our containers in the runtime. kubelet: types/labels.go, kuberuntime/labels.go
+ */
 export const criLabels = {
   podName: 'io.kubernetes.pod.name',
   podNamespace: 'io.kubernetes.pod.namespace',

@@ -6,13 +6,13 @@ interface LoggedPod {
   uid: string;
 }
 
-/** Where links to container logs are kept for log collectors. */
+/** Folder of the links to container logs, for log collectors. */
 export const containerLogLinksDir = '/var/log/containers';
 
 const logSuffix = '.log';
 /** Longest file name of the common file systems, in bytes. */
 const maxFileNameLength = 255;
-/** The kubelet looks a container up by no fewer characters of its id. */
+/** The kubelet looks up no container by fewer characters of its id. */
 const minContainerIDLength = 6;
 
 /** `<podLogsDir>/<namespace>_<name>_<uid>`. kubelet: kuberuntime/helpers.go BuildPodLogsDirectory */
@@ -36,8 +36,8 @@ export function containerLogPath(containerName: string, restartCount: number): s
 }
 
 /**
- * Name of the link in /var/log/containers to a container's log, cut to what file systems take.
- * kubelet: kuberuntime/legacy.go logSymlink
+ * Name of the link to a container's log in /var/log/containers, cut to the length that file systems accept. kubelet:
+ * kuberuntime/legacy.go logSymlink
  */
 export function containerLogSymlinkName(
   { namespace, name }: Omit<LoggedPod, 'uid'>,
@@ -54,8 +54,8 @@ export function podUIDOfLogsDirectory(directoryName: string): string {
 }
 
 /**
- * The container id in the name of a log link, cut as the name was; undefined if there is none.
- * kubelet: kuberuntime/legacy.go getContainerIDFromLegacyLogSymlink
+ * The container id in the name of a log link, cut as the name was. Returns undefined if the name has none. kubelet:
+ * kuberuntime/legacy.go getContainerIDFromLegacyLogSymlink
  */
 export function containerIDOfLogSymlink(linkName: string): string | undefined {
   if (!linkName.endsWith(logSuffix)) return undefined;

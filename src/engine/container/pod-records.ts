@@ -7,9 +7,9 @@ export interface RuntimePod {
   uid: string;
   name: string;
   namespace: string;
-  /** What kind of source declared it; undefined when no sandbox of it tells. */
+  /** Kind of the source that declared the pod. Undefined if no sandbox of the pod carries it. */
   source?: SourceName;
-  /** Its annotation of this name, where it has one. */
+  /** The pod's annotation of this name. */
   dependsOn?: string;
   createdAt: number;
   sandboxes: { id: string; state: 'ready' | 'notready'; createdAt: number }[];
@@ -24,12 +24,12 @@ export interface RuntimeContainer {
   sandboxID: string;
 }
 
-/** Something of the pod runs, or its sandbox is ready for it. */
+/** True if a container of the pod runs or its sandbox is ready. */
 export function isPodRunning({ containers, sandboxes }: RuntimePod): boolean {
   return containers.some(({ state }) => state === 'running') || sandboxes.some(({ state }) => state === 'ready');
 }
 
-/** At least one of its containers runs. */
+/** True if at least one of its containers runs. */
 export function hasRunningContainer({ containers }: RuntimePod): boolean {
   return containers.some(({ state }) => state === 'running');
 }
@@ -37,9 +37,9 @@ export function hasRunningContainer({ containers }: RuntimePod): boolean {
 type PlegState = 'running' | 'exited' | 'unknown' | 'non-existent';
 
 /**
- * The events that lead from one listing of a pod to the next, containers before sandboxes as they are listed; either side
- * may be undefined. A container that is created counts as unknown: it is neither running nor has it died.
- * kubelet: pleg/generic.go computeEvents, generateEvents
+ * The events that lead from one listing of a pod to the next, containers before sandboxes. Either side may be
+ * undefined. A created container counts as unknown, because it neither runs nor died. kubelet: pleg/generic.go
+ * computeEvents, generateEvents
  */
 export function computePodLifecycleEvents(
   before: RuntimePod | undefined,

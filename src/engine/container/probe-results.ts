@@ -3,20 +3,20 @@ export type ProbeResult = 'success' | 'failure' | 'unknown';
 
 export type ProbeType = 'startup' | 'readiness' | 'liveness';
 
-/** Last published results by container id, without the runtime prefix. An absent id: no result yet. */
+/** Last published results by container id, without the runtime prefix. A missing id has no result yet. */
 export type ProbeResults = Readonly<Record<ProbeType, ReadonlyMap<string, ProbeResult>>>;
 
-/** Names of the containers of one pod whose probe is being run; decides what "no result yet" means for its status. */
+/** Names of one pod's containers whose probes run. They decide what a missing result means for the status. */
 export type ProbeWorkers = Readonly<Record<'readiness' | 'startup', ReadonlySet<string>>>;
 
-/** Where no probe is run every container has started and is as ready as it runs. */
+/** For a pod without probes: every container counts as started, and as ready while it runs. */
 export const noProbeResults: ProbeResults = { startup: new Map(), readiness: new Map(), liveness: new Map() };
 export const noProbeWorkers: ProbeWorkers = { startup: new Set(), readiness: new Set() };
 
-/** A container that ran, and what its probes had found out. */
+/** A container of an earlier agent, with what its probes found then. */
 export interface ProbedBefore {
   name: string;
-  /** As the status has it. */
+  /** As in the pod status. */
   id: string;
   started: boolean;
   ready: boolean;

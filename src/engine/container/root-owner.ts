@@ -5,26 +5,26 @@ import { hasCode } from '../../errors.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
 import { ownerDigits } from './owner-mark.ts';
 
-/** Who a root-dir is among all that share a runtime. */
+/** Identity of a root-dir among all that share a runtime. */
 export interface RootOwner {
-  /** 18 digits; part of every sandbox that is made for it. */
+  /** 18 digits. Every sandbox of this root-dir carries them. */
   id: string;
-  /** Where it was last. Absolute, without symbolic links. */
+  /** Last known path: absolute, without symbolic links. */
   rootDir: string;
-  /** Since when its sandboxes carry the id; milliseconds since the epoch. */
+  /** When sandboxes began to carry the id, in milliseconds since the epoch. */
   since: number;
 }
 
 interface Search {
   rootDir: string;
   now: number;
-  /** The owner of sandboxes whose files are below this root-dir; undefined when there are none. */
+  /** The owner id of sandboxes whose files are below this root-dir. Resolves with undefined if no sandbox has one. */
   recover: (rootDir: string) => Promise<string | undefined>;
 }
 
 /**
- * The owner of a root-dir, from its file. One that was moved stays who it is. A copy beside its original, and one whose file
- * is lost, is somebody else, unless sandboxes in the runtime show who it was. Nothing is written.
+ * The owner of a root-dir, from its file. A root-dir that was moved keeps its owner. A copy beside its original gets a
+ * new one. If the file is lost, the owner comes from the sandboxes in the runtime, or is new. Writes nothing.
  */
 export async function findRootOwner({ rootDir, now, recover }: Search): Promise<RootOwner> {
   const here = await realpath(rootDir).catch(() => rootDir);
@@ -37,7 +37,7 @@ export async function findRootOwner({ rootDir, now, recover }: Search): Promise<
   return { id: (kept === undefined ? await recover(here) : undefined) ?? randomID(), rootDir: here, since: now };
 }
 
-/** Resolves when the owner outlives a power cut. */
+/** Writes the owner file. Resolves when it survives a power cut. */
 export async function keepRootOwner(owner: RootOwner): Promise<void> {
   await writeFileAtomic(ownerFile(owner.rootDir), `${JSON.stringify(owner)}\n`);
 }

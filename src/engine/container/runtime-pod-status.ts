@@ -1,9 +1,9 @@
-/** What the runtime says about one pod, in the kubelet's shape. kubelet: container/runtime.go PodStatus */
+/** The runtime's status of one pod, in the kubelet's shape. kubelet: container/runtime.go PodStatus */
 export interface RuntimePodStatus {
   uid: string;
   name: string;
   namespace: string;
-  /** Addresses of the newest sandbox while it is ready, primary first; none for a host-network pod. */
+  /** Addresses of the newest sandbox while it is ready, primary first. Empty for a host-network pod. */
   ips: string[];
   /** Every container of the pod in the runtime, newest first. Several of one name are its earlier instances. */
   containerStatuses: RuntimeContainerStatus[];
@@ -18,7 +18,7 @@ export interface RuntimeContainerStatus {
   id: string;
   name: string;
   state: RuntimeContainerState;
-  /** Milliseconds since the epoch, as every `…At` here; 0 when it did not happen. */
+  /** Milliseconds since the epoch, as every `…At` here. 0 if it did not happen. */
   createdAt: number;
   startedAt: number;
   finishedAt: number;
@@ -27,12 +27,12 @@ export interface RuntimeContainerStatus {
   image: string;
   /** CRI `image_ref`, shown as `imageID` in the pod status. */
   imageRef: string;
-  /** From the annotation `io.kubernetes.container.hash`; 0 when it is missing. */
+  /** From the annotation `io.kubernetes.container.hash`. 0 if that is missing. */
   hash: number;
   restartCount: number;
   reason: string;
   message: string;
-  /** What its pod had when it was made, from its annotation; for when the manifest is gone. */
+  /** The pod's grace period when the container was made, from an annotation. Used when the manifest is gone. */
   terminationGracePeriodSeconds?: number;
 }
 
@@ -43,11 +43,11 @@ export interface RuntimeSandboxStatus {
   createdAt: number;
   /** Network namespace the sandbox was made with. */
   networkMode: 'pod' | 'node';
-  /** Null: the runtime reported no network part at all. Empty: it did, without an address. */
+  /** Null if the runtime reported no network part. Empty if that part has no address. */
   ip: string | null;
 }
 
-/** Something of the pod runs, or its sandbox is ready for it. */
+/** True if a container of the pod runs or its sandbox is ready. */
 export function mayBeRunning({ containerStatuses, sandboxStatuses }: RuntimePodStatus): boolean {
   return (
     containerStatuses.some(({ state }) => state === 'running') || sandboxStatuses.some(({ state }) => state === 'ready')

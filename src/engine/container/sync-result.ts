@@ -4,7 +4,7 @@ export interface SyncResult {
   /** Pod or container name. */
   target: string;
   error?: unknown;
-  /** Waiting reason, of a container that did not start. */
+  /** Waiting reason of a container that did not start. */
   reason?: string;
   message?: string;
 }

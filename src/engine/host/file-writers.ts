@@ -11,7 +11,7 @@ export interface Writer {
   command: string;
 }
 
-/** A file as the kernel knows it. */
+/** A file, identified as the kernel does. */
 interface Sought {
   path: string;
   name: string;
@@ -20,9 +20,9 @@ interface Sought {
 }
 
 /**
- * The processes that have one of these files open for writing, by path of the file. Node does not pass on that a file was
- * closed, so the open ones are looked for in /proc: about 0.1 ms a process. Processes that we may not look into, and those
- * of other machines, are not seen.
+ * The processes that have one of these files open for writing, by path of the file. Node reports no close of a file, so
+ * open files are looked up in /proc: about 0.1 ms a process. Processes that we may not inspect, and those of other
+ * machines, are missing.
  */
 export async function findWriters(paths: readonly string[]): Promise<Map<string, Writer>> {
   const byName = new Map<string, Sought[]>();
@@ -33,7 +33,7 @@ export async function findWriters(paths: readonly string[]): Promise<Map<string,
   for (const pid of (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name))) {
     // A process may end at any moment.
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
-      // The kernel answers at once and from memory; promises would cost five times as much.
+      // Synchronous, because the kernel answers from memory and promises would cost five times as much.
       const name = basename(orUndefined(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? '');
       for (const file of byName.get(name) ?? []) {
         const writer = orUndefined(() => writerOf(file, pid, fd));
@@ -56,7 +56,7 @@ async function seek(path: string): Promise<Sought | undefined> {
     const { dev, ino } = statSync(real);
     return { path, name: basename(real), dev, ino };
   } catch {
-    // Gone: nobody writes to it any more.
+    // The file is gone, so no process writes to it.
     return undefined;
   }
 }
@@ -71,7 +71,7 @@ function writerOf({ dev, ino }: Sought, pid: string, fd: string): Writer | undef
   return { pid: Number(pid), fd, command };
 }
 
-/** For what may vanish while it is looked at. */
+/** Returns undefined if `look` throws, because files in /proc vanish at any moment. */
 function orUndefined<T>(look: () => T): T | undefined {
   try {
     return look();

@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 export interface Mount {
   /** A real path. */
   mountPoint: string;
-  /** What is mounted and unmounted below it is so too wherever else it is mounted. */
+  /** A mount or unmount below it also happens at every other place where it is mounted. */
   isShared: boolean;
 }
 
-/** What is mounted, as this process sees it, in the order of the mounts. */
+/** All mounts as this process sees them, in the order of mounting. */
 export async function readMounts(): Promise<Mount[]> {
   const mountInfo = await readFile('/proc/self/mountinfo', 'utf8');
   return mountInfo.split('\n').flatMap((line) => {
@@ -18,7 +18,7 @@ export async function readMounts(): Promise<Mount[]> {
   });
 }
 
-/** Where something is mounted, as this process sees it: real paths, in the order of the mounts. */
+/** All mount points as this process sees them: real paths, in the order of mounting. */
 export async function readMountPoints(): Promise<string[]> {
   return (await readMounts()).map(({ mountPoint }) => mountPoint);
 }
@@ -28,7 +28,7 @@ function unescapeOctal(text: string): string {
   return text.replaceAll(/\\([0-7]{3})/g, (_match, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
-/** The mount point that a real path lies on. */
+/** The mount point above or at a real path. */
 export function mountPointOf(path: string, mountPoints: readonly string[]): string {
   const above = mountPoints.filter((mountPoint) => mountPoint === path || path.startsWith(`${mountPoint}/`));
   return above.reduce((longest, mountPoint) => (mountPoint.length > longest.length ? mountPoint : longest), '/');

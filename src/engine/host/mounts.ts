@@ -4,14 +4,14 @@ import { basename, dirname, join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { type Mount, mountPointOf, readMounts } from './mount-points.ts';
 
-/** True when something is mounted on exactly this path. */
+/** True if something is mounted on exactly this path. */
 export async function isMountPoint(path: string): Promise<boolean> {
   return (await mountPointsUnder(path)).includes(await asTheKernelNames(path));
 }
 
 /**
- * Mounts a tmpfs on `path` unless something is mounted there already. `sizeBytes` undefined: the kernel's default. Where
- * the kernel can, nothing of it is written to swap. kubelet: pkg/volume/emptydir/empty_dir.go setupTmpfs
+ * Mounts a tmpfs on `path` unless something is mounted there already. Without `sizeBytes` it has the kernel's default
+ * size. Its content stays out of swap if the kernel supports that. kubelet: pkg/volume/emptydir/empty_dir.go setupTmpfs
  */
 export async function mountTmpfs(path: string, sizeBytes: bigint | undefined): Promise<void> {
   if (await isMountPoint(path)) return;
@@ -21,7 +21,7 @@ export async function mountTmpfs(path: string, sizeBytes: bigint | undefined): P
       await mount('tmpfs', path, [...size, 'noswap']);
       return;
     } catch {
-      // In a user namespace the kernel does not take this option.
+      // In a user namespace the kernel rejects this option.
     }
   }
   await mount('tmpfs', path, size);
@@ -33,16 +33,16 @@ export async function mountHugePages(path: string, pageBytes: bigint): Promise<v
 }
 
 /**
- * Mounts what `source` leads to on `target` as well, without what is mounted below it. A source in /proc/<pid>/fd is what is
- * open there: its path is not looked at.
+ * Mounts the file or folder at `source` also on `target`, without the mounts below it. A source in /proc/<pid>/fd is
+ * the open file itself, whatever its path.
  */
 export async function bindMount(source: string, target: string): Promise<void> {
   await run('mount', '--no-canonicalize', '--bind', source, target);
 }
 
 /**
- * Has `path` pass on what is mounted below it, on a mount of its own where the one that it is on does not.
- * kubelet: kubelet.go setupDataDirs, which does it to all of the root-dir
+ * Makes mounts below `path` visible in other mount namespaces. `path` becomes a mount of its own if the mount above it
+ * is not shared. kubelet: kubelet.go setupDataDirs, for the whole root-dir
  */
 export async function shareMountsBelow(path: string): Promise<void> {
   const real = await asTheKernelNames(path);
@@ -51,16 +51,16 @@ export async function shareMountsBelow(path: string): Promise<void> {
     real,
     mounts.map(({ mountPoint }) => mountPoint),
   );
-  // Several may be on one place: the last one is seen.
+  // Of several mounts on one place only the last one is visible.
   if (mounts.findLast(({ mountPoint }) => mountPoint === above)?.isShared) return;
   if (above !== real) await run('mount', '--bind', real, real);
   await run('mount', '--make-shared', real);
 }
 
-/** Unmounts everything at and below `path`, deepest first, and nothing elsewhere. Rejects when something is in use. */
+/** Unmounts everything at and below `path`, deepest first, and nothing elsewhere. Rejects if a mount is in use. */
 export async function unmountTree(path: string): Promise<void> {
   const mounts = await mountsUnder(path);
-  // What is unmounted below a shared mount would be so too in the place that this is a part of.
+  // An unmount below a shared mount would also happen at the place that it was bound from.
   for (const { mountPoint, isShared } of mounts) if (isShared) await run('mount', '--make-private', mountPoint);
   for (const { mountPoint } of mounts) await run('umount', mountPoint);
 }
@@ -82,7 +82,10 @@ function mayKeepOutOfSwap(): boolean {
   return major > 6 || (major === 6 && minor >= 4);
 }
 
-/** The path without links above it. A link at its end stays: it is itself what is deleted, not what it leads to. */
+/**
+ * The real path of the parent folder, plus the last name. A link at the end is kept, because the link itself gets
+ * deleted.
+ */
 async function asTheKernelNames(path: string): Promise<string> {
   try {
     return join(await realpath(dirname(path)), basename(path));
@@ -96,7 +99,7 @@ function mount(type: string, path: string, options: readonly string[]): Promise<
   return run('mount', '-t', type, ...(options.length === 0 ? [] : ['-o', options.join(',')]), type, path);
 }
 
-/** Most nodes never mount anything, so what it takes is loaded with the first call. */
+/** Loads execa with the first call, because most nodes never mount anything. */
 async function run(program: string, ...args: string[]): Promise<void> {
   const { execa } = await import('execa');
   const { failed, stderr, shortMessage } = await execa(program, args, { reject: false });

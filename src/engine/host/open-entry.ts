@@ -2,12 +2,12 @@ import { type BigIntStats, constants } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open } from 'node:fs/promises';
 import { hasCode } from '../../errors.ts';
 
-/** Linux' O_PATH, which Node has no name for: nothing is read, and no device or pipe notices. */
+/** Linux' O_PATH, a flag that Node does not name. Opening with it reads nothing and does not touch a device or pipe. */
 const O_PATH = 0o10_000_000;
 
 /**
- * A file, folder or whatever else it is, held by itself and not by its path: it stays the same one whatever containers
- * rename or put in its place. Names are bytes, one character a byte. Whoever opens one closes it.
+ * A file, folder or other entry, held open by descriptor rather than by path. It stays the same entry when a container
+ * renames or replaces it. Names are bytes, one character a byte. The caller closes it.
  */
 export class OpenEntry {
   readonly stats: BigIntStats;
@@ -18,7 +18,7 @@ export class OpenEntry {
     this.stats = stats;
   }
 
-  /** Rejects for a link at the end of the path. */
+  /** Rejects if the path ends in a link. */
   static async open(path: string | Buffer): Promise<OpenEntry> {
     const handle = await open(path, O_PATH | constants.O_NOFOLLOW);
     try {
@@ -31,17 +31,17 @@ export class OpenEntry {
     }
   }
 
-  /** Leads to exactly this for every process of the machine, until it is closed. */
+  /** A path to exactly this entry, for every process of the machine, until the entry is closed. */
   get path(): string {
     return `/proc/${process.pid}/fd/${this.handle.fd}`;
   }
 
-  /** What is in this folder under a name. Rejects for a link, and when this is no folder. */
+  /** The entry of this folder with that name. Rejects if it is a link, or this is no folder. */
   openChild(name: string): Promise<OpenEntry> {
     return OpenEntry.open(this.at(name));
   }
 
-  /** Makes a folder in this one, with `mode` as far as the umask lets it. False when there is something of that name. */
+  /** Makes a folder in this one, with `mode` limited by the umask. Resolves with false if the name is taken. */
   async makeFolder(name: string, mode: number): Promise<boolean> {
     try {
       await mkdir(this.at(name), { mode });

@@ -3,20 +3,20 @@ import { type FileHandle, open, opendir, readFile } from 'node:fs/promises';
 
 const entriesAtATime = 64;
 
-/** An entry of a folder. Names are bytes, one character a byte, as they need not be text. */
+/** An entry of a folder. Its name is bytes, one character a byte, because it need not be text. */
 export interface FolderEntry {
   name: string;
   isDirectory: boolean;
 }
 
 /**
- * A folder held open. What is done through it is done in this very folder, whatever its path leads to by then: a container
- * that runs can put a link in place of any folder of its volumes. Whoever opens one closes it.
+ * A folder held open. Everything done through it happens in this very folder, even after a container put a link in its
+ * place. The caller closes it.
  */
 export class OpenFolder {
-  /** Device and inode: the same folder has the same, whatever it is called. */
+  /** Device and inode: identifies the folder under any name. */
   readonly identity: string;
-  /** What is mounted elsewhere, be it a part of the same file system, has another one. */
+  /** Id of the mount that the folder is on. A bind mount of the same file system has another id. */
   readonly mountID: string;
   private readonly handle: FileHandle;
 
@@ -26,7 +26,7 @@ export class OpenFolder {
     this.mountID = mountID;
   }
 
-  /** Rejects with ENOTDIR or ELOOP for anything that is no folder, a link to one included. */
+  /** Rejects with ENOTDIR or ELOOP if the path is no folder, for example a link to one. */
   static async open(path: string | Buffer): Promise<OpenFolder> {
     const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
     try {
@@ -39,12 +39,12 @@ export class OpenFolder {
     }
   }
 
-  /** A path to an entry of this folder that stays right until the folder is closed. */
+  /** Path to an entry of this folder. Valid until the folder is closed. */
   at(name: string): Buffer {
     return Buffer.from(`/proc/self/fd/${this.handle.fd}/${name}`, 'latin1');
   }
 
-  /** Some at a time: a container can make more files than there is memory for their names. */
+  /** Reads in small batches, because a container can make more files than memory holds names of. */
   async *entries(): AsyncGenerator<FolderEntry, void> {
     const folder = await opendir(`/proc/self/fd/${this.handle.fd}`, { encoding: 'latin1', bufferSize: entriesAtATime });
     for await (const entry of folder) yield { name: entry.name, isDirectory: entry.isDirectory() };

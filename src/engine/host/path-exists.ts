@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { hasCode } from '../../errors.ts';
 
-/** False when there is nothing at the path; rejects when that cannot be told. */
+/** True if the path exists. Rejects if that cannot be found out. */
 export async function pathExists(path: string): Promise<boolean> {
   try {
     await access(path);

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { hasCode, UserError } from '../../errors.ts';
 import { removeTree } from './remove-tree.ts';
 
-/** Stands for bytes that are not UTF-8, so that nothing is found by a name with it. No UID has it. */
+/** The replacement character for bytes that are not UTF-8. No UID has it, so names with it are ignored. */
 const unreadable = '\ufffd';
 
-/** The folders of pods, `<root-dir>/pods/<uid>`. A pod is ours by its folder. kubelet: kubelet_getters.go getPodDir */
+/** The pod folders, `<root-dir>/pods/<uid>`. A pod with a folder here is ours. kubelet: kubelet_getters.go getPodDir */
 export class PodDirs {
   private readonly folder: string;
 
@@ -14,7 +14,7 @@ export class PodDirs {
     this.folder = join(deps.rootDir, 'pods');
   }
 
-  /** `<root-dir>/pods/<uid>`; throws for a UID that names no folder there. */
+  /** `<root-dir>/pods/<uid>`. Throws a `UserError` if the UID is no file name. */
   podDir(uid: string): string {
     if (isFileName(uid)) return join(this.folder, uid);
     throw new UserError(`metadata.uid ${JSON.stringify(uid)} is not the name of a folder`, {
@@ -22,7 +22,7 @@ export class PodDirs {
     });
   }
 
-  /** The pods that have a folder: those this agent started and has not removed. */
+  /** UIDs of the pods that have a folder: the agent started them and has not removed them. */
   async podUIDs(): Promise<string[]> {
     try {
       return (await readdir(this.folder)).filter((name) => !name.includes(unreadable));
@@ -32,19 +32,19 @@ export class PodDirs {
     }
   }
 
-  /** Unmounts and removes everything of the pod. Never deletes through a mount. Absent is fine, and so is what cannot be. */
+  /** Unmounts and removes the pod's folder. Never deletes through a mount. Does nothing if there is no such folder. */
   async removePodDir(uid: string): Promise<void> {
     if (isFileName(uid)) await removeTree(this.podDir(uid));
   }
 }
 
 /**
- * True: an entry of a folder can have this name, and it is below the folder. What the runtime or an earlier release calls a
- * pod by may be anything; where there can be nothing of it, there is nothing to make, and nothing to remove.
+ * True if an entry of a folder can have this name. Runtimes and earlier releases may hand over any pod UID. A UID that
+ * is no file name has no folder, so nothing is made or removed for it.
  */
 export function isFileName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name) && Buffer.byteLength(name) <= maxBytes;
 }
 
-/** On the file systems of Linux. */
+/** Limit of Linux file systems. */
 const maxBytes = 255;

@@ -1,36 +1,38 @@
 /*
- * INVARIANTS: every file that a container, or another program than ours, may put something else in the place of is opened
- * here. A named pipe without a writer would hold a thread of libuv for ever, and there are four; opening a device can do
- * anything, such as arm a watchdog. So a path is first opened for nothing at all (O_PATH), and what turned out to be a regular
- * file is opened by its descriptor: nobody can swap it in between.
+ * INVARIANTS: every file that a container or another program could replace is opened here. A named pipe without a
+ * writer would block one of libuv's four threads for ever. Opening a device can have any effect, such as arming a
+ * watchdog. So a path is first opened with O_PATH. If it is a regular file, it is opened by its descriptor, so nobody
+ * can swap it in between.
  */
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { hasCode, UserError } from '../../errors.ts';
 
-/** Linux' O_PATH, which Node has no name for: nothing is read, and no device or pipe notices. */
+/** Linux' O_PATH, a flag that Node does not name. Opening with it reads nothing and does not touch a device or pipe. */
 const O_PATH = 0o10_000_000;
 const readOnly = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 const writeOnly = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 const writeNew = writeOnly | constants.O_CREAT | constants.O_EXCL;
 
 interface OpenOptions {
-  /** A link at the end of the path is followed, as a link to a log is. By default it is refused. */
+  /** Follows a link at the end of the path, such as a link to a log. By default a link is rejected. */
   followLinks?: boolean;
 }
 
-/** The path leads to something that is not a regular file. */
+/** Thrown for a path that is not a regular file. */
 export class NotARegularFile extends UserError {}
 
 /**
- * Opens a regular file to read. Never waits for a writer. Rejects with `NotARegularFile` for everything else, with the error
- * of the file system when there is nothing. Whoever opens one closes it.
+ * Opens a regular file to read, without waiting for a writer. Rejects with `NotARegularFile` for every other kind of
+ * file, and with the file system's error if there is none. The caller closes it.
  */
 export function openRegularFile(path: string | Buffer, options: OpenOptions = {}): Promise<FileHandle> {
   return openAs(path, readOnly, options);
 }
 
-/** The whole of a regular file. Rejects as `openRegularFile` does, and with a `UserError` for one of more than `maxBytes`. */
+/**
+ * Reads a whole regular file. Rejects like `openRegularFile`, and with a `UserError` if it is larger than `maxBytes`.
+ */
 export async function readRegularFile(
   path: string | Buffer,
   maxBytes: number,
@@ -38,7 +40,7 @@ export async function readRegularFile(
 ): Promise<Buffer> {
   const file = await openRegularFile(path, options);
   try {
-    // One more than there may be: a file grows while it is read, and the size that /proc gives is 0.
+    // One byte more than allowed, because a file may grow meanwhile and /proc reports size 0.
     const bytes = await readAt(file, 0, Math.min((await file.stat()).size, maxBytes) + 1, maxBytes + 1);
     if (bytes.length > maxBytes) throw new UserError(`${path.toString()} is larger than ${maxBytes} bytes`);
     return bytes;
@@ -47,7 +49,10 @@ export async function readRegularFile(
   }
 }
 
-/** The last `maxBytes` of a regular file; undefined when there is no such file. Rejects as `openRegularFile` does. */
+/**
+ * Reads the last `maxBytes` of a regular file. Resolves with undefined if it is missing. Rejects like
+ * `openRegularFile`.
+ */
 export async function readFileTail(path: string, maxBytes: number): Promise<Uint8Array | undefined> {
   let file;
   try {
@@ -66,22 +71,22 @@ export async function readFileTail(path: string, maxBytes: number): Promise<Uint
 }
 
 /**
- * Writes a file of ours in place, so that a container which has it mounted sees the new content. Something else in its place,
- * such as a link or a named pipe, is removed first and nothing of it is written to.
+ * Writes a file of ours in place, so that a container that has it mounted sees the new content. Removes a link, named
+ * pipe or other entry in its place first, without writing to it.
  */
 export async function writeInPlace(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const file = await openToWrite(path, mode);
   try {
     await file.truncate(0);
     await file.writeFile(content);
-    // A new file is bound by the umask, chmod is not.
+    // The umask limits the mode of a new file, but not chmod.
     await file.chmod(mode);
   } finally {
     await file.close();
   }
 }
 
-/** Makes a new file with exactly this mode. Rejects with EEXIST when there is anything of that name. */
+/** Makes a new file with exactly this mode. Rejects with EEXIST if the name is taken. */
 export async function writeNewFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const file = await open(path, writeNew, mode);
   try {
@@ -113,7 +118,7 @@ async function openAs(path: string | Buffer, flags: number, { followLinks = fals
   }
 }
 
-/** From `start` to the end, `maxBytes` at most; `expected` of them are asked for at first. */
+/** Reads from `start` to the end, `maxBytes` at most. The first buffer has `expected` bytes. */
 async function readAt(file: FileHandle, start: number, expected: number, maxBytes: number): Promise<Buffer> {
   let bytes = Buffer.alloc(expected);
   let length = 0;

@@ -4,9 +4,9 @@ import { unmountTree } from './mounts.ts';
 import { walkTree } from './walk-tree.ts';
 
 /**
- * Unmounts everything at and below `path`, then deletes it. Never deletes through a mount or a link, also while a container
- * still changes the tree: then it rejects, and can be called again. When something cannot be unmounted nothing is deleted.
- * Absent is fine.
+ * Unmounts everything at and below `path`, then deletes it. Never deletes through a mount or a link. Rejects if a
+ * container changes the tree meanwhile; call it again then. If an unmount fails, nothing is deleted. Does nothing if
+ * `path` is missing.
  */
 export async function removeTree(path: string): Promise<void> {
   await unmountTree(path);

@@ -8,13 +8,13 @@ export interface SystemBus {
   socket: Socket;
 }
 
-/** Longer than any service takes that still answers. */
+/** Longer than any answer of a working service takes. */
 const defaultCallTimeoutMs = 25_000;
 
 /**
- * Connects to a message bus; rejects with the error of the socket when there is none. A call, the greeting of the bus included,
- * rejects when it has no answer in `callTimeoutMs`: a bus may stall, and what waits for it must not for ever. Variants come as plain values, 64-bit
- * numbers as bigint. Errors of the connection reach the calls under way and its `close`. An abort ends it at any time.
+ * Connects to a message bus. Rejects with the socket's error if there is none. Each call, the greeting included,
+ * rejects after `callTimeoutMs` without an answer, because a bus may stall. Variants arrive as plain values, 64-bit
+ * numbers as bigint. An error of the connection rejects the calls under way. An abort ends the connection at any time.
  */
 export async function openSystemBus(
   socketPath: string,
@@ -22,7 +22,7 @@ export async function openSystemBus(
 ): Promise<SystemBus> {
   const socket = connect({ path: socketPath, ...(signal !== undefined && { signal }) });
   await once(socket, 'connect');
-  // The library would greet the bus itself, and throw where nobody can catch it when that is refused.
+  // The library's own greeting would throw an uncatchable error if the bus refused it.
   const bus = createClient({
     stream: socket,
     direct: true,

@@ -1,22 +1,22 @@
 import { hasCode } from '../../errors.ts';
 import { type FolderEntry, OpenFolder } from './open-folder.ts';
 
-/** Acts on one entry of `folder`. `stop` ends the walk. */
+/** Acts on one entry of `folder`. Returning `stop` ends the walk. */
 export type Visit = (folder: OpenFolder, entry: FolderEntry) => Promise<'stop' | undefined>;
 
-/** A folder on the way from the root to where the walk is. */
+/** A folder on the path from the root to the current place of the walk. */
 interface Level {
   name: string;
   identity: string;
-  /** Names of the folders in it that were not entered yet. */
+  /** Names of its folders that the walk has not entered yet. */
   left: string[];
 }
 
 /**
- * Visits everything below the folder `path`, the entries of a folder before the folder itself and files before folders, and not
- * `path`. A folder is read while its files are visited, so that of its names only those of folders are held. Follows no
- * link and enters nothing that is mounted inside. Rejects when a folder is moved while the walk is in it. Holds two
- * folders open at most, however deep the tree is.
+ * Visits everything below the folder `path`, but not `path` itself. Files come before folders, and the entries of a
+ * folder before the folder. Files are visited while the folder is read, so only names of folders are kept. Follows no
+ * link and enters no mount inside. Rejects if a folder is moved while the walk is in it. Holds at most two folders
+ * open.
  */
 export async function walkTree(path: string, visit: Visit): Promise<void> {
   let folder = await OpenFolder.open(path);
@@ -53,7 +53,7 @@ export async function walkTree(path: string, visit: Visit): Promise<void> {
   }
 }
 
-/** Adds the folders among the entries to `folders`. */
+/** Visits the files of `folder`. Adds the names of its folders to `folders`. */
 async function visitFiles(folder: OpenFolder, folders: string[], visit: Visit): Promise<'stop' | undefined> {
   for await (const entry of folder.entries()) {
     if (entry.isDirectory) folders.push(entry.name);
@@ -75,7 +75,7 @@ async function openChild(folder: OpenFolder, name: string, mount: string): Promi
     return 'leaf';
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return 'gone';
-    // It was a folder when it was listed.
+    // It was a folder when it was listed, and was replaced since.
     if (hasCode(error, 'ENOTDIR', 'ELOOP')) return 'leaf';
     throw error;
   }

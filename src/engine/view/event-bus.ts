@@ -3,10 +3,9 @@ import type { KubeletEvent } from './events.ts';
 import type { Faults } from '../../flow/faults.ts';
 
 type Unstamped<E> = E extends unknown ? Omit<E, 'at'> : never;
-/** Tells the world one thing; the bus adds the time. */
+/** Publishes one event. The bus adds the time. */
 export type Emit = (event: Unstamped<KubeletEvent>) => void;
 
-/** How many events each pod keeps. */
 const maxEventsPerPod = 64;
 
 interface EventBusDeps {
@@ -16,7 +15,7 @@ interface EventBusDeps {
   faults: Pick<Faults, 'note'>;
 }
 
-/** Hands every engine event to every subscriber, in order and fit to be told, and keeps the newest of each pod. */
+/** Hands every engine event to every subscriber, in order and with secrets hidden. Keeps each pod's newest events. */
 export class EventBus {
   private readonly listeners = new Set<(event: KubeletEvent) => void>();
   private readonly history = new Map<string, KubeletEvent[]>();
@@ -29,13 +28,13 @@ export class EventBus {
   readonly emit: Emit = (event) => {
     const { clock, outgoing } = this.deps;
     const stamped = outgoing.event<KubeletEvent>({ at: clock.now(), ...event });
-    // How far a pull has come is of no interest later, and would push out what is.
+    // The progress of a pull is not kept, because it would push out events that matter later.
     if ('pod' in stamped && stamped.type !== 'PullProgressed') this.remember(stamped.pod.uid, stamped);
-    for (const listener of this.listeners) this.tell(listener, stamped);
+    for (const listener of this.listeners) this.notify(listener, stamped);
   };
 
-  /** A listener that throws costs neither the others nor the part that tells. */
-  private tell(listener: (event: KubeletEvent) => void, event: KubeletEvent): void {
+  /** Counts an error of a listener as a fault, so that the emitter and other listeners go on. */
+  private notify(listener: (event: KubeletEvent) => void, event: KubeletEvent): void {
     try {
       listener(event);
     } catch (error) {
@@ -54,7 +53,7 @@ export class EventBus {
     return [...(this.history.get(podUID) ?? [])];
   }
 
-  /** Forgets pods that are gone for good. */
+  /** Forgets the events of all other pods. */
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.history.keys()) if (!podUIDs.has(uid)) this.history.delete(uid);
   }

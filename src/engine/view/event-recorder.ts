@@ -2,7 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import type { Emit } from './event-bus.ts';
 import { podRef } from '../../api/values/pod-names.ts';
 
-/** Records Kubernetes events of one pod, as the kubelet words them. */
+/** Records Kubernetes events of one pod, in the kubelet's words. */
 export interface PodEventRecorder {
   normal(reason: string, message: string, containerName?: string): void;
   warning(reason: string, message: string, containerName?: string, hint?: string): void;

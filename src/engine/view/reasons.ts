@@ -18,14 +18,14 @@ export const reasons = {
   invalidImageName: 'InvalidImageName',
   registryUnavailable: 'RegistryUnavailable',
   signatureValidationFailed: 'SignatureValidationFailed',
-  // Results of a sync that are not shown as container reasons.
+  // Results of a sync that no container status shows.
   killContainerError: 'KillContainerError',
   killPodSandboxError: 'KillPodSandboxError',
   createPodSandboxError: 'CreatePodSandboxError',
   configPodSandboxError: 'ConfigPodSandboxError',
-  // What a pod ended of.
+  // Why a pod ended.
   terminated: 'Terminated',
-  // Terminated reason that the kubelet makes up.
+  // Terminated reason that the kubelet itself assigns.
   containerStatusUnknown: 'ContainerStatusUnknown',
   // Events.
   backOff: 'BackOff',
@@ -61,16 +61,16 @@ export const reasons = {
   shutdown: 'Shutdown',
   started: 'Started',
   unhealthy: 'Unhealthy',
-  // The kubelet has no word for it: it does not run where a limit is refused.
+  // Not in the kubelet, because it does not run if a limit is refused.
   cgroupLimitRefused: 'CgroupLimitRefused',
-  // Nor for this: it stops a pod before the images of its next revision are there.
+  // Not in the kubelet, because it stops a pod before the images of its next revision are present.
   replacementWaits: 'ReplacementWaits',
-  // Nor for a pod whose UID is that of another owner's.
+  // Not in the kubelet: another owner has a pod with the same UID.
   podUIDTaken: 'PodUIDTaken',
-  // Nor for pods that wait for each other.
+  // Not in the kubelet: pods that wait for each other.
   startOrderCycle: 'StartOrderCycle',
   waitingForPods: 'WaitingForPods',
 } as const;
 
-/** Said of a revision that does not start yet, as the one before it is not stopped for nothing. */
+/** Ends the message about a revision that does not start yet while the previous revision still runs. */
 export const runsOnUntilThen = 'the revision before this one runs on until then';

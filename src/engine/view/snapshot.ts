@@ -12,7 +12,7 @@ export interface EngineSnapshot {
   runtime: RuntimeSnapshot;
   pleg: PlegSnapshot;
   sources: SourceSnapshot[];
-  /** What went wrong in the agent itself since it started; empty as long as nothing did. */
+  /** Faults of the agent itself since it started. */
   faults: FaultSnapshot[];
   /** Declared pods and those that are still terminating, sorted by namespace and name. */
   pods: PodSnapshot[];
@@ -20,20 +20,19 @@ export interface EngineSnapshot {
 
 export interface RuntimeSnapshot {
   endpoint: string;
-  /** Why this endpoint was chosen, for people. */
+  /** Why this endpoint was chosen, as a text for users. */
   chosenBecause: string;
   name: string;
   version: string;
-  /** Undefined while the runtime is healthy. */
+  /** Undefined if the runtime is healthy. */
   error?: string;
-  /** Set while the runtime says that the pod network is not ready; only host-network pods start then. */
+  /** Set while the runtime reports that the pod network is not ready. Only host-network pods start then. */
   networkError?: string;
 }
 
 export interface PlegSnapshot {
   mode: 'generic' | 'evented';
   lastRelistAt?: number;
-  /** How long the last relist took. */
   lastRelistMs?: number;
 }
 
@@ -41,7 +40,7 @@ export interface SourceSnapshot {
   source: SourceName;
   /** Folder, file, URL or `<stdin>`. */
   where: string;
-  /** False until it was read for the first time. */
+  /** False until the first read. */
   ready: boolean;
   pods: number;
   lastReadAt?: number;
@@ -52,35 +51,35 @@ export interface PodSnapshot {
   /** The pod with its current status. */
   pod: Pod;
   source: SourceName;
-  /** UID of the revision of this pod that is declared now, and waits for this one to go; absent: this is it. */
+  /** UID of the revision that is declared now and waits for this one to end. Absent if this is the declared one. */
   replacedBy?: string;
-  /** Containers of its status that were made from an earlier manifest under the same UID; absent: none. */
+  /** Containers of its status that were made from an earlier manifest under the same UID. Absent if empty. */
   outdatedContainers?: string[];
   worker: WorkerSnapshot;
-  /** Why it was not admitted, and when that is looked at again. */
+  /** Why the pod was not admitted, and when admission is tried again. */
   rejection?: Rejection;
-  /** Images that are being pulled for it, as far as it is known how far they have come; absent without any. */
+  /** Pulls under way with known progress. Absent if empty. */
   pulls?: PullSnapshot[];
-  /** The newest events of this pod, oldest first; at most 64. */
+  /** The pod's newest events, oldest first, at most 64. */
   events: KubeletEvent[];
 }
 
-/** Why a pod may not run on this node now. kubelet: lifecycle/interfaces.go PodAdmitResult */
+/** Why a pod cannot run on this node now. kubelet: lifecycle/interfaces.go PodAdmitResult */
 export interface Rejection {
   reason: string;
   message: string;
-  /** What may change it. kubelet: nothing does, short of a restart. */
+  /** When the pod is admitted again. The kubelet never does without a restart. */
   retriedWhen: 'a pod ends' | 'its manifest changes' | 'manifests change' | 'the node takes pods again';
 }
 
-/** How much of an image has come, as it travels: compressed, and of the layers that were begun. */
+/** Progress of an image in compressed bytes, over the layers that were begun. */
 export interface PullFigures {
   receivedBytes: number;
-  /** Absent: the registry did not say. */
+  /** Absent if the registry did not report it. */
   totalBytes?: number;
 }
 
-/** A pull under way, with how far it has come. */
+/** A pull under way and its progress. */
 export interface PullSnapshot extends PullFigures {
   container: string;
   image: string;
@@ -88,9 +87,9 @@ export interface PullSnapshot extends PullFigures {
 
 export interface WorkerSnapshot {
   state: PodWorkerState;
-  /** A sync is in flight now. */
+  /** True while a sync is in flight. */
   working: boolean;
-  /** An update waits for the sync in flight to end. */
+  /** True if an update waits for the sync in flight to end. */
   pending: boolean;
   lastSyncAt?: number;
   lastSyncMs?: number;
@@ -98,15 +97,15 @@ export interface WorkerSnapshot {
   nextSyncAt?: number;
 }
 
-/** What a reader may hold of a running engine. */
+/** Read access to a running engine. */
 export interface EngineView {
   snapshot(): EngineSnapshot;
-  /** Calls `listener` for every event from now on, until the returned function is called. A listener must not throw. */
+  /** Calls `listener` for every later event, until the returned function is called. A listener must not throw. */
   subscribe(listener: (event: KubeletEvent) => void): () => void;
 }
 
-/** What a reader may wait for. */
+/** Lets a reader wait until the snapshot is up to date. */
 export interface EngineSettling {
-  /** Resolves once the snapshot shows what the files of manifests declared at the time of the call. */
+  /** Resolves when the snapshot shows the manifests that were declared at the time of the call. */
   settled(): Promise<void>;
 }
