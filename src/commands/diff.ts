@@ -6,10 +6,10 @@ import { addConfigurationFlags } from '../node/options/add-configuration-flags.t
 import { agentSnapshot } from './pod/agent-snapshot.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
-import { computeNodeDiff, type NodeDiff } from './diff/compute-node-diff.ts';
+import { computeNodeDiff, type NodeDiff } from '../node/diff/compute-node-diff.ts';
 import { nodeDiffText } from './diff/node-diff-text.ts';
-import { readCurrentNode } from './diff/read-current-node.ts';
-import { readDesiredNode } from './diff/read-desired-node.ts';
+import { readCurrentNode } from '../node/diff/read-current-node.ts';
+import { readDesiredNode } from '../node/diff/read-desired-node.ts';
 import { given, nodeNameOf, nodeOptions } from '../node/options/node-options.ts';
 import { remoteManifest } from '../node/sources/node-sources.ts';
 import { problemText } from '../api/values/problem-text.ts';

@@ -126,7 +126,7 @@ async function printLog(
   const [{ readLogs }, { writeFully }, { LinePrefixer }, { watchContainerEnd }] = await Promise.all([
     import('../engine/logs/read-logs.ts'),
     import('../cri/streaming/write-fully.ts'),
-    import('./io/line-prefixer.ts'),
+    import('../node/log/line-prefixer.ts'),
     import('./pod/watch-container-end.ts'),
   ]);
   const lines = prefix === '' && !wholeLines ? undefined : new LinePrefixer(prefix);

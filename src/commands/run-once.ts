@@ -9,7 +9,7 @@ import { addLogOptions, addNodeOptions } from '../node/options/node-flags.ts';
 import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
 import { type NodeFlags, nodeOptions } from '../node/options/node-options.ts';
 import { eachFailureOnce } from '../node/log/repeated-failures.ts';
-import type { PodResult } from './run-once/run-once-node.ts';
+import type { PodResult } from '../node/run-once/run-once-node.ts';
 
 interface RunOnceFlags extends NodeFlags, LogFlags {
   timeout?: number;
@@ -28,7 +28,7 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
     .addOption(new Option('-o, --output <format>', 'the result as one object').choices(['json']))
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: RunOnceFlags) => {
-      const { runOnce } = await import('./run-once/run-once-node.ts');
+      const { runOnce } = await import('../node/run-once/run-once-node.ts');
       const options = await nodeOptions(flags, []);
       const { logger: nodeLogger } = await createNodeLogger(options, flags, 'warn');
       const logger = eachFailureOnce(withoutFailedSyncs(nodeLogger));

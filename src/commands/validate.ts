@@ -83,8 +83,8 @@ async function objectsToPrint(
 ): Promise<object[] | undefined> {
   if (defaulted) return heldObjects(update);
   if (!cri) return undefined;
-  const { previewManifests } = await import('./validate/preview-manifests.ts');
-  return previewManifests(update, options, deps);
+  const { previewManifests } = await import('../node/preview/preview-manifests.ts');
+  return previewManifests(update, options, deps.connect);
 }
 
 const asError = (problem: ManifestProblem): ManifestProblem => ({ ...problem, severity: 'error' });

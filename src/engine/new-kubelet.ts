@@ -17,7 +17,7 @@ import { Housekeeping } from './housekeeping.ts';
 import { contentStore, contentStoreProgress } from './images/content-store.ts';
 import { ImageCollector } from './images/image-collector.ts';
 import { ImageManager } from './images/image-manager.ts';
-import { ImagesAhead } from './images/images-ahead.ts';
+import { ImagesAhead } from './images-ahead.ts';
 import { layerIngests } from './images/layer-ingests.ts';
 import { PullCredentials } from './images/pull-credentials.ts';
 import { PullWatch } from './images/pull-watch.ts';

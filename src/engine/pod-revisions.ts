@@ -1,7 +1,7 @@
 import type { Pod } from '../api/types.ts';
 import type { SourceName } from '../api/values/config-annotations.ts';
 import type { Housekeeping } from './housekeeping.ts';
-import type { ImagesAhead } from './images/images-ahead.ts';
+import type { ImagesAhead } from './images-ahead.ts';
 import type { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { Replacement } from './lifecycle/port-exchange.ts';
 import { hasRunningContainer, isPodRunning, type RuntimePod } from './container/pod-records.ts';

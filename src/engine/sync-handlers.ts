@@ -9,7 +9,7 @@ import type { SourceName } from '../api/values/config-annotations.ts';
 import type { ContainerEnd } from './view/events.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { ImageManager } from './images/image-manager.ts';
-import type { ImagesAhead } from './images/images-ahead.ts';
+import type { ImagesAhead } from './images-ahead.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { PodLifecycleEvent } from './container/pod-lifecycle-event.ts';

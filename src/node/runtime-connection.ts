@@ -19,6 +19,9 @@ import type { Logger } from '../logger.ts';
 import { needsRoot } from '../needs-root.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
 
+/** Connects to the runtime that these flags mean. */
+export type Connect = (options: { runtimeEndpoint?: string; rootDir: string }) => Promise<RuntimeConnection>;
+
 /** An open connection to a container runtime, with the pods of one root-dir. */
 export interface RuntimeConnection {
   runtime: RuntimeService;

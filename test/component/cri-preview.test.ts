@@ -1,8 +1,8 @@
 import { execa } from 'execa';
 import { expect, onTestFinished, test } from 'vitest';
 import { configAnnotations } from '../../src/api/values/config-annotations.ts';
-import { printableRequest } from '../../src/commands/validate/preview-manifests.ts';
-import { previewPod } from '../../src/commands/validate/preview-pod.ts';
+import { printableRequest } from '../../src/node/preview/preview-manifests.ts';
+import { previewPod } from '../../src/node/preview/preview-pod.ts';
 import { CreateContainerRequest, PullImageRequest, RunPodSandboxRequest } from '../../src/cri/generated/cri.ts';
 import { mountPointsUnder } from '../../src/engine/host/mounts.ts';
 import { configObjectsOf, makeSecret } from '../builders/config-objects.ts';

@@ -10,7 +10,7 @@ import type { ProcessIdentity } from '../../src/process-identity.ts';
 import { findContainerd } from '../../src/containerd/find-containerd.ts';
 import type { ContainerdExit } from '../../src/containerd/containerd-exit.ts';
 import { ManagedContainerd, type ManagedContainerdOptions } from '../../src/containerd/managed-containerd.ts';
-import { ociArchive } from '../../src/containerd/oci-archive.ts';
+import { ociArchive } from '../../src/containerd/pause/oci-archive.ts';
 import {
   computeImageArchitecture,
   earlierPauseImageName,

@@ -2,7 +2,7 @@ import { mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/prom
 import { basename, join } from 'node:path';
 import { execa } from 'execa';
 import { UserError } from '../../src/errors.ts';
-import { ociArchive, type ImageFile, type ImageToArchive } from '../../src/containerd/oci-archive.ts';
+import { ociArchive, type ImageFile, type ImageToArchive } from '../../src/containerd/pause/oci-archive.ts';
 import { computeImageArchitecture } from '../../src/containerd/pause/pause-image.ts';
 
 /** Changes with what this file makes of its inputs. */

@@ -1,7 +1,7 @@
 import { defaultFeatureGates, type FeatureGateName, type FeatureGates } from '../values/feature-gates.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import type { Pod } from '../types.ts';
-import { unmountableVolumes } from '../validation/unmountable-volumes.ts';
+import { unmountableVolumes } from '../values/unmountable-volumes.ts';
 
 /** A warning about one field, before its line is known. */
 export type FieldWarning = Pick<ManifestProblem, 'message' | 'severity'> & { field: string };

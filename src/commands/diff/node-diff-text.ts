@@ -1,8 +1,8 @@
 import { styleText } from 'node:util';
 import { visible } from '../../visible-text.ts';
-import type { NodeDiff, PodChange } from './compute-node-diff.ts';
-import type { ConfigObjectChange } from './config-object-changes.ts';
-import type { FieldDifference } from './field-differences.ts';
+import type { NodeDiff, PodChange } from '../../node/diff/compute-node-diff.ts';
+import type { ConfigObjectChange } from '../../node/diff/config-object-changes.ts';
+import type { FieldDifference } from '../../node/diff/field-differences.ts';
 
 /** One line a pod, below it every field that made it so, and at the end how many of each there are. */
 export function nodeDiffText({ pods, configObjects }: NodeDiff, isColoured: boolean): string {

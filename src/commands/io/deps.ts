@@ -1,10 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
-import type { RuntimeConnection } from '../../node/runtime-connection.ts';
+import type { Connect } from '../../node/runtime-connection.ts';
 
 /** What a command gets from the process it runs in. */
 export interface CommandDeps {
-  /** Connects to the runtime that these flags mean. */
-  connect(options: { runtimeEndpoint?: string; rootDir: string }): Promise<RuntimeConnection>;
+  connect: Connect;
   stdin: InputStream;
   stdout: OutputStream;
   stderr: Writable;

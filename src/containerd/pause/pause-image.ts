@@ -1,5 +1,5 @@
 import { UserError } from '../../errors.ts';
-import { ociArchive } from '../oci-archive.ts';
+import { ociArchive } from './oci-archive.ts';
 import { pausePrograms } from './pause-programs.ts';
 
 /**

@@ -1,6 +1,5 @@
 import type { Clock } from '../../clock.ts';
 import type { EventBus } from '../view/event-bus.ts';
-import type { PodRemains } from '../gc/pod-remains.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
 import type { GenericPleg } from './generic-pleg.ts';
@@ -10,7 +9,8 @@ interface Deps {
   pleg: GenericPleg;
   cache: PodCache;
   /** What is being removed is not told as news of a pod. */
-  remains: Pick<PodRemains, 'removalOf'>;
+  /** Removals under way of pods that ended. */
+  remains: { removalOf(uid: string): Promise<unknown> | undefined };
   events: EventBus;
   clock: Clock;
   /** Ends every look. */

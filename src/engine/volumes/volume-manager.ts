@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
-import { unmountableVolumes } from '../../api/validation/unmountable-volumes.ts';
+import { unmountableVolumes } from '../../api/values/unmountable-volumes.ts';
 import type { Clock } from '../../clock.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
 import { toError, UserError } from '../../errors.ts';

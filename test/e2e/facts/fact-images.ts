@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ImageConfig, type ImageFile, ociArchive } from '../../../src/containerd/oci-archive.ts';
+import { type ImageConfig, type ImageFile, ociArchive } from '../../../src/containerd/pause/oci-archive.ts';
 import { computeImageArchitecture } from '../../../src/containerd/pause/pause-image.ts';
 
 /** An image with a user by number and with settings that a pod can overwrite. */

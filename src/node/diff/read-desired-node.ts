@@ -6,8 +6,8 @@ import { ignoredBecause } from '../../engine/config/file/manifest-file-name.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
 import type { RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
-import { readManifestURL } from '../../node/sources/read-manifest-url.ts';
-import { joined, type ManifestsRequest, readManifests, stdinOrigin } from '../../node/sources/read-manifests.ts';
+import { readManifestURL } from '../sources/read-manifest-url.ts';
+import { joined, type ManifestsRequest, readManifests, stdinOrigin } from '../sources/read-manifests.ts';
 import type { DesiredNode } from './node-state.ts';
 
 interface Request extends ManifestsRequest {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { PodSpec, Pod } from '../../../src/api/types.ts';
 import type { ConfigObject } from '../../../src/api/values/config-object.ts';
-import { computeNodeDiff, type NodeDiff } from '../../../src/commands/diff/compute-node-diff.ts';
+import { computeNodeDiff, type NodeDiff } from '../../../src/node/diff/compute-node-diff.ts';
 import { nodeDiffText } from '../../../src/commands/diff/node-diff-text.ts';
-import type { CurrentNode, CurrentPod } from '../../../src/commands/diff/node-state.ts';
+import type { CurrentNode, CurrentPod } from '../../../src/node/diff/node-state.ts';
 import { makeConfigMap, makeSecret } from '../../builders/config-objects.ts';
 import { makeContainer, makeContainerStatus, makePod, makePodStatus } from '../../builders/pods.ts';
 

@@ -8,20 +8,20 @@ import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import type { CgroupDriver } from '../../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../../engine/container-manager/machine.ts';
 import { UserError } from '../../errors.ts';
-import type { CommandDeps } from '../io/deps.ts';
-import { nodeCgroupDriver } from '../../node/node-cgroup-driver.ts';
-import { nodeConfig } from '../../node/node-config.ts';
-import type { NodeOptions } from '../../node/options/node-options.ts';
+import type { Connect } from '../runtime-connection.ts';
+import { nodeCgroupDriver } from '../node-cgroup-driver.ts';
+import { nodeConfig } from '../node-config.ts';
+import type { NodeOptions } from '../options/node-options.ts';
 import { type PodPreview, previewPod } from './preview-pod.ts';
 
 /** What the pods of manifests would ask of the runtime on this node, as plain JSON. No value of a Secret is in it. */
 export async function previewManifests(
   { source, pods, configObjects = [] }: SourceUpdate,
   options: NodeOptions,
-  deps: CommandDeps,
+  connect: Connect,
 ): Promise<object[]> {
   const machine = await readMachine(existing(options.rootDir));
-  const node = nodeConfig(options, machine, await cgroupDriver(options, deps));
+  const node = nodeConfig(options, machine, await cgroupDriver(options, connect));
   const objects = new ConfigObjects();
   objects.replace('manifests', configObjects.map(withoutSecrets));
   const previews = await Promise.all(
@@ -53,10 +53,10 @@ function withoutSecrets(object: ConfigObject): ConfigObject {
 }
 
 /** What a runtime that answers says, else what is configured. */
-async function cgroupDriver(options: NodeOptions, deps: CommandDeps): Promise<CgroupDriver> {
+async function cgroupDriver(options: NodeOptions, connect: Connect): Promise<CgroupDriver> {
   const { rootDir, containerRuntimeEndpoint: endpoint } = options;
   try {
-    const connection = await deps.connect({ rootDir, ...(endpoint !== '' && { runtimeEndpoint: endpoint }) });
+    const connection = await connect({ rootDir, ...(endpoint !== '' && { runtimeEndpoint: endpoint }) });
     try {
       return await nodeCgroupDriver(options, connection.runtime);
     } finally {

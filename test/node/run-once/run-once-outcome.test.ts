@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ContainerStatus, Pod, PodStatus } from '../../../src/api/types.ts';
-import { podOutcome, stuckPods, whatIsLeft } from '../../../src/commands/run-once/run-once-outcome.ts';
+import { podOutcome, stuckPods, whatIsLeft } from '../../../src/node/run-once/run-once-outcome.ts';
 import { podAfter } from '../../builders/pod-after.ts';
 import { makeAPIContainerStatus, makePod } from '../../builders/pods.ts';
 

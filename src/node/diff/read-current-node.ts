@@ -8,7 +8,7 @@ import { RuntimePods } from '../../engine/kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { PodDirs } from '../../engine/host/pod-dirs.ts';
-import type { CommandDeps } from '../io/deps.ts';
+import type { Connect } from '../runtime-connection.ts';
 import type { CurrentNode, CurrentPod } from './node-state.ts';
 
 interface Request extends StaticPodNode {
@@ -16,7 +16,7 @@ interface Request extends StaticPodNode {
   runtimeEndpoint: string | undefined;
   /** Of the agent that runs; undefined: none runs. */
   snapshot: EngineSnapshot | undefined;
-  connect: CommandDeps['connect'];
+  connect: Connect;
 }
 
 /** A manifest as the agent read it last, with what it declares. */

@@ -10,7 +10,7 @@ import { isSidecar } from '../../api/values/sidecars.ts';
 import { readLogs } from '../../engine/logs/read-logs.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
-import { LinePrefixer } from '../io/line-prefixer.ts';
+import { LinePrefixer } from '../log/line-prefixer.ts';
 
 /** A runtime that has not written the last line of a container after this long is not waited for. */
 const lastLinesMs = 5000;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { extract } from 'tar-stream';
 import { expect, test } from 'vitest';
-import { ociArchive, type ImageToArchive } from '../../src/containerd/oci-archive.ts';
+import { ociArchive, type ImageToArchive } from '../../../src/containerd/pause/oci-archive.ts';
 
 const image: ImageToArchive = {
   name: 'localhost/app:1',

@@ -13,14 +13,14 @@ import { reasons } from '../../engine/view/reasons.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import type { NodeOptions } from '../../node/options/node-options.ts';
-import { remoteManifest } from '../../node/sources/node-sources.ts';
+import type { NodeOptions } from '../options/node-options.ts';
+import { remoteManifest } from '../sources/node-sources.ts';
 import { problemText } from '../../api/values/problem-text.ts';
-import { readManifestURL } from '../../node/sources/read-manifest-url.ts';
-import { brokenManifestExitCode, readManifests, readStdin, refuseBroken } from '../../node/sources/read-manifests.ts';
+import { readManifestURL } from '../sources/read-manifest-url.ts';
+import { brokenManifestExitCode, readManifests, readStdin, refuseBroken } from '../sources/read-manifests.ts';
 import { RunOnceLogs } from './run-once-logs.ts';
 import { exitCodes, notStarted, type PodOutcome, podOutcome, stuckPods, whatIsLeft } from './run-once-outcome.ts';
-import { withAgent } from '../../node/with-agent.ts';
+import { withAgent } from '../with-agent.ts';
 
 /** A pod counts as Ready when it stayed so for this long: a container that ends at once was never of use. */
 const readySettleMs = 1000;

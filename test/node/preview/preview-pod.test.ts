@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
-import { printableRequest } from '../../../src/commands/validate/preview-manifests.ts';
-import { type PodPreview, previewPod } from '../../../src/commands/validate/preview-pod.ts';
+import { printableRequest } from '../../../src/node/preview/preview-manifests.ts';
+import { type PodPreview, previewPod } from '../../../src/node/preview/preview-pod.ts';
 import { configObjectsOf } from '../../builders/config-objects.ts';
 import { makeNodeConfig } from '../../builders/node-config.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';

@@ -1,10 +1,10 @@
-import type { Pod } from '../../api/types.ts';
-import type { Clock } from '../../clock.ts';
-import { isCausedByUnavailable } from '../../cri/errors.ts';
-import { errorMessage } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
-import { backOffPeriodMs, transientBackOffMs } from '../pod-workers/next-sync-delay.ts';
-import { SyncPodError } from '../pod-workers/sync-pod-error.ts';
+import type { Pod } from '../api/types.ts';
+import type { Clock } from '../clock.ts';
+import { isCausedByUnavailable } from '../cri/errors.ts';
+import { errorMessage } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { backOffPeriodMs, transientBackOffMs } from './pod-workers/next-sync-delay.ts';
+import { SyncPodError } from './pod-workers/sync-pod-error.ts';
 
 interface Deps {
   /** Pulls what the pod lacks; rejects when something cannot be had now. */

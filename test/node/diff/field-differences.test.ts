@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fieldDifferences } from '../../../src/commands/diff/field-differences.ts';
+import { fieldDifferences } from '../../../src/node/diff/field-differences.ts';
 
 test('names a changed field by its path', () => {
   const spec = (image: string): object => ({ spec: { containers: [{ name: 'app', image }] } });
