@@ -1,4 +1,15 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+
+/** For tests that need no machine of their own. */
+const shared = {
+  // No module has state of its own, so the files of a worker share them: loading them costs more than most tests.
+  isolate: false,
+  maxWorkers: availableParallelism(),
+  // For a test that hangs, not for one that is slow on a busy machine.
+  testTimeout: 60_000,
+  globalSetup: ['test/own-temporary-folder.ts'],
+};
 
 export default defineConfig({
   test: {
@@ -10,18 +21,10 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
           exclude: ['test/e2e/**', 'test/component/**'],
-          globalSetup: ['test/own-temporary-folder.ts'],
+          ...shared,
         },
       },
-      {
-        extends: true,
-        test: {
-          name: 'component',
-          include: ['test/component/**/*.test.ts'],
-          globalSetup: ['test/own-temporary-folder.ts'],
-          testTimeout: 30_000,
-        },
-      },
+      { extends: true, test: { name: 'component', include: ['test/component/**/*.test.ts'], ...shared } },
       {
         extends: true,
         test: {

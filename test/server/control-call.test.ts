@@ -8,6 +8,8 @@ import { temporaryFolder } from '../temporary-folder.ts';
 
 /** A twentieth of what commands give an agent. */
 const timings = { answerMs: 100, pingAfterMs: 10, bodyMs: 150 };
+/** Nothing of it ends in a test. */
+const unhurried = { answerMs: 60_000, pingAfterMs: 50_000, bodyMs: 60_000 };
 const patient = { answerMs: 10_000, pingAfterMs: 10, bodyMs: 60_000 };
 let socketPath: string;
 
@@ -46,7 +48,7 @@ async function serve(answer: RequestListener): Promise<void> {
   });
 }
 
-const snapshot = () => call({ socketPath, method: 'GET', path: '/v1/snapshot', timings });
+const snapshot = (timings = unhurried) => call({ socketPath, method: 'GET', path: '/v1/snapshot', timings });
 const silent = (what: string) => ({
   name: 'UserError',
   message: expect.stringMatching(new RegExp(`^kubelet-ts \\(pid ${process.pid}, (asleep|busy)\\) ${what}$`)) as string,
@@ -55,7 +57,7 @@ const silent = (what: string) => ({
 
 describe('an agent', () => {
   test.each<[string, () => Promise<unknown>]>([
-    ['asked for something', snapshot],
+    ['asked for something', () => snapshot(timings)],
     ['whose end is waited for', () => untilGone({ socketPath, method: 'GET', path: '/v1/events', timings })],
     [
       'whose events are followed',
@@ -85,7 +87,7 @@ describe('an agent', () => {
 
   test('that gives half an answer and stays is silent', async () => {
     await serve((_request, response) => response.writeHead(200, { 'content-length': '10' }).write('half'));
-    await expect(snapshot()).rejects.toMatchObject(silent('gives half an answer'));
+    await expect(snapshot({ ...unhurried, answerMs: 100 })).rejects.toMatchObject(silent('gives half an answer'));
   });
 
   test('that ends in the middle of its answer is gone', async () => {
@@ -103,7 +105,7 @@ describe('an agent', () => {
         clearInterval(timer);
       });
     });
-    await expect(snapshot()).rejects.toMatchObject(silent('gives half an answer'));
+    await expect(snapshot({ ...unhurried, bodyMs: 150 })).rejects.toMatchObject(silent('gives half an answer'));
   });
 
   test('that answers without end is refused before memory runs out', async () => {
@@ -134,8 +136,10 @@ describe('an agent', () => {
     await serve((_request, response) => {
       response.write('x'.repeat(5_000_000));
     });
-    const events = stream({ socketPath, method: 'GET', path: '/v1/events', timings }, new AbortController().signal);
-    await expect(events.next()).rejects.toMatchObject({ message: 'kubelet-ts tells of an event without end' });
+    const asked = { socketPath, method: 'GET', path: '/v1/events', timings: unhurried } as const;
+    await expect(stream(asked, new AbortController().signal).next()).rejects.toMatchObject({
+      message: 'kubelet-ts tells of an event without end',
+    });
   });
 
   test('that nobody noted is told by its socket', async () => {
@@ -150,7 +154,7 @@ describe('an agent', () => {
     onTestFinished(() => {
       for (const socket of connections) socket.destroy();
     });
-    await expect(snapshot()).rejects.toMatchObject({
+    await expect(snapshot(timings)).rejects.toMatchObject({
       message: `kubelet-ts does not answer on ${socketPath}`,
       agent: undefined,
     });

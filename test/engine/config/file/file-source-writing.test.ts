@@ -122,14 +122,12 @@ describe('while a source runs', { timeout }, () => {
     const recorder = new SourceRecorder(folder.start());
     onTestFinished(() => recorder.stop());
     await recorder.next();
-    await folder.put('.new', podManifest('zero'));
-    await rename(folder.at('.new'), folder.at('z.yaml'));
+    await folder.renameIn('z.yaml', podManifest('zero'));
     await recorder.nextWithPods('zero-edge1');
     const file = await openForWriting('a.yaml');
     await file.write(twoPods[0]);
     // Something else shows that the watch told.
-    await folder.put('.new', podManifest('three'));
-    await rename(folder.at('.new'), folder.at('y.yaml'));
+    await folder.renameIn('y.yaml', podManifest('three'));
     await recorder.nextThat(({ pods }) => pods?.includes('three-edge1') === true);
     const finished = recorder.nextThat(({ pods }) => pods?.includes('two-edge1') === true);
     await file.write(twoPods[1]);

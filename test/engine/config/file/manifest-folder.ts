@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { FileSource } from '../../../../src/engine/config/file/file-source.ts';
@@ -55,6 +55,16 @@ export class ManifestFolder {
 
   put(name: string, text: string): Promise<void> {
     return writeFile(this.at(name), text);
+  }
+
+  /** A manifest that is written beside the folder's, and renamed into place a moment later. */
+  async renameIn(name: string, text: string): Promise<void> {
+    const beside = this.at(`.${name}.new`);
+    await writeFile(beside, text);
+    // The rename may come in the same tick of the kernel's clock as the write: then its time shows no rename.
+    const writtenAt = this.clock.now() / 1000 - 1;
+    await utimes(beside, writtenAt, writtenAt);
+    await rename(beside, this.at(name));
   }
 
   /** A source in a new life of the agent. Without paths it reads the folder. */
