@@ -389,7 +389,6 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     clock,
     wallClock,
     emit,
-    logger: logger.child({ component: 'gc' }),
   });
 
   const parts = {

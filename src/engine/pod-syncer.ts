@@ -101,7 +101,10 @@ export class KubeletPodSyncer implements PodSyncer {
         reasons.failedCreatePodContainer,
         `unable to ensure pod container exists: ${errorMessage(error)}`,
       );
-      throw new SyncPodError(`unable to make the pod's cgroup: ${errorMessage(error)}`, { cause: error });
+      throw new SyncPodError(`unable to make the pod's cgroup: ${errorMessage(error)}`, {
+        cause: error,
+        isReported: true,
+      });
     });
 
     // Step 5: the volumes.
@@ -199,7 +202,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const [, cause] = first;
     const names = unmounted.map(([name]) => name).join(' ');
     const retryAfterMs = this.mountBackOff.get(uid);
-    throw new SyncPodError(`unmounted volumes=[${names}]: ${cause.message}`, { cause, retryAfterMs });
+    throw new SyncPodError(`unmounted volumes=[${names}]: ${cause.message}`, { cause, retryAfterMs, isReported: true });
   }
 
   private async kill(
@@ -212,7 +215,7 @@ export class KubeletPodSyncer implements PodSyncer {
       await this.deps.kuberuntime.killPod(pod, podStatus, recorder, gracePeriodSeconds);
     } catch (error) {
       recorder.warning(reasons.failedKillPod, `error killing pod: ${errorMessage(error)}`);
-      throw new SyncPodError(`error killing pod: ${errorMessage(error)}`, { cause: error });
+      throw new SyncPodError(`error killing pod: ${errorMessage(error)}`, { cause: error, isReported: true });
     } finally {
       this.deps.onPodChanged(pod.metadata.uid);
     }
@@ -271,8 +274,10 @@ function throwOnFailure(results: readonly SyncResult[], now: number): void {
   const known = retries.filter((retryAt) => retryAt !== undefined);
   throw new SyncPodError(message.join('; '), {
     cause: first.error,
-    // Each start that failed is an event.
-    isTold: failed.every(({ error }) => error instanceof ContainerStartError),
+    // Each start and each sandbox that failed is an event.
+    isReported: failed.every(
+      ({ action, error }) => action === 'createPodSandbox' || error instanceof ContainerStartError,
+    ),
     // What else failed is tried again along with it.
     ...(known.length > 0 ? { retryAfterMs: Math.max(0, Math.min(...known) - now) } : {}),
   });

@@ -27,7 +27,8 @@ describe.each(containerdReleases())('network namespaces of pods on containerd $r
   });
 
   const web = makePod('web', { hostNetwork: false, containers: [shell('app', serve)] });
-  const failedSyncs = (): unknown[] => agent.logs.filter(({ msg }) => msg.startsWith('Error syncing pod'));
+  const failedSyncs = (): unknown[] =>
+    agent.logs.filter(({ msg, reason }) => reason === 'FailedKillPod' || msg.startsWith('Error syncing pod'));
 
   test('are removed also after the first "ip netns add" of the machine', async () => {
     await agent.write('web.json', web);

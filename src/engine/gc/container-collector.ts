@@ -1,7 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
 import type { Emit } from '../view/event-bus.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePod } from '../container/pod-records.ts';
@@ -33,7 +32,6 @@ interface Deps {
   clock: Clock;
   wallClock: Pick<WallClockHistory, 'monotonicAt'>;
   emit: Emit;
-  logger: Logger;
 }
 
 /**
@@ -49,7 +47,7 @@ export class ContainerCollector {
 
   /** Every minute, until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, emit, logger } = this.deps;
+    const { clock, emit } = this.deps;
     const passed = (): Promise<boolean> =>
       clock.sleep(periodMs, { signal }).then(
         () => true,
@@ -60,9 +58,12 @@ export class ContainerCollector {
         await this.collect(signal);
       } catch (error) {
         if (signal.aborted) return;
-        const message = errorMessage(error);
-        logger.error({ err: message }, 'Removing dead containers failed');
-        emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.containerGCFailed, message });
+        emit({
+          type: 'Recorded',
+          eventType: 'Warning',
+          reason: reasons.containerGCFailed,
+          message: errorMessage(error),
+        });
       }
     }
   }

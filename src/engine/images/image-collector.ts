@@ -87,10 +87,9 @@ export class ImageCollector {
     } catch (error) {
       if (signal.aborted) return;
       const message = errorMessage(error);
-      logger.error({ err: message }, 'Collecting unused images failed');
-      if (this.failedBefore) {
-        emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.imageGCFailed, message });
-      }
+      // The kubelet makes no event of a first failure.
+      if (this.failedBefore) emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.imageGCFailed, message });
+      else logger.error({ err: message }, 'Collecting unused images failed');
       this.failedBefore = true;
     }
   }

@@ -254,7 +254,7 @@ export class PodWorker {
     const { logger } = this.deps;
     const facts = { pod: this.fullName, podUID: this.uid };
     if (error instanceof SyncPodError) {
-      const level = error.isTold ? 'debug' : 'warn';
+      const level = error.isReported ? 'debug' : 'warn';
       logger[level]({ ...facts, err: error.message }, 'Error syncing pod, skipping');
     } else logger.error({ ...facts, err: error }, 'Error syncing pod, skipping');
   }

@@ -82,6 +82,8 @@ function logEvent(event: KubeletEvent, logger: Logger): void {
       return;
     case 'ContainerDied':
       if (event.containerName === undefined) logger.debug({ ...pod, containerID: event.id }, 'Sandbox ended');
+      // The event of the start that failed says more.
+      else if (event.end?.reason === 'StartError') logger.debug({ ...pod, ...containerEnd(event) }, 'Container ended');
       else logger.info({ ...pod, ...containerEnd(event) }, 'Container ended');
       return;
     case 'ContainerStarted':

@@ -105,11 +105,14 @@ describe('the log of an engine', () => {
       }),
     });
     const ended = 'info Container ended {"pod":"default/web-edge1","containerName":"main","containerID":"c1",';
-    expect(logOf(died(0, 'Completed'), died(3, 'Error'), died(143), died(137, 'OOMKilled'))).toEqual([
+    const ends = [died(0, 'Completed'), died(3, 'Error'), died(143), died(137, 'OOMKilled'), died(128, 'StartError')];
+    expect(logOf(...ends)).toEqual([
       `${ended}"exit":"0"}`,
       `${ended}"exit":"3"}`,
       `${ended}"exit":"143 (SIGTERM)"}`,
       `${ended}"exit":"137 (SIGKILL)","reason":"OOMKilled"}`,
+      // Its start that failed is an event.
+      `${ended.replace('info', 'debug')}"exit":"128","reason":"StartError"}`,
     ]);
   });
 
