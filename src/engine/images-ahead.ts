@@ -7,19 +7,19 @@ import { backOffPeriodMs, transientBackOffMs } from './pod-workers/next-sync-del
 import { SyncPodError } from './pod-workers/sync-pod-error.ts';
 
 interface Deps {
-  /** Pulls what the pod lacks; rejects when something cannot be had now. */
+  /** Pulls the pod's missing images. Rejects if one cannot be pulled now. */
   pullAhead: (pod: Pod, signal: AbortSignal) => Promise<void>;
-  /** The images of the pod are there. */
+  /** Called when all images of the pod are present. */
   onReady: (podUID: string) => void;
   clock: Clock;
   logger: Logger;
-  /** Ends what is under way. */
+  /** Ends all pulls. */
   stopped: AbortSignal;
 }
 
 /**
- * Has the images of pods pulled that may not start yet, so that nothing is stopped for a pod that cannot start. Images that
- * cannot be had are tried again and again, until the pod is forgotten.
+ * Pulls the images of pods that may not start yet, so that no running pod is stopped for one that cannot start. Retries
+ * failed pulls until the pod is forgotten.
  */
 export class ImagesAhead {
   private readonly deps: Deps;
@@ -30,7 +30,7 @@ export class ImagesAhead {
     this.deps = deps;
   }
 
-  /** Pulls the images of the pod, unless it did or does; `onReady` reports the end. */
+  /** Pulls the images of the pod unless that was started before. Calls `onReady` at the end. */
   start(pod: Pod): void {
     const { uid } = pod.metadata;
     if (this.pods.get(uid)?.pod === pod) return;
@@ -43,30 +43,30 @@ export class ImagesAhead {
     });
   }
 
-  /** True if the images of the pod, as its manifest is now, were pulled. */
-  areThere(pod: Pod): boolean {
+  /** True if all images of the pod's current manifest were pulled. */
+  arePulled(pod: Pod): boolean {
     const known = this.pods.get(pod.metadata.uid);
     return known?.pod === pod && known.isReady;
   }
 
-  /** True if pulling for this pod was started, and it was not forgotten since. */
+  /** True if a pull was started for this pod and it was not forgotten since. */
   has(podUID: string): boolean {
     return this.pods.has(podUID);
   }
 
-  /** True if images of the pod, as its manifest is now, are still being pulled. */
+  /** True if images of the pod's current manifest are still being pulled. */
   isPulling(pod: Pod): boolean {
     const known = this.pods.get(pod.metadata.uid);
     return known?.pod === pod && !known.isReady;
   }
 
-  /** The pod has started, or is not wanted any more. */
+  /** Ends the pulls of a pod that started or was removed. */
   forget(podUID: string): void {
-    this.pods.get(podUID)?.abort.abort(new Error('the pod is not waited for any more'));
+    this.pods.get(podUID)?.abort.abort(new Error('the pod no longer needs its images pulled'));
     this.pods.delete(podUID);
   }
 
-  /** Resolves to false if it was aborted. */
+  /** Resolves with false if it was aborted. */
   private async pull(pod: Pod, signal: AbortSignal): Promise<boolean> {
     const { pullAhead, clock, logger } = this.deps;
     for (;;) {
@@ -75,7 +75,10 @@ export class ImagesAhead {
         return true;
       } catch (error) {
         if (signal.aborted) return false;
-        logger.warn({ pod: pod.metadata.name, err: errorMessage(error) }, 'A new revision waits for its images');
+        logger.warn(
+          { pod: pod.metadata.name, err: errorMessage(error) },
+          'A new revision waits for its images, the pull is tried again',
+        );
         await clock.sleep(retryDelay(error), { signal }).catch(() => undefined);
       }
     }

@@ -98,7 +98,7 @@ export class PodRevisions {
     if (admitted.length === 0) return false;
     // Pulled side by side.
     if (isLoss) for (const pod of admitted) imagesAhead.start(pod);
-    if (isLoss && !admitted.every((pod) => imagesAhead.areThere(pod))) return false;
+    if (isLoss && !admitted.every((pod) => imagesAhead.arePulled(pod))) return false;
     for (const pod of admitted) this.removeBefore(pod);
     // Housekeeping starts the others.
     if (admitted.length > 1) housekeeping.request();

@@ -2,15 +2,15 @@ import { open, rmdir } from 'node:fs/promises';
 import { hasCode } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 
-/** What is done to a cgroup file system, and what a machine may refuse. Reading needs no such door: it is never refused. */
+/** The operations on a cgroup file system that a machine may refuse. Reads are never refused, so they are not here. */
 export interface CgroupFiles {
-  /** Makes a cgroup and its parents; there already is fine. */
+  /** Makes a cgroup and its parents. Does nothing if it exists. */
   makeFolder(path: string): Promise<void>;
-  /** Writes a value to a file that is there. */
+  /** Writes a value to an existing file. */
   write(path: string, value: string): Promise<void>;
-  /** Removes one cgroup; its files go with it. Rejects with `EBUSY` while something is in it. */
+  /** Removes one cgroup with its files. Rejects with `EBUSY` unless it is empty. */
   removeFolder(path: string): Promise<void>;
-  /** Ends a process at once; gone already is fine. */
+  /** Kills a process. Does nothing if it has ended. */
   kill(pid: number): void;
 }
 
@@ -19,7 +19,7 @@ export const cgroupFiles: CgroupFiles = {
     await makeFolder(path, 0o755);
   },
   async write(path, value) {
-    // Not made when missing: a kernel without the file then says ENOENT, and not that it refuses new files.
+    // Does not create the file, so that a missing one is reported as ENOENT.
     const file = await open(path, 'r+');
     try {
       await file.write(value);

@@ -10,21 +10,24 @@ export interface CgroupRefusal {
   error: Error;
 }
 
-/** Makes, limits and removes cgroups, each by its name in every hierarchy. kubelet: cm/types.go CgroupManager */
+/** Makes, limits and removes cgroups by name, in all hierarchies. kubelet: cm/types.go CgroupManager */
 export interface CgroupManager {
-  /** True: it is there for every controller that this machine has. */
+  /** True if it exists for every controller of this machine. */
   exists(name: CgroupName): Promise<boolean>;
   /**
-   * Makes the cgroup with its parents if it is not there, and sets its limits. What the machine refuses for good is in the
-   * result and the rest is done; rejects for what may go better the next time.
+   * Makes the cgroup and its parents if missing, and sets its limits. Returns what the machine refuses permanently.
+   * Rejects with errors that may pass.
    */
   apply(name: CgroupName, limits: CgroupLimits): Promise<CgroupRefusal[]>;
-  /** Paths of the cgroups right below this one, in the driver's form. */
+  /** Paths of the direct child cgroups, in the driver's form. */
   children(name: CgroupName): Promise<string[]>;
-  /** True: a process is in this cgroup or below it. The path is in the driver's form. */
+  /** True if a process is in this cgroup or below it. The path has the driver's form. */
   isPopulated(path: string): Promise<boolean>;
-  /** Kills every process in it and removes it with all below it. Absent is fine. Rejects when processes do not go. */
+  /**
+   * Kills all its processes, then removes it with everything below. Does nothing if it is missing. Rejects if processes
+   * survive.
+   */
   destroy(name: CgroupName): Promise<void>;
-  /** Removes the cgroup unless a process or a cgroup is in it. Absent is fine. */
+  /** Removes the cgroup if it has no process and no child. Does nothing if it is missing. */
   removeIfEmpty(name: CgroupName): Promise<void>;
 }

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What pods are limited by; v1 and v2 have the same names for it. */
+/** Controllers that limit pods. Their names are equal in v1 and v2. */
 export type CgroupController = 'cpu' | 'memory' | 'pids' | 'hugetlb';
 
-/** Where the cgroups of this machine are. */
+/** The cgroup mounts of this machine. */
 export interface CgroupMounts {
-  /** 1 also for hybrid machines: their controllers are version 1. */
+  /** Also 1 on hybrid machines, because their controllers are version 1. */
   version: 1 | 2;
-  /** Top folder of the hierarchy of each controller; one that is missing here, the kernel does not have or not offer. */
+  /** Top folder of each controller's hierarchy. A controller that the kernel lacks is missing here. */
   controllers: ReadonlyMap<CgroupController, string>;
-  /** Top folder of every hierarchy: runtimes make cgroups in all of them. On cgroup v2 it is one. */
+  /** Top folders of all hierarchies, because runtimes make cgroups in each. On cgroup v2 there is one. */
   hierarchies: readonly string[];
 }
 
@@ -26,12 +26,12 @@ export async function readCgroupMounts(mountInfoFile = '/proc/self/mountinfo'): 
   return { ...mounts, controllers: new Map(controllers.map((controller) => [controller, unified])) };
 }
 
-/** Of cgroup v2 a mount does not tell the controllers; its file `cgroup.controllers` does. */
+/** Parses mountinfo. For cgroup v2 it has no controllers; the file `cgroup.controllers` lists them. */
 export function parseCgroupMounts(mountInfo: string): CgroupMounts {
   const mounts = mountInfo.split('\n').flatMap(cgroupMount);
   const controllers = new Map<CgroupController, string>();
   for (const { path, options } of mounts) {
-    // Of a hierarchy that is mounted twice the first place counts.
+    // If a hierarchy is mounted twice, the first mount is used.
     for (const name of known) if (options.includes(name) && !controllers.has(name)) controllers.set(name, path);
   }
   const hierarchies = mounts.map(({ path }) => path);
@@ -42,7 +42,7 @@ export function parseCgroupMounts(mountInfo: string): CgroupMounts {
 interface Mount {
   path: string;
   type: string;
-  /** Of version 1, the names of the controllers are among them. */
+  /** In version 1 they include the names of the controllers. */
   options: string[];
 }
 

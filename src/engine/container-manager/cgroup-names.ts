@@ -5,10 +5,10 @@ import { UserError } from '../../errors.ts';
 export const cgroupDrivers = ['cgroupfs', 'systemd'] as const;
 export type CgroupDriver = (typeof cgroupDrivers)[number];
 
-/** Where a cgroup is, as the names from the root down, without any driver's escaping. kubelet: cm/types.go CgroupName */
+/** Path of a cgroup from the root as a list of names, without a driver's escaping. kubelet: cm/types.go CgroupName */
 export type CgroupName = readonly string[];
 
-/** Names of the cgroups that hold all pods and the pods of each QoS class. */
+/** Names of the cgroups over all pods and over each QoS class. */
 export interface QOSCgroups {
   root: CgroupName;
   Guaranteed: CgroupName;
@@ -19,7 +19,7 @@ export interface QOSCgroups {
 const podCgroupPrefix = 'pod';
 const systemdSuffix = '.slice';
 
-/** The cgroups below the configured cgroupRoot that pods go to. kubelet: cm/qos_container_manager_linux.go Start */
+/** The cgroups over pods below the configured cgroupRoot. kubelet: cm/qos_container_manager_linux.go Start */
 export function qosCgroups(cgroupRoot: string): QOSCgroups {
   const root = [...parseCgroupfs(cgroupRoot), 'kubepods'];
   return { root, Guaranteed: root, Burstable: [...root, 'burstable'], BestEffort: [...root, 'besteffort'] };
@@ -43,27 +43,27 @@ export function podCgroupName(cgroupRoot: string, qosClass: QOSClass, podUID: st
   return [...qosCgroups(cgroupRoot)[qosClass], podCgroupPrefix + podUID];
 }
 
-/** False: "_" stands for "-" in systemd names, so a uid with one could not be read back from the machine. */
+/** False if the UID contains "_", because that stands for "-" in systemd names and could not be read back. */
 export function canNameCgroup(podUID: string): boolean {
   return !/[/_\0]/.test(podUID);
 }
 
 /**
- * Path of a cgroup below the cgroup mount, as the runtime wants a sandbox's `cgroup_parent`.
- * kubelet: cm/cgroup_manager_linux.go ToCgroupfs, ToSystemd
+ * Path of a cgroup below the cgroup mount, in the form of a sandbox's `cgroup_parent`. kubelet:
+ * cm/cgroup_manager_linux.go ToCgroupfs, ToSystemd
  */
 export function cgroupPath(name: CgroupName, driver: CgroupDriver): string {
   return driver === 'systemd' ? systemdPath(name) : `/${name.join('/')}`;
 }
 
-/** The cgroup that a path in the driver's form names. kubelet: cm/cgroup_manager_linux.go CgroupName */
+/** The cgroup at a path in the driver's form. kubelet: cm/cgroup_manager_linux.go CgroupName */
 export function parseCgroupPath(path: string, driver: CgroupDriver): CgroupName {
   return driver === 'systemd' ? parseSystemd(path) : parseCgroupfs(path);
 }
 
 /**
- * The uid of the pod whose cgroup a path is; undefined if it is none.
- * kubelet: cm/pod_container_manager_linux.go IsPodCgroup
+ * The UID of the pod whose cgroup is at this path. Returns undefined if it is no pod's cgroup. kubelet:
+ * cm/pod_container_manager_linux.go IsPodCgroup
  */
 export function podUIDOfCgroup(path: string, cgroupRoot: string, driver: CgroupDriver): string | undefined {
   const name = parseCgroupPath(path, driver);
@@ -77,7 +77,7 @@ export function podUIDOfCgroup(path: string, cgroupRoot: string, driver: CgroupD
   return rest.length === 0 ? uid : undefined;
 }
 
-/** `a-b.slice` lives in `a.slice`: systemd wants every ancestor in the path. */
+/** systemd puts `a-b.slice` in `a.slice`, so the path contains every ancestor. */
 function systemdPath(name: CgroupName): string {
   const escaped = name.map((part) => part.replaceAll('-', '_'));
   const slices = escaped.map((_, index) => escaped.slice(0, index + 1).join('-') + systemdSuffix);

@@ -3,16 +3,16 @@ import { reasons } from '../view/reasons.ts';
 import type { CgroupRefusal } from './cgroup-manager.ts';
 import type { CgroupController } from './cgroup-mounts.ts';
 
-/** What nobody holds a pod to without the controller, and what may be done about it. */
+/** Consequence of each missing controller, and what the user can do about it. */
 const meanings: Readonly<Record<CgroupController, string>> = {
-  cpu: 'pods get CPU time as they ask for it, not by their requests',
+  cpu: 'pods share CPU time without regard to their requests',
   memory:
-    'pods as a whole have no memory limit; where the kernel lacks the controller, "cgroup_enable=memory" on its command line brings it',
+    'pods as a whole have no memory limit; if the kernel lacks the controller, add "cgroup_enable=memory" to its command line',
   pids: 'the processes of a pod are not limited',
   hugetlb: 'huge pages of pods are not limited',
 };
 
-/** Says which limits this machine refuses, once for each controller: every pod would have the same to say. */
+/** Reports refused limits, once for each controller, because all pods would have the same report. */
 export class CgroupRefusalReport {
   private readonly emit: Emit;
   private readonly reported = new Set<CgroupController>();

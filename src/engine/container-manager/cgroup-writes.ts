@@ -3,18 +3,18 @@ import { cpuSharesToWeight, quotaPeriodMicros } from './cpu-conversion.ts';
 import { hugePageSizeName } from './huge-pages.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
 
-/** One setting of a cgroup as its file wants it. */
+/** A setting of a cgroup in the form of its file. */
 export interface CgroupWrite {
   controller: CgroupController;
   file: string;
   value: string;
-  /** Not every kernel that has the controller has the file. */
+  /** True if some kernels with the controller lack the file. */
   optional?: true;
 }
 
 /**
- * The files to write for these limits, in this order: a quota is judged by the period that is there.
- * kubelet: opencontainers/cgroups fs/*.go and fs2/*.go Set
+ * The files to write for these limits. The period comes before the quota, because the kernel checks the quota against
+ * it. kubelet: opencontainers/cgroups fs/*.go and fs2/*.go Set
  */
 export function cgroupWrites(limits: CgroupLimits, version: 1 | 2): CgroupWrite[] {
   return [
@@ -53,7 +53,10 @@ function pidsWrites({ pidsLimit = 0n }: CgroupLimits): CgroupWrite[] {
   return pidsLimit <= 0n ? [] : [{ controller: 'pids', file: 'pids.max', value: pidsLimit.toString() }];
 }
 
-/** Kernels since 5.7 count reserved pages too, so that a process is refused them instead of killed for touching them. */
+/**
+ * Kernels since 5.7 also limit reserved pages. Then a process fails to reserve pages instead of being killed when it
+ * touches them.
+ */
 function hugePageWrites({ hugePageLimits }: CgroupLimits, suffix: string): CgroupWrite[] {
   return [...hugePageLimits].flatMap(([size, limit]) => {
     const name = `hugetlb.${hugePageSizeName(size)}`;

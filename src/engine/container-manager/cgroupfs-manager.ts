@@ -15,14 +15,14 @@ interface Deps {
   mounts: CgroupMounts;
   files: CgroupFiles;
   clock: Clock;
-  /** In whose form folders are named. */
+  /** Driver whose naming the folders follow. */
   driver: CgroupDriver;
 }
 
-/** A killed process takes a moment to leave its cgroup; milliseconds between one attempt to remove it and the next. */
+/** Delays between attempts to remove a cgroup, in milliseconds, because a killed process takes a moment to leave it. */
 const removalDelaysMs = [10, 20, 40, 80, 160];
 
-/** What a machine says that does not let us, today or tomorrow. Anything else may pass. */
+/** Errors of a permanent refusal. All others may pass. */
 const refusalCodes = [
   'EPERM',
   'EACCES',
@@ -38,7 +38,7 @@ const refusalCodes = [
 
 const notOffered = 'the kernel does not offer this controller';
 
-/** Cgroups as folders, on cgroup v1 in one hierarchy for each controller. kubelet: cm/cgroup_manager_linux.go */
+/** Cgroups as folders. On cgroup v1 each controller has a hierarchy. kubelet: cm/cgroup_manager_linux.go */
 export class CgroupfsManager implements CgroupManager {
   private readonly deps: Deps;
 
@@ -55,11 +55,11 @@ export class CgroupfsManager implements CgroupManager {
     const { mounts, files } = this.deps;
     const found = await (mounts.version === 1 ? this.makeInEveryHierarchy(name) : this.makeUnified(name));
     for (const { controller, file, value, optional } of cgroupWrites(limits, mounts.version)) {
-      // One refusal of a controller tells enough.
+      // One refusal per controller is enough.
       if (found.some((refusal) => refusal.controller === controller)) continue;
       const top = mounts.controllers.get(controller);
       if (top === undefined) {
-        // Without huge pages in the kernel's cgroups nobody misses a limit on them.
+        // Without this controller, a missing limit on huge pages does no harm.
         if (controller !== 'hugetlb') found.push({ controller, path: file, error: new Error(notOffered) });
         continue;
       }
@@ -83,7 +83,7 @@ export class CgroupfsManager implements CgroupManager {
   async destroy(name: CgroupName): Promise<void> {
     const path = this.path(name);
     for (const delayMs of [...removalDelaysMs, undefined]) {
-      // Processes of other process namespaces are shown as 0, which would mean ourselves.
+      // Processes of other PID namespaces are listed as 0, which kill would apply to ourselves.
       for (const pid of await this.processesIn(path)) if (pid > 0) this.deps.files.kill(pid);
       try {
         await this.removeEverywhere(path);
@@ -110,7 +110,7 @@ export class CgroupfsManager implements CgroupManager {
     return cgroupPath(name, this.deps.driver);
   }
 
-  /** Top folders of the hierarchies in which limits are set; of all of them when none can be. */
+  /** Top folders of the hierarchies with controllers, or of all hierarchies if there is no controller. */
   private get limiting(): string[] {
     const { controllers, hierarchies } = this.deps.mounts;
     return controllers.size > 0 ? [...new Set(controllers.values())] : [...hierarchies];
@@ -126,14 +126,14 @@ export class CgroupfsManager implements CgroupManager {
     return found;
   }
 
-  /** A controller works in a cgroup only when every cgroup above hands it down. */
+  /** A controller works in a cgroup only if every ancestor enables it. */
   private async makeUnified(name: CgroupName): Promise<CgroupRefusal[]> {
     const { controllers, hierarchies } = this.deps.mounts;
     const [top = ''] = hierarchies;
     const found: CgroupRefusal[] = [];
     let path = top;
     for (const part of this.path(name).split('/').filter(Boolean)) {
-      found.push(...(await this.handDown(path)));
+      found.push(...(await this.enableBelow(path)));
       path = join(path, part);
       const error = await refusalOf(() => this.deps.files.makeFolder(path));
       if (error !== undefined) return [...controllers.keys()].map((controller) => ({ controller, path, error }));
@@ -141,12 +141,12 @@ export class CgroupfsManager implements CgroupManager {
     return found;
   }
 
-  private async handDown(folder: string): Promise<CgroupRefusal[]> {
+  private async enableBelow(folder: string): Promise<CgroupRefusal[]> {
     const path = join(folder, 'cgroup.subtree_control');
-    const handedDown = (await readFile(path, 'utf8')).trim().split(' ');
+    const enabled = (await readFile(path, 'utf8')).trim().split(' ');
     const found: CgroupRefusal[] = [];
     for (const controller of this.deps.mounts.controllers.keys()) {
-      if (handedDown.includes(controller)) continue;
+      if (enabled.includes(controller)) continue;
       const error = await refusalOf(() => this.deps.files.write(path, `+${controller}`));
       if (error !== undefined) found.push({ controller, path, error });
     }
@@ -162,7 +162,7 @@ export class CgroupfsManager implements CgroupManager {
     for (const top of this.deps.mounts.hierarchies) await this.removeTree(join(top, path));
   }
 
-  /** From the leaves up: a cgroup goes only when none is below it. */
+  /** Removes the leaves first, because a cgroup with children cannot be removed. */
   private async removeTree(folder: string): Promise<void> {
     const children = await childrenOf(folder);
     if (children === undefined) return;
@@ -189,7 +189,7 @@ async function refusalOf(act: () => Promise<void>): Promise<Error | undefined> {
   }
 }
 
-/** Undefined when the folder is not there. */
+/** Resolves with undefined if the folder is missing. */
 async function childrenOf(folder: string): Promise<string[] | undefined> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
@@ -201,15 +201,15 @@ async function childrenOf(folder: string): Promise<string[] | undefined> {
 }
 
 /**
- * The kernel answers at once and from memory; with promises, hundreds of cgroups that others left behind would cost twenty
- * times as much, at the start of the agent and whenever shares change.
+ * Synchronous, because the kernel answers from memory. With promises, hundreds of left-over cgroups would take twenty
+ * times as long at each start and change of shares.
  */
 function isPopulatedBelow(folder: string): boolean {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats === undefined) return false;
   try {
     if (readFileSync(join(folder, 'cgroup.procs'), 'utf8') !== '') return true;
-    // A folder has two links, and one more from each below it; some file systems do not count them.
+    // A folder has two links plus one for each folder in it. Some file systems do not count them.
     if (stats.nlink === 2) return false;
     const entries = readdirSync(folder, { withFileTypes: true });
     return entries.some((entry) => entry.isDirectory() && isPopulatedBelow(join(folder, entry.name)));
@@ -234,5 +234,5 @@ async function readProcesses(file: string): Promise<number[]> {
   }
 }
 
-/** Of a list of processes: gone meanwhile; or threaded, when its processes are listed further up. */
+/** Errors of a list of processes: the cgroup vanished, or it is threaded and listed further up. */
 const unreadableCodes = ['ENOENT', 'ENODEV', 'EOPNOTSUPP'];

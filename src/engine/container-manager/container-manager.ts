@@ -14,13 +14,13 @@ interface Deps {
   cgroups: CgroupManager;
   /** Pods whose containers may run. */
   activePods: () => Pod[];
-  /** UIDs of the pods that are ours. */
+  /** UIDs of this agent's pods. */
   ownPodUIDs: () => Promise<string[]>;
   emit: Emit;
   logger: Logger;
 }
 
-/** Every cgroup of the node. kubelet: cm/container_manager_linux.go */
+/** All cgroups of the node. kubelet: cm/container_manager_linux.go */
 export class ContainerManager {
   readonly podCgroups: PodCgroups;
   readonly qosCgroups: QOSCgroups;
@@ -34,18 +34,21 @@ export class ContainerManager {
     this.qosCgroups = new QOSCgroups({ ...deps, refusals: this.refusals });
   }
 
-  /** Before the first pod. Throws a `UserError` when a cgroup that was named is not there. */
+  /** Called before the first pod. Throws a `UserError` if a configured cgroup is missing. */
   async start(): Promise<void> {
     for (const cgroup of reservedCgroups(this.deps.node)) await this.enforceReserved(cgroup);
     try {
       await this.qosCgroups.start();
     } catch (error) {
-      // Pods go before limits; every pod that comes or goes tries again.
-      this.deps.logger.warn({ err: errorMessage(error) }, 'Making the cgroups of pods failed, it is tried again');
+      // Starting pods matters more than limits. Every added or removed pod tries again.
+      this.deps.logger.warn(
+        { err: errorMessage(error) },
+        'Making the cgroups of pods failed, it is tried again with the next pod',
+      );
     }
   }
 
-  /** The pod's cgroup, when its QoS class has the share that it needs with this pod. kubelet: kubelet.go SyncPod */
+  /** Makes the pod's cgroup after its QoS class has the shares for this pod. kubelet: kubelet.go SyncPod */
   async ensurePodCgroup(pod: Pod, isRunning: boolean): Promise<void> {
     await this.qosCgroups.settled();
     await this.podCgroups.ensure(pod, isRunning);
@@ -55,8 +58,8 @@ export class ContainerManager {
   private async enforceReserved({ name, limits, path, flag }: ReservedCgroup): Promise<void> {
     const { cgroups } = this.deps;
     if (!(await cgroups.exists(name))) {
-      throw new UserError(`${flag}: there is no cgroup ${path}`, {
-        hint: 'Make it and put the processes into it before the agent starts, or take it out of --enforce-node-allocatable.',
+      throw new UserError(`${flag}: the cgroup ${path} is missing`, {
+        hint: 'Create it with its processes before the agent starts, or remove it from --enforce-node-allocatable.',
       });
     }
     this.refusals.report(await cgroups.apply(name, limits));

@@ -1,11 +1,11 @@
-/** CFS period the quota is counted in, in microseconds. kubelet: cm/helpers_linux.go QuotaPeriod */
+/** CFS period of quotas, in microseconds. kubelet: cm/helpers_linux.go QuotaPeriod */
 export const quotaPeriodMicros = 100_000;
-/** The smallest value the kernel takes for CPU shares. */
+/** The kernel's lower limit for CPU shares. */
 export const minShares = 2;
 
 const maxShares = 262_144;
 const sharesPerCPU = 1024n;
-/** One millisecond, the smallest quota the kernel takes. */
+/** One millisecond, the kernel's lower limit for quotas. */
 const minQuotaMicros = 1000;
 
 /** cgroup v1 CPU shares of a CPU request in milli-CPU. kubelet: cm/helpers_linux.go MilliCPUToShares */
@@ -15,8 +15,8 @@ export function milliCPUToShares(milliCPU: bigint): number {
 }
 
 /**
- * CFS quota in microseconds of a CPU limit in milli-CPU; 0 for no limit.
- * kubelet: cm/helpers_linux.go MilliCPUToQuota
+ * CFS quota in microseconds for a CPU limit in milli-CPU. 0 means no limit. kubelet: cm/helpers_linux.go
+ * MilliCPUToQuota
  */
 export function milliCPUToQuota(milliCPU: bigint, periodMicros = quotaPeriodMicros): number {
   if (milliCPU === 0n) return 0;

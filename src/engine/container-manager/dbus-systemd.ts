@@ -16,16 +16,16 @@ const managerInterface = 'org.freedesktop.systemd1.Manager';
 const jobTimeoutMs = 30_000;
 
 /**
- * systemd over the system bus. The connection is made with the first call and anew when it was lost; it does not keep the
- * process alive between calls.
+ * systemd over the system bus. Connects with the first call, and again after a lost connection. Between calls the
+ * connection does not keep the process alive.
  */
 export class DBusSystemd implements Systemd {
   private readonly deps: Deps;
   private connection: Promise<SystemBus> | undefined;
   private calls = 0;
-  /** Who waits for the end of a job, by the job's path. */
+  /** Callbacks for the end of jobs, by job path. */
   private readonly jobs = new Map<string, () => void>();
-  /** Jobs that ended while calls were under way: one may end before its path is known. */
+  /** Jobs that ended during calls, because a job may end before its path is known. */
   private readonly endedJobs = new Set<string>();
 
   constructor(deps: Deps) {
@@ -44,7 +44,7 @@ export class DBusSystemd implements Systemd {
   }
 
   setUnitProperties(unit: string, properties: readonly UnitProperty[]): Promise<void> {
-    // Runtime only: the next start of the machine begins without it.
+    // Runtime only, so that it is gone after the next boot.
     return this.withBus(async (bus) => {
       await call(bus, 'SetUnitProperties', 'sba(sv)', [unit, true, properties.map(onWire)]);
     });
@@ -54,7 +54,7 @@ export class DBusSystemd implements Systemd {
     return this.withBus(async (bus) => {
       try {
         await this.waitForJob(await call(bus, 'StopUnit', 'ss', [unit, 'replace']));
-        // A unit that failed would stay listed.
+        // A failed unit would stay listed.
         await call(bus, 'ResetFailedUnit', 's', [unit]);
       } catch (error) {
         if (!isDBusError(error, 'org.freedesktop.systemd1.NoSuchUnit')) throw error;

@@ -15,7 +15,9 @@ export function hugePageLimits(totals: ResourceTotals): Map<bigint, bigint> {
   return limits;
 }
 
-/** A page size as the kernel and runtimes write it, such as `2MB`. kubelet: v1/helper HugePageUnitSizeFromByteSize */
+/**
+ * A page size in the form of the kernel and runtimes, such as `2MB`. kubelet: v1/helper HugePageUnitSizeFromByteSize
+ */
 export function hugePageSizeName(bytes: bigint): string {
   let size = bytes;
   let unit = 0;

@@ -5,20 +5,20 @@ import { hasCode } from '../../errors.ts';
 import { pathExists } from '../host/path-exists.ts';
 import { parseCPUList } from './reserved-cpus.ts';
 
-/** What the machine has, as far as containers depend on it. */
+/** Properties of the machine that containers depend on. */
 export interface Machine {
-  /** 1 also for hybrid hosts: their controllers are version 1. */
+  /** Also 1 on hybrid machines, because their controllers are version 1. */
   cgroupVersion: 1 | 2;
-  /** Processors that are online. */
+  /** Number of online processors. */
   cpus: number;
-  /** Their numbers. */
+  /** Numbers of the online processors. */
   onlineCPUs: ReadonlySet<number>;
   memoryBytes: bigint;
   /** Capacity of the file system that holds the root-dir. */
   ephemeralStorageBytes: bigint;
-  /** Every size of huge pages that the kernel knows, with how many are set aside now. */
+  /** Every huge page size of the kernel, with the pages reserved now. */
   hugePages: { sizeBytes: bigint; pages: bigint }[];
-  /** How many processes and threads there can be at a time. */
+  /** Maximum number of processes and threads. */
   maxPIDs: bigint;
   hasSwapController: boolean;
   selinuxEnabled: boolean;
@@ -37,7 +37,7 @@ export async function readMachine(rootDir: string): Promise<Machine> {
     onlineCPUs(),
     hugePages(),
     maxPIDs(),
-    // The file system is there only while the kernel has a policy.
+    // This file system exists only while the kernel has a policy.
     pathExists('/sys/fs/selinux/enforce'),
     appArmorEnabled(),
     thermalThrottlePaths(),
@@ -62,7 +62,7 @@ async function controllersOfMachine(): Promise<Pick<Machine, 'cgroupVersion' | '
   return { cgroupVersion, hasSwapController: await hasSwapController(cgroupVersion) };
 }
 
-/** Without the file all of them are. */
+/** Without the file all CPUs count as online. */
 async function onlineCPUs(): Promise<Set<number>> {
   const path = '/sys/devices/system/cpu/online';
   return parseCPUList((await pathExists(path)) ? await readFile(path, 'utf8') : `0-${cpus().length - 1}`);

@@ -15,7 +15,7 @@ import { milliCPUToShares } from './cpu-conversion.ts';
 import { hugePageLimits } from './huge-pages.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
 
-/** What a node has, and what pods may not have of it. */
+/** Capacity of a node, and the reservations that pods cannot use. */
 export interface NodeReservations {
   capacity: ResourceList;
   systemReserved: ResourceList;
@@ -24,7 +24,7 @@ export interface NodeReservations {
   evictionHard: Readonly<Record<string, string>>;
 }
 
-/** What the kernel can be made to hold to its share of the node. kubelet: types/constants.go NodeAllocatableEnforcementKey */
+/** Limits that the kernel can enforce. kubelet: types/constants.go NodeAllocatableEnforcementKey */
 export const nodeAllocatableEnforcements = [
   'pods',
   'system-reserved',
@@ -34,36 +34,36 @@ export const nodeAllocatableEnforcements = [
 ] as const;
 export type NodeAllocatableEnforcement = (typeof nodeAllocatableEnforcements)[number];
 
-/** What the kernel enforces of the node's division. */
+/** Which reservations of the node the kernel enforces. */
 export interface NodeAllocatableSettings {
-  /** With `pid` in the capacity. */
+  /** The capacity includes `pid`. */
   reservations: NodeReservations;
   enforce: readonly NodeAllocatableEnforcement[];
-  /** Cgroups that exist, in the driver's form; empty: none. */
+  /** Existing cgroups in the driver's form. May be empty. */
   systemReservedCgroup: string;
   kubeReservedCgroup: string;
 }
 
-/** Signals that pods are evicted on before they use up the resource. */
+/** Resource of each signal that starts evictions before the resource runs out. */
 const resourceOfSignal: Readonly<Record<string, string>> = {
   'memory.available': 'memory',
   'nodefs.available': 'ephemeral-storage',
 };
 
-/** What is kept from pods. kubelet: cm/node_container_manager_linux.go GetNodeAllocatableReservation */
+/** Resources reserved from pods. kubelet: cm/node_container_manager_linux.go GetNodeAllocatableReservation */
 export function nodeAllocatableReservation(node: NodeReservations): ResourceList {
   const reserved = reservation(node);
   return toResourceList(new Map([...reserved].filter(([, quantity]) => quantity.nanos !== 0n)));
 }
 
-/** What pods may use, as the node's status shows it. kubelet: nodestatus/setters.go MachineInfo */
+/** Resources that pods may use, as in the node's status. kubelet: nodestatus/setters.go MachineInfo */
 export function nodeAllocatable(node: NodeReservations): ResourceList {
   const reserved = reservation(node);
   const allocatable = new Map<string, Quantity>();
   for (const [name, capacity] of toTotals(node.capacity)) {
     allocatable.set(name, subtractToZero(capacity, reserved.get(name) ?? zeroQuantity));
   }
-  // Huge pages are taken from memory when they are set aside, used or not.
+  // Reserved huge pages are taken from memory, used or not.
   const hugePages = [...toTotals(node.capacity)].filter(([name]) => name.startsWith('hugepages-'));
   for (const [, quantity] of hugePages) {
     const memory = allocatable.get('memory');
@@ -73,8 +73,8 @@ export function nodeAllocatable(node: NodeReservations): ResourceList {
 }
 
 /**
- * What all pods together are held to: eviction is not taken off, or the limit would be hit before eviction starts.
- * kubelet: cm/node_container_manager_linux.go getNodeAllocatableInternalAbsolute
+ * The limit over all pods. It includes the eviction threshold, because otherwise the limit would be hit before eviction
+ * starts. kubelet: cm/node_container_manager_linux.go getNodeAllocatableInternalAbsolute
  */
 export function nodeAllocatableEnforced({ capacity, systemReserved, kubeReserved }: NodeReservations): ResourceList {
   const enforced = new Map<string, Quantity>();
@@ -85,7 +85,7 @@ export function nodeAllocatableEnforced({ capacity, systemReserved, kubeReserved
   return toResourceList(enforced);
 }
 
-/** The resources of which more is reserved than there is. kubelet: validateNodeAllocatable */
+/** Resources with reservations beyond their capacity. kubelet: validateNodeAllocatable */
 export function overReservedResources(node: NodeReservations): string[] {
   const capacity = toTotals(node.capacity);
   return [...reservation(node)]
@@ -93,7 +93,7 @@ export function overReservedResources(node: NodeReservations): string[] {
     .map(([name]) => name);
 }
 
-/** Settings of the cgroup over all pods. kubelet: cm/node_container_manager_linux.go getCgroupConfig */
+/** Limits of the cgroup over all pods. kubelet: cm/node_container_manager_linux.go getCgroupConfig */
 export function podsCgroupLimits(resources: ResourceList): CgroupLimits {
   const totals = toTotals(resources);
   const cpu = totals.get('cpu');

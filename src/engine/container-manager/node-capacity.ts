@@ -4,12 +4,12 @@ import type { Machine } from './machine.ts';
 
 export interface NodeCapacityOptions {
   maxPods: number;
-  /** 0: as many as maxPods. */
+  /** 0 means no limit per core. */
   podsPerCore: number;
   localStorageCapacityIsolation: boolean;
 }
 
-/** What the node has, as its status shows it. kubelet: nodestatus/setters.go MachineInfo */
+/** Capacity as in the node's status. kubelet: nodestatus/setters.go MachineInfo */
 export function nodeCapacity(machine: Machine, options: NodeCapacityOptions): ResourceList {
   const { maxPods, podsPerCore, localStorageCapacityIsolation } = options;
   const { cpus, memoryBytes, ephemeralStorageBytes, hugePages } = machine;

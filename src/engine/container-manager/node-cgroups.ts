@@ -3,17 +3,17 @@ import { type CgroupName, parseCgroupPath } from './cgroup-names.ts';
 import { nodeAllocatableEnforced, podsCgroupLimits } from './node-allocatable.ts';
 import type { CgroupLimits } from './pod-cgroup-limits.ts';
 
-/** Each pod is held to the huge pages that it asks for; there may be more of them later than there are now. */
+/** No limit over all pods, because each pod has its own and more pages may be reserved later. */
 const anyHugePages: ReadonlyMap<bigint, bigint> = new Map();
 
-/** What all pods together are held to. kubelet: cm/node_container_manager_linux.go createNodeAllocatableCgroups */
+/** Limits over all pods. kubelet: cm/node_container_manager_linux.go createNodeAllocatableCgroups */
 export function kubepodsLimits({ nodeAllocatable }: Pick<CgroupSettings, 'nodeAllocatable'>): CgroupLimits {
   const { enforce, reservations } = nodeAllocatable;
   const resources = enforce.includes('pods') ? nodeAllocatableEnforced(reservations) : reservations.capacity;
   return { ...podsCgroupLimits(resources), hugePageLimits: anyHugePages };
 }
 
-/** A cgroup that others made for what is reserved. */
+/** An existing cgroup of reserved processes, made by the system or the user. */
 export interface ReservedCgroup {
   /** As configured. */
   path: string;
@@ -23,8 +23,8 @@ export interface ReservedCgroup {
 }
 
 /**
- * What the system and the agent are held to.
- * kubelet: cm/node_container_manager_linux.go enforceNodeAllocatableCgroups
+ * Limits of the system and the Kubernetes daemons. kubelet: cm/node_container_manager_linux.go
+ * enforceNodeAllocatableCgroups
  */
 export function reservedCgroups(node: Pick<CgroupSettings, 'cgroupDriver' | 'nodeAllocatable'>): ReservedCgroup[] {
   const { enforce, reservations, systemReservedCgroup, kubeReservedCgroup } = node.nodeAllocatable;
@@ -37,7 +37,7 @@ export function reservedCgroups(node: Pick<CgroupSettings, 'cgroupDriver' | 'nod
     const limits = { ...podsCgroupLimits(resources), hugePageLimits: anyHugePages };
     if (enforce.includes(kind)) return [{ ...cgroup, limits }];
     if (!enforce.includes(`${kind}-compressible`)) return [];
-    // What can be compressed is only slowed down.
+    // Compressible resources only: a shortage slows processes down.
     const { cpuShares, hugePageLimits } = limits;
     return [{ ...cgroup, limits: { ...(cpuShares !== undefined && { cpuShares }), hugePageLimits } }];
   });

@@ -8,8 +8,8 @@ const guaranteed = -997;
 const bestEffort = 1000;
 
 /**
- * How early the kernel kills a container when memory runs out: -997 last, 1000 first.
- * kubelet: qos/policy.go GetContainerOOMScoreAdjust
+ * Order in which the kernel kills containers when memory runs out: 1000 first, -997 last. kubelet: qos/policy.go
+ * GetContainerOOMScoreAdjust
  */
 export function containerOOMScoreAdj(pod: Pod, container: Container, memoryCapacityBytes: bigint): number {
   if (isNodeCriticalPod(pod)) return guaranteed;
@@ -23,13 +23,13 @@ export function containerOOMScoreAdj(pod: Pod, container: Container, memoryCapac
   }
 }
 
-/** The more of the node's memory a container requests, the later it is killed; always between the other classes. */
+/** The larger a container's memory request, the later it is killed. Always between the other classes. */
 function burstableScore(pod: Pod, container: Container, memoryCapacityBytes: bigint): number {
-  // A request beyond all memory there is overflows as it does in Go. Such a pod fits no node.
+  // A request beyond all memory overflows as in Go. Such a pod fits no node.
   const scoreOf = (requestBytes: bigint) =>
     1000 - Number(BigInt.asIntN(64, 1000n * requestBytes) / memoryCapacityBytes);
   const own = scoreOf(memoryRequest(container));
-  // A sidecar must not be killed before the containers it serves.
+  // A sidecar is not killed before the containers that it serves.
   const score = isSidecarOf(pod, container) ? Math.min(own, scoreOf(smallestMemoryRequest(pod))) : own;
   return Math.min(Math.max(score, 1000 + guaranteed), bestEffort - 1);
 }

@@ -7,7 +7,7 @@ import { readCgroupMounts } from './cgroup-mounts.ts';
 import type { CgroupDriver } from './cgroup-names.ts';
 import { CgroupfsManager } from './cgroupfs-manager.ts';
 
-/** The cgroups of this machine. Most have no use for what talks to systemd, so that is loaded where the driver is. */
+/** Opens the cgroups of this machine. Code for systemd is loaded only for its driver. */
 export async function openCgroupManager(
   driver: CgroupDriver,
   { clock, logger }: { clock: Clock; logger: Logger },

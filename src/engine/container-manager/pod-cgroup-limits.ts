@@ -6,7 +6,7 @@ import { milliCPUToQuota, milliCPUToShares, minShares, quotaPeriodMicros } from 
 import { hugePageLimits } from './huge-pages.ts';
 import { memoryBytes, milliCPU, toTotals } from '../../api/values/resource-amounts.ts';
 
-/** Settings of one cgroup; what is absent is left as it is. kubelet: cm/types.go ResourceConfig */
+/** Settings of one cgroup. Absent settings stay unchanged. kubelet: cm/types.go ResourceConfig */
 export interface CgroupLimits {
   cpuShares?: number;
   cpuQuotaMicros?: number;
@@ -18,13 +18,13 @@ export interface CgroupLimits {
 }
 
 export interface PodCgroupSettings {
-  /** cpuCFSQuota: CPU limits are enforced. */
+  /** cpuCFSQuota: true if CPU limits are enforced. */
   enforceCPULimits: boolean;
   /** cpuCFSQuotaPeriod. */
   cpuPeriodMicros?: number;
-  /** CPU quotas are counted in that period; without it in 100 ms. kubelet: feature gate CustomCPUCFSQuotaPeriod */
+  /** Counts CPU quotas in `cpuPeriodMicros` instead of 100 ms. kubelet: feature gate CustomCPUCFSQuotaPeriod */
   customCPUCFSQuotaPeriod?: boolean;
-  /** podPidsLimit; none if it is not positive. */
+  /** podPidsLimit. No limit if it is not positive. */
   podPidsLimit?: number;
 }
 
@@ -40,7 +40,7 @@ export function podCgroupLimits(pod: Pod, settings: PodCgroupSettings): CgroupLi
   };
 }
 
-/** A Burstable pod is only limited as a whole in what it or every one of its containers limits. */
+/** A Burstable pod's cgroup limits a resource only if the pod or all its containers have a limit for it. */
 function cpuAndMemory(pod: Pod, settings: PodCgroupSettings): Omit<CgroupLimits, 'hugePageLimits'> {
   const cpuShares = milliCPUToShares(milliCPU(podRequests(pod)));
   switch (podQOSClass(pod)) {
@@ -69,7 +69,10 @@ function memoryLimit(pod: Pod): Pick<CgroupLimits, 'memoryBytes'> {
   return { memoryBytes: memoryBytes(podLimits(pod)) };
 }
 
-/** An init container counts as limited when it, or a sidecar that runs beside it, has a limit. kubelet: PodLimits ContainerFn */
+/**
+ * True if the pod or all its containers limit the resource. A limit of an earlier sidecar counts for an init container.
+ * kubelet: PodLimits ContainerFn
+ */
 function isLimited({ spec }: Pod, resource: 'cpu' | 'memory'): boolean {
   if (limits(spec, resource)) return true;
   const isLimitedInit = (container: Container, index: number, all: readonly Container[]): boolean =>

@@ -16,7 +16,7 @@ interface Deps {
   logger: Logger;
 }
 
-/** The cgroup of each pod, around those of its containers. kubelet: cm/pod_container_manager_linux.go */
+/** The cgroup of each pod, over those of its containers. kubelet: cm/pod_container_manager_linux.go */
 export class PodCgroups {
   private readonly deps: Deps;
 
@@ -25,9 +25,9 @@ export class PodCgroups {
   }
 
   /**
-   * Makes the pod's cgroup with its limits before anything runs in it. A pod that runs keeps the one it has, whatever its
-   * limits: it may be of an earlier version. Only what was promised and nobody else enforces stops a pod: `podPidsLimit`.
-   * kubelet: cm/pod_container_manager_linux.go EnsureExists
+   * Makes the pod's cgroup with its limits before anything runs in it. A running pod keeps its cgroup, because an
+   * earlier release may have made it. Rejects if `podPidsLimit` is refused, because nothing else enforces it. kubelet:
+   * cm/pod_container_manager_linux.go EnsureExists
    */
   async ensure(pod: Pod, isRunning: boolean): Promise<void> {
     const { node, cgroups, refusals } = this.deps;
@@ -39,16 +39,16 @@ export class PodCgroups {
     if (node.podPidsLimit > 0) throwOnPidsRefusal(found);
   }
 
-  /** Removes the pod's cgroup, and whatever still runs in it. Absent is fine. */
+  /** Removes the pod's cgroup and kills its processes. Does nothing if it is missing. */
   async remove(podUID: string): Promise<void> {
     const { node, cgroups, logger } = this.deps;
     if (!node.cgroupsPerQOS) return;
     try {
       await removePodCgroup(cgroups, node.cgroupRoot, podUID);
     } catch (error) {
-      // Where cgroups may not be changed an empty one stays.
+      // If cgroups are read-only, an empty one stays.
       if (!hasCode(error, 'EROFS', 'EPERM', 'EACCES')) throw error;
-      logger.warn({ err: errorMessage(error), podUID }, 'The cgroup of a pod cannot be removed');
+      logger.warn({ err: errorMessage(error), podUID }, 'Removing the cgroup of a pod failed');
     }
   }
 
@@ -61,7 +61,7 @@ export class PodCgroups {
       customCPUCFSQuotaPeriod: true,
       podPidsLimit,
     });
-    // Of sizes that it does not ask for a pod gets none. kubelet: cm/cgroup_manager_linux.go maybeSetHugetlb
+    // Sizes that the pod does not request are limited to 0. kubelet: cm/cgroup_manager_linux.go maybeSetHugetlb
     const none = hugePageSizes.map((size): [bigint, bigint] => [size, 0n]);
     return { ...limits, hugePageLimits: new Map([...none, ...limits.hugePageLimits]) };
   }

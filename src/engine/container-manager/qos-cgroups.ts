@@ -19,17 +19,17 @@ interface Deps {
   refusals: CgroupRefusalReport;
   /** Pods whose containers may run. */
   activePods: () => Pod[];
-  /** UIDs of the pods that are ours. */
+  /** UIDs of this agent's pods. */
   ownPodUIDs: () => Promise<string[]>;
   emit: Emit;
   logger: Logger;
 }
 
 /**
- * The cgroups over all pods and over the Burstable and the BestEffort ones. kubelet: cm/qos_container_manager_linux.go
+ * The cgroups over all pods and over the Burstable and BestEffort ones. kubelet: cm/qos_container_manager_linux.go
  *
- * INVARIANTS: one update at a time; one that has not begun yet is one with the next; while a pod of someone else runs below
- * the same cgroup nothing here is limited, as a limit of ours could end that pod.
+ * INVARIANTS: one update runs at a time, and requests that come before the next update begins share it. While another
+ * agent's pod runs below the same cgroup, nothing is limited here, because our limit could end that pod.
  */
 export class QOSCgroups {
   private readonly deps: Deps;
@@ -38,7 +38,7 @@ export class QOSCgroups {
   private readonly bestEffort: CgroupName;
   private burstableShares: number | undefined;
   private isEnforced = false;
-  private saidOthers = false;
+  private reportedOthers = false;
   private current: Promise<void> = Promise.resolve();
   private waiting: Promise<void> | undefined;
 
@@ -50,7 +50,7 @@ export class QOSCgroups {
     this.bestEffort = BestEffort;
   }
 
-  /** Makes the cgroups. The shares of pods that an earlier life left stay until those pods are known. */
+  /** Makes the cgroups. Existing shares stay until the pods of an earlier agent are known. */
   async start(): Promise<void> {
     const { node, cgroups, refusals } = this.deps;
     if (!node.cgroupsPerQOS || !(await this.enforce())) return;
@@ -59,7 +59,7 @@ export class QOSCgroups {
     refusals.report(await cgroups.apply(this.bestEffort, smallest));
   }
 
-  /** Brings the shares to what the active pods ask for, when that changed. Does not reject. */
+  /** Sets the shares to the requests of the active pods, if they changed. Does not reject. */
   update(): Promise<void> {
     if (!this.deps.node.cgroupsPerQOS) return Promise.resolve();
     this.waiting ??= this.current.then(() => {
@@ -72,7 +72,7 @@ export class QOSCgroups {
     return this.waiting;
   }
 
-  /** Resolves when no update is under way or asked for. */
+  /** Resolves when no update is pending or under way. */
   async settled(): Promise<void> {
     await (this.waiting ?? this.current);
   }
@@ -86,24 +86,24 @@ export class QOSCgroups {
     this.burstableShares = cpuShares;
   }
 
-  /** Limits all pods together; false while that is not ours to do. */
+  /** Limits all pods together. Resolves with false if another agent's pods prevent it. */
   private async enforce(): Promise<boolean> {
     const { node, cgroups, refusals, emit } = this.deps;
     const path = cgroupPath(this.root, node.cgroupDriver);
     if (await this.hasPodsOfOthers()) {
-      if (this.saidOthers) return false;
-      this.saidOthers = true;
+      if (this.reportedOthers) return false;
+      this.reportedOthers = true;
       this.isEnforced = false;
-      const message = `pods of another agent run below ${path}, its limits are left as they are; --cgroup-root gives the pods of this agent a cgroup of their own`;
+      const message = `pods of another agent run below ${path}, its limits are left unchanged; use --cgroup-root to give this agent a cgroup of its own`;
       emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.failedNodeAllocatableEnforcement, message });
       return false;
     }
     if (this.isEnforced) return true;
     const found = await cgroups.apply(this.root, kubepodsLimits(node));
     refusals.report(found);
-    // What is refused is said by the report; asking again would not help.
+    // Refusals were reported, and trying again would not help.
     this.isEnforced = true;
-    this.saidOthers = false;
+    this.reportedOthers = false;
     if (found.length === 0 && node.nodeAllocatable.enforce.includes('pods')) {
       const message = `Updated limits on ${path}`;
       emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.nodeAllocatableEnforced, message });
@@ -119,7 +119,7 @@ export class QOSCgroups {
       const uid = podUIDOfCgroup(path, node.cgroupRoot, node.cgroupDriver);
       return uid !== undefined && !own.has(uid);
     });
-    // Not all at once: where hundreds were left behind, their files would fill the memory.
+    // One at a time, because the files of hundreds of left-over cgroups would fill the memory.
     for (const path of others) if (await cgroups.isPopulated(path)) return true;
     return false;
   }

@@ -3,8 +3,8 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { CgroupDriver } from './cgroup-names.ts';
 
 /**
- * The cgroup driver that the runtime says it uses; the configured one when it does not say.
- * kubelet: cmd/kubelet/app/server.go getCgroupDriverFromCRI
+ * The cgroup driver that the runtime reports, else the configured one. kubelet: cmd/kubelet/app/server.go
+ * getCgroupDriverFromCRI
  */
 export async function readCgroupDriver(runtime: RuntimeService, configured: CgroupDriver): Promise<CgroupDriver> {
   try {
@@ -24,7 +24,7 @@ export async function readCgroupDriver(runtime: RuntimeService, configured: Cgro
   }
 }
 
-/** containerd 1 does not know that call, but shows its configuration to whoever wants to know everything. */
+/** containerd 1 lacks that call, but its verbose status contains its configuration. */
 async function driverOfContainerd(runtime: RuntimeService): Promise<CgroupDriver | undefined> {
   const { info } = await runtime.status({ verbose: true });
   const containerd = memberOf(parsed(info['config']), 'containerd');
@@ -39,7 +39,7 @@ function parsed(text = ''): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Another runtime shows something else, or nothing.
+    // Other runtimes report another form, or none.
     return undefined;
   }
 }

@@ -1,13 +1,13 @@
 import type { ResourceList } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 
-/** The CPUs of a list such as `0-3,8`. A range that ends before it begins has none. */
+/** The CPUs of a list such as `0-3,8`. A reversed range is empty. */
 export function parseCPUList(text: string): Set<number> {
   const cpus = new Set<number>();
   for (const part of text.trim().split(',')) {
     const [, first = '', last = first] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
     if (first === '') continue;
-    // No kernel has more; a mistyped end of a range is not counted up to.
+    // No kernel has more, so that a mistyped range does not take all memory.
     const end = Math.min(Number(last), maxCPU);
     for (let cpu = Number(first); cpu <= end; cpu++) cpus.add(cpu);
   }
@@ -22,9 +22,9 @@ interface Reserved {
 }
 
 /**
- * What is kept from pods when CPUs are reserved by number (reservedSystemCPUs, may be empty): how many they are takes the
- * place of every amount of cpu. Throws a `UserError` for CPUs that the machine does not have.
- * kubelet: cmd/kubelet/app/server.go run, getReservedCPUs
+ * Reservations if CPUs are reserved by number (reservedSystemCPUs, may be empty). Their count replaces all reserved
+ * amounts of cpu. Throws a `UserError` if the machine lacks one of the CPUs. kubelet: cmd/kubelet/app/server.go run,
+ * getReservedCPUs
  */
 export function withReservedCPUs(
   { systemReserved, kubeReserved }: Reserved,

@@ -5,10 +5,10 @@ import type { UnitProperty } from './systemd.ts';
 /** USEC_INFINITY of systemd. */
 const infinity = 2n ** 64n - 1n;
 const microsPerSecond = 1_000_000n;
-/** systemd keeps whole percents; one more leaves containers their exact quota. */
+/** systemd keeps whole percents. Rounding up leaves containers their exact quota. */
 const percentMicros = 10_000n;
 
-/** What a slice is made with: it counts what its pods use, and holds them to limits that come after. */
+/** Properties of a new slice. It accounts for the usage of its pods, so that limits can be set later. */
 export function newSliceProperties(unit: string, parent: string, version: 1 | 2): UnitProperty[] {
   const accounting = ['CPU', 'Memory', 'Tasks', version === 1 ? 'BlockIO' : 'IO'];
   return [
@@ -20,7 +20,7 @@ export function newSliceProperties(unit: string, parent: string, version: 1 | 2)
 }
 
 /**
- * Limits in systemd's words, so that it does not undo what is written to the cgroup. It has none for huge pages.
+ * Limits as systemd properties, so that systemd does not overwrite the cgroup's files. It has none for huge pages.
  * kubelet: opencontainers/cgroups systemd/v1.go and v2.go genV…ResourcesProperties
  */
 export function sliceLimits(limits: CgroupLimits, version: 1 | 2): UnitProperty[] {
@@ -39,7 +39,7 @@ export function sliceLimits(limits: CgroupLimits, version: 1 | 2): UnitProperty[
 
 function cpuQuota({ cpuQuotaMicros = 0, cpuPeriodMicros = quotaPeriodMicros }: CgroupLimits): [string, bigint][] {
   if (cpuQuotaMicros === 0) return [];
-  // systemd before 242 does not know the property, and 100 ms is what it takes anyway.
+  // systemd before 242 lacks this property, and 100 ms is its default.
   const period: [string, bigint][] =
     cpuPeriodMicros === quotaPeriodMicros ? [] : [['CPUQuotaPeriodUSec', BigInt(cpuPeriodMicros)]];
   return [...period, ['CPUQuotaPerSecUSec', perSecond(BigInt(cpuQuotaMicros), BigInt(cpuPeriodMicros))]];

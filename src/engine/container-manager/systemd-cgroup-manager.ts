@@ -9,22 +9,23 @@ import type { Systemd } from './systemd.ts';
 
 interface Deps {
   systemd: Systemd;
-  /** The same cgroups as folders, named as systemd names them. */
+  /** The same cgroups as folders, with systemd's names. */
   folders: CgroupManager;
   cgroupVersion: 1 | 2;
   logger: Logger;
 }
 
-/** The slice that all slices of the machine are in. */
+/** The ancestor of all slices. */
 const rootSlice = '-.slice';
 
 /**
- * Cgroups as slices of systemd. What it is asked for is written to the cgroup as well: it has no words for some of it, and
- * rounds others. Without systemd the files alone have to do, until it reloads. kubelet: opencontainers/cgroups systemd/
+ * Cgroups as slices of systemd. Limits are also written to the cgroup files, because systemd lacks some of them and
+ * rounds others. If systemd fails, only the files are written, which last until it reloads. kubelet:
+ * opencontainers/cgroups systemd/
  */
 export class SystemdCgroupManager implements CgroupManager {
   private readonly deps: Deps;
-  private saidFailure = false;
+  private loggedFailure = false;
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -71,11 +72,11 @@ export class SystemdCgroupManager implements CgroupManager {
     try {
       await act();
     } catch (error) {
-      if (this.saidFailure) return;
-      this.saidFailure = true;
+      if (this.loggedFailure) return;
+      this.loggedFailure = true;
       this.deps.logger.warn(
         { err: errorMessage(error) },
-        'systemd does not do what it was asked for, limits of pods hold until it reloads',
+        'A call to systemd failed, limits of pods hold until it reloads',
       );
     }
   }

@@ -1,16 +1,16 @@
-/** A setting of a unit, as D-Bus has it: `b` boolean, `s` text, `t` 64 bits, `as` texts. */
+/** A property of a unit, with its D-Bus type: `b` boolean, `s` string, `t` 64-bit number, `as` strings. */
 export type UnitProperty =
   | { name: string; signature: 'b'; value: boolean }
   | { name: string; signature: 's'; value: string }
   | { name: string; signature: 't'; value: bigint }
   | { name: string; signature: 'as'; value: readonly string[] };
 
-/** The manager of a machine's units. kubelet: coreos/go-systemd dbus */
+/** The systemd manager of a machine. kubelet: coreos/go-systemd dbus */
 export interface Systemd {
-  /** Makes a unit that is on no disk, and resolves when it has started. There already is fine. */
+  /** Starts a unit without a file. Resolves when it has started, or already exists. */
   startTransientUnit(unit: string, properties: readonly UnitProperty[]): Promise<void>;
-  /** Changes a unit until the machine is started anew. */
+  /** Changes a unit until the next boot. */
   setUnitProperties(unit: string, properties: readonly UnitProperty[]): Promise<void>;
-  /** Ends a unit with everything in it, and resolves when it has. Absent is fine. */
+  /** Stops a unit with everything in it. Resolves when it has stopped, or is missing. */
   stopUnit(unit: string): Promise<void>;
 }

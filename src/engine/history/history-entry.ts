@@ -1,13 +1,13 @@
 import type { ContainerEnd } from '../view/events.ts';
 
-/** Events of one kind, as `kubectl describe` counts them. */
+/** Events of one kind, counted as by `kubectl describe`. */
 export interface EventEntry {
   kind: 'event';
   podUID: string;
   eventType: 'Normal' | 'Warning';
   /** One of reasons.ts. */
   reason: string;
-  /** Of the newest of them. */
+  /** Of the newest event. */
   message: string;
   containerName?: string;
   count: number;
@@ -16,7 +16,7 @@ export interface EventEntry {
   lastAt: number;
 }
 
-/** One run of a container that is over. */
+/** One finished run of a container. */
 export interface EndEntry extends ContainerEnd {
   kind: 'end';
   podUID: string;
@@ -24,17 +24,17 @@ export interface EndEntry extends ContainerEnd {
   containerID: string;
 }
 
-/** What `describe` shows of the past of a pod. */
+/** An entry of a pod's past, as `describe` shows it. */
 export type HistoryEntry = EventEntry | EndEntry;
 
-/** The highest restart count that each container of the pod was made with. */
+/** The highest restart count of each container of the pod so far. */
 export interface RestartsLine {
   kind: 'restarts';
   podUID: string;
   counts: Readonly<Record<string, number>>;
 }
 
-/** Nothing is left of the pod: under the same UID it would start over. */
+/** Everything of the pod was removed. A pod with the same UID starts over. */
 export interface RemovedLine {
   kind: 'removed';
   podUID: string;
@@ -43,7 +43,7 @@ export interface RemovedLine {
 /** One line of a history file. */
 export type HistoryLine = HistoryEntry | RestartsLine | RemovedLine;
 
-/** Reads what it can: a line that power loss cut short, or that another release wrote, is passed over. */
+/** Parses every valid line. Skips lines cut by a power loss or written by another release. */
 export function parseHistory(text: string): HistoryLine[] {
   return text.split('\n').flatMap((line) => {
     try {
@@ -96,8 +96,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** What a reader may ask of the past. */
+/** Read access to the past of pods. */
 export interface EngineHistory {
-  /** What happened to all revisions of this pod, also before this engine; empty for one that nobody knows. */
+  /** The past of all revisions of this pod, also from before this engine. Empty for an unknown pod. */
   history(pod: { namespace: string; name: string }): Promise<HistoryEntry[]>;
 }

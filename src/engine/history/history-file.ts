@@ -6,23 +6,23 @@ import { hasCode } from '../../errors.ts';
 import { readRegularFile } from '../host/regular-file.ts';
 import { makeFolder } from '../../make-folder.ts';
 
-/** A file that would be longer gives way to a new one, and takes the place of the one before it. */
+/** A file that would grow beyond this is renamed to be the older half, and a new file starts. */
 const maxFileBytes = 32 * 1024;
-/** One write may go beyond that, no file of ours goes beyond this. */
+/** A single write may exceed `maxFileBytes`, but never this. */
 const maxReadBytes = 8 * 1024 * 1024;
-/** Leaves room for the ending below the 255 bytes that a name may have. */
+/** Leaves room for the suffix within the 255 bytes of a file name. */
 const maxStemBytes = 200;
 
-/** To read it too; a named pipe in its place is not waited for. */
+/** Opens for reading too. O_NONBLOCK: does not wait for a named pipe in its place. */
 const appendFlags =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Where the history of the pods of this root-dir is. */
+/** Folder of the histories of this root-dir's pods. */
 export function historyFolder(rootDir: string): string {
   return join(rootDir, 'state', 'history');
 }
 
-/** The file of one pod, over all of its revisions. */
+/** History file of one pod, for all its revisions. */
 export function historyPath(folder: string, { namespace, name }: { namespace: string; name: string }): string {
   const stem = `${namespace}_${name}`;
   if (stem.length <= maxStemBytes) return join(folder, `${stem}.jsonl`);
@@ -30,23 +30,23 @@ export function historyPath(folder: string, { namespace, name }: { namespace: st
   return join(folder, `${stem.slice(0, maxStemBytes - hash.length - 1)}-${hash}.jsonl`);
 }
 
-/** Of which pod a file of the folder is; undefined: it is none that tells. */
+/** The pod of a history file. Returns undefined if the name does not show it. */
 export function podOfHistoryFile(file: string): { namespace: string; name: string } | undefined {
-  // Neither a namespace nor a name has an underscore.
+  // Namespaces and names contain no underscore.
   const [, namespace, name] = /^([^_]+)_([^_]+)\.jsonl$/.exec(file) ?? [];
   return namespace === undefined || name === undefined ? undefined : { namespace, name };
 }
 
-/** The older half first; empty when there is none. Rejects with the error of the file system. */
+/** The older half, then the newer one. Empty if there is no file. Rejects with the error of the file system. */
 export async function readHistory(path: string): Promise<string> {
   const [older, newer] = await Promise.all([readOrEmpty(olderHalf(path)), readOrEmpty(path)]);
   return `${older}\n${newer}`;
 }
 
 /**
- * Appends whole lines. A line that was cut short before, by power loss or a full disk, is ended first, so that it costs none
- * but itself. When the file has become too long, a new one begins with `carried`. `isToLast`: it is on the disk when this
- * resolves. Rejects with the error of the file system.
+ * Appends whole lines. First ends a line that a power loss or a full disk cut short, so that only this line is lost. If
+ * the file becomes too long, a new one begins with `carried`. With `isToLast` it resolves after the data is on disk.
+ * Rejects with the error of the file system.
  */
 export async function appendHistory(
   path: string,
@@ -73,7 +73,7 @@ export async function appendHistory(
   }
 }
 
-/** The name of the file that a new one took the place of. */
+/** Name of the renamed former file. */
 export function olderHalf(path: string): string {
   return `${path}.1`;
 }

@@ -12,20 +12,20 @@ import { appendHistory, historyPath, olderHalf, podOfHistoryFile, readHistory } 
 import { historyOf, PodHistory } from './pod-history.ts';
 import { historiesWithCounts } from './removed-pods.ts';
 
-/** What happens within this time is one write. */
+/** Lines within this time are written together. */
 const batchMs = 1000;
-/** A disk that is full is tried again after this. */
+/** Delay before a failed write is tried again. */
 const retryMs = 30_000;
-/** How much waits for a disk that takes nothing, for each pod. */
+/** Lines that each pod keeps in memory while writes fail. */
 const maxUnwrittenLines = 200;
-/** Pods that are gone and of which a history is kept; those that were gone longest lose theirs. */
+/** Removed pods whose history is kept. Beyond that the longest removed lose theirs. */
 const maxGonePods = 200;
 
 interface Deps {
   folder: string;
-  /** Texts that no history may hold: what a declared pod has in variables. */
+  /** Values of a declared pod's variables. No history may contain them. */
   variablesOf: (podUID: string) => readonly string[] | undefined;
-  /** A manifest declares a pod of this name. */
+  /** True if a manifest declares a pod of this name. */
   isDeclared: (pod: PodName) => boolean;
   clock: Clock;
   logger: Logger;
@@ -34,7 +34,7 @@ interface Deps {
 interface Kept {
   path: string;
   history: PodHistory;
-  /** Undefined once the past was read; until then what came since waits. */
+  /** Reading of the past under way. New lines wait for it. Undefined when done. */
   loading: Promise<void> | undefined;
   unwritten: HistoryLine[];
 }
@@ -42,17 +42,17 @@ interface Kept {
 type PodName = Pick<PodRef, 'namespace' | 'name'>;
 
 /**
- * What happened to pods, on the disk: the events, how containers ended, and how often they were restarted. It outlives the
- * agent, the runtime and the machine, and the pod itself.
+ * The past of pods on disk: events, ends of containers, restart counts. It survives the agent, the runtime, the machine
+ * and the pod.
  *
- * INVARIANTS: nothing waits for the disk but who asks for the past; one write at a time; a disk that takes nothing costs
- * the oldest lines and no more; no text of a Secret or a variable gets here.
+ * INVARIANTS: only readers of the past wait for the disk. One write runs at a time. A failing disk costs only the
+ * oldest lines. No text of a Secret or a variable is written.
  */
 export class PodHistories {
   private readonly deps: Deps;
   /** By path. */
   private readonly kept = new Map<string, Kept>();
-  /** By pod UID: what variables held, newest first. */
+  /** Values of the variables by pod UID, newest set first. */
   private readonly variables = new Map<string, readonly (readonly string[])[]>();
   private writing: Promise<void> = Promise.resolve();
   private cancelTimer: (() => void) | undefined;
@@ -62,25 +62,25 @@ export class PodHistories {
     this.deps = deps;
   }
 
-  /** Takes what is worth keeping of an event. */
+  /** Records an event if the history keeps its kind. */
   readonly record = (event: KubeletEvent): void => {
     if (event.type === 'Recorded' && event.pod !== undefined) this.recordEvent({ ...event, pod: event.pod });
     if (event.type === 'ContainerDied' && event.end !== undefined) this.recordEnd({ ...event, end: event.end });
     if (event.type === 'WorkerStateChanged' && event.state === 'removed') this.release(event.pod);
   };
 
-  /** The restart count that a new instance of this container has at least. */
+  /** The lowest restart count that a new instance of this container may have. */
   async nextRestartCount({ uid, ...pod }: PodRef, containerName: string): Promise<number> {
     const { history } = await this.loaded(pod);
     return history.nextRestartCount(uid, containerName);
   }
 
-  /** An instance of this container was made. */
+  /** Records that an instance of this container was created. */
   containerCreated({ uid, ...pod }: PodRef, containerName: string, restartCount: number): void {
     this.write(pod, (history) => history.addRestarts(uid, containerName, restartCount));
   }
 
-  /** Nothing is left of the pod of this UID. `pod` undefined: nobody knows its name. */
+  /** Records that everything of the pod with this UID was removed. `pod` is undefined if its name is unknown. */
   podRemoved(uid: string, pod: PodName | undefined): void {
     if (pod === undefined) void this.removedWithoutName(uid);
     else this.writeRemoved(historyPath(this.deps.folder, pod), uid);
@@ -91,7 +91,7 @@ export class PodHistories {
     return history.entries();
   }
 
-  /** Writes what there is; resolves when it is written, or could not be. */
+  /** Writes all pending lines. Resolves also if the write failed. */
   async close(): Promise<void> {
     for (const kept of this.kept.values()) {
       await kept.loading;
@@ -133,7 +133,7 @@ export class PodHistories {
     this.write(pod, (history) => history.addEnd(entry));
   }
 
-  /** What variables of the pod held before, or until its manifest went, is hidden too. */
+  /** Hides the current and the previous values of the pod's variables, also after its manifest was removed. */
   private cleared(podUID: string, message: string): string {
     const texts = this.deps.variablesOf(podUID);
     const [last = [], before = []] = this.variables.get(podUID) ?? [];
@@ -143,7 +143,7 @@ export class PodHistories {
     return hideVariables(message, [...new Set(known.flat())]);
   }
 
-  /** `change` is made once the past is known, and its line is written a little later. */
+  /** Applies `change` once the past is loaded. Its line is written a little later. */
   private write(pod: PodName, change: (history: PodHistory) => HistoryLine | undefined): void {
     this.writeTo(historyPath(this.deps.folder, pod), change);
   }
@@ -177,7 +177,7 @@ export class PodHistories {
     return kept;
   }
 
-  /** A past that cannot be read is none; pods run without it. */
+  /** An unreadable past counts as empty, so that pods run without it. */
   private async load(kept: Kept): Promise<void> {
     const { path } = kept;
     try {
@@ -187,7 +187,7 @@ export class PodHistories {
     }
   }
 
-  /** A pod that is gone is read again when it is asked for. */
+  /** Drops a removed pod from memory. A later reader loads it again. */
   private release(pod: PodRef): void {
     this.variables.delete(pod.uid);
     const kept = this.kept.get(historyPath(this.deps.folder, pod));
@@ -260,29 +260,28 @@ export class PodHistories {
 type RecordedOfPod = Extract<KubeletEvent, { type: 'Recorded' }> & { pod: PodRef };
 type EndOfContainer = Extract<KubeletEvent, { id: string }> & { end: ContainerEnd };
 
-/** Ends and restart counts are what power loss must not take; they are rare enough to be synced. */
+/** True if the line must survive a power loss: ends and restart counts. They are rare enough to sync each. */
 function isToLast(line: HistoryLine): boolean {
   return line.kind === 'end' || (line.kind === 'restarts' && Object.values(line.counts).some((count) => count > 0));
 }
 
-/** Shorter texts are found everywhere by chance. */
+/** Shorter texts match elsewhere by chance. */
 const minVariableLength = 8;
-/** How much of one message is kept. */
 const maxMessageLength = 1024;
 
-/** The message, of bearable length and with none of these texts in it. */
+/** The message cut to 1,024 characters, with `<hidden>` in place of each variable. */
 export function hideVariables(message: string, variables: readonly string[]): string {
-  // The longest first: one may be a part of another.
+  // Longest first, because one may be a part of another.
   const ordered = variables.toSorted((a, b) => b.length - a.length);
   const hidden = ordered.reduce((text, variable) => text.replaceAll(variable, '<hidden>'), message);
   return hidden.length <= maxMessageLength ? hidden : `${hidden.slice(0, maxMessageLength)}…`;
 }
 
-/** What the variables of this pod hold. Values of Secrets are hidden in events before (engine/outgoing). */
+/** Values of the pod's variables. Values of Secrets were already hidden (engine/outgoing). */
 export function variableTexts({ metadata, spec }: Pod): string[] {
   const { initContainers = [], containers, volumes = [] } = spec;
   const all = [...initContainers, ...containers];
-  // What is a name as well, as of a database and its container, would take the sense from every message.
+  // A value that is also a name stays, such as of a database and its container. Hiding it would garble every message.
   const names = [metadata, ...all, ...volumes].map(({ name }) => name);
   const shown = [...names, ...all.map(({ image = '' }) => image)].join(' ');
   const values = all.flatMap(({ env = [] }) => env.map(({ value = '' }) => value));

@@ -7,58 +7,58 @@ import {
   type RestartsLine,
 } from './history-entry.ts';
 
-/** How much of each is kept. */
+/** How many of each are kept. */
 const maxEvents = 64;
 const maxEnds = 32;
 const maxRevisions = 8;
 
-/** Events of one kind that come this long after the last of them are told apart. */
+/** After this time without an event of its kind, the next one gets an entry of its own. */
 const quietMs = 3_600_000;
-/** A kind that goes on and on is written this often at least. */
+/** Longest time between two writes of an event that keeps recurring. */
 const rewriteMs = 600_000;
 
 /** An event that happened once. */
 export type SingleEvent = Omit<EventEntry, 'kind' | 'count' | 'firstAt' | 'lastAt'> & { at: number };
 
 /**
- * The past of all revisions of one pod. It only grows by lines; replaying those that were handed out gives the same past.
- * What comes again and again is not a line each time: counts are exact here, and on the disk within ten minutes.
+ * The past of all revisions of one pod, rebuilt by replaying its lines. A recurring event does not cost a line each
+ * time. Its count is exact here, and at most ten minutes old on disk.
  */
 export class PodHistory {
   private events: EventEntry[] = [];
   private ends: EndEntry[] = [];
   /** By UID. */
   private readonly counts = new Map<string, Record<string, number>>();
-  /** Of kinds of events: when they were written last, and with which count. */
+  /** Time and count of the last written line of each kind of event. */
   private readonly written = new WeakMap<EventEntry, { at: number; count: number }>();
 
-  /** Events in the order of their last time, and ends in the order in which they came. */
+  /** Events by their last time, then ends in the order they came. */
   entries(): HistoryEntry[] {
     return [...this.events.toSorted((a, b) => a.lastAt - b.lastAt), ...this.ends];
   }
 
-  /** What no line tells yet, for when there will be no more. */
+  /** Events whose count on disk is out of date, for the last write. */
   unwritten(): EventEntry[] {
     return this.events.filter((entry) => this.written.get(entry)?.count !== entry.count);
   }
 
-  /** The restart count that the next instance of this container has at least; 0 when nothing is known. */
+  /** The lowest restart count for the next instance of this container. Returns 0 if none is recorded. */
   nextRestartCount(podUID: string, containerName: string): number {
     const last = this.counts.get(podUID)?.[containerName];
     return last === undefined ? 0 : last + 1;
   }
 
-  /** True: a container of this UID was made, and the pod was not removed since. */
+  /** True if a container of this UID was created and the pod was not removed since. */
   hasCounts(podUID: string): boolean {
     return this.counts.has(podUID);
   }
 
-  /** What the next file has to begin with. */
+  /** Lines at the beginning of a new file. */
   restarts(): RestartsLine[] {
     return [...this.counts].map(([podUID, counts]) => ({ kind: 'restarts', podUID, counts }));
   }
 
-  /** Takes up a line that was written earlier. */
+  /** Applies a line that was written earlier. */
   replay(line: HistoryLine): void {
     switch (line.kind) {
       case 'event': {
@@ -80,7 +80,7 @@ export class PodHistory {
     }
   }
 
-  /** The line to write for it, if any. */
+  /** Returns the line to write, or undefined if none is due. */
   addEventOnce({ at, ...event }: SingleEvent): EventEntry | undefined {
     let entry = this.events.findLast((known) => isSameKind(known, event) && at - known.lastAt < quietMs);
     if (entry === undefined) {
@@ -98,14 +98,14 @@ export class PodHistory {
     return { ...entry };
   }
 
-  /** The line to write for it; undefined when it is known, as after a restart of the agent. */
+  /** Returns the line to write, or undefined if the end is already recorded. */
   addEnd(end: EndEntry): EndEntry | undefined {
     if (this.ends.some(({ containerID }) => containerID === end.containerID)) return undefined;
     this.ends = [...this.ends, end].slice(-maxEnds);
     return end;
   }
 
-  /** The line to write for it; undefined when it is no news. */
+  /** Returns the line to write, or undefined if the count is not higher than before. */
   addRestarts(podUID: string, containerName: string, count: number): RestartsLine | undefined {
     if (!this.raise(podUID, containerName, count)) return undefined;
     return { kind: 'restarts', podUID, counts: { [containerName]: count } };
@@ -114,7 +114,7 @@ export class PodHistory {
   private raise(podUID: string, containerName: string, count: number): boolean {
     const counts = this.counts.get(podUID) ?? {};
     if ((counts[containerName] ?? -1) >= count) return false;
-    // The revision that is used goes to the end of the line.
+    // Moves the revision in use to the end, so that it is dropped last.
     this.counts.delete(podUID);
     this.counts.set(podUID, { ...counts, [containerName]: count });
     for (const uid of [...this.counts.keys()].slice(0, -maxRevisions)) this.counts.delete(uid);
@@ -126,7 +126,7 @@ export class PodHistory {
   }
 }
 
-/** What differs behind the first colon, such as the output of a probe, is of one kind. */
+/** Messages that differ only after the first colon, such as in a probe's output, are of one kind. */
 function isSameKind(a: Omit<EventEntry, 'kind' | 'count' | 'firstAt' | 'lastAt'>, b: typeof a): boolean {
   return (
     a.podUID === b.podUID &&
@@ -137,7 +137,7 @@ function isSameKind(a: Omit<EventEntry, 'kind' | 'count' | 'firstAt' | 'lastAt'>
   );
 }
 
-/** The past as the lines of a file tell it. */
+/** Replays the lines of a history file. */
 export function historyOf(text: string): PodHistory {
   const history = new PodHistory();
   for (const line of parseHistory(text)) history.replay(line);

@@ -6,8 +6,8 @@ import { appendHistory, historyPath, readHistory } from './history-file.ts';
 import { historyOf } from './pod-history.ts';
 
 /**
- * Writes that nothing is left of the pod of this UID, where no agent does: its restart counts begin at 0 again. `pod` is its
- * name; undefined: nobody knows it, and it is looked for in all histories. Rejects with the error of the file system.
+ * Records that everything of the pod with this UID was removed, while no agent runs. Its restart counts begin at 0
+ * again. Without `pod`, its name, all histories are searched. Rejects with the error of the file system.
  */
 export async function writePodRemoved(
   folder: string,
@@ -24,7 +24,10 @@ export async function writePodRemoved(
   }
 }
 
-/** The files that count restarts of this UID: one, unless manifests gave it to several pods. Rejects with the error of the file system. */
+/**
+ * The files with restart counts of this UID. Several only if manifests gave the UID to several pods. Rejects with the
+ * error of the file system.
+ */
 export async function historiesWithCounts(folder: string, podUID: string): Promise<string[]> {
   const found: string[] = [];
   for (const name of await historyFiles(folder)) {

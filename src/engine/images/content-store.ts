@@ -4,10 +4,10 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode } from '../../errors.ts';
 import type { PullProgress } from './stalled-pull.ts';
 
-/** The folder of containerd's content store; undefined: the runtime is none, or does not answer. */
+/** Folder of containerd's content store. Resolves with undefined if the runtime is another one or does not answer. */
 export type ContentStore = () => Promise<string | undefined>;
 
-/** The runtime is asked until it has answered once. */
+/** Asks the runtime until it has answered once. */
 export function contentStore(runtime: RuntimeService): ContentStore {
   let known: string | undefined;
   return async () => {
@@ -17,8 +17,8 @@ export function contentStore(runtime: RuntimeService): ContentStore {
 }
 
 /**
- * How far the pulls of a containerd have come, by what is in its content store: the CRI does not say. Other runtimes, and
- * a store that cannot be read, tell nothing.
+ * Progress of containerd's pulls, from the size of its content store, because the CRI does not report any. Resolves
+ * with undefined for other runtimes and an unreadable store.
  */
 export function contentStoreProgress(folder: ContentStore): PullProgress {
   return async () => {
@@ -30,7 +30,7 @@ export function contentStoreProgress(folder: ContentStore): PullProgress {
   };
 }
 
-/** Sizes of all entries of a folder, or of one file in each; undefined when there is no such folder. */
+/** Total size of the entries of a folder, or of one file in each. Resolves with undefined if the folder is missing. */
 async function bytesIn(folder: string, file = ''): Promise<number | undefined> {
   try {
     const names = await readdir(folder);
@@ -42,7 +42,7 @@ async function bytesIn(folder: string, file = ''): Promise<number | undefined> {
   }
 }
 
-/** An ingest may become a blob while we look. */
+/** Resolves with 0 if the file is missing, because an ingest may become a blob meanwhile. */
 async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
@@ -52,7 +52,10 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-/** A setting of containerd's CRI plugin, as its verbose status shows it; undefined: the runtime tells nothing of it. */
+/**
+ * A setting of containerd's CRI plugin, from its verbose status. Resolves with undefined if the runtime does not report
+ * it.
+ */
 export async function runtimeSetting(runtime: RuntimeService, name: string): Promise<string | undefined> {
   try {
     const { info } = await runtime.status({ verbose: true });
@@ -61,7 +64,7 @@ export async function runtimeSetting(runtime: RuntimeService, name: string): Pro
     const value = new Map<string, unknown>(Object.entries(config)).get(name);
     return typeof value === 'string' ? value : undefined;
   } catch {
-    // It does not answer, or in a form of its own.
+    // The runtime does not answer, or reports its configuration in another form.
     return undefined;
   }
 }

@@ -8,7 +8,7 @@ import { matchesRepository } from './docker-keyring.ts';
 
 interface Deps {
   provider: CredentialProvider;
-  /** Runs the program with this on its standard input, and resolves to its standard output. */
+  /** Runs the program with `input` on its standard input. Resolves with its standard output. */
   exec: (provider: CredentialProvider, input: string) => Promise<string>;
   clock: Clock;
   logger: Logger;
@@ -22,10 +22,10 @@ interface CachedCredentials {
 
 const globalKey = 'global';
 
-/** One credential provider, with what it answered lately. kubelet: credentialprovider/plugin/plugin.go pluginProvider */
+/** One credential provider with a cache of its answers. kubelet: credentialprovider/plugin/plugin.go pluginProvider */
 export class CredentialPlugin {
   private readonly deps: Deps;
-  /** By repository, registry, or the one key for all of them. */
+  /** By repository, registry or the one global key. */
   private readonly cache = new Map<string, CachedCredentials>();
   /** By repository. */
   private readonly underWay = new Map<string, Promise<DockerConfig>>();
@@ -34,7 +34,10 @@ export class CredentialPlugin {
     this.deps = deps;
   }
 
-  /** What the provider knows for a repository; nothing when it fails, which is logged. Calls for one repository are one. */
+  /**
+   * The provider's credentials for a repository. Empty if the provider fails, which is logged. Concurrent calls for one
+   * repository run the provider once.
+   */
   async credentialsFor(repository: string): Promise<DockerConfig> {
     const { provider } = this.deps;
     if (!provider.matchImages.some((pattern) => matchesRepository(pattern, repository))) return new Map();

@@ -1,25 +1,25 @@
 import { parseDuration } from '../../api/values/duration.ts';
 import type { DockerConfig, RegistryCredentials } from './docker-config.ts';
 
-/** For how many images an answer is good. */
+/** Images that an answer is valid for. */
 export type CacheKeyType = 'Image' | 'Registry' | 'Global';
 
-/** What a credential provider answered. */
+/** Answer of a credential provider. */
 export interface CredentialProviderResponse {
   cacheKeyType: CacheKeyType;
-  /** Milliseconds; undefined: as the configuration of the provider says. */
+  /** Milliseconds. Undefined if the provider's configuration decides. */
   cacheDurationMs: number | undefined;
   credentials: DockerConfig;
 }
 
 /**
- * Reads the answer of a credential provider. Throws an error that quotes nothing of it.
- * kubelet: k8s.io/kubelet credentialprovider/v1 CredentialProviderResponse
+ * Parses the answer of a credential provider. Throws an error that quotes nothing of the answer. kubelet:
+ * k8s.io/kubelet credentialprovider/v1 CredentialProviderResponse
  */
 export function parseCredentialProviderResponse(text: string, apiVersion: string): CredentialProviderResponse {
   const response = parseObject(text);
   const kind = response.get('kind');
-  if (kind !== 'CredentialProviderResponse') throw new Error('the answer is no CredentialProviderResponse');
+  if (kind !== 'CredentialProviderResponse') throw new Error('the answer is not a CredentialProviderResponse');
   if (response.get('apiVersion') !== apiVersion) throw new Error(`the apiVersion of the answer is not ${apiVersion}`);
   const cacheKeyType = response.get('cacheKeyType');
   if (cacheKeyType !== 'Image' && cacheKeyType !== 'Registry' && cacheKeyType !== 'Global') {
@@ -32,7 +32,7 @@ export function parseCredentialProviderResponse(text: string, apiVersion: string
   };
 }
 
-/** The parser of Node would quote the text. */
+/** Node's own parse error would quote the text. */
 function parseObject(text: string): ReadonlyMap<string, unknown> {
   try {
     return members(JSON.parse(text));

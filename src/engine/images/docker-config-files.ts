@@ -4,20 +4,20 @@ import type { Logger } from '../../logger.ts';
 import { readRegularFile } from '../host/regular-file.ts';
 import { type DockerConfig, parseDockercfg, parseDockerConfigJSON } from './docker-config.ts';
 
-/** Far more than any list of registries. */
+/** Far larger than any such file. */
 const maxBytes = 1024 * 1024;
 
-/** The folders in which a node's own credentials may be. */
+/** Folders that may hold the node's own credentials. */
 export interface DockerConfigPlaces {
   rootDir: string;
   workingDir: string;
-  /** `$HOME`; empty: none. */
+  /** `$HOME`. Empty if unset. */
   home: string;
 }
 
 /**
- * The node's own credentials: of the first file there is, in the kubelet's order. One that is broken is told and passed
- * over. It is read at every pull, so that a login counts at once. kubelet: credentialprovider/config.go ReadDockerConfigFile
+ * The node's own credentials, from the first valid file in the kubelet's order. Logs and skips a broken file. Read at
+ * every pull, so that a login takes effect at once. kubelet: credentialprovider/config.go ReadDockerConfigFile
  */
 export async function readDockerConfigFiles(places: DockerConfigPlaces, logger: Logger): Promise<DockerConfig> {
   for (const { path, parse } of candidates(places)) {
@@ -25,7 +25,7 @@ export async function readDockerConfigFiles(places: DockerConfigPlaces, logger: 
       const text = await readIfThere(path);
       if (text !== undefined) return parse(text);
     } catch (error) {
-      logger.warn({ path, err: errorMessage(error) }, 'A file of registry credentials cannot be used');
+      logger.warn({ path, err: errorMessage(error) }, 'Skipped a broken file of registry credentials');
     }
   }
   return new Map();
@@ -44,7 +44,7 @@ function candidates({
   ];
 }
 
-/** Undefined: there is none. A named pipe in its place is not waited for. */
+/** Resolves with undefined if there is no file. Does not wait for a named pipe. */
 async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return (await readRegularFile(path, maxBytes, { followLinks: true })).toString('utf8');

@@ -1,32 +1,32 @@
 import { decodeBase64 } from '../../api/text/base64.ts';
 
-/** What is said to a registry. It goes into pull requests and nowhere else. */
+/** Credentials for a registry. They are only used in pull requests. */
 export interface RegistryCredentials {
   username: string;
   password: string;
-  /** Given in place of a password by registries that hand out tokens; empty: none. */
+  /** Replaces the password at registries that issue tokens. May be empty. */
   identityToken: string;
 }
 
-/** Credentials by registry, or by registry and the beginning of a path, as they were written. */
+/** Credentials by registry, or by registry and path prefix, as written. */
 export type DockerConfig = ReadonlyMap<string, RegistryCredentials>;
 
 type JSONObject = ReadonlyMap<string, unknown>;
 
 /**
- * Reads `.docker/config.json`, or a Secret of type kubernetes.io/dockerconfigjson. Throws an error that names the field,
- * and nothing of its value. kubelet: credentialprovider/config.go readDockerConfigJSONFileFromBytes
+ * Parses `.docker/config.json` or a Secret of type kubernetes.io/dockerconfigjson. Throws an error that names the field
+ * but not its value. kubelet: credentialprovider/config.go readDockerConfigJSONFileFromBytes
  */
 export function parseDockerConfigJSON(text: string): DockerConfig {
   return readEntries(objectAt(parseJSON(text), 'auths'), 'auths');
 }
 
-/** Reads the older `.dockercfg`, or a Secret of type kubernetes.io/dockercfg: the same without `auths` around it. */
+/** Parses the older `.dockercfg` or a Secret of type kubernetes.io/dockercfg. It has no `auths` around the entries. */
 export function parseDockercfg(text: string): DockerConfig {
   return readEntries(parseJSON(text), '');
 }
 
-/** The parser of Node would quote the text. */
+/** Node's own parse error would quote the text. */
 function parseJSON(text: string): JSONObject {
   try {
     return asObject(JSON.parse(text), '');
@@ -39,7 +39,7 @@ function readEntries(entries: JSONObject, path: string): DockerConfig {
   const config = new Map<string, RegistryCredentials>();
   for (const [registry, entry] of entries) {
     const credentials = readEntry(asObject(entry, `${path}["${registry}"]`), `${path}["${registry}"]`);
-    // docker leaves an empty entry for what is in a credential store of its own.
+    // docker leaves an empty entry for credentials in a separate store.
     if (Object.values(credentials).some((value) => value !== '')) config.set(registry, credentials);
   }
   return config;
@@ -54,7 +54,7 @@ function readEntry(entry: JSONObject, path: string): RegistryCredentials {
   };
 }
 
-/** kubelet: credentialprovider/config.go decodeDockerConfigFieldAuth, which takes base64 without padding too */
+/** kubelet: credentialprovider/config.go decodeDockerConfigFieldAuth, which also accepts base64 without padding */
 function decodeAuth(auth: string, path: string): { username: string; password: string } {
   const compact = auth.replaceAll(/\s/g, '');
   const missing = compact.endsWith('=') ? 0 : (4 - (compact.length % 4)) % 4;
@@ -69,7 +69,7 @@ function objectAt(object: JSONObject, name: string): JSONObject {
   return asObject(object.get(name), name);
 }
 
-/** Absent and null are empty, as in Go. */
+/** A missing or null value counts as empty, as in Go. */
 function asObject(value: unknown, path: string): JSONObject {
   if (value === undefined || value === null) return new Map();
   if (typeof value === 'object' && !Array.isArray(value)) return new Map(Object.entries(value));

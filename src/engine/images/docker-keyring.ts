@@ -1,11 +1,11 @@
 import type { DockerConfig, RegistryCredentials } from './docker-config.ts';
 
-/** Key of what Docker Hub gets where no other one fits. */
+/** Key of the fallback credentials for Docker Hub. */
 const defaultRegistryKey = 'index.docker.io';
 
 /**
- * The credentials for a repository such as `docker.io/library/busybox`, those with the longest path first.
- * kubelet: credentialprovider/keyring.go BasicDockerKeyring
+ * The credentials for a repository such as `docker.io/library/busybox`, longest path first. kubelet:
+ * credentialprovider/keyring.go BasicDockerKeyring
  */
 export function lookUpCredentials(configs: readonly DockerConfig[], repository: string): RegistryCredentials[] {
   const byKey = new Map<string, RegistryCredentials[]>();
@@ -20,8 +20,8 @@ export function lookUpCredentials(configs: readonly DockerConfig[], repository: 
 }
 
 /**
- * Whether a pattern such as `*.example.com:5000/team` is meant for a repository: each part of the host is a glob, the port
- * is the same, the path is a beginning. kubelet: credentialprovider/keyring.go URLsMatch
+ * True if a pattern such as `*.example.com:5000/team` fits a repository. Each part of the host is a glob, the port is
+ * equal and the path is a prefix. kubelet: credentialprovider/keyring.go URLsMatch
  */
 export function matchesRepository(pattern: string, repository: string): boolean {
   const wanted = splitLocation(pattern);
@@ -31,7 +31,7 @@ export function matchesRepository(pattern: string, repository: string): boolean 
   return wanted.labels.every((label, index) => matchesGlob(label, target.labels[index] ?? ''));
 }
 
-/** `/v1/` and `/v2/` at the start of a path are the API of the registry, no part of a name. */
+/** `/v1/` and `/v2/` at the start of a path belong to the registry's API, not to a name. */
 function keyOf(location: string): string {
   const { host, path } = splitURL(location);
   const effective = path.replace(/^\/v[12]\//, '/');
@@ -44,7 +44,7 @@ function splitLocation(location: string): { labels: string[]; port: string; path
   return { labels: (bracketed ?? plain ?? host).split('.'), port: port ?? '', path };
 }
 
-/** The URL class would refuse hosts that are globs. */
+/** Not the URL class, because it rejects globs in hosts. */
 function splitURL(location: string): { host: string; path: string } {
   const [, authority = '', path = ''] = /^(?:https?:\/\/)?([^/?#]*)([^?#]*)/.exec(location) ?? [];
   return { host: authority.slice(authority.lastIndexOf('@') + 1), path };
@@ -57,8 +57,8 @@ function isOfDefaultRegistry(repository: string): boolean {
 }
 
 /**
- * Whether a text is as a pattern says: `*` for any characters, `?` for one, `[a-z]` and `[^a-z]` for one of a class, and
- * `\` before a character for that one. A broken pattern matches nothing. Go: path/filepath Match, of one path element
+ * True if the text matches the pattern. `*` matches any characters, `?` one, `[a-z]` and `[^a-z]` one of a class, and
+ * `\` escapes a character. A broken pattern matches nothing. Go: path/filepath Match, of one path element
  */
 function matchesGlob(pattern: string, text: string): boolean {
   const source = pattern.replaceAll(
@@ -73,7 +73,7 @@ function matchesGlob(pattern: string, text: string): boolean {
   try {
     return new RegExp(`^${source}$`, 's').test(text);
   } catch {
-    // A range from later to earlier, say.
+    // For example, a reversed range.
     return false;
   }
 }

@@ -7,13 +7,13 @@ import { hasCode } from '../../errors.ts';
 
 /** kubelet: credentialprovider/plugin/plugin.go ExecPlugin */
 const timeoutMs = 60_000;
-/** Far more than any answer. */
+/** Far longer than any answer. */
 const maxAnswerBytes = 1024 * 1024;
 
 /**
- * Runs a credential provider of a folder: its input on standard input, its answer from standard output. Rejects when it
- * cannot be run, fails, says too much or takes a minute; then it is killed with everything it started. What it says on
- * standard error is dropped, as that may be a secret.
+ * Runs a credential provider with `input` on its standard input. Resolves with its standard output. Rejects if it
+ * cannot run, fails, answers too much or takes a minute. Then it is killed with all its child processes. Its standard
+ * error is dropped, because that may contain a secret.
  */
 export async function execCredentialPlugin(
   { binDir, clock }: { binDir: string; clock: Clock },
@@ -24,10 +24,10 @@ export async function execCredentialPlugin(
   const child = spawn(join(binDir, name), args, {
     env: { ...process.env, ...variables },
     stdio: ['pipe', 'pipe', 'ignore'],
-    // A group of its own, to be killed as a whole.
+    // A process group, so that it can be killed as a whole.
     detached: true,
   });
-  // Who does not read what it is asked may still answer.
+  // A provider may answer without reading its input.
   child.stdin.on('error', () => undefined).end(input);
   const timeout = new AbortController();
   const cancelTimeout = clock.after(timeoutMs, () => {

@@ -25,31 +25,31 @@ interface Deps {
   runtime: RuntimeService;
   imageService: ImageService;
   policy: ImageGCPolicy;
-  /** Declared ones, and those that still end: their images stay. */
+  /** Declared and terminating pods. Their images stay. */
   pods: () => readonly Pod[];
-  /** Images that stay besides, such as those that came from archives. */
+  /** Further images that stay, such as those from archives. */
   keptImages: readonly string[];
-  /** Size of the file system that a path is on, and what is free of it. */
+  /** Size and free space of the file system at a path. */
   readFilesystem: (path: string) => Promise<ImageFilesystem>;
   clock: Clock;
   emit: Emit;
   logger: Logger;
 }
 
-/** One run, as far as it came. */
+/** State of one collection. */
 interface Removal {
-  /** Names of each image, by id. */
+  /** Names of each image by id. */
   names: ReadonlyMap<string, string[]>;
   freedBytes: bigint;
-  /** Ids of those that were to go, and did not. */
+  /** Ids of images that could not be removed. */
   stayed: Set<string>;
   errors: string[];
 }
 
 /**
- * Removes images that nothing needs: those that are too old, and when the disk is full those that were not used for the
- * longest time. Never those of declared pods, of containers in whatever state, of sandboxes, and what the runtime pins.
- * kubelet: images/image_gc_manager.go realImageGCManager
+ * Removes unused images: those that are too old, and on a full disk the least recently used. Keeps images of declared
+ * pods, containers in any state and sandboxes, and images that the runtime pins. kubelet: images/image_gc_manager.go
+ * realImageGCManager
  */
 export class ImageCollector {
   private readonly deps: Deps;
@@ -62,13 +62,15 @@ export class ImageCollector {
     this.startedAt = deps.clock.monotonic();
   }
 
-  /** Looks at once, and collects every five minutes: the sources have been read by then. Ends with the signal. */
+  /**
+   * Lists the images at once and collects every five minutes, when the sources have been read. Ends with the signal.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { policy, clock, logger } = this.deps;
     if (policy.highThresholdPercent === 100 && policy.maxAgeMs === 0) return;
-    // Nobody knows how long ago the images came that are there already.
+    // Counts present images as old enough, because their age is unknown.
     await this.detectImages(signal, this.startedAt - policy.minAgeMs).catch((error: unknown) => {
-      logger.warn({ err: errorMessage(error) }, 'Looking at the images failed');
+      logger.warn({ err: errorMessage(error) }, 'Listing the images failed');
     });
     const passed = (): Promise<boolean> =>
       clock.sleep(periodMs, { signal }).then(
@@ -94,7 +96,9 @@ export class ImageCollector {
     }
   }
 
-  /** What cannot be removed makes room for the next one in the order. Rejects with whatever did not go as it should. */
+  /**
+   * If an image cannot be removed, the next one in the order is. Rejects if a removal failed or too little was freed.
+   */
   private async collectOnce(signal: AbortSignal): Promise<void> {
     const { policy, clock } = this.deps;
     const filesystem = await this.imageFilesystem(signal);
@@ -112,14 +116,14 @@ export class ImageCollector {
       staying = removal.stayed.size;
       for (const image of last.imagesToRemove) await this.removeImage(image, removal, signal);
     }
-    this.tellOutcome({ ...last, bytesToFree: first.bytesToFree ?? 0n }, removal);
+    this.reportOutcome({ ...last, bytesToFree: first.bytesToFree ?? 0n }, removal);
   }
 
   private async removeImage({ id, sizeBytes }: ImageRecord, removal: Removal, signal: AbortSignal): Promise<void> {
     const { imageService, logger } = this.deps;
     signal.throwIfAborted();
     const names = removal.names.get(id) ?? [];
-    // A pod may have been declared while others went.
+    // A pod with this image may have been declared meanwhile.
     if (this.isDeclared(names)) {
       removal.stayed.add(id);
       return;
@@ -136,7 +140,7 @@ export class ImageCollector {
     }
   }
 
-  private tellOutcome({ failure, bytesToFree = 0n }: ImageGCPlan, { freedBytes, errors }: Removal): void {
+  private reportOutcome({ failure, bytesToFree = 0n }: ImageGCPlan, { freedBytes, errors }: Removal): void {
     const { emit } = this.deps;
     if (errors.length > 0) {
       const outcome = `wanted to free ${bytesToFree.toString()} bytes, but freed ${freedBytes.toString()} bytes space`;
@@ -153,7 +157,7 @@ export class ImageCollector {
     throw new Error(message);
   }
 
-  /** Brings the records up to date; resolves to the names of each image, by id. */
+  /** Updates the records. Resolves with the names of each image by id. */
   private async detectImages(signal: AbortSignal, detectedAt: number): Promise<ReadonlyMap<string, string[]>> {
     const { runtime, imageService, keptImages, clock } = this.deps;
     const [{ images }, { containers }, sandboxImage] = await Promise.all([
@@ -162,7 +166,7 @@ export class ImageCollector {
       runtimeSetting(runtime, 'sandboxImage'),
     ]);
     const used = usedImageKeys(containers);
-    // Not every runtime pins these.
+    // Some runtimes do not pin these.
     const kept = [...keptImages, ...(sandboxImage === undefined ? [] : [sandboxImage])];
     for (const image of kept) used.add(imageKey(image));
     const isUsed = (keys: readonly string[]): boolean => keys.some((key) => used.has(key)) || this.isDeclared(keys);
@@ -178,14 +182,14 @@ export class ImageCollector {
   private async imageFilesystem(signal: AbortSignal): Promise<ImageFilesystem> {
     const { imageFilesystems } = await this.deps.imageService.imageFsInfo({}, { signal });
     const mountpoint = imageFilesystems[0]?.fsId?.mountpoint ?? '';
-    if (mountpoint === '') throw new Error('the runtime does not say where its images are');
+    if (mountpoint === '') throw new Error('the runtime does not report where its images are');
     return this.deps.readFilesystem(mountpoint);
   }
 }
 
 /**
- * What is known of each image after one more look. `detectedAt` counts as the time from which an image is known that was not
- * there before. kubelet: images/image_gc_manager.go detectImages
+ * Updates the records after a listing of images. New images get `detectedAt` as their first detection. kubelet:
+ * images/image_gc_manager.go detectImages
  */
 function nextImageRecords(
   records: readonly ImageRecord[],
@@ -202,7 +206,7 @@ function nextImageRecords(
   });
 }
 
-/** Size of the file system that a path is on, and what of it is free for those who are not root. */
+/** Size of the file system at a path, and its free space for users other than root. */
 export async function readFilesystem(path: string): Promise<ImageFilesystem> {
   const { blocks, bavail, bsize } = await statfs(path, { bigint: true });
   return { capacityBytes: blocks * bsize, availableBytes: bavail * bsize };

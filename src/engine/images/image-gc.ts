@@ -1,24 +1,24 @@
-/** When images are removed, and which. kubelet: images/image_gc_manager.go ImageGCPolicy */
+/** When images are removed, and how many. kubelet: images/image_gc_manager.go ImageGCPolicy */
 export interface ImageGCPolicy {
-  /** From this usage of the file system on, images are removed. */
+  /** Removal starts at this usage of the file system. */
   highThresholdPercent: number;
-  /** Until this usage is reached. */
+  /** Removal stops at this usage. */
   lowThresholdPercent: number;
-  /** Images that were seen first less than this ago are about to be used. */
+  /** Younger images stay, because they may be used soon. */
   minAgeMs: number;
-  /** Images that were not used for longer are removed whatever the usage; 0: none are. */
+  /** Images unused for longer are removed at any disk usage. 0 turns this off. */
   maxAgeMs: number;
 }
 
-/** An image as the collector knows it. Times are milliseconds since the epoch. */
+/** An image in the collector's records. Times are monotonic milliseconds. */
 export interface ImageRecord {
   id: string;
   sizeBytes: bigint;
-  /** The runtime never gives it up. */
+  /** The runtime refuses to remove it. */
   pinned: boolean;
   inUse: boolean;
   firstDetectedAt: number;
-  /** 0: never seen in use. */
+  /** 0 if never seen in use. */
   lastUsedAt: number;
 }
 
@@ -28,18 +28,17 @@ export interface ImageFilesystem {
 }
 
 export interface ImageGCPlan {
-  /** In the order in which they go. */
+  /** In the order of removal. */
   imagesToRemove: ImageRecord[];
-  /** Why not enough can be freed; undefined: enough can. */
+  /** Why too little can be freed. Undefined if enough can. */
   failure?: 'InvalidDiskCapacity' | 'FreeDiskSpaceFailed';
-  /** How much the disk lacks; absent: nothing. */
+  /** Missing space of the disk. Absent if none is missing. */
   bytesToFree?: bigint;
 }
 
 /**
- * One run of the collector: what is too old goes, then, if the disk is full, what was not used for the longest time.
- * `startedAt`: when the agent started, as before it nobody watched what is used.
- * kubelet: images/image_gc_manager.go GarbageCollect
+ * Plan of one collection: too old images, then on a full disk the least recently used. `startedAt` is the agent's
+ * start, because use before it was not recorded. kubelet: images/image_gc_manager.go GarbageCollect
  */
 export function computeImageGC(
   images: readonly ImageRecord[],
@@ -66,12 +65,12 @@ export function computeImageGC(
   };
 }
 
-/** All images that no container uses, for when the disk is under pressure. kubelet: DeleteUnusedImages */
+/** All images without a container, for a disk under pressure. kubelet: DeleteUnusedImages */
 export function unusedImages(images: readonly ImageRecord[], policy: ImageGCPolicy, now: number): ImageRecord[] {
   return inEvictionOrder(images).filter((image) => isCollectable(image, policy, now));
 }
 
-/** Those that may go, the one first that was not used for the longest time. */
+/** Removable images, least recently used first. */
 function inEvictionOrder(images: readonly ImageRecord[]): ImageRecord[] {
   return images
     .filter(({ inUse, pinned }) => !inUse && !pinned)

@@ -2,24 +2,24 @@ import { parseImageName } from '../../api/values/image-name.ts';
 import type { Pod } from '../../api/types.ts';
 import type { Container, Image } from '../../cri/types.ts';
 
-/** The full names of images that pods ask for, however short they are written. */
+/** Full names of the images in pod specs, which may be written short. */
 export function declaredImageKeys(pods: readonly Pod[]): Set<string> {
   return new Set(pods.flatMap(imagesOf).map(imageKey));
 }
 
-/** What an image may be called by, in the same form. */
+/** All names of an image, in full. */
 export function imageKeys({ id, repoTags, repoDigests }: Image): string[] {
   return [id, ...repoTags, ...repoDigests].map(imageKey);
 }
 
-/** What containers in the runtime, in whatever state, call their images. kubelet: image_gc_manager.go detectImages */
+/** Image names of all containers in the runtime, in any state. kubelet: image_gc_manager.go detectImages */
 export function usedImageKeys(containers: readonly Container[]): Set<string> {
   return new Set(
     containers.flatMap(({ imageId, imageRef, image }) => [imageId, imageRef, image?.image ?? '']).map(imageKey),
   );
 }
 
-/** `docker.io/library/busybox:latest` for `busybox`; of tag and digest the digest counts. An id is its own key. */
+/** `docker.io/library/busybox:latest` for `busybox`. With tag and digest the digest is used. An id is its own key. */
 export function imageKey(reference: string): string {
   const name = parseImageName(reference);
   if (name === undefined || /^sha256:[a-f0-9]{64}$/.test(reference)) return reference;

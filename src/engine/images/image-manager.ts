@@ -28,25 +28,25 @@ interface Deps {
   credentials: Pick<PullCredentials, 'of'>;
 }
 
-/** For a container that is about to be created. */
+/** A request for the image of a container that will be created. */
 export interface PullRequest {
   pod: Pod;
   container: Container;
-  /** Of the pod, where `container` stands for an image volume of it. */
+  /** The pod's container if `container` stands for an image volume. */
   owner?: Container;
   sandboxConfig: PodSandboxConfig;
   recorder: PodEventRecorder;
   signal: AbortSignal;
 }
 
-/** Sees to it that the image of a container is there before the container is created. kubelet: images/image_manager.go */
+/** Makes the image of a container present before its creation. kubelet: images/image_manager.go */
 export class ImageManager {
   private readonly deps: Deps;
   private readonly pulls: ReturnType<typeof pLimit>;
   private readonly rate: TokenBucket;
   /** Last pull failure by back-off key, shown while the pull backs off. */
   private readonly lastFailures = new Map<string, string>();
-  /** Images that were pulled for a container of a pod before it could start, by their names. */
+  /** Images pulled before their container could start, by name. */
   private readonly pulledAhead = new WeakMap<Container, Map<string, Image>>();
 
   constructor(deps: Deps) {
@@ -56,7 +56,7 @@ export class ImageManager {
     this.rate = new TokenBucket({ perSecond: settings.registryPullQPS, burst: settings.registryBurst, clock });
   }
 
-  /** The image, as the runtime identifies it. Rejects with a `ContainerStartError` that carries the waiting reason. */
+  /** The image as the runtime identifies it. Rejects with a `ContainerStartError` that has the waiting reason. */
   async ensureImageExists(request: PullRequest): Promise<Image> {
     const { container, owner = container, recorder } = request;
     const image = withDefaultTag(container.image ?? '', recorder);
@@ -80,8 +80,8 @@ export class ImageManager {
   }
 
   /**
-   * Pulls the image of a container that cannot start yet, unless it is there. With the policy Always the pull is that of
-   * its start, which makes none then. Rejects like `ensureImageExists`.
+   * Pulls the missing image of a container that cannot start yet. With the policy Always this replaces the pull at its
+   * start. Rejects like `ensureImageExists`.
    */
   async pullAhead(request: PullRequest): Promise<void> {
     const { container, owner = container, recorder } = request;
@@ -96,7 +96,7 @@ export class ImageManager {
     if (present === undefined) await this.ensureImageExists(request);
   }
 
-  /** Forgets failures that no container asked for again while it could have been tried again. */
+  /** Drops failures whose back-off expired without another request. */
   forgetFailures(): void {
     this.deps.backOff.gc();
     for (const key of this.lastFailures.keys()) if (this.deps.backOff.get(key) === 0) this.lastFailures.delete(key);
@@ -155,7 +155,7 @@ export class ImageManager {
       const startedAt = clock.monotonic();
       const imageRef = await this.pullImage(image, request);
       const endedAt = clock.monotonic();
-      // The image is there: that it cannot be looked at now fails nothing.
+      // The image was pulled, so a failure to inspect it does not matter.
       const found = await this.imageStatus(imageRef, signal).catch(() => undefined);
       signal.throwIfAborted();
       const size = found?.size ?? 0n;
@@ -167,11 +167,11 @@ export class ImageManager {
       );
       return found ?? { ...emptyImage, id: imageRef };
     });
-    // A pod that goes does not wait for the pulls of others, nor for a runtime that is slow to give one up.
+    // A terminating pod does not wait for other pulls, or for a runtime that is slow to cancel.
     return unlessAborted(pulling, signal);
   }
 
-  /** The reference of the pulled image. */
+  /** Resolves with the reference of the pulled image. */
   private async pullImage(image: string, request: PullRequest): Promise<string> {
     const { pod, container, sandboxConfig, recorder, signal } = request;
     const { imageService, pullProgress: progress, pullWatch, credentials, clock } = this.deps;
@@ -191,7 +191,7 @@ export class ImageManager {
   }
 }
 
-/** A machine without a registry, or one that does not have the image. */
+/** For a machine without a registry, or a registry without the image. */
 const loadHint = 'Correct the name, or load the image from an archive: kubelet-ts images load FILE';
 
 const emptyImage: Image = {
@@ -225,13 +225,13 @@ function pullFailure(error: unknown): ContainerStartError {
 
 const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(3).replace(/\.?0+$/, '')}s`;
 
-/** How images are pulled, and when they go. kubelet: KubeletConfiguration */
+/** How images are pulled and collected. kubelet: KubeletConfiguration */
 export interface ImageSettings {
-  /** How many pulls may run at a time. kubelet: serializeImagePulls, maxParallelImagePulls */
+  /** Pulls that may run at a time. kubelet: serializeImagePulls, maxParallelImagePulls */
   maxParallelPulls: number;
-  /** How many pulls may begin in a second; 0: any number. kubelet: registryPullQPS */
+  /** Pulls that may begin in a second. 0 means no limit. kubelet: registryPullQPS */
   registryPullQPS: number;
-  /** How many pulls may begin at once. kubelet: registryBurst */
+  /** Pulls that may begin at once. kubelet: registryBurst */
   registryBurst: number;
   gc: ImageGCPolicy;
 }

@@ -5,15 +5,15 @@ import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import { type DockerConfig, parseDockercfg, parseDockerConfigJSON } from './docker-config.ts';
 
-/** The types of Secrets that hold credentials, and the key they are under. */
+/** Types of Secrets with credentials, and the key of their data. */
 const forms = new Map([
   ['kubernetes.io/dockerconfigjson', { key: '.dockerconfigjson', parse: parseDockerConfigJSON }],
   ['kubernetes.io/dockercfg', { key: '.dockercfg', parse: parseDockercfg }],
 ]);
 
 /**
- * The credentials that a pod brings along; a Secret that nobody declares is told and passed over. Throws when one cannot be
- * read. kubelet: kubelet_pods.go getPullSecretsForPod, credentialprovider/secrets/secrets.go MakeDockerKeyring
+ * Credentials from the pod's imagePullSecrets. Reports a missing Secret as an event and skips it. Throws if one is
+ * malformed. kubelet: kubelet_pods.go getPullSecretsForPod, credentialprovider/secrets/secrets.go MakeDockerKeyring
  */
 export function imagePullSecrets(
   { metadata: { namespace }, spec }: Pod,

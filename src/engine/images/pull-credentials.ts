@@ -9,13 +9,13 @@ import { imagePullSecrets } from './image-pull-secrets.ts';
 
 interface Deps {
   configObjects: ConfigObjectLookup;
-  /** What the node itself knows for a repository. It does not reject. */
+  /** The node's own credentials for a repository. Never rejects. */
   nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
-  /** Takes the passwords and tokens of the node. */
+  /** Gets the node's passwords and tokens, to hide them in texts. */
   secrets: SecretValues;
 }
 
-/** With what images are pulled: what the pod brings along, then what the node has. */
+/** Credentials for image pulls: the pod's, then the node's. */
 export class PullCredentials {
   private readonly deps: Deps;
 
@@ -23,17 +23,20 @@ export class PullCredentials {
     this.deps = deps;
   }
 
-  /** What to try for the image, in this order; none: pull without. Rejects when a Secret of the pod cannot be read. */
+  /**
+   * Credentials to try for the image, in order. Empty if it is pulled without. Rejects if a Secret of the pod is
+   * malformed.
+   */
   async of(image: string, pod: Pod, recorder: PodEventRecorder): Promise<RegistryCredentials[]> {
     const repository = parseImageName(image)?.repository;
     if (repository === undefined) return [];
     const ofPod = imagePullSecrets(pod, this.deps.configObjects, recorder);
     const ofNode = await this.deps.nodeCredentials(repository);
-    const secrets = ofNode.flatMap((config) => [...config.values()].flatMap(spokenSecrets));
+    const secrets = ofNode.flatMap((config) => [...config.values()].flatMap(secretParts));
     this.deps.secrets.set(`credentials of the node for ${repository}`, secrets);
     return [...lookUpCredentials(ofPod, repository), ...lookUpCredentials(ofNode, repository)];
   }
 }
 
-/** What of credentials nobody but the registry may know. */
-const spokenSecrets = ({ password, identityToken }: RegistryCredentials): string[] => [password, identityToken];
+/** The secret parts of credentials. */
+const secretParts = ({ password, identityToken }: RegistryCredentials): string[] => [password, identityToken];

@@ -5,13 +5,13 @@ import type { Emit } from '../view/event-bus.ts';
 import type { PullFigures, PullSnapshot } from '../view/snapshot.ts';
 import type { LayerIngest, ReadLayerIngests } from './layer-ingests.ts';
 
-/** Who waits for an image. */
+/** A container that waits for an image. */
 interface Waiter {
   pod: Pod;
   container: string;
 }
 
-/** The pull of one image, for everybody who waits for it. */
+/** The pull of one image, shared by all waiters. */
 interface ImagePull {
   waiters: Set<Waiter>;
   /** Milliseconds since the epoch. */
@@ -20,12 +20,12 @@ interface ImagePull {
   figures?: PullFigures;
 }
 
-/** Nobody tells of progress. */
+/** Polled, because the runtime sends no progress events. */
 const lookPeriodMs = 1000;
 
 /**
- * How far the pulls under way have come, looked at only while there are any. The runtime does not say which layer is of which
- * image: while several images are pulled at a time nothing is told.
+ * Progress of the pulls under way, read only while there are any. The runtime does not report which image a layer
+ * belongs to. So there is no progress while several images are pulled.
  */
 export class PullWatch {
   private readonly deps: { readIngests: ReadLayerIngests; clock: Clock; emit: Emit };
@@ -37,7 +37,7 @@ export class PullWatch {
     this.deps = deps;
   }
 
-  /** Watches a pull until it ends, however it does. */
+  /** Watches a pull until it ends. */
   async during<T>(image: string, waiter: Waiter, pull: () => Promise<T>): Promise<T> {
     this.add(image, waiter);
     try {
@@ -47,7 +47,7 @@ export class PullWatch {
     }
   }
 
-  /** What is known of the pulls for a pod. */
+  /** Progress of the pod's pulls. */
   of(podUID: string): PullSnapshot[] {
     return [...this.pulls].flatMap(([image, { waiters, figures }]) =>
       [...waiters].flatMap(({ pod, container }) =>
@@ -77,7 +77,7 @@ export class PullWatch {
     const { readIngests, clock } = this.deps;
     while (!ended.aborted) {
       const ingests = await readIngests();
-      // Without a content store there is nothing to look at.
+      // Without a content store there is no progress.
       if (ingests === undefined) return;
       this.look(ingests);
       await clock.sleep(lookPeriodMs, { signal: ended }).catch(() => undefined);
@@ -104,15 +104,15 @@ export class PullWatch {
   }
 }
 
-/** The layers of one pull by their ref. */
+/** The layers of one pull by ref. */
 type PulledLayers = ReadonlyMap<string, LayerIngest>;
 
-/** Times of files are those of the last tick of the kernel's clock. */
+/** The kernel rounds file times down to its last clock tick. */
 const fileTimeLagMs = 10;
 
 /**
- * The layers of a pull that began at `startedAt`, in milliseconds since the epoch, when `ingests` are under way. One that is
- * no longer has come whole. What an earlier pull left half done counts from when it goes on.
+ * Updates the layers of a pull that began at `startedAt`, in milliseconds since the epoch. A layer without an ingest is
+ * complete. An ingest of an earlier pull counts once it grows again.
  */
 export function nextLayers(layers: PulledLayers, ingests: readonly LayerIngest[], startedAt: number): PulledLayers {
   const next = new Map<string, LayerIngest>();
@@ -122,7 +122,7 @@ export function nextLayers(layers: PulledLayers, ingests: readonly LayerIngest[]
   return next;
 }
 
-/** Undefined while no layer was begun. */
+/** Returns undefined while no layer was begun. */
 export function computePullFigures(layers: PulledLayers): PullFigures | undefined {
   if (layers.size === 0) return undefined;
   const all = [...layers.values()];

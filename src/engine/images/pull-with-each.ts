@@ -2,8 +2,8 @@ import { errorMessage } from '../../errors.ts';
 import type { RegistryCredentials } from './docker-config.ts';
 
 /**
- * Pulls with each of the credentials in turn until one is taken, or once with none. Rejects with what the pulls failed with,
- * all of it. kubelet: kuberuntime/kuberuntime_image.go PullImage
+ * Pulls with each of the credentials in turn until one works, or once without any. Rejects with the errors of all
+ * attempts. kubelet: kuberuntime/kuberuntime_image.go PullImage
  */
 export async function pullWithEach<T>(
   credentials: readonly RegistryCredentials[],

@@ -1,16 +1,13 @@
 import type { Clock } from '../../clock.ts';
 
-/** Bytes that pulls have brought so far; undefined when that cannot be told. */
+/** Bytes that pulls received so far. Resolves with undefined if unknown. */
 export type PullProgress = () => Promise<number | undefined>;
 
 const checkPeriodMs = 10_000;
-/** A pull has no deadline as long as it gets on. */
+/** A pull has no other deadline. */
 const stallTimeoutMs = 240_000;
 
-/**
- * Runs a pull and gives it up when it has brought nothing for four minutes. Where progress cannot be told it may take as
- * long as it likes.
- */
+/** Runs a pull. Cancels it after four minutes without new data. Without known progress there is no limit. */
 export async function unlessStalled<T>(
   pull: (signal: AbortSignal) => Promise<T>,
   { progress, clock, signal }: { progress: PullProgress; clock: Clock; signal: AbortSignal },
@@ -27,7 +24,7 @@ export async function unlessStalled<T>(
   }
 }
 
-/** True when the pull stalled; false when it ended, or cannot be watched. */
+/** Resolves with true if the pull stalled, with false if it ended or has no known progress. */
 async function watch(progress: PullProgress, clock: Clock, ended: AbortSignal): Promise<boolean> {
   let bytes = await progress();
   let changedAt = clock.monotonic();

@@ -1,13 +1,13 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { UserError, hasCode } from '../../errors.ts';
 
-/** Tells of changes to files in some directories, as the kernel reports them. */
+/** Reports changes to files in some directories, from inotify. */
 export class ChangeWatch {
   readonly #watchers: FSWatcher[] = [];
   #changed = false;
   #error: Error | undefined;
   #wake: (() => void) | undefined;
-  /** True when a file appeared, went away or was renamed since it was last set to false. */
+  /** True if a file was added, removed or renamed since the last reset to false. */
   entriesChanged = false;
 
   constructor(directories: Iterable<string>) {
@@ -19,7 +19,7 @@ export class ChangeWatch {
     }
   }
 
-  /** Resolves at the first change since the last call, at once if there was one; rejects when watching broke. */
+  /** Resolves at the first change since the last call, at once if there was one. Rejects if watching failed. */
   async next(): Promise<void> {
     if (!this.#changed) {
       await new Promise<void>((resolve) => {
@@ -30,7 +30,7 @@ export class ChangeWatch {
     if (this.#error !== undefined) throw watchFailure(this.#error);
   }
 
-  /** Ends the wait of `next` as a change does. */
+  /** Resolves `next` as a change does. */
   wake(): void {
     this.#changed = true;
     this.#wake?.();

@@ -4,9 +4,9 @@ const blockBytes = 64 * 1024;
 const newline = 0x0a;
 
 /**
- * Where the last `lineCount` whole lines of a file begin; 0 when it has fewer. Reads blocks from the end, so that the
- * size of the file does not matter, and at most about `maxBytes`: of the lines there then are fewer. A line without an end
- * at the very end does not count. kubelet: cri-client tail.go
+ * Offset of the last `lineCount` whole lines of a file. Resolves with 0 if the file has fewer. Reads blocks from the
+ * end, so the size of the file does not matter. Reads about `maxBytes` at most, and may then find fewer lines. An
+ * unfinished line at the end does not count. kubelet: cri-client tail.go
  */
 export async function findTailOffset(file: FileHandle, lineCount: number, maxBytes = Infinity): Promise<number> {
   const block = Buffer.allocUnsafe(blockBytes);
@@ -17,7 +17,7 @@ export async function findTailOffset(file: FileHandle, lineCount: number, maxByt
     if (size - end >= maxBytes) return firstWhole;
     const start = Math.max(0, end - blockBytes);
     const { bytesRead } = await file.read(block, 0, end - start, start);
-    // The newline before the first wanted line is one more than the lines themselves have.
+    // One newline more than there are wanted lines: the one before the first of them.
     for (let at = lastNewline(block, bytesRead); at >= 0; at = lastNewline(block, at)) {
       firstWhole = start + at + 1;
       if (newlinesLeft === 0) return firstWhole;

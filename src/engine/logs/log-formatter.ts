@@ -1,18 +1,18 @@
 import type { LogLine } from './log-line.ts';
 
-/** What is to be seen of a log. */
+/** Options for the output of a log. */
 export interface LogFormatOptions {
-  /** Milliseconds since the epoch: entries dated earlier are left out. */
+  /** Leaves out entries before this time, in milliseconds since the epoch. */
   sinceMs?: number;
-  /** Put the time before every line, once for a line that came in parts. */
+  /** Puts the time before every line, once for a line that came in parts. */
   timestamps?: boolean;
-  /** Stop after so many bytes, wherever that is in a line. */
+  /** Stops after this many bytes, also within a line. */
   limitBytes?: number;
 }
 
 const newline = 0x0a;
 
-/** Turns log lines into the bytes to show. kubelet: cri-client logs.go logWriter */
+/** Turns log lines into output bytes. kubelet: cri-client logs.go logWriter */
 export class LogFormatter {
   readonly #options: LogFormatOptions;
   #bytesLeft: number;
@@ -23,12 +23,12 @@ export class LogFormatter {
     this.#bytesLeft = options.limitBytes ?? Infinity;
   }
 
-  /** True once the limit is reached: nothing more will come. */
+  /** True once the byte limit is reached. */
   get isFull(): boolean {
     return this.#bytesLeft <= 0;
   }
 
-  /** The bytes for `line`; empty when it is too old or nothing more is wanted. */
+  /** The output for `line`. Empty if the line is too old or the limit is reached. */
   format(line: LogLine): Buffer {
     const withTime = this.#options.timestamps === true && this.#atLineStart;
     this.#atLineStart = line.log.length === 0 || line.log.at(-1) === newline;

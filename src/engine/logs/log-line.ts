@@ -1,12 +1,12 @@
-/** One line of a container log file, taken apart. */
+/** One parsed line of a container log file. */
 export interface LogLine {
-  /** `docker-json` is what cri-dockerd leaves behind. */
+  /** `docker-json` comes from cri-dockerd. */
   readonly format: LogFormat;
-  /** `stdout` or `stderr`; docker-json lines may say anything. */
+  /** `stdout` or `stderr`. Docker-json lines may have any text. */
   readonly stream: string;
-  /** RFC 3339 with nine digits of a second. */
+  /** RFC 3339 with nine fractional digits. */
   readonly timestamp: string;
-  /** What the container wrote. Ends in a newline unless the line goes on in the next entry. */
+  /** Output of the container. Ends in a newline unless the line continues in the next entry. */
   readonly log: Buffer;
 }
 
@@ -16,7 +16,7 @@ const space = 0x20;
 const newline = 0x0a;
 
 /**
- * Parses a line with its line end, in the given format or in the first that fits; undefined when none does.
+ * Parses a line with its line end, in the given format or the first that fits. Returns undefined if no format fits.
  * kubelet: cri-client logs.go parseCRILog, parseDockerJSONLog, getParseFunc
  */
 export function parseLogLine(line: Buffer, format?: LogFormat): LogLine | undefined {
@@ -25,7 +25,7 @@ export function parseLogLine(line: Buffer, format?: LogFormat): LogLine | undefi
   return parseCri(line) ?? parseDockerJson(line);
 }
 
-/** `<time> <stream> <tags> <text>`; the first of the tags, which are separated by `:`, is P for a partial line. */
+/** `<time> <stream> <tags> <text>`. Tags are separated by `:`; the first is P for a partial line. */
 function parseCri(line: Buffer): LogLine | undefined {
   const timeEnd = line.indexOf(space);
   const streamEnd = line.indexOf(space, timeEnd + 1);
@@ -58,7 +58,10 @@ function parseDockerJson(line: Buffer): LogLine | undefined {
 
 const timePattern = /^(\d{4}-\d\d-\d\d)T(\d{1,2}):([0-5]\d):([0-5]\d)(?:[.,](\d+))?(?:Z|([-+])(\d\d):(\d\d))$/;
 
-/** The time with nine digits of a second, undefined when Go's `time.RFC3339Nano` does not fit or no such day exists. */
+/**
+ * The time with nine fractional digits. Returns undefined if Go's `time.RFC3339Nano` does not fit or the day does not
+ * exist.
+ */
 function fixedTimestamp(text: string): string | undefined {
   const [, day = '', hour = '', minute = '', second = '', fraction = '', sign, zoneHour = '0', zoneMinute = '0'] =
     timePattern.exec(text) ?? [];
@@ -71,7 +74,7 @@ function fixedTimestamp(text: string): string | undefined {
   return `${day}T${twoDigits(hour)}:${minute}:${second}.${fraction.slice(0, 9).padEnd(9, '0')}${zone}`;
 }
 
-/** False for the 30th of February: `Date` would take it for the 1st of March. */
+/** False for 30 February, which `Date` would read as 1 March. */
 function isDay(day: string): boolean {
   const date = new Date(`${day}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);

@@ -2,24 +2,24 @@ import { hasCode } from '../../errors.ts';
 import { readLogs } from './read-logs.ts';
 
 /**
- * Where the last lines are looked for. A runtime cuts what a container writes into entries of 16 KiB, so this holds what the
- * callers show many times over. Reading more for each container that failed made the agent grow by tens of megabytes.
+ * How much of a log's end is searched for its last lines. A runtime cuts output into entries of 16 KiB, so this holds
+ * many times what callers show. A larger window made the agent grow by tens of megabytes with many failing containers.
  */
 const windowBytes = 256 * 1024;
 
 interface TailLimits {
   maxLines: number;
-  /** Of what the container wrote. */
+  /** Of the container's output. */
   maxBytes: number;
 }
 
-/** What a container wrote at the end of its log, both limits kept; nothing when it has no log that can be read. */
+/** The end of a container's output, within both limits. Empty if its log is missing or unreadable. */
 export async function readLogTail(path: string, { maxLines, maxBytes }: TailLimits): Promise<Uint8Array> {
   let tail: Buffer = Buffer.alloc(0);
   try {
     await readLogs({ path, tailLines: maxLines, tailBytes: windowBytes }, (bytes) => {
       tail = bytes.length >= maxBytes ? bytes : Buffer.concat([tail, bytes]);
-      // Copied, as a part of a buffer keeps all of it.
+      // Copied, because a slice would keep the whole buffer in memory.
       if (tail.length > maxBytes) tail = Buffer.from(tail.subarray(-maxBytes));
       return Promise.resolve();
     });

@@ -1,11 +1,10 @@
 /**
  * Reads one container's log. Following is a loop over one open file:
- * 1. read to the end, write what is whole;
- * 2. look for what comes after this file: a new file of the same name with something in it (the log was rotated), or
- *    `<n+1>.log` (the container was restarted). The first write to either comes after the last one to this file, so
- *    this file is read to its end once more before the next is opened;
- * 3. stop if the container has finished, else wait for the kernel to report a change in the directory.
- * For example 0.log is read, renamed to 0.log.20240506-070809 and still read; 0.log appears, gets a line, is read; then
+ * 1. Read to the end and write whole lines.
+ * 2. Look for the next file: a new, non-empty file of the same name (log rotation), or `<n+1>.log` (container restart).
+ *    Its first write comes after the last write to this file, so this file is read to its end once more.
+ * 3. Stop if the container has finished. Else wait until the kernel reports a change in the directory.
+ * For example, 0.log is read, renamed to 0.log.20240506-070809 and read on. A new 0.log gets a line and is read. Then
  * 1.log appears.
  */
 import { readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
@@ -18,31 +17,34 @@ import { LogFormatter, type LogFormatOptions } from './log-formatter.ts';
 import { parseLogLine, type LogFormat } from './log-line.ts';
 
 export interface ReadLogsOptions extends LogFormatOptions {
-  /** The log file of one attempt of the container: `ContainerStatus.logPath`. Rotated files before it are not read. */
+  /** Log file of one attempt of the container: `ContainerStatus.logPath`. Earlier rotated files are not read. */
   path: string;
-  /** Begin with the last so many lines of the file; lines that came in parts count once a part. */
+  /** Begins with this many last lines of the file. A line in parts counts once a part. */
   tailLines?: number;
-  /** With `tailLines`: look for them in so many bytes at the end and no further. */
+  /** With `tailLines`: searches only this many bytes at the end. */
   tailBytes?: number;
-  /** Go on with what is written later, over rotations and restarts of the container. */
+  /** Continues with later output, across rotations and restarts of the container. */
   follow?: boolean;
-  /** With `follow`: aborted when the container will write no more. What it wrote is still read to its end. */
+  /** With `follow`: aborted when the container has finished. Its remaining output is still read. */
   finished?: AbortSignal;
-  /** Gives up at once; `readLogs` rejects with its reason. */
+  /** Ends the reading at once. `readLogs` rejects with its reason. */
   signal?: AbortSignal;
 }
 
-/** Takes some of the log; the next call waits for it. */
+/** Takes a piece of the log. The next call waits for the returned promise. */
 export type LogSink = (bytes: Buffer, stream: 'stdout' | 'stderr') => Promise<void>;
 
 const blockBytes = 64 * 1024;
-/** A runtime cuts what a container writes into entries of 16 KiB. Of an entry beyond this, which none wrote, the rest is left out. */
+/**
+ * Longest entry. A runtime cuts output into entries of 16 KiB, so only a forged log has a longer one. The rest of it is
+ * left out.
+ */
 const maxEntryBytes = 1024 * 1024;
 const newline = 0x0a;
 
 /**
- * Hands the log to `sink` as the container wrote it: parts of a line joined, byte by byte. Resolves at the end of the
- * file, or with `follow` when the container has finished, or at `limitBytes`. kubelet: cri-client logs.go ReadLogs
+ * Passes the container's exact output to `sink`, with parts of a line joined. Resolves at the end of the file or at
+ * `limitBytes`; with `follow`, when the container has finished. kubelet: cri-client logs.go ReadLogs
  */
 export async function readLogs(options: ReadLogsOptions, sink: LogSink): Promise<void> {
   const { follow = false, finished, signal } = options;
@@ -86,7 +88,7 @@ async function followLog(log: LogReader, changes: ChangeWatch, options: ReadLogs
   }
 }
 
-/** Both the directory of the log and, if that is a link as with cri-dockerd, the one it leads to. */
+/** Watches the directory of the log and, if the log is a link as with cri-dockerd, the directory of its target. */
 async function watchLog(path: string): Promise<ChangeWatch> {
   const target = await realpath(path).catch((error: unknown) => {
     throw openFailure(path, error);
@@ -112,14 +114,14 @@ async function nextFile(
   }
 }
 
-/** Of `names`, the log of the first restart after `current`. */
+/** The log in `names` of the first restart after `current`. */
 function nextAttempt(current: string, names: readonly string[]): string | undefined {
   const attemptOf = (name: string): number => Number(/^(\d+)\.log$/.exec(name)?.[1] ?? NaN);
   const later = names.map(attemptOf).filter((attempt) => attempt > attemptOf(current));
   return later.length === 0 ? undefined : `${String(Math.min(...later))}.log`;
 }
 
-/** One open log file at a time, and what is carried over from one to the next. */
+/** Reads one log file at a time, and keeps formatting state across files. */
 class LogReader {
   readonly #formatter: LogFormatter;
   readonly #sink: LogSink;
@@ -131,7 +133,7 @@ class LogReader {
   #position = 0;
   #linesLeft = Infinity;
   #format: LogFormat | undefined;
-  /** The start of a line whose end is not there yet. */
+  /** The start of a line that is not complete yet. */
   #incomplete: Buffer = Buffer.alloc(0);
   #output: { stream: 'stdout' | 'stderr'; parts: Buffer[] }[] = [];
 
@@ -153,12 +155,12 @@ class LogReader {
     await this.close();
     this.path = path;
     this.#format = undefined;
-    // With cri-dockerd it is a link.
+    // cri-dockerd makes logs links.
     this.#file = await openRegularFile(path, { followLinks: true }).catch((error: unknown) => {
       throw openFailure(path, error);
     });
     this.#position = tailLines === undefined ? 0 : await findTailOffset(this.#file, tailLines, tailBytes);
-    // Lines that are written while the tail is read belong to it only when following.
+    // Without `follow`, lines written while the tail is read are left out.
     this.#linesLeft = tailLines === undefined || this.#follow ? Infinity : tailLines;
   }
 
@@ -167,7 +169,7 @@ class LogReader {
     this.#file = undefined;
   }
 
-  /** True when `path` is another file by now, and that file is in use. */
+  /** True if `path` is now another, non-empty file. */
   async isReplaced(): Promise<boolean> {
     try {
       const [named, opened] = await Promise.all([stat(this.path), this.#file?.stat()]);
@@ -178,7 +180,7 @@ class LogReader {
     }
   }
 
-  /** Writes every whole line from here to the end of the file, and with `last` also what comes after the last newline. */
+  /** Writes every whole line up to the end of the file. With `last` also the text after the last newline. */
   async readToEnd({ last = false } = {}): Promise<void> {
     while (!this.isFull) {
       this.#signal?.throwIfAborted();
@@ -199,7 +201,7 @@ class LogReader {
     const { bytesRead } = await this.#file.read(this.#block, 0, blockBytes, this.#position);
     this.#position += bytesRead;
     if (bytesRead === 0 && (await this.#file.stat()).size < this.#position) {
-      // Truncated in place, as `copytruncate` of logrotate does: begin again.
+      // Truncated in place, as by logrotate's `copytruncate`: starts again.
       this.#position = 0;
       this.#incomplete = Buffer.alloc(0);
       return this.#readBlock();
@@ -223,7 +225,7 @@ class LogReader {
     this.#linesLeft -= 1;
     const parsed = parseLogLine(line, this.#format);
     if (parsed === undefined) {
-      // Only the first line tells the format; a damaged one further on is left out.
+      // The first line decides the format. Later damaged lines are left out.
       if (this.#format !== undefined) return;
       throw new UserError(`${this.path}: the first line is neither in CRI nor in Docker JSON log format`);
     }
@@ -239,7 +241,7 @@ class LogReader {
   async #flush(): Promise<void> {
     const output = this.#output;
     this.#output = [];
-    // Copies made before the block is read into again.
+    // Copied first, because the block is reused for the next read.
     for (const { bytes, stream } of output.map((run) => ({ bytes: Buffer.concat(run.parts), stream: run.stream }))) {
       await this.#sink(bytes, stream);
     }

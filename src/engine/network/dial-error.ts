@@ -1,6 +1,6 @@
 import { errorMessage, hasCode } from '../../errors.ts';
 
-/** What the kernel says, in Go's words. */
+/** The kernel's errors in Go's words. */
 const causes: readonly (readonly [code: string, text: string])[] = [
   ['ECONNREFUSED', 'connect: connection refused'],
   ['EHOSTUNREACH', 'connect: no route to host'],
@@ -10,17 +10,17 @@ const causes: readonly (readonly [code: string, text: string])[] = [
   ['ETIMEDOUT', 'connect: connection timed out'],
 ];
 
-/** Why there is no connection to a host, or none any more, as the kubelet words it. */
+/** Why a connection failed or broke, in the kubelet's words. */
 export function dialErrorText(error: unknown, { host, port }: { host: string; port: number }): string {
   const dial = `dial tcp ${addressText(host, port)}`;
   for (const [code, text] of causes) if (hasCode(error, code)) return `${dial}: ${text}`;
   if (hasCode(error, 'ENOTFOUND')) return `dial tcp: lookup ${host}: no such host`;
-  // Node says this of a connection that is closed, too.
+  // Node also reports a closed connection this way.
   if (hasCode(error, 'ECONNRESET')) return 'EOF';
   return errorMessage(error);
 }
 
-/** Host and port as a URL has them. */
+/** Host and port as in a URL. */
 export function addressText(host: string, port: number): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { Pod } from '../../api/types.ts';
 
-/** What a pod's resolver file is made from, and what a node's one holds. */
+/** The content of a resolver file, of a pod or of the node. */
 export interface DNSConfig {
   servers: string[];
   searches: string[];
@@ -9,20 +9,20 @@ export interface DNSConfig {
 }
 
 export interface DNSSettings {
-  /** Addresses of the cluster's DNS service (clusterDNS); empty: there is none. What is no address is left out. */
+  /** Addresses of the cluster's DNS service (clusterDNS). Invalid addresses are skipped. */
   clusterDNS: readonly string[];
   /** Domain of the cluster (clusterDomain), such as `cluster.local`; may be empty. */
   clusterDomain: string;
-  /** What the node's resolver file says; undefined when the node is configured to use none (resolvConf ""). */
+  /** The node's resolver file. Undefined if the node is configured to use none (resolvConf ""). */
   hostResolvConf: DNSConfig | undefined;
   /** Addresses of the node, primary first. */
   nodeIPs: readonly string[];
 }
 
-/** Something the pod's owner should know about its DNS settings; the reasons are the kubelet's event reasons. */
+/** A problem with the pod's DNS settings, with the kubelet's event reason. */
 export interface DNSWarning {
   reason: 'MissingClusterDNS' | 'DNSConfigForming';
-  /** Whose event list it goes to. */
+  /** Object of the event. */
   about: 'pod' | 'node';
   message: string;
 }
@@ -34,8 +34,7 @@ const maxSearchLength = 253;
 const maxSearchListLength = 2048;
 
 /**
- * DNS servers, search list and options of a pod, cut to what resolvers can take.
- * kubelet: network/dns/dns.go GetPodDNS
+ * DNS servers, search list and options of a pod, cut to the limits of resolvers. kubelet: network/dns/dns.go GetPodDNS
  */
 export function podDNS(pod: Pod, settings: DNSSettings): { config: DNSConfig; warnings: DNSWarning[] } {
   const source = dnsSource(pod);
@@ -53,7 +52,7 @@ export function podDNS(pod: Pod, settings: DNSSettings): { config: DNSConfig; wa
 
 type DNSSource = 'none' | 'cluster' | 'host';
 
-/** An absent or unknown policy counts as the cluster's, on the host network too. kubelet: getPodDNSType */
+/** A missing or unknown policy counts as the cluster's, also on the host network. kubelet: getPodDNSType */
 function dnsSource({ spec }: Pod): DNSSource {
   switch (spec.dnsPolicy) {
     case 'None':
@@ -91,7 +90,7 @@ function clusterDNS(pod: Pod, { clusterDNS: servers, clusterDomain, hostResolvCo
   };
 }
 
-/** Without a resolver file a pod asks the loopback of each address family the node has. */
+/** Without a resolver file a pod uses the loopback address of each of the node's address families. */
 function hostDNS({ hostResolvConf, nodeIPs }: DNSSettings): DNSConfig {
   if (hostResolvConf) return hostResolvConf;
   const servers = nodeIPs.map((ip) => (isIPv6Address(ip) ? '::1' : '127.0.0.1'));
@@ -128,7 +127,7 @@ function fitLimits({ servers, searches, options }: DNSConfig): { config: DNSConf
   return { config: { servers: fittingServers, searches: fittingSearches, options }, warnings };
 }
 
-/** Domains that are too long go first (glibc aborts on them), then as many from the end as the list is too long. */
+/** Drops domains that are too long (glibc aborts on them), then domains from the end until the list fits. */
 function fitSearchLimits(searches: readonly string[]): string[] {
   const fitting = searches.slice(0, maxSearches).filter((domain) => domain.length <= maxSearchLength);
   while (fitting.join(' ').length > maxSearchListLength) fitting.pop();
@@ -160,8 +159,8 @@ function unique(values: readonly string[]): string[] {
 }
 
 /**
- * An address as Go writes it: an IPv4 address that was written as IPv6 in four numbers, IPv6 with its longest run of zeros left
- * out. Undefined for what is no address. kubelet: netutils.ParseIPSloppy, net.IP String
+ * An address as Go writes it. An IPv4 address in IPv6 form becomes four numbers. In IPv6 the longest run of zeros is
+ * left out. Returns undefined if it is no address. kubelet: netutils.ParseIPSloppy, net.IP String
  */
 export function canonicalIP(text: string): string | undefined {
   const withoutZeros = text.replaceAll(/(^|\.)0+(?=\d)/g, '$1');
@@ -172,7 +171,7 @@ export function canonicalIP(text: string): string | undefined {
   return high === '' ? address : [...bytesOf(high), ...bytesOf(low)].join('.');
 }
 
-/** True for an address that is IPv6 and no IPv4 address in disguise. kubelet: netutils.IsIPv6String */
+/** True for an IPv6 address that does not stand for an IPv4 one. kubelet: netutils.IsIPv6String */
 export function isIPv6Address(text: string): boolean {
   return canonicalIP(text)?.includes(':') ?? false;
 }

@@ -1,24 +1,24 @@
 import { isIPv6 } from 'node:net';
 
-/** The parts of a URL as Go's net/url has them, as far as a request has them. */
+/** The parts of a URL that a request needs, as Go's net/url splits them. */
 export interface GoURL {
   scheme: string;
-  /** Set in place of everything but scheme, query and fragment for `mailto:x` and its like. */
+  /** For `mailto:x` and the like: replaces everything but scheme, query and fragment. */
   opaque: string;
-  /** As it is written, without the `@`. */
+  /** Unchanged, without the `@`. */
   userinfo: string;
   /** `name:port` */
   host: string;
-  /** As it is written, if that is one of the ways to write this path. */
+  /** Unchanged if it is a valid encoding of the path. */
   escapedPath: string;
-  /** From the `?` on; empty: none. */
+  /** Begins with `?`. Empty if there is no query. */
   query: string;
   escapedFragment: string;
 }
 
 /**
- * Reads a reference as Go's `url.Parse` does; undefined where that returns an error. Browsers' URL reads many of them
- * otherwise.
+ * Parses a reference as Go's `url.Parse` does, which differs from Node's URL in many cases. Returns undefined if Go
+ * returns an error.
  */
 export function parseGoURL(text: string): GoURL | undefined {
   const [reference = '', ...fragments] = text.split('#');
@@ -33,7 +33,7 @@ export function parseGoURL(text: string): GoURL | undefined {
   const escapedFragment = escaped(fragment, 'fragment');
   if (escapedFragment === undefined) return undefined;
   if (!rest.startsWith('/') && scheme !== '') return { ...url, opaque: rest, escapedPath: '', escapedFragment };
-  // What looks like a scheme and is none.
+  // Looks like a scheme but is invalid.
   if (!rest.startsWith('/') && rest.split('/', 1)[0]?.includes(':') === true) return undefined;
   const { authority, path } = splitAuthority(rest, scheme);
   const { userinfo, host } = splitUserinfo(authority);
@@ -42,7 +42,7 @@ export function parseGoURL(text: string): GoURL | undefined {
   return { ...url, userinfo, host, escapedPath, escapedFragment };
 }
 
-/** A path that no URL can be read from, taken by the letter. */
+/** A URL from a path that cannot be parsed as a URL, taken literally. */
 export function pathURL(path: string): GoURL {
   return {
     scheme: '',
@@ -55,7 +55,7 @@ export function pathURL(path: string): GoURL {
   };
 }
 
-/** The URL as Go writes it. */
+/** The URL as Go formats it. */
 export function formatGoURL({ scheme, opaque, userinfo, host, escapedPath, query, escapedFragment }: GoURL): string {
   const prefix = scheme === '' ? '' : `${scheme}:`;
   const user = userinfo === '' ? '' : `${userinfo}@`;
@@ -67,10 +67,10 @@ export function formatGoURL({ scheme, opaque, userinfo, host, escapedPath, query
 
 type Part = 'path' | 'fragment' | 'host';
 
-// eslint-disable-next-line no-control-regex -- these are what is looked for
+// eslint-disable-next-line no-control-regex -- the pattern searches for control characters
 const hasControlCharacter = (text: string): boolean => /[\0-\x1f\x7f]/.test(text);
 
-/** An undefined scheme: there is a colon without one before it. */
+/** `scheme` is undefined if a colon has no scheme before it. */
 function splitScheme(reference: string): { scheme: string | undefined; rest: string } {
   if (reference.startsWith(':')) return { scheme: undefined, rest: '' };
   const [all, scheme] = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(reference) ?? [];
@@ -89,7 +89,7 @@ function splitUserinfo(authority: string): { userinfo: string; host: string } {
   return { userinfo: authority.slice(0, Math.max(0, at)), host: authority.slice(at + 1) };
 }
 
-/** A name or an address, with or without a port; undefined port numbers are none of its business. */
+/** True if it is a name or address, with or without a port. The port's range is not checked. */
 function isHost(host: string): boolean {
   const [, bracketed, after = ''] = /^\[(.*)\](.*)$/.exec(host) ?? [];
   if (bracketed !== undefined) {
@@ -98,11 +98,11 @@ function isHost(host: string): boolean {
   }
   const colon = host.lastIndexOf(':');
   if (colon !== -1 && !/^:\d*$/.test(host.slice(colon))) return false;
-  // Escapes stand for bytes beyond ASCII only.
+  // Go allows escapes here only for bytes beyond ASCII.
   return /^(?:[\w\-.~!$&'()*+,;=:<>"]|[^\0-\x7f]|%[89a-fA-F][\da-fA-F]|%25)*$/.test(host);
 }
 
-/** The part as it is written where that is a valid way to write it, else escaped; undefined when an escape in it is broken. */
+/** The part unchanged if it is a valid encoding, else escaped. Returns undefined if an escape in it is broken. */
 function escaped(text: string, part: Part): string | undefined {
   if (/%(?![\da-fA-F]{2})/.test(text)) return undefined;
   const isValid = Buffer.from(text).every((byte) => {

@@ -4,11 +4,11 @@ export interface HostsFileOptions {
   /** Addresses of the pod, primary first. */
   podIPs: readonly string[];
   hostname: string;
-  /** Domain of the host name; empty: none. */
+  /** Domain of the host name. May be empty. */
   domain: string;
   hostAliases: PodSpec['hostAliases'];
   hostNetwork: boolean;
-  /** Content of the node's own file, of which a host-network pod gets a copy. */
+  /** Content of the node's own file, copied for a host-network pod. */
   nodeHostsFile: string;
 }
 
@@ -19,7 +19,7 @@ export function hostsFileContent(options: HostsFileOptions): string {
 }
 
 /**
- * True if a container gets the pod's hosts file: not over its own mount of /etc/hosts, and not before the pod has an
+ * True if a container gets the pod's hosts file. It does not if it mounts /etc/hosts itself, or before the pod has an
  * address. kubelet: kubelet_pods.go shouldMountHostsFile
  */
 export function shouldMountHostsFile(

@@ -3,19 +3,18 @@ import type { Container } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 import { formatGoURL, parseGoURL, pathURL } from './go-url.ts';
 
-/** The GET that asks a container how it is. */
+/** The GET request of a probe. */
 export interface HTTPProbeRequest {
   url: string;
-  /** Values by canonical name, in the order in which they are sent. */
+  /** Values by canonical name, in the order of sending. */
   headers: Record<string, string[]>;
-  /** Sent as `Host`; empty: the host of the URL is. */
+  /** The `Host` header. If empty, the host of the URL is sent. */
   hostHeader: string;
 }
 
 /**
- * What an httpGet probe or hook asks for. `podIP` stands in for a host that is not given; `userAgent` is sent unless the
- * probe has its own. Throws a `UserError` for a port or host that cannot be asked.
- * kubelet: pkg/probe/http/request.go NewRequestForHTTPGetAction
+ * The request of an httpGet probe or hook. Uses `podIP` if it has no host, and `userAgent` unless it has its own.
+ * Throws a `UserError` if its port or host is invalid. kubelet: pkg/probe/http/request.go NewRequestForHTTPGetAction
  */
 export function httpProbeRequest(
   { scheme = '', host = '', port, path = '', httpHeaders = [] }: HTTPGetAction,
@@ -35,9 +34,8 @@ export function httpProbeRequest(
 }
 
 /**
- * The number of a port that is given by number or name, of the first one with that name; the empty name is that of
- * a port without one. A `UserError` when there is none.
- * kubelet: pkg/probe/util.go ResolveContainerPort
+ * The number of a port given by number or name. The first port of that name counts. The empty name means a port without
+ * one. Throws a `UserError` if there is none. kubelet: pkg/probe/util.go ResolveContainerPort
  */
 export function resolveContainerPort(port: number | string, { name, ports = [] }: Container): number {
   const named = ports.find((candidate) => (candidate.name ?? '') === port)?.containerPort;
@@ -56,12 +54,12 @@ function withDefaults(given: readonly { name: string; value: string }[], userAge
   }
   if (!headers.has('User-Agent')) headers.set('User-Agent', [userAgent]);
   if (!headers.has('Accept')) headers.set('Accept', ['*/*']);
-  // An empty one asks for none.
+  // An empty value removes the header.
   else if (headers.get('Accept')?.[0] === '') headers.delete('Accept');
   return Object.fromEntries(headers);
 }
 
-/** `X-Request-Id`; a name that is none stays as written. Go: net/textproto CanonicalMIMEHeaderKey */
+/** Such as `X-Request-Id`. An invalid name stays as written. Go: net/textproto CanonicalMIMEHeaderKey */
 function canonicalHeaderName(name: string): string {
   if (!/^[\w!#$%&'*+\-.^`|~]+$/.test(name)) return name;
   return name.toLowerCase().replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());

@@ -7,14 +7,14 @@ import { addressText, dialErrorText } from './dial-error.ts';
 import { parseGoURL } from './go-url.ts';
 import type { HTTPProbeRequest } from './http-action-request.ts';
 
-/** As many as Go's client follows, which the kubelet uses. */
+/** The limit of Go's client, which the kubelet uses. */
 const maxRedirects = 10;
 /** kubelet: pkg/probe/http/http.go maxRespBodyLength */
 const maxBodyBytes = 10 * 1024;
 /** In the words of Go's client. */
 const awaitingHeaders = 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
 const readingBody = 'context deadline exceeded (Client.Timeout or context cancellation while reading body)';
-/** Who is on the host network of this machine has no address of its own. */
+/** Pods on the host network are reached at this address, because they have none of their own. */
 const thisMachine = '127.0.0.1';
 
 export interface HTTPAnswer {
@@ -24,9 +24,8 @@ export interface HTTPAnswer {
 }
 
 /**
- * Sends one GET request and follows redirects as long as they stay on the host. Certificates are not checked, no proxy is
- * used and no connection kept. Rejects when there is no answer within the time, which includes the body.
- * kubelet: pkg/probe/http/http.go DoHTTPProbe
+ * Sends one GET request and follows redirects on the same host. Checks no certificate, uses no proxy and keeps no
+ * connection. Rejects if the answer with its body is not complete in time. kubelet: pkg/probe/http/http.go DoHTTPProbe
  */
 export async function httpGet(
   request: HTTPProbeRequest,
@@ -50,7 +49,6 @@ export async function httpGet(
   }
 }
 
-/** Where a request goes. */
 interface Target {
   scheme: string;
   /** Name or address, IPv6 without brackets. */
@@ -99,11 +97,11 @@ async function send(
 ): Promise<IncomingMessage> {
   const options = { host, port, path, agent: false, setHost: hostHeader === '', signal } as const;
   const sent = scheme === 'https' ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options);
-  // Node sends one Host and no more.
+  // Node sends only one Host header.
   for (const [name, values] of Object.entries(headers)) sent.setHeader(name, name === 'Host' ? hostHeader : values);
   limitInformational(sent).end();
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  // Whoever reads the body hears of it.
+  // A reader of the body gets the error.
   sent.on('error', () => undefined);
   return answer;
 }
@@ -112,7 +110,7 @@ const urlOf = ({ scheme, host, port, path }: Target): string => `${scheme}://${a
 
 const defaultPorts: Readonly<Record<string, number>> = { http: 80, https: 443 };
 
-/** Undefined: the answer is not one that sends elsewhere. */
+/** Returns undefined if the answer is not a redirect. */
 function redirectOf(
   { statusCode = 0, headers: { location } }: IncomingMessage,
   { scheme, host, port, path }: Target,
@@ -142,10 +140,10 @@ async function firstBytes(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).subarray(0, maxBodyBytes).toString('utf8');
 }
 
-/** As many as Go's client takes, which the kubelet uses. */
+/** The limit of Go's client, which the kubelet uses. */
 const maxInformational = 5;
 
-/** Ends a request whose server sends one 1xx after the other, as fast as we read them, and never an answer. */
+/** Ends a request if its server sends too many 1xx answers, because it may never send a final one. */
 export function limitInformational(request: ClientRequest): ClientRequest {
   let informational = 0;
   return request.on('information', () => {

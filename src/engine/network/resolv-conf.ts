@@ -5,8 +5,8 @@ import type { DNSConfig } from './dns.ts';
 const maxResolvConfBytes = 10 * 1024 * 1024;
 
 /**
- * Servers, search list and options of a resolver file; `origin` names the file in errors.
- * kubelet: network/dns/dns.go parseResolvConf
+ * Servers, search list and options of a resolver file. Errors name it as `origin`. kubelet: network/dns/dns.go
+ * parseResolvConf
  */
 export function parseResolvConf(text: string, origin = 'resolv.conf'): DNSConfig {
   if (text.length > maxResolvConfBytes) {

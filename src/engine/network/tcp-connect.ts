@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import type { Clock } from '../../clock.ts';
 import { addressText, dialErrorText } from './dial-error.ts';
 
-/** Connects and hangs up again. Rejects when that is not possible within the time. kubelet: pkg/probe/tcp/tcp.go */
+/** Connects, then disconnects. Rejects if that fails or takes too long. kubelet: pkg/probe/tcp/tcp.go */
 export async function tcpConnect(
   { host, port }: { host: string; port: number },
   { timeoutMs, clock, signal }: { timeoutMs: number; clock: Clock; signal: AbortSignal },

@@ -6,7 +6,7 @@ export function secretsOf(objects: readonly ConfigObject[]): Uint8Array[] {
   return objects.flatMap(({ kind, data }) => (kind === 'Secret' ? [...data.values()] : []));
 }
 
-/** What manifests tell everybody of these pods: without it messages about them would make no sense. */
+/** Public names in the manifests of these pods. Messages about the pods need them, so they are never hidden. */
 export function publicNames(pods: readonly Pod[]): string[] {
   return pods.flatMap(({ metadata: { name, namespace }, spec }) => [
     name,

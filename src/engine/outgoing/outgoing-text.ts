@@ -4,20 +4,23 @@ import type { PodStatus } from '../../api/types.ts';
 import type { KubeletEvent, ManifestProblem } from '../view/events.ts';
 import type { SecretValues } from './secret-values.ts';
 
-/** How much of a text is searched for values of Secrets. */
+/** Longest text that is searched for values of Secrets. */
 const maxSearchedBytes = 64 * 1024;
-/** What a status may hold of a pod with one container. kubelet: pkg/kubelet/container/runtime.go MaxPodTerminationMessageLogLength */
+/**
+ * Longest termination message in the status of a pod with one container. kubelet: pkg/kubelet/container/runtime.go
+ * MaxPodTerminationMessageLogLength
+ */
 export const maxTerminationMessageBytes = 12 * 1024;
-/** Fields of a status that hold what a container, a runtime or a program said. */
-const spokenFields = new Set(['message', 'reason']);
+/** Fields of a status that a container, a runtime or a program wrote. */
+const foreignTextFields = new Set(['message', 'reason']);
 
 /**
- * What every text passes that leaves the engine, in an event, a status, a snapshot or the log: it is bounded, and tells no
- * value of a Secret. Inside of the engine texts stay as they came.
+ * Bounds every text that leaves the engine and hides values of Secrets in it: in an event, a status, a snapshot or the
+ * log. Inside the engine texts are unchanged.
  */
 export class OutgoingText {
   private readonly secrets: SecretValues;
-  /** Problems are compared by identity: one that is clean stays the same one. */
+  /** Problems are compared by identity, so each problem maps to one cleaned object. */
   private readonly problemsSeen = new WeakMap<ManifestProblem, ManifestProblem>();
   private readonly listsSeen = new WeakMap<readonly ManifestProblem[], ManifestProblem[]>();
 
@@ -62,12 +65,12 @@ export class OutgoingText {
     }
   }
 
-  /** A status with clean messages, the same one when there was nothing to change. */
+  /** A status with cleaned messages. Returns the same object if nothing changed. */
   status(status: PodStatus): PodStatus {
     return this.fields(status) as PodStatus;
   }
 
-  /** The first 200 of them, each of bearable length. */
+  /** The first 200 problems, with bounded texts. */
   problems(problems: readonly ManifestProblem[]): ManifestProblem[] {
     const seen = this.listsSeen.get(problems);
     if (seen !== undefined) return seen;
@@ -102,7 +105,7 @@ export class OutgoingText {
     let changed: Record<string, unknown> | undefined;
     for (const [name, field] of Object.entries(value)) {
       const clean =
-        typeof field === 'string' && spokenFields.has(name) ? this.text(field, maxOf(name)) : this.fields(field);
+        typeof field === 'string' && foreignTextFields.has(name) ? this.text(field, maxOf(name)) : this.fields(field);
       if (clean !== field) changed = { ...(changed ?? value), [name]: clean };
     }
     return changed ?? value;

@@ -1,35 +1,35 @@
-/** Shorter values are found everywhere by chance, and guessed at once. */
+/** Shorter values match elsewhere by chance, and are quickly guessed anyway. */
 const minValueLength = 4;
-/** Values below this length count only where they stand alone, without a letter or digit beside them. */
+/** Shorter values match only without a letter or digit beside them. */
 const minPartLength = 8;
-/** Values that stopped being used and are hidden further on: texts that have them come later. */
+/** How many former values stay hidden, because texts with them may still come. */
 const maxRetired = 1000;
 /** A text of at least this length may have been cut in the middle of a value. */
 const minCutLength = 1000;
 const hidden = '<hidden>';
-/** What no value is worth hiding for. */
+/** Values that are too common to hide. */
 const plainWords = new Set(['true', 'false', 'null', 'none']);
 
 /** A text to look for. */
 interface Needle {
   text: string;
-  /** It counts only where it stands alone. */
+  /** Set for a short text, which matches only where it stands alone. */
   standsAlone?: RegExp;
 }
 
 /**
- * The values that no text may tell: of Secrets and of credentials. Each is looked for as it is, line by line, in base64 at
- * any offset, quoted as Go and JSON quote it, and as a part of a URL.
+ * Hides the values of Secrets and credentials in texts. Finds each value as it is, line by line, in base64 at any
+ * offset, quoted as by Go and JSON, and escaped as in a URL.
  */
 export class SecretValues {
   private readonly bySource = new Map<string, readonly string[]>();
   private retired: string[] = [];
   private publicNames = new Map<string, ReadonlySet<string>>();
-  /** Longest first: one may be a part of another. Made when it is needed. */
+  /** Longest first, because one may be a part of another. Built when needed. */
   private needles: readonly Needle[] | undefined;
   private values: readonly string[] = [];
 
-  /** Takes all values of a source, in the place of those that it had before. */
+  /** Replaces all values of a source. */
   set(source: string, values: Iterable<string | Uint8Array>): void {
     const texts = [...new Set([...values].map(toText))].flatMap(partsOf);
     const before = this.bySource.get(source) ?? [];
@@ -40,13 +40,13 @@ export class SecretValues {
     this.needles = undefined;
   }
 
-  /** Names that everybody sees, such as those of containers and images: a value that equals one is not looked for. */
+  /** Public names, such as those of containers and images. A value equal to one is not hidden. */
   setPublicNames(source: string, names: Iterable<string>): void {
     this.publicNames.set(source, new Set(names));
     this.needles = undefined;
   }
 
-  /** The text with `<hidden>` in the place of each value. */
+  /** The text with `<hidden>` in place of each value. */
   hide(text: string): string {
     this.needles ??= this.makeNeedles();
     let result = text;
@@ -60,7 +60,7 @@ export class SecretValues {
     return result.length < minCutLength ? result : this.hideCut(result);
   }
 
-  /** A text that was cut may begin or end in the middle of a value. */
+  /** Hides the part of a value at the start or end of a text that was cut. */
   private hideCut(text: string): string {
     let result = text;
     for (const value of this.values) {
@@ -84,10 +84,10 @@ export class SecretValues {
   }
 }
 
-/** Whole characters, whatever it was. */
+/** Invalid UTF-8 becomes replacement characters. */
 const toText = (value: string | Uint8Array): string => Buffer.from(value).toString('utf8');
 
-/** A value without the white space around it, its lines, and what a list of registries or another JSON object holds. */
+/** The value without surrounding white space, its lines, and the credentials in it if it is a Docker configuration. */
 function partsOf(value: string): string[] {
   const text = value.trim();
   const lines = text.includes('\n') ? text.split(/\r?\n/).map((line) => line.trim()) : [];
@@ -95,10 +95,10 @@ function partsOf(value: string): string[] {
   return parts.filter((part) => part.length >= minValueLength && !plainWords.has(part.toLowerCase()));
 }
 
-/** Fields of Docker's list of registries that tell something. */
+/** Secret fields of a Docker configuration. */
 const credentialFields = new Set(['auth', 'password', 'identitytoken', 'registrytoken']);
 
-/** Passwords and tokens in the text of a Docker configuration; none when it is something else. */
+/** Passwords and tokens in a Docker configuration. Empty for any other text. */
 function credentialsIn(text: string): string[] {
   if (!text.startsWith('{') || !text.includes('"auth')) return [];
   const found: string[] = [];
@@ -108,24 +108,27 @@ function credentialsIn(text: string): string[] {
       return value;
     });
   } catch {
-    // No JSON: it is hidden as a whole and line by line.
+    // Not JSON, so it is hidden as a whole and by line.
   }
   return found;
 }
 
-/** The password of `auth`, which is the base64 of user and password. */
+/** The password in `auth`, the base64 of user and password. */
 function passwordIn(auth: string): string[] {
   const text = Buffer.from(auth, 'base64').toString('utf8');
   return text.includes(':') ? [text.slice(text.indexOf(':') + 1)] : [];
 }
 
-/** What a value looks like in a text. */
+/** The forms in which a value may appear in a text. */
 function formsOf(value: string): string[] {
   const quoted = JSON.stringify(value).slice(1, -1);
   return [value, quoted, JSON.stringify(quoted).slice(1, -1), encodeURIComponent(value), ...base64Forms(value)];
 }
 
-/** What base64 makes of it wherever it begins in a longer text, without the characters that its neighbours have a part in. */
+/**
+ * The value in base64 at each of the three offsets in a longer text. Leaves out characters that also encode
+ * neighbouring bytes.
+ */
 function base64Forms(value: string): string[] {
   const bytes = Buffer.from(value);
   const inner = [0, 1, 2].map((offset) => {
@@ -145,7 +148,7 @@ function alone(text: string): RegExp {
   return new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu');
 }
 
-/** How many characters at the end of the text are the beginning of a value, and not all of it; 0: too few. */
+/** Length of a value's beginning at the end of the text. Returns 0 if it is too short or absent. */
 function cutAtEnd(text: string, value: string): number {
   const start = value.slice(0, minPartLength);
   const from = Math.max(0, text.length - value.length + 1);
@@ -155,7 +158,7 @@ function cutAtEnd(text: string, value: string): number {
   return 0;
 }
 
-/** The same of its beginning and the end of a value. */
+/** Length of a value's end at the beginning of the text. Returns 0 if it is too short or absent. */
 function cutAtStart(text: string, value: string): number {
   const end = value.slice(-minPartLength);
   for (let at = text.lastIndexOf(end, value.length - 1); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(end, at - 1)) {

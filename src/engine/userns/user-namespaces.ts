@@ -8,25 +8,25 @@ import type { PodSandboxConfig } from '../../cri/types.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 
 type SecurityContext = NonNullable<NonNullable<PodSandboxConfig['linux']>['securityContext']>;
-/** What the runtime is asked for, for the user namespace of a pod. */
+/** The user namespace of a pod in a CRI request. */
 export type UserNamespace = NonNullable<NonNullable<SecurityContext['namespaceOptions']>['usernsOptions']>;
 
-/** Ids that a pod gets, and what every range begins at a multiple of. kubelet: userns/userns_manager.go userNsLength */
+/** Ids of one pod. Every range begins at a multiple of this. kubelet: userns/userns_manager.go userNsLength */
 const userNamespaceLength = 65_536;
-/** The node's own ids are never given away. */
+/** The node's own ids are never allocated. */
 const firstHostID = userNamespaceLength;
 const endOfHostIDs = 2 ** 32;
 const fileName = 'userns';
-/** Far more than two ranges take. */
+/** Far more than two ranges need. */
 const maxFileBytes = 16 * 1024;
 
 interface Deps {
   podDirs: PodDirs;
-  /** What the runtime said of its default handler. */
+  /** True if the runtime reports support for its default handler. */
   isSupported: () => boolean;
 }
 
-/** What the file of a pod says, in the kubelet's form. */
+/** Content of a pod's file, in the kubelet's form. */
 interface StoredMapping {
   hostId: number;
   containerId: number;
@@ -34,21 +34,21 @@ interface StoredMapping {
 }
 
 /**
- * Gives pods with `hostUsers: false` a range of ids of their own. Each is kept in the folder of its pod, so that it lasts as
- * long as the pod and a restart finds it; nothing is kept in memory.
+ * Allocates a range of ids to each pod with `hostUsers: false`. A file in the pod's folder holds it, so a restart finds
+ * it and it is freed with the pod. Nothing is kept in memory.
  *
  * kubelet: userns/userns_manager.go GetOrCreateUserNamespaceMappings
  */
 export class UserNamespaces {
   private readonly deps: Deps;
-  /** Two pods at a time would find the same range free. */
+  /** One at a time, because two pods would find the same range free. */
   private readonly allocations = pLimit(1);
 
   constructor(deps: Deps) {
     this.deps = deps;
   }
 
-  /** The user namespace of a pod; the folder of the pod exists. Throws a `UserError` when it cannot have one. */
+  /** The user namespace of a pod, whose folder must exist. Rejects with a `UserError` if the pod cannot have one. */
   async getOrCreate({ metadata: { uid }, spec }: Pick<Pod, 'metadata' | 'spec'>): Promise<UserNamespace> {
     if (spec.hostUsers !== false) return { mode: 'NODE', uids: [], gids: [] };
     if (!this.deps.isSupported()) {
@@ -70,7 +70,7 @@ export class UserNamespaces {
     return hostID;
   }
 
-  /** Where the ids of a pod begin on the host; undefined: it has none of its own. */
+  /** The first host id of a pod. Resolves with undefined if the pod has no range. */
   private async stored(uid: string): Promise<number | undefined> {
     const path = join(this.deps.podDirs.podDir(uid), fileName);
     try {
@@ -82,7 +82,7 @@ export class UserNamespaces {
   }
 }
 
-/** The lowest range that no pod has; undefined when all are taken. */
+/** The lowest free range. Returns undefined if all are taken. */
 function firstFreeRange(taken: ReadonlySet<number>): number | undefined {
   for (let hostID = firstHostID; hostID < endOfHostIDs; hostID += userNamespaceLength) {
     if (!taken.has(hostID)) return hostID;
@@ -90,7 +90,7 @@ function firstFreeRange(taken: ReadonlySet<number>): number | undefined {
   return undefined;
 }
 
-/** A range that is misread could be given to two pods, so that a broken file is an error. */
+/** Throws a `UserError` for a broken file, because a misread range could be allocated twice. */
 function hostIDOf(text: string, path: string): number {
   const hostID = readHostID(text);
   if (hostID !== undefined && hostID >= firstHostID && hostID % userNamespaceLength === 0) return hostID;
@@ -99,12 +99,12 @@ function hostIDOf(text: string, path: string): number {
 
 function readHostID(text: string): number | undefined {
   try {
-    // Whatever it is, only a number comes out of it.
+    // Any JSON: the result is used only if it is a number.
     const { uidMappings } = JSON.parse(text) as { uidMappings?: Partial<StoredMapping>[] };
     const hostID: unknown = uidMappings?.[0]?.hostId;
     return typeof hostID === 'number' ? hostID : undefined;
   } catch {
-    // No JSON, or of another form.
+    // Not JSON, or of another form.
     return undefined;
   }
 }

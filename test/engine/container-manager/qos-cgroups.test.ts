@@ -116,7 +116,7 @@ describe('what is reserved', () => {
   test('needs those cgroups', async () => {
     await expect(containerManager(settings).start()).rejects.toThrow(UserError);
     await expect(containerManager(settings).start()).rejects.toThrow(
-      '--system-reserved-cgroup: there is no cgroup /system',
+      '--system-reserved-cgroup: the cgroup /system is missing',
     );
   });
 });
@@ -182,7 +182,7 @@ describe('while pods of another agent run below the same cgroup', () => {
     await manager.qosCgroups.update();
     expect(cgroups.writes).toEqual([]);
     expect(recorded()).toEqual([
-      'FailedNodeAllocatableEnforcement: pods of another agent run below /kubepods, its limits are left as they are; --cgroup-root gives the pods of this agent a cgroup of their own',
+      'FailedNodeAllocatableEnforcement: pods of another agent run below /kubepods, its limits are left unchanged; use --cgroup-root to give this agent a cgroup of its own',
     ]);
   });
 

@@ -105,7 +105,7 @@ describe('an answer', () => {
 
   test.each([
     ['secret', 'the answer is not a JSON object'],
-    [response({ kind: 'Secret' }), 'the answer is no CredentialProviderResponse'],
+    [response({ kind: 'Secret' }), 'the answer is not a CredentialProviderResponse'],
     [response({ apiVersion: 'v1' }), `the apiVersion of the answer is not ${apiVersion}`],
     [response({ cacheKeyType: '' }), 'the cacheKeyType of the answer is not Image, Registry or Global'],
     [response({ cacheDuration: 5 }), 'the cacheDuration of the answer is not a duration'],
