@@ -11,10 +11,10 @@ interface DescribeFlags extends PodFlags {
 
 export function registerDescribe(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('describe'))
-    .description('Show all about a pod, and what happened to it')
+    .description('Show a pod, its events, and the ends of its containers')
     .usage('[options] POD')
     .argument('<pod>', 'name, name without the node, or namespace/name')
-    .option('-n, --namespace <namespace>', 'namespace of the pod; without it all are searched')
+    .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
     .addHelpText('after', examples)
     .action(async (name: string, flags: DescribeFlags) => {
@@ -25,7 +25,7 @@ export function registerDescribe(program: Command, deps: CommandDeps): void {
 }
 
 const examples = `
-What happened is told over restarts of the agent, the runtime and the machine, and of pods that are gone, too.
+The past outlives restarts of the agent, the runtime and the machine, and the pod itself.
 
 Examples:
   kubelet-ts describe web

@@ -29,13 +29,10 @@ const exitCodes = { changes: 1, failed: 2 };
 
 export function registerDiff(program: Command, deps: CommandDeps): void {
   addConfigurationFlags(addRuntimeOptions(program.command('diff')), ['featureGates'])
-    .description('Say what would start, stop, restart or stay if these manifests were applied, and why')
-    .argument(
-      '[manifests...]',
-      'all that the node is to run: files or folders, - for stdin; without any those of --config',
-    )
+    .description('Report which pods would start, stop, restart or stay with these manifests, and why')
+    .argument('[manifests...]', 'all manifests of the node: files or folders, - for stdin (default: those of --config)')
     .option('--hostname-override <name>', "node name, in place of the agent's or the host name")
-    .addOption(new Option('-o, --output <format>', 'form of the answer').choices(['text', 'json']).default('text'))
+    .addOption(new Option('-o, --output <format>', 'form of the report').choices(['text', 'json']).default('text'))
     .addHelpText('after', help)
     .exitOverride(({ exitCode, code, message }) => {
       throw new CommanderError(exitCode === 0 ? 0 : exitCodes.failed, code, message);
@@ -88,13 +85,14 @@ function failed(error: UserError): UserError {
 }
 
 const help = `
-The node is what its agent says, else what of ours is in the container runtime. The manifests stand for all that files
-declare: a pod that is in none of them would stop, pods of a URL stay. Without an argument staticPodPath and staticPodURL of
---config take their place, and pods of that URL are compared too. A manifest is compared as though it took the place of
-the one that declares the pod now, wherever it stands. Values of Secrets are never printed.
+The manifests are compared with the pods that the agent reports. If no agent runs, they are compared with our pods in the
+container runtime. The manifests replace all manifests of files: a pod that is missing in them would stop. Pods of URLs stay.
+Without an argument, diff reads staticPodPath and staticPodURL of --config, and compares the pods of that URL too.
+Values of Secrets are never printed.
+
 Exit codes: 0 no changes, 1 changes, 2 an error.
 
 Examples:
-  kubelet-ts diff pods/                 before pods/ takes the place of the manifests that run
-  kubelet-ts diff --config kubelet.yaml before a node takes this configuration
-  kubelet-ts diff -o json - < all.yaml  for a program`;
+  kubelet-ts diff pods/                 compares pods/ with the running pods
+  kubelet-ts diff --config kubelet.yaml compares the manifests of a configuration
+  kubelet-ts diff -o json - < all.yaml  reads stdin, reports as JSON`;

@@ -18,8 +18,8 @@ interface DownFlags extends ConfigurationFiles {
 
 export function registerDown(program: Command, deps: CommandDeps): void {
   addConfigurationFlags(addRuntimeOptions(program.command('down')), ['cgroupRoot', 'podLogsDir'])
-    .description('Stop kubelet-ts and stop and remove every pod it started')
-    .option('--all', 'end the managed containerd too', false)
+    .description('Stop kubelet-ts, and stop and remove its pods')
+    .option('--all', 'stop the managed containerd too', false)
     .addHelpText('after', examples)
     .action(async (flags: DownFlags) => {
       await down({ ...flags, rootDir: resolve(flags.rootDir) }, deps);
@@ -28,12 +28,12 @@ export function registerDown(program: Command, deps: CommandDeps): void {
 
 const examples = `
 Examples:
-  kubelet-ts down          stops the agent and its pods, gracefully; your manifests are not touched
-  kubelet-ts down --all    ends the managed containerd too: nothing of kubelet-ts runs any more
+  kubelet-ts down          stops the agent and its pods, gracefully; your manifests stay
+  kubelet-ts down --all    stops the managed containerd too: nothing of kubelet-ts keeps running
 
-An agent that does not answer within 2 s gets SIGTERM and SIGCONT, and SIGKILL after 5 s more.
+If the agent does not answer within 2 s, down ends it with SIGTERM and SIGCONT, and with SIGKILL 5 s later.
 
-Of --config, --config-dir and their flags it takes what was given to run.`;
+Give down the same --config, --config-dir, --pod-logs-dir and --cgroup-root as run.`;
 
 async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   const { configuration } = await readConfiguration(flags, flagsLayer(flags));

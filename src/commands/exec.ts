@@ -19,10 +19,10 @@ export function registerExec(program: Command, deps: CommandDeps): void {
     .usage('[options] POD -- COMMAND [ARG...]')
     .argument('<pod>', 'name, name without the node, or namespace/name')
     .argument('<command...>', 'the command and its arguments, after --')
-    .option('-c, --container <name>', 'container; without it the default one of the pod')
-    .option('-n, --namespace <namespace>', 'namespace of the pod; without it all are searched')
+    .option('-c, --container <name>', 'container (default: the default container of the pod)')
+    .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .option('-i, --stdin', 'pass stdin to the command')
-    .option('-t, --tty', 'run it with a terminal; together with -i')
+    .option('-t, --tty', 'run the command with a terminal, together with -i')
     .addHelpText('after', examples)
     .action(async (podName: string, command: string[], flags: ExecFlags) => {
       deps.setExitCode(await exec(deps, podName, command, flags));
@@ -31,9 +31,9 @@ export function registerExec(program: Command, deps: CommandDeps): void {
 
 const examples = `
 Examples:
-  kubelet-ts exec web -- date                  in the default container of pod web
-  kubelet-ts exec -it web -c app -- sh         a shell
-  kubelet-ts exec -i web -- tar x < files.tar  with input from a pipe
+  kubelet-ts exec web -- date                  runs in the default container of pod web
+  kubelet-ts exec -it web -c app -- sh         opens a shell
+  kubelet-ts exec -i web -- tar x < files.tar  reads input from a pipe
 
 Exit codes: that of the command; 127 if it is not found, 126 if it cannot be executed, 1 for other failures.`;
 

@@ -25,7 +25,7 @@ export function registerImages(program: Command, deps: CommandDeps): void {
       await loadImages(files, flags, deps);
     });
   addRuntimeOptions(images.command('list').alias('ls'))
-    .description('List the images the container runtime has')
+    .description('List the images in the container runtime')
     .action(async (flags: ImageFlags) => {
       await listImages(flags, deps);
     });
@@ -33,9 +33,10 @@ export function registerImages(program: Command, deps: CommandDeps): void {
 
 const examples = `
 Examples:
-  kubelet-ts images load app.tar     an archive of docker save, podman save or skopeo copy
+  kubelet-ts images load app.tar     loads an archive of docker save, podman save or skopeo copy
   kubelet-ts images list
-Archives in <root-dir>/images/ are loaded at every start of kubelet-ts run.`;
+
+kubelet-ts run loads the archives in <root-dir>/images/ at its start.`;
 
 async function loadImages(files: readonly string[], flags: ImageFlags, deps: CommandDeps): Promise<void> {
   const importer = await openImporter(flags);

@@ -28,17 +28,17 @@ export function registerLogs(program: Command, deps: CommandDeps): void {
     .description('Print the logs of the containers of a pod')
     .usage('[options] POD')
     .argument('<pod>', 'name, name without the node, or namespace/name')
-    .option('-c, --container <name>', 'container; without it the default one of the pod')
-    .option('--all-containers', 'all containers of the pod')
-    .option('-n, --namespace <namespace>', 'namespace of the pod; without it all are searched')
-    .option('-f, --follow', 'go on with what is written later, over restarts, until the container has finished')
-    .option('-p, --previous', 'the attempt before the one that runs')
-    .option('--tail <lines>', 'the last so many lines; -1 is all', tailLines)
-    .option('--since <duration>', 'only what is newer than this, such as 5m', duration)
-    .option('--since-time <time>', 'only what is newer than this RFC 3339 time', rfc3339Time)
-    .option('--timestamps', 'the time before each line')
-    .option('--prefix', 'the pod and the container before each line')
-    .option('--limit-bytes <bytes>', 'stop after so many bytes of a container', positiveNumber)
+    .option('-c, --container <name>', 'container (default: the default container of the pod)')
+    .option('--all-containers', 'print the logs of all containers of the pod')
+    .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
+    .option('-f, --follow', 'print new lines too, over restarts, until the container has finished')
+    .option('-p, --previous', 'print the log of the previous instance')
+    .option('--tail <lines>', 'print only the last lines; -1: all', tailLines)
+    .option('--since <duration>', 'print only lines newer than this, such as 5m', duration)
+    .option('--since-time <time>', 'print only lines newer than this RFC 3339 time', rfc3339Time)
+    .option('--timestamps', 'print the time before each line')
+    .option('--prefix', 'print the pod and the container before each line')
+    .option('--limit-bytes <bytes>', 'stop after this number of bytes of each container', positiveNumber)
     .addHelpText('after', examples)
     .action(async (podName: string, flags: LogsFlags) => {
       const options = readOptions(flags, Date.now());
@@ -49,10 +49,10 @@ export function registerLogs(program: Command, deps: CommandDeps): void {
 
 const examples = `
 Examples:
-  kubelet-ts logs web                         of the default container of pod web
-  kubelet-ts logs -f --tail 10 web -c app     the last 10 lines, then what comes
+  kubelet-ts logs web                         prints the log of the default container of pod web
+  kubelet-ts logs -f --tail 10 web -c app     prints the last 10 lines, then new ones
   kubelet-ts logs --all-containers --prefix web
-  kubelet-ts logs -p web                      of the attempt that crashed`;
+  kubelet-ts logs -p web                      prints the log of the crashed instance`;
 
 /** What the flags come to for the reader; a `UserError` when they contradict each other. */
 export function readOptions(flags: LogsFlags, now: number): Omit<ReadLogsOptions, 'path'> {

@@ -18,29 +18,26 @@ const commands: Record<string, CommandEntry> = {
     load: async () => (await import('./run-once.ts')).registerRunOnce,
   },
   validate: {
-    summary: 'Say what is wrong with manifests',
+    summary: 'Report the errors of manifests',
     load: async () => (await import('./validate.ts')).registerValidate,
   },
   diff: {
-    summary: 'Say what manifests would change on this node',
+    summary: 'Report the changes that manifests would make on this node',
     load: async () => (await import('./diff.ts')).registerDiff,
   },
   wait: {
-    summary: 'Wait until pods are Ready, completed or gone',
+    summary: 'Wait until pods are Ready, completed, updated or deleted',
     load: async () => (await import('./wait.ts')).registerWait,
   },
   ps: { summary: 'List the pods of this node', load: async () => (await import('./ps.ts')).registerPs },
-  describe: {
-    summary: 'Show all about a pod, and what happened to it',
-    load: async () => (await import('./describe.ts')).registerDescribe,
-  },
+  describe: { summary: 'Show a pod and its past', load: async () => (await import('./describe.ts')).registerDescribe },
   logs: { summary: 'Print the logs of a pod', load: async () => (await import('./logs.ts')).registerLogs },
   exec: { summary: 'Run a command in a container', load: async () => (await import('./exec.ts')).registerExec },
-  images: { summary: 'Load images from archives', load: async () => (await import('./images.ts')).registerImages },
-  down: {
-    summary: 'Stop and remove every pod of this node',
-    load: async () => (await import('./down.ts')).registerDown,
+  images: {
+    summary: 'List images, and load them from archives',
+    load: async () => (await import('./images.ts')).registerImages,
   },
+  down: { summary: 'Stop kubelet-ts and remove its pods', load: async () => (await import('./down.ts')).registerDown },
 };
 
 /** Runs one command line; resolves to its exit code. */

@@ -24,9 +24,9 @@ export function registerPs(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('ps'))
     .alias('get')
     .description('List the pods of this node')
-    .option('-n, --namespace <namespace>', 'only this namespace')
+    .option('-n, --namespace <namespace>', 'list only this namespace')
     .option('-o, --output <format>', 'wide, json, yaml or name', parseOutput, 'table')
-    .option('--no-headers', 'no line of column names')
+    .option('--no-headers', 'leave out the line of column names')
     .addHelpText('after', examples)
     .action(async (flags: PsFlags) => {
       const snapshot = await agentSnapshot(flags.rootDir, deps.stderr, 'nothing restarts or probes these pods');
@@ -40,12 +40,12 @@ export function registerPs(program: Command, deps: CommandDeps): void {
 
 const examples = `
 Examples:
-  kubelet-ts ps                 pods with their status
-  kubelet-ts ps -o wide         with address, node, last exit and what the pod worker does
-  kubelet-ts ps -o json         as a Kubernetes List
-  kubelet-ts ps -o name         pod/NAME, one a line
+  kubelet-ts ps                 lists pods with their status
+  kubelet-ts ps -o wide         adds address, node, last exit and the state of the pod worker
+  kubelet-ts ps -o json         prints a Kubernetes List
+  kubelet-ts ps -o name         prints pod/NAME, one a line
 
-What is wrong with manifests is said on stderr.`;
+Problems of manifests go to stderr.`;
 
 function parseOutput(text: string): Output {
   if (text === 'wide' || text === 'json' || text === 'yaml' || text === 'name') return text;

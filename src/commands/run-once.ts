@@ -21,11 +21,11 @@ const defaultTimeoutMs = 600_000;
 
 export function registerRunOnce(program: Command, deps: CommandDeps): void {
   addLogOptions(addNodeOptions(program.command('run-once')), 'warn')
-    .description('Run pods once: wait until they completed or are Ready, and exit with their result')
+    .description('Run pods until each has completed or is Ready, and exit with their result')
     .argument('[manifests...]', 'files or folders of pod manifests, - for stdin')
     .option('--timeout <duration>', 'give up after this long (default: 10m)', duration)
     .option('--rm', 'stop and remove the pods at the end', false)
-    .addOption(new Option('-o, --output <format>', 'the result as one object').choices(['json']))
+    .addOption(new Option('-o, --output <format>', 'print the result as one object').choices(['json']))
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: RunOnceFlags) => {
       const { runOnce } = await import('../node/run-once/run-once-node.ts');
@@ -77,13 +77,19 @@ function resultText({ pod, outcome, message, log = '' }: PodResult, isLogPrefixe
 }
 
 const help = `
-A CronJob runs once, whatever its schedule. A pod is done when it completed (restartPolicy Never or OnFailure), or when it is Ready (Always).
-What containers write goes to stdout and stderr while they do, the results to stderr.
-Exit codes: 0 all pods completed or are Ready; the exit code of the first container that failed; 127 its command is not found,
-126 cannot be executed; 1 all went well, but --rm could not remove a pod; 2 a manifest is broken, nothing was started;
-124 the timeout passed; 125 a pod could not be started; 130 it was interrupted.
+A pod is done when it has completed (restartPolicy Never or OnFailure), or when it is Ready (Always). A CronJob runs once, at once.
+The output of containers goes to stdout and stderr as they write it, the results go to stderr.
+
+Exit codes:
+  0    all pods completed or are Ready
+  N    the exit code of the first container that failed; 127: command not found, 126: command cannot be executed
+  1    all went well, but --rm could not remove a pod
+  2    a manifest is broken, nothing was started
+  124  the timeout passed
+  125  a pod could not be started
+  130  interrupted
 
 Examples:
   kubelet-ts run-once job.yaml              exits with the result of the job
-  kubelet-ts run-once --rm - < pod.yaml     from stdin, leaves nothing behind
-  kubelet-ts run-once -o json ci/           a folder of pods, result as JSON`;
+  kubelet-ts run-once --rm - < pod.yaml     reads stdin, leaves nothing behind
+  kubelet-ts run-once -o json ci/           runs a folder of pods, prints the result as JSON`;

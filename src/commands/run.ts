@@ -28,9 +28,9 @@ interface RunFlags extends NodeFlags, LogFlags {
 
 export function registerRun(program: Command, deps: CommandDeps): void {
   addLogOptions(addNodeOptions(program.command('run')), 'info')
-    .description('Run the pods of manifests until stopped; stopping leaves them running')
+    .description('Run the pods of manifests until stopped. Stopping leaves the pods running')
     .argument('[manifests...]', 'files or folders of pod manifests, beside --pod-manifest-path')
-    .option('--no-tui', 'plain log lines, also on a terminal')
+    .option('--no-tui', 'log lines instead of the screen, also on a terminal')
     // Of the kubelet: kubeadm asks it.
     .addOption(new Option('--version [boolean]').argParser(boolean).hideHelp())
     .addHelpText('after', examples)
@@ -42,8 +42,8 @@ export function registerRun(program: Command, deps: CommandDeps): void {
 
 const examples = `
 Examples:
-  kubelet-ts run /etc/kubernetes/manifests          the pods of a folder
-  kubelet-ts run pod.yaml --no-tui                  one pod, plain log lines
+  kubelet-ts run /etc/kubernetes/manifests          runs the pods of a folder
+  kubelet-ts run pod.yaml --no-tui                  runs one pod, with log lines
   kubelet-ts run --manifest-url https://box.example/pod.yaml
 Then, in another terminal: kubelet-ts ps, kubelet-ts logs POD, kubelet-ts exec POD -- CMD`;
 

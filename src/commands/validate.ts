@@ -29,18 +29,18 @@ type Output = 'text' | 'json' | 'yaml';
 
 export function registerValidate(program: Command, deps: CommandDeps): void {
   addNodeOptions(program.command('validate'))
-    .description('Say everything that is wrong with manifests, without running them')
-    .argument('[manifests...]', 'files or folders of manifests, - for stdin; without any those of --config and flags')
+    .description('Report all errors of manifests, without running them')
+    .argument('[manifests...]', 'files or folders of manifests, - for stdin (default: those of --config and flags)')
     .addOption(
       new Option('-o, --output <format>', 'form of the report').choices(['text', 'json', 'yaml']).default('text'),
     )
-    .option('--defaulted', 'print the pods as they would be held: defaulted and named for this node', false)
+    .option('--defaulted', 'print the pods with all defaults, and with their names on this node', false)
     .addOption(
-      new Option('--cri', 'print what the pods would ask of the container runtime on this node')
+      new Option('--cri', 'print the requests to the container runtime that the pods would cause on this node')
         .default(false)
         .conflicts('defaulted'),
     )
-    .option('--strict', 'warnings are errors', false)
+    .option('--strict', 'treat warnings as errors', false)
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: ValidateFlags) => {
       await validate(manifests, flags, deps);
@@ -107,12 +107,14 @@ function fileText(path: string): string | undefined {
 }
 
 const help = `
-Folders are read as kubelet-ts run reads them, and every flag of a node means the same. No runtime and no root is needed.
-Values of Secrets are never printed. Exit codes: 0 nothing is wrong, or warnings alone; 2 errors.
+Folders and flags have the same meaning as for kubelet-ts run. validate needs no runtime and no root.
+Values of Secrets are never printed.
+
+Exit codes: 0 no errors, there may be warnings; 2 errors.
 
 Examples:
-  kubelet-ts validate --config kubelet.yaml the pods of its staticPodPath and staticPodURL
-  kubelet-ts validate pods/                 every problem with file, line, field and what to do
-  kubelet-ts validate --strict -o json -    from stdin, for a program, warnings are errors
-  kubelet-ts validate --defaulted web.yaml  the pod with all defaults, as YAML
-  kubelet-ts validate --cri web.yaml        what the container runtime would be asked for`;
+  kubelet-ts validate --config kubelet.yaml checks the pods of its staticPodPath and staticPodURL
+  kubelet-ts validate pods/                 reports each problem with file, line, field and remedy
+  kubelet-ts validate --strict -o json -    reads stdin, reports as JSON, treats warnings as errors
+  kubelet-ts validate --defaulted web.yaml  prints the pod with all defaults, as YAML
+  kubelet-ts validate --cri web.yaml        prints the requests to the container runtime`;

@@ -19,9 +19,9 @@ interface WaitFlags {
 
 export function registerWait(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('wait'))
-    .description('Wait until pods are Ready, have completed or are gone')
+    .description('Wait until pods are Ready, completed, updated or deleted')
     .argument('<pods...>', 'names of pods: name, name-node or namespace/name')
-    .addOption(new Option('--for <condition>', 'what to wait for').choices(waitConditions).default('ready'))
+    .addOption(new Option('--for <condition>', 'condition to wait for').choices(waitConditions).default('ready'))
     .option('--timeout <duration>', 'give up after this long (default: 1m)', duration)
     .addHelpText('after', examples)
     .action(async (names: string[], flags: WaitFlags) => {
@@ -31,9 +31,12 @@ export function registerWait(program: Command, deps: CommandDeps): void {
 }
 
 const examples = `
-A pod that is not declared yet, and an agent that is not up yet, are waited for. What is waited for is of the manifests as they
-are on disk now, also right after an edit: ready is the pod of the edited manifest, not the one that it replaces. updated is
-that the edited manifest runs, ready or not, and nothing of the one before. Exits 1 when the time is over.
+The condition is about the manifests as they are on disk now, also right after an edit:
+  ready      the pod of the edited manifest is Ready
+  updated    the edited manifest runs, Ready or not, and nothing of the one before
+  completed  the pod has completed
+  deleted    the pod is gone
+wait also waits for a pod that is not declared yet, and for an agent that does not run yet. Exits with 1 at the timeout.
 
 Examples:
   kubelet-ts wait web

@@ -102,7 +102,7 @@ export const defaultRootDir = '/var/lib/kubelet-ts';
 export function addRuntimeOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--root-dir <path>', 'folder of the state of kubelet-ts')
+      new Option('--root-dir <path>', 'folder of all state of kubelet-ts')
         .default(defaultRootDir)
         .env('KUBELET_TS_ROOT_DIR'),
     )

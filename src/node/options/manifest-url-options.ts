@@ -126,10 +126,10 @@ export function addManifestURLOptions(command: Command): Command {
   return command
     .option('--manifest-url <url>', 'URL of manifests; repeatable', collect)
     .option('--manifest-url-header <name:value>', 'header sent to the manifest URLs; repeatable', collect)
-    .option('--manifest-url-ca-file <path>', 'authorities to believe, in place of the well-known ones')
+    .option('--manifest-url-ca-file <path>', 'authorities to trust, in place of the well-known ones')
     .option('--manifest-url-cert-file <path>', 'client certificate for the manifest URLs')
     .option('--manifest-url-key-file <path>', 'key of the client certificate')
     .option('--manifest-url-token-file <path>', 'bearer token for the manifest URLs')
-    .option('--manifest-url-sha256 <hex>', 'SHA-256 of a manifest to believe; repeatable', collect)
-    .option('--manifest-url-public-key <key>', 'minisign key that has to have signed; repeatable', collect);
+    .option('--manifest-url-sha256 <hex>', 'SHA-256 of an accepted manifest; repeatable', collect)
+    .option('--manifest-url-public-key <key>', 'minisign key that must have signed the manifest; repeatable', collect);
 }

@@ -11,10 +11,10 @@ export function addNodeOptions(command: Command): Command {
   addManifestURLOptions(addRuntimeOptions(command))
     .option('--pod-manifest-path <path>', 'file or folder of pod manifests; repeatable', collect)
     .option('--hostname-override <name>', 'node name, in place of the host name')
-    .option('--node-ip <ip>', 'address of the node; one of each family', list)
-    .option('--image-credential-provider-config <path>', 'file of the programs that know registry credentials')
+    .option('--node-ip <ip>', 'address of the node; one for each family', list)
+    .option('--image-credential-provider-config <path>', 'file that lists the programs for registry credentials')
     .option('--image-credential-provider-bin-dir <path>', 'folder of these programs')
-    .option('--node-labels <key=value>', 'more labels of the node, for nodeSelector and affinity', list);
+    .option('--node-labels <key=value>', 'additional labels of the node, for nodeSelector and affinity', list);
   return readFlagsAsGo(addFlagsWithoutEffect(addConfigurationFlags(command)));
 }
 
@@ -22,8 +22,12 @@ export function addNodeOptions(command: Command): Command {
 export function addLogOptions(command: Command, defaultLevel: string): Command {
   const levels = ['debug', 'info', 'warn', 'error'];
   return command
-    .addOption(new Option('--log-format <format>', 'form of the log lines (default: text)').choices(['text', 'json']))
-    .addOption(new Option('--log-level <level>', `what is logged (default: ${defaultLevel})`).choices(levels));
+    .addOption(
+      new Option('--log-format <format>', 'form of the log lines, on stderr (default: text)').choices(['text', 'json']),
+    )
+    .addOption(
+      new Option('--log-level <level>', `least severe level that is logged (default: ${defaultLevel})`).choices(levels),
+    );
 }
 
 /**
