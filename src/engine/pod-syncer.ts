@@ -23,7 +23,8 @@ import type { StatusRecords } from './status/status-records.ts';
 import type { Emit } from './view/event-bus.ts';
 import { type PodEventRecorder, podEventRecorder } from './view/event-recorder.ts';
 import { reasons, runsOnUntilThen } from './view/reasons.ts';
-import type { MountedVolume, VolumeManager } from './volumes/volume-manager.ts';
+import type { VolumeManager } from './volumes/volume-manager.ts';
+import type { MountedVolume } from './volumes/volume-mounter.ts';
 
 /** kubelet: an orphan without a manifest gets a second. pod_workers.go, kubelet_pods.go HandlePodCleanups */
 const orphanGracePeriodSeconds = 1;

@@ -10,7 +10,8 @@ import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import { checkHostPath } from '../../src/engine/volumes/host-path.ts';
 import { mountPointsUnder, mountTmpfs } from '../../src/engine/host/mounts.ts';
 import { removeTree } from '../../src/engine/host/remove-tree.ts';
-import { type MountedVolume, VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
+import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
+import type { MountedVolume } from '../../src/engine/volumes/volume-mounter.ts';
 import { makeContainer, makePod } from '../builders/pods.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -148,6 +149,13 @@ describe('volumes of a pod', () => {
     expect(await mountData(podWith({ persistentVolumeClaim: { claimName: 'c' } }))).toBe(
       'persistentVolumeClaim: needs an API server',
     );
+  });
+
+  test('have a place where they are mounted from, and of other kinds none', () => {
+    const place = { hostPath: emptyDirPath(), readOnly: false, managed: true };
+    expect(manager.mountPoints(podWith({ emptyDir: {} }))).toEqual(new Map([['data', place]]));
+    const claim = podWith({ persistentVolumeClaim: { claimName: 'c' } });
+    expect(() => manager.mountPoints(claim)).toThrow('persistentVolumeClaim: needs an API server');
   });
 
   test('are removed without complaint when there are none', async () => {

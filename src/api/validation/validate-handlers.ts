@@ -1,4 +1,5 @@
 import type * as core from 'kubernetes-types/core/v1.js';
+import { type ByKind, byKind, type HookHandlers, type ProbeHandlers } from '../values/by-kind.ts';
 import type { FieldErrors } from '../values/field-errors.ts';
 import { checkHTTPHeaderName, checkPortName, checkPortNumber } from '../values/names.ts';
 
@@ -49,57 +50,35 @@ function validateProbe(errors: FieldErrors, field: string, probe: core.Probe, gr
   }
 }
 
-type Handler = core.LifecycleHandler & Pick<core.Probe, 'grpc'>;
+type Handler = HookHandlers & ProbeHandlers;
 
 /** Checks the first handler; every further one is an error. kubelet: validation.go validateHandler */
 function validateHandler(errors: FieldErrors, field: string, handler: Handler, graceSeconds: number): void {
-  const { exec, grpc, httpGet, sleep, tcpSocket } = handler;
-  const checks: [string, (() => void) | undefined][] = [
-    [
-      'exec',
-      exec &&
-        (() => {
-          if (!exec.command?.length) errors.required(`${field}.exec.command`);
-        }),
-    ],
-    [
-      'httpGet',
-      httpGet &&
-        (() => {
-          validateHttpGet(errors, `${field}.httpGet`, httpGet);
-        }),
-    ],
-    [
-      'tcpSocket',
-      tcpSocket &&
-        (() => {
-          validatePort(errors, `${field}.tcpSocket.port`, tcpSocket.port);
-        }),
-    ],
-    [
-      'grpc',
-      grpc &&
-        (() => {
-          validatePort(errors, `${field}.grpc.port`, grpc.port);
-        }),
-    ],
-    [
-      'sleep',
-      sleep &&
-        (() => {
-          if (sleep.seconds < 1 || sleep.seconds > graceSeconds) {
-            errors.invalid(`${field}.sleep`, sleep.seconds, `must be between 1 and ${graceSeconds}, the grace period`);
-          }
-        }),
-    ],
-  ];
-  const present = checks.filter(([, check]) => check);
-  if (present.length === 0) errors.required(field, 'must have a handler');
-  present[0]?.[1]?.();
-  for (const [name] of present.slice(1)) errors.forbidden(`${field}.${name}`, 'may not specify more than one handler');
+  const [first, ...others] = Object.keys(handlerRules).filter((kind) => handler[kind as keyof Handler]);
+  if (first === undefined) errors.required(field, 'must have a handler');
+  byKind(handler, handlerRules, errors, `${field}.${first ?? ''}`, graceSeconds);
+  for (const kind of others) errors.forbidden(`${field}.${kind}`, 'may not specify more than one handler');
 }
 
-function validateHttpGet(errors: FieldErrors, field: string, httpGet: core.HTTPGetAction): void {
+/** One row a kind of probe or hook. */
+const handlerRules: ByKind<Handler, [FieldErrors, field: string, graceSeconds: number], void> = {
+  exec: ({ command = [] }, errors, field) => {
+    if (command.length === 0) errors.required(`${field}.command`);
+  },
+  httpGet: validateHttpGet,
+  tcpSocket: ({ port }, errors, field) => {
+    validatePort(errors, `${field}.port`, port);
+  },
+  grpc: ({ port }, errors, field) => {
+    validatePort(errors, `${field}.port`, port);
+  },
+  sleep: ({ seconds }, errors, field, graceSeconds) => {
+    if (seconds >= 1 && seconds <= graceSeconds) return;
+    errors.invalid(field, seconds, `must be between 1 and ${graceSeconds}, the grace period`);
+  },
+};
+
+function validateHttpGet(httpGet: core.HTTPGetAction, errors: FieldErrors, field: string): void {
   if (!httpGet.path) errors.required(`${field}.path`);
   validatePort(errors, `${field}.port`, httpGet.port);
   errors.unsupportedUnless(`${field}.scheme`, httpGet.scheme ?? '', ['HTTP', 'HTTPS']);

@@ -1,4 +1,5 @@
 import type * as core from 'kubernetes-types/core/v1.js';
+import type { VolumeSources } from '../values/by-kind.ts';
 import { FieldErrors } from '../values/field-errors.ts';
 import { checkDNS1123Label, checkDNS1123Subdomain } from '../values/names.ts';
 import { toQuantity } from '../values/quantity.ts';
@@ -37,58 +38,50 @@ export function validateVolumes(errors: FieldErrors, spec: core.PodSpec, podName
   return valid;
 }
 
-interface VolumeKind {
-  name: keyof core.Volume;
-  rule: VolumeRule;
-  /** Path in the API server's error for a second source, if it is not the name. */
-  secondSourcePath?: string;
-}
+/** One row a kind of volume. Of two kinds, the later one in this order is the error. */
+const volumeRules: Readonly<Record<keyof VolumeSources, VolumeRule>> = {
+  emptyDir: validateEmptyDir,
+  hostPath: validateHostPath,
+  gitRepo: validateGitRepo,
+  gcePersistentDisk: legacyVolumeRules.gcePersistentDisk,
+  awsElasticBlockStore: legacyVolumeRules.awsElasticBlockStore,
+  secret: validateSecret,
+  nfs: legacyVolumeRules.nfs,
+  iscsi: legacyVolumeRules.iscsi,
+  glusterfs: legacyVolumeRules.glusterfs,
+  flocker: legacyVolumeRules.flocker,
+  persistentVolumeClaim: validateClaim,
+  rbd: legacyVolumeRules.rbd,
+  cinder: legacyVolumeRules.cinder,
+  cephfs: legacyVolumeRules.cephfs,
+  quobyte: legacyVolumeRules.quobyte,
+  downwardAPI: validateDownwardAPI,
+  fc: legacyVolumeRules.fc,
+  flexVolume: legacyVolumeRules.flexVolume,
+  configMap: validateConfigMap,
+  azureFile: legacyVolumeRules.azureFile,
+  vsphereVolume: legacyVolumeRules.vsphereVolume,
+  photonPersistentDisk: legacyVolumeRules.photonPersistentDisk,
+  portworxVolume: legacyVolumeRules.portworxVolume,
+  azureDisk: legacyVolumeRules.azureDisk,
+  storageos: legacyVolumeRules.storageos,
+  projected: validateProjected,
+  scaleIO: legacyVolumeRules.scaleIO,
+  csi: validateCSI,
+  ephemeral: validateEphemeral,
+  image: validateImage,
+};
 
-function kind(name: keyof core.Volume, rule: VolumeRule, secondSourcePath?: string): VolumeKind {
-  return { name, rule, ...(secondSourcePath !== undefined && { secondSourcePath }) };
-}
-
-/** Of two sources, the later one in this order is the error. */
-const volumeKinds: readonly VolumeKind[] = [
-  kind('emptyDir', validateEmptyDir),
-  kind('hostPath', validateHostPath),
-  kind('gitRepo', validateGitRepo),
-  kind('gcePersistentDisk', legacyVolumeRules.gcePersistentDisk),
-  kind('awsElasticBlockStore', legacyVolumeRules.awsElasticBlockStore),
-  kind('secret', validateSecret),
-  kind('nfs', legacyVolumeRules.nfs),
-  kind('iscsi', legacyVolumeRules.iscsi),
-  kind('glusterfs', legacyVolumeRules.glusterfs),
-  kind('flocker', legacyVolumeRules.flocker),
-  kind('persistentVolumeClaim', validateClaim),
-  kind('rbd', legacyVolumeRules.rbd),
-  kind('cinder', legacyVolumeRules.cinder),
-  kind('cephfs', legacyVolumeRules.cephfs, 'cephFS'),
-  kind('quobyte', legacyVolumeRules.quobyte),
-  kind('downwardAPI', validateDownwardAPI, 'downwarAPI'),
-  kind('fc', legacyVolumeRules.fc),
-  kind('flexVolume', legacyVolumeRules.flexVolume),
-  kind('configMap', validateConfigMap),
-  kind('azureFile', legacyVolumeRules.azureFile),
-  kind('vsphereVolume', legacyVolumeRules.vsphereVolume),
-  kind('photonPersistentDisk', legacyVolumeRules.photonPersistentDisk),
-  kind('portworxVolume', legacyVolumeRules.portworxVolume),
-  kind('azureDisk', legacyVolumeRules.azureDisk),
-  kind('storageos', legacyVolumeRules.storageos),
-  kind('projected', validateProjected),
-  kind('scaleIO', legacyVolumeRules.scaleIO),
-  kind('csi', validateCSI),
-  kind('ephemeral', validateEphemeral),
-  kind('image', validateImage),
-];
+/** Path in the API server's error for a second kind, if it is not the name. */
+const secondKindPaths: Partial<Record<keyof VolumeSources, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
 
 function validateSource(errors: FieldErrors, field: string, volume: core.Volume, podName: string): void {
-  const present = volumeKinds.filter(({ name }) => volume[name] !== undefined);
-  const [first, ...others] = present;
-  if (!first) errors.required(field, 'must have a volume type');
-  first?.rule(errors, `${field}.${first.name}`, volume, podName);
-  for (const { name, secondSourcePath } of others) {
-    errors.forbidden(`${field}.${secondSourcePath ?? name}`, 'may not specify more than one volume type');
+  const kinds = Object.keys(volumeRules) as (keyof VolumeSources)[];
+  const [first, ...others] = kinds.filter((kind) => volume[kind] !== undefined);
+  if (first === undefined) errors.required(field, 'must have a volume type');
+  else volumeRules[first](errors, `${field}.${first}`, volume, podName);
+  for (const kind of others) {
+    errors.forbidden(`${field}.${secondKindPaths[kind] ?? kind}`, 'may not specify more than one volume type');
   }
   const { initiatorName, targetPortal = '' } = volume.iscsi ?? {};
   if (initiatorName !== undefined && `${volume.name}:${targetPortal}`.length > 64) {

@@ -1,10 +1,12 @@
+import type { VolumeSources } from './by-kind.ts';
+
 const needsAPIServer = 'needs an API server';
 const notSupported = 'volumes of this kind are not supported';
 
 /**
  * Why volumes of a kind cannot be mounted here, by the kind's field. A pod whose containers mount one does not start.
  */
-export const unmountableVolumes: Readonly<Record<string, string>> = {
+export const unmountableVolumes = {
   csi: needsAPIServer,
   ephemeral: needsAPIServer,
   persistentVolumeClaim: needsAPIServer,
@@ -28,4 +30,6 @@ export const unmountableVolumes: Readonly<Record<string, string>> = {
   scaleIO: notSupported,
   storageos: notSupported,
   vsphereVolume: notSupported,
-};
+} as const satisfies Partial<Record<keyof VolumeSources, string>>;
+
+export type UnmountableVolume = keyof typeof unmountableVolumes;

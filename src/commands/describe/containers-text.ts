@@ -1,4 +1,5 @@
 import type { Container, ContainerState, ContainerStatus } from '../../api/types.ts';
+import { type ByKind, byKind, type ProbeHandlers } from '../../api/values/by-kind.ts';
 import { humanDuration } from '../../api/values/pod-printer.ts';
 import { visible } from '../../visible-text.ts';
 import { exitText } from '../../node/log/exit-text.ts';
@@ -103,16 +104,14 @@ function probeText(probe: Container['livenessProbe']): string {
   if (probe === undefined) return '';
   const { initialDelaySeconds = 0, timeoutSeconds = 1, periodSeconds = 10, successThreshold = 1 } = probe;
   const times = `delay=${initialDelaySeconds}s timeout=${timeoutSeconds}s period=${periodSeconds}s`;
-  return `${actionText(probe)} ${times} #success=${successThreshold} #failure=${probe.failureThreshold ?? 3}`;
+  return `${byKind(probe, actionTexts) ?? 'unknown'} ${times} #success=${successThreshold} #failure=${probe.failureThreshold ?? 3}`;
 }
 
-function actionText({ exec, httpGet, tcpSocket, grpc }: NonNullable<Container['livenessProbe']>): string {
-  if (exec) return `exec [${(exec.command ?? []).join(' ')}]`;
-  if (httpGet) {
-    const { scheme = 'HTTP', host = '', port, path = '/' } = httpGet;
-    return `http-get ${scheme.toLowerCase()}://${host}:${String(port)}${path}`;
-  }
-  if (tcpSocket) return `tcp-socket ${tcpSocket.host ?? ''}:${String(tcpSocket.port)}`;
-  if (grpc) return `grpc :${grpc.port} ${grpc.service ?? ''}`.trimEnd();
-  return 'unknown';
-}
+/** One row a kind of probe. */
+const actionTexts: ByKind<ProbeHandlers, [], string> = {
+  exec: ({ command = [] }) => `exec [${command.join(' ')}]`,
+  httpGet: ({ scheme = 'HTTP', host = '', port, path = '/' }) =>
+    `http-get ${scheme.toLowerCase()}://${host}:${String(port)}${path}`,
+  tcpSocket: ({ host = '', port }) => `tcp-socket ${host}:${String(port)}`,
+  grpc: ({ port, service = '' }) => `grpc :${port} ${service}`.trimEnd(),
+};

@@ -70,7 +70,7 @@ function volumesText(volumes: readonly object[]): string {
   if (volumes.length === 0) return '';
   const rows = volumes.map((volume): [string, string] => {
     const { name, ...kinds } = volume as { name: string };
-    const [kind, value] = Object.entries(kinds)[0] ?? ['emptyDir', {}];
+    const [kind, value] = Object.entries(kinds)[0] ?? ['unknown', {}];
     return [name, `${kind} ${JSON.stringify(value)}`];
   });
   return `Volumes:\n${fields(2, rows)}`;

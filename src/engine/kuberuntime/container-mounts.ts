@@ -9,7 +9,7 @@ import { makeFolder } from '../../make-folder.ts';
 import { writeInPlace, writeNewFile } from '../host/regular-file.ts';
 import { hostsFileContent, shouldMountHostsFile } from '../network/hosts-file.ts';
 import { bindSubPath, type SubPath, subPathTarget } from '../volumes/sub-path.ts';
-import type { MountedVolume } from '../volumes/volume-manager.ts';
+import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import type { EnvironmentVariable } from './request/environment.ts';
 import { podHostname } from './request/hostname.ts';
 

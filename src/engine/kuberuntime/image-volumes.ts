@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../../api/types.ts';
 import type { ImageManager, PullRequest } from '../images/image-manager.ts';
-import type { MountedVolume } from '../volumes/volume-manager.ts';
+import type { MountedVolume } from '../volumes/volume-mounter.ts';
 
 /**
  * The volumes of a pod, with the image of every image volume that the container mounts: it is pulled when it is not there.

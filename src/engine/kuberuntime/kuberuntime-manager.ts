@@ -9,7 +9,7 @@ import type { ProbeResults } from '../container/probe-results.ts';
 import { formatPod } from '../../api/values/pod-names.ts';
 import { reasons } from '../view/reasons.ts';
 import type { UserNamespaces } from '../userns/user-namespaces.ts';
-import type { MountedVolume } from '../volumes/volume-manager.ts';
+import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { computePodActions } from './actions/compute-pod-actions.ts';
 import { crashLoopWait, endedRun } from './actions/crash-loop-back-off.ts';
 import { pullImageVolumesAhead } from './image-volumes.ts';

@@ -1,5 +1,6 @@
 import type { LifecycleHandler } from 'kubernetes-types/core/v1.js';
 import type { Container } from '../../api/types.ts';
+import { type ByKind, byKind, type HookHandlers } from '../../api/values/by-kind.ts';
 import { boundedText } from '../../bounded-text.ts';
 import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
@@ -30,25 +31,27 @@ interface HookTarget {
  * kubelet: lifecycle/handlers.go Run
  */
 export async function runHook(deps: HookDeps, hook: LifecycleHandler, target: HookTarget): Promise<void> {
-  const { clock } = deps;
-  const { container, podIPs, signal } = target;
-  if (hook.exec) {
-    await execHook(deps, hook.exec.command ?? [], target);
-  } else if (hook.httpGet) {
-    const request = httpProbeRequest(hook.httpGet, container, { podIP: podIPs[0] ?? '', userAgent });
-    await httpHook(request, clock, signal);
-  } else if (hook.sleep) {
-    await clock.sleep(hook.sleep.seconds * 1000, { signal });
-  } else {
-    throw new UserError(
-      `invalid handler: the hook of container "${container.name}" is none of exec, httpGet and sleep`,
-    );
-  }
+  await (byKind(hook, hookKinds, deps, target) ?? invalidHook(target));
+}
+
+/** One row a kind of hook. */
+const hookKinds: ByKind<HookHandlers, [HookDeps, HookTarget], Promise<void>> = {
+  exec: execHook,
+  httpGet: (action, { clock }, { container, podIPs, signal }) =>
+    httpHook(httpProbeRequest(action, container, { podIP: podIPs[0] ?? '', userAgent }), clock, signal),
+  sleep: ({ seconds }, { clock }, { signal }) => clock.sleep(seconds * 1000, { signal }),
+  tcpSocket: (_action, _deps, target) => invalidHook(target),
+};
+
+function invalidHook({ container }: HookTarget): Promise<never> {
+  return Promise.reject(
+    new UserError(`invalid handler: the hook of container "${container.name}" is none of exec, httpGet and sleep`),
+  );
 }
 
 async function execHook(
+  { command: cmd = [] }: NonNullable<LifecycleHandler['exec']>,
   { runtime }: HookDeps,
-  cmd: readonly string[],
   { containerID, signal }: HookTarget,
 ): Promise<void> {
   const { exitCode, stdout, stderr, leftOutBytes } = await runtime.execSync(

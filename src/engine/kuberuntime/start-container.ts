@@ -21,7 +21,7 @@ import type { PodDirs } from '../host/pod-dirs.ts';
 import type { ImageManager } from '../images/image-manager.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
-import type { MountedVolume } from '../volumes/volume-manager.ts';
+import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { containerMounts } from './container-mounts.ts';
 import { withImageVolumes } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';

@@ -1,4 +1,5 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
+import { type ByKind, byKind, type ProbeHandlers } from '../../api/values/by-kind.ts';
 import { expand } from '../../api/values/expand.ts';
 import type { Container } from '../../api/types.ts';
 import { boundedText } from '../../bounded-text.ts';
@@ -47,17 +48,22 @@ export interface ProbeOutcome {
 /** Runs a probe once. kubelet: prober/prober.go runProbe */
 export function runProbe(deps: ProbeDeps, probe: Probe, target: ProbeTarget): Promise<ProbeOutcome> {
   const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
-  if (probe.exec) return execProbe(deps, probe.exec.command ?? [], timeoutMs, target);
-  if (probe.httpGet) return httpProbe(deps, probe.httpGet, timeoutMs, target);
-  if (probe.tcpSocket) return tcpProbe(deps, probe.tcpSocket, timeoutMs, target);
-  if (probe.grpc) return grpcProbe(deps, probe.grpc, timeoutMs, target);
-  return Promise.reject(new UserError(`missing probe handler for container "${target.container.name}"`));
+  const outcome = byKind(probe, probeKinds, deps, timeoutMs, target);
+  return outcome ?? Promise.reject(new UserError(`missing probe handler for container "${target.container.name}"`));
 }
+
+/** One row a kind of probe. */
+const probeKinds: ByKind<ProbeHandlers, [ProbeDeps, timeoutMs: number, ProbeTarget], Promise<ProbeOutcome>> = {
+  exec: execProbe,
+  httpGet: httpProbe,
+  tcpSocket: tcpProbe,
+  grpc: grpcProbe,
+};
 
 /** Only what the manifest says itself of the environment is expanded. kubelet: ExpandContainerCommandOnlyStatic */
 async function execProbe(
+  { command = [] }: NonNullable<Probe['exec']>,
   { runtime }: ProbeDeps,
-  command: readonly string[],
   timeoutMs: number,
   { container, containerID, signal }: ProbeTarget,
 ): Promise<ProbeOutcome> {
@@ -76,8 +82,8 @@ async function execProbe(
 }
 
 async function httpProbe(
-  { clock }: ProbeDeps,
   action: NonNullable<Probe['httpGet']>,
+  { clock }: ProbeDeps,
   timeoutMs: number,
   { container, podIP, signal }: ProbeTarget,
 ): Promise<ProbeOutcome> {
@@ -95,8 +101,8 @@ async function httpProbe(
 }
 
 async function tcpProbe(
-  { clock }: ProbeDeps,
   { host, port }: NonNullable<Probe['tcpSocket']>,
+  { clock }: ProbeDeps,
   timeoutMs: number,
   { container, podIP, signal }: ProbeTarget,
 ): Promise<ProbeOutcome> {
@@ -110,8 +116,8 @@ async function tcpProbe(
 }
 
 async function grpcProbe(
-  { checkHealth }: ProbeDeps,
   { port, service = '' }: NonNullable<Probe['grpc']>,
+  { checkHealth }: ProbeDeps,
   timeoutMs: number,
   { podIP }: ProbeTarget,
 ): Promise<ProbeOutcome> {

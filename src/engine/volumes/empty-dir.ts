@@ -7,6 +7,7 @@ import { pathExists } from '../host/path-exists.ts';
 import { hugePageVolumePageBytes, memoryVolumeBytes } from './empty-dir-size.ts';
 import { isMountPoint, mountHugePages, mountTmpfs } from '../host/mounts.ts';
 import { setVolumeOwnership } from './ownership.ts';
+import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
 import { makeFolder } from '../../make-folder.ts';
 
 interface EmptyDirRequest {
@@ -19,6 +20,22 @@ interface EmptyDirRequest {
   source: NonNullable<Volume['emptyDir']>;
   /** Memory that pods may use in all. */
   allocatableMemory: string | undefined;
+}
+
+/** Where an emptyDir of a pod is once it is set up. */
+export function emptyDirPath(podDir: string, name: string): string {
+  return join(podDir, 'volumes', 'kubernetes.io~empty-dir', name);
+}
+
+export function emptyDirVolume(
+  source: EmptyDirRequest['source'],
+  { pod, podDir, volume: { name }, allocatable }: VolumeRequest,
+): VolumeMounter {
+  const path = emptyDirPath(podDir, name);
+  return {
+    mount: { hostPath: path, readOnly: false, managed: true },
+    setUp: () => setUpEmptyDir({ pod, podDir, name, path, source, allocatableMemory: allocatable['memory'] }),
+  };
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Stats } from 'node:fs';
 import type { Volume } from '../../api/types.ts';
 import { hasCode, UserError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
+import type { VolumeMounter } from './volume-mounter.ts';
 
 interface Kind {
   is: (stats: Stats) => boolean;
@@ -37,6 +38,11 @@ const kinds: Record<string, Kind> = {
   CharDevice: { is: (stats) => stats.isCharacterDevice(), noun: 'character device' },
   BlockDevice: { is: (stats) => stats.isBlockDevice(), noun: 'block device' },
 };
+
+/** A path of the host is mounted as it is. */
+export function hostPathVolume(source: NonNullable<Volume['hostPath']>): VolumeMounter {
+  return { mount: { hostPath: source.path, readOnly: false, managed: false }, setUp: () => checkHostPath(source) };
+}
 
 /** Checks that the path is what `type` says, and makes what an …OrCreate type lacks. An empty type checks nothing. */
 export async function checkHostPath({ path, type = '' }: NonNullable<Volume['hostPath']>): Promise<void> {

@@ -1,30 +1,15 @@
 import { join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
-import { unmountableVolumes } from '../../api/values/unmountable-volumes.ts';
 import type { Clock } from '../../clock.ts';
-import type { ContainerConfig } from '../../cri/types.ts';
-import { toError, UserError } from '../../errors.ts';
+import { toError } from '../../errors.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
-import { hasPayload } from './atomic-writer.ts';
-import { setUpEmptyDir } from './empty-dir.ts';
-import { checkHostPath } from './host-path.ts';
+import { emptyDirPath } from './empty-dir.ts';
 import { passesMountsOn } from './mount-propagation.ts';
 import { shareMountsBelow } from '../host/mounts.ts';
-import { payloadKindOf, setUpPayloadVolume } from './payload-volume.ts';
 import { removeTree } from '../host/remove-tree.ts';
+import { volumeMounter } from './volume-kinds.ts';
+import type { MountedVolume, VolumeMounter } from './volume-mounter.ts';
 import type { PayloadSources } from './volume-payload.ts';
-
-/** Where a volume of a pod is on the host, ready to be mounted into a container. kubelet: pkg/volume Attributes */
-export interface MountedVolume {
-  /** Empty for an image, which the runtime mounts by itself. */
-  hostPath: string;
-  /** What the runtime mounts, once it is there. */
-  image?: NonNullable<NonNullable<ContainerConfig['mounts']>[number]['image']>;
-  /** Containers can only read it, whatever their mount says. */
-  readOnly: boolean;
-  /** It is the pod's own, so that SELinux may label it as the container's. */
-  managed: boolean;
-}
 
 export interface PodVolumes {
   /** By name: those that can be mounted. */
@@ -56,19 +41,20 @@ export class VolumeManager {
    * pod; everything else stays as the containers left it. One call at a time for a pod.
    */
   async mountPodVolumes(pod: Pod): Promise<PodVolumes> {
-    const wanted = mountedVolumeNames(pod);
     const mounted = new Map<string, MountedVolume>();
     const failures = new Map<string, Error>();
-    for (const volume of (pod.spec.volumes ?? []).filter(({ name }) => wanted.has(name))) {
-      const mount = this.mountOf(pod, volume);
+    for (const volume of mountedVolumes(pod)) {
+      let mounter: VolumeMounter | undefined;
       try {
-        await this.setUp(pod, volume, mount);
+        mounter = this.mounterOf(pod, volume);
+        const { mount } = mounter;
+        await mounter.setUp();
         // What is not the pod's own is shared by the machine, or the runtime says that it is not.
         if (mount.managed && passesMountsOn(pod, volume.name)) await shareMountsBelow(mount.hostPath);
         mounted.set(volume.name, mount);
       } catch (error) {
         failures.set(volume.name, toError(error));
-        if (payloadKindOf(volume) && (await hasPayload(mount.hostPath))) mounted.set(volume.name, mount);
+        if ((await mounter?.hasContent?.()) === true && mounter) mounted.set(volume.name, mounter.mount);
       }
     }
     return { mounted, failures };
@@ -83,55 +69,27 @@ export class VolumeManager {
 
   /** Where an emptyDir of a pod is once it is set up. */
   emptyDirPath(uid: string, name: string): string {
-    return join(this.deps.podDirs.podDir(uid), 'volumes', 'kubernetes.io~empty-dir', name);
+    return emptyDirPath(this.deps.podDirs.podDir(uid), name);
   }
 
-  /** Where every volume of a pod is once it is set up, by name. */
+  /**
+   * Where every volume that a container of the pod mounts is once it is set up, by name. Throws a `UserError` for a kind that
+   * cannot be mounted.
+   */
   mountPoints(pod: Pod): Map<string, MountedVolume> {
-    return new Map((pod.spec.volumes ?? []).map((volume) => [volume.name, this.mountOf(pod, volume)]));
+    return new Map(mountedVolumes(pod).map((volume) => [volume.name, this.mounterOf(pod, volume).mount]));
   }
 
-  private mountOf(pod: Pod, volume: Volume): MountedVolume {
-    if (volume.hostPath) return { hostPath: volume.hostPath.path, readOnly: false, managed: false };
-    if (volume.image) return { hostPath: '', readOnly: true, managed: false };
-    const payloadKind = payloadKindOf(volume);
-    if (!payloadKind)
-      return { hostPath: this.emptyDirPath(pod.metadata.uid, volume.name), readOnly: false, managed: true };
-    const hostPath = join(this.deps.podDirs.podDir(pod.metadata.uid), 'volumes', payloadKind.plugin, volume.name);
-    return { hostPath, readOnly: true, managed: true };
-  }
-
-  private async setUp(pod: Pod, volume: Volume, { hostPath: path }: MountedVolume): Promise<void> {
-    const { podDirs, allocatable, clock, imageVolumes } = this.deps;
-    const podDir = podDirs.podDir(pod.metadata.uid);
-    const payloadKind = payloadKindOf(volume);
-    if (volume.hostPath) {
-      await checkHostPath(volume.hostPath);
-    } else if (volume.emptyDir) {
-      const { name, emptyDir: source } = volume;
-      await setUpEmptyDir({ pod, podDir, name, path, source, allocatableMemory: allocatable['memory'] });
-    } else if (payloadKind) {
-      const { medium } = payloadKind;
-      await setUpPayloadVolume({ pod, podDir, volume, path, medium, now: clock.now(), sources: this.deps });
-    } else if (!volume.image) {
-      throw unmountable(volume);
-    } else if (!imageVolumes) {
-      throw new UserError('image: the feature gate ImageVolume is off');
-    }
+  private mounterOf(pod: Pod, volume: Volume): VolumeMounter {
+    const { podDirs, clock, ...deps } = this.deps;
+    return volumeMounter({ ...deps, pod, volume, podDir: podDirs.podDir(pod.metadata.uid), now: () => clock.now() });
   }
 }
 
-function unmountable(volume: Volume): UserError {
-  const kind = Object.keys(volume).find((key) => key !== 'name') ?? 'unknown';
-  return new UserError(`${kind}: ${unmountableVolumes[kind] ?? 'volumes of this kind are not known'}`, {
-    hint: 'Use emptyDir, hostPath, configMap, secret, projected or downwardAPI.',
-  });
-}
-
-function mountedVolumeNames({ spec }: Pod): Set<string> {
-  return new Set(
-    [...(spec.initContainers ?? []), ...spec.containers].flatMap(({ volumeMounts = [], volumeDevices = [] }) =>
-      [...volumeMounts, ...volumeDevices].map(({ name }) => name),
-    ),
-  );
+/** Those that a container of the pod mounts. */
+function mountedVolumes({ spec }: Pod): Volume[] {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const mounts = containers.flatMap(({ volumeMounts = [], volumeDevices = [] }) => [...volumeMounts, ...volumeDevices]);
+  const names = new Set(mounts.map(({ name }) => name));
+  return (spec.volumes ?? []).filter(({ name }) => names.has(name));
 }

@@ -1,5 +1,6 @@
 import type { VolumeProjection } from 'kubernetes-types/core/v1.js';
 import type { Pod, ResourceList, Volume } from '../../api/types.ts';
+import { type ByKind, byKind } from '../../api/values/by-kind.ts';
 import { UserError } from '../../errors.ts';
 import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import { configPayload } from './config-payload.ts';
@@ -21,10 +22,10 @@ export interface PayloadSources {
 export function volumePayload(pod: Pod, volume: Volume, sources: PayloadSources): Payload {
   const payload = new Map<string, FileProjection>();
   const missing = new Set<string>();
-  const { projections, defaultMode = 0o644 } = projectionsOf(volume);
+  const { projections = [], defaultMode = 0o644 } = byKind(volume, payloadKinds) ?? {};
   for (const projection of projections) {
     try {
-      const files = projectionPayload(pod, projection, defaultMode, sources);
+      const files = byKind(projection, projectionKinds, { pod, defaultMode, sources }) ?? [];
       for (const [path, file] of files) payload.set(path, withGroupBits(pod, file));
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
@@ -36,32 +37,44 @@ export function volumePayload(pod: Pod, volume: Volume, sources: PayloadSources)
   return payload;
 }
 
+type PayloadKind = 'configMap' | 'downwardAPI' | 'projected' | 'secret';
+
 /** Every kind of volume that is made of files, as the sources of a projected one. */
-function projectionsOf({ configMap, secret, downwardAPI, projected }: Volume): {
-  projections: VolumeProjection[];
-  defaultMode: number | undefined;
-} {
-  if (configMap) return { projections: [{ configMap }], defaultMode: configMap.defaultMode };
-  if (secret) {
-    const { secretName = '', defaultMode, ...rest } = secret;
-    return { projections: [{ secret: { ...rest, name: secretName } }], defaultMode };
-  }
-  if (downwardAPI) return { projections: [{ downwardAPI }], defaultMode: downwardAPI.defaultMode };
-  return { projections: projected?.sources ?? [], defaultMode: projected?.defaultMode };
+const payloadKinds: ByKind<
+  Pick<Volume, PayloadKind>,
+  [],
+  { projections?: VolumeProjection[] | undefined; defaultMode?: number | undefined }
+> = {
+  configMap: (configMap) => ({ projections: [{ configMap }], defaultMode: configMap.defaultMode }),
+  downwardAPI: (downwardAPI) => ({ projections: [{ downwardAPI }], defaultMode: downwardAPI.defaultMode }),
+  projected: ({ sources, defaultMode }) => ({ projections: sources, defaultMode }),
+  secret: ({ secretName = '', defaultMode, ...rest }) => ({
+    projections: [{ secret: { ...rest, name: secretName } }],
+    defaultMode,
+  }),
+};
+
+interface ProjectionRequest {
+  pod: Pod;
+  defaultMode: number;
+  sources: PayloadSources;
 }
 
-function projectionPayload(
-  pod: Pod,
-  { configMap, secret, downwardAPI, serviceAccountToken }: VolumeProjection,
-  defaultMode: number,
-  { configObjects, allocatable }: PayloadSources,
-): Payload {
-  const { namespace } = pod.metadata;
-  if (configMap) return configPayload('ConfigMap', namespace, configMap, defaultMode, configObjects);
-  if (secret) return configPayload('Secret', namespace, secret, defaultMode, configObjects);
-  if (serviceAccountToken) throw new UserError('failed to fetch token: there is no API server');
-  return downwardPayload({ pod, items: downwardAPI?.items ?? [], defaultMode, allocatable });
-}
+/** One row a kind of source. */
+const projectionKinds: ByKind<VolumeProjection, [ProjectionRequest], Payload> = {
+  configMap: (source, { pod, defaultMode, sources: { configObjects } }) =>
+    configPayload('ConfigMap', pod.metadata.namespace, source, defaultMode, configObjects),
+  secret: (source, { pod, defaultMode, sources: { configObjects } }) =>
+    configPayload('Secret', pod.metadata.namespace, source, defaultMode, configObjects),
+  serviceAccountToken: () => {
+    throw new UserError('failed to fetch token: there is no API server');
+  },
+  clusterTrustBundle: () => {
+    throw new UserError('clusterTrustBundle: needs an API server');
+  },
+  downwardAPI: ({ items = [] }, { pod, defaultMode, sources: { allocatable } }) =>
+    downwardPayload({ pod, items, defaultMode, allocatable }),
+};
 
 /** The group of the volume can read every file. kubelet: pkg/volume/volume_linux.go changeFilePermission */
 function withGroupBits({ spec }: Pod, { data, mode }: FileProjection): FileProjection {

@@ -1,3 +1,4 @@
+import { type ByKind, byKind, type HookHandlers } from '../../../api/values/by-kind.ts';
 import type { Lifecycle } from 'kubernetes-types/core/v1.js';
 import type { Container, ContainerPort, Pod } from '../../../api/types.ts';
 import { containerHashHex, goJSON } from '../../container/container-hash.ts';
@@ -58,14 +59,16 @@ export function containerAnnotations(
   };
 }
 
-function inAPIOrder({ exec, httpGet, tcpSocket, sleep }: LifecycleHandler): LifecycleHandler {
-  return {
-    ...(exec && { exec }),
-    ...(httpGet && { httpGet: httpGetInAPIOrder(httpGet) }),
-    ...(tcpSocket && { tcpSocket: { port: tcpSocket.port, ...(tcpSocket.host && { host: tcpSocket.host }) } }),
-    ...(sleep && { sleep }),
-  };
+function inAPIOrder(handler: LifecycleHandler): LifecycleHandler | undefined {
+  return byKind(handler, handlersInAPIOrder);
 }
+
+const handlersInAPIOrder: ByKind<HookHandlers, [], LifecycleHandler> = {
+  exec: (exec) => ({ exec }),
+  httpGet: (httpGet) => ({ httpGet: httpGetInAPIOrder(httpGet) }),
+  tcpSocket: ({ port, host }) => ({ tcpSocket: { port, ...(host && { host }) } }),
+  sleep: (sleep) => ({ sleep }),
+};
 
 function httpGetInAPIOrder({ path, port, host, scheme, httpHeaders = [] }: HTTPGetAction): HTTPGetAction {
   return {

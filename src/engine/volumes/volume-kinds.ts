@@ -1,0 +1,30 @@
+import { type ByKind, byKind, type VolumeSources } from '../../api/values/by-kind.ts';
+import { type UnmountableVolume, unmountableVolumes } from '../../api/values/unmountable-volumes.ts';
+import { UserError } from '../../errors.ts';
+import { emptyDirVolume } from './empty-dir.ts';
+import { hostPathVolume } from './host-path.ts';
+import { imageVolume } from './image-volume.ts';
+import { payloadVolume } from './payload-volume.ts';
+import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
+
+/** One row a kind of volume: each kind of the Pod API is here or among the `unmountableVolumes`. */
+const volumeKinds: ByKind<Omit<VolumeSources, UnmountableVolume>, [VolumeRequest], VolumeMounter> = {
+  configMap: payloadVolume('kubernetes.io~configmap', ''),
+  downwardAPI: payloadVolume('kubernetes.io~downward-api', 'Memory'),
+  emptyDir: emptyDirVolume,
+  hostPath: hostPathVolume,
+  image: imageVolume,
+  projected: payloadVolume('kubernetes.io~projected', 'Memory'),
+  secret: payloadVolume('kubernetes.io~secret', 'Memory'),
+};
+
+/** Throws a `UserError` for a kind that a node alone does not mount. */
+export function volumeMounter(request: VolumeRequest): VolumeMounter {
+  const mounter = byKind(request.volume, volumeKinds, request);
+  if (mounter !== undefined) return mounter;
+  const kind = Object.keys(request.volume).find((key) => key !== 'name') ?? 'unknown';
+  const reasons: Readonly<Record<string, string>> = unmountableVolumes;
+  throw new UserError(`${kind}: ${reasons[kind] ?? 'volumes of this kind are not known'}`, {
+    hint: 'Use emptyDir, hostPath, configMap, secret, projected or downwardAPI.',
+  });
+}
