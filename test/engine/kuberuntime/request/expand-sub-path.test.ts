@@ -4,7 +4,7 @@ import { expandSubPath } from '../../../../src/engine/kuberuntime/container-moun
 const envs = [
   { name: 'POD', value: 'web-edge1' },
   { name: 'EMPTY', value: '' },
-  { name: 'UP', value: '../../..' },
+  { name: 'UP', value: '../..' },
   { name: 'ROOT', value: '/etc' },
 ];
 
