@@ -1,4 +1,5 @@
 import type { Pod, PodStatus } from '../api/types.ts';
+import { formatTime } from '../api/values/time.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
 import { BackOff } from '../flow/back-off.ts';
@@ -15,7 +16,6 @@ import type { PodSyncer } from './pod-workers/pod-worker.ts';
 import { NetworkNotReadyError, SyncPodError } from './pod-workers/sync-pod-error.ts';
 import type { SyncPodType } from './pod-workers/update-pod-options.ts';
 import type { ProberManager } from './prober/prober-manager.ts';
-import { formatTime } from './status/format-time.ts';
 import { generatePodStatus, type IPFamily } from './status/generate-pod-status.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';

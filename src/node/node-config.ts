@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import type { Machine } from '../engine/container-manager/machine.ts';
 import {
@@ -9,11 +10,10 @@ import { nodeCapacity } from '../engine/container-manager/node-capacity.ts';
 import { withReservedCPUs } from '../engine/container-manager/reserved-cpus.ts';
 import { containerLogLinksDir } from '../engine/container/log-paths.ts';
 import type { ImageSettings } from '../engine/images/image-manager.ts';
+import type { ContainerNode } from '../engine/kuberuntime/request/generate-container-config.ts';
 import { sysctlAllowlist } from '../engine/lifecycle/sysctl-allowlist.ts';
 import type { NodeConfig } from '../engine/node-config.ts';
-import { nodeLabels } from '../engine/node-labels.ts';
 import { UserError } from '../errors.ts';
-import { containerNode } from './container-node.ts';
 import type { NodeOptions } from './options/node-options.ts';
 
 /** kubelet: kubelet.go MaxContainerBackOff */
@@ -105,4 +105,52 @@ function refuseOverReservation(reservations: NodeReservations): void {
   throw new UserError(`more ${resource} is reserved than the node has (${reservations.capacity[resource] ?? '0'})`, {
     hint: 'It is the sum of --system-reserved, --kube-reserved and what is kept free before pods are evicted.',
   });
+}
+
+/** How Go, and with it Kubernetes, names what Node calls by another name. */
+const goArchitectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
+
+/** The labels that a node gives itself, and those it was told. kubelet: kubelet_node_status.go initialNode */
+export function nodeLabels(
+  nodeName: string,
+  nodeArch: string,
+  configured: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const arch = goArchitectures[nodeArch] ?? nodeArch;
+  return {
+    'kubernetes.io/hostname': nodeName,
+    'kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': arch,
+    'beta.kubernetes.io/os': 'linux',
+    'beta.kubernetes.io/arch': arch,
+    ...configured,
+  };
+}
+
+/** What of the configuration containers depend on. */
+interface ContainerNodeOptions {
+  rootDir: string;
+  seccompDefault: boolean;
+  cpuCFSQuota: boolean;
+  /** Milliseconds. */
+  cpuCFSQuotaPeriod: number;
+  singleProcessOOMKill?: boolean;
+}
+
+/** What containers of this machine are made with. */
+function containerNode(machine: Machine, options: ContainerNodeOptions): ContainerNode {
+  return {
+    seccompProfileRoot: join(options.rootDir, 'seccomp'),
+    seccompDefault: options.seccompDefault,
+    thermalThrottlePaths: machine.thermalThrottlePaths,
+    resources: {
+      cgroupVersion: machine.cgroupVersion,
+      cpuCFSQuota: options.cpuCFSQuota,
+      cpuCFSQuotaPeriodMicros: options.cpuCFSQuotaPeriod * 1000,
+      singleProcessOOMKill: machine.cgroupVersion === 1 || (options.singleProcessOOMKill ?? false),
+      memoryCapacityBytes: machine.memoryBytes,
+      hasSwapController: machine.hasSwapController,
+      hugePageSizes: machine.hugePages.map(({ sizeBytes }) => sizeBytes),
+    },
+  };
 }

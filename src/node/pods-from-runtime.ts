@@ -1,6 +1,7 @@
 import { loadManifests } from '../api/objects/load-manifests.ts';
 import type { Pod } from '../api/types.ts';
 import { defaultFeatureGates } from '../api/values/feature-gates.ts';
+import { formatTime } from '../api/values/time.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { readLastGood } from '../engine/config/last-good/read-last-good.ts';
 import { podUIDHash } from '../engine/config/load-manifest.ts';
@@ -12,7 +13,6 @@ import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
 import { publicNames, secretsOf } from '../engine/outgoing/declared-secrets.ts';
 import { maxTerminationMessageBytes, OutgoingText } from '../engine/outgoing/outgoing-text.ts';
 import { SecretValues } from '../engine/outgoing/secret-values.ts';
-import { formatTime } from '../engine/status/format-time.ts';
 import { generatePodStatus } from '../engine/status/generate-pod-status.ts';
 import { readStatusRecord, type StatusRecord } from '../engine/status/status-records.ts';
 

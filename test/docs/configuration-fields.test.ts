@@ -1,7 +1,7 @@
 import { format, resolveConfig } from 'prettier';
 import { expect, test } from 'vitest';
-import { defaultText } from '../../src/api/kubelet-configuration/default-text.ts';
 import { type ConfigurationField, configurationFields } from '../../src/api/kubelet-configuration/schema.ts';
+import { defaultText } from '../../src/node/options/add-configuration-flags.ts';
 import { configurationFlags } from '../../src/node/options/configuration-flags.ts';
 import { flagsWithoutEffect } from '../../src/node/options/flags-without-effect.ts';
 

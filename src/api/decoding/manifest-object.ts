@@ -1,10 +1,11 @@
-import { decodeObject } from './decode-object.ts';
-import type { ManifestDocument } from './manifest-document.ts';
 import type { ManifestNode } from '../text/manifest-node.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
+import { notShownMessage } from '../text/problem-list.ts';
+import type { FieldError } from '../values/field-errors.ts';
+import { decodeObject } from './decode-object.ts';
+import type { ManifestDocument } from './manifest-document.ts';
 import type { ObjectSchema } from './object-schema.ts';
 import { podSchema } from './pod-field.ts';
-import type { FieldError } from '../values/field-errors.ts';
 
 /** One object of a manifest: a whole document, or an item of a list in it. */
 export interface ManifestObject {
@@ -65,4 +66,15 @@ export function notesOf(document: ManifestDocument): ManifestProblem[] {
 function fieldIn(path: string, field: string): string {
   if (path === '' || field === '') return path + field;
   return field.startsWith('[') ? path + field : `${path}.${field}`;
+}
+
+/** Problems of one object that are reported, because hints and places for thousands take long. */
+const maxProblems = 50;
+
+/** The problems of the first entries of `wrong`, and one that counts the rest. */
+export function firstProblems<T>(wrong: readonly T[], toProblem: (wrong: T) => FieldProblem): FieldProblem[] {
+  const shown = wrong.slice(0, maxProblems).map(toProblem);
+  const notShown = wrong.length - shown.length;
+  if (notShown > 0) shown.push({ field: '', message: notShownMessage(notShown), severity: 'warning' });
+  return shown;
 }

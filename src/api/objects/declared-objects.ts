@@ -1,12 +1,11 @@
 import { describeKind } from '../decoding/decode-object.ts';
-import { firstProblems } from '../validation/first-problems.ts';
 import type { ManifestDocument } from '../decoding/manifest-document.ts';
 import { type CarriedOutKind, isCarriedOut, kindMeaning } from '../decoding/manifest-kinds.ts';
+import { type FieldProblem, firstProblems, type ManifestObject, problemOf } from '../decoding/manifest-object.ts';
+import { type ObjectType, objectType } from '../decoding/object-type.ts';
 import type { ManifestEntry } from '../text/manifest-node.ts';
-import { type FieldProblem, type ManifestObject, problemOf } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { nearestName } from '../text/nearest-name.ts';
-import { type ObjectType, objectType } from '../decoding/object-type.ts';
 
 /** The objects that a document declares. */
 export interface Declarations {

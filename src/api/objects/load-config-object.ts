@@ -1,11 +1,16 @@
 import type { ConfigMap, Secret } from 'kubernetes-types/core/v1.js';
+import {
+  brokenRule,
+  decodeManifestObject,
+  firstProblems,
+  type ManifestObject,
+  problemOf,
+} from '../decoding/manifest-object.ts';
 import { decodeBase64 } from '../text/base64.ts';
-import type { ConfigObject } from '../values/config-object.ts';
-import { firstProblems } from '../validation/first-problems.ts';
-import { brokenRule, decodeManifestObject, type ManifestObject, problemOf } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
-import { FieldErrors } from '../values/field-errors.ts';
 import { type ConfigObjectFields, validateConfigObject } from '../validation/validate-config-object.ts';
+import type { ConfigObject } from '../values/config-object.ts';
+import { FieldErrors } from '../values/field-errors.ts';
 
 /** Loads a ConfigMap or a Secret with its values as bytes. No problem quotes a value of a Secret. */
 export function loadConfigObject(

@@ -1,21 +1,21 @@
-import { dependsOn, dependsOnField, type DependsOnPlace, validateDependsOn } from '../values/depends-on.ts';
-import { doubtfulFields } from '../validation/doubtful-fields.ts';
-import { firstProblems } from '../validation/first-problems.ts';
 import {
   brokenRule,
   decodeManifestObject,
   type FieldProblem,
+  firstProblems,
   type ManifestObject,
   problemOf,
 } from '../decoding/manifest-object.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
-import { validateMaxRestartPeriod } from '../values/max-restart-period.ts';
-import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
-import { unsupportedFields } from './supported-fields.ts';
 import type { Pod, RawPod } from '../types.ts';
+import { doubtfulFields } from '../validation/doubtful-fields.ts';
 import { unsafeTexts } from '../validation/unsafe-texts.ts';
 import { type FieldError, validatePod } from '../validation/validate-pod.ts';
+import { dependsOn, dependsOnField, type DependsOnPlace, validateDependsOn } from '../values/depends-on.ts';
+import { validateMaxRestartPeriod } from '../values/max-restart-period.ts';
 import { checkDNS1123Subdomain, nearestValidName } from '../values/names.ts';
+import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
+import { unsupportedFields } from './supported-fields.ts';
 
 /** A pod to run, or errors; warnings in both cases. */
 export interface LoadResult {

@@ -26,3 +26,8 @@ function toUtcSeconds(text: string): string | undefined {
   const offsetMs = text.endsWith('Z') ? 0 : sign * (zoneHour * 60 + zoneMinute) * 60_000;
   return new Date(written.getTime() - offsetMs).toISOString().replace('.000Z', 'Z');
 }
+
+/** RFC 3339 in UTC with whole seconds, as the Kubernetes API writes times. `at` is in milliseconds since the epoch. */
+export function formatTime(at: number): string {
+  return new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+}

@@ -1,9 +1,10 @@
-import type { Taint } from 'kubernetes-types/core/v1.js';
-import { podQOSClass } from '../../api/values/qos.ts';
+import type { Taint, Toleration } from 'kubernetes-types/core/v1.js';
 import type { Pod, ResourceList } from '../../api/types.ts';
-import { isCriticalPod } from '../../api/values/critical-pod.ts';
-import { asksForAppArmor } from '../kuberuntime/request/apparmor-profile.ts';
 import { isStaticPod } from '../../api/values/config-annotations.ts';
+import { isCriticalPod } from '../../api/values/critical-pod.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
+import { asksForAppArmor } from '../kuberuntime/request/apparmor-profile.ts';
+import type { Rejection } from '../view/snapshot.ts';
 import { describeTakenPort, takenHostPorts } from './host-ports.ts';
 import { describeMismatch, matchesNodeAffinity } from './node-affinity.ts';
 import {
@@ -14,8 +15,6 @@ import {
 } from './node-fit.ts';
 import { describeRequirements, podsToPreempt } from './preemption.ts';
 import { forbiddenSysctl, type SysctlAllowlist } from './sysctl-allowlist.ts';
-import { toleratesTaint } from './tolerations.ts';
-import type { Rejection } from '../view/snapshot.ts';
 
 /** What of the node decides which pods may run on it. */
 export interface AdmissionNode {
@@ -193,4 +192,13 @@ function shutdownRefusal({ isShuttingDown }: AdmissionNode): Refusal | undefined
   if (!isShuttingDown) return undefined;
   const message = 'Pod was rejected as the node is shutting down.';
   return { reason: 'NodeShutdown', message, retriedWhen: 'the node takes pods again' };
+}
+
+/** True when one of the tolerations is for this taint. kubelet: component-helpers/scheduling/corev1 ToleratesTaint */
+function toleratesTaint(tolerations: readonly Toleration[], taint: Taint): boolean {
+  return tolerations.some(({ key = '', operator = 'Equal', value = '', effect = '' }) => {
+    if (effect !== '' && effect !== taint.effect) return false;
+    if (key !== '' && key !== taint.key) return false;
+    return operator === 'Exists' || (operator === 'Equal' && value === (taint.value ?? ''));
+  });
 }

@@ -1,7 +1,7 @@
 import type { ContainerState, ContainerStatus } from '../../api/types.ts';
+import { formatTime } from '../../api/values/time.ts';
 import type { RuntimeContainerStatus } from '../container/runtime-pod-status.ts';
 import { reasons } from '../view/reasons.ts';
-import { formatTime } from './format-time.ts';
 
 /**
  * One instance of a container in the runtime as the API shows it. `oldStatus` is the status of that container computed

@@ -1,6 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { ContainerState, ContainerStatus, Pod, PodCondition, PodSpec, PodStatus } from '../../api/types.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
+import { formatTime } from '../../api/values/time.ts';
 import { firstBytes } from '../../bounded-text.ts';
 import type { ProbeResults, ProbeWorkers } from '../container/probe-results.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -8,7 +9,6 @@ import { maxTerminationMessageBytes } from '../outgoing/outgoing-text.ts';
 import { isPastActiveDeadline } from './active-deadline.ts';
 import { applyProbeResults, applyProbeResultsToInit, probeWorkersOfSpec } from './apply-probe-results.ts';
 import { convertContainerStatuses, type StartFailure } from './convert-container-statuses.ts';
-import { formatTime } from './format-time.ts';
 import { generateConditions, kubeletConditionTypes } from './generate-conditions.ts';
 import { getPodPhase, type PodPhase } from './get-pod-phase.ts';
 

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { podQOSClass } from '../../api/values/qos.ts';
 import type { Pod, PodStatus } from '../../api/types.ts';
+import { podRef } from '../../api/values/pod-names.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
+import { formatTime } from '../../api/values/time.ts';
+import type { OutgoingText } from '../outgoing/outgoing-text.ts';
 import type { Emit } from '../view/event-bus.ts';
 import type { Rejection } from '../view/snapshot.ts';
-import type { OutgoingText } from '../outgoing/outgoing-text.ts';
-import { podRef } from '../../api/values/pod-names.ts';
-import { formatTime } from './format-time.ts';
 import { setContainerReadiness, setContainerStartup } from './set-container-readiness.ts';
 
 /** The newest status of every pod the engine works on. kubelet: status/status_manager.go, without an API server */

@@ -1,9 +1,10 @@
-import { type Command, Option } from 'commander';
 import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { FieldRow } from '../../api/kubelet-configuration/fields.ts';
 import type { ConfigurationLayer } from '../../api/kubelet-configuration/resolve.ts';
-import { defaultText } from '../../api/kubelet-configuration/default-text.ts';
 import { type ConfigurationField, configurationFields } from '../../api/kubelet-configuration/schema.ts';
 import type { GivenConfiguration } from '../../api/kubelet-configuration/types.ts';
+import { formatDuration } from '../../api/values/duration.ts';
 import { configurationFlags } from './configuration-flags.ts';
 import {
   accumulate,
@@ -123,4 +124,24 @@ function setField(object: Record<string, unknown>, [name = '', ...rest]: readonl
   const inner: Record<string, unknown> = typeof child === 'object' && child !== null ? { ...child } : {};
   setField(inner, rest, value);
   object[name] = inner;
+}
+
+/** The default of a field as written in a file. Empty for Go's zero value. */
+export function defaultText({ kind, default: value }: FieldRow): string {
+  if (typeof value === 'number' && /duration/i.test(kind)) return shortDuration(value);
+  if (typeof value === 'object') {
+    return Array.isArray(value)
+      ? value.join(', ')
+      : Object.entries(value)
+          .map(([name, text]) => `${name}: ${text}`)
+          .join(', ');
+  }
+  return value === undefined ? '' : String(value);
+}
+
+/** The usual short form: `2m` where Go prints `2m0s`. */
+function shortDuration(milliseconds: number): string {
+  return formatDuration(BigInt(milliseconds) * 1_000_000n)
+    .replace(/m0s$/, 'm')
+    .replace(/h0m$/, 'h');
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { criEventStream } from '../../../src/engine/pleg/cri-event-stream.ts';
+import { criEventStream } from '../../../src/engine/pleg/runtime-event-stream.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nodeLabels } from '../../src/engine/node-labels.ts';
+import { nodeLabels } from '../../src/node/node-config.ts';
 
 it('names the architecture as Go does, and takes what was configured last', () => {
   expect(nodeLabels('edge1', 'x64', { disk: 'ssd', 'kubernetes.io/hostname': 'roof' })).toEqual({
