@@ -1,3 +1,4 @@
+import { Claims } from '../values/claims.ts';
 import { readManifests } from '../decoding/manifest-document.ts';
 import type { CarriedOutKind } from '../decoding/manifest-kinds.ts';
 import { type ManifestObject, notesOf, problemOf } from '../decoding/manifest-object.ts';
@@ -133,16 +134,16 @@ function nothingIn(origin: string): ManifestProblem {
 
 /** Finds names that one text declares twice. */
 class DeclaredNames {
-  readonly #claims = new Map<string, { object: ManifestObject; field: string }>();
+  readonly #claims = new Claims<{ object: ManifestObject; field: string }>();
 
   /**
    * Returns a problem if the name is already declared. `what` is the name, such as `Pod default/web`; `field` is its
    * place.
    */
   claim(what: string, object: ManifestObject, field: string): ManifestProblem | undefined {
-    const first = this.#claims.get(what);
+    const first = this.#claims.owner(what);
     if (!first) {
-      this.#claims.set(what, { object, field });
+      this.#claims.set({ object, field }, [what]);
       return undefined;
     }
     const { line = 0 } = problemOf(first.object, { field: first.field, message: '', severity: 'error' });

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Pod } from '../../api/types.ts';
 import { loadManifest } from '../../engine/config/load-manifest.ts';
-import { ignoredBecause } from '../../engine/config/file/manifest-file-name.ts';
+import { ignoredBecause } from '../../engine/config/file/manifest-paths.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
 import type { RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';

@@ -44,7 +44,7 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
     nodeName,
     featureGates,
     cronJobs,
-    fileCheckFrequencyMs: 0,
+    fileCheckFrequencyMs: Infinity,
     clock: systemClock,
     logger: quiet,
   });

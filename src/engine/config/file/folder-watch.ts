@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { FSWatcher } from 'chokidar';
+import { type FSWatcher, watch } from 'chokidar';
+import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
 
 /** Something happened in a folder under watch. */
 export interface FolderChange {
   folder: string;
-  /** Entry of the folder; undefined: the folder itself, or nobody knows. */
+  /** Entry of the folder; undefined: the folder itself, or anything in it. */
   name: string | undefined;
   /** `written`: its content or attributes changed in place; `entry`: it came, went, or another one came in its place. */
   how: 'written' | 'entry';
@@ -15,6 +16,7 @@ export interface FolderChange {
 
 interface Deps {
   onChange: (change: FolderChange) => void;
+  clock: Clock;
   logger: Logger;
 }
 
@@ -22,64 +24,86 @@ interface Watched {
   /** Of the folder as it was when the watch began; another one may come in its place. */
   identity: string;
   watcher: FSWatcher;
+  /** Since `sinceMs`; monotonic. */
+  changes: number;
+  sinceMs: number;
 }
 
-/**
- * chokidar as far as the kernel's own events: it keeps no listing of a folder, which it would read whole at every change.
- * With a thousand manifests that costs forty times what the change itself does.
- */
-class KernelEvents extends FSWatcher {
-  override _readdirp(): undefined {
-    return undefined;
-  }
-}
+/** chokidar lists a folder after each change. One in which more than this changes a second is looked at once a second. */
+const maxChangesASecond = 250;
+const restMs = 1000;
 
-/** Tells what changes in folders, as the kernel reports it (inotify); the kernel names what changed. */
+/** Reports what changes in folders as the kernel reports it (inotify): at once, and with the name of the entry. */
 export class FolderWatch {
   private readonly deps: Deps;
   private readonly watched = new Map<string, Watched>();
+  private readonly resting = new Map<string, () => void>();
   private readonly failed = new Set<string>();
 
   constructor(deps: Deps) {
     this.deps = deps;
   }
 
-  /** What changes in the folder after this resolved is told. A folder that is not there is not watched. */
+  /** What changes in the folder after this resolved is reported. A folder that is not there is not watched. */
   async add(folder: string): Promise<void> {
     const identity = await identityOf(folder);
-    if (identity !== undefined && this.watched.get(folder)?.identity === identity) return;
+    if (this.resting.has(folder) || (identity !== undefined && this.watched.get(folder)?.identity === identity)) return;
     this.drop(folder);
     if (identity === undefined) return;
-    const watcher = new KernelEvents({ depth: 0, ignoreInitial: true });
-    this.watched.set(folder, { identity, watcher });
+    // The entries are ours to look at.
+    const watcher = watch(folder, { ignored: (path) => path !== folder, ignoreInitial: true, atomic: false, depth: 0 });
+    this.watched.set(folder, { identity, watcher, changes: 0, sinceMs: this.deps.clock.monotonic() });
     watcher.on('raw', (event, name: string | null) => {
-      this.told(folder, event, name);
+      this.changed(folder, event, name);
     });
     watcher.on('error', (error) => {
-      this.sayFailure(folder, error);
+      this.logFailure(folder, error);
       // The next look at the folder tries again.
       if (this.watched.get(folder)?.watcher === watcher) this.drop(folder);
     });
-    watcher.add(folder);
     try {
       await once(watcher, 'ready');
       this.failed.delete(folder);
     } catch {
-      // The error was told above; the rescan stands in.
+      // The error was logged above; the rescan stands in.
     }
   }
 
   /** Ends the watch of all folders but these. */
   keepOnly(folders: ReadonlySet<string>): void {
-    for (const folder of [...this.watched.keys()]) if (!folders.has(folder)) this.drop(folder);
+    for (const folder of this.watched.keys()) if (!folders.has(folder)) this.drop(folder);
+    for (const [folder, cancel] of this.resting) {
+      if (folders.has(folder)) continue;
+      cancel();
+      this.resting.delete(folder);
+    }
   }
 
-  private told(folder: string, event: string, name: string | null): void {
+  private changed(folder: string, event: string, name: string | null): void {
+    const { onChange } = this.deps;
     const how = event === 'change' ? 'written' : 'entry';
     // What happens to the folder itself carries its own name, and ends the watch: it was moved, removed or unmounted.
     const isItself = name === null || (name === basename(folder) && how === 'entry');
     if (isItself) this.drop(folder);
-    this.deps.onChange({ folder, name: isItself ? undefined : name, how });
+    onChange({ folder, name: isItself ? undefined : name, how });
+    if (this.isBusy(folder)) this.rest(folder);
+  }
+
+  private isBusy(folder: string): boolean {
+    const watched = this.watched.get(folder);
+    if (watched === undefined) return false;
+    const now = this.deps.clock.monotonic();
+    if (now - watched.sinceMs > 1000) Object.assign(watched, { changes: 0, sinceMs: now });
+    return ++watched.changes > maxChangesASecond;
+  }
+
+  private rest(folder: string): void {
+    this.drop(folder);
+    const cancel = this.deps.clock.after(restMs, () => {
+      this.resting.delete(folder);
+      this.deps.onChange({ folder, name: undefined, how: 'entry' });
+    });
+    this.resting.set(folder, cancel);
   }
 
   private drop(folder: string): void {
@@ -87,20 +111,17 @@ export class FolderWatch {
     this.watched.delete(folder);
   }
 
-  private sayFailure(folder: string, error: unknown): void {
+  private logFailure(folder: string, error: unknown): void {
     if (this.failed.has(folder)) return;
     this.failed.add(folder);
     this.deps.logger.warn({ err: error, path: folder }, 'Watching a folder failed, the rescan still runs');
   }
 }
 
-/** Undefined when there is no such folder. */
+/** Returns undefined if there is no such folder, or it cannot be looked at. */
 async function identityOf(folder: string): Promise<string | undefined> {
-  try {
-    const stats = await stat(folder);
-    return stats.isDirectory() ? `${stats.dev}:${stats.ino}` : undefined;
-  } catch {
-    // Whatever keeps us from looking at it keeps us from watching it.
-    return undefined;
-  }
+  return stat(folder).then(
+    (stats) => (stats.isDirectory() ? `${stats.dev}:${stats.ino}` : undefined),
+    () => undefined,
+  );
 }

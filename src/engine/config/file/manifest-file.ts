@@ -5,9 +5,9 @@ import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import { errorMessage, hasCode } from '../../../errors.ts';
 import type { ManifestProblem } from '../../view/events.ts';
-import { openRegularFile } from '../../host/regular-file.ts';
+import { readRegularFile } from '../../host/regular-file.ts';
 import { loadManifest } from '../load-manifest.ts';
-import { ownershipProblems } from './ownership-problems.ts';
+import { ownershipProblems } from './manifest-paths.ts';
 
 /** What a manifest file says, or why it cannot be read. */
 export interface Revision extends Manifests {
@@ -17,73 +17,56 @@ export interface Revision extends Manifests {
   bytes?: Uint8Array;
 }
 
-/** A manifest is the same as long as none of these changed. */
-export function fingerprintOf({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return [dev, ino, size, mtimeMs, ctimeMs].join(':');
+/** A file that can be read. */
+export interface Seen {
+  fingerprint: string;
+  stats: Stats;
 }
 
-/** What there is to read at a path; undefined: nothing at all. Never rejects. */
-export async function statManifest(path: string): Promise<Stats | Revision | undefined> {
+/** What there is to read at a path. Returns undefined if there is nothing. Never rejects. */
+export async function seeManifest(path: string): Promise<Seen | Revision | undefined> {
   try {
     const stats = await stat(path);
-    return refusalOf(path, stats) ?? stats;
+    if (!stats.isFile()) {
+      const hint = 'Only regular files and links to them are read as manifests.';
+      return refused(path, { message: 'is not a regular file', hint });
+    }
+    if (stats.size > maxManifestBytes) {
+      const size = Math.ceil(stats.size / 1024 / 1024);
+      return refused(path, { message: `is too large (${size} MiB)`, hint: 'A manifest may have 10 MiB.' });
+    }
+    const { dev, ino, size, mtimeMs, ctimeMs } = stats;
+    return { fingerprint: [dev, ino, size, mtimeMs, ctimeMs].join(':'), stats };
   } catch (error) {
-    if (!hasCode(error, 'ENOENT')) return refused(path, { message: errorMessage(error) });
+    if (!hasCode(error, 'ENOENT', 'ENOTDIR')) return refused(path, { message: errorMessage(error) });
     if (!(await isLink(path))) return undefined;
     return refused(path, { message: 'is a link to nothing', hint: 'Restore what it leads to, or remove the link.' });
   }
 }
 
-/** Reads and decodes a manifest file; undefined when it changed since it was looked at. Never rejects. */
-export async function readManifest(path: string, seen: Stats, node: StaticPodNode): Promise<Revision | undefined> {
-  const fingerprint = fingerprintOf(seen);
+/** Reads and decodes a manifest file. Returns undefined if it changed since it was seen. Never rejects. */
+export async function readManifest(path: string, seen: Seen, node: StaticPodNode): Promise<Revision | undefined> {
+  const { fingerprint, stats } = seen;
   try {
-    const bytes = await readUnchanged(path, seen);
-    if (bytes === undefined) return undefined;
+    const bytes = await readRegularFile(path, maxManifestBytes, { followLinks: true });
+    if ((await seeManifest(path))?.fingerprint !== fingerprint) return undefined;
     const { problems, ...declared } = loadManifest(bytes, path, node);
-    return { fingerprint, bytes, ...declared, problems: [...ownershipProblems(path, seen), ...problems] };
+    return { fingerprint, bytes, ...declared, problems: [...ownershipProblems(path, stats), ...problems] };
   } catch (error) {
     return hasCode(error, 'ENOENT') ? undefined : refused(path, { message: errorMessage(error) });
   }
 }
 
-async function readUnchanged(path: string, seen: Stats): Promise<Uint8Array | undefined> {
-  const file = await openRegularFile(path, { followLinks: true });
-  try {
-    if (fingerprintOf(await file.stat()) !== fingerprintOf(seen)) return undefined;
-    const bytes = Buffer.alloc(seen.size);
-    for (let length = 0; length < seen.size;) {
-      const { bytesRead } = await file.read(bytes, length, seen.size - length, length);
-      if (bytesRead === 0) return undefined;
-      length += bytesRead;
-    }
-    return fingerprintOf(await file.stat()) === fingerprintOf(seen) ? bytes : undefined;
-  } finally {
-    await file.close();
-  }
-}
-
-function refusalOf(path: string, stats: Stats): Revision | undefined {
-  if (!stats.isFile()) {
-    const hint = 'Only regular files and links to them are read as manifests.';
-    return refused(path, { message: 'is not a regular file', hint });
-  }
-  if (stats.size <= maxManifestBytes) return undefined;
-  const size = Math.ceil(stats.size / 1024 / 1024);
-  return refused(path, { message: `is too large (${size} MiB)`, hint: 'A manifest may have 10 MiB.' });
+/** True for a link, wherever it leads. */
+export async function isLink(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (stats) => stats.isSymbolicLink(),
+    () => false,
+  );
 }
 
 /** It is the same as long as it is refused for the same reason. */
 function refused(path: string, problem: Pick<ManifestProblem, 'message' | 'hint'>): Revision {
   const problems: ManifestProblem[] = [{ origin: path, severity: 'error', ...problem }];
   return { fingerprint: `refused: ${problem.message}`, pods: [], configObjects: [], problems };
-}
-
-/** False for what has gone, too. */
-async function isLink(path: string): Promise<boolean> {
-  try {
-    return (await lstat(path)).isSymbolicLink();
-  } catch {
-    return false;
-  }
 }

@@ -1,13 +1,11 @@
-import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { Claims, claimedKeys, podKeys } from '../../../api/values/claims.ts';
 import { configObjectKey } from '../../../api/values/config-object.ts';
-import type { DependsOnPlace } from '../../../api/values/depends-on.ts';
 import type { Manifests } from '../../../api/objects/load-manifests.ts';
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { podRef } from '../../../api/values/pod-names.ts';
-import { claimedKeys, FileClaims, podKeys } from './file-claims.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import { isGood, loadManifest } from '../load-manifest.ts';
 import type { Revision } from './manifest-file.ts';
@@ -15,29 +13,25 @@ import type { Revision } from './manifest-file.ts';
 interface Deps extends StaticPodNode {
   clock: Clock;
   /** Undefined: nothing is kept for the next life. */
-  lastGood: LastGoodManifests | undefined;
+  lastGood?: LastGoodManifests | undefined;
 }
 
 type Declared = Pick<Manifests, 'pods' | 'configObjects' | 'dependsOnPlaces'>;
 
-/** A good revision, and when it was read. */
-interface Good extends Declared {
-  at: number;
-}
-
 interface ManifestFile {
-  /** Of the newest revision that was read; undefined: none was, in this life. */
-  fingerprint: string | undefined;
+  /** Of the newest revision that was read; empty: none was, in this life. */
+  fingerprint: string;
   declared: Declared;
   /** What is wrong with the newest revision. */
   problems: ManifestProblem[];
-  lastGood: Good | undefined;
+  /** The last good revision, and when it was read. */
+  lastGood: (Declared & { at: number }) | undefined;
   /** Why a newer revision is not read yet; undefined: there is none. */
   waiting: ManifestProblem | undefined;
 }
 
 const unread: ManifestFile = {
-  fingerprint: undefined,
+  fingerprint: '',
   declared: { pods: [], configObjects: [] },
   problems: [],
   lastGood: undefined,
@@ -48,17 +42,15 @@ const unread: ManifestFile = {
  * The manifest files that are there, and what each declares. A file is a unit: while it is bad its last good revision
  * stands, as a whole. A file that never was good gives what is good of it.
  *
- * INVARIANTS: of files that declare the same object the one that did so first gives it, whatever comes later, and after a
- * restart too; nothing is written over on disk before `save`.
+ * INVARIANTS: of files that declare the same object the one that did so first gives it, and after a restart too; nothing is
+ * written over on disk before `save`.
  */
 export class ManifestFiles {
   private readonly deps: Deps;
   /** By path, in the order in which they were first seen. */
   private readonly files = new Map<string, ManifestFile>();
-  private readonly claims = new FileClaims();
+  private readonly claims = new Claims<string>();
   private readonly unsaved = new Map<string, Uint8Array>();
-  /** What is said of objects that are taken from another file: as long as nothing changes, the very same. */
-  private refusals = new Map<string, ManifestProblem>();
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -66,11 +58,6 @@ export class ManifestFiles {
 
   get paths(): string[] {
     return [...this.files.keys()];
-  }
-
-  /** The known files at a path of manifests: the path itself, or those in the folder that it is. */
-  at(path: string): string[] {
-    return this.paths.filter((file) => isAt(file, path));
   }
 
   has(path: string): boolean {
@@ -82,15 +69,13 @@ export class ManifestFiles {
   }
 
   declaresAnything(path: string): boolean {
-    const { declared } = this.files.get(path) ?? unread;
-    return declared.pods.length + declared.configObjects.length > 0;
+    return claimedKeys((this.files.get(path) ?? unread).declared).length > 0;
   }
 
-  /** When the youngest of what runs for these files was read; undefined: nothing does. */
-  newestGoodAt(paths: readonly string[]): number | undefined {
-    const times = paths.map((path) => this.files.get(path)?.lastGood?.at ?? -Infinity);
-    const newest = Math.max(...times);
-    return newest === -Infinity ? undefined : newest;
+  /** When the youngest of what runs for the files was read for which `isMeant` is true. Returns undefined if nothing runs. */
+  newestGoodAt(isMeant: (path: string) => boolean): number | undefined {
+    const times = [...this.files].flatMap(([path, { lastGood }]) => (lastGood && isMeant(path) ? [lastGood.at] : []));
+    return times.length === 0 ? undefined : Math.max(...times);
   }
 
   /** The file says this now. */
@@ -102,15 +87,21 @@ export class ManifestFiles {
       return;
     }
     const lastGood = await this.findLastGood(path);
-    if (lastGood === undefined) this.set(path, { ...read, lastGood });
-    else this.set(path, { ...read, problems: [...problems, stands(path, lastGood)], declared: lastGood, lastGood });
+    if (lastGood === undefined) {
+      this.set(path, { ...read, lastGood });
+      return;
+    }
+    const { at, pods } = lastGood;
+    const message = 'its last good revision stands';
+    problems.push({ origin: path, severity: 'error', message, lastGoodAt: at, lastGoodPods: pods.map(podRef) });
+    this.set(path, { ...read, declared: lastGood, lastGood });
   }
 
   /**
    * What the file said before stands, in an earlier life too. `because`: why something newer is not read yet; undefined:
-   * there is nothing newer. False: nothing is new.
+   * there is nothing newer. Returns false if nothing is new.
    */
-  async wait(path: string, because: ManifestProblem | undefined): Promise<boolean> {
+  async wait(path: string, because?: ManifestProblem): Promise<boolean> {
     const known = this.files.get(path);
     if (known !== undefined && isDeepStrictEqual(known.waiting, because)) return false;
     this.set(path, { ...(known ?? (await this.restored(path))), waiting: because });
@@ -145,10 +136,10 @@ export class ManifestFiles {
 
   /**
    * Of the first list of a life: puts the files that declare one object in the order of the life before.
-   * `recorded` is its `contested`; what is not in it goes by which file declared it then, and by name.
+   * `recorded` is its `contested`. What is not in it goes by which file declared it then, and by name.
    */
   async restoreOrder(recorded: ReadonlyMap<string, readonly string[]>): Promise<void> {
-    for (const [key, files] of this.claims.contested()) {
+    for (const [key, files] of this.contested()) {
       const ranks = new Map<string, number>();
       for (const file of files) {
         const rank = recorded.get(key)?.indexOf(file) ?? -1;
@@ -159,38 +150,23 @@ export class ManifestFiles {
   }
 
   /** All that the files declare, and all that is wrong with them. */
-  contents(): Manifests {
-    const contents: Manifests = { pods: [], configObjects: [], problems: [] };
-    const dependsOnPlaces: DependsOnPlace[] = [];
-    const rivals = new Set([...this.claims.contested().values()].flat());
-    const refusals = new Map<string, ManifestProblem>();
+  contents(): Required<Manifests> {
+    const contents: Required<Manifests> = { pods: [], configObjects: [], problems: [], dependsOnPlaces: [] };
+    const refused = new Map<string, ManifestProblem>();
     for (const [path, { declared, problems, waiting }] of this.files) {
-      for (const problem of problems) contents.problems.push(problem);
-      if (waiting !== undefined) contents.problems.push(waiting);
-      for (const place of declared.dependsOnPlaces ?? []) dependsOnPlaces.push(place);
-      const given = rivals.has(path) ? this.given(path, declared, refusals) : declared;
-      for (const pod of given.pods) contents.pods.push(pod);
-      for (const object of given.configObjects) contents.configObjects.push(object);
+      const isGiven = (keys: readonly string[]): boolean => {
+        const key = this.claims.taken(path, keys);
+        if (key !== undefined) refused.set(`${path} ${key}`, refusal(path, key, this.claims.owner(key) ?? ''));
+        return key === undefined;
+      };
+      contents.problems.push(...problems, ...(waiting === undefined ? [] : [waiting]));
+      contents.dependsOnPlaces.push(...(declared.dependsOnPlaces ?? []));
+      for (const pod of declared.pods) if (isGiven(podKeys(pod))) contents.pods.push(pod);
+      for (const object of declared.configObjects)
+        if (isGiven([configObjectKey(object)])) contents.configObjects.push(object);
     }
-    contents.problems.push(...refusals.values());
-    this.refusals = refusals;
-    return { ...contents, ...(dependsOnPlaces.length > 0 && { dependsOnPlaces }) };
-  }
-
-  /** What is taken from a file that is not the only one to declare something. */
-  private given(path: string, declared: Declared, refusals: Map<string, ManifestProblem>): Declared {
-    const isGiven = (keys: readonly string[]): boolean => {
-      const key = keys.find((candidate) => this.claims.owner(candidate) !== path);
-      if (key === undefined) return true;
-      const owner = this.claims.owner(key) ?? '';
-      const id = JSON.stringify([path, key, owner]);
-      refusals.set(id, this.refusals.get(id) ?? refusalOf(path, key, owner));
-      return false;
-    };
-    return {
-      pods: declared.pods.filter((pod) => isGiven(podKeys(pod))),
-      configObjects: declared.configObjects.filter((object) => isGiven([configObjectKey(object)])),
-    };
+    contents.problems.push(...refused.values());
+    return contents;
   }
 
   private set(path: string, file: ManifestFile): void {
@@ -198,13 +174,13 @@ export class ManifestFiles {
     this.files.set(path, file);
   }
 
-  private async findLastGood(path: string): Promise<Good | undefined> {
+  private async findLastGood(path: string): Promise<ManifestFile['lastGood']> {
     const known = this.files.get(path)?.lastGood;
     const saved = await this.deps.lastGood?.load('file', path);
     if (known !== undefined) return { ...known, at: saved?.savedAt ?? known.at };
     if (saved === undefined) return undefined;
     const { problems, ...declared } = loadManifest(saved.body, path, this.deps);
-    // Another release may not find good what its predecessor did.
+    // Another release may find errors where its predecessor found none.
     return isGood({ problems }) ? { ...declared, at: saved.savedAt } : undefined;
   }
 
@@ -219,24 +195,14 @@ export class ManifestFiles {
   }
 }
 
-/** The file is the path of manifests, or in the folder that it is. */
-export function isAt(file: string, path: string): boolean {
-  return file === path || dirname(file) === path;
-}
-
-function stands(path: string, { at, pods }: Good): ManifestProblem {
-  const message = 'its last good revision stands';
-  return { origin: path, severity: 'error', message, lastGoodAt: at, lastGoodPods: pods.map(podRef) };
-}
-
-function refusalOf(path: string, key: string, owner: string): ManifestProblem {
-  const [kind = '', ...rest] = key.split('/');
+function refusal(origin: string, key: string, owner: string): ManifestProblem {
+  const [, kind = '', name = ''] = /^([^/]*)\/(.*)$/.exec(key) ?? [];
   const isUID = kind === 'UID';
   return {
-    origin: path,
+    origin,
     severity: 'error',
     field: isUID ? 'metadata.uid' : 'metadata.name',
-    message: `${isUID ? 'UID' : kind} ${rest.join('/')} is declared by ${owner} already`,
+    message: `${kind} ${name} is declared by ${owner} already`,
     hint: isUID ? 'Leave it out, or give one of them another.' : 'Give one of them another name.',
   };
 }

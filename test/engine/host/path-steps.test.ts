@@ -1,8 +1,8 @@
 import { mkdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { type PathStep, pathSteps } from '../../../../src/engine/config/file/path-steps.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { type PathStep, pathSteps } from '../../../src/engine/host/path-steps.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;
 
