@@ -44,12 +44,17 @@ export class FolderWatch {
     this.deps = deps;
   }
 
-  /** What changes in the folder after this resolved is reported. A folder that is not there is not watched. */
-  async add(folder: string): Promise<void> {
+  /**
+   * What changes in the folder after this resolved is reported. A folder that is not there is not watched. Returns false if
+   * there is no watch that was not there before.
+   */
+  async add(folder: string): Promise<boolean> {
     const identity = await identityOf(folder);
-    if (this.resting.has(folder) || (identity !== undefined && this.watched.get(folder)?.identity === identity)) return;
+    if (this.resting.has(folder) || (identity !== undefined && this.watched.get(folder)?.identity === identity)) {
+      return false;
+    }
     this.drop(folder);
-    if (identity === undefined) return;
+    if (identity === undefined) return false;
     // The entries are ours to look at.
     const watcher = watch(folder, { ignored: (path) => path !== folder, ignoreInitial: true, atomic: false, depth: 0 });
     this.watched.set(folder, { identity, watcher, changes: 0, sinceMs: this.deps.clock.monotonic() });
@@ -67,6 +72,7 @@ export class FolderWatch {
     } catch {
       // The error was logged above; the rescan stands in.
     }
+    return this.watched.has(folder);
   }
 
   /** Ends the watch of all folders but these. */

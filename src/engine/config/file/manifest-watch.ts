@@ -61,30 +61,35 @@ export class ManifestWatch {
 
   /** Follows a file or folder of manifests, which need not exist. */
   async followPath(path: string): Promise<void> {
-    const steps = await pathSteps(path);
-    const last = steps.at(-1) ?? { folder: '/', name: '' };
-    const real = join(last.folder, last.name);
-    if (await isFolder(real)) {
-      await this.follow({ folder: real, leadsTo: path });
+    await this.follow(async () => {
+      const steps = await pathSteps(path);
+      const last = steps.at(-1) ?? { folder: '/', name: '' };
+      const real = join(last.folder, last.name);
+      if (!(await isFolder(real))) return [...steps, { ...last, leadsTo: path }];
       // Of its own entry a folder reports itself what matters.
-      steps.pop();
-    } else await this.follow({ ...last, leadsTo: path });
-    for (const step of steps) await this.follow(step);
+      return [...steps.slice(0, -1), { folder: real, leadsTo: path }];
+    });
   }
 
   /** Follows a link in a folder of manifests to wherever it leads. */
   async followLink(file: string): Promise<void> {
-    for (const step of await pathSteps(file)) await this.follow({ ...step, leadsTo: file });
+    await this.follow(async () => (await pathSteps(file)).map((step) => ({ ...step, leadsTo: file })));
   }
 
   close(): void {
     this.folders.keepOnly(new Set());
   }
 
-  private async follow(followed: Followed): Promise<void> {
-    this.round.push(followed);
-    if (this.round !== this.followed) this.followed.push(followed);
-    await this.folders.add(followed.folder);
+  private async follow(findWay: () => Promise<Followed[]>): Promise<void> {
+    for (let isNew = true; isNew;) {
+      isNew = false;
+      for (const followed of await findWay()) {
+        this.round.push(followed);
+        if (this.round !== this.followed) this.followed.push(followed);
+        // The way may have become another one before the watch began.
+        if (await this.folders.add(followed.folder)) isNew = true;
+      }
+    }
   }
 
   private changed({ folder, name, how }: FolderChange): void {
