@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The only way to time in the engine: wall time for stamps, monotonic time for periods and back-off. */
+/** The engine's only access to time: wall time for stamps, monotonic time for periods and back-off. */
 export interface Clock {
   /** Milliseconds since the epoch. May jump. */
   now(): number;
-  /** Milliseconds since the machine started, without those in which it slept. Never goes back. */
+  /** Milliseconds since the machine started, except while suspended. Never goes back. */
   monotonic(): number;
-  /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. */
+  /** Resolves after `ms`. Rejects with the signal's reason if it is aborted first. */
   sleep(ms: number, options?: { signal?: AbortSignal }): Promise<void>;
   /** Calls `fn` after `ms` unless the returned function is called first. Does not keep the process alive. */
   after(ms: number, fn: () => void): () => void;
 }
 
-/** A timer of Node cannot be longer: it would fire at once. Probe periods and grace periods may be. */
+/** The longest timer of Node; a longer one would fire at once. Probe and grace periods may be longer. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -2,12 +2,12 @@ import { boundedText } from './bounded-text.ts';
 import { textLimits } from './text-limits.ts';
 
 /**
- * A mistake or a missing thing outside this program that the user can put right: a bad manifest, no socket, no root.
- * Commands print `message` and `hint` and no stack. Anything else that reaches the top is a bug.
+ * A mistake outside this program that the user can fix: a bad manifest, no socket, no root. Commands print `message`
+ * and `hint` without a stack. Any other error that reaches the top is a bug.
  */
 export class UserError extends Error {
   override readonly name = 'UserError';
-  /** What to do about it, one sentence, shown on a line of its own. */
+  /** How to fix it, in one sentence, shown on a line of its own. */
   readonly hint: string | undefined;
   /** Exit code of the command that ends with this error. */
   readonly exitCode: number;
@@ -19,33 +19,35 @@ export class UserError extends Error {
   }
 }
 
-/** The text of whatever was thrown. */
+/** The message of a thrown value. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whatever was thrown, as an error. */
+/** A thrown value as an error. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** True for an error that the system made, such as one of the file system: it has a code like `ENOENT`. */
+/** True for an error of the system, such as the file system: its code is like `ENOENT`. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^E[A-Z0-9]+$/.test(error.code);
 }
 
-/** True if nothing is wrong but that the process or the machine has none left: of descriptors, memory, or buffers. */
+/** True if the process or the machine has run out of descriptors, memory, or buffers. */
 export function isOutOfResources(error: unknown): boolean {
   return hasCode(error, 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EAGAIN');
 }
 
-/** True if this machine could not begin a connection, so that nothing is known of the other side; also of what led to it. */
+/**
+ * True if this machine could not begin a connection, so the state of the other side is unknown. Also checks the causes.
+ */
 export function isLocalConnectFailure(error: unknown): boolean {
   if (isOutOfResources(error) || hasCode(error, 'EADDRNOTAVAIL')) return true;
   return error instanceof Error && error.cause !== undefined && isLocalConnectFailure(error.cause);
 }
 
-/** True if the kernel watches no more files for this user. */
+/** True if the kernel has no watch left for this user. */
 export function isOutOfWatches(error: unknown): boolean {
   return hasCode(error, 'ENOSPC') || isOutOfResources(error);
 }
@@ -55,7 +57,7 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code);
 }
 
-/** A CRI call that ended with a status other than OK. `message` is what the runtime said, 4 KiB of it at most. */
+/** A CRI call that ended with a status other than OK. `message` is the runtime's, cut to 4 KiB. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
@@ -69,7 +71,9 @@ export class RpcError extends Error {
   }
 }
 
-/** False for what the user, the system or the runtime caused, or for what it led to. Anything else is a mistake in this program. */
+/**
+ * False for an error that the user, the system or the runtime caused, directly or as a cause. Any other error is a bug.
+ */
 export function isBug(error: unknown): boolean {
   if (error instanceof UserError || error instanceof RpcError || isSystemError(error)) return false;
   return !(error instanceof Error) || error.cause === undefined || isBug(error.cause);

@@ -1,10 +1,10 @@
 /**
- * A lock that the death of its holder sets free, as the kernel's locks on files do, which Node cannot take.
+ * A lock that the death of its holder frees, like the kernel's file locks, which Node cannot take.
  *
  * INVARIANTS:
  * - The link with the highest number in the folder is the lock. It is held while the process that it names runs.
- * - The highest link stays. Who takes the lock adds the next number and then removes the lower ones. Who adds a number
- *   that others have passed meanwhile sees a higher one, and has nothing.
+ * - The highest link stays. A process that takes the lock adds the next number, then removes the lower ones. A process
+ * that adds an outdated number sees a higher one and does not hold the lock.
  */
 import { readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,15 +13,18 @@ import { hasCode, UserError } from './errors.ts';
 import { identify, isRunning, isStopped, type ProcessIdentity } from './process-identity.ts';
 import { makeFolder } from './make-folder.ts';
 
-/** Nobody tells of the end of a process that is not our child; locks are held for milliseconds. */
+/**
+ * Milliseconds between two attempts. The kernel does not report the end of other processes, and locks are held for
+ * milliseconds.
+ */
 const pollMs = 5;
-/** A holder that is stopped for so long is not waited for. */
+/** Milliseconds to wait for a stopped holder. */
 const patienceMs = 1500;
 const free = 'free';
 
 /**
- * Does `work` while nobody else does any for the same folder, be it in this process or in another. Rejects with a
- * `UserError` if a stopped process holds the lock, and with the signal's reason if it is aborted first.
+ * Runs `work` exclusively for a folder, across all processes. Rejects with a `UserError` if a stopped process holds the
+ * lock, and with the signal's reason if it is aborted first.
  */
 export async function exclusively<T>(
   folder: string,
@@ -47,7 +50,7 @@ export async function exclusively<T>(
   }
 }
 
-/** A process as a link names it. */
+/** The text of a link that names a process. */
 export async function holderText(pid: number): Promise<string> {
   return `${String(pid)} ${(await identify(pid))?.startTicks ?? ''}`;
 }
@@ -61,16 +64,16 @@ export function parseHolder(text: string): ProcessIdentity {
 async function refuseStopped(holder: ProcessIdentity | undefined, folder: string): Promise<void> {
   if (holder === undefined || !(await isStopped(holder))) return;
   throw new UserError(`kubelet-ts (pid ${holder.pid}, stopped) holds the lock ${folder}`, {
-    hint: `Let it go on: kill -CONT ${holder.pid}. Or end it: kill -KILL ${holder.pid}.`,
+    hint: `Continue it: kill -CONT ${holder.pid}. Or end it: kill -KILL ${holder.pid}.`,
   });
 }
 
-/** Somebody else has the lock, who is known if they still run. */
+/** Another process holds the lock. `holder` is undefined if it has ended. */
 interface Held {
   holder: ProcessIdentity | undefined;
 }
 
-/** The link that is ours now. */
+/** Returns the link if we took the lock, else its holder. */
 async function take(folder: string, self: string): Promise<string | Held> {
   const highest = Math.max(0, ...(await numbersIn(folder)));
   const held = highest === 0 ? undefined : await heldBy(join(folder, String(highest)));
@@ -94,13 +97,13 @@ async function take(folder: string, self: string): Promise<string | Held> {
 }
 
 async function numbersIn(folder: string): Promise<number[]> {
-  // A longer number has no next one, and none of ours gets there.
+  // Ignores longer numbers, which we never reach and cannot count on from.
   return (await readdir(folder)).filter((name) => /^\d{1,15}$/.test(name)).map(Number);
 }
 
 /**
- * A link that went away was passed by: then too somebody else was faster. Returns undefined if the lock is free, as it is of
- * what is no link: a copy of the folder has files in their place.
+ * The holder that a link names. If the link is gone, another process was faster. Returns undefined if the lock is free,
+ * also if the name is not a link: a copy of the folder has files in their place.
  */
 async function heldBy(link: string): Promise<Held | undefined> {
   const text = await readlink(link).catch((error: unknown) => (hasCode(error, 'EINVAL') ? free : undefined));

@@ -1,7 +1,7 @@
 import type { Logger as PinoLogger } from 'pino';
 
 /**
- * What the engine logs with: a fixed message in sentence case, facts as fields with the kubelet's keys (`pod`, `podUID`,
+ * The engine's logger: a fixed message in sentence case, facts as fields with the kubelet's keys (`pod`, `podUID`,
  * `containerName`, `containerID`, `err`).
  */
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {

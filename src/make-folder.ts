@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import { hasCode } from './errors.ts';
 
 /**
- * Makes a folder with those above it that are missing; one that is there stays as it is. Rejects with the error of the file
- * system. Node's own `recursive` tries for ever, in a thread that is lost then, where the folder above is there and ENOENT is
- * the answer all the same, as below /proc.
+ * Creates a folder and its missing parents. Leaves an existing one unchanged. Rejects with the error of the file
+ * system. Replaces Node's own `recursive`, which loops forever in a lost thread if mkdir returns ENOENT below an
+ * existing folder, as in /proc.
  */
 export async function makeFolder(path: string, mode: number): Promise<void> {
   try {
@@ -23,7 +23,7 @@ async function isFolder(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
   } catch {
-    // Missing, or nothing to enter.
+    // Missing, or not accessible.
     return false;
   }
 }

@@ -1,6 +1,6 @@
 import { hasCode, UserError } from './errors.ts';
 
-/** What a user without rights is told, in place of what they cannot see: a folder that may not be searched looks empty. */
+/** The error for a user without permission. Without it, a folder that cannot be searched would look empty. */
 export function needsRoot(path: string, cause: unknown): UserError {
   return new UserError(`root is needed: no permission to open ${path}`, {
     hint: 'Run it as root: sudo kubelet-ts …',
@@ -8,13 +8,13 @@ export function needsRoot(path: string, cause: unknown): UserError {
   });
 }
 
-/** The same for a file that was refused to a user who is not root, wherever that was. Undefined for any other error. */
+/** Converts a permission error of a user other than root. Returns undefined for any other error. */
 export function deniedToUser(error: unknown, uid = process.getuid?.()): UserError | undefined {
   if (uid === 0 || !(error instanceof Error) || !hasCode(error, 'EACCES', 'EPERM')) return undefined;
   return needsRoot('path' in error && typeof error.path === 'string' ? error.path : 'a file', error);
 }
 
-/** True for a refusal by the kernel, and for what a user is told because of one. */
+/** True for a permission error, or for a `UserError` made from one. */
 export function isDenied(error: unknown): boolean {
   return hasCode(error, 'EACCES', 'EPERM') || (error instanceof UserError && hasCode(error.cause, 'EACCES', 'EPERM'));
 }

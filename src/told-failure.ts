@@ -2,7 +2,7 @@ import { getSystemErrorMap, inspect } from 'node:util';
 import { errorMessage, hasCode, isBug, isSystemError, RpcError, UserError } from './errors.ts';
 import { visible, visibleLines } from './visible-text.ts';
 
-/** What a command says of the error that ended it. */
+/** A command's report of the error that ended it. */
 export interface ToldFailure {
   /** One sentence, without a stack. */
   message: string;
@@ -10,27 +10,30 @@ export interface ToldFailure {
   exitCode: number;
 }
 
-/** Shows where an error was thrown, and what led to it. */
+/** Environment variable that adds stacks and causes to errors. */
 export const debugVariable = 'KUBELET_TS_DEBUG';
 
-/** Says in a sentence what the user, the system or the runtime made fail. Anything else is said to be a bug. */
+/**
+ * Describes an error in one sentence. An error that the user, the system or the runtime did not cause is reported as a
+ * bug.
+ */
 export function toldFailure(error: unknown): ToldFailure {
   if (error instanceof UserError) {
     return { message: error.message, ...(error.hint !== undefined && { hint: error.hint }), exitCode: error.exitCode };
   }
   if (error instanceof RpcError) {
-    return { message: `the container runtime says to ${error.method}: ${visible(error.message)}`, exitCode: 1 };
+    return { message: `the container runtime failed ${error.method}: ${visible(error.message)}`, exitCode: 1 };
   }
   if (isSystemError(error)) return { ...systemFailure(error), exitCode: 1 };
   if (!isBug(error)) return { message: errorMessage(error), exitCode: 1 };
   return {
     message: `this is a bug in kubelet-ts: ${String(error)}`,
-    hint: `Report it, with what the same command says with ${debugVariable}=1 in its environment.`,
+    hint: `Report it, with the output of the same command with ${debugVariable}=1 in its environment.`,
     exitCode: 1,
   };
 }
 
-/** The lines for stderr. `debug`: with the stack. */
+/** The lines for stderr; with the stack if `debug`. */
 export function failureText(error: unknown, { debug = false } = {}): string {
   const { message, hint } = toldFailure(error);
   const lines = [`error: ${message}`, ...(hint === undefined ? [] : [`hint: ${hint}`])];
@@ -48,7 +51,7 @@ function systemFailure(error: NodeJS.ErrnoException & { code: string }): Omit<To
   return { message: what === '' ? reason : `cannot ${what}: ${reason}`, ...(hint !== undefined && { hint }) };
 }
 
-/** By system call: what it was to do with its path or address. */
+/** What each system call does with its path or address. */
 const actions: Readonly<Record<string, string>> = {
   access: 'reach',
   bind: 'listen on',

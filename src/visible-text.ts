@@ -1,24 +1,26 @@
 /**
- * What moves the cursor, colours or reverses text, or begins a new line: control characters, the separators of lines and
- * paragraphs, and the marks that change the direction of writing.
+ * Matches characters that move the cursor, colour or reverse text, or begin a new line: control characters, line and
+ * paragraph separators, and direction marks.
  */
 const unseen = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 const unseenInJSON = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** A text on one line that does nothing to a terminal: `\x1b[31m` in place of what makes it red, as `ls -b` shows it. */
+/**
+ * Makes a text safe for a terminal, on one line. Shows control characters as escapes such as `\x1b[31m`, like `ls -b`.
+ */
 export function visible(text: string): string {
   return text.replace(unseen, escaped);
 }
 
-/** The same of a text whose line breaks and tabs are meant. */
+/** As `visible`, but keeps line breaks and tabs. */
 export function visibleLines(text: string): string {
   return text.replace(unseen, (character) =>
     character === '\n' || character === '\t' ? character : escaped(character),
   );
 }
 
-/** JSON that says the same and does nothing to a terminal. */
+/** Makes JSON safe for a terminal without changing its meaning. */
 export function visibleJSON(json: string): string {
   return json.replace(unseenInJSON, (character) => `\\u${hex(character, 4)}`);
 }

@@ -5,8 +5,8 @@ import { hasCode } from './errors.ts';
 import { makeFolder } from './make-folder.ts';
 
 /**
- * Writes a file so that a reader, or we after a crash, see the old content or the new one and never a part of it. A file
- * that has the content already stays as it is: flash wears out. Rejects with the error of the file system.
+ * Writes a file atomically: a reader, even after a crash, sees the old content or the new one. Does not write unchanged
+ * content, because flash wears out. Rejects with the error of the file system.
  */
 export async function writeFileAtomic(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
   const bytes = Buffer.from(content);
@@ -15,7 +15,7 @@ export async function writeFileAtomic(path: string, content: string | Uint8Array
   await replaceFile(path, bytes, mode);
 }
 
-/** Whatever is no file of ours counts as another content: neither a link nor a named pipe is read. */
+/** True if the path is a regular file with this content. Does not read links and named pipes. */
 async function holds(path: string, bytes: Buffer): Promise<boolean> {
   try {
     const stats = await lstat(path);
@@ -23,12 +23,12 @@ async function holds(path: string, bytes: Buffer): Promise<boolean> {
     const flag = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     return (await readFile(path, { flag })).equals(bytes);
   } catch {
-    // There is none, or it went meanwhile.
+    // The file is missing.
     return false;
   }
 }
 
-/** Puts a file in place, whole, whatever was there; its folder must exist. Rejects with the error of the file system. */
+/** Replaces a path atomically by a file. Its folder must exist. Rejects with the error of the file system. */
 export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.tmp`;
   try {
@@ -41,7 +41,7 @@ export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600)
 }
 
 async function writeAndSync(path: string, bytes: Uint8Array, mode: number): Promise<void> {
-  // What a crash left of it, or somebody put there.
+  // Removes the remains of a crash, or a planted file.
   await rm(path, { recursive: true, force: true });
   const file = await open(path, 'wx', mode);
   try {
@@ -52,7 +52,10 @@ async function writeAndSync(path: string, bytes: Uint8Array, mode: number): Prom
   }
 }
 
-/** Resolves when the names in a folder are on the disk. Absent is fine. Rejects with the error of the file system. */
+/**
+ * Resolves when the names in a folder are on the disk, or the folder is missing. Rejects with the error of the file
+ * system.
+ */
 export async function syncFolder(path: string): Promise<void> {
   try {
     const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);

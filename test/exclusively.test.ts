@@ -73,7 +73,7 @@ test('a lock of a process that is stopped is refused, with what to do', async ()
   const hasty = { ...systemClock, monotonic: () => (seconds += 1000) };
   await expect(exclusively(folder, hasty, () => Promise.resolve())).rejects.toMatchObject({
     message: `kubelet-ts (pid ${pid}, stopped) holds the lock ${folder}`,
-    hint: `Let it go on: kill -CONT ${pid}. Or end it: kill -KILL ${pid}.`,
+    hint: `Continue it: kill -CONT ${pid}. Or end it: kill -KILL ${pid}.`,
   });
 });
 

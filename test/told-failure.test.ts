@@ -11,7 +11,7 @@ function systemError(code: string, errno: number, more: object): Error {
 describe('what a command says', () => {
   test.each([
     [new UserError('no pod "web"', { hint: 'Look at ps.' }), 'error: no pod "web"\nhint: Look at ps.\n'],
-    [new RpcError('Version', 4, 'too late'), 'error: the container runtime says to Version: too late\n'],
+    [new RpcError('Version', 4, 'too late'), 'error: the container runtime failed Version: too late\n'],
     [
       systemError('EROFS', -30, { syscall: 'mkdir', path: '/mnt/root' }),
       'error: cannot make the folder /mnt/root: read-only file system\n' +
@@ -36,7 +36,7 @@ describe('what a command says', () => {
     [
       new TypeError('x is not a function'),
       'error: this is a bug in kubelet-ts: TypeError: x is not a function\n' +
-        'hint: Report it, with what the same command says with KUBELET_TS_DEBUG=1 in its environment.\n',
+        'hint: Report it, with the output of the same command with KUBELET_TS_DEBUG=1 in its environment.\n',
     ],
   ])('of %s', (error, text) => {
     expect(failureText(error)).toBe(text);

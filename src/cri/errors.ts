@@ -5,12 +5,12 @@ export const codes = { ok: 0, deadlineExceeded: 4, notFound: 5, unimplemented: 1
 
 export const isNotFound = (error: unknown): boolean => hasStatus(error, codes.notFound);
 export const isUnimplemented = (error: unknown): boolean => hasStatus(error, codes.unimplemented);
-/** The call did not end within its deadline. What it asked for may still happen. */
+/** True if the call exceeded its deadline. The runtime may still carry it out. */
 export const isDeadlineExceeded = (error: unknown): boolean => hasStatus(error, codes.deadlineExceeded);
-/** Nobody answers on the socket. */
+/** True if the socket does not answer. */
 export const isUnavailable = (error: unknown): boolean => hasStatus(error, codes.unavailable);
 
-/** The same of an error or of what led to it. */
+/** True if the error or one of its causes is `unavailable`. */
 export const isCausedByUnavailable = (error: unknown): boolean =>
   isUnavailable(error) || (error instanceof Error && error.cause !== undefined && isCausedByUnavailable(error.cause));
 
@@ -19,9 +19,9 @@ function hasStatus(error: unknown, code: number): boolean {
 }
 
 /**
- * The exit code a shell gives for a command it cannot start: 127 for one that is not there, 126 for one that is no program.
- * No status has a code for it, so this is one place where the words decide: those of the kernel and of the Go and C runtimes
- * that pass them on. Returns undefined for another failure.
+ * The exit code of a shell for a command that cannot start: 127 if not found, 126 if not executable. gRPC has no status
+ * for these cases, so the text decides here, as an exception: that of the kernel and of the Go and C runtimes that pass
+ * it on. Returns undefined for other failures.
  */
 export function startFailureExitCode(message: string): 126 | 127 | undefined {
   if (/executable file .*not found|no such file or directory/i.test(message)) return 127;

@@ -12,13 +12,13 @@ import { MessageCutter } from './message-cutter.ts';
 import type { ExecSyncAnswer, RuntimeService } from './runtime-service.ts';
 import type { CallOptions } from './service.ts';
 
-/** What comes before each gRPC message: whether it is compressed, and its length. */
+/** Length of the prefix of a gRPC message: a compression flag and the length. */
 const prefixBytes = 5;
-/** No timer of Node goes further. */
+/** The longest timer of Node. */
 const maxTimerMs = 2 ** 31 - 1;
 const method = 'ExecSync';
 
-/** ExecSync of one endpoint. It connects at the first call, and again when the connection was lost. */
+/** ExecSync of one endpoint. Connects at the first call, and again after the connection is lost. */
 export class ExecSyncClient {
   readonly #endpoint: string;
   #session: ClientHttp2Session | undefined;
@@ -89,14 +89,14 @@ export class ExecSyncClient {
     if (open !== undefined && !open.closed && !open.destroyed) return open;
     const path = this.#endpoint.replace(/^unix:(\/\/)?/, '');
     const session = connectHTTP2('http://localhost', { createConnection: () => connectSocket(path) });
-    // Each call hears of it by its stream.
+    // Each call receives the error through its stream.
     session.on('error', () => undefined);
-    // A server that says goodbye takes no more calls.
+    // After GOAWAY the server takes no more calls.
     session.on('goaway', () => {
       if (this.#session === session) this.#session = undefined;
       session.close();
     });
-    // It keeps no program alive by itself.
+    // The session must not keep the process alive.
     session.unref();
     this.#session = session;
     return session;
@@ -117,7 +117,7 @@ async function readAnswer(stream: ClientHttp2Stream): Promise<ExecSyncAnswer> {
   return body.answer();
 }
 
-/** What the server says at the end: in its trailers or, when there is nothing else, in its headers. */
+/** The final gRPC status: from the trailers, or from the headers if there are no trailers. */
 function statusOf(stream: ClientHttp2Stream): () => { code: number; message: string } {
   let said: Record<string, unknown> = {};
   stream.on('response', (headers) => {
@@ -133,7 +133,7 @@ function statusOf(stream: ClientHttp2Stream): () => { code: number; message: str
   };
 }
 
-/** One gRPC message, cut as it comes. */
+/** One gRPC message, cut to size while it arrives. */
 class Body {
   #prefix = Buffer.alloc(0);
   readonly #message = new MessageCutter(textLimits.execOutput);
@@ -145,7 +145,7 @@ class Body {
   }
 
   answer(): ExecSyncAnswer {
-    if (this.#prefix[0] !== 0) throw new RpcError(method, codes.unavailable, 'the answer is not what was asked for');
+    if (this.#prefix[0] !== 0) throw new RpcError(method, codes.unavailable, 'the answer is not a plain gRPC message');
     const answer = ExecSyncResponse.decode(this.#message.end());
     const { leftOutBytes } = this.#message;
     return leftOutBytes === 0 ? answer : { ...answer, leftOutBytes };
@@ -158,12 +158,12 @@ function framed(message: Uint8Array): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-/** Messages of gRPC are percent-encoded. */
+/** Decodes a status message, which gRPC percent-encodes. */
 function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // Of a server that does not know.
+    // The server did not encode it.
     return text;
   }
 }

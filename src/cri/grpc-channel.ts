@@ -10,7 +10,7 @@ import type { CallOptions } from './service.ts';
 const maxMessageBytes = 16 * 1024 * 1024;
 
 /**
- * Reconnect after 100 ms, and then each half a second: a socket of this machine costs nothing. The kubelet waits up to 3 s,
+ * Reconnects after 100 ms and then every 500 ms, because a local socket costs nothing. The kubelet waits up to 3 s,
  * cri-client remote_runtime.go.
  */
 const channelOptions: ClientOptions = {
@@ -19,12 +19,12 @@ const channelOptions: ClientOptions = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 500,
   'grpc.default_authority': 'localhost',
-  // One channel, no service config lookup, no stats kept: a socket on this machine needs none of it.
+  // A local socket needs no service config and no statistics.
   'grpc.service_config_disable_resolution': 1,
   'grpc.enable_channelz': 0,
 };
 
-/** One method of a generated service definition, as far as a call needs it. */
+/** The parts of a generated method definition that a call needs. */
 interface Method {
   readonly name: string;
   readonly requestType: MessageFns<unknown>;
@@ -36,16 +36,16 @@ export interface Definition {
   readonly methods: Readonly<Record<string, Method>>;
 }
 
-/** A connection to one CRI socket. It connects at the first call and again, with back-off, whenever it is lost. */
+/** A connection to one CRI socket. Connects at the first call, and again with back-off after the connection is lost. */
 export interface Channel {
   unary(definition: Definition, method: string, request: object, options: CallOptions): Promise<unknown>;
   stream(definition: Definition, method: string, request: object, options: CallOptions): AsyncIterable<unknown>;
-  /** ExecSync, with an answer that is cut while it comes. */
+  /** ExecSync, whose answer is cut to size while it arrives. */
   execSync: RuntimeService['execSync'];
   close(): void;
 }
 
-/** `endpoint` is `unix:///path` or a bare path. `options` take the place of ours. */
+/** `endpoint` is `unix:///path` or a bare path. `options` override our defaults. */
 export function openChannel(endpoint: string, options: ClientOptions = {}): Channel {
   const target = endpoint.startsWith('/') ? `unix://${endpoint}` : endpoint;
   const client = new Client(target, credentials.createInsecure(), { ...channelOptions, ...options });
@@ -158,7 +158,7 @@ function rpcError(method: string, error: ServiceError): RpcError {
   return new RpcError(method, error.code, error.details === '' ? error.message : error.details, { cause: error });
 }
 
-/** Resolves when a connection to the socket is made, which is closed again. */
+/** Connects to the socket once and disconnects. Rejects if that fails. */
 export function connectOnce(socketPath: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath, () => {

@@ -4,25 +4,24 @@ import { HealthDefinition } from './generated/health.ts';
 import { openChannel } from './grpc-channel.ts';
 import { grpcService } from './grpc-service.ts';
 
-/** A status is a number; the container that answers may send anything. */
+/** Bounds the answer: a status is a number, but a container may send anything. */
 const maxAnswerBytes = 4096;
 
-/** One question to a gRPC server for its health. */
+/** One health check of a gRPC server. */
 export interface HealthCheck {
   host: string;
   port: number;
-  /** Empty: the server as a whole. */
+  /** Name of the service; empty for the whole server. */
   service: string;
   timeoutMs: number;
 }
 
-/** As @grpc/grpc-js says it, around what the kernel said. */
+/** Extracts the kernel's error from a message of @grpc/grpc-js. */
 const noConnection = /^No connection established\. Last error: (?:Error: )?(.*?)\. Resolution note:/;
 
 /**
- * Asks for the health of a gRPC service, without TLS. Undefined: it is serving; else why not. Rejects when this machine
- * could not begin a connection.
- * kubelet: pkg/probe/grpc/grpc.go Probe
+ * Checks the health of a gRPC service, without TLS. Returns undefined if it is serving, else the reason. Rejects if
+ * this machine could not begin a connection. kubelet: pkg/probe/grpc/grpc.go Probe
  */
 export async function grpcHealthCheck({ host, port, service, timeoutMs }: HealthCheck): Promise<string | undefined> {
   const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
@@ -46,7 +45,7 @@ export async function grpcHealthCheck({ host, port, service, timeoutMs }: Health
   }
 }
 
-/** @grpc/grpc-js keeps only the text of an error. */
+/** Restores the error from its text, because @grpc/grpc-js keeps nothing else. */
 function systemError(text: string): Error {
   const [, code] = /^connect (E[A-Z]+)\b/.exec(text) ?? [];
   return Object.assign(new Error(text), { code });

@@ -4,8 +4,8 @@ import { defaultRequestTimeoutMs, grpcService } from './grpc-service.ts';
 import type { RuntimeService } from './runtime-service.ts';
 
 /**
- * RuntimeService over a channel, with the kubelet's deadline for each method: RunPodSandbox may take twice the request
- * timeout, StopContainer and ExecSync add the timeout they carry, ExecSync without one and event streams have none.
+ * RuntimeService over a channel, with the kubelet's deadlines. RunPodSandbox may take twice the request timeout.
+ * StopContainer and ExecSync add their own timeout. ExecSync without a timeout and event streams have no deadline.
  * kubelet: cri-client remote_runtime.go
  */
 export function grpcRuntimeService(channel: Channel, requestTimeoutMs = defaultRequestTimeoutMs): RuntimeService {
@@ -19,7 +19,7 @@ export function grpcRuntimeService(channel: Channel, requestTimeoutMs = defaultR
   };
 }
 
-/** Milliseconds that a call may take. */
+/** Deadline of a call in milliseconds. */
 function deadlineOf(method: string, request: { timeout?: number | bigint | string }, requestTimeoutMs: number): number {
   const timeoutMs = Number(request.timeout ?? 0) * 1000;
   switch (method) {

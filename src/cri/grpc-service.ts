@@ -1,13 +1,13 @@
 import type { Channel, Definition } from './grpc-channel.ts';
 import type { CallOptions, Service } from './service.ts';
 
-/** Makes the functions of a service from its generated definition, one per method. */
+/** Makes the functions of a service, one for each method of its generated definition. */
 export function grpcService<D extends { methods: object }>(
   channel: Channel,
   definition: D,
   deadlineMsOf: (method: string, request: object) => number,
 ): Service<D> {
-  // The generated definition types every message by itself; a call only needs to encode and decode it.
+  // Safe cast: a call only encodes and decodes messages, which the definition types one by one.
   const { fullName, methods } = definition as unknown as Definition & {
     methods: Record<string, { responseStream: boolean }>;
   };
@@ -23,5 +23,5 @@ export function grpcService<D extends { methods: object }>(
   return service as Service<D>;
 }
 
-/** Milliseconds that a call to the runtime may take, where nothing else is said. kubelet: runtimeRequestTimeout */
+/** Default deadline of a call to the runtime, in milliseconds. kubelet: runtimeRequestTimeout */
 export const defaultRequestTimeoutMs = 120_000;

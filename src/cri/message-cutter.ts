@@ -1,18 +1,18 @@
-/** Bytes of a varint at most. */
+/** Longest varint, in bytes. */
 const maxVarintBytes = 10;
 /** Wire types of protobuf. https://protobuf.dev/programming-guides/encoding/#structure */
 const wireTypes = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
 /**
- * Takes a protobuf message as it comes, in parts of any size, and keeps it without what goes beyond `maxFieldBytes` in each
- * of its fields of bytes or text. So a message of any size costs no memory. Throws for what is no message.
+ * Reads a protobuf message in parts of any size and cuts each bytes or text field to `maxFieldBytes`. So a message of
+ * any size needs little memory. Throws an Error if the bytes are not a message.
  */
 export class MessageCutter {
-  /** How many bytes of fields were left out so far. */
+  /** Number of bytes cut off so far. */
   leftOutBytes = 0;
   readonly #maxFieldBytes: number;
   readonly #kept: Buffer[] = [];
-  /** A tag or length that is not complete yet. */
+  /** The bytes of an incomplete tag or length. */
   #varint: number[] = [];
   #expects: 'tag' | 'value' | 'length' = 'tag';
   #bytesToKeep = 0;
@@ -25,7 +25,7 @@ export class MessageCutter {
   add(part: Buffer): void {
     for (let at = 0; at < part.length;) {
       if (this.#bytesToKeep > 0) {
-        // A copy: the part may be a piece of something far larger.
+        // Copies the bytes, because the part may be a view of a far larger buffer.
         const bytes = Buffer.from(part.subarray(at, at + this.#bytesToKeep));
         this.#kept.push(bytes);
         this.#bytesToKeep -= bytes.length;
@@ -41,7 +41,7 @@ export class MessageCutter {
     }
   }
 
-  /** The message of shorter fields. Throws when it is not complete. */
+  /** The message with its cut fields. Throws an Error if it is incomplete. */
   end(): Buffer {
     if (this.#varint.length > 0 || this.#expects !== 'tag' || this.#bytesToKeep > 0 || this.#bytesToSkip > 0) {
       throw new Error('the message is not complete');

@@ -8,6 +8,6 @@ export type RuntimeService = Omit<Service<RuntimeServiceDefinition>, 'execSync'>
 
 /** The first 10 KiB of stdout and of stderr, and how the command ended. */
 export interface ExecSyncAnswer extends ExecSyncResponse {
-  /** How many bytes the command wrote beyond that; absent: none. */
+  /** Number of further bytes that the command wrote; absent if none. */
   leftOutBytes?: number;
 }

@@ -1,17 +1,17 @@
 import type { DeepPartial } from './generated/cri.ts';
 
-/** How one call is bounded, its deadline replacing the method's own (`Infinity` means none), and what goes with it. */
+/** Options of one call. The deadline replaces that of the method; `Infinity` means none. */
 export interface CallOptions {
   signal?: AbortSignal;
   deadlineMs?: number;
-  /** Goes with the request. */
+  /** gRPC metadata of the request. */
   metadata?: Readonly<Record<string, string>>;
 }
 
 type MessageOf<F> = F extends { decode: (...args: never[]) => infer M } ? M : never;
 /**
- * A CRI service as typed functions, one per method of the proto. A request may leave out any field, which then has its
- * zero value. A failed call rejects with an `RpcError` (errors.ts); an aborted one with the signal's reason.
+ * A CRI service as typed functions, one for each method of the proto. A request may omit any field, which then has its
+ * zero value. A failed call rejects with an `RpcError` (errors.ts), an aborted one with the signal's reason.
  */
 export type Service<D extends { methods: object }> = {
   [K in keyof D['methods']]: D['methods'][K] extends { requestType: infer Req; responseType: infer Res }

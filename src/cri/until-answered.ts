@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts';
 import { isUnavailable } from './errors.ts';
 
-/** Who was restarted answers within seconds, and the first to ask should not be told no. */
+/** Pause between attempts. A restarted runtime answers within seconds. */
 const askAgainMs = 500;
 const patienceMs = 60_000;
 
 /**
- * Asks a runtime that answered a moment ago, again and again while nobody answers, for up to a minute: it may just be
- * restarted. Rejects with the last error of the runtime, or with the signal's reason.
+ * Repeats a call while the runtime does not answer, for up to a minute. The runtime answered a moment ago, so it may be
+ * restarting. Rejects with the last error of the runtime, or with the signal's reason.
  */
 export async function untilAnswered<T>(
   ask: () => T | Promise<T>,

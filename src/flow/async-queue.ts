@@ -12,7 +12,7 @@ export class AsyncQueue<T> {
     return this.items.length;
   }
 
-  /** The oldest item; waits while there is none. Rejects with the signal's reason when aborted. */
+  /** Removes and returns the oldest item. Waits while the queue is empty. Rejects with the signal's reason. */
   async pull(signal: AbortSignal): Promise<T> {
     for (;;) {
       signal.throwIfAborted();

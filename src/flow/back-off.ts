@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** How long the next try of one thing has to wait, and since when. Times are monotonic milliseconds. */
+/** The wait before the next attempt, and its start. Times are monotonic milliseconds. */
 export interface BackOffEntry {
   backOffMs: number;
   lastUpdate: number;
@@ -9,9 +9,9 @@ export interface BackOffEntry {
 export interface BackOffLimits {
   /** Wait after the first failure. */
   initialMs: number;
-  /** It is doubled up to this. */
+  /** Longest wait; each failure doubles the wait up to it. */
   maxMs: number;
-  /** A failure this long after the last update starts over with `initialMs`. */
+  /** A failure later than this after the last update starts again with `initialMs`. */
   resetAfterMs: number;
 }
 
@@ -19,8 +19,8 @@ export interface BackOffLimits {
 export const defaultBackOffLimits: BackOffLimits = { initialMs: 10_000, maxMs: 300_000, resetAfterMs: 600_000 };
 
 /**
- * Exponential back-off by key, for crash loops (counted from the time a container finished) and for image pulls
- * (counted from the last failure). kubelet: client-go util/flowcontrol/backoff.go Backoff
+ * Exponential back-off by key. For crash loops it counts from the end of a container, for image pulls from the last
+ * failure. kubelet: client-go util/flowcontrol/backoff.go Backoff
  */
 export class BackOff {
   private readonly entries = new Map<string, BackOffEntry>();
@@ -33,12 +33,15 @@ export class BackOff {
     this.limits = { initialMs, maxMs, resetAfterMs: limits.resetAfterMs ?? 2 * maxMs };
   }
 
-  /** The current back-off in milliseconds; 0 for a key that never failed. */
+  /** The current back-off in milliseconds; 0 if the key never failed. */
   get(key: string): number {
     return this.entries.get(key)?.backOffMs ?? 0;
   }
 
-  /** Notes a try of which the last one ended at `eventTime`: the next has to wait longer, up to `maxMs` if that is less. */
+  /**
+   * Counts an attempt. `eventTime` is the end of the previous one. The next wait is longer, up to the lesser of `maxMs`
+   * and the limit.
+   */
   next(key: string, eventTime: number, maxMs = Infinity): void {
     const limits = {
       ...this.limits,
@@ -48,34 +51,37 @@ export class BackOff {
     this.entries.set(key, nextBackOff(this.entries.get(key), eventTime, this.clock.monotonic(), limits));
   }
 
-  /** Takes up what an earlier life had of a key that is not known: after so many tries, the last of them at `lastUpdate`. */
+  /**
+   * Restores the back-off of an unknown key from an earlier run of the agent: after `tries` attempts, the last at
+   * `lastUpdate`.
+   */
   resume(key: string, tries: number, lastUpdate: number, maxMs = Infinity): void {
     if (tries === 0 || this.entries.has(key)) return;
     const backOffMs = Math.min(this.limits.initialMs * 2 ** (tries - 1), this.limits.maxMs, maxMs);
     this.entries.set(key, { backOffMs, lastUpdate });
   }
 
-  /** True while less than the back-off went by since `eventTime`, the end of the last try. */
+  /** True if less than the back-off has passed since `eventTime`, the end of the last attempt. */
   isInBackOffSince(key: string, eventTime: number): boolean {
     const until = this.backOffUntil(key, eventTime);
     return until !== undefined && this.clock.monotonic() < until;
   }
 
-  /** True when `eventTime`, the time of a new try, is less than the back-off after the last update. */
+  /** True if less than the back-off lies between the last update and `eventTime`, the time of a new attempt. */
   isInBackOffSinceUpdate(key: string, eventTime: number): boolean {
     const entry = this.entries.get(key);
     if (!entry || hasExpired(entry, eventTime, this.limits)) return false;
     return eventTime < entry.lastUpdate + entry.backOffMs;
   }
 
-  /** When a try that ended at `eventTime` may be repeated; undefined: at once. */
+  /** When an attempt that ended at `eventTime` may be repeated. Returns undefined if at once. */
   backOffUntil(key: string, eventTime: number): number | undefined {
     const entry = this.entries.get(key);
     if (!entry || hasExpired(entry, eventTime, this.limits)) return undefined;
     return eventTime + entry.backOffMs;
   }
 
-  /** When a try may be repeated that failed at the last update; undefined: at once. */
+  /** When an attempt that failed at the last update may be repeated. Returns undefined if at once. */
   backOffUntilSinceUpdate(key: string): number | undefined {
     const entry = this.entries.get(key);
     return entry && entry.lastUpdate + entry.backOffMs;
@@ -85,7 +91,7 @@ export class BackOff {
     this.entries.delete(key);
   }
 
-  /** Forgets what expired. */
+  /** Deletes expired entries. */
   gc(): void {
     for (const [key, entry] of this.entries) {
       if (hasExpired(entry, this.clock.monotonic(), this.limits)) this.entries.delete(key);
@@ -93,7 +99,7 @@ export class BackOff {
   }
 }
 
-/** The entry after one more try: doubled and capped, or started (over). */
+/** The entry after one more attempt: with the wait doubled and capped, or started over. */
 export function nextBackOff(
   entry: BackOffEntry | undefined,
   eventTime: number,
@@ -104,7 +110,7 @@ export function nextBackOff(
   return { backOffMs: startsOver ? limits.initialMs : Math.min(entry.backOffMs * 2, limits.maxMs), lastUpdate: now };
 }
 
-/** Strictly longer: at exactly `resetAfterMs` the entry still counts. */
+/** True after more than `resetAfterMs`; at exactly `resetAfterMs` the entry still counts. */
 function hasExpired(entry: BackOffEntry, eventTime: number, { resetAfterMs }: BackOffLimits): boolean {
   return eventTime - entry.lastUpdate > resetAfterMs;
 }

@@ -3,26 +3,26 @@ import { errorMessage, isBug, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { type BackOffEntry, type BackOffLimits, nextBackOff } from './back-off.ts';
 
-/** Failures of one part of the agent, which goes on. */
+/** Failures of one part of the agent. The agent continues. */
 export interface FaultSnapshot {
   part: string;
   count: number;
-  /** Of the newest one. */
+  /** Time of the newest failure. */
   lastAt: number;
   message: string;
 }
 
-/** Between two tries of a part that failed. One that ran for a minute before starts over with the shortest. */
+/** Waits between attempts of a failed part. A part that ran for a minute starts again with the shortest. */
 const retryLimits: BackOffLimits = { initialMs: 1000, maxMs: 60_000, resetAfterMs: 60_000 };
 
 /**
- * What goes wrong in the agent itself: no descriptor is left, the disk fails, or there is a bug. None of it ends the agent.
- * It is counted and logged, and what failed is tried again.
+ * Failures in the agent itself: no descriptors left, a failing disk, a bug. None of them ends the agent. They are
+ * counted and logged, and the failed part is tried again.
  */
 export class Faults {
   private readonly clock: Clock;
   private readonly logger: Logger;
-  /** By part. Parts are named in the code, so they are few. */
+  /** Failures by part. The code names all parts, so they are few. */
   private readonly byPart = new Map<string, FaultSnapshot>();
 
   constructor(deps: { clock: Clock; logger: Logger }) {
@@ -35,23 +35,26 @@ export class Faults {
     const count = (this.byPart.get(part)?.count ?? 0) + 1;
     this.byPart.set(part, { part, count, lastAt: this.clock.now(), message: errorMessage(error) });
     if (isBug(error))
-      this.logger.error({ part, err: error }, 'A bug in kubelet-ts: this part failed, the agent goes on');
+      this.logger.error({ part, err: error }, 'A bug in kubelet-ts: a part failed, the agent continues');
     else this.logger.warn({ part, err: errorMessage(error) }, 'A part of the agent failed, it is tried again');
   }
 
-  /** For work that nobody waits for. */
+  /** Notes the failure of work that is not awaited. */
   watch(part: string, work: Promise<unknown>): void {
     work.catch((error: unknown) => {
       this.note(part, error);
     });
   }
 
-  /** Runs a part until it returns or the signal is aborted. When it fails it is run again, after a growing wait. */
+  /** Runs a part until it returns or the signal is aborted. If it fails, runs it again after a growing wait. */
   async keepRunning(part: string, run: () => Promise<void>, signal: AbortSignal): Promise<void> {
     await this.tryUntilDone(part, run, signal, () => false);
   }
 
-  /** What `work` comes to, tried until it succeeds. Rejects with a `UserError`, and with the reason when the signal is aborted. */
+  /**
+   * Returns the result of `work`, repeated until it succeeds. Rejects with a `UserError` of the work, or with the
+   * signal's reason.
+   */
   async untilDone<T>(part: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const done = await this.tryUntilDone(part, work, signal, (error) => error instanceof UserError);
     if (done === undefined) throw signal.reason;
@@ -62,7 +65,7 @@ export class Faults {
     return [...this.byPart.values()].map((fault) => ({ ...fault }));
   }
 
-  /** Undefined if the signal was aborted first. */
+  /** Returns undefined if the signal was aborted first. */
   private async tryUntilDone<T>(
     part: string,
     work: () => Promise<T>,

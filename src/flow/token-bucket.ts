@@ -1,4 +1,4 @@
-/** Lets something happen so often at once, and so often a second from then on. Go: client-go util/flowcontrol */
+/** Limits a rate: `burst` at once, then `perSecond`. Go: client-go util/flowcontrol */
 export class TokenBucket {
   private readonly clock: { monotonic(): number };
   private readonly perSecond: number;
@@ -6,7 +6,7 @@ export class TokenBucket {
   private tokens: number;
   private countedAt: number;
 
-  /** With 0 `perSecond` there is no limit. */
+  /** If `perSecond` is 0, there is no limit. */
   constructor({ perSecond, burst, clock }: { perSecond: number; burst: number; clock: { monotonic(): number } }) {
     this.clock = clock;
     this.perSecond = perSecond;
@@ -15,7 +15,7 @@ export class TokenBucket {
     this.countedAt = clock.monotonic();
   }
 
-  /** True, and one less from now on, if it may happen now. */
+  /** Takes a token. Returns false if there is none. */
   tryTake(): boolean {
     if (this.perSecond === 0) return true;
     const now = this.clock.monotonic();

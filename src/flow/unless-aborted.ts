@@ -1,4 +1,4 @@
-/** What `work` comes to, unless the signal is aborted first: then rejects with its reason. `work` goes on. */
+/** Returns the result of `work`, or rejects with the signal's reason if it is aborted first. The work continues. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {
@@ -6,7 +6,7 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
     };
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
-    // However it ends: a rejection that nobody handles would end the process.
+    // Handles the rejection even after an abort: an unhandled one would end the process.
     void work.then(resolve, reject).finally(() => {
       signal.removeEventListener('abort', abort);
     });

@@ -1,30 +1,30 @@
 import type { Clock } from '../clock.ts';
 
-/** A wall clock that is set less than this is corrected, not set. */
+/** A smaller change of the wall clock is a correction, not a setting. */
 const setMs = 1000;
-/** A machine whose clock is set more often within the life of what runs on it has other worries. */
+/** Limit on the remembered settings. No healthy machine has more. */
 const maxSettings = 32;
 
-/** How the wall clock was set for some time, all in milliseconds. */
+/** One setting of the wall clock. All values are milliseconds. */
 export interface WallClockSetting {
-  /** Wall time less monotonic time. */
+  /** Wall time minus monotonic time. */
   offset: number;
-  /** Monotonic time before which it was not so for certain; when it was first and last seen to be so. */
+  /** Monotonic times. The setting did not hold before `notBefore`; it was observed from `firstSeen` to `lastSeen`. */
   notBefore: number;
   firstSeen: number;
   lastSeen: number;
 }
 
 /**
- * When it was, on the monotonic clock, that the wall clock showed some time. The runtime and statuses tell of wall time, and
- * someone may set that: the first minutes of a machine without a battery are in 1970. What is waited for must not take a day
- * longer for it, nor be over at once. The kubelet compares wall times.
+ * Maps wall time to monotonic time. The runtime and statuses have wall times, and the wall clock may be set: a machine
+ * without a battery starts in 1970. A wait must neither last a day longer for that nor end at once. The kubelet
+ * compares wall times.
  */
 export class WallClockHistory {
   private readonly clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** Oldest first. */
+  /** Settings, oldest first. */
   private seenSettings: WallClockSetting[] = [];
-  /** Told when the clock was set. */
+  /** Called when the clock was set. */
   onSet: () => void = () => undefined;
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {
@@ -36,7 +36,7 @@ export class WallClockHistory {
     return this.seenSettings;
   }
 
-  /** Takes up how the clock was set before we watched it, since the machine started. To be called once. */
+  /** Restores the settings since the machine started, from before this run. Must be called once. */
   resume(earlier: readonly WallClockSetting[]): void {
     const last = earlier.at(-1);
     const [first, ...later] = this.seenSettings;
@@ -49,7 +49,7 @@ export class WallClockHistory {
     this.seenSettings = this.seenSettings.slice(-maxSettings);
   }
 
-  /** Notices when the clock was set. To be called every few seconds, so that little happens between the two. */
+  /** Detects a new setting. Must be called every few seconds, to date it precisely. */
   observe(): void {
     const seen = this.clock.monotonic();
     const offset = this.clock.now() - seen;
@@ -65,8 +65,8 @@ export class WallClockHistory {
   }
 
   /**
-   * Monotonic milliseconds, less than 0 for what was before that clock began. A time that the wall clock never showed while we
-   * watched was shown right before that.
+   * Monotonic milliseconds of a wall time; negative if before the monotonic clock began. A wall time outside all
+   * settings counts as the start of the first one.
    */
   monotonicAt(stamp: number): number {
     this.observe();
@@ -78,7 +78,7 @@ export class WallClockHistory {
     return this.seenSettings[0]?.firstSeen ?? 0;
   }
 
-  /** Milliseconds that went by since the wall clock showed this, never less than 0. */
+  /** Milliseconds since the wall clock showed this time, at least 0. */
   since(stamp: number): number {
     return Math.max(0, this.clock.monotonic() - this.monotonicAt(stamp));
   }

@@ -7,20 +7,20 @@ import { holderText, parseHolder } from '../exclusively.ts';
 import { needsRoot } from '../needs-root.ts';
 import { describeState, isRunning, type ProcessIdentity } from '../process-identity.ts';
 
-/** How long an agent may take, in milliseconds. */
+/** Time limits for an agent, in milliseconds. */
 export interface Timings {
-  /** To answer who it is, whatever else it does: an agent that does not is stuck. */
+  /** For its identity. An agent that takes longer is stuck, whatever else it does. */
   answerMs: number;
-  /** Until it is asked that while it works on an answer. */
+  /** Until its identity is asked for while it works on an answer. */
   pingAfterMs: number;
-  /** For a whole body, once it began. */
+  /** For the whole body, from its first byte. */
   bodyMs: number;
 }
 
 const defaultTimings: Timings = { answerMs: 2000, pingAfterMs: 500, bodyMs: 10_000 };
-/** More than 10,000 pods have. */
+/** More than a snapshot of 10,000 pods. */
 const defaultMaxBodyBytes = 256 * 1024 * 1024;
-/** An event with the longest message there is. */
+/** More than an event with the longest message. */
 const maxLineLength = 4 * 1024 * 1024;
 
 export interface Call {
@@ -32,9 +32,9 @@ export interface Call {
 }
 
 /**
- * Asks the agent behind a socket; resolves to the body, or undefined if no agent runs. It takes as long as the agent works on
- * the answer. Rejects with an `AgentSilentError` if the agent is stuck or gives no whole answer, and with a `UserError` if
- * it refuses.
+ * Asks the agent behind a socket. Resolves to the body, or to undefined if no agent runs. Waits as long as the agent
+ * works on the answer. Rejects with an `AgentSilentError` if the agent is stuck or its answer is incomplete, and with a
+ * `UserError` if the agent refuses.
  */
 export async function call(asked: Call): Promise<string | undefined> {
   return whileItLives(asked, async (signal) => {
@@ -43,7 +43,9 @@ export async function call(asked: Call): Promise<string | undefined> {
   });
 }
 
-/** The lines of an answer that goes on until the agent ends or the signal is aborted; none if no agent runs. */
+/**
+ * Yields the lines of an endless answer, until the agent ends or the signal is aborted. Yields none if no agent runs.
+ */
 export async function* stream(asked: Call, signal: AbortSignal): AsyncGenerator<string, void> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
@@ -57,7 +59,7 @@ export async function* stream(asked: Call, signal: AbortSignal): AsyncGenerator<
   }
 }
 
-/** Resolves when the agent that serves this socket is gone; at once if none runs. */
+/** Resolves when the agent that serves this socket has ended, at once if none runs. */
 export async function untilGone(asked: Call): Promise<void> {
   await whileItLives(asked, async (signal) => {
     const response = await send(asked, signal);
@@ -69,7 +71,10 @@ export async function untilGone(asked: Call): Promise<void> {
   });
 }
 
-/** Does `work` while the agent says who it is whenever it is asked. `signal` is aborted when the work is over or in vain. */
+/**
+ * Runs `work` while the agent keeps answering identity requests. `signal` is aborted when the work has ended or the
+ * agent is stuck.
+ */
 async function whileItLives<T>(asked: Call, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
   const working = work(over.signal);
@@ -77,19 +82,19 @@ async function whileItLives<T>(asked: Call, work: (signal: AbortSignal) => Promi
     return await Promise.race([working, untilSilent(asked, over.signal)]);
   } finally {
     over.abort();
-    // What it comes to once it is cut is of no interest.
+    // The result no longer matters once the work is aborted.
     working.catch(() => undefined);
   }
 }
 
-/** Rejects when the agent is stuck. Never resolves. */
+/** Rejects if the agent is stuck. Never resolves. */
 async function untilSilent({ socketPath, timings = defaultTimings }: Call, signal: AbortSignal): Promise<never> {
   const forever = new Promise<never>(() => undefined);
   for (;;) {
     try {
       await delay(timings.pingAfterMs, undefined, { signal, ref: false });
     } catch {
-      // The work is over.
+      // The work has ended.
       return forever;
     }
     const limit = AbortSignal.timeout(timings.answerMs - timings.pingAfterMs);
@@ -97,7 +102,7 @@ async function untilSilent({ socketPath, timings = defaultTimings }: Call, signa
     try {
       const response = await pinged;
       response?.resume();
-      // An agent that is gone ends the connection of the work, too.
+      // If the agent has ended, so has the connection of the work.
       if (response === undefined) return await forever;
     } catch (error) {
       if (signal.aborted) return forever;
@@ -107,12 +112,14 @@ async function untilSilent({ socketPath, timings = defaultTimings }: Call, signa
   }
 }
 
-/** Undefined: nobody there, no socket or one that a killed agent left. Rejects with the signal's reason. */
+/**
+ * Returns undefined if there is no agent: no socket, or one that a killed agent left. Rejects with the signal's reason.
+ */
 function send({ socketPath, method, path }: Call, signal: AbortSignal): Promise<IncomingMessage | undefined> {
   return new Promise((resolve, reject) => {
-    // Connected by hand: by itself Node would work out a name for TLS first, which takes it 10 ms.
+    // Connects by hand, because Node would spend 10 ms on a TLS server name first.
     const sent = request({ method, path, createConnection: () => connect(socketPath) }, (response) => {
-      // Read or not, an answer that is lost later must not end the process.
+      // An error of the answer must not end the process, even if nothing reads it.
       response.on('error', () => undefined);
       resolve(response);
     });
@@ -127,9 +134,12 @@ function send({ socketPath, method, path }: Call, signal: AbortSignal): Promise<
       if (signal.aborted) reject(signal.reason as Error);
       else if (isConnectionLost(error) || hasCode(error, 'ENOENT', 'ENOTDIR', 'ECONNREFUSED')) resolve(undefined);
       else if (hasCode(error, 'EACCES', 'EPERM')) reject(needsRoot(socketPath, error));
-      // EAGAIN: as many as the kernel lets wait do so already. Anything else is an answer that is none.
+      // EAGAIN means that the kernel's queue of connections is full. Any other error is an invalid answer.
       else
-        AgentSilentError.of(socketPath, hasCode(error, 'EAGAIN') ? undefined : 'gives no answer').then(reject, reject);
+        AgentSilentError.of(socketPath, hasCode(error, 'EAGAIN') ? undefined : 'sends an invalid answer').then(
+          reject,
+          reject,
+        );
     });
     if (signal.aborted) abort();
     else sent.end();
@@ -147,7 +157,7 @@ async function answered(asked: Call, response: IncomingMessage): Promise<string 
   throw await AgentSilentError.of(asked.socketPath, `answers with status ${status}`);
 }
 
-/** Undefined if the agent ended in the middle of it. */
+/** Returns undefined if the agent ended before the body was complete. */
 async function wholeBody(
   { socketPath, timings = defaultTimings, maxBodyBytes = defaultMaxBodyBytes }: Call,
   response: IncomingMessage,
@@ -157,23 +167,23 @@ async function wholeBody(
     response.destroy(limit.reason as Error);
   };
   limit.addEventListener('abort', cut, { once: true });
-  // Each part of it has to come in time, and so has all of it.
+  // Limits the time of each part and of the whole body.
   response.setTimeout(timings.answerMs, () => {
-    response.destroy(new Error('nothing more came'));
+    response.destroy(new Error('no further data arrived'));
   });
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of response) {
       bytes += (chunk as Buffer).length;
-      if (bytes > maxBodyBytes) throw await AgentSilentError.of(socketPath, 'answers without end');
+      if (bytes > maxBodyBytes) throw await AgentSilentError.of(socketPath, 'sends an endless answer');
       chunks.push(chunk as Buffer);
     }
     return Buffer.concat(chunks).toString('utf8');
   } catch (error) {
     if (error instanceof AgentSilentError) throw error;
     if (isConnectionLost(error)) return undefined;
-    throw await AgentSilentError.of(socketPath, 'gives half an answer');
+    throw await AgentSilentError.of(socketPath, 'sent an incomplete answer');
   } finally {
     limit.removeEventListener('abort', cut);
     response.destroy();
@@ -187,25 +197,25 @@ async function* linesOf(response: IncomingMessage): AsyncGenerator<string, void>
     const lines = (rest + (chunk as string)).split('\n');
     rest = lines.pop() ?? '';
     yield* lines;
-    if (rest.length > maxLineLength) throw new UserError('kubelet-ts tells of an event without end');
+    if (rest.length > maxLineLength) throw new UserError('kubelet-ts sent an event that is too long');
   }
 }
 
-/** The agent ended while it was asked, or while it answered. */
+/** True if the agent ended during the request or the answer. */
 function isConnectionLost(error: unknown): boolean {
   return hasCode(error, 'ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE');
 }
 
-/** An agent that is there and cannot tell of its pods yet. */
+/** The agent runs but cannot report its pods yet. */
 export class AgentStartingError extends UserError {
   constructor(doing: string) {
     super(`kubelet-ts starts: ${doing}`, { hint: 'Ask again in a moment; kubelet-ts wait waits for it.' });
   }
 }
 
-/** An agent is there and gives no answer, as one that is stopped. Commands that can do so go on without it. */
+/** The agent runs but does not answer, for example because it is stopped. Commands that can work without it do so. */
 export class AgentSilentError extends UserError {
-  /** Undefined when nobody can tell which process it is. */
+  /** Undefined if the process is unknown. */
   readonly agent: ProcessIdentity | undefined;
 
   private constructor(message: string, hint: string, agent: ProcessIdentity | undefined) {
@@ -213,7 +223,7 @@ export class AgentSilentError extends UserError {
     this.agent = agent;
   }
 
-  /** What is known of the agent behind this socket. `what` is what it does in place of an answer. */
+  /** Makes the error for the agent behind this socket. `what` is what the agent does instead of answering. */
   static async of(socketPath: string, what = 'does not answer'): Promise<AgentSilentError> {
     const agent = await readAgentProcess(socketPath);
     if (agent === undefined) {
@@ -225,16 +235,16 @@ export class AgentSilentError extends UserError {
     }
     const { pid } = agent;
     const state = (await describeState(agent)) ?? 'gone';
-    const goOn = state.startsWith('stopped') ? `Let it go on: kill -CONT ${pid}. Or end` : 'End';
+    const advice = state.startsWith('stopped') ? `Continue it: kill -CONT ${pid}. Or end` : 'End';
     return new AgentSilentError(
       `kubelet-ts (pid ${pid}, ${state}) ${what}`,
-      `${goOn} it: kill -KILL ${pid}, pods run on; kubelet-ts down ends its pods too.`,
+      `${advice} it: kill -KILL ${pid}, pods keep running; kubelet-ts down ends its pods too.`,
       agent,
     );
   }
 }
 
-/** Notes beside its control socket that this process is the agent, for those that it will not answer. */
+/** Records beside the control socket that this process is the agent, for clients that get no answer. */
 export async function noteAgentProcess(socketPath: string): Promise<void> {
   const link = holderPath(socketPath);
   const unnamed = `${link}.${process.pid}`;
@@ -243,7 +253,7 @@ export async function noteAgentProcess(socketPath: string): Promise<void> {
   await rename(unnamed, link);
 }
 
-/** The process that noted itself last, if it still runs. */
+/** The last recorded agent process, if it still runs. */
 async function readAgentProcess(socketPath: string): Promise<ProcessIdentity | undefined> {
   const text = await readlink(holderPath(socketPath)).catch(() => undefined);
   const agent = text === undefined ? undefined : parseHolder(text);

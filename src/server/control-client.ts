@@ -8,22 +8,20 @@ import { hasCode, isOutOfWatches } from '../errors.ts';
 import { needsRoot } from '../needs-root.ts';
 import { AgentSilentError, call, stream, untilGone } from './control-call.ts';
 
-/** Between two looks for an agent that nobody tells about. */
+/** Milliseconds between two looks for an agent where the kernel has no watch left. */
 const unwatchedPeriodMs = 500;
 
-/**
- * What an agent is asked. Each of these rejects with an `AgentSilentError` within 2 s when the agent is stuck.
- */
+/** Requests to an agent. Each rejects with an `AgentSilentError` within 2 s if the agent is stuck. */
 
-/** Where the agent of a root-dir answers. */
+/** Path of the control socket for a root-dir. */
 export function controlSocketPath(rootDir: string): string {
   return rootDir === '/var/lib/kubelet-ts' ? '/run/kubelet-ts/kubelet-ts.sock' : join(rootDir, 'kubelet-ts.sock');
 }
 
 /**
- * The snapshot of the agent that serves this socket, with its process id; undefined when none answers. With `waits` also that
- * of one that waits for its runtime, once that came; without it rejects with a `UserError`. With `settled` it shows what the
- * manifests on disk declared at the time of the call.
+ * The snapshot of the agent that serves this socket, with its process id. Returns undefined if no agent answers. While
+ * the agent waits for its runtime: with `waits` waits as well, without it rejects with a `UserError`. With `settled`
+ * the snapshot includes everything that the manifests on disk declared at the time of the call.
  */
 export async function fetchSnapshot(
   path: string,
@@ -35,7 +33,7 @@ export async function fetchSnapshot(
   );
 }
 
-/** What happened to a pod, as the agent of this socket tells; undefined when none answers. */
+/** The history of a pod, from the agent of this socket. Returns undefined if no agent answers. */
 export async function fetchHistory(
   path: string,
   { namespace, name }: { namespace: string; name: string },
@@ -44,20 +42,20 @@ export async function fetchHistory(
   return ask<HistoryEntry[]>(path, `/v1/history?${query.toString()}`);
 }
 
-/** The agent that serves this socket, also while it is still starting; undefined when none answers. */
+/** The agent that serves this socket, even one that is still starting. Returns undefined if none answers. */
 export async function fetchAgent(path: string): Promise<{ pid: number } | undefined> {
   return ask<{ pid: number }>(path, '/v1/agent');
 }
 
-/** Resolves when an agent serves this socket; its folder must exist. Rejects with an AbortError when aborted first. */
+/** Resolves when an agent serves this socket, whose folder must exist. Rejects with an AbortError if aborted first. */
 export async function waitForAgent(path: string, signal: AbortSignal): Promise<void> {
   const found = new AbortController();
   await refuseHidden(path);
   const changes = folderChanges(dirname(path), AbortSignal.any([signal, found.signal]));
   for (;;) {
-    // Watched before it is looked at, so that no change is missed in between.
+    // Watches before it looks, so that no change is missed.
     const changed = changes.next();
-    // It is waited for below, perhaps after it failed.
+    // The promise may fail before it is awaited below.
     changed.catch(() => undefined);
     if ((await fetchAgent(path)) !== undefined) {
       found.abort();
@@ -67,14 +65,14 @@ export async function waitForAgent(path: string, signal: AbortSignal): Promise<v
   }
 }
 
-/** An agent whose socket may not be seen looks like none. */
+/** Rejects if this user may not see the socket, which would look like no agent. */
 async function refuseHidden(path: string): Promise<void> {
   await access(dirname(path), constants.X_OK).catch((error: unknown) => {
     if (hasCode(error, 'EACCES')) throw needsRoot(path, error);
   });
 }
 
-/** Ends with each change of a folder, and where the kernel has no watch left, from time to time. */
+/** Yields at each change of a folder, or periodically if the kernel has no watch left. */
 async function* folderChanges(folder: string, signal: AbortSignal): AsyncGenerator<void, never> {
   try {
     const changes = watch(folder, { signal })[Symbol.asyncIterator]();
@@ -88,17 +86,19 @@ async function* folderChanges(folder: string, signal: AbortSignal): AsyncGenerat
   }
 }
 
-/** Asks the agent to end, its pods stay; false if none runs. */
+/** Asks the agent to end; its pods keep running. Returns false if no agent runs. */
 export async function requestShutdown(path: string): Promise<boolean> {
   return (await call({ socketPath: path, method: 'POST', path: '/v1/shutdown' })) !== undefined;
 }
 
-/** Resolves when the agent that serves this socket is gone: its event stream ends with it. */
+/** Resolves when the agent that serves this socket has ended, which also ends its event stream. */
 export async function waitForEnd(path: string): Promise<void> {
   await untilGone({ socketPath: path, method: 'GET', path: '/v1/events' });
 }
 
-/** Every event of the agent from now on, until it ends or the signal is aborted; nothing if none runs. */
+/**
+ * Yields every event of the agent from now on, until it ends or the signal is aborted. Yields none if no agent runs.
+ */
 export async function* followEvents(path: string, signal: AbortSignal): AsyncGenerator<KubeletEvent, void> {
   for await (const line of stream({ socketPath: path, method: 'GET', path: '/v1/events' }, signal)) {
     yield JSON.parse(line) as KubeletEvent;
@@ -111,7 +111,7 @@ async function ask<T>(socketPath: string, path: string): Promise<T | undefined> 
   try {
     return JSON.parse(body) as T;
   } catch {
-    // Something else listens there.
-    throw await AgentSilentError.of(socketPath, 'answers with no JSON');
+    // Another program listens on the socket.
+    throw await AgentSilentError.of(socketPath, 'sends an answer that is not JSON');
   }
 }

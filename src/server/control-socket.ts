@@ -14,30 +14,35 @@ import { fetchAgent } from './control-client.ts';
 import { httpServer, listening, type Routes, sendText } from './http-server.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 
-/** Longest path of a socket, in bytes, without its closing zero. */
+/** Longest path of a socket, in bytes, without its final NUL. */
 const maxSocketPathBytes = 107;
-/** How much a reader of events may be behind. */
+/** Limit on unread bytes of one reader of events. */
 const maxUnreadEventBytes = 1024 * 1024;
-/** How much all clients together may be behind: a few snapshots of a node with many pods. */
+/** Limit on unread bytes of all clients: a few snapshots of a node with many pods. */
 const maxUnreadBytes = 4 * 1024 * 1024;
 
 interface ControlSocketDeps {
   view: Promise<EngineView & EngineHistory & EngineSettling>;
-  /** Aborted: the socket is not wanted any more. */
+  /** Aborted if the socket is no longer needed. */
   signal?: AbortSignal;
-  /** What has to come before the engine can be built, when that may take any time. */
+  /** The unbounded wait before the engine can be built, if there is one. */
   waitsFor: () => string | undefined;
-  /** What a start that takes its time does now; undefined: nothing of that kind. */
+  /** The current step of a slow start. Returns undefined if there is none. */
   starts?: (() => string | undefined) | undefined;
   shutdown: () => void;
   faults: Pick<Faults, 'note'>;
 }
 
 /**
- * Serves the engine on a socket that only its owner may open: `GET /v1/agent` (who is there), `GET /v1/snapshot` (with
- * `settled`: once it shows what is on disk now), `GET /v1/history` (of one pod),
- * `GET /v1/events` (one JSON object a line, until the reader goes), `POST /v1/shutdown`. Whoever asks for the engine before
- * it is built waits for it, except that what may take any time is told readers who do not say that they wait. The socket is also the lock of the root-dir: rejects when an agent answers.
+ * Serves the engine on a socket that only its owner may open.
+ * - `GET /v1/agent`: the identity of the agent.
+ * - `GET /v1/snapshot`; with `settled`, once it includes what is on disk now.
+ * - `GET /v1/history` of one pod.
+ * - `GET /v1/events`: one JSON object a line, until the reader disconnects.
+ * - `POST /v1/shutdown`.
+ *
+ * Requests that need the engine wait until it is built. During an unbounded wait they are refused, unless the client
+ * asked to wait. The socket is also the lock of the root-dir: rejects if an agent answers on it.
  */
 export async function serveControlSocket(
   path: string,
@@ -58,7 +63,7 @@ export async function serveControlSocket(
   const unread = new UnreadAnswers(maxUnreadBytes);
   const sendJSON = (response: ServerResponse, value: unknown): void => {
     response.writeHead(200, { 'content-type': 'application/json' });
-    // A text would be kept beside its bytes until all are read, and have two bytes for each letter because of one `…`.
+    // Sends bytes, because Node would keep a text beside its bytes, with two bytes a letter if it has one `…`.
     response.end(Buffer.from(JSON.stringify(value)));
     unread.note(response);
   };
@@ -81,13 +86,13 @@ export async function serveControlSocket(
     },
     'GET /v1/events': async (_request, response) => {
       const engine = await view;
-      // Gone already: nobody would tell when it goes.
+      // Already closed, so no further event would report it.
       if (response.destroyed) return;
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
       response.flushHeaders();
       const unsubscribe = engine.subscribe((event) => {
         response.write(`${JSON.stringify(event)}\n`);
-        // A reader that does not keep up must not grow our memory; it may connect again and look at the snapshot.
+        // Disconnects a slow reader to bound our memory. It may connect again and fetch the snapshot.
         if (response.writableLength > maxUnreadEventBytes) response.destroy();
         else unread.note(response);
       });
@@ -100,13 +105,13 @@ export async function serveControlSocket(
   };
   const server = httpServer(routes, { faults });
   await makeFolder(dirname(path), 0o700);
-  // Bound under another name and renamed once its mode is right, so that nobody else can open it in between.
+  // Binds under another name, sets the mode and renames, so that no other user can open the socket in between.
   const unnamed = `${path}.${process.pid}`;
   await rm(unnamed, { force: true });
   await listening(server, { path: unnamed });
   await chmod(unnamed, 0o600);
   try {
-    // Two agents that start at once look and take the name one after the other.
+    // Under a lock, so that of two agents that start at once only one takes the name.
     const takeName = async (): Promise<void> => {
       await unlessAborted(refuseSecondAgent(path), signal);
       await noteAgentProcess(path);

@@ -3,14 +3,14 @@ import type { Faults } from '../flow/faults.ts';
 import { hasCode, UserError } from '../errors.ts';
 import { httpServer, listening, sendText } from './http-server.ts';
 
-/** Of a client that does not take its answer. */
+/** Time for a client to read its answer. */
 const maxSilenceMs = 5000;
 
-/** `GET /healthz` answers `ok`, or 500 with what is wrong. kubelet: cmd/kubelet/app/server.go healthz */
+/** Serves `GET /healthz`: `ok`, or 500 with the reason. kubelet: cmd/kubelet/app/server.go healthz */
 export async function serveHealthz(options: {
   bindAddress: string;
   port: number;
-  /** Undefined while healthy. */
+  /** Returns undefined while healthy. */
   unhealthyBecause: () => string | undefined;
   faults: Pick<Faults, 'note'>;
 }): Promise<Server> {

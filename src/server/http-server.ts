@@ -3,26 +3,32 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Socket } from 'node:net';
 import type { Faults } from '../flow/faults.ts';
 
-/** Answers of one server by path, keyed `GET /path`; only the methods that are named are served. A promise is waited for. */
+/** Handlers of one server, keyed `GET /path`. Other methods and paths are refused. A promise is awaited. */
 export type Routes = Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => unknown>>;
 
 interface Deps {
   faults: Pick<Faults, 'note'>;
-  /** By default `connectionLimit` of this process. */
+  /** Defaults to `connectionLimit` of this process. */
   maxConnections?: number;
 }
 
-/** A client has so long to send its request, in milliseconds: head, whole request, and the next one on the same connection. */
+/**
+ * Time limits of a client in milliseconds: for the head, for the whole request, and until the next one on the same
+ * connection.
+ */
 const requestTimes = { headersTimeout: 2000, requestTimeout: 5000, keepAliveTimeout: 2000 };
-/** Connections that wait to be taken: in a shorter queue a flood lets no other one in for seconds. Linux has 4096 at most. */
+/**
+ * Length of the queue of new connections. With a shorter queue, a flood keeps others out for seconds. The maximum of
+ * Linux is 4096.
+ */
 const backlog = 4096;
-/** How often slow clients are looked for. */
+/** Milliseconds between two checks for slow clients. */
 const connectionsCheckingInterval = 1000;
 const maxHeaderSize = 8 * 1024;
 
 /**
- * A server for exact paths. A client that is slow or silent costs no other one: the connection that waits longest for its
- * request goes when there are too many. A route that throws answers 500.
+ * An HTTP server for exact paths. A slow or silent client does not affect others: beyond the limit, the connection that
+ * has waited longest for its request is closed. A route that throws answers 500.
  */
 export function httpServer(routes: Routes, { faults, maxConnections = ownConnectionLimit() }: Deps): Server {
   const listener: RequestListener = (request, response) => {
@@ -38,26 +44,26 @@ export function httpServer(routes: Routes, { faults, maxConnections = ownConnect
     answer().catch((error: unknown) => {
       faults.note('server', error);
       if (response.headersSent) response.destroy();
-      else sendText(response, 500, 'internal error, the log of kubelet-ts says more');
+      else sendText(response, 500, 'internal error, see the log of kubelet-ts');
     });
   };
   const server = createServer({ ...requestTimes, connectionsCheckingInterval, maxHeaderSize }, listener);
-  // Answers to requests that are sent without reading any would pile up: whoever asks again connects again.
+  // One request a connection: else answers would pile up for a client that sends requests without reading.
   server.maxRequestsPerSocket = 1;
   keepWithin(server, maxConnections);
   server.on('error', (error) => {
-    // Until it listens, whoever made it hears of it.
+    // Before the server listens, the caller gets the error.
     if (server.listening) faults.note('server', error);
   });
   return server;
 }
 
-/** So many connections leave most descriptors to the engine. */
+/** Number of connections that leaves most descriptors to the engine. */
 export function connectionLimit(maxOpenFiles: number): number {
   return Math.min(256, Math.max(4, Math.floor(maxOpenFiles / 8)));
 }
 
-/** Node raises the limit of a process to what it may be when it starts. */
+/** Reads the current limit, because Node raises it to the maximum at start. */
 function ownConnectionLimit(): number {
   const [, soft = '1024'] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
   return connectionLimit(Number(soft));
@@ -65,7 +71,7 @@ function ownConnectionLimit(): number {
 
 function keepWithin(server: Server, maxConnections: number): void {
   const open = new Set<Socket>();
-  /** Those without a request, longest waiting first. */
+  /** Connections without a request, longest waiting first. */
   const waiting = new Set<Socket>();
   const forget = (socket: Socket): void => {
     open.delete(socket);
@@ -95,7 +101,7 @@ export function sendText(response: ServerResponse, status: number, text: string)
   response.end(`${text}\n`);
 }
 
-/** Resolves when the server listens; rejects when it cannot. */
+/** Resolves when the server listens. Rejects if it cannot. */
 export function listening(server: Server, where: { path: string } | { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);

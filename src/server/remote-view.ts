@@ -9,18 +9,22 @@ interface Deps {
   clock: Clock;
 }
 
-/** Some of what changes is told by no event; and an agent that is stuck tells nothing. */
+/**
+ * Milliseconds between two fetches without an event, because some changes emit none and a stuck agent emits none at
+ * all.
+ */
 const lookPeriodMs = 2000;
-/** A look takes the agent time, too: it spends a tenth of it on this reader at most. */
+/** Pause after a fetch, in multiples of its duration: the agent spends at most a tenth of its time on this reader. */
 const pausePerLook = 9;
 const shortestPauseMs = 100;
 const reconnectMs = 1000;
-/** Events that nobody fetched a snapshot for yet; older ones are lost. */
+/** Limit on events since the last snapshot; older ones are dropped. */
 const maxPending = 500;
 
 /**
- * The engine of an agent in another process, over its control socket. The snapshot is the newest that was fetched: it holds
- * what the events said that came before. While the agent does not answer its error is that of the runtime in the snapshot.
+ * The engine of an agent in another process, over its control socket. The snapshot is the newest one fetched; it
+ * includes all events delivered before. While the agent does not answer, the snapshot shows that as an error of the
+ * runtime.
  */
 export class RemoteView implements EngineView {
   readonly #deps: Deps;
@@ -51,7 +55,7 @@ export class RemoteView implements EngineView {
     this.#wanted();
   }
 
-  /** Reads events until it is closed, over every loss of the connection. */
+  /** Reads events until closed, and reconnects after each loss of the connection. */
   async #follow(): Promise<void> {
     const { socketPath, clock } = this.#deps;
     const { signal } = this.#closed;
@@ -68,7 +72,7 @@ export class RemoteView implements EngineView {
     }
   }
 
-  /** Fetches a snapshot for what happened meanwhile, again and again. */
+  /** Fetches snapshots in a loop while there are new events. */
   async #look(): Promise<void> {
     const { socketPath, clock } = this.#deps;
     const { signal } = this.#closed;

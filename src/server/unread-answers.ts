@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 
 /**
- * Bounds what clients that do not read leave in the memory of this process, all of them together: beyond the limit the
- * answers go that have been behind for longest, those with more than their share of it first. So a client that is a little
- * behind stays. One answer may be larger than the limit.
+ * Bounds the memory for answers that clients do not read, over all clients. Beyond the limit, closes the answers that
+ * have been unread longest, those above their share first. So a client that is only a little behind stays. A single
+ * answer may be larger than the limit.
  */
 export class UnreadAnswers {
   readonly #maxBytes: number;
-  /** Answers that are not read to their end, longest behind first. */
+  /** Answers not fully read, longest behind first. */
   readonly #behind = new Set<ServerResponse>();
   readonly #known = new WeakSet<ServerResponse>();
 
@@ -15,7 +15,7 @@ export class UnreadAnswers {
     this.#maxBytes = maxBytes;
   }
 
-  /** To be called for each answer whenever something was written to it. */
+  /** Must be called after each write to an answer. */
   note(response: ServerResponse): void {
     this.#follow(response);
     const isNew = !this.#behind.has(response);

@@ -22,7 +22,7 @@ afterEach(async () => {
 const withoutWarning = ({ code, stdout, stderr }: CommandResult): CommandResult => {
   const warning =
     `warning: kubelet-ts (pid ${agent.pid}, stopped) does not answer; this is what the container runtime says\n` +
-    `hint: Let it go on: kill -CONT ${agent.pid}. Or end it: kill -KILL ${agent.pid}, pods run on; kubelet-ts down ends its pods too.\n`;
+    `hint: Continue it: kill -CONT ${agent.pid}. Or end it: kill -KILL ${agent.pid}, pods keep running; kubelet-ts down ends its pods too.\n`;
   expect(stderr).toContain(warning);
   return { code, stdout, stderr: stderr.replace(warning, '') };
 };

@@ -85,9 +85,9 @@ describe('an agent', () => {
     expect(await call({ socketPath, method: 'GET', path: '/v1/snapshot', timings: patient })).toBe('late');
   });
 
-  test('that gives half an answer and stays is silent', async () => {
+  test('that sends half an answer and stays is silent', async () => {
     await serve((_request, response) => response.writeHead(200, { 'content-length': '10' }).write('half'));
-    await expect(snapshot({ ...unhurried, answerMs: 100 })).rejects.toMatchObject(silent('gives half an answer'));
+    await expect(snapshot({ ...unhurried, answerMs: 100 })).rejects.toMatchObject(silent('sent an incomplete answer'));
   });
 
   test('that ends in the middle of its answer is gone', async () => {
@@ -105,7 +105,7 @@ describe('an agent', () => {
         clearInterval(timer);
       });
     });
-    await expect(snapshot({ ...unhurried, bodyMs: 150 })).rejects.toMatchObject(silent('gives half an answer'));
+    await expect(snapshot({ ...unhurried, bodyMs: 150 })).rejects.toMatchObject(silent('sent an incomplete answer'));
   });
 
   test('that answers without end is refused before memory runs out', async () => {
@@ -120,13 +120,13 @@ describe('an agent', () => {
     });
     await expect(
       call({ socketPath, method: 'GET', path: '/v1/snapshot', timings: patient, maxBodyBytes: 32 * 1024 * 1024 }),
-    ).rejects.toMatchObject(silent('answers without end'));
+    ).rejects.toMatchObject(silent('sends an endless answer'));
   });
 
   test.each([
     ['an error', 'HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n', 'answers with status 500'],
-    ['no HTTP', 'SSH-2.0-OpenSSH\r\n', 'gives no answer'],
-    ['headers without end', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(100_000)}`, 'gives no answer'],
+    ['no HTTP', 'SSH-2.0-OpenSSH\r\n', 'sends an invalid answer'],
+    ['headers without end', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(100_000)}`, 'sends an invalid answer'],
   ])('that answers with %s is told from one that does not run', async (_title, text, what) => {
     await listen((socket) => socket.end(text));
     await expect(snapshot()).rejects.toMatchObject(silent(what));
@@ -138,7 +138,7 @@ describe('an agent', () => {
     });
     const asked = { socketPath, method: 'GET', path: '/v1/events', timings: unhurried } as const;
     await expect(stream(asked, new AbortController().signal).next()).rejects.toMatchObject({
-      message: 'kubelet-ts tells of an event without end',
+      message: 'kubelet-ts sent an event that is too long',
     });
   });
 

@@ -165,7 +165,7 @@ describe('the socket', () => {
       message: expect.stringMatching(
         /^kubelet-ts runs already on this root-dir: kubelet-ts \(pid \d+, stopped\) does not answer$/,
       ) as string,
-      hint: expect.stringMatching(/^Let it go on: kill -CONT \d+\./) as string,
+      hint: expect.stringMatching(/^Continue it: kill -CONT \d+\./) as string,
     });
   });
 

@@ -88,7 +88,7 @@ test('a route that throws or rejects answers 500, and it is counted', async () =
     },
     'GET /rejects': () => Promise.reject(new Error('it rejects')),
   });
-  const internal = '500 internal error, the log of kubelet-ts says more\n';
+  const internal = '500 internal error, see the log of kubelet-ts\n';
   expect([await get('/throws'), await get('/rejects')]).toEqual([internal, internal]);
   expect(faults.snapshot()).toEqual([{ part: 'server', count: 2, lastAt: 0, message: 'it rejects' }]);
 });

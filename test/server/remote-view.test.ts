@@ -114,6 +114,6 @@ test('says in the snapshot that the agent gives no answer', async () => {
   await until(() => view.snapshot() !== first);
   expect(view.snapshot()).toEqual({
     ...first,
-    runtime: { ...first.runtime, error: `kubelet-ts gives no answer on ${socketPath}` },
+    runtime: { ...first.runtime, error: `kubelet-ts sends an invalid answer on ${socketPath}` },
   });
 });

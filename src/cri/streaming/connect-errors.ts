@@ -3,12 +3,12 @@ import { UserError, errorMessage } from '../../errors.ts';
 
 const maxTextCharacters = 1000;
 
-/** The runtime's streaming server answered, but not with this protocol. It did not start the command. */
+/** The runtime's streaming server does not speak this protocol. It did not start the command. */
 export class ConnectionRefused extends Error {
   override readonly name = 'ConnectionRefused';
 }
 
-/** Makes an error of an answer that is not an upgrade, with the text that came along. */
+/** Makes an error from a response without an upgrade. Includes the response text. */
 export async function refusedBy(response: IncomingMessage): Promise<ConnectionRefused> {
   let text = '';
   try {
@@ -17,7 +17,7 @@ export async function refusedBy(response: IncomingMessage): Promise<ConnectionRe
       if (text.length >= maxTextCharacters) break;
     }
   } catch {
-    // The status alone says enough.
+    // The status alone is enough.
   }
   const status = `${response.statusCode ?? 0} ${response.statusMessage ?? ''}`.trim();
   return new ConnectionRefused(`HTTP ${status}: ${text.slice(0, maxTextCharacters).trim()}`);

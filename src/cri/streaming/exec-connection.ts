@@ -10,11 +10,11 @@ export interface ExecMessage {
 /** An open streaming connection to a command in a container. */
 export interface ExecConnection {
   /**
-   * What the runtime sends, in order. Little more is read from the network until the next message is asked for. Ends
-   * when the connection is closed, throws when it breaks.
+   * Messages of the runtime, in order. Reads little ahead of the consumer. Ends when the connection is closed, throws
+   * if it breaks.
    */
   readonly messages: AsyncIterable<ExecMessage>;
-  /** Resolves when there is room for more. */
+  /** Resolves when the connection can take more. */
   send(channel: number, bytes: Buffer): Promise<void>;
   /** Ends the command's stdin and leaves the other channels open, where the protocol can. */
   closeStdin(): void;

@@ -8,17 +8,17 @@ import { openSpdy } from './spdy-connection.ts';
 import { openWebSocket } from './websocket-connection.ts';
 import { writeFully } from './write-fully.ts';
 
-/** One command to run in a container, and the streams of the side that asked for it. */
+/** A command to run in a container, and the caller's streams. */
 export interface ExecOptions {
   containerID: string;
   command: readonly string[];
-  /** Run with a terminal: stderr comes merged into stdout, and end of input is a byte (^D), not a closed stream. */
+  /** Runs with a terminal. stderr is merged into stdout, and end of input is a byte (^D), not a closed stream. */
   tty?: boolean;
-  /** Read by the command until its end. Left out, the command has no stdin. Not destroyed when the command ends first. */
+  /** Input of the command; absent for no stdin. Not destroyed if the command ends first. */
   stdin?: Readable;
   stdout: Writable;
   stderr: Writable;
-  /** Sizes of the terminal, the first one at once. Read only with `tty`. */
+  /** Sizes of the terminal, starting with the current one. Read only with `tty`. */
   resize?: AsyncIterable<TerminalSize>;
   signal?: AbortSignal;
 }
@@ -29,9 +29,9 @@ export interface TerminalSize {
 }
 
 /**
- * Runs a command in a running container and resolves with its exit code once it ended and all its output was taken by
- * `stdout` and `stderr`. A command that could not start rejects with a `UserError` that holds the runtime's words and
- * the exit code a shell would give: 127 not found, 126 not executable, else 1.
+ * Runs a command in a running container. Resolves with its exit code once it has ended and `stdout` and `stderr` have
+ * taken all its output. If the command cannot start, rejects with a `UserError` with the runtime's message and a
+ * shell's exit code: 127 not found, 126 not executable, else 1.
  */
 export async function execInContainer(runtime: Pick<RuntimeService, 'exec'>, options: ExecOptions): Promise<number> {
   const connection = await connect(runtime, options);
@@ -64,10 +64,10 @@ export async function execInContainer(runtime: Pick<RuntimeService, 'exec'>, opt
 }
 
 /**
- * SPDY/3.1 as kubectl and crictl, else WebSocket, each with a URL of its own since one is good for a single connection.
- * SPDY goes first because every streaming server of today speaks it and it can close stdin alone; of the WebSocket
- * protocols only v5 can, and a containerd that does not know v5 leaks a goroutine for each handshake it refuses. A piped
- * stdin offers nothing older than v5, so that a refusal comes before the command starts.
+ * Connects over SPDY/3.1, as kubectl and crictl do, else over WebSocket. Each attempt needs a new URL, because a URL is
+ * good for one connection. SPDY comes first because every streaming server supports it and it can close stdin alone. Of
+ * the WebSocket protocols only v5 can, and a containerd without v5 leaks a goroutine for each handshake that it
+ * refuses. With a piped stdin nothing older than v5 is offered, so that a refusal comes before the command starts.
  */
 async function connect(runtime: Pick<RuntimeService, 'exec'>, options: ExecOptions): Promise<ExecConnection> {
   const { containerID, command, tty = false, stdin, signal } = options;
@@ -99,7 +99,7 @@ function streamingUrl(text: string): URL {
   });
 }
 
-/** Hands out what the command writes, one chunk at a time, until the runtime says how it ended. */
+/** Forwards the output of the command, one chunk at a time, until the runtime reports its end. */
 async function forwardOutput(connection: ExecConnection, { stdout, stderr }: ExecOptions): Promise<ExecStatus> {
   const statusParts: Buffer[] = [];
   for await (const message of orLost(connection.messages)) {
@@ -130,7 +130,7 @@ function connectionLost(cause?: unknown): UserError {
   });
 }
 
-/** One chunk on its way at a time, so that a command that does not read holds back the source instead of memory. */
+/** Sends one chunk at a time, so a command that does not read blocks the source instead of filling memory. */
 function forwardInput(
   source: Readable,
   connection: ExecConnection,
@@ -143,7 +143,7 @@ function forwardInput(
       await connection.send(channels.stdin, chunk);
       if (!ended.aborted) source.resume();
     } catch {
-      // The command no longer reads, or the connection broke: its output and status tell the rest.
+      // The command no longer reads, or the connection broke. Its output and status report the reason.
       stop();
     }
   };
@@ -151,7 +151,7 @@ function forwardInput(
     source.pause();
     sending = send(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   };
-  // A paused source still tells its end right after its last chunk.
+  // A paused source still emits its end right after its last chunk.
   const onEnd = (): void => {
     void sending.then(() => {
       connection.closeStdin();

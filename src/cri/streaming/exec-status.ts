@@ -9,18 +9,18 @@ export interface ExecStatus {
   readonly details?: { readonly causes?: readonly { readonly reason?: string; readonly message?: string }[] };
 }
 
-/** The status in `text`, or undefined while it is not whole. */
+/** Parses the status in `text`. Returns undefined while the text is incomplete. */
 export function parseExecStatus(text: string): ExecStatus | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? value : undefined;
   } catch {
-    // The start of a JSON object is never JSON itself: the rest is still on its way.
+    // A part of a JSON object is not valid JSON, so the rest has not arrived yet.
     return undefined;
   }
 }
 
-/** The exit code of a command that ran; a `UserError` for one that did not start. */
+/** The exit code of a command that ran. Throws a `UserError` if it did not start. */
 export function exitCodeOf(status: ExecStatus, command: readonly string[]): number {
   if (status.status === 'Success') return 0;
   if (status.reason === 'NonZeroExitCode') {
@@ -28,7 +28,7 @@ export function exitCodeOf(status: ExecStatus, command: readonly string[]): numb
     const exitCode = Number(cause?.message ?? NaN);
     if (Number.isInteger(exitCode)) return exitCode;
   }
-  const message = status.message ?? 'the container runtime gave no reason';
+  const message = status.message ?? 'no reason from the container runtime';
   throw new UserError(`cannot run "${command[0] ?? ''}" in the container: ${message}`, {
     exitCode: startFailureExitCode(message) ?? 1,
   });

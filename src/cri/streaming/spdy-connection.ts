@@ -14,14 +14,14 @@ import {
 } from './spdy-frames.ts';
 import { writeFully } from './write-fully.ts';
 
-/** Above v3 the error stream carries a Status, and with it the exit code. */
+/** From v4 on, the error stream carries a Status with the exit code. */
 const streamProtocol = 'v4.channel.k8s.io';
 const handshakeTimeoutMs = 30_000;
 const maxDataBytes = 64 * 1024;
-/** RST_STREAM status: we take no stream that the server opens. */
+/** RST_STREAM status that refuses streams opened by the server. */
 const refusedStream = 3;
 
-/** Which streams the runtime was told about in Exec. It starts the command when all of them are open. */
+/** The streams named in the Exec request. The runtime starts the command when all of them are open. */
 export interface SpdyStreams {
   stdin: boolean;
   stdout: boolean;
@@ -30,9 +30,9 @@ export interface SpdyStreams {
 }
 
 /**
- * Connects over SPDY/3.1 and opens one stream a channel; rejects with `ConnectionRefused` when the server does not speak
- * it. There are no windows on purpose: the library in every runtime's streaming server neither keeps nor counts them, so
- * waiting for one would stop after the first 64 KiB. A slow side is felt through TCP.
+ * Connects over SPDY/3.1 and opens a stream for each channel. Rejects with `ConnectionRefused` if the server does not
+ * speak SPDY/3.1. Does not use flow-control windows on purpose: the library in every runtime's streaming server ignores
+ * them, so waiting for one would stop after 64 KiB. TCP holds back the faster side.
  */
 export async function openSpdy(url: URL, wanted: SpdyStreams, signal?: AbortSignal): Promise<ExecConnection> {
   const socket = await upgrade(url, signal);
@@ -40,7 +40,7 @@ export async function openSpdy(url: URL, wanted: SpdyStreams, signal?: AbortSign
   const names = (['error', 'stdin', 'stdout', 'stderr', 'resize'] as const).filter(
     (name) => name === 'error' || wanted[name],
   );
-  // A client's streams have odd numbers.
+  // The streams of a client have odd numbers.
   const streamIDs = new Map(names.map((name, index) => [channels[name] as number, 2 * index + 1]));
   for (const name of names) {
     const streamID = streamIDs.get(channels[name]) ?? 0;
@@ -71,7 +71,7 @@ function upgrade(url: URL, signal?: AbortSignal): Promise<Duplex> {
       headers: { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': streamProtocol },
       timeout: handshakeTimeoutMs,
       agent: false,
-      // The URL came over the runtime's own socket, and the certificate is one that the runtime made for itself.
+      // The URL came over the runtime's own socket, and the runtime signs its certificate itself.
       ...(url.protocol === 'https:' ? { rejectUnauthorized: false } : {}),
     });
     const abort = (): void => {
@@ -97,7 +97,7 @@ function upgrade(url: URL, signal?: AbortSignal): Promise<Duplex> {
     });
     request.on('upgrade', (response, socket, head) => {
       forget();
-      // The reader of `messages` gets errors too; this keeps one that comes after it from being uncaught.
+      // Keeps an error after the last message from being uncaught; the reader of `messages` gets earlier ones.
       socket.on('error', () => undefined);
       socket.setTimeout(0);
       if (head.length > 0) socket.unshift(head);
@@ -114,8 +114,8 @@ function upgrade(url: URL, signal?: AbortSignal): Promise<Duplex> {
 }
 
 /**
- * Reads the socket as it comes and pauses it when messages wait. What arrived before an error is still handed out: a
- * server whose command leaves some input unread ends the connection with a reset, right after the status.
+ * Reads the socket, and pauses it while messages wait. Yields what arrived before an error: if the command leaves input
+ * unread, the server ends the connection with a reset right after the status.
  */
 async function* readMessages(
   socket: Duplex,
@@ -159,7 +159,7 @@ async function* readMessages(
 }
 
 function answer(socket: Duplex, frame: SpdyFrame): void {
-  // Pings of a server have even numbers; an odd one would be the echo of ours.
+  // Pings of a server have even numbers. An odd one would be the echo of ours.
   if (frame.type === 'ping' && frame.id % 2 === 0) socket.write(pingFrame(frame.id));
   else if (frame.type === 'synStream') socket.write(resetFrame(frame.streamID, refusedStream));
 }

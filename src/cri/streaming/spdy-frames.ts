@@ -6,12 +6,14 @@
 const version = 3;
 const headerBytes = 8;
 const finFlag = 1;
-/** Of a control frame; those that a streaming server sends have a few hundred. */
+/** Limit on a control frame. Those of streaming servers have a few hundred bytes. */
 const maxControlBytes = 1024 * 1024;
 
 const frameTypes = { synStream: 1, synReply: 2, reset: 3, ping: 6, goAway: 7 } as const;
 
-/** A frame as far as the receiver of exec streams has to know. A data frame may come in parts, `fin` on the last. */
+/**
+ * The parts of a frame that a receiver of exec streams needs. A data frame may arrive in parts; `fin` is on the last.
+ */
 export type SpdyFrame =
   | { type: 'data'; streamID: number; bytes: Buffer; fin: boolean }
   | { type: 'synStream' | 'synReply' | 'reset'; streamID: number; fin: boolean }
@@ -43,9 +45,9 @@ export function dataFrame(streamID: number, bytes: Buffer, fin = false): Buffer 
 }
 
 /**
- * Writes the header blocks of one connection. All blocks of a connection are one zlib stream; ours is made of stored
- * (uncompressed) deflate blocks, which any inflater reads and which need neither SPDY's dictionary nor state. The empty
- * block at the end is a sync flush: it makes the reader hand out what it has.
+ * Writes the header blocks of one connection, which form one zlib stream. Writes stored (uncompressed) deflate blocks,
+ * which any inflater reads without SPDY's dictionary and which need no state. The empty block at the end is a sync
+ * flush, which makes the reader output what it has.
  */
 export class HeaderBlockWriter {
   #prefix = Buffer.of(0x78, 0x01);
@@ -63,12 +65,15 @@ export class HeaderBlockWriter {
   }
 }
 
-/** Cuts what arrives into frames. Data is passed on as it comes, so that nothing but control frames is held. */
+/** Splits the received bytes into frames. Passes on data at once and buffers only control frames. */
 export class SpdyFrameReader {
   #pending: Buffer = Buffer.alloc(0);
   #data: { streamID: number; fin: boolean; bytesLeft: number } | undefined;
 
-  /** The frames that `chunk` completes, and the parts of data frames in it. Throws on what is not SPDY/3. */
+  /**
+   * Returns the frames that `chunk` completes and the parts of data frames in it. Throws an Error if the bytes are not
+   * SPDY/3.
+   */
   read(chunk: Buffer): SpdyFrame[] {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     const frames: SpdyFrame[] = [];
@@ -91,7 +96,7 @@ export class SpdyFrameReader {
     }
     const type = first & 0xffff;
     if (((first >>> 16) & 0x7fff) !== version || bodyBytes > maxControlBytes) {
-      throw new Error('the streaming server sent what is not SPDY/3.1');
+      throw new Error('the streaming server sent something other than SPDY/3.1');
     }
     if (this.#pending.length < headerBytes + bodyBytes) return undefined;
     const body = this.#pending.subarray(headerBytes, headerBytes + bodyBytes);
@@ -110,7 +115,7 @@ export class SpdyFrameReader {
   }
 }
 
-/** Undefined for frames that need no answer: SETTINGS, HEADERS, WINDOW_UPDATE, and any newer type. */
+/** Returns undefined for frames that need no answer: SETTINGS, HEADERS, WINDOW_UPDATE, and any newer type. */
 function controlFrameOf(type: number, fin: boolean, body: Buffer): SpdyFrame | undefined {
   if (type === frameTypes.goAway) return { type: 'goAway' };
   if (body.length < 4) return undefined;

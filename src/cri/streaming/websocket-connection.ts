@@ -9,8 +9,8 @@ const handshakeTimeoutMs = 30_000;
 const closeChannel = 255;
 
 /**
- * Connects with the first of `protocols` that the server knows; rejects with `ConnectionRefused` when it knows none.
- * Each message is a channel number and bytes.
+ * Connects with the first of `protocols` that the server supports. Rejects with `ConnectionRefused` if it supports
+ * none. Each message is a channel number and bytes.
  */
 export async function openWebSocket(
   url: URL,
@@ -40,12 +40,12 @@ function handshake(
     const socket = new WebSocket(url, [...protocols], {
       handshakeTimeout: handshakeTimeoutMs,
       perMessageDeflate: false,
-      // The URL came over the runtime's own socket, and the certificate is one that the runtime made for itself.
+      // The URL came over the runtime's own socket, and the runtime signs its certificate itself.
       rejectUnauthorized: false,
     });
-    // Made at once: messages may follow the handshake in the same packet.
+    // Created at once because messages may follow the handshake in the same packet.
     const stream = createWebSocketStream(socket, { readableObjectMode: true });
-    // The reader of `messages` gets errors too; this keeps one that comes after it from being uncaught.
+    // Keeps an error after the last message from being uncaught; the reader of `messages` gets earlier ones.
     stream.on('error', () => undefined);
     const abort = (): void => {
       socket.terminate();
@@ -68,7 +68,7 @@ function handshake(
     socket.once('error', (error) => {
       forget();
       if (signal?.aborted === true) reject(signal.reason as Error);
-      // An upgrade that picks none of our protocols.
+      // The server upgraded, but chose none of our protocols.
       else if (upgraded) reject(new ConnectionRefused(error.message, { cause: error }));
       else reject(unreachable(url, error));
     });

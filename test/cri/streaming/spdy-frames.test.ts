@@ -62,7 +62,7 @@ describe('SpdyFrameReader', () => {
 
   test('refuses what is not SPDY/3', () => {
     expect(() => new SpdyFrameReader().read(Buffer.from([0x80, 2, 0, 6, 0, 0, 0, 4, 0, 0, 0, 1]))).toThrow(
-      'the streaming server sent what is not SPDY/3.1',
+      'the streaming server sent something other than SPDY/3.1',
     );
   });
 });
