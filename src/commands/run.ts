@@ -142,6 +142,6 @@ const growAfterMs = 10_000;
 function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
   setTimeout(() => {
-    setFlagsFromString('--heap-growing-percent=40');
+    setFlagsFromString('--heap-growing-percent=25');
   }, growAfterMs).unref();
 }

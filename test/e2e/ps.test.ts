@@ -1,3 +1,6 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type Agent, startAgent } from './agent.ts';
@@ -83,6 +86,17 @@ describe.each(['with a running agent', 'without an agent'])('ps %s', (condition)
       stdout: ['kube-system   dns-edge1   1/1   Running   0   0s', ''],
     });
     expect(await ps('-n', 'nobody')).toEqual({ code: 0, stderr: warning(), stdout: ['No pods.', ''] });
+  });
+
+  test('loads gRPC only to ask the runtime itself', async () => {
+    const coverage = join(agent.rootDir, `coverage-${hasAgent}`);
+    const [command = '', ...words] = agent.commandLine(['ps']);
+    await execa(command, words, { env: { ...agent.environment, NODE_V8_COVERAGE: coverage } });
+    const [name = ''] = await readdir(coverage);
+    const { result } = JSON.parse(await readFile(join(coverage, name), 'utf8')) as { result: { url: string }[] };
+    const chunks = result.map(({ url }) => url).filter((url) => url.includes('/dist/'));
+    const texts = await Promise.all(chunks.map((url) => readFile(new URL(url), 'utf8')));
+    expect(texts.some((text) => text.includes('grpc-node-js/'))).toBe(!hasAgent);
   });
 
   test('-o name names them for scripts', async () => {

@@ -81,6 +81,16 @@ test('a head that does not come within two seconds is answered with 408', async 
   expect(answer).toContain('408 Request Timeout');
 });
 
+test('a client has two seconds for the head of a request, five for all of it, and two between two requests', async () => {
+  await serve(routes);
+  const { headersTimeout, requestTimeout, keepAliveTimeout } = server;
+  expect({ headersTimeout, requestTimeout, keepAliveTimeout }).toEqual({
+    headersTimeout: 2000,
+    requestTimeout: 5000,
+    keepAliveTimeout: 2000,
+  });
+});
+
 test('a route that throws or rejects answers 500, and it is counted', async () => {
   await serve({
     'GET /throws': () => {
