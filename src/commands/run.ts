@@ -135,7 +135,7 @@ async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): 
 const growAfterMs = 10_000;
 
 /**
- * Keeps V8 from growing its space for young objects, and after the start that for old ones by more than 40 % at a time. The
+ * Keeps V8 from growing its space for young objects, and after the start that for old ones by more than 25 % at a time. The
  * start of many pods, or a flood of answers, would make both tens of megabytes larger, which an agent that then idles for
  * months would hold on to. Options of the command line that do the same make Node itself start slower.
  */
