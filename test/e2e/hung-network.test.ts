@@ -1,14 +1,16 @@
 import { mkdir, open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Agent } from './agent.ts';
 import { containerdReleases } from './containerd-releases.ts';
 import { makePod, serve, shell } from './manifests.ts';
 import { NetworkNamespace } from './network-namespace.ts';
 
-describe.each(containerdReleases())('containerd $release', (containerd) => {
-  test('gives up a sandbox whose network hangs when the pod goes', async () => {
+// Each takes ten seconds, in which it waits.
+test.concurrent.for(containerdReleases())(
+  'containerd $release gives up a sandbox whose network hangs when the pod goes',
+  async (containerd, { onTestFinished }) => {
     const network = await NetworkNamespace.create();
     onTestFinished(() => network.remove());
     const agent = await Agent.create({ containerd, networkNamespace: network.path });
@@ -33,5 +35,5 @@ describe.each(containerdReleases())('containerd $release', (containerd) => {
     await agent.write('app.yaml', makePod('app', { hostNetwork: false, containers: [shell('app', serve)] }));
     await agent.untilReady('app');
     await agent.removeAll();
-  });
-});
+  },
+);

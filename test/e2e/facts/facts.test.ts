@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 import type { Container } from '../../../src/api/types.ts';
 import type { Agent } from '../agent.ts';
 import { containerdReleases } from '../containerd-releases.ts';
@@ -13,7 +13,10 @@ import { resources } from './resources.ts';
 import { users } from './users.ts';
 import { volumes } from './volumes.ts';
 
-describe.each(containerdReleases())('what a container sees on containerd $release', (containerd) => {
+/** The releases side by side, as most of the time is spent waiting; the tests of one in their order. */
+const inTurn = { concurrent: false };
+
+describe.concurrent.each(containerdReleases())('what a container sees on containerd $release', (containerd) => {
   let node: FactNode;
 
   beforeAll(async () => {
@@ -21,17 +24,22 @@ describe.each(containerdReleases())('what a container sees on containerd $releas
   });
   afterAll(() => node.cleanUp());
 
-  test.each([users, privileges, environment, namespaces, volumes, resources])('$title', async (group) => {
-    const { agent, machine } = node;
-    const pods = group.pods(machine);
-    await writePods(agent, pods);
-    expect(await answersSeen(agent, pods)).toEqual(answersWanted(pods));
-  });
+  test.for([users, privileges, environment, namespaces, volumes, resources])(
+    '$title',
+    inTurn,
+    async (group, context) => {
+      const { agent, machine } = node;
+      const pods = group.pods(machine);
+      await writePods(context, agent, pods);
+      expect(await answersSeen(agent, pods)).toEqual(answersWanted(pods));
+    },
+  );
 
-  test('what must not start says why', async () => {
+  test('what must not start says why', inTurn, async (context) => {
     const { agent, machine } = node;
     const refused = Object.entries(refusedPods(machine));
     await writePods(
+      context,
       agent,
       refused.map(([name, { pod }]) => ({ name, pod })),
     );
@@ -43,10 +51,10 @@ describe.each(containerdReleases())('what a container sees on containerd $releas
     }
   });
 
-  test('a pod gets ids of its own, or hears that the runtime has none to give', async () => {
+  test('a pod gets ids of its own, or hears that the runtime has none to give', inTurn, async (context) => {
     const { agent, machine } = node;
     const pod = makePod('own-ids', { hostUsers: false, hostNetwork: false, containers: [shell('app', serve)] });
-    await writePods(agent, [{ name: 'own-ids', pod }]);
+    await writePods(context, agent, [{ name: 'own-ids', pod }]);
     if (machine.userNamespaces) {
       await agent.untilReady('own-ids');
       const { stdout } = await agent.cli(['exec', 'own-ids', '--', 'cat', '/proc/self/uid_map']);
@@ -57,42 +65,50 @@ describe.each(containerdReleases())('what a container sees on containerd $releas
     }
   });
 
-  test('the last words of a container are what it wrote to its file, or what its policy lets them be', async () => {
-    const { agent } = node;
-    const words = (name: string, script: string, more: Partial<Container>): Container =>
-      shell(name, script, { terminationMessagePath: '/tmp/words', ...more });
-    const fallback = { terminationMessagePolicy: 'FallbackToLogsOnError' };
-    const pod = makePod('last-words', {
-      restartPolicy: 'Never',
-      containers: [
-        words('file', 'echo -n from the file > /tmp/words; echo from the log; exit 3', {}),
-        words('no-file', 'echo from the log; exit 3', {}),
-        words('log', 'echo one; echo two; exit 3', fallback),
-        words('file-first', 'echo -n from the file > /tmp/words; echo from the log; exit 3', fallback),
-        words('no-error', 'echo from the log', fallback),
-        words('long', 'head -c 5000 /dev/zero | tr "\\0" a > /tmp/words', {}),
-      ],
-    });
-    await writePods(agent, [{ name: 'last-words', pod }]);
-    const { pod: ended } = await agent.untilPod('last-words', ({ worker }) => worker.state === 'finished');
-    const said = (ended.status?.containerStatuses ?? []).map(({ name, state: { terminated } = {} }) => [
-      name,
-      { code: terminated?.exitCode, words: terminated?.message },
-    ]);
-    expect(Object.fromEntries(said)).toEqual({
-      file: { code: 3, words: 'from the file' },
-      'no-file': { code: 3, words: undefined },
-      log: { code: 3, words: 'one\ntwo\n' },
-      'file-first': { code: 3, words: 'from the file' },
-      'no-error': { code: 0, words: undefined },
-      // The six of them have 12 KiB together.
-      long: { code: 0, words: 'a'.repeat(2048) },
-    });
-  });
+  test(
+    'the last words of a container are what it wrote to its file, or what its policy lets them be',
+    inTurn,
+    async (context) => {
+      const { agent } = node;
+      const words = (name: string, script: string, more: Partial<Container>): Container =>
+        shell(name, script, { terminationMessagePath: '/tmp/words', ...more });
+      const fallback = { terminationMessagePolicy: 'FallbackToLogsOnError' };
+      const pod = makePod('last-words', {
+        restartPolicy: 'Never',
+        containers: [
+          words('file', 'echo -n from the file > /tmp/words; echo from the log; exit 3', {}),
+          words('no-file', 'echo from the log; exit 3', {}),
+          words('log', 'echo one; echo two; exit 3', fallback),
+          words('file-first', 'echo -n from the file > /tmp/words; echo from the log; exit 3', fallback),
+          words('no-error', 'echo from the log', fallback),
+          words('long', 'head -c 5000 /dev/zero | tr "\\0" a > /tmp/words', {}),
+        ],
+      });
+      await writePods(context, agent, [{ name: 'last-words', pod }]);
+      const { pod: ended } = await agent.untilPod('last-words', ({ worker }) => worker.state === 'finished');
+      const said = (ended.status?.containerStatuses ?? []).map(({ name, state: { terminated } = {} }) => [
+        name,
+        { code: terminated?.exitCode, words: terminated?.message },
+      ]);
+      expect(Object.fromEntries(said)).toEqual({
+        file: { code: 3, words: 'from the file' },
+        'no-file': { code: 3, words: undefined },
+        log: { code: 3, words: 'one\ntwo\n' },
+        'file-first': { code: 3, words: 'from the file' },
+        'no-error': { code: 0, words: undefined },
+        // The six of them have 12 KiB together.
+        long: { code: 0, words: 'a'.repeat(2048) },
+      });
+    },
+  );
 });
 
 /** Writes manifests that go at the end of the test. */
-async function writePods(agent: Agent, pods: readonly { name: string; pod: object }[]): Promise<void> {
+async function writePods(
+  { onTestFinished }: TestContext,
+  agent: Agent,
+  pods: readonly { name: string; pod: object }[],
+): Promise<void> {
   onTestFinished(async () => {
     for (const { name } of pods) await agent.remove(`${name}.yaml`);
     await agent.untilNoPods();
