@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { Claims } from '../../api/values/claims.ts';
 import { type ConfigObject, configObjectKey, type ConfigObjectLookup } from '../../api/values/config-object.ts';
 
 /** What became of a new list of a source, as keys of objects. */
@@ -10,12 +11,13 @@ interface Replacement {
 }
 
 /**
- * The ConfigMaps and Secrets that all sources declare now. Two sources may declare one object: the first source in the
- * order in which the sources were first read gives it. An immutable object can go, and come back as another one; until it
+ * The ConfigMaps and Secrets that all sources declare now. Of two sources that declare one object, the first one
+ * gives it until it declares it no more. An immutable object can go, and come back as another one; until it
  * goes it is what it was when it came.
  */
 export class ConfigObjects implements ConfigObjectLookup {
   private readonly bySource = new Map<string, ReadonlyMap<string, ConfigObject>>();
+  private readonly claims = new Claims<string>();
 
   get(kind: ConfigObject['kind'], namespace: string, name: string): ConfigObject | undefined {
     return this.find(configObjectKey({ kind, namespace, name }));
@@ -34,16 +36,13 @@ export class ConfigObjects implements ConfigObjectLookup {
     const keys = new Set([...(before?.keys() ?? []), ...after.keys()]);
     const was = new Map([...keys].map((key) => [key, this.find(key)]));
     this.bySource.set(source, after);
+    this.claims.set(source, after.keys());
     const changed = [...keys].filter((key) => !isDeepStrictEqual(was.get(key), this.find(key))).sort();
     return { changed, refused };
   }
 
   /** By the key that `configObjectKey` gives. */
   find(key: string): ConfigObject | undefined {
-    for (const objects of this.bySource.values()) {
-      const object = objects.get(key);
-      if (object !== undefined) return object;
-    }
-    return undefined;
+    return this.bySource.get(this.claims.owner(key) ?? '')?.get(key);
   }
 }

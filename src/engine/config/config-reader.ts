@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Pod } from '../../api/types.ts';
+import { Claims, podKeys } from '../../api/values/claims.ts';
 import type { FeatureGates } from '../../api/values/feature-gates.ts';
 import { withoutDisabledFields } from '../../api/values/pod-level-resources.ts';
 import type { Clock } from '../../clock.ts';
@@ -12,10 +14,9 @@ import type { SecretValues } from '../outgoing/secret-values.ts';
 import { reasons } from '../view/reasons.ts';
 import type { SourceSnapshot } from '../view/snapshot.ts';
 import type { ConfigObjects } from './config-objects.ts';
-import { type Granted, PodClaims, type RefusedPod } from './pod-claims.ts';
 import { isMirrorPod } from '../../api/values/config-annotations.ts';
 import { PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
-import type { PodSource } from './pod-source.ts';
+import type { PodSource, SourceUpdate } from './pod-source.ts';
 
 interface Deps {
   sources: readonly PodSource[];
@@ -33,42 +34,57 @@ interface Deps {
   onConfigObjectsChanged: (keys: readonly string[]) => void;
 }
 
-/** What is wrong with a source, by who says so. */
-interface Report {
-  /** The source itself. */
+/** All that is known of a source. */
+interface Read {
+  readonly id: SourceId;
+  readonly source: PodSource;
+  readonly snapshot: SourceSnapshot;
+  /** The pods of its last list; undefined: there was none. */
+  declared: readonly Pod[] | undefined;
+  /** What is wrong, as the source reports it. */
   problems: ManifestProblem[];
   /** Objects that stay as they were. */
-  refused: ManifestProblem[];
+  immutable: ManifestProblem[];
   /** Pods that another source has. */
-  pods: ManifestProblem[];
+  taken: ManifestProblem[];
 }
 
-/** Runs the sources, merges what they declare, and remembers what is wrong with it. kubelet: config/config.go */
+/**
+ * Runs the sources, merges what they declare, and remembers what is wrong with it. Of two sources that declare one pod, the
+ * first one has it until it declares it no more, so that no source takes a pod from another. The kubelet lets both have it,
+ * and stops it when either lets go. kubelet: config/config.go
+ */
 export class ConfigReader {
   /** In the order of the sources. */
   readonly sourceIds: readonly SourceId[];
   private readonly deps: Deps;
   private readonly podConfig = new PodConfig();
-  private readonly claims = new PodClaims();
-  private readonly snapshots: SourceSnapshot[];
-  /** By id of the source. */
-  private readonly reports = new Map<string, Report>();
+  private readonly claims = new Claims<Read>();
+  private readonly reads: readonly Read[];
 
   constructor(deps: Deps) {
     this.deps = deps;
-    this.sourceIds = deps.sources.map(({ source }, index) => ({ id: `${source}#${index}`, source }));
-    this.snapshots = deps.sources.map(({ source, where }) => ({ source, where, ready: false, pods: 0, problems: [] }));
+    this.reads = deps.sources.map((source, index) => ({
+      id: { id: `${source.source}#${index}`, source: source.source },
+      source,
+      snapshot: { source: source.source, where: source.where, ready: false, pods: 0, problems: [] },
+      declared: undefined,
+      problems: [],
+      immutable: [],
+      taken: [],
+    }));
+    this.sourceIds = this.reads.map(({ id }) => id);
   }
 
   /** Reads every source until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { faults } = this.deps;
-    const read = (sourceId: SourceId, index: number): Promise<void> =>
-      faults.keepRunning(`source ${sourceId.id}`, () => this.read(sourceId, index, signal), signal);
-    await Promise.all(this.sourceIds.map(read));
+    const runOne = (read: Read): Promise<void> =>
+      faults.keepRunning(`source ${read.id.id}`, () => this.read(read, signal), signal);
+    await Promise.all(this.reads.map(runOne));
   }
 
-  /** Resolves once what the sources declared at the time of the call was handed to `onUpdate`, as far as they can tell. */
+  /** Resolves once what the sources declared at the time of the call was handed to `onUpdate`, as far as they can say. */
   async settled(): Promise<void> {
     await Promise.all(this.deps.sources.map(async (source) => source.settle?.()));
   }
@@ -79,74 +95,76 @@ export class ConfigReader {
     return this.sourceIds.flatMap((source) => this.podConfig.merge(source, [], now).updates);
   }
 
-  /** True: some source has a pod of this full name, as it was read last. */
+  /** True if some source has a pod of this full name, as it was read last. */
   declares(fullName: string): boolean {
     return this.podConfig.declares(fullName);
   }
 
   snapshot(): SourceSnapshot[] {
-    return this.snapshots.map((snapshot) => ({ ...snapshot }));
+    return this.reads.map(({ snapshot }) => ({ ...snapshot }));
   }
 
-  private async read({ id }: SourceId, index: number, signal: AbortSignal): Promise<void> {
-    const { configObjects, featureGates, onConfigObjectsChanged, secrets, sources } = this.deps;
-    const source = sources[index];
-    await source?.run(
+  private read(read: Read, signal: AbortSignal): Promise<void> {
+    return read.source.run(
       {
-        onUpdate: ({ pods: declared, problems, configObjects: objects = [] }) => {
-          const pods = declared
-            .filter((pod) => !isMirrorPod(pod))
-            .map((pod) => withoutDisabledFields(pod, featureGates));
-          // Before anything is told of them.
-          secrets.set(id, secretsOf(objects));
-          secrets.setPublicNames(id, publicNames(pods));
-          const { changed, refused } = configObjects.replace(id, objects);
-          if (changed.length > 0) onConfigObjectsChanged(changed);
-          this.reports.set(id, { problems, refused: refused.map((key) => immutable(key, source.where)), pods: [] });
-          for (const [concerned, granted] of this.claims.replace(id, pods)) this.merge(concerned, granted);
+        onUpdate: (update) => {
+          this.take(read, update);
         },
         onProblems: (problems) => {
-          this.reports.set(id, { refused: [], pods: [], ...this.reports.get(id), problems });
-          this.remember(id);
+          read.problems = problems;
+          this.remember(read);
         },
       },
       signal,
     );
   }
 
+  private take(read: Read, { pods, problems, configObjects: objects = [] }: SourceUpdate): void {
+    const { configObjects, featureGates, onConfigObjectsChanged, secrets } = this.deps;
+    const { id } = read.id;
+    read.declared = pods.filter((pod) => !isMirrorPod(pod)).map((pod) => withoutDisabledFields(pod, featureGates));
+    read.problems = problems;
+    // Before anything is told of them.
+    secrets.set(id, secretsOf(objects));
+    secrets.setPublicNames(id, publicNames(read.declared));
+    const { changed, refused } = configObjects.replace(id, objects);
+    if (changed.length > 0) onConfigObjectsChanged(changed);
+    read.immutable = refused.map((key) => immutable(key, read.source.where));
+    this.claims.set(read, read.declared.flatMap(podKeys));
+    // What it let go may be what another one lacked.
+    const lacking = this.reads.filter((other) => other !== read && other.taken.length > 0);
+    for (const concerned of [read, ...lacking]) this.merge(concerned);
+  }
+
   /** Hands on what changed in what a source has. */
-  private merge(id: string, { pods, refused }: Granted): void {
+  private merge(read: Read): void {
     const { clock, emit, onUpdate } = this.deps;
-    const source = this.sourceIds.find((known) => known.id === id);
-    const report = this.reports.get(id);
-    if (source === undefined || report === undefined) return;
-    const { updates, duplicates } = this.podConfig.merge(source, pods, clock.now());
+    const pods: Pod[] = [];
+    read.taken = [];
+    for (const pod of read.declared ?? []) {
+      const key = this.claims.taken(read, podKeys(pod));
+      if (key === undefined) pods.push(pod);
+      else read.taken.push(this.taken(read, key));
+    }
+    const { updates, duplicates } = this.podConfig.merge(read.id, pods, clock.now());
     for (const pod of duplicates) {
       const message = `pod ${pod.metadata.namespace}/${pod.metadata.name} is declared twice`;
       podEventRecorder(emit, pod).warning(reasons.failedValidation, message);
     }
-    report.pods = refused.map((pod) => this.taken(pod, id));
-    this.remember(id, pods.length);
+    this.remember(read, pods.length);
     for (const update of updates) onUpdate(update);
   }
 
   /** `pods` undefined: there is no new list, the pods stay. */
-  private remember(id: string, pods?: number): void {
-    const snapshot = this.snapshotOf(id);
-    const report = this.reports.get(id);
-    if (snapshot === undefined || report === undefined) return;
-    const problems = [...report.problems, ...report.refused, ...report.pods];
+  private remember({ snapshot, ...read }: Read, pods = snapshot.pods): void {
+    const problems = [...read.problems, ...read.immutable, ...read.taken];
     this.tellOfLastGood(snapshot.problems, problems);
-    const isNewList = pods !== undefined && (pods !== snapshot.pods || !snapshot.ready);
-    const changed = isNewList || !isSameList(snapshot.problems, problems);
-    snapshot.problems = problems;
-    snapshot.lastReadAt = this.deps.clock.now();
-    if (pods !== undefined) {
-      snapshot.pods = pods;
-      snapshot.ready = true;
-    }
+    const isReady = read.declared !== undefined;
+    const isNewList = pods !== snapshot.pods || isReady !== snapshot.ready;
+    const isNews = isNewList || !isSameList(snapshot.problems, problems);
+    Object.assign(snapshot, { problems, pods, ready: isReady, lastReadAt: this.deps.clock.now() });
     const { source, where } = snapshot;
-    if (changed) this.deps.emit({ type: 'SourceRead', source, where, pods: snapshot.pods, problems });
+    if (isNews) this.deps.emit({ type: 'SourceRead', source, where, pods, problems });
   }
 
   /** An event when the last good manifest of a pod begins to stand for a broken one, and when the manifest is good again. */
@@ -167,20 +185,16 @@ export class ConfigReader {
     }
   }
 
-  private taken({ pod, field, owner }: RefusedPod, id: string): ManifestProblem {
-    const { namespace, name, uid } = pod.metadata;
-    const what = field === 'metadata.name' ? `pod ${namespace}/${name}` : `UID ${uid}`;
+  private taken(read: Read, key: string): ManifestProblem {
+    const isUID = key.startsWith('UID/');
+    const what = isUID ? key.replace('/', ' ') : key.replace('Pod/', 'pod ');
     return {
-      origin: this.snapshotOf(id)?.where ?? '',
-      field,
-      message: `${what} is declared by ${this.snapshotOf(owner)?.where ?? ''} already`,
+      origin: read.source.where,
+      field: isUID ? 'metadata.uid' : 'metadata.name',
+      message: `${what} is declared by ${this.claims.owner(key)?.source.where ?? ''} already`,
       hint: 'It is taken from here when it is declared there no more.',
       severity: 'error',
     };
-  }
-
-  private snapshotOf(id: string): SourceSnapshot | undefined {
-    return this.snapshots[this.sourceIds.findIndex((source) => source.id === id)];
   }
 }
 

@@ -33,20 +33,20 @@ export class PodConfig {
 
   /** True: some source has a pod of this full name. */
   declares(fullName: string): boolean {
-    return [...this.sources.values()].some((pods) => [...pods.values()].some((entry) => entry.fullName === fullName));
+    return [...this.sources.values()].some((pods) =>
+      [...pods.values()].some(({ declared }) => podFullName(declared) === fullName),
+    );
   }
 
   /** Takes the list of a source; the returned updates are in the order in which the sync loop must see them. */
   merge({ id, source }: SourceId, incoming: readonly Pod[], now: number): { updates: PodUpdate[]; duplicates: Pod[] } {
     const known = this.sources.get(id);
-    const nameOf = (pod: Pod): string => {
-      const entry = known?.get(pod.metadata.uid);
-      return entry?.declared === pod ? entry.fullName : podFullName(pod);
-    };
-    const { unique, duplicates } = splitDuplicates(incoming, nameOf);
+    // In one list the first pod of a full name wins. kubelet: config/config.go filterInvalidPods
+    const unique = new Map([...incoming].reverse().map((pod) => [podFullName(pod), pod]));
+    const isFirst = (pod: Pod): boolean => unique.get(podFullName(pod)) === pod;
     const next = new Map<string, Entry>();
     const changed: Record<PodOperation, Pod[]> = { ADD: [], UPDATE: [], REMOVE: [], RECONCILE: [], DELETE: [] };
-    for (const pod of unique) {
+    for (const pod of incoming.filter(isFirst)) {
       const uid = pod.metadata.uid;
       const entry = known?.get(uid);
       if (entry?.declared === pod) {
@@ -56,18 +56,21 @@ export class PodConfig {
       const annotated = withAnnotations(pod, { [configAnnotations.source]: source });
       if (entry === undefined) {
         const seen = withAnnotations(annotated, { [configAnnotations.seen]: rfc3339Nano(now) });
-        next.set(uid, { declared: pod, merged: seen, fullName: podFullName(pod) });
+        next.set(uid, { declared: pod, merged: seen });
         changed.ADD.push(seen);
         continue;
       }
       const { merged } = entry;
-      next.set(uid, { declared: pod, merged, fullName: podFullName(pod) });
+      next.set(uid, { declared: pod, merged });
       const op = updateInPlace(merged, annotated);
       if (op !== undefined) changed[op].push(merged);
     }
     for (const [uid, { merged }] of known ?? []) if (!next.has(uid)) changed.REMOVE.push(merged);
     this.sources.set(id, next);
-    return { updates: toUpdates({ id, source }, changed, known === undefined), duplicates };
+    return {
+      updates: toUpdates({ id, source }, changed, known === undefined),
+      duplicates: incoming.filter((pod) => !isFirst(pod)),
+    };
   }
 }
 
@@ -76,20 +79,6 @@ interface Entry {
   declared: Pod;
   /** With the annotations of the kubelet. */
   merged: Pod;
-  fullName: string;
-}
-
-/** In one list the first pod of a full name wins. kubelet: config/config.go filterInvalidPods */
-function splitDuplicates(pods: readonly Pod[], nameOf: (pod: Pod) => string): { unique: Pod[]; duplicates: Pod[] } {
-  const names = new Set<string>();
-  const unique: Pod[] = [];
-  const duplicates: Pod[] = [];
-  for (const pod of pods) {
-    const name = nameOf(pod);
-    (names.has(name) ? duplicates : unique).push(pod);
-    names.add(name);
-  }
-  return { unique, duplicates };
 }
 
 /** Takes over what the manifest says now and names the operation. kubelet: config/config.go checkAndUpdatePod */

@@ -45,3 +45,11 @@ test('an immutable object stays as it came until it goes', () => {
   objects.replace('file', []);
   expect(objects.replace('file', [configMap('a', '2')])).toEqual({ changed: [key], refused: [] });
 });
+
+test('a source that begins to declare an object later does not take it away from another one', () => {
+  const objects = new ConfigObjects();
+  objects.replace('file', []);
+  objects.replace('http', [configMap('a', 'of the server')]);
+  expect(objects.replace('file', [configMap('a', 'of the file')]).changed).toEqual([]);
+  expect(objects.get('ConfigMap', 'default', 'a')).toEqual(configMap('a', 'of the server'));
+});
