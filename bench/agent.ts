@@ -8,13 +8,15 @@ import { millis } from './floor.ts';
 import type { Stage } from './stage.ts';
 
 export interface AgentCommand {
-  /** How it is called in the table. */
+  /** Its name in the table. */
   name: string;
-  /** A shell command with {dir}, {root} and {sock}. */
+  /** Shell command with the placeholders {dir}, {root} and {sock}. */
   command: string;
 }
 
-/** How often we look for what the runtime stamps by itself; often enough for one pod, without disturbing many. */
+/**
+ * Milliseconds between two polls for timestamps of the runtime: frequent for one pod, rare enough not to disturb many.
+ */
 const pollMs = { one: 100, many: 200 };
 
 /** A running agent with a folder of manifests of its own. */
@@ -44,7 +46,7 @@ export class Agent {
     this.pid = child.pid;
   }
 
-  /** Starts the agent on a folder that has these manifests already. */
+  /** Starts the agent on a folder that already has these manifests. */
   static async start(stage: Stage, { name, command }: AgentCommand, waiting: readonly string[] = []): Promise<Agent> {
     const folder = await stage.newFolder();
     const { root, dir, log } = foldersOf(folder);
@@ -58,7 +60,7 @@ export class Agent {
     return new Agent(stage, name, folder, child, spawnedAt);
   }
 
-  /** Moves finished manifests into the watched folder; resolves to the time just before the first one came. */
+  /** Moves complete manifests into the watched folder. Resolves to the time just before the first one. */
   async drop(names: readonly string[], manifestOf = benchManifest): Promise<number> {
     const staged = names.map((name) => ({
       from: join(this.root, `${name}.json`),
@@ -71,14 +73,14 @@ export class Agent {
     return droppedAt;
   }
 
-  /** Takes manifests away; resolves to the time just before. */
+  /** Removes manifests. Resolves to the time just before. */
   async remove(names: readonly string[]): Promise<number> {
     const removedAt = Date.now();
     await Promise.all(names.map((name) => rm(join(this.dir, `${name}.json`))));
     return removedAt;
   }
 
-  /** When the last of these pods had its container created and started, and the id of that container. */
+  /** Times at which the last of these pods had its container created and started, and that container's id. */
   async started(
     names: readonly string[],
     attempt = 0,
@@ -104,12 +106,12 @@ export class Agent {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  /** The end of its log. */
+  /** The last lines of its log. */
   async lastWords(): Promise<string> {
     return (await readFile(this.log, 'utf8')).split('\n').slice(-20).join('\n');
   }
 
-  /** Ends the agent, with SIGTERM and after some seconds by force; its pods run on. Once more is fine. */
+  /** Ends the agent with SIGTERM, after some seconds with SIGKILL. Its pods keep running. May be called again. */
   async stop(): Promise<void> {
     if (this.hasEnded) return;
     const hung = setTimeout(() => this.child.kill('SIGKILL'), 5000);
@@ -123,7 +125,7 @@ function foldersOf(folder: string): { root: string; dir: string; log: string } {
   return { root: join(folder, 'root'), dir: join(folder, 'manifests'), log: join(folder, 'agent.log') };
 }
 
-/** The container of a pod. Static pods are called as their manifest, with the name of the node behind. */
+/** True for the container of a pod. The name of a static pod is that of its manifest plus the node's. */
 const isOf =
   (pod: string, attempt: number) =>
   ({ labels, metadata }: Container): boolean =>

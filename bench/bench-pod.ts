@@ -5,15 +5,15 @@ import { loadPod } from '../test/builders/load-pod.ts';
 export const benchImage = 'localhost/busybox:1';
 export const containerName = 'main';
 
-/** As many as the chain has before its container. */
+/** Number of init containers in the chain. */
 const initContainers = 5;
 
-/** The pod that most is measured with: one small container on the host's network, which ends at SIGTERM. */
+/** The pod of most measures: one small container on the host's network, which ends at SIGTERM. */
 export function benchManifest(name: string): string {
   return JSON.stringify(benchObject(name));
 }
 
-/** The same pod, with init containers before it that end at once. */
+/** The same pod, with init containers that end at once. */
 export function initChainManifest(name: string): string {
   const { spec, ...pod } = benchObject(name);
   const steps = Array.from({ length: initContainers }, (_, index) => ({
@@ -41,7 +41,7 @@ function benchObject(name: string): { spec: object } {
 
 export const scaleContainers = ['main', 'helper', 'proxy'];
 
-/** A pod of a runtime in which nothing is real. */
+/** A pod for the fake runtime. */
 export function scaleManifest(name: string): string {
   return JSON.stringify({
     apiVersion: 'v1',
@@ -53,7 +53,7 @@ export function scaleManifest(name: string): string {
         ...image,
         name: container,
         env: [{ name: 'ROLE', value: container }],
-        // Nothing of cpu: a small machine has not a thousandth for each of so many.
+        // No cpu request, because a small machine lacks even a thousandth for each pod.
         resources: { requests: { memory: '1Mi' } },
       })),
     },

@@ -7,10 +7,10 @@ interface ContainerEvent {
   type: 'exited' | 'removed';
 }
 
-/** Knows from the runtime's events which containers exited, so that nobody has to ask for it again and again. */
+/** Records from the runtime's events which containers exited, without polling. */
 export class ContainerExits {
   private readonly exited = new Set<string>();
-  /** Each exit goes out under the id of its container. */
+  /** Emits each exit under its container's id. */
   private readonly news = new EventEmitter();
 
   /** Follows the stream until the signal is aborted. */
@@ -26,7 +26,7 @@ export class ContainerExits {
     }
   }
 
-  /** Resolves when this container has exited, at once if it has already. */
+  /** Resolves when this container has exited, or at once if it already has. */
   async of(id: string): Promise<void> {
     if (!this.exited.has(id)) await once(this.news, id, { signal: AbortSignal.timeout(waitTimeoutMs) });
   }

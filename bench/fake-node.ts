@@ -11,11 +11,11 @@ import { removeLogLinks } from './log-links.ts';
 import { processUsage, type Usage } from './process-usage.ts';
 
 const pollMs = 50;
-/** An agent is at rest when it used no more CPU than this for so long: each pod is synced once a minute. */
+/** An agent is at rest if it uses no more CPU than this in the window; each pod is synced once a minute. */
 const rest = { cpuMs: 20, cpuMsPerPod: 0.4, windowMs: 2000 };
 const waitTimeoutMs = 600_000;
 
-/** Our agent on a runtime in memory, so that what it costs is its own and nothing of a container is real. */
+/** Our agent on an in-memory runtime, so that the figures are its own and not those of real containers. */
 export class FakeNode {
   readonly runtime = new FakeRuntime({ clock: systemClock });
   readonly names: readonly string[];
@@ -42,13 +42,13 @@ export class FakeNode {
     return this.names.length * scaleContainers.length;
   }
 
-  /** Starts the agent; resolves to the time just before, in monotonic milliseconds. */
+  /** Starts the agent. Resolves to the time just before, in monotonic milliseconds. */
   async start(): Promise<number> {
     const [root, log] = [join(this.folder, 'root'), await open(join(this.folder, 'agent.log'), 'a')];
     const flags = [
       ...['--root-dir', root, '--pod-logs-dir', join(root, 'logs'), '--hostname-override', 'bench'],
       ...['--container-runtime-endpoint', `unix://${this.socket}`, '--max-pods', `${this.names.length + 10}`],
-      // The cgroups of pods that do not exist are nobody's.
+      // No cgroups, because the pods are not real.
       ...['--cgroups-per-qos=false', '--enforce-node-allocatable', 'none'],
       ...['--no-tui', '--healthz-port', '0', '--log-level', 'warn'],
     ];
@@ -77,7 +77,7 @@ export class FakeNode {
     }
   }
 
-  /** Resolves once the agent does nothing more, to what it used until then. */
+  /** Resolves to the agent's usage once it is at rest. */
   async atRest(): Promise<Usage> {
     const restMs = rest.cpuMs + rest.cpuMsPerPod * this.names.length;
     for (let before = await this.usage(); ;) {
@@ -92,14 +92,14 @@ export class FakeNode {
     return processUsage(this.child?.pid ?? NaN);
   }
 
-  /** Listings of all containers that the agent asked for so far. */
+  /** Number of listings of all containers so far. */
   get relists(): number {
     return this.runtime.calls.filter(
       ({ method, request }) => method === 'listContainers' && isForAll(request as { filter?: object }),
     ).length;
   }
 
-  /** The runtime tells no more what happens: everything is listed each second from now on. */
+  /** Ends the runtime's event stream. The agent then lists everything each second. */
   endEvents(): void {
     const refused = new Refusal(codes.unimplemented, 'there are no events');
     this.runtime.injectError('getContainerEvents', refused, { times: Infinity });

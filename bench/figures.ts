@@ -1,10 +1,10 @@
-/** Something that is measured. */
+/** A measured quantity. */
 export interface Quantity {
   what: string;
   unit: 'ms' | 'MB' | 'ms/s' | 'power of pods';
 }
 
-/** All that was measured of one thing for one contestant; `floor` is the runtime asked raw, or Node doing nothing. */
+/** All samples of one quantity for one contestant. `floor` is the bare runtime, or Node doing nothing. */
 export interface Figure extends Quantity {
   who: string;
   samples: number[];
@@ -12,7 +12,7 @@ export interface Figure extends Quantity {
 
 export const floor = 'floor';
 
-/** Figures in the order in which their quantities came up, with the median of the floor where there is one. */
+/** Figures in the order of their quantities, with the median of the floor if there is one. */
 export class Figures {
   private readonly quantities = new Map<string, Figure[]>();
 
@@ -36,7 +36,7 @@ export interface Summary extends Figure {
   median: number;
   p10: number;
   p90: number;
-  /** The median in floors. */
+  /** The median as a multiple of the floor. */
   ratio?: number;
 }
 
@@ -51,7 +51,7 @@ function summary(figure: Figure, lowest: Figure | undefined): Summary {
   };
 }
 
-/** The value below which that share of the samples is; between two samples in proportion. */
+/** The value below which that share of the samples lies, interpolated between two samples. */
 export function percentile(samples: readonly number[], percent: number): number {
   const sorted = [...samples].sort((a, b) => a - b);
   const position = ((sorted.length - 1) * percent) / 100;
@@ -60,7 +60,7 @@ export function percentile(samples: readonly number[], percent: number): number 
   return below + (above - below) * (position % 1);
 }
 
-/** Rows of a table, the first one names the columns. */
+/** Rows of a table, starting with the heading. */
 export function tableRows(summaries: readonly Summary[]): string[][] {
   const rows = summaries.map(({ what, who, unit, median, p10, p90, ratio, samples }, index) => [
     summaries[index - 1]?.what === what ? '' : what,

@@ -2,7 +2,7 @@ import { benchManifest, containerName, initChainManifest } from './bench-pod.ts'
 import { defaultNode, type PreparedPod, preparePod } from './prepared-pod.ts';
 import type { Stage } from './stage.ts';
 
-/** Milliseconds that the runtime itself takes, asked by nobody but us. */
+/** Milliseconds that the runtime itself takes, called by the benchmark only. */
 export interface FloorOfOne {
   created: number;
   started: number;
@@ -10,7 +10,7 @@ export interface FloorOfOne {
   restarted: number;
 }
 
-/** One pod from nothing to running, its container killed, started anew as soon as containerd tells of the exit, and stopped. */
+/** Starts one pod, kills its container, starts a new one as soon as containerd reports the exit, and stops it. */
 export async function measureFloorOfOne(stage: Stage, name: string): Promise<FloorOfOne> {
   const { runtime } = stage;
   const pod = await preparePod(stage, await defaultNode(stage), benchManifest(name));
@@ -38,7 +38,10 @@ export async function measureFloorOfOne(stage: Stage, name: string): Promise<Flo
   };
 }
 
-/** Milliseconds until the container behind the init containers runs; each is started when containerd tells that the last exited. */
+/**
+ * Milliseconds until the container after the init containers runs. Each starts when containerd reports the exit of the
+ * last.
+ */
 export async function measureFloorOfInitChain(stage: Stage, name: string): Promise<number> {
   const pod = await preparePod(stage, await defaultNode(stage), initChainManifest(name));
   const from = Date.now();
@@ -52,7 +55,7 @@ export async function measureFloorOfInitChain(stage: Stage, name: string): Promi
   return millis(startedAt) - from;
 }
 
-/** Milliseconds until the last of many pods runs, all asked for at once. */
+/** Milliseconds until the last of many pods runs, with all requested at once. */
 export async function measureFloorOfMany(stage: Stage, name: string, count: number): Promise<number> {
   const node = await defaultNode(stage);
   const manifests = Array.from({ length: count }, (_, index) => benchManifest(`${name}-${index}`));
@@ -64,7 +67,7 @@ export async function measureFloorOfMany(stage: Stage, name: string, count: numb
   return Math.max(...statuses.map(({ startedAt }) => millis(startedAt))) - from;
 }
 
-/** CRI times are nanoseconds; a tenth of a millisecond is as fine as it matters. */
+/** Converts CRI nanoseconds to milliseconds, in steps of a tenth. */
 export const millis = (nanos: bigint): number => Number(nanos / 100_000n) / 10;
 
 async function startPod(stage: Stage, pod: PreparedPod): Promise<string> {
@@ -76,7 +79,7 @@ async function runSandbox({ runtime }: Stage, { sandbox }: PreparedPod): Promise
   return (await runtime.runPodSandbox({ config: sandbox })).podSandboxId;
 }
 
-/** Resolves to the id of the container, which runs. */
+/** Starts a container. Resolves to its id. */
 async function startContainer(
   { runtime }: Stage,
   pod: PreparedPod,

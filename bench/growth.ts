@@ -1,6 +1,6 @@
 /**
- * The power of `size` that costs grow with, by least squares through their logarithms: 1 is in proportion, 2 with the
- * square. Points without a cost above zero say nothing; NaN with fewer than two that do.
+ * The power of `size` with which costs grow, by least squares through their logarithms: 1 is linear, 2 quadratic.
+ * Ignores points without a positive cost. NaN with fewer than two points.
  */
 export function growthPower(points: readonly { size: number; cost: number }[]): number {
   const logs = points

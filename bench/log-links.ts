@@ -2,7 +2,7 @@ import { readdir, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { containerLogLinksDir } from '../src/engine/container/log-paths.ts';
 
-/** Removes the links to logs below this folder, which agents leave that are ended while their pods run. */
+/** Removes the log links below this folder, which an agent leaves if it is ended while its pods run. */
 export async function removeLogLinks(folder: string): Promise<void> {
   const names = await readdir(containerLogLinksDir).catch(() => []);
   for (const name of names) {

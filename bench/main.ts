@@ -18,14 +18,14 @@ const ours = {
     '--container-runtime-endpoint unix://{sock} {dir}',
 };
 
-/** What was measured in one go. */
+/** The figures of one part of the run. */
 interface Part {
-  /** Version of the containerd; undefined for what needs none. */
+  /** Version of containerd; undefined if the part uses none. */
   containerd?: string;
   figures: Summary[];
 }
 
-/** Run by scripts/bench, in the folder of the project. Prints each part as soon as it is there. */
+/** Run by scripts/bench in the project's folder. Prints each part as soon as it is measured. */
 async function bench(options: BenchOptions): Promise<void> {
   const machine = { cpus: availableParallelism(), node: process.version };
   process.stdout.write(`${machine.cpus} CPUs, Node ${machine.node}\n`);

@@ -11,7 +11,7 @@ import { systemClock } from '../src/clock.ts';
 
 interface Bench {
   figures: Figures;
-  /** How often each figure is taken; fewer times what takes long. */
+  /** Number of samples of each figure; slow ones get fewer. */
   runs: number;
 }
 
@@ -21,7 +21,7 @@ interface StageBench extends Bench {
   agents: readonly AgentCommand[];
 }
 
-/** What can be measured on a containerd, by name, in the order in which it is. */
+/** Measures on a containerd by name, in their order. */
 export const stageMeasures: Record<string, (bench: StageBench) => Promise<void>> = {
   one: measureOnePod,
   init: measureInitChain,
@@ -30,7 +30,7 @@ export const stageMeasures: Record<string, (bench: StageBench) => Promise<void>>
   commands: measureCommands,
 };
 
-/** What is of ours alone, whatever the runtime is. */
+/** Measures of our agent alone, independent of the runtime. */
 export const ownMeasures: Record<string, (bench: Bench & { sizes: readonly number[] }) => Promise<void>> = {
   read: measureReading,
   scale: measureScale,
@@ -38,11 +38,11 @@ export const ownMeasures: Record<string, (bench: Bench & { sizes: readonly numbe
 
 const manyPods = 50;
 const maxRunsOfMany = 3;
-/** All pods are synced once in it, and everything is listed. */
+/** Long enough for one sync of all pods and one relist. */
 const idleWindowMs = 90_000;
-/** Until the work that a change left behind is done. */
+/** Time for the work after a change to end. */
 const settleMs = 5000;
-/** Until garbage that the start left behind is collected too, for which V8 waits until nothing happens. */
+/** Time until V8 has also collected the start's garbage, which it does when idle. */
 const idleSettleMs = 20_000;
 
 const quantities = {
@@ -128,7 +128,7 @@ async function measureBoot({ stage, figures, agents, runs }: StageBench): Promis
   }
 }
 
-/** Commands of ours beside a Node that does nothing, in turns, so that a busy moment of the machine hits them alike. */
+/** Times our commands and an idle Node in turns, so that a busy moment of the machine affects both. */
 async function measureCommands({ stage, figures, agents: [ours] }: StageBench): Promise<void> {
   if (ours === undefined) return;
   const names = Array.from({ length: 10 }, (_, index) => `command-${index}`);
@@ -177,7 +177,7 @@ async function measureIdle(stage: Stage, figures: Figures, agent: Agent, pods: s
   }
 }
 
-/** Starts an agent on a folder of its own with these manifests, and leaves nothing of it behind. */
+/** Starts an agent on its own folder with these manifests, and removes everything afterwards. */
 async function withAgent(
   stage: Stage,
   command: AgentCommand,

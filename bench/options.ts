@@ -2,17 +2,17 @@ import { parseArgs } from 'node:util';
 import { UserError } from '../src/errors.ts';
 
 export interface BenchOptions {
-  /** Where the figures go as JSON. */
+  /** File for the figures as JSON. */
   json: string | undefined;
-  /** How often each figure of one pod is taken. */
+  /** Number of samples of each figure of one pod. */
   runs: number;
-  /** Numbers of pods for the measure of scale. */
+  /** Numbers of pods for the measure "scale". */
   sizes: number[];
-  /** Names of measures; undefined: all. */
+  /** Names of measures; undefined for all. */
   only: string[] | undefined;
-  /** Commands of other agents, measured beside ours; with {dir}, {root} and {sock}. */
+  /** Commands of other agents to measure, with the placeholders {dir}, {root} and {sock}. */
   agents: string[];
-  /** Releases of containerd to measure on, one after the other, as `findRelease` takes them. */
+  /** Releases of containerd to measure on, one after the other, in the form of `findRelease`. */
   containerd: string[];
 }
 

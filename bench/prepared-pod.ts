@@ -17,15 +17,15 @@ import type { NodeConfig } from '../src/engine/node-config.ts';
 import { benchImage, benchPod } from './bench-pod.ts';
 import type { Stage } from './stage.ts';
 
-/** A pod whose every request is ready to be sent. */
+/** A pod with all its CRI requests ready to send. */
 export interface PreparedPod {
   sandbox: PodSandboxConfig;
-  /** Their names, in order. */
+  /** Names of the init containers, in order. */
   initContainers: string[];
   container: (name: string, attempt: number) => ContainerConfig;
 }
 
-/** What the engine would send for the pod of this manifest, with the folders and files that it makes for it. */
+/** The requests that the engine would send for this manifest's pod, with the folders and files that it would create. */
 export async function preparePod({ images }: Stage, node: NodeConfig, manifest: string): Promise<PreparedPod> {
   const pod = benchPod(manifest);
   const { image } = await images.imageStatus({ image: { image: benchImage } });
@@ -80,7 +80,7 @@ async function containerConfigs(
     });
 }
 
-/** The node as the agent finds it with its default flags. */
+/** The node as the agent sees it with default flags. */
 export async function defaultNode(stage: Stage): Promise<NodeConfig> {
   const rootDir = await stage.newFolder();
   const flags = ['--root-dir', rootDir, '--pod-logs-dir', join(rootDir, 'logs'), '--hostname-override', 'bench'];

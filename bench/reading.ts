@@ -7,23 +7,23 @@ import { sampleManifests } from './sample-manifests.ts';
 const count = 1000;
 const maxRuns = 5;
 
-/** What the floor runs: the library that parses YAML, on every file of a folder. */
+/** The floor: only the YAML library, on every file of a folder. */
 const parseAll = `
   import { readdirSync, readFileSync } from 'node:fs';
   import { parse } from 'yaml';
   const folder = process.argv[1];
   for (const name of readdirSync(folder)) parse(readFileSync(folder + '/' + name, 'utf8'));
 `;
-/** As `run` sets it. A collection of garbage is a good part of the cost. */
+/** As `run` sets it, because garbage collection is a large part of the cost. */
 const heapFlags = ['--semi-space-growth-factor=1'];
 
 const contestants = {
   [floor]: ['--input-type=module', '--eval', parseAll],
-  // It reads them as `run` does.
+  // `validate` reads manifests as `run` does.
   'kubelet-ts': ['bin/kubelet-ts', 'validate'],
 };
 
-/** CPU to read many manifests in a fresh process, beyond what that takes with one, beside the YAML library doing nothing else. */
+/** CPU to read many manifests in a new process, minus that to read one, beside the bare YAML library. */
 export async function measureReading({ figures, runs }: { figures: Figures; runs: number }): Promise<void> {
   const folder = await mkdtemp('/tmp/kubelet-ts-reading-');
   try {

@@ -19,7 +19,7 @@ import { removeLogLinks } from './log-links.ts';
 
 const waitTimeoutMs = 120_000;
 
-/** A containerd of the benchmark's own, with the image of its pods, and folders that go with it. */
+/** The benchmark's own containerd, with the image of its pods and temporary folders. */
 export class Stage {
   readonly runtime: RuntimeService;
   readonly images: ImageService;
@@ -66,7 +66,7 @@ export class Stage {
     return this.containerd.pid;
   }
 
-  /** A new folder that goes with the stage. */
+  /** A new folder, deleted with the stage. */
   async newFolder(): Promise<string> {
     this.folders += 1;
     const path = join(this.folder, this.folders.toString());
@@ -74,7 +74,7 @@ export class Stage {
     return path;
   }
 
-  /** Waits until the containers of the runtime are as wanted. The times of interest are those the runtime keeps. */
+  /** Waits until the containers are as wanted. The measured times are the runtime's own. */
   async waitForContainers(
     what: string,
     pollMs: number,
@@ -95,19 +95,22 @@ export class Stage {
     return status;
   }
 
-  /** Host process of a running container. */
+  /** Host PID of a running container. */
   async processOf(containerId: string): Promise<number> {
     const { info } = await this.runtime.containerStatus({ containerId, verbose: true });
     return (JSON.parse(info['info'] ?? '{}') as { pid: number }).pid;
   }
 
-  /** Resolves to the time at which this process is gone. The runtime's own stamp goes with the container, which may be at once. */
+  /**
+   * Resolves to the time at which this process ends. The runtime's own time is deleted with the container, possibly at
+   * once.
+   */
   async processEnd(pid: number): Promise<number> {
     while (isAlive(pid)) await systemClock.sleep(1);
     return Date.now();
   }
 
-  /** Removes every pod, whoever made it. */
+  /** Removes every pod of every agent. */
   async removePods(): Promise<void> {
     const { items } = await this.runtime.listPodSandbox({});
     const cgroupDriver = await readCgroupDriver(this.runtime, 'cgroupfs');
@@ -126,7 +129,7 @@ export class Stage {
       this.closeChannel();
       await this.containerd.stop();
     }
-    // Never delete through what is still mounted.
+    // Never deletes through a mount.
     const mounts = (await readFile('/proc/self/mounts', 'utf8')).split('\n');
     if (mounts.some((line) => line.split(' ')[1]?.startsWith(this.folder) === true)) {
       process.stderr.write(`left behind, as something is mounted there: ${this.folder}\n`);

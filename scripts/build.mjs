@@ -1,6 +1,6 @@
-// Bundles src/ into dist/: one small entry and a chunk for each command and each heavy library, loaded when used. The agent
-// is in dist/run/ once more, by itself: what all commands share is cut into chunks so small that loading them one by one
-// costs more than what is in them.
+// Bundles src/ into dist/: a small entry, and a chunk for each command and each heavy library, loaded on use.
+// dist/run/ has the agent once more in one piece, because loading the many small shared chunks costs more than their
+// content.
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
@@ -17,15 +17,15 @@ const options = {
   minifyWhitespace: true,
   legalComments: 'linked',
   loader: { '.bin': 'binary' },
-  // The same library as modules: only what is used of it gets into a chunk, and no token is looked up in process.env.
-  // The e2e tests build from another folder.
+  // The same library as ES modules, so that only its used parts are bundled. It does not read process.env. The path
+  // is absolute because the e2e tests build from another folder.
   alias: { yaml: join(import.meta.dirname, '../node_modules/yaml/browser/index.js') },
   define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
-  // Libraries written as CommonJS call require() for what Node brings.
+  // CommonJS libraries call require() for Node's own modules.
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
   },
-  // Never called for here: they are loaded by development tools of ink and by statistics of gRPC that stay off.
+  // Never loaded here: only ink's development tools and gRPC's statistics use them, and both stay off.
   external: ['react-devtools-core', '@grpc/proto-loader'],
 };
 

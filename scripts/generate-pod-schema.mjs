@@ -1,6 +1,6 @@
-// Writes src/api/generated/pod-schema.ts: the fields of everything a manifest may declare, with their kinds, read from the
-// declarations of kubernetes-types and from the additions in src/api/types.ts. What TypeScript cannot say about the Go types
-// behind the API (pointers, integer widths, bytes) is listed here by hand.
+// Writes src/api/generated/pod-schema.ts: the fields of every object in manifests, with their kinds. They come from
+// the declarations of kubernetes-types and the additions in src/api/types.ts. Facts of the Go types that TypeScript
+// cannot express (pointers, integer widths, bytes) are listed here by hand.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
@@ -134,7 +134,9 @@ const pointerFields = new Set(
   }).flatMap(([type, fields]) => fields.map((field) => `${type}.${field}`)),
 );
 
-/** Optional for TypeScript, yet always present when Go writes them: values that are no pointers and have no omitempty effect. */
+/**
+ * Optional in TypeScript, but always written by Go: values that are not pointers and on which omitempty has no effect.
+ */
 const alwaysFields = new Set([
   'PersistentVolumeClaimSpec.resources',
   'PersistentVolumeClaimTemplate.metadata',
@@ -209,7 +211,7 @@ const interfaces = readInterfaces();
 for (const root of roots) describe(interfaces, root, schema);
 for (const field of [...int64Fields, ...pointerFields, ...alwaysFields, ...bytesFields]) {
   const [type, name] = field.split('.');
-  if (schema[type]?.[name] === undefined) throw new Error(`${field} is listed here and is no field of anything`);
+  if (schema[type]?.[name] === undefined) throw new Error(`${field} is listed here but is not a field of any object`);
 }
 mkdirSync(path.dirname(output), { recursive: true });
 writeFileSync(

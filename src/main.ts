@@ -1,6 +1,6 @@
 import { debugVariable, failureText, toldFailure } from './told-failure.ts';
 
-/** Runs the command line; resolves to the exit code. Says in a sentence what went wrong, without a stack. Never rejects. */
+/** Runs the command line and resolves to the exit code. Prints errors as a sentence, without a stack. Never rejects. */
 export async function main(argv: readonly string[]): Promise<number> {
   try {
     const { runProgram } = await import('./commands/program.ts');
@@ -11,12 +11,12 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Of `diff` 1 is an answer: changes. Whatever goes wrong must not look like it. */
+/** Exit code of a failure. For `diff`, 1 means changes, so a failure gets another code. */
 function failureExitCode(argv: readonly string[], error: unknown): number {
   return argv[2] === 'diff' ? 2 : toldFailure(error).exitCode;
 }
 
-/** For an error that nobody caught. */
+/** The text for an uncaught error. */
 export function told(error: unknown): string {
   return failureText(error, { debug: process.env[debugVariable] === '1' });
 }

@@ -3,31 +3,31 @@ import { dirname, relative, sep } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { ProbeResult } from './probe-endpoint.ts';
 
-/** A runtime that is not there, or does not answer: it hangs, or ends just now. */
+/** A runtime that is missing or does not answer because it hangs or is ending. */
 export type Absence = Extract<ProbeResult, { kind: 'absent' | 'refused' | 'failed' }>;
 
 interface Deps {
   probe: (endpoint: string) => Promise<ProbeResult>;
   clock: Clock;
-  /** Told once, before the wait begins. */
+  /** Called once, before the wait begins. */
   onWaiting: (endpoint: string, absence: Absence) => Promise<void>;
   signal: AbortSignal;
 }
 
-/** Between two looks, doubled each time; a change near the socket starts over. */
+/** First wait between two probes, in milliseconds. It doubles each time; a change near the socket resets it. */
 const firstDelayMs = 100;
 const longestDelayMs = 10_000;
 
 /**
- * What is behind an endpoint (`unix:///path`) as soon as somebody answers there. What is no CRI and what may not be
- * used is an answer too. Rejects with the signal's reason when aborted.
+ * Probes an endpoint (`unix:///path`) until something answers there. A server without CRI, or without permission for
+ * us, counts as an answer. Rejects with the signal's reason if aborted.
  */
 export async function awaitEndpoint(endpoint: string, { probe, clock, onWaiting, signal }: Deps): Promise<ProbeResult> {
   const first = await probe(endpoint);
   if (!isAbsent(first)) return first;
   await onWaiting(endpoint, first);
   for (let delayMs = firstDelayMs; ;) {
-    // Watched before it is looked at, so that nothing is missed in between.
+    // Watches before it probes, so that no change is missed.
     const change = watchForChange(endpoint.replace(/^unix:\/\//, ''));
     const changed = new AbortController();
     try {
@@ -47,7 +47,7 @@ function isAbsent(result: ProbeResult): result is Absence {
   return result.kind === 'absent' || result.kind === 'refused' || result.kind === 'failed';
 }
 
-/** A change of what leads to a path: of the path itself, or of the first folder on the way to it that is missing. */
+/** Watches a path, or the first missing folder on the way to it. */
 function watchForChange(path: string): { happened: Promise<void>; stop: () => void } {
   let folder = dirname(path);
   while (!existsSync(folder)) folder = dirname(folder);
@@ -59,7 +59,7 @@ function watchForChange(path: string): { happened: Promise<void>; stop: () => vo
         if (changed === null || changed === name) resolve();
       }).on('error', () => undefined);
     } catch {
-      // The folder went, or there are too many watches: it is looked at from time to time.
+      // The folder is gone or no watch is left; the periodic probes go on.
     }
   });
   return { happened, stop: () => watcher?.close() };

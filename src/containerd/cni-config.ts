@@ -10,27 +10,27 @@ import type { Logger } from '../logger.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 
 export interface CNIOptions {
-  /** Where our own configuration goes: `<root-dir>/cni/net.d`. */
+  /** Folder of our own configuration: `<root-dir>/cni/net.d`. */
   readonly confDir: string;
-  /** The machine's; what an administrator put there is used as it is. */
+  /** The machine's folder. A configuration by an administrator there is used unchanged. */
   readonly machineConfDir?: string;
-  /** Folders that may hold CNI plugins, best first. */
+  /** Folders to search for CNI plugins, best first. */
   readonly binDirs?: readonly string[];
-  /** Routes of the host, which the pods' subnet must not meet. */
+  /** Routes of the host, which the pods' subnet must not overlap. */
   readonly hostRoutes?: readonly Subnet[];
-  /** Folders to look for iptables in. */
+  /** Folders to search for iptables. */
   readonly programFolders?: readonly string[];
-  /** Where root-dirs of this machine note their subnets. */
+  /** Folder in which the root-dirs of this machine record their subnets. */
   readonly claimsDir?: string;
 }
 
-/** Which CNI folders containerd shall use, and what will not work with them. */
+/** The CNI folders for containerd, and warnings. */
 export interface CNISetup {
   readonly confDir: string;
   readonly binDir: string;
-  /** Subnet of the bridge network we configured; undefined when the machine has a configuration of its own, or none is possible. */
+  /** Subnet of our bridge network. Undefined if the machine has its own configuration or no network is possible. */
   readonly subnet: string | undefined;
-  /** Sentences for the user. Pods on the host network work whatever they say. */
+  /** Sentences for the user. They do not concern pods on the host network. */
   readonly warnings: readonly string[];
 }
 
@@ -40,7 +40,7 @@ const optionalPlugins = ['portmap', 'firewall'];
 const usualClaimsDir = '/run/kubelet-ts/subnets';
 const confFileName = '10-kubelet-ts.conflist';
 
-/** Uses the machine's CNI configuration, or writes one of a bridge network where there is none. */
+/** Uses the machine's CNI configuration. If there is none, writes one of a bridge network. */
 export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
   const { confDir, machineConfDir = '/etc/cni/net.d', binDirs = usualBinDirs } = options;
   const folders = await Promise.all(binDirs.map(async (dir) => ({ dir, plugins: await listFolder(dir) })));
@@ -69,8 +69,8 @@ export async function ensureCNIConfig(options: CNIOptions): Promise<CNISetup> {
 }
 
 /**
- * Writes the configuration with the subnet that it had, or one that neither a route nor another root-dir has. They choose one
- * after the other. Undefined: there is none.
+ * Writes the configuration with its earlier subnet, or else one that no route and no other root-dir uses. Root-dirs
+ * choose one after the other. Returns undefined if no subnet is free.
  */
 async function writeBridgeConfig(
   { confDir, hostRoutes, claimsDir = usualClaimsDir }: CNIOptions,
@@ -79,7 +79,7 @@ async function writeBridgeConfig(
   const file = join(confDir, confFileName);
   const claims = new SubnetClaims(claimsDir);
   return exclusively(join(claimsDir, 'lock'), systemClock, async () => {
-    // It stays: pods have addresses in it, and the bridge now has its route.
+    // An earlier subnet stays, because pods have addresses in it. The bridge's own route is no conflict.
     const subnet = (await subnetOf(file)) ?? (await freeSubnet(hostRoutes, await claims.ofOthers(file)));
     if (subnet === undefined) return undefined;
     await writeFileAtomic(file, configOf(subnet), 0o644);
@@ -90,16 +90,16 @@ async function writeBridgeConfig(
 
 interface BridgeRemoval {
   logger: Logger;
-  /** What the kernel tells of the interfaces of the network namespace of this process; /sys tells of that of its mount. */
+  /** Lists the interfaces of this process's network namespace; /sys shows those of its mount. */
   interfacesFile?: string;
-  /** The `ip` of iproute2, which minimal systems do not have. */
+  /** Path of `ip` (iproute2), which minimal systems lack. */
   ip?: string;
   claimsDir?: string;
 }
 
 /**
- * Removes the bridge that pods of our own configuration were on, once no pod is left. Without one nothing happens, nor while
- * another root-dir has the same; one that cannot be removed, or that others have interfaces on, stays, and that is said.
+ * Removes our bridge once no pod is left. Does nothing if there is no bridge or another root-dir has the same. Keeps a
+ * bridge that has other interfaces or cannot be removed, and logs that.
  */
 export async function removeBridge(
   confDir: string,
@@ -112,22 +112,23 @@ export async function removeBridge(
   const bridge = bridgeName(subnet);
   try {
     const { stdout: ports } = await execa(ip, ['-o', 'link', 'show', 'master', bridge]);
-    if (ports !== '') logger.warn({ bridge, ports: ports.split('\n').length }, 'The bridge stays, others use it');
+    if (ports !== '')
+      logger.warn({ bridge, ports: ports.split('\n').length }, 'Kept the bridge, because others use it');
     else await execa(ip, ['link', 'delete', bridge]);
   } catch (error) {
     const { code, stderr } = error as ExecaError;
-    const reason = code === 'ENOENT' ? 'there is no "ip" here, the package iproute2 has it' : String(stderr).trim();
-    logger.warn(`The bridge ${bridge} stays (${reason}); "ip link delete ${bridge}" removes it`);
+    const reason = code === 'ENOENT' ? '"ip" is missing, install the package iproute2' : String(stderr).trim();
+    logger.warn(`Kept the bridge ${bridge} (${reason}); remove it with "ip link delete ${bridge}"`);
   }
 }
 
-/** The first column of the lines after the two of the heading. */
+/** Names of the interfaces: the first column, below two lines of heading. */
 async function interfaceNames(file: string): Promise<string[]> {
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n').slice(2);
   return lines.map((line) => line.split(':')[0]?.trim() ?? '');
 }
 
-/** The configuration of a bridge network: pods reach each other, the host, and through it the world. */
+/** Generates a bridge network in which pods reach each other, the host, and other machines through it. */
 export function generateBridgeConfig(options: {
   readonly subnet: string;
   readonly ipMasq: boolean;
@@ -135,7 +136,7 @@ export function generateBridgeConfig(options: {
 }): string {
   const { subnet, ipMasq, chained } = options;
   const config = {
-    // Every release of the plugins since 2018 has this version.
+    // Supported by every release of the plugins since 2018.
     cniVersion: '0.4.0',
     name: 'kubelet-ts',
     plugins: [
@@ -149,7 +150,7 @@ export function generateBridgeConfig(options: {
           type: 'host-local',
           ranges: [[{ subnet }]],
           routes: [{ dst: '0.0.0.0/0' }],
-          // Addresses in use are gone after a reboot, as the pods are.
+          // Addresses in use do not survive a reboot, like the pods.
           dataDir: '/run/kubelet-ts/cni',
         },
       },
@@ -159,7 +160,10 @@ export function generateBridgeConfig(options: {
   return `${JSON.stringify(config, undefined, 2)}\n`;
 }
 
-/** One bridge for each subnet, such as `kts0ade00` of 10.222.0.0/24: a bridge that another root-dir left has another address. */
+/**
+ * Name of the bridge of a subnet, such as `kts0ade00` for 10.222.0.0/24. Names differ by subnet because a left-over
+ * bridge has another address.
+ */
 function bridgeName(subnet: string): string {
   const octets = subnet.split('.').slice(0, 3).map(Number);
   return `kts${Buffer.from(octets).toString('hex')}`;
@@ -171,7 +175,7 @@ function bridgeWarnings(hasIptables: boolean, chained: readonly string[]): strin
   return [];
 }
 
-/** The folder with most of the known plugins; the first one when none has any. */
+/** The folder with most known plugins, or the first one if none has any. */
 function bestBinDir(folders: readonly { dir: string; plugins: string[] }[]): { dir: string; plugins: string[] } {
   const known = [...neededPlugins, ...optionalPlugins];
   const count = ({ plugins }: { plugins: string[] }): number => known.filter((name) => plugins.includes(name)).length;

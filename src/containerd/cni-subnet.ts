@@ -5,18 +5,18 @@ export interface Subnet {
 }
 
 /**
- * A private /24 for pods that meets no route of the host, first choices first. When routes of whole private blocks (a
- * VPN's, as a rule) leave none, one that meets only routes that are wider than /17: ours is more specific and wins on
- * this machine. Undefined when there is none even then.
+ * A private /24 for pods that overlaps no route of the host, in our order of preference. If routes of whole private
+ * blocks (usually a VPN's) leave none, one that overlaps only routes wider than /17, because ours is more specific and
+ * wins on this machine. Returns undefined if even that fails.
  */
 export function computeFreeSubnet(routes: readonly Subnet[]): Subnet | undefined {
   const meets = (subnet: Subnet, shortest: number): boolean =>
     routes.some((route) => route.prefixLength >= shortest && overlap(route, subnet));
-  // Shorter than /8 means "everything": the default route, or a VPN's two halves of it.
+  // A prefix shorter than /8 is a default route, or one of a VPN's two halves of it.
   return candidates.find((subnet) => !meets(subnet, 8)) ?? candidates.find((subnet) => !meets(subnet, 17));
 }
 
-/** The IPv4 routes in a /proc/net/route: columns Destination and Mask are little-endian hexadecimal. */
+/** Parses the IPv4 routes of /proc/net/route: columns Destination and Mask are little-endian hexadecimal. */
 export function parseRoutes(procNetRoute: string): Subnet[] {
   return procNetRoute
     .split('\n')
@@ -29,7 +29,7 @@ export function parseRoutes(procNetRoute: string): Subnet[] {
     );
 }
 
-/** As CNI configuration has it: `10.222.0.0/24`. */
+/** The notation of CNI configuration: `10.222.0.0/24`. */
 export function formatSubnet({ address, prefixLength }: Subnet): string {
   const octets = [24, 16, 8, 0].map((shift) => (address >>> shift) & 255);
   return `${octets.join('.')}/${String(prefixLength)}`;
@@ -42,8 +42,8 @@ export function parseSubnet(text: string): Subnet {
 }
 
 /**
- * Clear of what this machine may meet later: 10.96/12, 10.244/16 (kubeadm, flannel), 10.42/15 (k3s), 10.88/16
- * (podman), 172.17-31 (docker), and the low 192.168 networks of homes.
+ * Candidates that avoid networks this machine may join later: 10.96/12, 10.244/16 (kubeadm, flannel), 10.42/15 (k3s),
+ * 10.88/16 (podman), 172.17-31 (docker), and the low 192.168 networks of homes.
  */
 const candidates: readonly Subnet[] = [
   ...range(0, 255).map((third) => subnet(10, 222, third)),

@@ -8,11 +8,11 @@ import { TasksDefinition } from './generated/containerd-tasks.ts';
 
 const deadlineMs = 10_000;
 
-/** What containerd itself has running for the containers of the CRI. A call that fails rejects with an `RpcError`. */
+/** containerd's own tasks for the containers of the CRI. A failed call rejects with an `RpcError`. */
 export interface ContainerTasks {
-  /** Whether it has anything for this container, be it ended. No other runtime than containerd has. */
+  /** True if containerd has a task for this container, even an ended one. False for other runtimes. */
   has(containerID: string, options?: CallOptions): Promise<boolean>;
-  /** Kills it, waits for its end, and has containerd forget it. What is gone is fine. */
+  /** Kills the task, waits for its end, and deletes it. A missing task is no error. */
   end(containerID: string, options?: CallOptions): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import { isAtLeast, type ContainerdVersion } from './containerd-version.ts';
 import { generateToml, type TomlTable } from './toml.ts';
 
-/** What the configuration of a managed containerd depends on. Paths are absolute. */
+/** Inputs of a managed containerd's configuration. Paths are absolute. */
 export interface ContainerdConfigOptions {
   readonly version: Pick<ContainerdVersion, 'major' | 'minor'>;
   readonly root: string;
@@ -9,12 +9,12 @@ export interface ContainerdConfigOptions {
   readonly socket: string;
   readonly cniBinDir: string;
   readonly cniConfDir: string;
-  /** Name of the image that holds a pod's namespaces. */
+  /** Name of the pause image, which holds a pod's namespaces. */
   readonly pauseImage: string;
   readonly ociRuntime: string;
-  /** True where we lack CAP_SYS_RESOURCE: then containers cannot get an oom_score_adj below ours. */
+  /** True without CAP_SYS_RESOURCE: containers then cannot get an oom_score_adj below ours. */
   readonly restrictOOMScoreAdj: boolean;
-  /** True where systemd owns the cgroup tree and the kubelet's cgroup driver is systemd. */
+  /** True if systemd owns the cgroup tree and the kubelet's cgroup driver is systemd. */
   readonly systemdCgroup: boolean;
   readonly snapshotter: 'overlayfs' | 'native';
   /** Folders of registry host settings, separated by colons. */
@@ -23,8 +23,8 @@ export interface ContainerdConfigOptions {
 }
 
 /**
- * The configuration of a private containerd, for 1.6 and 1.7 (`version = 2`) and 2.x (`version = 3`). Nothing in it
- * depends on the cgroup version: containerd and runc find that out by themselves.
+ * The configuration of a private containerd, for 1.6 and 1.7 (`version = 2`) and 2.x (`version = 3`). It does not
+ * depend on the cgroup version, which containerd and runc detect themselves.
  */
 export function generateContainerdConfig(options: ContainerdConfigOptions): string {
   const { root, state, socket, restrictOOMScoreAdj, logLevel = 'warn' } = options;
@@ -33,13 +33,13 @@ export function generateContainerdConfig(options: ContainerdConfigOptions): stri
     version: isV2 ? 3 : 2,
     root,
     state,
-    // Last to be killed, as the service files of containerd ask; without the capability the process may not even try.
+    // Killed last, as in containerd's service files. Without the capability the process may not set it.
     oom_score: restrictOOMScoreAdj ? 0 : -999,
     disabled_plugins: disabledPlugins,
     grpc: { address: socket, uid: 0, gid: 0 },
     debug: { level: logLevel },
     plugins: {
-      // It would listen on a socket that belongs to the machine's own containerd.
+      // Disabled, because it would listen on the socket of the machine's own containerd.
       'io.containerd.nri.v1.nri': { disable: true },
       ...(isV2 ? pluginsOfV2(options) : pluginsOfV1(options)),
     },
@@ -47,11 +47,11 @@ export function generateContainerdConfig(options: ContainerdConfigOptions): stri
   return `# Written by kubelet-ts at each start of its containerd; changes made here are lost.\n${generateToml(config)}`;
 }
 
-/** Not needed by the CRI, and each a folder outside ours, a timer, or a probe of the machine at start. */
+/** Plugins that the CRI does not need. Each uses a folder outside ours, a timer, or a probe of the machine at start. */
 const disabledPlugins = [
   // Creates /opt/containerd.
   'io.containerd.internal.v1.opt',
-  // Walks all containers every 10 s for restarts that Docker-like clients ask for: 1.x and 2.x names.
+  // Checks all containers every 10 s for restarts requested by Docker-like clients: names of 1.x and 2.x.
   'io.containerd.internal.v1.restart',
   'io.containerd.monitor.container.v1.restart',
   'io.containerd.snapshotter.v1.aufs',
@@ -87,7 +87,7 @@ function pluginsOfV2(options: ContainerdConfigOptions): TomlTable {
     'io.containerd.cri.v1.runtime': {
       restrict_oom_score_adj: options.restrictOOMScoreAdj,
       ...networkNamespaces,
-      // 2.1 made it a list and warns of the old form.
+      // Since 2.1 it is a list; the old form logs a warning.
       cni: isAtLeast(options.version, 2, 1)
         ? { bin_dirs: [options.cniBinDir], conf_dir: options.cniConfDir }
         : { bin_dir: options.cniBinDir, conf_dir: options.cniConfDir },
@@ -98,8 +98,8 @@ function pluginsOfV2(options: ContainerdConfigOptions): TomlTable {
 }
 
 /**
- * Network namespaces of pods are mounted below our own state folder. The first `ip netns add` of a machine mounts /run/netns
- * over itself, and what containerd mounted there before can be removed by nobody then (EBUSY).
+ * Mounts the network namespaces of pods below our own state folder. The first `ip netns add` of a machine mounts
+ * /run/netns over itself, after which earlier mounts there cannot be removed (EBUSY).
  */
 const networkNamespaces = { netns_mounts_under_state_dir: true };
 

@@ -16,22 +16,22 @@ const filters = ['/tasks/oom', '/tasks/delete', '/containers/delete'].map(
 interface ContainerEvent {
   id: string;
   type: 'exited' | 'removed';
-  /** As the CRI plugin is going to tell of it. `finishedAt` is in milliseconds since the epoch. */
+  /** The end as the CRI plugin will report it. `finishedAt` is in milliseconds since the epoch. */
   end?: { exitCode: number; finishedAt: number; reason: string };
 }
 
 /**
- * What containerd itself tells of the containers and sandboxes of the CRI, on the same socket, in every release. It comes
- * a moment before the CRI plugin knows: of an exit when the task is deleted, which the plugin does first of all, with all
- * its output written; the exit itself comes some 30 ms too early. The CRI events of containerd 1.7 are no match for it:
- * each goes to one listener only, and to one that is gone as soon as to a living one.
+ * containerd's own events of CRI containers and sandboxes, on the same socket, in every release. An exit is reported
+ * when the task is deleted: that is the plugin's first step, with all output written, a moment before the CRI plugin
+ * reports it. The task's exit event comes some 30 ms too early. The CRI events of containerd 1.7 are unsuitable,
+ * because each goes to only one listener, even a dead one.
  */
 export function containerdEventStream(channel: Channel): {
   name: string;
   events: (signal: AbortSignal) => AsyncIterable<ContainerEvent>;
 } {
   const service = grpcService(channel, EventsDefinition, () => Infinity);
-  // A stream that is lost and opened again does not forget.
+  // Shared by all streams, so a reconnect forgets nothing.
   const read = containerEventReader();
   return {
     name: 'containerd',
@@ -45,8 +45,8 @@ export function containerdEventStream(channel: Channel): {
 }
 
 /**
- * Reads one event after the other. Undefined: nothing about a whole container; a command that was executed in one ended,
- * say. containerd: its CRI plugin, events.go handleContainerExit, container_status.go toCRIContainerStatus
+ * Reads events one by one. Returns undefined for events that do not concern a whole container, such as the end of an
+ * exec. containerd: its CRI plugin, events.go handleContainerExit, container_status.go toCRIContainerStatus
  */
 export function containerEventReader(): (envelope: Envelope) => ContainerEvent | undefined {
   const outOfMemory = new Set<string>();

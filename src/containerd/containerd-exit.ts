@@ -1,4 +1,4 @@
-/** How a containerd ended that we started; neither is known of one that could not be executed, or that we adopted. */
+/** How a containerd that we started ended. Both are undefined if it could not be executed or was adopted. */
 export interface ContainerdEnd {
   readonly code: number | undefined;
   readonly signal: string | undefined;
@@ -6,17 +6,17 @@ export interface ContainerdEnd {
 
 export interface ContainerdExit extends ContainerdEnd {
   readonly pid: number;
-  /** What it said last. */
+  /** The last lines of its log. */
   readonly lastLines: readonly string[];
 }
 
-/** Why a containerd that we started is not there. */
+/** Describes the end of a containerd that we started. */
 export function describeEnd({ code, signal }: ContainerdEnd): string {
   if (code !== undefined) return `it ended with exit code ${String(code)}`;
   return signal === undefined ? 'it could not be executed' : `it was ended by ${signal}`;
 }
 
-/** Why it ended, as the last line of its log says it; one that was killed says nothing of that. */
+/** The reason from the last line of its log. A killed containerd logs none. */
 export function said({ code = 0, lastLines }: ContainerdExit): { said?: string } {
   const last = lastLines.at(-1);
   return code === 0 || last === undefined ? {} : { said: last };

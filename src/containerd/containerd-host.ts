@@ -8,26 +8,26 @@ export interface LaunchedContainerd {
   readonly ended: Promise<ContainerdEnd>;
 }
 
-/** All that the supervisor of a containerd does to the machine, and hears of it. One for each configuration file. */
+/** The supervisor's access to the machine. One for each configuration file. */
 export interface ContainerdHost {
-  /** The containerd that runs with our configuration file, whoever started it. */
+  /** The containerd that runs with our configuration file, even if another process started it. */
   find(): Promise<ProcessIdentity | undefined>;
   /**
-   * Starts one and resolves as soon as it is a process; undefined when there is one already. Of all programs that ask at
-   * once only one starts one, and none after its signal is aborted.
+   * Starts a containerd and resolves as soon as it is a process, or to undefined if one runs already. Of several
+   * programs that call this at once, only one starts a containerd. Starts none after its signal is aborted.
    */
   launch(containerd: string, signal: AbortSignal): Promise<LaunchedContainerd | undefined>;
   isRunning(process: ProcessIdentity): Promise<boolean>;
-  /** Signals this very process. When it is gone nothing happens, whoever has its number now. */
+  /** Signals this process. Does nothing if it has ended, even if another process has its PID. */
   signal(process: ProcessIdentity, name: NodeJS.Signals): Promise<void>;
   /** Resolves when the CRI answers on our socket. Rejects with the signal's reason, or after `timeoutMs`. */
   untilReady(options: { readonly signal: AbortSignal; readonly timeoutMs: number }): Promise<void>;
-  /** Writes down what to find first. */
+  /** Records the process that `find` checks first. */
   record(process: ProcessIdentity): Promise<void>;
-  /** Calls back once when whoever answers on our socket ends the connection; returns how to let go without a call. */
+  /** Calls back once when the server on our socket ends the connection. Returns a function that cancels the watch. */
   watchConnection(onLost: () => void): () => void;
-  /** What it said last, since the newest `launch`. */
+  /** The last lines of its log since the newest `launch`. */
   lastLines(): Promise<readonly string[]>;
-  /** Removes what a dead containerd leaves behind, unless one runs. */
+  /** Removes the remains of a dead containerd, unless one runs. */
   removeTraces(): Promise<void>;
 }

@@ -1,22 +1,22 @@
 import { copyFile, open, rename, stat, truncate } from 'node:fs/promises';
 import { hasCode } from '../errors.ts';
 
-/** A start moves a longer log away, and a running containerd's is cut. */
+/** Limit of the log. A longer log is moved away at a start, or cut while containerd runs. */
 export const maxLogBytes = 10 * 1024 * 1024;
 
-/** Keeps the log below its bound while nobody writes it: it becomes `<file>.1`. */
+/** Moves a log above its limit to `<file>.1`. No process may be writing it. */
 export async function rotateLog(file: string, maxBytes = maxLogBytes): Promise<void> {
   if ((await sizeOf(file)) > maxBytes) await rename(file, `${file}.1`);
 }
 
-/** Keeps the log below its bound while containerd has it open to append: copied to `<file>.1`, then emptied in place. */
+/** Copies a log above its limit to `<file>.1` and truncates it in place, while containerd appends to it. */
 export async function cutLog(file: string, maxBytes = maxLogBytes): Promise<void> {
   if ((await sizeOf(file)) <= maxBytes) return;
   await copyFile(file, `${file}.1`);
   await truncate(file);
 }
 
-/** The last lines of the log from this byte on, oldest first. */
+/** The last lines of the log after this byte, oldest first. */
 export async function readLastLines(
   file: string,
   options: { fromByte?: number; lines?: number } = {},
@@ -38,7 +38,7 @@ export async function readLastLines(
   }
 }
 
-/** Bytes in a file, 0 when there is none. */
+/** Size of a file in bytes; 0 if it is missing. */
 export async function sizeOf(file: string): Promise<number> {
   try {
     return (await stat(file)).size;

@@ -4,8 +4,8 @@ import { identify, isRunning, listPIDs, type ProcessIdentity, readProcessFile } 
 import { writeFileAtomic } from '../write-file-atomic.ts';
 
 /**
- * The running containerd that was started with this configuration file: the one in the pid file, or, when a crash came
- * before that was written, the one that /proc shows.
+ * The running containerd with this configuration file: from the pid file, or from /proc if a crash came before that was
+ * written.
  */
 export async function findContainerdProcess(configFile: string, pidFile: string): Promise<ProcessIdentity | undefined> {
   const recorded = await readPidFile(pidFile);
@@ -27,7 +27,7 @@ async function readPidFile(pidFile: string): Promise<ProcessIdentity | undefined
       ? { pid: value.pid, startTicks: value.startTicks }
       : undefined;
   } catch {
-    // Missing or not ours to read: /proc knows.
+    // Missing or not readable: /proc is searched next.
     return undefined;
   }
 }
@@ -43,7 +43,7 @@ export function isContainerdCommand(args: readonly string[], configFile: string)
   return basename(program) === 'containerd' && option === '--config' && file === configFile;
 }
 
-/** Arguments that a managed containerd is started with, and known by. */
+/** Arguments of a managed containerd, which also identify it. */
 export function containerdArguments(configFile: string): string[] {
   return ['--config', configFile];
 }

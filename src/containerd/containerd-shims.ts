@@ -3,18 +3,18 @@ import { basename } from 'node:path';
 import { identify, isOfThisRoot, listPIDs, type ProcessIdentity } from '../process-identity.ts';
 import { criNamespace } from './cri-namespace.ts';
 
-/** A process that looks after the containers of one sandbox, and outlives containerd. */
+/** A containerd shim: the process that supervises the containers of one sandbox and outlives containerd. */
 export interface ContainerdShim {
   readonly process: ProcessIdentity;
-  /** Of its sandbox. */
+  /** Id of its sandbox. */
   readonly id: string;
-  /** Path of its program. */
+  /** Path of its executable. */
   readonly program: string;
 }
 
 /**
- * The running shims that the CRI plugin of the containerd on this socket started. Others may show the command line of a shim
- * too, and the program that it names is run as root: a process of a user or in a container is none.
+ * The running shims started by the CRI plugin of the containerd on this socket. A process of another user or in a
+ * container is ignored: it may fake a shim's command line, and the program named there is run as root.
  */
 export async function findShims(socket: string): Promise<ContainerdShim[]> {
   const found = await Promise.all((await listPIDs()).map((pid) => shimOf(pid, socket)));
@@ -22,7 +22,7 @@ export async function findShims(socket: string): Promise<ContainerdShim[]> {
 }
 
 async function shimOf(pid: number, socket: string): Promise<ContainerdShim | undefined> {
-  // In this order: a process whose number changes hands in between is another one than the identified.
+  // Identifies first: if the PID is reused meanwhile, the identity no longer matches.
   const process = await identify(pid);
   if (process === undefined || !(await isOfThisRoot(pid))) return undefined;
   const commandLine = await readFile(`/proc/${String(pid)}/cmdline`, 'utf8').catch(() => '');
@@ -30,7 +30,7 @@ async function shimOf(pid: number, socket: string): Promise<ContainerdShim | und
   return parsed && { process, ...parsed };
 }
 
-/** Undefined: not a shim of this containerd, or one that only starts or removes another. */
+/** Returns undefined if the process is not a shim of this containerd, or only starts or removes one. */
 export function parseShimCommand(
   [program = '', ...args]: readonly string[],
   socket: string,

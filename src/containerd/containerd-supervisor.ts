@@ -7,20 +7,20 @@ import type { ContainerdHost, LaunchedContainerd } from './containerd-host.ts';
 
 /**
  * INVARIANTS:
- * - At most one containerd runs with our configuration file. Whoever starts one looks for it first, and the host lets only
- *   one do so at a time, so a crash of this program at any instant leaves a containerd that the next start adopts.
+ * - At most one containerd runs with our configuration file. A start looks for it first, and the host allows only one
+ * start at a time. So after a crash of this program at any instant, the next start adopts the containerd.
  * - Only `stop` ends a containerd that answers. `release`, or our death, leaves it running.
- * - A start that fails or is aborted leaves nothing running that it launched, and lets go.
- * - The end of `#process` is handled once, by `#recover`, and not at all after `release`.
+ * - A start that fails or is aborted ends the containerd that it launched, and releases it.
+ * - `#recover` handles the end of `#process`, once, and never after `release`.
  */
 
-/** What there is to be told of a containerd after its start. */
+/** Callbacks about a containerd after its start. */
 export interface SupervisionEvents {
-  /** containerd ended although nobody asked it to. A restart follows. */
+  /** containerd ended unexpectedly. A restart follows. */
   readonly onExit?: (exit: ContainerdExit) => void;
-  /** It answers again after `onExit`. */
+  /** containerd answers again after `onExit`. */
   readonly onRestart?: (process: ProcessIdentity) => void;
-  /** It could not be started again; the next attempt comes in `retryInMs`. */
+  /** A restart failed. The next attempt follows in `retryInMs`. */
   readonly onRestartFailed?: (failure: { error: unknown; retryInMs: number }) => void;
 }
 
@@ -28,36 +28,36 @@ export interface ContainerdSupervisorDeps {
   readonly host: ContainerdHost;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes all ready for a launch. Called for each: a package upgrade may have put another release there since. */
+  /** Prepares a launch. Called for each, because a package upgrade may have installed another release. */
   readonly prepare: () => Promise<PreparedLaunch>;
   readonly events: SupervisionEvents;
-  /** What to tell a user whose containerd does not start. */
+  /** Hint for the user if containerd does not start. */
   readonly hint: string;
 }
 
 export interface PreparedLaunch {
-  /** Path of the program. */
+  /** Path of the executable. */
   readonly containerd: string;
-  /** Sentences for the user about what will not work. */
+  /** Sentences for the user about features that will not work. */
   readonly warnings: readonly string[];
 }
 
 export interface SupervisedContainerd {
   readonly process: ProcessIdentity;
-  /** True when it was running already. */
+  /** True if it was already running. */
   readonly adopted: boolean;
   readonly warnings: readonly string[];
 }
 
-/** containerd with hundreds of containers to look after again on a slow disk takes this long. */
+/** Long enough for a containerd that recovers hundreds of containers from a slow disk. */
 const readyTimeoutMs = 60_000;
-/** An adopted one is up already, or in the middle of its start. */
+/** An adopted containerd is up already, or starting. */
 const adoptTimeoutMs = 20_000;
 const terminateTimeoutMs = 10_000;
-/** There is no way to be told of the end of a process that is not our child. */
+/** Polled, because the end of a process that is not our child is not reported. */
 const exitPollMs = 10;
 
-/** Finds or starts one containerd and keeps it running, until it is released or stopped. For one start. */
+/** Finds or starts a containerd and keeps it running until it is released or stopped. Good for one start. */
 export class ContainerdSupervisor {
   readonly #deps: ContainerdSupervisorDeps;
   readonly #released = new AbortController();
@@ -70,17 +70,17 @@ export class ContainerdSupervisor {
     this.#deps = deps;
   }
 
-  /** Aborted when we let go of containerd, by `release` or `stop`. */
+  /** Aborted by `release` or `stop`. */
   get released(): AbortSignal {
     return this.#released.signal;
   }
 
-  /** The process that runs now; undefined between its end and its restart. */
+  /** PID of the running process. Undefined between its end and its restart. */
   get pid(): number | undefined {
     return this.#process?.pid;
   }
 
-  /** Adopts the containerd that runs or starts one, and resolves when it answers. */
+  /** Adopts the running containerd or starts one. Resolves when it answers. */
   async start(signal: AbortSignal): Promise<SupervisedContainerd> {
     try {
       return await this.#bringUp(AbortSignal.any([signal, this.released]));
@@ -90,13 +90,13 @@ export class ContainerdSupervisor {
     }
   }
 
-  /** Lets go: containerd runs on, for the next start to adopt. */
+  /** Stops supervising. containerd keeps running, for the next start to adopt. */
   release(): void {
     this.#released.abort(new Error('The managed containerd is released'));
     this.#unwatch();
   }
 
-  /** Ends containerd, whoever started it. */
+  /** Ends containerd, even one that another process started. */
   async stop(): Promise<void> {
     this.release();
     const process = await this.#deps.host.find();
@@ -109,7 +109,7 @@ export class ContainerdSupervisor {
     for (;;) {
       const process = await this.#deps.host.find();
       const up = process === undefined ? await this.#launch(signal) : await this.#adopt(process, signal);
-      // Who else wants it ended or started one meanwhile: then there is another one to find.
+      // Another process ended or started a containerd meanwhile, so there may be another one to find.
       if (up !== undefined) return up;
     }
   }
@@ -160,7 +160,7 @@ export class ContainerdSupervisor {
     }
   }
 
-  /** One that does not answer, or that nobody wants any more, is gone afterwards. */
+  /** Ends the containerd if it does not answer in time, or the start is aborted. */
   async #untilAnswers({ process, ended }: LaunchedContainerd, signal: AbortSignal): Promise<void> {
     const { host } = this.#deps;
     const stillborn = new AbortController();
@@ -201,13 +201,13 @@ export class ContainerdSupervisor {
       void this.#connectionLost(process);
     };
     this.#unwatch = host.watchConnection(lose);
-    // It may have ended a moment ago, and the connection is to another that took its place.
+    // The process may have just ended, and the connection may be to its successor.
     void this.#isRunning(process).then((isRunning) => {
       if (!isRunning) lose();
     });
   }
 
-  /** The connection ends a moment before the process is gone; or containerd dropped us and lives on. */
+  /** The connection ends a moment before the process. Or containerd dropped the connection and lives on. */
   async #connectionLost(process: ProcessIdentity): Promise<void> {
     const isGone = await this.#isGoneWithin(process, terminateTimeoutMs);
     if (isGone) await this.#ended(process, { code: undefined, signal: undefined });
@@ -257,20 +257,23 @@ export class ContainerdSupervisor {
       await this.#deps.host.signal(process, signal);
       if (await this.#isGoneWithin(process, terminateTimeoutMs)) return;
     }
-    throw new Error(`containerd (pid ${String(process.pid)}) does not end, not even by SIGKILL`);
+    throw new Error(`containerd (pid ${String(process.pid)}) does not end, even after SIGKILL`);
   }
 
-  /** What cannot be looked at now, as when no descriptor is left, counts as running: a second one must not be started. */
+  /**
+   * True if the process runs, or its state cannot be read, such as without descriptors: a second one must not be
+   * started.
+   */
   async #isRunning(process: ProcessIdentity): Promise<boolean> {
     try {
       return await this.#deps.host.isRunning(process);
     } catch (error) {
-      this.#deps.logger.warn({ pid: process.pid, err: errorMessage(error) }, 'containerd cannot be looked at');
+      this.#deps.logger.warn({ pid: process.pid, err: errorMessage(error) }, 'Cannot read the state of containerd');
       return true;
     }
   }
 
-  /** False after the time, or when nobody needs to know any more. */
+  /** Returns false after the time, or if aborted. */
   async #isGoneWithin(process: ProcessIdentity, timeoutMs: number, signal?: AbortSignal): Promise<boolean> {
     const { clock } = this.#deps;
     const deadline = clock.monotonic() + timeoutMs;
@@ -283,10 +286,10 @@ export class ContainerdSupervisor {
 }
 
 const longestDelayMs = 30_000;
-/** A run this long ends a series of failures. */
+/** A run this long, in milliseconds, ends a series of failures. */
 const steadyRunMs = 60_000;
 
-/** How long to wait before containerd is started again after it ended: at once, then 0.5 s doubling up to 30 s. */
+/** Wait before containerd is started again after its end: none, then 0.5 s doubling up to 30 s. */
 export function nextRestartDelayMs(failuresInARow: number): number {
   return failuresInARow === 0 ? 0 : Math.min(500 * 2 ** (failuresInARow - 1), longestDelayMs);
 }

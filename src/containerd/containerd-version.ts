@@ -1,4 +1,4 @@
-/** A containerd release. `text` is as the program says it, such as `1.6.20~ds1`. */
+/** A containerd release. `text` is as the program prints it, such as `1.6.20~ds1`. */
 export interface ContainerdVersion {
   readonly major: number;
   readonly minor: number;
@@ -7,8 +7,8 @@ export interface ContainerdVersion {
 }
 
 /**
- * Reads the output of `containerd --version`: `containerd <package> <version> <revision>`, where builds differ in
- * everything but the order. Undefined when it is something else.
+ * Parses the output of `containerd --version`: `containerd <package> <version> <revision>`. Builds differ in everything
+ * except the order. Returns undefined for other output.
  */
 export function parseContainerdVersion(output: string): ContainerdVersion | undefined {
   const text = /^containerd\s+\S+\s+(\S+)/.exec(output.trim())?.[1];
@@ -18,7 +18,7 @@ export function parseContainerdVersion(output: string): ContainerdVersion | unde
   return { major: Number(major), minor: Number(minor), patch: Number(patch ?? 0), text };
 }
 
-/** True when `version` is `major.minor` or newer. */
+/** True if `version` is `major.minor` or newer. */
 export function isAtLeast(version: Pick<ContainerdVersion, 'major' | 'minor'>, major: number, minor: number): boolean {
   return version.major > major || (version.major === major && version.minor >= minor);
 }

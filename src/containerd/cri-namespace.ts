@@ -1,2 +1,2 @@
-/** The namespace of everything that the CRI plugin of containerd makes. */
+/** containerd's namespace for all objects of its CRI plugin. */
 export const criNamespace = 'k8s.io';

@@ -7,15 +7,15 @@ import type { ContainerdShim } from './containerd-shims.ts';
 import { criNamespace } from './cri-namespace.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 
-/** Where containerd keeps the bundles of shims below its state, and their work folders below its root. */
+/** Folder of the shims' bundles below containerd's state, and of their work folders below its root. */
 const bundles = join('io.containerd.runtime.v2.task', criNamespace);
-/** A hash. The path of a socket is as whoever bound it wrote it: nothing of it may lead out of the folder. */
+/** Matches a hash only: the process that bound a socket chose its path, which must not lead out of the folder. */
 const shimSocketPath = /^\/run\/containerd\/s\/[\da-f]+$/;
 const deleteTimeoutMs = 10_000;
 
 /**
- * Ends a shim that its containerd does not know with all that runs below it, and removes what it has on disk: nothing that
- * is not below our own folders, but its own socket.
+ * Ends a shim that its containerd does not list, with all its child processes, and removes its files. Removes nothing
+ * outside our own folders, except the shim's socket.
  */
 export async function endShim(
   shim: ContainerdShim,
@@ -24,7 +24,7 @@ export async function endShim(
   const bundle = join(paths.state, bundles, shim.id);
   const sockets = await socketsOf(shim.process.pid);
   if (await exists(bundle)) await deleteContainer(shim, bundle, paths.socket);
-  // What that did not reach: a container whose making goes on, or one without a bundle.
+  // Kills the rest: a container still being created, or one without a bundle.
   for (const process of await descendantsOf(shim.process)) await signalProcess(process, 'SIGKILL');
   await signalProcess(shim.process, 'SIGKILL');
   for (const socket of sockets) await rm(socket, { force: true });
@@ -32,13 +32,13 @@ export async function endShim(
   await rm(join(paths.root, bundles, shim.id), { recursive: true, force: true });
 }
 
-/** As containerd does after the death of a shim: ends the container, forgets it and unmounts its root. */
+/** Does what containerd does after the death of a shim: ends and deletes the container and unmounts its root. */
 async function deleteContainer({ program, id }: ContainerdShim, bundle: string, socket: string): Promise<void> {
   const args = ['-namespace', criNamespace, '-address', socket, '-id', id, '-bundle', bundle, 'delete'];
   await execa(program, args, {
     cwd: bundle,
     env: { TTRPC_ADDRESS: `${socket}.ttrpc` },
-    // It would read options from it.
+    // The shim would read options from stdin.
     stdin: 'ignore',
     timeout: deleteTimeoutMs,
     reject: false,
@@ -49,7 +49,7 @@ async function removeBundle(bundle: string): Promise<void> {
   const rootfs = join(bundle, 'rootfs');
   await execa('umount', ['-l', rootfs], { reject: false });
   try {
-    // It fails while something is mounted there, which must not be emptied.
+    // Fails while something is mounted there, whose content must not be deleted.
     await rmdir(rootfs);
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error;
@@ -57,7 +57,7 @@ async function removeBundle(bundle: string): Promise<void> {
   await rm(bundle, { recursive: true, force: true });
 }
 
-/** Parents before their children. */
+/** All descendants of a process, parents before their children. */
 async function descendantsOf(ancestor: ProcessIdentity): Promise<ProcessIdentity[]> {
   const running = await Promise.all((await listPIDs()).map(async (pid) => ({ pid, ...(await readStat(pid)) })));
   const family = [ancestor];

@@ -6,20 +6,25 @@ import type { ContainerTasks } from './container-tasks.ts';
 
 interface LostTasksDeps {
   readonly tasks: ContainerTasks;
-  /** Whether the container with these labels is one of ours, to be ended by us. */
+  /** True if the container with these labels is ours to end. */
   readonly isOurs: (labels: Readonly<Record<string, string>>) => Promise<boolean>;
   readonly logger: Logger;
 }
 
 /**
- * A runtime on which nothing runs of a container of ours that is told of as not running. When a start is cut off, by the
- * death of who asked for it or by its deadline, the CRI of containerd can call a container created, or exited with 128, that
- * runs: it does not stop it, cannot remove it, and another instance would be started beside it. The status of a
- * container that never started is told once nothing of it runs, and rejects when that cannot be had. No other status costs
- * a call.
+ * Wraps a RuntimeService. Before it reports one of our containers as not running, it ends whatever containerd still
+ * runs of it.
+ *
+ * After a start was cut off, by the death of the caller or by its deadline, containerd's CRI can report a running
+ * container as created, or as exited with 128. It then neither stops nor removes that container, and a second instance
+ * would start beside it. So the status of a container that never started is only returned once nothing of it runs, and
+ * rejects if that fails. Other statuses cost no extra call.
  */
 export function endingLostTasks(runtime: RuntimeService, { tasks, isOurs, logger }: LostTasksDeps): RuntimeService {
-  /** Made by this process, and not refused when they were started: what is not started yet of these is not lost. */
+  /**
+   * Containers made by this process whose start was not refused. Of these, a container that is not started yet is not
+   * lost.
+   */
   const made = new Set<string>();
 
   const mayBeLost = ({ id, state, startedAt }: ContainerStatus): boolean =>
@@ -28,7 +33,7 @@ export function endingLostTasks(runtime: RuntimeService, { tasks, isOurs, logger
   const hasEnded = async (status: ContainerStatus, options: CallOptions | undefined): Promise<boolean> => {
     const { id } = status;
     if (!mayBeLost(status) || !(await isOurs(status.labels)) || !(await tasks.has(id, options))) return false;
-    // We may have heard only now that we made it, and be starting it.
+    // Our CreateContainer may have returned only now, and the start may be under way.
     if (!mayBeLost(status)) return false;
     logger.info({ containerID: id }, 'Ending a container that runs although its start was cut off');
     await tasks.end(id, options);

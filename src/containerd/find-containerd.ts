@@ -5,20 +5,20 @@ import { execa } from 'execa';
 import { errorMessage, UserError } from '../errors.ts';
 import { type ContainerdVersion, isAtLeast, parseContainerdVersion } from './containerd-version.ts';
 
-/** The containerd of this machine and what it needs beside it. Every path is absolute. */
+/** The containerd of this machine and the programs it needs. All paths are absolute. */
 export interface InstalledContainerd {
   readonly containerd: string;
   readonly version: ContainerdVersion;
-  /** Its own client, which imports images. Alpine and openSUSE package it apart. */
+  /** containerd's own client, which imports images. A separate package on Alpine and openSUSE. */
   readonly ctr: string | undefined;
-  /** `runc`, or `crun` when there is no other and the machine has cgroup v2. */
+  /** `runc`, or `crun` if there is no runc and the machine has cgroup v2. */
   readonly ociRuntime: string;
 }
 
 export interface FindContainerdOptions {
-  /** Folders to look in before the usual ones, as $PATH has them. */
+  /** Folders to search before the usual ones, in the form of $PATH. */
   readonly path?: string | undefined;
-  /** Folders to look in instead. */
+  /** Folders to search instead. */
   readonly folders?: readonly string[];
   readonly osReleaseFile?: string;
   readonly cgroup?: CgroupMode;
@@ -34,7 +34,7 @@ const usualFolders = [
   '/opt/containerd/bin',
 ];
 
-/** Looks for an installed containerd that has CRI v1 (1.6 or newer), its shim, and an OCI runtime. Runs nothing but `--version`. */
+/** Finds an installed containerd with CRI v1 (1.6 or newer), its shim, and an OCI runtime. Runs only `--version`. */
 export async function findContainerd(options: FindContainerdOptions = {}): Promise<InstalledContainerd> {
   const { path = process.env['PATH'], folders = searchFolders(path), osReleaseFile = '/etc/os-release' } = options;
   const hint = generateInstallHint(await readFile(osReleaseFile, 'utf8').catch(() => ''));
@@ -60,7 +60,7 @@ export async function findContainerd(options: FindContainerdOptions = {}): Promi
   return { containerd, version, ctr, ociRuntime };
 }
 
-/** Folders of a $PATH followed by the usual ones: services and sudo often run with a PATH that has no sbin. */
+/** The folders of $PATH, then the usual ones, because services and sudo often have a PATH without sbin. */
 export function searchFolders(path: string | undefined): string[] {
   const given = (path ?? '').split(':').filter((folder) => folder.startsWith('/'));
   return [...new Set([...given, ...usualFolders])];
@@ -69,7 +69,7 @@ export function searchFolders(path: string | undefined): string[] {
 async function findOciRuntime(folders: readonly string[], cgroup: CgroupMode | undefined): Promise<string | undefined> {
   const runc = await findProgram('runc', folders);
   if (runc !== undefined) return runc;
-  // crun refuses cgroup v1 and hybrid machines.
+  // crun does not support cgroup v1 and hybrid machines.
   return (cgroup ?? (await readCgroupMode())) === 'v2' ? findProgram('crun', folders) : undefined;
 }
 
@@ -91,14 +91,14 @@ async function versionOf(containerd: string): Promise<ContainerdVersion> {
   });
   const version = parseContainerdVersion(stdout);
   if (version === undefined)
-    throw new UserError(`${containerd} --version says ${JSON.stringify(stdout)}, which names no version`);
+    throw new UserError(`${containerd} --version printed ${JSON.stringify(stdout)}, which has no version`);
   return version;
 }
 
 /** `hybrid` is v1 with a v2 mount beside it that has no controllers. */
 type CgroupMode = 'v1' | 'hybrid' | 'v2';
 
-/** The cgroup mode of a machine whose /proc/self/mounts this is. */
+/** The cgroup mode, from the text of /proc/self/mounts. */
 export function computeCgroupMode(mounts: string): CgroupMode {
   const cgroups = mounts
     .split('\n')
@@ -114,7 +114,7 @@ async function readCgroupMode(): Promise<CgroupMode> {
   return computeCgroupMode(await readFile('/proc/self/mounts', 'utf8'));
 }
 
-/** How to get containerd on the distribution that this /etc/os-release describes, as one sentence. */
+/** How to install containerd, in one sentence. `osRelease` is the text of /etc/os-release. */
 export function generateInstallHint(osRelease: string): string {
   const ids = distributionIds(osRelease);
   const known = instructions.find(({ id }) => ids.includes(id));
@@ -136,7 +136,7 @@ const instructions: readonly { id: string; command: string }[] = [
   { id: 'arch', command: 'pacman -S containerd runc cni-plugins' },
 ];
 
-/** ID first, then what it is like: Rocky says `ID="rocky"` and `ID_LIKE="rhel centos fedora"`. */
+/** The ID, then the similar ones: Rocky has `ID="rocky"` and `ID_LIKE="rhel centos fedora"`. */
 function distributionIds(osRelease: string): string[] {
   const valueOf = (key: string): string => new RegExp(`^${key}=["']?([^"'\n]*)`, 'm').exec(osRelease)?.[1] ?? '';
   return `${valueOf('ID')} ${valueOf('ID_LIKE')}`.split(/\s+/).filter((id) => id !== '');

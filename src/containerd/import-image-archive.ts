@@ -8,12 +8,15 @@ import { isAtLeast, type ContainerdVersion } from './containerd-version.ts';
 import type { ImportProgress } from './import-progress.ts';
 import { criNamespace } from './cri-namespace.ts';
 
-/** The label that keeps an image from CRI clients' garbage collection, where containerd knows it (1.6.22, 1.7.3 and newer). */
+/**
+ * The label that protects an image from garbage collection by CRI clients; containerd 1.6.22, 1.7.3 and newer support
+ * it.
+ */
 const pinnedLabel = 'io.cri-containerd.pinned=pinned';
 
-/** Which containerd an archive goes into. */
+/** The containerd to import an archive into. */
 export interface ImageStore {
-  /** Path of `ctr`, of the same release as the containerd it talks to. */
+  /** Path of `ctr`, of the same release as that containerd. */
   readonly ctr: string;
   readonly ctrVersion: Pick<ContainerdVersion, 'major' | 'minor'>;
   /** Path of containerd's socket. */
@@ -23,16 +26,16 @@ export interface ImageStore {
 }
 
 export interface ImportOptions {
-  /** True keeps the images from being collected when no container uses them. */
+  /** If true, unused images are not garbage-collected. */
   readonly pinned?: boolean;
   readonly signal?: AbortSignal;
-  /** Told of each part that was read. */
+  /** Called for each part that was read. */
   readonly onProgress?: (progress: ImportProgress) => void;
 }
 
 /**
- * Imports an OCI or Docker image archive (plain or gzip) and unpacks it; resolves to the names of its images.
- * The CRI lists them a moment later, when containerd's image event has reached its CRI plugin.
+ * Imports and unpacks an OCI or Docker image archive (plain or gzip). Resolves to the names of its images. The CRI
+ * lists them a moment later, after containerd's image event.
  */
 export async function importImageArchive(
   store: ImageStore,
@@ -43,7 +46,7 @@ export async function importImageArchive(
     const archive = await openArchive(file, options.onProgress);
     const output = await ctr(store, importArguments(store), options.signal, archive);
     const names = parseImportedNames(output);
-    if (names.length === 0) throw new UserError('it holds no image for this machine');
+    if (names.length === 0) throw new UserError('it has no image for this machine');
     if (options.pinned === true) {
       for (const name of names) await ctr(store, ['images', 'label', name, pinnedLabel], options.signal);
     }
@@ -57,20 +60,20 @@ export async function importImageArchive(
   }
 }
 
-/** Names in what `ctr images import` prints: a line `unpacking <name> (sha256:…)...done` for each image. */
+/** Names of images in the output of `ctr images import`: a line `unpacking <name> (sha256:…)...done` for each. */
 export function parseImportedNames(output: string): string[] {
   return [...output.matchAll(/^unpacking (\S+) \(sha256:/gm)].flatMap(([, name]) => name ?? []);
 }
 
-/** From stdin: what ctr reads of a file by itself could not be counted. */
+/** Imports from stdin, because the progress of ctr's own reading is unknown. */
 function importArguments(store: ImageStore): string[] {
-  // From 1.7 on ctr can also ask the transfer service of the daemon, which prints no names.
+  // Since 1.7, ctr may use the daemon's transfer service, which prints no names.
   const local = isAtLeast(store.ctrVersion, 1, 7) ? ['--local'] : [];
   const snapshotter = store.snapshotter === undefined ? [] : ['--snapshotter', store.snapshotter];
   return ['images', 'import', ...local, ...snapshotter, '-'];
 }
 
-/** The plain archive. */
+/** Opens an archive, uncompressed. */
 async function openArchive(file: string, onProgress: ImportOptions['onProgress']): Promise<Readable> {
   const { isGzip, totalBytes } = await lookAt(file);
   const source = createReadStream(file, { highWaterMark: 1 << 20 });
@@ -80,7 +83,7 @@ async function openArchive(file: string, onProgress: ImportOptions['onProgress']
     readBytes += chunk.length;
     onProgress?.({ file, readBytes, totalBytes });
   });
-  // Nothing is read before somebody takes it.
+  // Paused until it has a reader.
   source.pause();
   if (!isGzip) return source;
   const gunzip = createGunzip();
@@ -89,7 +92,7 @@ async function openArchive(file: string, onProgress: ImportOptions['onProgress']
 }
 
 async function lookAt(file: string): Promise<{ isGzip: boolean; totalBytes: number }> {
-  // A named pipe would be waited for, and is not there a second time.
+  // Does not block on a named pipe, which is refused below.
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();
@@ -115,7 +118,7 @@ async function ctr(
   return stdout;
 }
 
-/** The last line that ctr wrote says what is wrong; Node's own message repeats the whole command. */
+/** The reason is in ctr's last line; Node's own message repeats the whole command. */
 function reasonOf(error: unknown): string {
   const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
   const lastLine = stderr.trim().split('\n').at(-1) ?? '';

@@ -4,25 +4,25 @@ import { errorMessage, hasCode, UserError } from '../errors.ts';
 import { writeFileAtomic } from '../write-file-atomic.ts';
 
 export interface ImagesFolderOptions {
-  /** `<root-dir>/images`; it need not exist. */
+  /** `<root-dir>/images`. May be missing. */
   readonly folder: string;
   /** `<root-dir>/state/imported-images.json` */
   readonly stateFile: string;
-  /** Tells one image store from another, so that a new or emptied one gets all archives again. */
+  /** Identifies the image store. A new or emptied store gets all archives again. */
   readonly store: string;
   /** Imports one archive and resolves to the names of its images. */
   readonly importArchive: (file: string) => Promise<string[]>;
 }
 
-/** What became of the files in the images folder. Paths are absolute. */
+/** The results for the files in the images folder. Paths are absolute. */
 export interface ImportedFolder {
   readonly imported: readonly { file: string; names: readonly string[] }[];
   readonly failed: readonly { file: string; error: UserError }[];
   /** Archives imported at an earlier start. */
   readonly unchanged: readonly string[];
-  /** Names of the images that came from archives of the folder, now or earlier. */
+  /** Names of all images from archives of the folder, imported now or earlier. */
   readonly names: readonly string[];
-  /** Files whose name is not an archive's. */
+  /** Files without the name of an archive. */
   readonly ignored: readonly string[];
 }
 
@@ -39,8 +39,8 @@ interface State {
 const archiveName = /\.(tar|tar\.gz|tgz)$/;
 
 /**
- * Imports every archive of the folder that this store has not got yet, known by path, size and time of change. A bad
- * archive is reported, stops no other, and is tried again at the next start.
+ * Imports every archive of the folder that this store does not have yet, compared by path, size and modification time.
+ * A bad archive is reported, does not affect others, and is tried again at the next start.
  */
 export async function importImagesFolder(options: ImagesFolderOptions): Promise<ImportedFolder> {
   const { folder, stateFile, store, importArchive } = options;
@@ -67,7 +67,7 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
       const imported = await importArchive(file);
       files[file] = { size, mtimeMs, names: imported };
       result.imported.push({ file, names: imported });
-      // At once: what a crash leaves unwritten is imported again, which costs seconds on a small machine.
+      // Written at once, because importing again after a crash costs seconds on a small machine.
       await writeState(stateFile, { store, files: { ...known, ...files } });
     } catch (error) {
       result.failed.push({ file, error: asUserError(file, error) });
@@ -87,7 +87,7 @@ async function listFolder(folder: string): Promise<string[]> {
   }
 }
 
-/** A state file that is missing, broken or of another store means that nothing is imported yet. */
+/** Returns no files if the state file is missing, broken or of another store. */
 async function readState(stateFile: string, store: string): Promise<State['files']> {
   try {
     const state = JSON.parse(await readFile(stateFile, 'utf8')) as State;

@@ -1,17 +1,17 @@
 import { basename } from 'node:path';
 import { pullText } from '../api/values/pod-printer.ts';
 
-/** How far an image archive has come on its way into containerd. */
+/** Progress of an import into containerd. */
 export interface ImportProgress {
   file: string;
-  /** Of the archive, as it is on disk. */
+  /** Bytes read of the archive's size on disk. */
   readBytes: number;
   totalBytes: number;
 }
 
-/** Such as `image archive app.tar, 45% 135.0/300.0 MB`; what was read is unpacked, which takes about as long again. */
+/** Such as `image archive app.tar, 45% 135.0/300.0 MB`. Unpacking follows, and takes about as long. */
 export function importText({ file, readBytes, totalBytes }: ImportProgress): string {
   const what = `image archive ${basename(file)}`;
   if (readBytes < totalBytes) return `${what}, ${pullText({ receivedBytes: readBytes, totalBytes })}`;
-  return `${what}, read, is unpacked (${(totalBytes / 1_000_000).toFixed(1)} MB)`;
+  return `${what}, unpacking (${(totalBytes / 1_000_000).toFixed(1)} MB)`;
 }

@@ -29,7 +29,7 @@ export class LinuxContainerdHost implements ContainerdHost {
     return findContainerdProcess(this.#paths.configFile, this.#paths.pidFile);
   }
 
-  /** In a session of its own and with its output in a file, so that it outlives us. */
+  /** Starts containerd in its own session with its output in a file, so that it outlives us. */
   launch(containerd: string, signal: AbortSignal): Promise<LaunchedContainerd | undefined> {
     return this.#unlessOneRuns(async () => {
       await this.#rmTraces();
@@ -53,7 +53,7 @@ export class LinuxContainerdHost implements ContainerdHost {
 
   async untilReady(options: { signal: AbortSignal; timeoutMs: number }): Promise<void> {
     await waitUntilReady(this.#paths.socket, { clock: this.#clock, ...options });
-    // containerd makes it 0660.
+    // containerd creates the socket with mode 0660.
     await chmod(this.#paths.socket, 0o600);
   }
 
@@ -73,13 +73,16 @@ export class LinuxContainerdHost implements ContainerdHost {
     await this.#unlessOneRuns(() => this.#rmTraces());
   }
 
-  /** A new one cannot bind its sockets while they are there. */
+  /** Removes the old sockets, because a new containerd cannot bind while they exist. */
   async #rmTraces(): Promise<void> {
     const { pidFile, socket } = this.#paths;
     await Promise.all([pidFile, socket, `${socket}.ttrpc`].map((file) => rm(file, { force: true })));
   }
 
-  /** Another of us that asks at the same moment, as `images load` beside `run`, looks after we are done, and finds what we made. */
+  /**
+   * Runs `work` under a lock, unless a containerd runs. A concurrent call, such as `images load` beside `run`, waits
+   * and then finds it.
+   */
   #unlessOneRuns<T>(work: () => Promise<T>): Promise<T | undefined> {
     return exclusively(this.#paths.launchLock, this.#clock, async () =>
       (await this.find()) === undefined ? work() : undefined,
@@ -94,7 +97,7 @@ async function spawnDetached(
 ): Promise<{ child: ChildProcess; ended: Promise<ContainerdEnd> }> {
   const log = await open(logFile, 'a', 0o600);
   try {
-    // Who stops containerd looks for a process once: none may begin after that.
+    // A stop looks for the process only once, so none may start after it.
     signal.throwIfAborted();
     const child = spawn(containerd, containerdArguments(configFile), {
       detached: true,
@@ -103,21 +106,21 @@ async function spawnDetached(
       env: containerdEnvironment(containerd),
     });
     child.unref();
-    // Listens before the first await: a failure to execute is told in the next tick.
+    // Listens before the first await, because a failure to execute is emitted in the next tick.
     return { child, ended: endOf(child) };
   } finally {
     await log.close();
   }
 }
 
-/** Program folders that containerd, its shims and CNI plugins look in; the folder of its own shim first. */
+/** The environment, with a PATH for containerd, its shims and CNI plugins. The folder of its own shim comes first. */
 function containerdEnvironment(containerd: string): NodeJS.ProcessEnv {
   const folders = searchFolders(`${dirname(containerd)}:${process.env['PATH'] ?? ''}`);
-  // A notification from containerd would tell systemd that we are ready.
+  // Unset, because systemd would take a notification from containerd as ours.
   return { ...process.env, PATH: folders.join(':'), NOTIFY_SOCKET: undefined };
 }
 
-/** Resolves at the end of a child, or when it could not be started. */
+/** Resolves when a child ends or could not be started. */
 function endOf(child: ChildProcess): Promise<ContainerdEnd> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => {
@@ -130,8 +133,8 @@ function endOf(child: ChildProcess): Promise<ContainerdEnd> {
 }
 
 /**
- * Holds an idle gRPC connection open and calls `onLost` once when the other side ends it: how to be told of the death of
- * a process that is not our child. Returns a function that lets go without a call.
+ * Holds an idle gRPC connection open and calls `onLost` once the other side ends it. This reports the death of a
+ * process that is not our child. Returns a function that cancels the watch.
  */
 function watchConnection(socketPath: string, onLost: () => void): () => void {
   const socket = connect(socketPath);

@@ -26,21 +26,21 @@ export interface ManagedContainerdOptions extends SupervisionEvents {
   readonly rootDir: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** True where the engine's cgroup driver is systemd. */
+  /** True if the engine's cgroup driver is systemd. */
   readonly systemdCgroup?: boolean;
-  /** Which containerd to run; by default the installed one. */
+  /** Finds the containerd to run. Defaults to the installed one. */
   readonly find?: () => Promise<InstalledContainerd>;
-  /** Which CNI folders to use; by default the machine's, or a bridge network of ours. */
+  /** Finds the CNI folders. Defaults to the machine's, or to our bridge network. */
   readonly cni?: () => Promise<CNISetup>;
 }
 
-/** What `start` found or made. */
+/** The containerd that `start` adopted or started. */
 export interface StartedContainerd {
   readonly endpoint: string;
   readonly pid: number;
-  /** True when it was running already, with the pods of an earlier run. */
+  /** True if it was already running, with the pods of an earlier run. */
   readonly adopted: boolean;
-  /** Sentences for the user about what will not work. */
+  /** Sentences for the user about features that will not work. */
   readonly warnings: readonly string[];
 }
 
@@ -86,12 +86,12 @@ export class ManagedContainerd {
     });
   }
 
-  /** The process that runs now; undefined between its end and its restart. */
+  /** PID of the running process. Undefined between its end and its restart. */
   get pid(): number | undefined {
     return this.#supervisor.pid;
   }
 
-  /** Adopts the containerd of an earlier run or starts one, and resolves when its CRI is ready and has the pause image. */
+  /** Adopts the containerd of an earlier run or starts one. Resolves when its CRI is ready and has the pause image. */
   async start(signal: AbortSignal = new AbortController().signal): Promise<StartedContainerd> {
     assertSocketsFit(this.paths);
     requireRoot();
@@ -107,34 +107,37 @@ export class ManagedContainerd {
     return { endpoint: this.endpoint, pid: process.pid, adopted, warnings };
   }
 
-  /** The same runtime; a sandbox of it is not lost for want of the pause image, which is loaded again. */
+  /** Wraps a runtime. If a sandbox fails because the pause image is missing, loads the image again. */
   withPauseImage(runtime: RuntimeService): RuntimeService {
     return withPauseImage(runtime, {
       ensure: () => this.#images.ensurePauseImage(this.#supervisor.released),
-      // Nobody else may be asked for it.
+      // The image must not be pulled from a registry.
       isAskedOutside: () => this.#images.usesEarlierPauseImage(),
       logger: this.#logger,
     });
   }
 
-  /** Imports the archives in `<root-dir>/images` that this containerd has not got yet. */
+  /** Imports the archives in `<root-dir>/images` that this containerd does not have yet. */
   importImages(signal?: AbortSignal, onProgress?: (progress: ImportProgress) => void): Promise<ImportedFolder> {
     return this.#images.importFolder(this.#bounded(signal), onProgress);
   }
 
-  /** Imports one image archive, keeps its images from being collected, and resolves to their names when the CRI lists them. */
+  /**
+   * Imports one image archive and protects its images from garbage collection. Resolves to their names when the CRI
+   * lists them.
+   */
   importImageArchive(file: string, signal?: AbortSignal): Promise<string[]> {
     return this.#images.importArchive(file, this.#bounded(signal));
   }
 
-  /** Lets go: containerd and all containers keep running, for the next start to adopt. */
+  /** Stops supervising. containerd and all containers keep running, for the next start to adopt. */
   release(): void {
     this.#supervisor.release();
   }
 
   /**
-   * Ends containerd, for `kubelet-ts down --all`. Pods must have been removed before: their shims are not touched, but those
-   * that containerd does not know, as afterwards nobody could tell them from the others.
+   * Ends containerd, for `kubelet-ts down --all`. All pods must be removed before, because their shims are left alone.
+   * Only shims that containerd does not list are ended: they could not be recognized afterwards.
    */
   async stop(): Promise<void> {
     await this.#orphanShims.lookForTheLastTime();
@@ -202,16 +205,16 @@ function requireRoot(): void {
   });
 }
 
-/** Bit of CAP_SYS_RESOURCE, which lowering an oom_score_adj and raising a hard limit need. See capabilities(7). */
+/** Bit of CAP_SYS_RESOURCE, required to lower an oom_score_adj or raise a hard limit. See capabilities(7). */
 const sysResourceBit = 24n;
 
-/** True when the process that this /proc/<pid>/status describes has CAP_SYS_RESOURCE in effect. */
+/** True if the process has CAP_SYS_RESOURCE in effect. `status` is the text of its /proc/<pid>/status. */
 export function hasSysResource(status: string): boolean {
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0';
   return ((BigInt(`0x${effective}`) >> sysResourceBit) & 1n) === 1n;
 }
 
-/** Whether we, and so what we start, have CAP_SYS_RESOURCE. */
+/** True if we, and so our children, have CAP_SYS_RESOURCE. */
 async function readHasSysResource(): Promise<boolean> {
   return hasSysResource(await readFile('/proc/self/status', 'utf8'));
 }

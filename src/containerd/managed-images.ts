@@ -21,7 +21,7 @@ export interface ManagedImagesDeps {
 
 const pollMs = 5;
 
-/** Images that come to a managed containerd from files. */
+/** The images that a managed containerd gets from files. */
 export class ManagedImages {
   readonly #deps: ManagedImagesDeps;
 
@@ -29,7 +29,9 @@ export class ManagedImages {
     this.#deps = deps;
   }
 
-  /** Imports the pause image, by every name that containerd asks for, unless it has it. Resolves to whether it was missing. */
+  /**
+   * Imports the pause image under every name that containerd uses, unless present. Resolves to true if it was missing.
+   */
   async ensurePauseImage(signal: AbortSignal): Promise<boolean> {
     let wasMissing = false;
     for (const name of await this.#pauseImageNames()) {
@@ -40,9 +42,9 @@ export class ManagedImages {
     return wasMissing;
   }
 
-  /** True while the running containerd uses the earlier name of the pause image, which somebody's registry may serve. */
+  /** True if the running containerd uses the earlier name of the pause image, which a public registry could serve. */
   async usesEarlierPauseImage(): Promise<boolean> {
-    // Written anew by every start of containerd, and by no adoption.
+    // The file is written at every start of containerd, but not at an adoption.
     const config = await readFile(this.#deps.paths.configFile, 'utf8').catch(() => '');
     return config.includes(`"${earlierPauseImageName}"`);
   }
@@ -61,14 +63,17 @@ export class ManagedImages {
     }
   }
 
-  /** Imports one archive, keeps its images from being collected, and resolves to their names when the CRI lists them. */
+  /**
+   * Imports one archive and protects its images from garbage collection. Resolves to their names when the CRI lists
+   * them.
+   */
   async importArchive(
     file: string,
     signal: AbortSignal,
     onProgress: (progress: ImportProgress) => void = () => undefined,
   ): Promise<string[]> {
     const names = await importImageArchive(await this.#store(), file, { pinned: true, signal, onProgress });
-    // The CRI plugin hears of an image by an event; a pod that came before it would try to pull.
+    // The CRI plugin learns of an image by an event; until then, a pod would try to pull it.
     await this.#withImageService(async (images) => {
       for (const name of names) {
         while (!(await isListed(images, name, signal))) await this.#deps.clock.sleep(pollMs, { signal });
@@ -77,10 +82,10 @@ export class ManagedImages {
     return names;
   }
 
-  /** Imports the archives in `<root-dir>/images` that this containerd has not got yet. */
+  /** Imports the archives in `<root-dir>/images` that this containerd does not have yet. */
   async importFolder(signal: AbortSignal, onProgress?: (progress: ImportProgress) => void): Promise<ImportedFolder> {
     const { imagesFolder, importedImagesFile, root } = this.#deps.paths;
-    // A root folder that was removed and made again is another store.
+    // A root folder that was removed and created again is another store.
     const { ino, birthtimeMs } = await stat(root);
     return importImagesFolder({
       folder: imagesFolder,

@@ -3,25 +3,25 @@ import { join, resolve } from 'node:path';
 import { hasCode, UserError } from '../errors.ts';
 import { needsRoot } from '../needs-root.ts';
 
-/** Where a managed containerd keeps its things. */
+/** The paths of a managed containerd. */
 export interface ManagedPaths {
   readonly base: string;
   readonly configFile: string;
   readonly root: string;
   readonly state: string;
   readonly socket: string;
-  /** `unix://` and the socket. */
+  /** `unix://` and the path of the socket. */
   readonly endpoint: string;
   readonly logFile: string;
   readonly pidFile: string;
-  /** Folder of the lock that who starts containerd holds (`exclusively`). */
+  /** Folder of the lock for starting containerd (`exclusively`). */
   readonly launchLock: string;
   readonly cniConfDir: string;
   readonly imagesFolder: string;
   readonly importedImagesFile: string;
 }
 
-/** Longest path that connect(2) and bind(2) take; sockaddr_un has 108 bytes with the NUL at the end. */
+/** Longest path for connect(2) and bind(2): sockaddr_un has 108 bytes with the final NUL. */
 const maxSocketPathBytes = 107;
 
 /** The layout below a root-dir. */
@@ -45,7 +45,9 @@ export function managedPaths(rootDir: string): ManagedPaths {
   };
 }
 
-/** Refuses a root-dir below which containerd could not bind its sockets; the longest is `<socket>.ttrpc`. */
+/**
+ * Throws a `UserError` if containerd could not bind its sockets below the root-dir; the longest is `<socket>.ttrpc`.
+ */
 export function assertSocketsFit({ base, socket }: ManagedPaths): void {
   const bytes = Buffer.byteLength(`${socket}.ttrpc`);
   if (bytes <= maxSocketPathBytes) return;
@@ -55,14 +57,17 @@ export function assertSocketsFit({ base, socket }: ManagedPaths): void {
   );
 }
 
-/** True when an earlier start made a managed containerd under this root-dir. Rejects with a `UserError` if it may not look. */
+/**
+ * True if an earlier start made a managed containerd under this root-dir. Rejects with a `UserError` without permission
+ * to look.
+ */
 export async function hasManagedContainerd(rootDir: string): Promise<boolean> {
   const { configFile } = managedPaths(rootDir);
   try {
     await access(configFile);
     return true;
   } catch (error) {
-    // What may not be seen may be there: another runtime would be the wrong one.
+    // Without permission it may still exist, and another runtime would be the wrong one.
     if (hasCode(error, 'EACCES', 'EPERM')) throw needsRoot(configFile, error);
     return false;
   }

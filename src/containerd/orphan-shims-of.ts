@@ -10,11 +10,11 @@ import { ContainersDefinition } from './generated/containerd-containers.ts';
 import { TasksDefinition } from './generated/containerd-tasks.ts';
 import { OrphanShims } from './orphan-shims.ts';
 
-/** The orphans of the containerd behind an endpoint (`unix:///path`); of another runtime there are none. */
+/** The orphans of the containerd behind an endpoint (`unix:///path`). Other runtimes have none. */
 export function orphanShimsOf(
   endpoint: string,
   options: {
-    /** Undefined where the containerd is not ours. */
+    /** Undefined if the containerd is not ours. */
     readonly end: ((shim: ContainerdShim) => Promise<void>) | undefined;
     readonly clock: Clock;
     readonly logger: Logger;
@@ -46,8 +46,9 @@ async function* containerEvents(endpoint: string, signal: AbortSignal): AsyncGen
 const deadlineMs = 10_000;
 
 /**
- * Ids of all sandboxes and containers that a containerd knows in any way. Its own records come first: it makes one before
- * the shim of a sandbox is started and deletes it after that has ended, while the CRI does not yet know the sandbox.
+ * Ids of all sandboxes and containers that a containerd has, by its own records and by the CRI. Its own records come
+ * first: they exist from before the start of a sandbox's shim until after its end, even while the CRI does not list the
+ * sandbox.
  */
 export async function listKnownIDs(endpoint: string, signal: AbortSignal): Promise<Set<string>> {
   const channel = openChannel(endpoint);

@@ -3,25 +3,25 @@ import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { ContainerdShim } from './containerd-shims.ts';
 
-/** Milliseconds from one look to the next: whoever is unknown in both stays so. */
+/** Milliseconds between the two checks. A shim that is unknown in both is an orphan. */
 const secondLookAfterMs = 5000;
 
 interface OrphanShimsDeps {
-  /** The shims of this containerd that run. */
+  /** The running shims of this containerd. */
   readonly findShims: () => Promise<readonly ContainerdShim[]>;
-  /** Ids of all that it knows. */
+  /** Ids of all its sandboxes and containers. */
   readonly listKnownIDs: (signal: AbortSignal) => Promise<ReadonlySet<string>>;
-  /** What becomes of its containers and sandboxes, until it ends or the signal is aborted. */
+  /** Events of its containers and sandboxes, until it ends or the signal is aborted. */
   readonly events: (signal: AbortSignal) => AsyncIterable<{ readonly type: string }>;
-  /** Undefined where the containerd is not ours: then a shim is only told of. */
+  /** Undefined if the containerd is not ours: its shims are only logged. */
   readonly end: ((shim: ContainerdShim) => Promise<void>) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * Ends shims that their containerd does not know: those of sandboxes in the middle of whose start containerd was killed, or
- * we were. It forgets them when the sandbox is removed, and nobody else ever ends them.
+ * Ends shims that their containerd does not list: those of sandboxes during whose start containerd or this agent was
+ * killed. containerd forgets them when the sandbox is removed, and never ends them.
  */
 export class OrphanShims {
   readonly #deps: OrphanShimsDeps;
@@ -35,7 +35,7 @@ export class OrphanShims {
     this.#signal = signal;
   }
 
-  /** Looks now, and whenever containerd forgets a container. To be called for each containerd that comes up. */
+  /** Checks now, and whenever containerd deletes a container. Must be called for each containerd that comes up. */
   async follow(): Promise<void> {
     void this.look();
     try {
@@ -45,7 +45,7 @@ export class OrphanShims {
     }
   }
 
-  /** Looks twice. Whoever asks meanwhile has it done once more by the one that looks already. */
+  /** Checks twice. A call during a check makes that check run once more. */
   async look(): Promise<void> {
     this.#isWanted = true;
     if (this.#isLooking || this.#signal.aborted) return;
@@ -58,14 +58,17 @@ export class OrphanShims {
         await this.#endStillUnknown(before, this.#signal);
       }
     } catch (error) {
-      // A containerd that does not answer is looked at when it comes up.
+      // A containerd that does not answer is checked when it comes up.
       this.#tellFailure(error);
     } finally {
       this.#isLooking = false;
     }
   }
 
-  /** For who ends the containerd afterwards: looks too when the signal is aborted, and pauses only where some are unknown. */
+  /**
+   * The check before containerd is ended: runs even if the signal is aborted, and pauses only if there are unknown
+   * shims.
+   */
   async lookForTheLastTime(): Promise<void> {
     const { signal } = new AbortController();
     try {
@@ -74,10 +77,7 @@ export class OrphanShims {
       await this.#deps.clock.sleep(secondLookAfterMs);
       await this.#endStillUnknown(before, signal);
     } catch (error) {
-      this.#deps.logger.warn(
-        { err: errorMessage(error) },
-        'Shims run of which it is not known whether they are in use',
-      );
+      this.#deps.logger.warn({ err: errorMessage(error) }, 'Cannot tell whether some running shims are in use');
     }
   }
 
@@ -87,7 +87,7 @@ export class OrphanShims {
     for (const shim of await this.#unknown(signal)) if (keys.has(keyOf(shim))) await this.#end(shim);
   }
 
-  /** Shims before ids: of a sandbox that comes meanwhile only the id can be listed without the shim. */
+  /** Lists shims before ids, so a new sandbox can only be in the ids. */
   async #unknown(signal: AbortSignal): Promise<ContainerdShim[]> {
     const shims = await this.#deps.findShims();
     if (shims.length === 0) return [];
@@ -99,20 +99,20 @@ export class OrphanShims {
     const { end, logger } = this.#deps;
     const facts = { pid: shim.process.pid, id: shim.id };
     if (end === undefined) {
-      logger.warn(facts, 'A shim runs that its containerd does not know: end it by hand, this containerd is not ours');
+      logger.warn(facts, 'A shim runs that its containerd does not list: end it by hand, this containerd is not ours');
       return;
     }
     try {
       await end(shim);
-      logger.warn(facts, 'Ended a shim that its containerd did not know');
+      logger.warn(facts, 'Ended a shim that its containerd did not list');
     } catch (error) {
-      logger.error({ ...facts, err: error }, 'A shim that its containerd does not know could not be ended');
+      logger.error({ ...facts, err: error }, 'A shim that its containerd does not list could not be ended');
     }
   }
 
   #tellFailure(error: unknown): void {
     if (this.#signal.aborted) return;
-    this.#deps.logger.debug({ err: errorMessage(error) }, 'Looking for shims that nobody knows failed');
+    this.#deps.logger.debug({ err: errorMessage(error) }, 'Looking for orphaned shims failed');
   }
 }
 

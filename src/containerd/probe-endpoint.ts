@@ -3,7 +3,7 @@ import { connectOnce, openChannel } from '../cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
 import { errorMessage, hasCode } from '../errors.ts';
 
-/** What is behind an endpoint. `absent`: no socket; `refused`: a socket that nobody listens on. */
+/** The result of a probe. `absent`: no socket. `refused`: a socket without a listener. */
 export type ProbeResult =
   | { readonly kind: 'answers'; readonly runtimeName: string; readonly runtimeVersion: string }
   | { readonly kind: 'absent' }
@@ -15,10 +15,10 @@ export type ProbeResult =
 /** A runtime on the same machine answers in milliseconds; a busy small one may take seconds. */
 const probeTimeoutMs = 5000;
 
-/** Asks the socket of an endpoint (`unix:///path`) for its CRI version. Never throws. */
+/** Requests the CRI version at an endpoint (`unix:///path`). Never throws. */
 export async function probeEndpoint(endpoint: string): Promise<ProbeResult> {
   try {
-    // gRPC calls every failure to connect "unavailable"; the socket itself says which one it is.
+    // Connects first, because gRPC reports every connection failure as "unavailable".
     await connectOnce(endpoint.replace(/^unix:\/\//, ''));
   } catch (error) {
     return connectFailure(error);
@@ -39,7 +39,7 @@ export async function probeEndpoint(endpoint: string): Promise<ProbeResult> {
 
 function connectFailure(error: unknown): ProbeResult {
   if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { kind: 'absent' };
-  // A file that is no socket refuses too.
+  // A file that is not a socket refuses, too.
   if (hasCode(error, 'ECONNREFUSED', 'ENOTSOCK')) return { kind: 'refused' };
   if (hasCode(error, 'EACCES', 'EPERM')) return { kind: 'denied', error };
   return { kind: 'failed', reason: errorMessage(error), error };

@@ -8,21 +8,21 @@ export interface RuntimeEndpointOptions {
   /** Value of $CONTAINER_RUNTIME_ENDPOINT. */
   readonly env?: string | undefined;
   readonly rootDir: string;
-  /** True when an earlier start made a managed containerd under the root-dir (`hasManagedContainerd`). */
+  /** True if an earlier start made a managed containerd under the root-dir (`hasManagedContainerd`). */
   readonly recorded: boolean;
   readonly probe: (endpoint: string) => Promise<ProbeResult>;
-  /** The same for what was named, when that may take its time. */
+  /** The probe for an endpoint named by the user, which may wait. */
   readonly probeNamed?: (endpoint: string) => Promise<ProbeResult>;
 }
 
-/** Which runtime to use. `because` is a sentence for the user; when `managed`, the caller starts it. */
+/** The runtime to use. `because` is a sentence for the user. If `managed`, the caller starts it. */
 export interface RuntimeEndpoint {
   readonly endpoint: string;
   readonly managed: boolean;
   readonly because: string;
 }
 
-/** Sockets of runtimes where their packages put them, in the order we try them. */
+/** Default sockets of runtimes, in the order in which they are tried. */
 export const wellKnownEndpoints: readonly string[] = [
   'unix:///run/containerd/containerd.sock',
   'unix:///run/crio/crio.sock',
@@ -32,7 +32,8 @@ export const wellKnownEndpoints: readonly string[] = [
 
 /**
  * Chooses the container runtime: the flag, the environment, the managed containerd that already runs our pods, the
- * first well-known socket that answers, a managed containerd. What was named must answer; what was not is passed over.
+ * first well-known socket that answers, a managed containerd. An endpoint named by the user must answer; others are
+ * skipped.
  */
 export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Promise<RuntimeEndpoint> {
   const { flag, env, recorded, probe, probeNamed = probe } = options;
@@ -53,7 +54,7 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
       case 'answers':
         return { endpoint, managed: false, because: `${runtimeName(result)} answers on ${endpoint}.` };
       case 'denied':
-        // Whoever may not use the machine's runtime may not start one either.
+        // A user without permission for the machine's runtime may not start one either.
         throw failureOf(endpoint, result);
       case 'absent':
         break;
@@ -68,7 +69,7 @@ export async function chooseRuntimeEndpoint(options: RuntimeEndpointOptions): Pr
   return { endpoint: managedEndpoint, managed: true, because: `kubelet-ts runs a containerd of its own: ${reason}.` };
 }
 
-/** What is missing at an endpoint that was named, and what to do. */
+/** The error for an endpoint named by the user, with a hint. */
 export function failureOf(endpoint: string, result: Failure): UserError {
   const message = `The container runtime endpoint ${endpoint} ${shortReason(result)}`;
   return new UserError(message, { hint: hintOf(result), cause: 'error' in result ? result.error : undefined });
@@ -102,9 +103,9 @@ function shortReason(result: Failure): string {
     case 'absent':
       return 'does not exist';
     case 'refused':
-      return 'has nobody listening on it';
+      return 'has no listener';
     case 'denied':
-      return 'may not be used by this user: root is needed';
+      return 'is not accessible to this user: root is needed';
     case 'no-cri':
       return 'answers but has no CRI v1 (is its CRI plugin disabled?)';
     case 'failed':

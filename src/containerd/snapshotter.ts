@@ -1,9 +1,12 @@
 import { statfs } from 'node:fs/promises';
 
-/** `native` copies whole layers: slow, and works on any file system. */
+/** `native` copies whole layers: slow, but works on any file system. */
 export type Snapshotter = 'overlayfs' | 'native';
 
-/** File systems on which an overlay cannot have its upper layer (statfs(2) f_type): a root-dir inside a container, NFS. */
+/**
+ * File systems that cannot hold an overlay's upper layer (statfs(2) f_type): overlayfs, for a root-dir inside a
+ * container, and NFS.
+ */
 const noUpperLayer: readonly number[] = [0x794c7630, 0x6969];
 
 /** The snapshotter that works in this folder, which must exist. */

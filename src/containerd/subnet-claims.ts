@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The subnet that a CNI configuration of ours names; undefined: there is none. */
+/** The subnet in a CNI configuration of ours. Returns undefined if there is none. */
 export async function subnetOf(file: string): Promise<string | undefined> {
   const text = await readFile(file, 'utf8').catch(() => '');
   return /"subnet":\s*"([0-9./]+)"/.exec(text)?.[1];
 }
 
 /**
- * Which CNI configuration of this machine has which subnet: a bridge has no route before its first pod, so the kernel does
- * not tell. One file a configuration, with its path; it counts while that file names a subnet. They go with a reboot, as the
- * bridges do.
+ * Records which CNI configuration of this machine uses which subnet. The kernel cannot report that, because a bridge
+ * has no route before its first pod. There is one file for each configuration, with its path; it counts while the
+ * configuration has a subnet. The files do not survive a reboot, like the bridges.
  */
 export class SubnetClaims {
   private readonly folder: string;
@@ -20,7 +20,7 @@ export class SubnetClaims {
     this.folder = folder;
   }
 
-  /** The subnets of all configurations but this one. Claims of configurations that are gone are removed. */
+  /** The subnets of all other configurations. Removes the records of missing configurations. */
   async ofOthers(file: string): Promise<string[]> {
     const names = await readdir(this.folder).catch(() => []);
     const claims = names.filter((name) => name.endsWith('.claim') && name !== nameOf(file));
@@ -34,7 +34,7 @@ export class SubnetClaims {
     return subnet;
   }
 
-  /** Notes that this configuration exists. Rejects with the error of the file system. */
+  /** Records this configuration. Rejects with the error of the file system. */
   async add(file: string): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     await writeFile(join(this.folder, nameOf(file)), file, { mode: 0o600 });

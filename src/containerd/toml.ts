@@ -1,4 +1,4 @@
-/** What a TOML document may hold here. A table holds plain values and further tables. */
+/** The TOML values used here. A table holds plain values and further tables. */
 export type TomlValue = string | number | boolean | readonly string[];
 export interface TomlTable {
   readonly [key: string]: TomlValue | TomlTable;
@@ -30,7 +30,7 @@ function keyText(key: string): string {
   return /^[A-Za-z0-9_-]+$/.test(key) ? key : quoted(key);
 }
 
-/** TOML's basic strings have JSON's escapes, and forbid one character more: DEL. */
+/** Quotes a basic string: JSON's escapes, plus DEL, which TOML also forbids. */
 function quoted(text: string): string {
   return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
 }

@@ -2,12 +2,12 @@ import { existsSync, type FSWatcher, watch, watchFile, unwatchFile } from 'node:
 import { basename, dirname } from 'node:path';
 import { isOutOfWatches, toError } from '../errors.ts';
 
-/** Between two looks where the kernel has no watch left. */
+/** Milliseconds between two checks if the kernel has no watch left. */
 const unwatchedPeriodMs = 200;
 
 /**
- * Resolves when a file of this path exists, as the kernel tells, or a look from time to time if it has no watch left. The
- * folder of the file must exist. Rejects with the signal's reason.
+ * Resolves when this path exists. Watches its folder, which must exist, or checks periodically if the kernel has no
+ * watch left. Rejects with the signal's reason.
  */
 export function waitForPath(path: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -43,7 +43,7 @@ export function waitForPath(path: string, signal: AbortSignal): Promise<void> {
       fail(error);
     }
     signal.addEventListener('abort', abort, { once: true });
-    // It may have come before the watch; the signal may have too.
+    // The file may have appeared, or the signal been aborted, before the watch.
     if (signal.aborted) abort();
     else look();
   });

@@ -6,7 +6,7 @@ import { waitForPath } from './wait-for-path.ts';
 const pollMs = 5;
 
 /**
- * Resolves when the CRI behind a socket answers: the kernel tells of the socket, and only the moments between its three
+ * Resolves when the CRI behind a socket answers. The kernel reports the socket; only the moments between its three
  * steps (bound, listening, CRI plugin up) are polled. Rejects with the signal's reason, or after `timeoutMs`.
  */
 export async function waitUntilReady(
@@ -27,7 +27,7 @@ export async function waitUntilReady(
   };
   try {
     await waitForPath(socketPath, signal);
-    // gRPC would wait 100 ms after a refusal.
+    // Connects first, because gRPC would wait 100 ms after a refusal.
     await retry(() => connectOnce(socketPath));
     const channel = openChannel(socketPath);
     try {

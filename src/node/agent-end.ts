@@ -4,11 +4,14 @@ import type { NodeOptions } from './options/node-options.ts';
 
 interface Deps {
   logger: Logger;
-  /** Ends the agent; pods that run go on running. */
+  /** Ends the agent. Its pods keep running. */
   stop: (reason: string) => void;
 }
 
-/** What signals do to `run`: it ends, and its pods before it where that is wanted. A second signal ends it at once. */
+/**
+ * Handles the signals to `run`: ends the agent, after its pods if configured so. A second signal ends the agent at
+ * once.
+ */
 export class AgentEnd {
   private readonly deps: Deps;
   private kubelet: Pick<Kubelet, 'shutDownPods' | 'isToldOfShutdowns'> | undefined;
@@ -18,12 +21,12 @@ export class AgentEnd {
     this.deps = deps;
   }
 
-  /** From now on SIGTERM ends the pods too, unless the shutdown of the machine is told in another way. */
+  /** From now on SIGTERM also ends the pods, unless logind reports shutdowns of the machine. */
   podsOf(kubelet: Pick<Kubelet, 'shutDownPods' | 'isToldOfShutdowns'>): void {
     this.kubelet = kubelet;
   }
 
-  /** False: the pods end first. */
+  /** Returns false if the pods end first. */
   signalled(signal: NodeJS.Signals): boolean {
     const { kubelet, deps } = this;
     const { logger, stop } = deps;
@@ -42,7 +45,7 @@ export class AgentEnd {
   }
 }
 
-/** The time of pods at a shutdown of the node is set. kubelet: nodeshutdown_manager_linux.go NewManager */
+/** True if pods have time to end at a node shutdown. kubelet: nodeshutdown_manager_linux.go NewManager */
 export function endsItsPods(
   options: Pick<
     NodeOptions,

@@ -5,14 +5,17 @@ import { probeEndpoint } from '../containerd/probe-endpoint.ts';
 import { chooseRuntimeEndpoint, failureOf, type RuntimeEndpoint } from '../containerd/runtime-endpoint.ts';
 import type { UserError } from '../errors.ts';
 
-/** Patience with a runtime that was named. */
+/** How to wait for a runtime named by the user. */
 export interface RuntimeWait {
-  /** Nobody is there yet; the error says what is missing and what to do. */
+  /** Called if the runtime does not answer yet. The error says what is missing, with a hint. */
   onWaiting: (problem: UserError) => Promise<void>;
   signal: AbortSignal;
 }
 
-/** Which runtime these flags and this machine come to (docs/runtimes.md). Without `wait` one that was named must be there. */
+/**
+ * Chooses the runtime by the flags and the machine (docs/runtimes.md). Without `wait`, a runtime named by the user must
+ * answer.
+ */
 export async function findRuntimeEndpoint(options: {
   rootDir: string;
   flag: string | undefined;

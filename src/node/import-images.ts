@@ -3,7 +3,9 @@ import { type ImportProgress, importText } from '../containerd/import-progress.t
 import type { ManagedContainerd } from '../containerd/managed-containerd.ts';
 import type { Logger } from '../logger.ts';
 
-/** Called once, before a start does what may take long; `doing` says what that is at any moment, undefined when it is nothing. */
+/**
+ * Called once, before a slow step of the start. `doing` returns the current slow step, or undefined if there is none.
+ */
 export type OnStarting = (doing: () => string | undefined) => Promise<void>;
 
 interface Deps {
@@ -14,10 +16,13 @@ interface Deps {
   onStarting: OnStarting | undefined;
 }
 
-/** How often the log says how far an archive has come. */
+/** Milliseconds between two log lines on the progress of an import. */
 const progressPeriodMs = 3000;
 
-/** Imports the archives of the root-dir and says how far that is; resolves to the names of all images that came from them. */
+/**
+ * Imports the archives of the root-dir and reports the progress. Resolves to the names of all images that came from
+ * them.
+ */
 export async function importImages({ managed, clock, logger, signal, onStarting }: Deps): Promise<readonly string[]> {
   let progress: ImportProgress | undefined;
   await onStarting?.(() => progress && `loading ${importText(progress)}`);

@@ -19,14 +19,16 @@ import type { NodeOptions } from './options/node-options.ts';
 /** kubelet: kubelet.go MaxContainerBackOff */
 const maxContainerBackOffMs = 300_000;
 
-/** What the flags make of this machine. Throws a `UserError` when more is reserved than there is. */
+/**
+ * The node's configuration from the flags and the machine. Throws a `UserError` if more is reserved than the node has.
+ */
 export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver: CgroupDriver): NodeConfig {
   const { rootDir, podLogsDir, nodeName, nodeIPs, resolvConf, clusterDNS, clusterDomain } = options;
   const { cgroupsPerQOS, evictionHard } = options;
   refuseCgroupVersion(options, machine);
   const capacity = nodeCapacity(machine, options);
   const kept = { ...withReservedCPUs(options, options.reservedSystemCPUs, machine.onlineCPUs), evictionHard };
-  // The kernel can hold pods to a number of processes, but a node's status does not show it.
+  // The kernel can limit the processes of pods, but a node's status does not show the limit.
   const reservations = { ...kept, capacity: { ...capacity, pid: machine.maxPIDs.toString() } };
   refuseOverReservation(reservations);
   return {
@@ -127,7 +129,7 @@ export function nodeLabels(
   };
 }
 
-/** What of the configuration containers depend on. */
+/** The configuration that concerns containers. */
 interface ContainerNodeOptions {
   rootDir: string;
   seccompDefault: boolean;
@@ -137,7 +139,7 @@ interface ContainerNodeOptions {
   singleProcessOOMKill?: boolean;
 }
 
-/** What containers of this machine are made with. */
+/** The facts about this node that its containers depend on. */
 function containerNode(machine: Machine, options: ContainerNodeOptions): ContainerNode {
   return {
     seccompProfileRoot: join(options.rootDir, 'seccomp'),

@@ -10,18 +10,18 @@ import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { problemText } from '../api/values/problem-text.ts';
 
-/** Where the credentials of a node come from. */
+/** Sources of the node's registry credentials. */
 export interface NodeCredentialsOptions {
   rootDir: string;
-  /** File of credential providers; empty: none. */
+  /** File of credential providers; empty for none. */
   imageCredentialProviderConfig: string;
-  /** Folder of their programs. */
+  /** Folder of the providers' programs. */
   imageCredentialProviderBinDir: string;
 }
 
 /**
- * The registry credentials that the node has, for the engine to ask for: those of its files, and those of its providers in
- * the order of their names. Throws a `UserError` for providers that are not as they have to be.
+ * The registry credentials of the node: those of its files, and those of its providers, ordered by name. Throws a
+ * `UserError` if a provider is invalid.
  */
 export async function nodeCredentials(
   options: NodeCredentialsOptions,
@@ -68,7 +68,7 @@ async function readProviders(file: string): Promise<CredentialProvider[]> {
   const { providers, problems } = loadCredentialProviderConfig(bytes, file);
   if (providers !== undefined) return providers;
   const lines = problems.map((problem) => problemText(problem, systemClock.now()));
-  throw new UserError(['the credential providers are wrong', ...lines].join('\n'));
+  throw new UserError(['the credential providers are invalid', ...lines].join('\n'));
 }
 
 async function requireProgram(path: string): Promise<void> {

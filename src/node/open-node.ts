@@ -28,7 +28,7 @@ import { openOwnRuntime, type OwnRuntimeConnection } from './runtime-connection.
 /** An engine on a runtime that answers, ready to run. */
 export interface Node {
   kubelet: Kubelet;
-  /** Lets go of the runtime; whatever runs goes on running. */
+  /** Disconnects from the runtime. Containers keep running. */
   close(): void;
 }
 
@@ -39,13 +39,13 @@ export interface NodeRequest {
   faults: Faults;
   /** Ends the start. */
   signal: AbortSignal;
-  /** Told before images are loaded, which may take long. */
+  /** Called before images are loaded, which may take long. */
   onStarting?: OnStarting;
 }
 
 /**
- * Finds or starts the runtime, looks at the machine, and builds the engine on both. With `onWaiting` a runtime that was named
- * may come later.
+ * Finds or starts the runtime, inspects the machine, and builds the engine on both. With `onWaiting`, waits for a
+ * runtime named by the user.
  */
 export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['onWaiting']): Promise<Node> {
   const { options, sources, logger, faults, signal } = request;
@@ -104,7 +104,7 @@ async function openCgroups(
   return { cgroupDriver, cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger }) };
 }
 
-/** Most nodes do not end their pods, and have no use for what talks to it. */
+/** Loaded on demand, because most nodes do not end their pods at a shutdown. */
 async function openLogind(): Promise<Logind> {
   const { DBusLogind } = await import('../engine/lifecycle/dbus-logind.ts');
   return new DBusLogind({
@@ -128,9 +128,9 @@ interface NodeRuntime {
   endpoint: { endpoint: string; because: string };
   connection: OwnRuntimeConnection;
   release: () => void;
-  /** The same runtime, in which the pause image is loaded again when it is missing. */
+  /** Wraps a runtime so that a missing pause image is loaded again. */
   withPauseImage: (runtime: RuntimeService) => RuntimeService;
-  /** Images that came from archives. */
+  /** Names of the images from archives. */
   keptImages: readonly string[];
 }
 
@@ -155,10 +155,10 @@ async function openNodeRuntime(
 
 type Started = Pick<NodeRuntime, 'release' | 'withPauseImage' | 'keptImages'>;
 
-/** Pods come first: the look goes through all processes of the machine. */
+/** Milliseconds to wait, because the check reads all processes and pods come first. */
 const orphanShimsAfterMs = 5000;
 
-/** What others started is theirs to end. */
+/** Only warns, because shims of another containerd are not ours to end. */
 function warnOfOrphanShims(endpoint: string, logger: Logger): Started {
   const released = new AbortController();
   const { signal } = released;
@@ -171,7 +171,7 @@ function warnOfOrphanShims(endpoint: string, logger: Logger): Started {
       cancel();
       released.abort();
     },
-    // That of others is theirs to keep.
+    // The pause image of another containerd is not ours to load.
     withPauseImage: (runtime) => runtime,
     keptImages: [],
   };

@@ -6,8 +6,8 @@ import type { Logger } from '../logger.ts';
 const defaultOOMScoreAdj = -999;
 
 /**
- * Has the kernel spare this process, and the runtime that it starts, when memory runs out. Where that is not allowed it is
- * only said; loudly when somebody asked for the value. kubelet: cmd/kubelet/app/server.go run
+ * Makes the kernel spare this process, and the runtime that it starts, when memory runs out. Without permission it only
+ * logs that, as an error if the user set the value. kubelet: cmd/kubelet/app/server.go run
  */
 export async function setOwnOOMScoreAdj(
   oomScoreAdj: number,
@@ -20,7 +20,7 @@ export async function setOwnOOMScoreAdj(
     const facts = { oomScoreAdj, err: errorMessage(error) };
     const message = 'The oom_score_adj of this process stays as it is';
     if (oomScoreAdj !== defaultOOMScoreAdj) logger.warn(facts, message);
-    // Without CAP_SYS_RESOURCE that is so at every start, and nobody asked for more.
+    // The default value always fails without CAP_SYS_RESOURCE, so this is not worth a warning.
     else if (hasCode(error, 'EACCES', 'EPERM')) logger.debug(facts, message);
     else logger.info(facts, message);
   }

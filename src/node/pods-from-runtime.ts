@@ -17,8 +17,8 @@ import { generatePodStatus } from '../engine/status/generate-pod-status.ts';
 import { readStatusRecord, type StatusRecord } from '../engine/status/status-records.ts';
 
 /**
- * The pods of a runtime as API objects, as far as the runtime knows them: for when no agent runs. What they say passes what it
- * passes in the agent of this root-dir. Since when what is so, that agent kept.
+ * The pods of a runtime as API objects, for use while no agent runs. Texts pass the same filter as in the agent of this
+ * root-dir. Times come from that agent's records.
  */
 export async function podsFromRuntime(runtime: RuntimeService, rootDir: string): Promise<Pod[]> {
   const { text } = new OutgoingText({ secrets: await secretsOnDisk(rootDir) });
@@ -33,12 +33,12 @@ export async function podsFromRuntime(runtime: RuntimeService, rootDir: string):
   return (await Promise.all(pods)).sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
 }
 
-/** Without it a pod is as old as its oldest sandbox. */
+/** The record of a pod. Without one, the pod's age is that of its oldest sandbox. */
 async function kept(podDirs: PodDirs, uid: string): Promise<StatusRecord | undefined> {
   try {
     return await readStatusRecord(podDirs.podDir(uid));
   } catch {
-    // It is the pod of somebody else, or we are not root.
+    // Another program's pod, or we are not root.
     return undefined;
   }
 }
@@ -71,7 +71,7 @@ function toPod(podStatus: RuntimePodStatus, runtimeName: string, record: StatusR
 
 const sortKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
 
-/** The values of the Secrets that the last agent of this root-dir knew, for when none runs. Rejects when they may not be read. */
+/** The values of the Secrets of the last agent of this root-dir. Rejects without permission to read them. */
 async function secretsOnDisk(rootDir: string): Promise<SecretValues> {
   const secrets = new SecretValues();
   const node = { nodeName: '', featureGates: defaultFeatureGates, hash: podUIDHash };

@@ -28,33 +28,33 @@ export interface RuntimeConnection {
   close(): void;
 }
 
-/** An open connection of who keeps the pods of a root-dir. */
+/** An open connection of the owner of a root-dir's pods. */
 export interface OwnRuntimeConnection extends RuntimeConnection {
-  /** What others have in the runtime. */
+  /** Pods of others in the runtime. */
   foreignPods: ForeignPods;
-  /** Ways to be told what happens in the runtime, best first. */
+  /** Event streams of the runtime, best first. */
   eventStreams: readonly RuntimeEventStream[];
 }
 
-/** How a connection differs from one to a single socket. */
+/** Deviations from a connection to a single socket. */
 interface RuntimeSettings {
-  /** Where the images are; empty: behind the same socket. */
+  /** Socket of the image service; empty for the runtime's. */
   imageServiceEndpoint?: string;
-  /** Milliseconds that a call may take. */
+  /** Deadline of a call in milliseconds. */
   runtimeRequestTimeout?: number;
 }
 
-/** Who connects for a root-dir. */
+/** The caller's role for a root-dir. */
 interface Keeper {
   rootDir: string;
-  /** The agent makes pods: the identity of the root-dir is kept on disk. */
+  /** True for the agent, which makes pods and keeps the root-dir's identity on disk. */
   makesPods: boolean;
-  /** Given by who starts and stops pods: what is running of theirs and lost is ended. */
+  /** Set by callers that start and stop pods: their lost tasks are then ended. */
   logger?: Logger;
   signal: AbortSignal;
 }
 
-/** Connects to the runtime of a root-dir: of all pods in it those of the root-dir are seen. */
+/** Connects to the runtime of a root-dir. Shows only the pods of that root-dir. */
 export async function openOwnRuntime(
   endpoint: string,
   keeper: Keeper,
@@ -78,7 +78,7 @@ export async function openOwnRuntime(
   }
 }
 
-/** Both services may be behind one socket. Nothing is sent before the first call. */
+/** Opens one channel if both services share a socket. Nothing is sent before the first call. */
 function openChannels(
   endpoint: string,
   { imageServiceEndpoint = '' }: RuntimeSettings,
@@ -115,14 +115,14 @@ function endingLost(runtime: RuntimeService, channel: Channel, { rootDir }: Keep
   });
 }
 
-/** Connects to the runtime that `run` uses or would use with these flags; starts none. */
+/** Connects to the runtime that `run` would use with these flags. Starts none. */
 export async function connectToRuntime(options: {
   runtimeEndpoint?: string;
   rootDir: string;
 }): Promise<RuntimeConnection> {
   const { rootDir } = options;
   const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: options.runtimeEndpoint });
-  // Any other runtime answered when it was chosen.
+  // Only checked here for the managed runtime: any other answered when it was chosen.
   if (managed) await requireManagedContainerd(endpoint);
   return openOwnRuntime(endpoint, { rootDir, makesPods: false, signal: new AbortController().signal });
 }

@@ -21,26 +21,26 @@ import { openOwnRuntime } from './runtime-connection.ts';
 
 interface TearDownOptions {
   rootDir: string;
-  /** Empty: the one that is found. */
+  /** Empty to find one. */
   runtimeEndpoint: string;
   podLogsDir: string;
   cgroupRoot: string;
 }
 
-/** What came of the tear-down of a node. */
+/** The result of a tear-down. */
 export interface TornDownNode extends TornDownPods {
-  /** Where manifests are still kept, and why; undefined: they are forgotten. */
+  /** The folder whose manifests could not be deleted, and the reason. Undefined if all are deleted. */
   unforgotten: { folder: string; reason: string } | undefined;
 }
 
 /**
- * Stops and removes every pod of a root-dir on which no agent runs. What is kept of their manifests goes first, so that a pod
- * whose removal is cut off is one that nobody declares, which the next start removes.
+ * Stops and removes every pod of a root-dir without a running agent. Deletes the kept manifests first: then the next
+ * start removes a pod whose removal was interrupted.
  */
 export async function tearDownNode(options: TearDownOptions): Promise<TornDownNode> {
   const { logger } = await createLogger('text', 'warn');
   const unforgotten = await forgetManifests(options.rootDir, logger);
-  // Not every runtime tells with which driver the cgroups were made.
+  // Tries both drivers, because not every runtime reports its own.
   const managers = await Promise.all(
     cgroupDrivers.map((driver) => openCgroupManager(driver, { clock: systemClock, logger })),
   );
@@ -78,7 +78,7 @@ async function tearDownPodsOf(
       podRemover: new PodRemover({ runtime, foreignPods, podLogsDir, containerLogLinksDir }),
       podDirs,
       removePodCgroup: async (uid) => {
-        // In a cgroup of this name are the processes of another one's pod then.
+        // The cgroup of this name then contains the processes of another program's pod.
         if (foreignPods.holderOf(uid) !== undefined) return;
         for (const manager of managers) await removePodCgroup(manager, cgroupRoot, uid);
       },
@@ -92,7 +92,7 @@ async function tearDownPodsOf(
   }
 }
 
-/** Adopts the one that runs; pods outlive theirs, and only a containerd can stop them. */
+/** Adopts the running containerd or starts one, because pods outlive it and only a containerd can stop them. */
 async function startContainerd(rootDir: string, logger: Logger): Promise<ManagedContainerd> {
   const containerd = new ManagedContainerd({ rootDir, clock: systemClock, logger });
   await containerd.start();

@@ -15,27 +15,27 @@ export interface AgentRequest {
   options: NodeOptions;
   sources: (node: { nodeName: string }) => PodSource[];
   logger: Logger;
-  /** Takes what goes wrong in the agent itself, from now on also what nobody caught. */
+  /** Receives failures of the agent itself, including uncaught errors. */
   faults: Faults;
-  /** Aborted by a shutdown that was asked for; ends the start too. */
+  /** Aborted by a shutdown request. Also ends the start. */
   stopping: AbortController;
-  /** The runtime that was named is waited for, which is told; without it that is an error. */
+  /** Called before waiting for a runtime named by the user. Without it, a missing runtime is an error. */
   onWaiting?: RuntimeWait['onWaiting'];
-  /** Told before the start does what may take long. */
+  /** Called before a slow step of the start. */
   onStarting?: OnStarting;
-  /** The control socket answers. */
+  /** Called when the control socket answers. */
   onServing?: (() => void) | undefined;
 }
 
-/** Throws a `UserError` for any other user. */
+/** Throws a `UserError` unless run as root. */
 export function requireRoot(): void {
   if (process.getuid?.() === 0) return;
   throw new UserError('kubelet-ts must run as root', { hint: 'It makes mounts and cgroups; start it with sudo.' });
 }
 
 /**
- * Builds the engine on its runtime, serves it on the control socket while `use` works with it, and lets go of both. The
- * socket comes first: it is the lock of the root-dir, also against a second start of the managed containerd.
+ * Builds the engine on its runtime, serves it on the control socket while `use` runs, and closes both. Opens the socket
+ * first, because it is the lock of the root-dir, also against a second start of the managed containerd.
  */
 export async function withAgent<T>(
   { options, sources, logger, faults, stopping, onWaiting, onStarting, onServing }: AgentRequest,
@@ -87,10 +87,7 @@ export async function withAgent<T>(
   }
 }
 
-/**
- * What nobody caught is counted and logged, and ends neither the agent nor the supervision of its pods. Ends with the
- * function that is returned.
- */
+/** Counts and logs uncaught errors, which end neither the agent nor its pods. Returns a function that stops this. */
 function surviveBugs(faults: Pick<Faults, 'note'>): () => void {
   const note = (error: unknown): void => {
     faults.note('agent', error);

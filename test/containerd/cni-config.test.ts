@@ -167,12 +167,12 @@ test.each([
   {
     program: 'a machine without ip',
     ip: undefined,
-    said: 'The bridge kts0ade00 stays (there is no "ip" here, the package iproute2 has it); "ip link delete kts0ade00" removes it',
+    said: 'Kept the bridge kts0ade00 ("ip" is missing, install the package iproute2); remove it with "ip link delete kts0ade00"',
   },
   {
     program: 'an ip that refuses',
     ip: `#!/bin/sh\necho Operation not permitted >&2\nexit 2\n`,
-    said: 'The bridge kts0ade00 stays (Operation not permitted); "ip link delete kts0ade00" removes it',
+    said: 'Kept the bridge kts0ade00 (Operation not permitted); remove it with "ip link delete kts0ade00"',
   },
 ])('says that the bridge stays: $program', async ({ ip, said }) => {
   const options = await machine();

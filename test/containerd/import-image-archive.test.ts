@@ -49,7 +49,7 @@ test('a failure names the file and what ctr said last', async () => {
 test('an archive without an image for this machine is a failure', async () => {
   const file = await emptyArchive();
   await expect(importImageArchive(await storeWith('true'), file)).rejects.toThrow(
-    `Could not import the image archive ${file}: it holds no image for this machine`,
+    `Could not import the image archive ${file}: it has no image for this machine`,
   );
 });
 
@@ -64,7 +64,7 @@ test('says how much of an archive was read', async () => {
   expect(told.map(importText)).toEqual([
     'image archive a.tar, 0% 0.0/1.5 MB',
     'image archive a.tar, 69% 1.0/1.5 MB',
-    'image archive a.tar, read, is unpacked (1.5 MB)',
+    'image archive a.tar, unpacking (1.5 MB)',
   ]);
 });
 

@@ -73,7 +73,7 @@ test('a shim that containerd knows neither at first nor some seconds later is en
   expect(world.ended).toEqual([]);
   await world.clock.advance(1);
   expect(world.ended).toEqual([orphan]);
-  expect(world.warnings).toEqual(['Ended a shim that its containerd did not know']);
+  expect(world.warnings).toEqual(['Ended a shim that its containerd did not list']);
 });
 
 test('a shim that becomes known, or that another one took the place of, is left alone', async () => {
@@ -139,7 +139,7 @@ test('a shim of a containerd that is not ours is told of, and not ended', async 
   await world.clock.advance(10_000);
   expect(world.shims).toHaveLength(1);
   expect(world.warnings).toEqual([
-    'A shim runs that its containerd does not know: end it by hand, this containerd is not ours',
+    'A shim runs that its containerd does not list: end it by hand, this containerd is not ours',
   ]);
 });
 
@@ -176,5 +176,5 @@ test('whoever ends a containerd that does not answer is told of its shims', asyn
   expect(world.warnings).toEqual([]);
   world.addShim('unknown');
   await world.orphans.lookForTheLastTime();
-  expect(world.warnings).toEqual(['Shims run of which it is not known whether they are in use']);
+  expect(world.warnings).toEqual(['Cannot tell whether some running shims are in use']);
 });

@@ -34,8 +34,8 @@ describe('what was named', () => {
 
   test.each<[ProbeResult, string, string]>([
     [{ kind: 'absent' }, 'does not exist', 'Is the runtime running?'],
-    [{ kind: 'refused' }, 'has nobody listening on it', 'Is the runtime running?'],
-    [{ kind: 'denied', error: new Error('EACCES') }, 'may not be used by this user', 'as root'],
+    [{ kind: 'refused' }, 'has no listener', 'Is the runtime running?'],
+    [{ kind: 'denied', error: new Error('EACCES') }, 'is not accessible to this user', 'as root'],
     [{ kind: 'no-cri', error: new Error('unknown service') }, 'is its CRI plugin disabled?', 'disabled_plugins'],
     [{ kind: 'failed', reason: 'deadline', error: new Error('deadline') }, 'Version call: deadline', 'log'],
   ])('is not passed over when it is %j', async (result, message, hint) => {

@@ -26,7 +26,7 @@ import { program } from './program.ts';
 const forGood = new AbortController().signal;
 /** The releases side by side, as most of the time is spent waiting; the tests of one in their order. */
 const inTurn = { concurrent: false };
-const endedText = 'Ended a shim that its containerd did not know';
+const endedText = 'Ended a shim that its containerd did not list';
 
 describe.concurrent.each(containerdReleases())('orphan shims of containerd $release', ({ folder }) => {
   let rootDir: string;

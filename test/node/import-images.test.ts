@@ -49,7 +49,7 @@ test('the log and the readers of a start are told how far each archive is', asyn
   expect(lines).toEqual([
     'Loading an image archive {"progress":"image archive app.tar, 0% 0.0/300.0 MB"}',
     'Loading an image archive {"progress":"image archive app.tar, 45% 135.0/300.0 MB"}',
-    'Loading an image archive {"progress":"image archive app.tar, read, is unpacked (300.0 MB)"}',
+    'Loading an image archive {"progress":"image archive app.tar, unpacking (300.0 MB)"}',
     'Imported an image archive {"file":"/images/app.tar","names":["localhost/app:1"]}',
   ]);
 });

@@ -3,15 +3,15 @@ import { ociArchive } from './oci-archive.ts';
 import { pausePrograms } from './pause-programs.ts';
 
 /**
- * Name of the image that holds the namespaces of a pod. It comes with this program, and no registry serves it: a runtime that
- * lost it would ask port 80 of this machine, which root alone may open.
+ * Name of the pause image, which holds the namespaces of a pod. It is part of this program and not in any registry. A
+ * runtime that lost it would try port 80 of this machine, which only root may open.
  */
 export const pauseImageName = 'localhost/kubelet-ts-pause:1';
 
-/** What it was called once; a containerd that was started by that release goes on to use it. */
+/** Its earlier name, still used by a containerd that an earlier release started. */
 export const earlierPauseImageName = 'kubelet-ts.io/pause:1';
 
-/** The pause image as an OCI archive for a machine of this architecture, as Node names it (`process.arch`). */
+/** The pause image as an OCI archive. `arch` is the architecture as in `process.arch`. */
 export function pauseImageArchive(arch: string, name = pauseImageName): Promise<Uint8Array> {
   const architecture = computeImageArchitecture(arch);
   const program = Buffer.from(pausePrograms[architecture], 'base64');
@@ -23,7 +23,7 @@ export function pauseImageArchive(arch: string, name = pauseImageName): Promise<
   });
 }
 
-/** The image world's name of a processor that we bring a pause program for. */
+/** The OCI name of an architecture for which there is a pause program. Throws a UserError for others. */
 export function computeImageArchitecture(arch: string): keyof typeof pausePrograms {
   if (arch === 'x64') return 'amd64';
   if (arch === 'arm64') return 'arm64';

@@ -2,16 +2,16 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Logger } from '../../logger.ts';
 
 interface PauseImageDeps {
-  /** Loads the pause image unless it is there; resolves to whether it was missing. */
+  /** Loads the pause image unless present. Resolves to true if it was missing. */
   readonly ensure: () => Promise<boolean>;
-  /** True: a runtime without the image would ask a registry of the internet for it. */
+  /** True if a runtime without the image would ask a public registry for it. */
   readonly isAskedOutside: () => Promise<boolean>;
   readonly logger: Logger;
 }
 
 /**
- * A runtime in which a sandbox that could not be made is tried once more when the pause image was missing, as somebody
- * removed it. The image is looked for after a failure alone, as that costs nothing while all is well.
+ * Wraps a runtime. If RunPodSandbox fails and the pause image is missing, loads the image and tries once more. Checks
+ * the image only after a failure, so success costs nothing.
  */
 export function withPauseImage(runtime: RuntimeService, deps: PauseImageDeps): RuntimeService {
   const { isAskedOutside, logger } = deps;
@@ -28,7 +28,7 @@ export function withPauseImage(runtime: RuntimeService, deps: PauseImageDeps): R
     try {
       if (!(await deps.ensure())) return;
       loads++;
-      logger.warn('The pause image was removed, and is loaded again');
+      logger.warn('The pause image was removed; loading it again');
     } catch (error) {
       logger.error({ err: error }, 'The pause image could not be loaded again');
     }
@@ -44,7 +44,7 @@ export function withPauseImage(runtime: RuntimeService, deps: PauseImageDeps): R
       } catch (error) {
         if (options?.signal?.aborted === true) throw error;
         await ensure();
-        // Of several sandboxes that failed the first one had it loaded.
+        // Another failed sandbox may have loaded the image meanwhile.
         if (loads === loadsBefore) throw error;
         return await runtime.runPodSandbox(request, options);
       }

@@ -8,19 +8,19 @@ import { withGrowingIntervals } from './repeated-failures.ts';
 
 export type LogFormat = 'text' | 'json';
 
-/** How much waits for a file that takes nothing now; what comes then is dropped. */
+/** Limit on unwritten bytes while a file accepts none. Further bytes are dropped. */
 const maxUnwrittenBytes = 1024 * 1024;
-/** Of the log of an agent with a screen; a part of the same size is kept beside it. */
+/** Limit of the log of an agent with a screen. One older part of the same size is kept. */
 const maxLogFileBytes = 8 * 1024 * 1024;
 
 interface LoggerOptions {
-  /** Without it the log goes to stderr, as the kubelet's. */
+  /** Defaults to stderr, as in the kubelet. */
   logFile?: string | undefined;
-  /** What no entry may tell. */
+  /** Values that no entry may contain. */
   secrets?: SecretValues;
 }
 
-/** The log of the agent. `text` is one readable line an entry, `json` one object. */
+/** The log of the agent. `text` writes a readable line for each entry, `json` an object. */
 export async function createLogger(
   format: LogFormat,
   level: string,
@@ -48,7 +48,7 @@ interface Destination {
 
 function openStderr(): Destination {
   const stderr = pino.destination({ dest: 2, sync: true, maxLength: maxUnwrittenBytes });
-  // A full disk, or a reader that is gone: the log of an agent must not end it.
+  // A full disk or a closed pipe under the log must not end the agent.
   stderr.on('error', () => undefined);
   return stderr;
 }

@@ -6,7 +6,7 @@ import type { EngineView } from '../../engine/view/snapshot.ts';
 import type { Logger } from '../../logger.ts';
 import { exitText } from './exit-text.ts';
 
-/** Writes what the engine does to the log, for a `run` without a screen. Returns how to stop it. */
+/** Logs the engine's events, for a `run` without a screen. Returns a function that stops it. */
 export function logEvents(view: EngineView, logger: Logger): () => void {
   const told = new Map<string, ReadonlySet<ManifestProblem>>();
   const isPullDue = oncePerPull();
@@ -17,7 +17,7 @@ export function logEvents(view: EngineView, logger: Logger): () => void {
   });
 }
 
-/** Each problem once, however often its source is read while it lasts. */
+/** Logs each problem once while it lasts, even if its source is read many times. */
 function logProblems(
   problems: readonly ManifestProblem[],
   told: ReadonlySet<ManifestProblem> | undefined,
@@ -42,9 +42,9 @@ function logProblems(
 
 const pullPeriodMs = 10_000;
 
-/** How far a pull has come is worth a line every ten seconds. */
+/** Logs the progress of a pull every ten seconds. */
 function oncePerPull(): (event: KubeletEvent & { type: 'PullProgressed' }) => boolean {
-  /** When a line was written, by pull. */
+  /** Time of the last line, by pull. */
   const written = new Map<string, number>();
   return ({ at, pod, containerName, image }) => {
     for (const [pull, then] of written) if (Math.abs(at - then) >= pullPeriodMs) written.delete(pull);
@@ -55,9 +55,9 @@ function oncePerPull(): (event: KubeletEvent & { type: 'PullProgressed' }) => bo
   };
 }
 
-/** A status is worth a line when what the line says is not what the last one said. */
+/** Logs a status only if its line differs from the last one. */
 function oncePerStatus(): (event: KubeletEvent) => boolean {
-  /** By UID of the pod. */
+  /** The last line, by pod UID. */
   const written = new Map<string, string>();
   return (event) => {
     if (event.type === 'WorkerStateChanged' && event.state === 'removed') written.delete(event.pod.uid);
@@ -133,11 +133,11 @@ const imageReasons: readonly string[] = [
   reasons.invalidImageName,
 ];
 
-/** The kubelet says why an image cannot be had, and then the reason by its name. */
+/** True for the kubelet's second message on a failed pull, which only names the reason. */
 const isRepeatedByName = ({ reason, message }: { reason: string; message: string }): boolean =>
   reason === reasons.failed && imageReasons.some((name) => message === `Error: ${name}`);
 
-/** With the signal by its name, and the reason where it says more than the exit code, as `OOMKilled` does. */
+/** The end of a container, with the signal's name, and the reason if it adds to the exit code, such as `OOMKilled`. */
 function containerEnd({ containerName, id, exitCode, end }: KubeletEvent & { type: PodLifecycleEventType }): object {
   const code = end?.exitCode ?? exitCode;
   const reason = end?.reason;

@@ -7,7 +7,7 @@ const pretty = prettyFactory({
   ignore: 'pid,hostname,component',
 });
 
-/** A pino entry as one line for people. */
+/** Formats a pino entry as one readable line. */
 export function textLine(entry: object): string {
   return pretty(entry);
 }

@@ -2,16 +2,16 @@ import type { Logger } from '../../logger.ts';
 import { createLogger, type LogFormat } from './create-logger.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 
-/** Flags of the agent's log, as commander hands them over; what they leave open the configuration says. */
+/** Flags of the agent's log, as parsed by commander. The configuration has the values of absent ones. */
 export interface LogFlags {
   logFormat?: LogFormat;
   logLevel?: string;
 }
 
-/** From this klog level on the kubelet tells what a debugger wants to know. */
+/** The klog level from which the kubelet logs debug messages. */
 const debugVerbosity = 4;
 
-/** The agent's log, on stderr or in a file. It begins with what is to be said of the configuration. */
+/** The agent's log, on stderr or in a file. Starts with the warnings about the configuration. */
 export async function createNodeLogger(
   { logging, warnings, unusedFields, secrets }: NodeOptions,
   flags: LogFlags,

@@ -6,8 +6,8 @@ import { visible } from '../../visible-text.ts';
 type Facts = Record<string, unknown>;
 
 /**
- * An entry as it may be written: each text in it is bounded and tells no value of a Secret, and what goes beyond the limit of
- * an entry is left out. `entry` is what pino made of it.
+ * Makes an entry safe to write: each text is bounded and without values of Secrets, and the whole entry is cut to its
+ * limit. `entry` is pino's JSON.
  */
 export function outgoingEntry(entry: string, secrets: SecretValues): Facts {
   let bytesLeft: number = textLimits.logEntry;
@@ -19,12 +19,12 @@ export function outgoingEntry(entry: string, secrets: SecretValues): Facts {
   return mapTexts(JSON.parse(entry), clean) as Facts;
 }
 
-/** The entry for a log of lines: no text of it begins a new one or does anything to a terminal. */
+/** Makes an entry safe for a log of lines: no text starts a new line or controls a terminal. */
 export function singleLineEntry(entry: Facts): Facts {
   return mapTexts(entry, (text, name) => (name === 'stack' ? visibleStack(text) : visible(text))) as Facts;
 }
 
-/** Calls are on lines of their own; what was said before them, and may have been said by anybody, is not. */
+/** Keeps the line breaks between calls. Escapes those of the message, which may come from outside. */
 function visibleStack(stack: string): string {
   const [said = '', ...calls] = stack.split(/\n(?= {4}at )/);
   return [visible(said), ...calls.map(visible)].join('\n');

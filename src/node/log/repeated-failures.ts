@@ -2,24 +2,27 @@ import { type Clock, systemClock } from '../../clock.ts';
 import { reasons } from '../../engine/view/reasons.ts';
 import type { Logger } from '../../logger.ts';
 
-/** What is known of a failure that is told again and again. Monotonic milliseconds. */
+/** The state of a repeated failure. Times are monotonic milliseconds. */
 export interface Repetition {
-  /** No line is written before so much time passed since the last one. */
+  /** Shortest time from the last line to the next. */
   intervalMs: number;
   toldAt: number;
   seenAt: number;
-  /** How often it came since. */
+  /** Number of repetitions since the last line. */
   untold: number;
 }
 
 const firstIntervalMs = 10_000;
 const longestIntervalMs = 3_600_000;
-/** A failure that did not come for this long, or twice its interval, is a new one. */
+/** A failure that was absent for this long, or for twice its interval, counts as new. */
 const quietMs = 600_000;
-/** Failures that are remembered; the one that came least recently is forgotten first. */
+/** Limit on remembered failures. The least recent is dropped first. */
 const maxFailures = 1000;
 
-/** How often a failure that comes now was left out before its line; undefined: this is left out too. And what is known of it then. */
+/**
+ * Returns the number of repetitions left out before this line, or undefined if this one is left out too, and the new
+ * state.
+ */
 export function nextRepetition(
   known: Repetition | undefined,
   now: number,
@@ -37,26 +40,26 @@ export function nextRepetition(
 const told = (intervalMs: number, now: number): Repetition => ({ intervalMs, toldAt: now, seenAt: now, untold: 0 });
 
 /**
- * A log that has a line for a failure when it comes first, and then after 10 s, 20 s, 40 s and so on up to an hour, with the
- * number of those left out as `repeated`. Failures are warnings, errors, and what is told of a back-off. Errors that are no
- * bugs are told without their stack.
+ * A log that writes a failure at once, and then after 10 s, 20 s, 40 s and so on up to an hour, with the number of
+ * lines left out as `repeated`. Failures are warnings, errors, and messages about a back-off. Errors that are not bugs
+ * are logged without their stack.
  */
 export function withGrowingIntervals(logger: Logger, clock: Clock): Logger {
   return limited(logger, { clock, failures: new Map(), bindings: '', intervalMs: firstIntervalMs });
 }
 
-/** A log that has a line for a failure when it comes first, and none after that. */
+/** A log that writes each failure only once. */
 export function eachFailureOnce(logger: Logger, clock: Clock = systemClock): Logger {
   return limited(logger, { clock, failures: new Map(), bindings: '', intervalMs: Infinity });
 }
 
 interface Limits {
   clock: Clock;
-  /** By what makes two of them the same; the newest last. */
+  /** Repetitions by `sameness`, newest last. */
   failures: Map<string, Repetition>;
-  /** Of a child logger. */
+  /** Bindings of a child logger. */
   bindings: string;
-  /** Until the second line. */
+  /** Time from the first line to the second. */
   intervalMs: number;
 }
 
@@ -91,7 +94,7 @@ interface Entry {
   message: string | undefined;
 }
 
-/** How often the same was left out since its last line; undefined: this is left out too. */
+/** Returns the number of repetitions left out since the last line, or undefined if this one is left out too. */
 function repetitions(
   { clock, failures, bindings, intervalMs }: Limits,
   level: Level,
@@ -108,10 +111,13 @@ function repetitions(
 
 const repeatedReasons: readonly unknown[] = [reasons.backOff, reasons.pulling];
 
-/** Said of each try of something that fails. */
+/** True for reasons that are repeated at each attempt. */
 const isRepeated = ({ reason }: Record<string, unknown>): boolean => repeatedReasons.includes(reason);
 
-/** What two entries about the same failure have in common: ids, times and large numbers differ from try to try. */
+/**
+ * A key that two entries about the same failure share. Omits ids, times and large numbers, which differ at each
+ * attempt.
+ */
 function sameness({ facts, message = '' }: Entry): string {
   const lasting = Object.entries(facts).filter(([name]) => !/(Ms|At|Seconds)$/.test(name));
   const texts = lasting.map(([name, value]) => [name, name === 'err' ? withoutIds(errorText(value)) : value]);
@@ -123,10 +129,10 @@ const errorText = (value: unknown): string => (value instanceof Error ? value.me
 const ids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{12,}|\d+(?:\.\d+)?(?:ms|µs|[smh])\b|\d{5,}/g;
 const withoutIds = (text: string): string => text.replaceAll(ids, '#');
 
-/** Errors of the language, of which we throw none on purpose, and such as nobody gave a name. */
+/** Errors of the language, which we never throw on purpose, and errors without a name of their own. */
 const bugs: readonly string[] = ['Error', 'TypeError', 'RangeError', 'ReferenceError', 'SyntaxError', 'AssertionError'];
 
-/** A stack is for bugs: what the machine, the runtime or the user did wrong is told in a line. */
+/** Drops the stack of errors that the machine, the runtime or the user caused. Only bugs keep theirs. */
 function shown(facts: unknown): Record<string, unknown> {
   const { err, ...others } = facts as Record<string, unknown>;
   if (err === undefined) return others;

@@ -3,24 +3,24 @@ import { UserError } from '../../errors.ts';
 
 interface Options {
   path: string;
-  /** From this size on the file becomes `<path>.1`, in the place of the one before. */
+  /** At this size the file replaces `<path>.1`. */
   maxBytes: number;
 }
 
-/** A log file of one writer that only root can read, and that never takes more than twice `maxBytes`. */
+/** A log file with one writer. Only root can read it. It never takes more than twice `maxBytes`. */
 export class RotatingFile {
   readonly #options: Options;
   #fd: number;
   #bytes: number;
 
-  /** Throws a `UserError` if the path is no regular file. */
+  /** Throws a `UserError` if the path is not a regular file. */
   constructor(options: Options) {
     this.#options = options;
     this.#fd = openLog(options.path);
     this.#bytes = fstatSync(this.#fd).size;
   }
 
-  /** What a full or broken disk does not take is lost: the log of an agent must not end it. */
+  /** Drops the text if the disk is full or broken, because logging must not end the agent. */
   write(text: string): void {
     try {
       if (this.#bytes >= this.#options.maxBytes) this.#rotate();
@@ -40,11 +40,11 @@ export class RotatingFile {
   }
 }
 
-/** Opens a log to append to. Follows no link and waits for no reader of a pipe. */
+/** Opens a log to append to. Does not follow links or block on a pipe. */
 export function openLog(path: string): number {
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
   const fd = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   if (fstatSync(fd).isFile()) return fd;
   closeSync(fd);
-  throw new UserError(`the log ${path} is no regular file`, { hint: 'Remove it.' });
+  throw new UserError(`the log ${path} is not a regular file`, { hint: 'Remove it.' });
 }

@@ -21,9 +21,9 @@ import {
 } from './flags.ts';
 
 /**
- * Adds --config, --config-dir and the flags that set fields of the configuration: of all fields, or of those that a command
- * wants to know. Those without effect here are taken, so that the command line of a kubelet works as it is, and not shown by
- * --help.
+ * Adds --config, --config-dir and the flags for fields of the configuration: all of them, or those that the command
+ * uses. Flags without effect here are accepted but hidden in --help, so that the command line of a kubelet works
+ * unchanged.
  */
 export function addConfigurationFlags(command: Command, wanted?: readonly string[]): Command {
   command
@@ -35,7 +35,7 @@ export function addConfigurationFlags(command: Command, wanted?: readonly string
   return command;
 }
 
-/** What the flags on a command line say of the configuration, from what commander made of them. */
+/** The configuration layer of the flags that commander parsed. */
 export function flagsLayer(values: object): ConfigurationLayer {
   const given = new Map<string, unknown>(Object.entries(values));
   const patch: Record<string, unknown> = {};
@@ -47,7 +47,7 @@ export function flagsLayer(values: object): ConfigurationLayer {
     origins.set(field.path, option.long ?? option.flags);
   }
   return {
-    // Every field of the table has the type of its flag; validation sees the rest.
+    // Safe cast: each flag has the type of its field, and validation checks the rest.
     given: { ...impliedByFlags(patch), ...patch },
     origin: 'flags',
     placeOf: (path) => {
@@ -57,7 +57,7 @@ export function flagsLayer(values: object): ConfigurationLayer {
   };
 }
 
-/** Who gives the number of pulls at a time does not have to allow them besides. */
+/** A number of parallel pulls implies serializeImagePulls. */
 function impliedByFlags({ maxParallelImagePulls }: GivenConfiguration): GivenConfiguration {
   return typeof maxParallelImagePulls === 'number' ? { serializeImagePulls: maxParallelImagePulls < 2 } : {};
 }
@@ -79,7 +79,7 @@ function description(field: ConfigurationField): string {
   return preset === '' ? text : `${text} (default: ${preset})`;
 }
 
-/** How the text of a flag becomes the value of its field. */
+/** The parser of a flag's text, by the type of its field. */
 function parserOf({ path, kind }: ConfigurationField): (text: string) => unknown {
   const special = specialParsers.get(path);
   if (special) return special;

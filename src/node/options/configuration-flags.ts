@@ -1,12 +1,10 @@
-/** A flag as commander writes it, and the field of the configuration that it sets. */
+/** A flag in commander's notation, and the field of the configuration that it sets. */
 export type ConfigurationFlag = readonly [flags: string, field: string];
 
 /**
  * The kubelet's flags for fields of its configuration, and four of our own: --max-parallel-image-pulls, --pod-logs-dir,
- * --shutdown-grace-period and --shutdown-grace-period-critical-pods.
- * The kubelet calls nearly all of them deprecated, as a file given by --config is its way.
- *
- * kubelet: cmd/kubelet/app/options/options.go AddKubeletConfigFlags
+ * --shutdown-grace-period and --shutdown-grace-period-critical-pods. The kubelet deprecates nearly all of them in
+ * favour of the file of --config.
  */
 export const configurationFlags: readonly ConfigurationFlag[] = [
   ['--address <ip>', 'address'],

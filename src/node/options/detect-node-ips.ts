@@ -1,23 +1,21 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 
-/** The network of this machine. */
 export interface HostNetwork {
   /** Addresses by interface, in the order of the kernel. */
   interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
-  /** Text of /proc/net/route; empty if the file is missing. */
   routes: string;
-  /** The interface joins others, as those of pods. */
+  /** True if the interface is a bridge, such as that of pods. */
   isBridge: (name: string) => boolean;
 }
 
-/** When nothing else is known of the node, it can be reached from itself. */
+/** The address of a node without any other. */
 const loopback = '127.0.0.1';
 
 /**
- * The address of the node: that of the interface of the default route, else the first one of an interface that is no bridge,
- * IPv4 before IPv6; 127.0.0.1 on a machine that has loopback alone. For both families they have to be named.
- * kubelet: nodestatus/setters.go NodeAddress, apimachinery util/net ChooseHostInterface
+ * Detects the address of the node: that of the interface of the default route, else the first of an interface that is
+ * not a bridge, IPv4 before IPv6; 127.0.0.1 if there is only loopback. Finds one family only; for both, name the
+ * addresses. kubelet: nodestatus/setters.go NodeAddress, apimachinery util/net ChooseHostInterface
  */
 export function detectNodeIPs({ interfaces, routes, isBridge }: HostNetwork = hostNetwork()): string[] {
   const routed = defaultRouteInterfaces(routes);
@@ -32,7 +30,7 @@ export function detectNodeIPs({ interfaces, routes, isBridge }: HostNetwork = ho
 
 const isUsable = ({ internal, scopeid = 0 }: NetworkInterfaceInfo): boolean => !internal && scopeid === 0;
 
-/** Names of the interfaces of default routes, that of the lowest metric first. */
+/** Interfaces of the default routes, lowest metric first. */
 function defaultRouteInterfaces(routes: string): string[] {
   return routes
     .split('\n')

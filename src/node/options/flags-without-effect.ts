@@ -12,14 +12,14 @@ const stderr = 'the log goes to stderr; --log-level says what is logged';
 const test = 'it was for tests of the kubelet';
 
 /**
- * A flag of a kubelet as commander writes it, why it has no effect, and the release of Kubernetes since which it has none in
- * the kubelet either, where that is known.
+ * A flag of the kubelet in commander's notation, why it has no effect, and, if known, the Kubernetes release since
+ * which it has none in the kubelet either.
  */
 export type FlagWithoutEffect = readonly [flags: string, reason: string, since?: string];
 
 /**
- * The flags of kubelets from 1.18 on that are no fields of the configuration and have nothing to act on here. Those with a
- * release make the kubelet of the reference refuse its command line.
+ * The flags of kubelets since 1.18 that are not fields of the configuration and have no effect here. The reference
+ * kubelet refuses those with a release.
  */
 export const flagsWithoutEffect: readonly FlagWithoutEffect[] = [
   ['--add-dir-header [boolean]', stderr, '1.26'],
@@ -102,13 +102,13 @@ export const flagsWithoutEffect: readonly FlagWithoutEffect[] = [
   ['--storage-driver-user <name>', statistics],
 ];
 
-/** Adds those flags, so that the command line of a kubelet works as it is. --help does not show them. */
+/** Adds these flags, hidden in --help, so that the command line of a kubelet works unchanged. */
 export function addFlagsWithoutEffect(command: Command): Command {
   for (const [flags] of flagsWithoutEffect) command.addOption(new Option(flags).hideHelp());
   return command;
 }
 
-/** What to say about those that were given. */
+/** Warnings about the given flags. */
 export function warnOfFlags(values: object): ManifestProblem[] {
   const given = new Map<string, unknown>(Object.entries(values));
   return flagsWithoutEffect.flatMap(([flags, reason, since]) => {

@@ -1,49 +1,49 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../../api/values/duration.ts';
 
-/** A flag that may be there several times. */
+/** Parses a repeatable flag. */
 export const collect = (value: string, values: string[] = []): string[] => [...values, value];
 
-/** A flag of several values with commas between them, which may be there several times too. */
+/** Parses a repeatable flag with comma-separated values. */
 export const list = (value: string, values: string[] = []): string[] => [...values, ...value.split(',')];
 
-/** A count. */
+/** Parses a whole number. */
 export function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(text);
 }
 
-/** A whole number that may be negative. pflag takes `-v=2` too. */
+/** Parses an integer. Accepts `-v=2`, as pflag does. */
 export function integer(text: string): number {
   const digits = text.replace(/^=/, '');
   if (!/^-?\d{1,15}$/.test(digits)) throw new InvalidArgumentError('It must be a whole number.');
   return Number(digits);
 }
 
-/** A Go duration, in milliseconds. */
+/** Parses a Go duration to milliseconds. */
 export function duration(text: string): number {
   const nanoseconds = parseDuration(text);
   if (nanoseconds !== undefined && nanoseconds >= 0n) return Number(nanoseconds) / 1_000_000;
   throw new InvalidArgumentError('It must be a duration such as 20s or 1m30s.');
 }
 
-/** As Go reads a boolean. */
+/** Parses a boolean as Go does. */
 export function boolean(text: string): boolean {
   if (/^(1|t|T|true|TRUE|True)$/.test(text)) return true;
   if (/^(0|f|F|false|FALSE|False)$/.test(text)) return false;
   throw new InvalidArgumentError('It must be true or false.');
 }
 
-/** Values with commas between them. kubelet: pflag StringSlice */
+/** Parses comma-separated values. kubelet: pflag StringSlice */
 export const words = (text: string): string[] => (text === '' ? [] : text.split(','));
 
-/** Pairs such as `cpu=500m,memory=1Gi`. kubelet: cliflag NewMapStringString */
+/** Parses pairs such as `cpu=500m,memory=1Gi`. kubelet: cliflag NewMapStringString */
 export const pairs = (text: string): Record<string, string> => splitAll(text, '=');
 
-/** Eviction thresholds such as `memory.available<500Mi`. kubelet: cliflag NewLangleSeparatedMapStringString */
+/** Parses eviction thresholds such as `memory.available<500Mi`. kubelet: cliflag NewLangleSeparatedMapStringString */
 export const thresholds = (text: string): Record<string, string> => splitAll(text, '<');
 
-/** Feature gates such as `ImageVolume=true,NodeSwap=false`. kubelet: cliflag NewMapStringBool */
+/** Parses feature gates such as `ImageVolume=true,NodeSwap=false`. kubelet: cliflag NewMapStringBool */
 export function gates(text: string): Record<string, boolean> {
   return Object.fromEntries(Object.entries(pairs(text)).map(([name, value]) => [name, boolean(value)]));
 }
@@ -54,7 +54,7 @@ interface Taint {
   effect: string;
 }
 
-/** Taints such as `dedicated=etcd:NoSchedule`; the value may be left out. */
+/** Parses taints such as `dedicated=etcd:NoSchedule`. The value is optional. */
 export function taints(text: string): Taint[] {
   return parts(text).map((part) => {
     const [pair, effect] = split(part, ':');
@@ -63,7 +63,7 @@ export function taints(text: string): Taint[] {
   });
 }
 
-/** Memory by NUMA node, such as `0:memory=1Gi,hugepages-2Mi=4Mi;1:memory=2Gi`. */
+/** Parses memory by NUMA node, such as `0:memory=1Gi,hugepages-2Mi=4Mi;1:memory=2Gi`. */
 export function numaMemory(text: string): { numaNode: number; limits: Record<string, string> }[] {
   return text.split(';').map((part) => {
     const [numaNode, limits] = split(part, ':');
@@ -71,12 +71,12 @@ export function numaMemory(text: string): { numaNode: number; limits: Record<str
   });
 }
 
-/** Log levels by file, such as `pleg=4,pod*=2`. */
+/** Parses log levels by file, such as `pleg=4,pod*=2`. */
 export function modules(text: string): { filePattern: string; verbosity: number }[] {
   return Object.entries(pairs(text)).map(([filePattern, level]) => ({ filePattern, verbosity: wholeNumber(level) }));
 }
 
-/** What a flag comes to that is there several times: lists and maps grow, of anything else the last counts. */
+/** Combines repeated flags: lists and maps grow, otherwise the last value counts. */
 export function accumulate(earlier: unknown, value: unknown): unknown {
   if (Array.isArray(value))
     return Array.isArray(earlier) ? [...(earlier as unknown[]), ...(value as unknown[])] : value;
@@ -95,10 +95,10 @@ function split(text: string, separator: string): [string, string] {
   throw new InvalidArgumentError(`"${text}" has no ${separator} between two texts.`);
 }
 
-/** Where the agent keeps its state, and by that which agent and which managed containerd a command means. */
+/** Default folder of the agent's state. The root-dir also identifies the agent and the managed containerd. */
 export const defaultRootDir = '/var/lib/kubelet-ts';
 
-/** Adds the flags by which every command finds the agent and the runtime. */
+/** Adds the flags that locate the agent and the runtime, for every command. */
 export function addRuntimeOptions(command: Command): Command {
   return command
     .addOption(
@@ -109,5 +109,5 @@ export function addRuntimeOptions(command: Command): Command {
     .option('--container-runtime-endpoint <endpoint>', 'CRI socket, such as unix:///run/containerd/containerd.sock');
 }
 
-/** The kubelet whose behaviour is the reference, as a kubelet writes its version. */
+/** The version of the reference kubelet, as a kubelet prints it. */
 export const referenceVersion = 'v1.32.10';

@@ -8,17 +8,17 @@ import { shownURL } from '../../engine/config/http/url.ts';
 import { UserError } from '../../errors.ts';
 import { collect } from './flags.ts';
 
-/** What the flags of manifest URLs come to. */
+/** The parsed flags of manifest URLs. */
 export interface ManifestURLOptions {
-  /** Each is a source of its own. May carry user, password and query, which are not to be shown. */
+  /** Each URL is a source of its own. May contain user, password and query, which must not be shown. */
   manifestURLs: string[];
-  /** Sent to all of them. */
+  /** Headers sent to all URLs. */
   manifestURLHeaders: [name: string, value: string][];
   manifestURLFiles: HTTPCredentialFiles;
   manifestURLTrust: ManifestTrust;
 }
 
-/** Throws a UserError for flags that cannot be meant. Values are not part of its text, as they may be secrets. */
+/** Throws a UserError for invalid flags. Its text omits the values because they may be secrets. */
 export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions {
   const urls = (flags.manifestUrl ?? []).filter((url) => url !== '').map(parseURL);
   refuseLookAlikes(urls);
@@ -42,13 +42,13 @@ function parseURL(text: string): URL {
   throw new UserError('--manifest-url must be an http or https URL', { hint: 'Such as https://box.example/pods.yaml' });
 }
 
-/** Queries are not shown, so that URLs that differ in nothing else could not be told apart by anybody. */
+/** Throws a UserError for URLs that differ only in their queries, because queries are not shown. */
 function refuseLookAlikes(urls: readonly URL[]): void {
   const shown = urls.map(shownURL);
   const twice = shown.find((url, index) => shown.indexOf(url) !== index);
   if (twice === undefined) return;
   throw new UserError(`two --manifest-url are ${twice}`, {
-    hint: 'When they differ in their queries, tell them apart with names at their ends: …#site and …#fleet',
+    hint: 'When they differ in their queries, distinguish them by names at their ends: …#site and …#fleet',
   });
 }
 
@@ -82,7 +82,7 @@ function credentialFiles(flags: ManifestURLFlags): HTTPCredentialFiles {
   };
 }
 
-/** What opens one server is not for the eyes of another one. */
+/** Throws a UserError if credentials would go to several servers. */
 function refuseSharedCredentials(
   urls: readonly URL[],
   headers: readonly unknown[],
@@ -109,7 +109,7 @@ function parsePublicKey(text: string): MinisignPublicKey {
   });
 }
 
-/** Flags of manifest URLs, as commander hands them over. */
+/** Flags of manifest URLs, as parsed by commander. */
 export interface ManifestURLFlags {
   manifestUrl?: string[];
   manifestUrlHeader?: string[];
@@ -121,7 +121,7 @@ export interface ManifestURLFlags {
   manifestUrlPublicKey?: string[];
 }
 
-/** Adds them. The first two are the kubelet's. */
+/** Adds the flags of manifest URLs. The first two are the kubelet's. */
 export function addManifestURLOptions(command: Command): Command {
   return command
     .option('--manifest-url <url>', 'URL of manifests; repeatable', collect)

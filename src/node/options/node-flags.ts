@@ -6,7 +6,7 @@ import { addRuntimeOptions, collect, list } from './flags.ts';
 import { addFlagsWithoutEffect } from './flags-without-effect.ts';
 import { addManifestURLOptions } from './manifest-url-options.ts';
 
-/** Adds the flags that make a node: of `run` and `run-once`. Durations are Go's: 20s, 1m30s. */
+/** Adds the flags of a node, for `run` and `run-once`. Durations are Go's: 20s, 1m30s. */
 export function addNodeOptions(command: Command): Command {
   addManifestURLOptions(addRuntimeOptions(command))
     .option('--pod-manifest-path <path>', 'file or folder of pod manifests; repeatable', collect)
@@ -31,9 +31,9 @@ export function addLogOptions(command: Command, defaultLevel: string): Command {
 }
 
 /**
- * Reads flags as the kubelet does: the value of a boolean flag is never the next word, so that `--seccomp-default pods/` names
- * a folder; underscores in a name are dashes. An unknown flag is a `UserError` that names the nearest one, also of those that
- * --help does not show. kubelet: cliflag WordSepNormalizeFunc
+ * Parses flags as the kubelet does. The value of a boolean flag is never the next word, so `--seccomp-default pods/`
+ * names a folder. Underscores in a name are dashes. An unknown flag is a `UserError` that suggests the nearest one,
+ * even if --help hides it. kubelet: cliflag WordSepNormalizeFunc
  */
 function readFlagsAsGo(command: Command): Command {
   const isAlone = (word: string): boolean => command.options.some(({ long, optional }) => optional && long === word);

@@ -9,7 +9,7 @@ export function parseNodeLabels(pairs: readonly string[] = []): Record<string, s
       const problem = checkQualifiedName(key) ?? checkLabelValue(value);
       if (problem !== undefined) throw new UserError(`--node-labels: "${pair}" ${problem}`);
       if (!isAllowedNodeLabel(key)) {
-        throw new UserError(`--node-labels: "${key}" is a name that Kubernetes keeps to itself`, {
+        throw new UserError(`--node-labels: "${key}" is a name reserved by Kubernetes`, {
           hint: 'Use a prefix of your own, or node.kubernetes.io/ or kubelet.kubernetes.io/.',
         });
       }
@@ -18,7 +18,7 @@ export function parseNodeLabels(pairs: readonly string[] = []): Record<string, s
   );
 }
 
-/** Labels of Kubernetes's own that a node may give itself. kubelet: kubelet/pkg/apis/well_known_labels.go */
+/** Labels of Kubernetes that a node may set itself. kubelet: kubelet/pkg/apis/well_known_labels.go */
 const kubeletLabels: ReadonlySet<string> = new Set([
   'kubernetes.io/hostname',
   'kubernetes.io/os',

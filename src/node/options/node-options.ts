@@ -21,35 +21,35 @@ import { parseNodeLabels } from './node-labels-flag.ts';
 import { type ConfigurationFiles, readConfiguration } from './read-configuration.ts';
 
 /**
- * What a node is to be: its configuration, and what only flags say.
- * kubelet: cmd/kubelet/app/options/options.go KubeletServer
+ * The options of a node: its configuration, and the options that only flags set. kubelet:
+ * cmd/kubelet/app/options/options.go KubeletServer
  */
 export interface NodeOptions
   extends Omit<KubeletConfiguration, 'cgroupDriver' | 'enforceNodeAllocatable' | 'featureGates'>, ManifestURLOptions {
-  /** Used where the runtime does not say its own. */
+  /** Used if the runtime does not report its own. */
   cgroupDriver: CgroupDriver;
   enforceNodeAllocatable: NodeAllocatableEnforcement[];
-  /** Every gate, set or not. */
+  /** The values of all gates. */
   featureGates: FeatureGates;
   manifestPaths: string[];
   rootDir: string;
   nodeName: string;
   nodeIPs: string[];
   nodeLabels: Record<string, string>;
-  /** File of credential providers, and the folder of their programs; empty: none. */
+  /** File of credential providers, and the folder of their programs; empty for none. */
   imageCredentialProviderConfig: string;
   imageCredentialProviderBinDir: string;
-  /** Pods of ours that no manifest declares are left alone, instead of stopped. */
+  /** True leaves our pods that no manifest declares, instead of stopping them. */
   leaveOrphans: boolean;
-  /** What no text may tell. Credentials of URLs are in it; the engine and the sources add what they come to know. */
+  /** Values that no text may contain. Starts with the credentials of URLs; the engine and the sources add theirs. */
   secrets: SecretValues;
-  /** What of the configuration deserves a word in the log. */
+  /** Problems of the configuration to log. */
   warnings: ManifestProblem[];
   /** Fields that were set and have no effect here. */
   unusedFields: { field: string; reason: string }[];
 }
 
-/** Flags as commander hands them over, beside those for fields of the configuration. */
+/** Flags as parsed by commander, except those for fields of the configuration. */
 export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
   podManifestPath?: string[];
   rootDir: string;
@@ -61,7 +61,7 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
   imageCredentialProviderBinDir?: string;
 }
 
-/** Reads the configuration files that the flags name, and lays the flags over them. Throws a `UserError` for mistakes. */
+/** Reads the configuration files and applies the flags over them. Throws a `UserError` for mistakes. */
 export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]): Promise<NodeOptions> {
   const { configuration, featureGates, warnings } = await readConfiguration(flags, flagsLayer(flags));
   const { staticPodPath, containerRuntimeEndpoint } = configuration;
@@ -91,7 +91,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
   };
 }
 
-/** Passwords and queries of URLs, and the headers that are sent with them. */
+/** The passwords and queries of URLs, and the headers sent to them. */
 function secretsOfURLs({ manifestURLs, manifestURLHeaders }: ManifestURLOptions): SecretValues {
   const secrets = new SecretValues();
   const urls = manifestURLs.map((url) => new URL(url));
@@ -105,11 +105,11 @@ function secretsOfURLs({ manifestURLs, manifestURLHeaders }: ManifestURLOptions)
   return secrets;
 }
 
-/** A flag with an empty value says nothing. */
+/** Treats a flag with an empty value as absent. */
 export const given = (value: string | undefined): string | undefined => (isGiven(value) ? value : undefined);
 const isGiven = (value: string | undefined): boolean => value !== '';
 
-/** What the configuration says of URLs, in the form of the flags that would say so. */
+/** The URLs in the configuration, in the form of flags. */
 function manifestURLFlags({ staticPodURL, staticPodURLHeader }: KubeletConfiguration): ManifestURLFlags {
   const headers = Object.entries(staticPodURLHeader);
   return {
@@ -118,7 +118,10 @@ function manifestURLFlags({ staticPodURL, staticPodURLHeader }: KubeletConfigura
   };
 }
 
-/** The name of a node, from its host name or a flag. kubelet: component-helpers/node/util/hostname.go GetHostname */
+/**
+ * The name of a node, from its host name or a flag. Throws a UserError if it is not valid. kubelet:
+ * component-helpers/node/util/hostname.go GetHostname
+ */
 export function nodeNameOf(text: string): string {
   const name = text.trim().toLowerCase();
   const message = name === '' ? undefined : checkDNS1123Subdomain(name);

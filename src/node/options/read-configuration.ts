@@ -12,25 +12,25 @@ import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 
-/** Where the configuration of a node is, besides in flags. */
+/** The configuration files of a node. */
 export interface ConfigurationFiles {
-  /** The file of --config; empty: none. */
+  /** The file of --config; empty for none. */
   config?: string;
-  /** The folder of --config-dir, of drop-ins; empty: none. */
+  /** The folder of drop-ins, --config-dir; empty for none. */
   configDir?: string;
 }
 
-/** The configuration of a node, checked. */
+/** The checked configuration of a node. */
 export interface NodeConfiguration {
   configuration: KubeletConfiguration;
   featureGates: FeatureGates;
-  /** What is worth a warning, such as unknown fields. */
+  /** Warnings, such as for unknown fields. */
   warnings: ManifestProblem[];
 }
 
 /**
- * Reads the file of --config and the drop-ins of --config-dir, and lays the flags over them. Throws a `UserError` that
- * names every mistake in all of them.
+ * Reads the file of --config and the drop-ins of --config-dir and applies the flags over them. Throws a `UserError`
+ * that lists every mistake in all of them.
  *
  * kubelet: cmd/kubelet/app/server.go NewKubeletCommand
  */
@@ -76,7 +76,7 @@ async function readBytes(path: string): Promise<Uint8Array> {
 
 const dropInExtension = '.conf';
 
-/** The drop-ins anywhere below a folder, in the order of their names, folders among files. */
+/** The drop-ins at any depth below a folder, ordered by name, folders among files. */
 async function dropInPaths(folder: string): Promise<string[]> {
   const paths: string[] = [];
   for (const entry of await sortedEntries(folder)) {
@@ -102,8 +102,8 @@ function refuseErrors(problems: readonly ManifestProblem[]): void {
 }
 
 /**
- * Paths in the file of --config are relative to its folder; in drop-ins and flags, to where we are.
- * kubelet: apis/config/helpers.go KubeletConfigurationPathRefs
+ * Makes the paths in a file absolute. In the file of --config they are relative to its folder, in drop-ins and flags to
+ * the working directory. kubelet: apis/config/helpers.go KubeletConfigurationPathRefs
  */
 function resolvePaths(given: GivenConfiguration, folder: string): GivenConfiguration {
   const resolved = { ...given };

@@ -9,7 +9,7 @@ import type { PodSource } from '../../engine/config/pod-source.ts';
 import type { Logger } from '../../logger.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 
-/** The sources that the flags name. */
+/** The manifest sources that the flags name. */
 export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
   const { nodeName, featureGates, manifestPaths, rootDir } = options;
   const lastGood = new LastGoodManifests({
@@ -36,14 +36,14 @@ export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
     const manifest = remoteManifest(options, url);
     sources.push(new HTTPSource({ ...manifest, httpCheckFrequencyMs, lastGood, random: Math.random }));
   }
-  // What an earlier life kept of what nobody names any more; the file source sees to its own.
+  // Drops last good manifests of sources that are no longer named. The file source drops its own.
   if (manifestPaths.length === 0) void lastGood.retain('file', []);
   const wheres = sources.filter(({ source }) => source === 'http').map(({ where }) => where);
   void lastGood.retain('http', wheres);
   return sources;
 }
 
-/** How the flags would have one of their URLs asked. */
+/** The options for fetching a manifest URL. */
 export function remoteManifest(options: NodeOptions, url: string): RemoteManifestOptions {
   return {
     url,
@@ -59,7 +59,7 @@ export function remoteManifest(options: NodeOptions, url: string): RemoteManifes
 }
 
 /**
- * The proxy on the way to a URL, as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` have it; none to this machine itself.
+ * The proxy for a URL, by `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. Returns undefined for this machine itself.
  * kubelet: the transport of config/http.go, Go's http.ProxyFromEnvironment
  */
 export function proxyFor(url: string): string | undefined {

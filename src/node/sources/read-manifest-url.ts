@@ -1,7 +1,7 @@
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { RemoteManifest, type RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
 
-/** Everything that a URL declares now, asked once, with all that is wrong with it. */
+/** Fetches a manifest URL once. Returns everything it declares, with all problems. */
 export async function readManifestURL(request: RemoteManifestOptions): Promise<SourceUpdate> {
   const manifest = new RemoteManifest(request);
   const { problems, warnings } = await manifest.check(new AbortController().signal);

@@ -23,17 +23,17 @@ import type { Logger } from '../../logger.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 
-/** Where a manifest from stdin is said to stand. */
+/** The origin of a manifest from stdin. */
 export const stdinOrigin = '<stdin>';
 
 export interface ManifestsRequest extends StaticPodNode {
   /** Files, folders, or `-` for stdin. */
   manifests: readonly string[];
-  /** What came in on stdin; undefined: nothing was read from it. */
+  /** The content of stdin; undefined if stdin was not read. */
   stdin: Uint8Array | undefined;
 }
 
-/** Everything that manifests declare now, read once by the rules of the file source, with all that is wrong with it. */
+/** Reads manifests once, by the rules of the file source. Returns everything they declare, with all problems. */
 export async function readManifests(request: ManifestsRequest): Promise<SourceUpdate> {
   const { manifests, nodeName, featureGates, cronJobs, stdin } = request;
   const paths = manifests.filter((manifest) => manifest !== '-').map((path) => resolve(path));
@@ -60,7 +60,7 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
   return { source: 'file', where: manifests.join(', '), pods, configObjects, problems: all };
 }
 
-/** What several sources declare together. */
+/** Joins the declarations of several sources. */
 export function joined(updates: readonly SourceUpdate[]): SourceUpdate & { configObjects: ConfigObject[] } {
   return {
     source: 'file',
@@ -72,8 +72,8 @@ export function joined(updates: readonly SourceUpdate[]): SourceUpdate & { confi
 }
 
 /**
- * The manifests that a command looks at that has no agent: those that it names, else those of the node, as `run` with the same
- * flags would read them.
+ * The manifests for a command without an agent: those that it names, else those that `run` with the same flags would
+ * read.
  */
 export function namedManifests(
   manifests: readonly string[],
@@ -87,10 +87,10 @@ export function namedManifests(
   });
 }
 
-/** Exit code of a command that does nothing because of its manifests. */
+/** Exit code of a command that did nothing because of errors in its manifests. */
 export const brokenManifestExitCode = 2;
 
-/** Throws a `UserError` with every error among the problems; `consequence` ends its first line. */
+/** Throws a `UserError` with all errors among the problems, if any. `consequence` ends its first line. */
 export function refuseBroken(problems: readonly ManifestProblem[], consequence: string): void {
   const errors = problems.filter(({ severity }) => severity === 'error');
   if (errors.length === 0) return;
@@ -98,7 +98,7 @@ export function refuseBroken(problems: readonly ManifestProblem[], consequence: 
   throw new UserError(`broken manifest, ${consequence}\n${list}`, { exitCode: brokenManifestExitCode });
 }
 
-/** All of stdin, as far as it can be a manifest: whatever is longer is refused by its length. */
+/** Reads stdin, up to one byte more than a manifest may have. A longer text is refused by its length. */
 export async function readStdin(stdin: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -110,7 +110,7 @@ export async function readStdin(stdin: AsyncIterable<Uint8Array>): Promise<Uint8
   return Buffer.concat(chunks);
 }
 
-/** What is read once and not watched has to be there. */
+/** The problem of a missing path, which must exist because it is read once and not watched. */
 async function missingPath(path: string): Promise<ManifestProblem | undefined> {
   try {
     await stat(path);
@@ -122,10 +122,10 @@ async function missingPath(path: string): Promise<ManifestProblem | undefined> {
 }
 
 const nothing = (): void => undefined;
-/** A single read has nothing to log. */
+/** A logger for a single read, which has nothing to log. */
 const quiet: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => quiet };
 
-/** What is wrong with the start order of all pods together: pods that wait for each other, and for none that is declared. */
+/** Problems with the start order of all pods: dependency cycles, and dependencies that no manifest declares. */
 function startOrderProblems(pods: readonly Pod[], places: readonly DependsOnPlace[]): ManifestProblem[] {
   return places.flatMap(({ podUID, ...place }) => {
     const pod = pods.find(({ metadata }) => metadata.uid === podUID);
