@@ -24,8 +24,8 @@ function page(): string {
   const fields = configurationFields();
   return `# Configuration fields
 
-Made from the tables in \`src/api/kubelet-configuration/fields.ts\` and \`src/commands\`. [configuration.md](configuration.md)
-says how they come together.
+A test generates this page from the tables in \`src/api/kubelet-configuration/fields.ts\` and \`src/node/options\`. For the order
+of precedence, see [configuration.md](configuration.md).
 
 ## With an effect
 
@@ -45,7 +45,7 @@ ${table(
 
 ## Flags without an effect here
 
-They set no field, and are taken with a warning.
+They set no field, and are accepted with a warning.
 
 ${table(
   ['flag', 'why'],
