@@ -107,7 +107,7 @@ export class Agent {
   }
 
   /** The last lines of its log. */
-  async lastWords(): Promise<string> {
+  async lastLogLines(): Promise<string> {
     return (await readFile(this.log, 'utf8')).split('\n').slice(-20).join('\n');
   }
 

@@ -71,7 +71,7 @@ export class FakeNode {
   async until(what: string, isSo: () => boolean): Promise<void> {
     const deadline = performance.now() + waitTimeoutMs;
     while (!isSo()) {
-      if (this.child?.exitCode !== null) throw new Error(`the agent ended:\n${await this.lastWords()}`);
+      if (this.child?.exitCode !== null) throw new Error(`the agent ended:\n${await this.lastLogLines()}`);
       if (performance.now() > deadline) throw new Error(`${what}: not within ${waitTimeoutMs / 1000} s`);
       await systemClock.sleep(pollMs);
     }
@@ -117,7 +117,7 @@ export class FakeNode {
     return join(this.folder, 'cri.sock');
   }
 
-  private async lastWords(): Promise<string> {
+  private async lastLogLines(): Promise<string> {
     return (await readFile(join(this.folder, 'agent.log'), 'utf8')).split('\n').slice(-20).join('\n');
   }
 }

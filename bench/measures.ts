@@ -188,7 +188,7 @@ async function withAgent(
   try {
     await use(agent);
   } catch (error) {
-    process.stderr.write(await agent.lastWords());
+    process.stderr.write(await agent.lastLogLines());
     throw error;
   } finally {
     await agent.stop();

@@ -1,4 +1,4 @@
-import { debugVariable, failureText, toldFailure } from './told-failure.ts';
+import { debugVariable, failureText, describeFailure } from './failure-text.ts';
 
 /** Runs the command line and resolves to the exit code. Prints errors as a sentence, without a stack. Never rejects. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -6,17 +6,17 @@ export async function main(argv: readonly string[]): Promise<number> {
     const { runProgram } = await import('./commands/program.ts');
     return await runProgram(argv);
   } catch (error) {
-    process.stderr.write(told(error));
+    process.stderr.write(uncaughtErrorText(error));
     return failureExitCode(argv, error);
   }
 }
 
 /** Exit code of a failure. For `diff`, 1 means changes, so a failure gets another code. */
 function failureExitCode(argv: readonly string[], error: unknown): number {
-  return argv[2] === 'diff' ? 2 : toldFailure(error).exitCode;
+  return argv[2] === 'diff' ? 2 : describeFailure(error).exitCode;
 }
 
 /** The text for an uncaught error. */
-export function told(error: unknown): string {
+export function uncaughtErrorText(error: unknown): string {
   return failureText(error, { debug: process.env[debugVariable] === '1' });
 }

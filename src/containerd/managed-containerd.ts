@@ -140,7 +140,7 @@ export class ManagedContainerd {
    * Only shims that containerd does not list are ended: they could not be recognized afterwards.
    */
   async stop(): Promise<void> {
-    await this.#orphanShims.lookForTheLastTime();
+    await this.#orphanShims.checkBeforeEnd();
     await this.#supervisor.stop();
     await removeBridge(this.paths.cniConfDir, { logger: this.#logger });
   }

@@ -4,7 +4,7 @@ import type { Logger } from '../logger.ts';
 import type { ContainerdShim } from './containerd-shims.ts';
 
 /** Milliseconds between the two checks. A shim that is unknown in both is an orphan. */
-const secondLookAfterMs = 5000;
+const secondCheckAfterMs = 5000;
 
 interface OrphanShimsDeps {
   /** The running shims of this containerd. */
@@ -20,8 +20,8 @@ interface OrphanShimsDeps {
 }
 
 /**
- * Ends shims that their containerd does not list: those of sandboxes during whose start containerd or this agent was
- * killed. containerd forgets them when the sandbox is removed, and never ends them.
+ * Ends shims that their containerd does not list. They remain if containerd or this agent was killed during the start
+ * of a sandbox. containerd forgets them when the sandbox is removed, and never ends them.
  */
 export class OrphanShims {
   readonly #deps: OrphanShimsDeps;
@@ -41,7 +41,7 @@ export class OrphanShims {
     try {
       for await (const { type } of this.#deps.events(this.#signal)) if (type === 'removed') void this.look();
     } catch (error) {
-      this.#tellFailure(error);
+      this.#logFailure(error);
     }
   }
 
@@ -54,12 +54,12 @@ export class OrphanShims {
       while (this.#isWanted) {
         this.#isWanted = false;
         const before = await this.#unknown(this.#signal);
-        await this.#deps.clock.sleep(secondLookAfterMs, { signal: this.#signal });
+        await this.#deps.clock.sleep(secondCheckAfterMs, { signal: this.#signal });
         await this.#endStillUnknown(before, this.#signal);
       }
     } catch (error) {
       // A containerd that does not answer is checked when it comes up.
-      this.#tellFailure(error);
+      this.#logFailure(error);
     } finally {
       this.#isLooking = false;
     }
@@ -69,12 +69,12 @@ export class OrphanShims {
    * The check before containerd is ended: runs even if the signal is aborted, and pauses only if there are unknown
    * shims.
    */
-  async lookForTheLastTime(): Promise<void> {
+  async checkBeforeEnd(): Promise<void> {
     const { signal } = new AbortController();
     try {
       const before = await this.#unknown(signal);
       if (before.length === 0) return;
-      await this.#deps.clock.sleep(secondLookAfterMs);
+      await this.#deps.clock.sleep(secondCheckAfterMs);
       await this.#endStillUnknown(before, signal);
     } catch (error) {
       this.#deps.logger.warn({ err: errorMessage(error) }, 'Cannot tell whether some running shims are in use');
@@ -110,7 +110,7 @@ export class OrphanShims {
     }
   }
 
-  #tellFailure(error: unknown): void {
+  #logFailure(error: unknown): void {
     if (this.#signal.aborted) return;
     this.#deps.logger.debug({ err: errorMessage(error) }, 'Looking for orphaned shims failed');
   }

@@ -27,13 +27,13 @@ export async function importImages({ managed, clock, logger, signal, onStarting 
   let progress: ImportProgress | undefined;
   await onStarting?.(() => progress && `loading ${importText(progress)}`);
   let cancel = (): void => undefined;
-  const tellAgain = (): void => {
+  const logPeriodically = (): void => {
     cancel = clock.after(progressPeriodMs, () => {
       if (progress !== undefined) logger.info({ progress: importText(progress) }, 'Loading an image archive');
-      tellAgain();
+      logPeriodically();
     });
   };
-  tellAgain();
+  logPeriodically();
   try {
     const { imported, failed, names } = await managed.importImages(signal, (now) => {
       if (now.file !== progress?.file) logger.info({ progress: importText(now) }, 'Loading an image archive');

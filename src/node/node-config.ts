@@ -105,14 +105,14 @@ function refuseOverReservation(reservations: NodeReservations): void {
   const [resource] = overReservedResources(reservations);
   if (resource === undefined) return;
   throw new UserError(`more ${resource} is reserved than the node has (${reservations.capacity[resource] ?? '0'})`, {
-    hint: 'It is the sum of --system-reserved, --kube-reserved and what is kept free before pods are evicted.',
+    hint: 'It is the sum of --system-reserved, --kube-reserved and the eviction thresholds.',
   });
 }
 
-/** How Go, and with it Kubernetes, names what Node calls by another name. */
+/** Names of architectures in Go and Kubernetes that differ from Node's. */
 const goArchitectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
 
-/** The labels that a node gives itself, and those it was told. kubelet: kubelet_node_status.go initialNode */
+/** The labels of a node: its own, and the configured ones. kubelet: kubelet_node_status.go initialNode */
 export function nodeLabels(
   nodeName: string,
   nodeArch: string,

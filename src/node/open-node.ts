@@ -57,7 +57,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     openCgroups(options, connection.runtime, logger, signal),
     readMachine(options.rootDir),
     endsItsPods(options) ? openLogind() : undefined,
-    tellPodCIDR(options, connection.runtime, logger),
+    sendPodCIDR(options, connection.runtime, logger),
   ]);
   const node = nodeConfig(options, machine, cgroupDriver);
   const kubelet = new Kubelet({
@@ -115,7 +115,7 @@ async function openLogind(): Promise<Logind> {
 }
 
 /** kubelet: kubelet_network.go updatePodCIDR */
-async function tellPodCIDR({ podCIDR }: NodeOptions, runtime: RuntimeService, logger: Logger): Promise<void> {
+async function sendPodCIDR({ podCIDR }: NodeOptions, runtime: RuntimeService, logger: Logger): Promise<void> {
   if (podCIDR === '') return;
   try {
     await runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr: podCIDR } } });

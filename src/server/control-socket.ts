@@ -53,7 +53,7 @@ export async function serveControlSocket(
       hint: 'Choose a shorter --root-dir.',
     });
   }
-  const isToldToComeAgain = ({ url = '' }: IncomingMessage, response: ServerResponse): boolean => {
+  const answersWithoutEngine = ({ url = '' }: IncomingMessage, response: ServerResponse): boolean => {
     const [reason, starting] = [waitsFor(), starts?.()];
     if (queryOf(url).has('wait')) return false;
     if (reason !== undefined) sendText(response, 503, reason);
@@ -72,13 +72,13 @@ export async function serveControlSocket(
       sendJSON(response, { pid: process.pid });
     },
     'GET /v1/snapshot': async (request, response) => {
-      if (isToldToComeAgain(request, response)) return;
+      if (answersWithoutEngine(request, response)) return;
       const engine = await view;
       if (queryOf(request.url).has('settled')) await engine.settled();
       sendJSON(response, { pid: process.pid, ...engine.snapshot() });
     },
     'GET /v1/history': async (request, response) => {
-      if (isToldToComeAgain(request, response)) return;
+      if (answersWithoutEngine(request, response)) return;
       const searchParams = queryOf(request.url);
       const pod = { namespace: searchParams.get('namespace') ?? '', name: searchParams.get('name') ?? '' };
       const engine = await view;

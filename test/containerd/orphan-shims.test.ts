@@ -159,9 +159,9 @@ test('whoever ends containerd waits only where a shim is unknown, which is ended
   world.released.abort();
   world.addShim('known');
   world.known.add('known');
-  await world.orphans.lookForTheLastTime();
+  await world.orphans.checkBeforeEnd();
   const orphan = world.addShim('orphan');
-  const looked = world.orphans.lookForTheLastTime();
+  const looked = world.orphans.checkBeforeEnd();
   await world.clock.advance(4999);
   expect(world.ended).toEqual([]);
   await world.clock.advance(1);
@@ -172,9 +172,9 @@ test('whoever ends containerd waits only where a shim is unknown, which is ended
 test('whoever ends a containerd that does not answer is told of its shims', async () => {
   const world = new World();
   world.answers = false;
-  await world.orphans.lookForTheLastTime();
+  await world.orphans.checkBeforeEnd();
   expect(world.warnings).toEqual([]);
   world.addShim('unknown');
-  await world.orphans.lookForTheLastTime();
+  await world.orphans.checkBeforeEnd();
   expect(world.warnings).toEqual(['Cannot tell whether some running shims are in use']);
 });

@@ -45,13 +45,13 @@ class Decoder {
   readonly #schema: ObjectSchema;
   readonly #rootName: string;
   readonly #findings = { error: [] as DecodeFinding[], warning: [] as DecodeFinding[] };
-  readonly #tellsValues: boolean;
+  readonly #quotesValues: boolean;
   #notShown = 0;
 
   constructor(schema: ObjectSchema, rootName: string) {
     this.#schema = schema;
     this.#rootName = rootName;
-    this.#tellsValues = rootName !== 'Secret';
+    this.#quotesValues = rootName !== 'Secret';
   }
 
   findings(): DecodeFinding[] {
@@ -176,8 +176,8 @@ class Decoder {
   }
 
   #wrongType(kind: FieldKind, node: ManifestNode, field: string, expected = expectedValues[kind.type]): unknown {
-    const found = this.#tellsValues ? describeNode(node) : describeKind(node);
-    const hint = hintForWrongType(this.#schema, kind, node, this.#tellsValues);
+    const found = this.#quotesValues ? describeNode(node) : describeKind(node);
+    const hint = hintForWrongType(this.#schema, kind, node, this.#quotesValues);
     this.#add({
       field,
       start: node.start,

@@ -83,8 +83,8 @@ export class ManifestDocument {
 export type DocumentReading = { document: ManifestDocument } | { problem: ManifestProblem };
 
 /**
- * Reads the bytes of a manifest as the kubelet does. A text that starts with `{` is JSON; any other is YAML, of which
- * only the first document counts.
+ * Reads the bytes of a manifest as the kubelet does. A text that starts with `{` is JSON. Any other text is YAML, and
+ * only its first document counts.
  */
 export function readManifest(bytes: Uint8Array | string, origin: string): DocumentReading {
   const reading = readText(bytes, origin);

@@ -2,16 +2,16 @@ import type { ManifestNode } from '../text/manifest-node.ts';
 import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-schema.ts';
 import { parseQuantity } from '../values/quantity.ts';
 
-/** Hint on replacing a value of the wrong type. Quotes the value only if `tellsValues`, which is false for a Secret. */
+/** Hint on replacing a value of the wrong type. Quotes the value only if `quotesValues`, which is false for a Secret. */
 export function hintForWrongType(
   schema: ObjectSchema,
   kind: FieldKind,
   node: ManifestNode,
-  tellsValues: boolean,
+  quotesValues: boolean,
 ): string | undefined {
   switch (kind.type) {
     case 'string':
-      return hintForString(node, tellsValues);
+      return hintForString(node, quotesValues);
     case 'bytes':
       return 'Encode it with base64, or put plain text into stringData (Secret) or data (ConfigMap).';
     case 'bool':
@@ -27,7 +27,7 @@ export function hintForWrongType(
     case 'list':
       return hintForList(schema, kind.element, node);
     case 'object':
-      return node.kind === 'list' ? 'Remove the "- ".' : hintForObject(schema, kind.name, node, tellsValues);
+      return node.kind === 'list' ? 'Remove the "- ".' : hintForObject(schema, kind.name, node, quotesValues);
     case 'quantity':
       return hintForQuantity(node);
     case 'map':
@@ -39,10 +39,10 @@ export function hintForWrongType(
   }
 }
 
-function hintForString(node: ManifestNode, tellsValues: boolean): string | undefined {
+function hintForString(node: ManifestNode, quotesValues: boolean): string | undefined {
   if (node.kind === 'bool') return 'Put it in quotes: YAML reads y, n, yes, no, on and off as true or false, too.';
   if (node.kind !== 'number') return undefined;
-  return tellsValues ? `Put it in quotes: "${node.text}".` : 'Put it in quotes.';
+  return quotesValues ? `Put it in quotes: "${node.text}".` : 'Put it in quotes.';
 }
 
 function hintForList(schema: ObjectSchema, element: FieldKind, node: ManifestNode): string | undefined {
@@ -58,9 +58,9 @@ function hintForObject(
   schema: ObjectSchema,
   name: string,
   node: ManifestNode,
-  tellsValues: boolean,
+  quotesValues: boolean,
 ): string | undefined {
-  if (!tellsValues || (node.kind !== 'string' && node.kind !== 'number')) return undefined;
+  if (!quotesValues || (node.kind !== 'string' && node.kind !== 'number')) return undefined;
   const text = node.kind === 'string' ? node.value : node.text;
   if (/^[A-Za-z]+:[^ /]/.test(text)) return 'Put a space after each ":".';
   if (text.length > 60 || text.includes('\n')) return undefined;

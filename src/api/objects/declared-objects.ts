@@ -100,7 +100,7 @@ function declareItems(found: Declarations, list: ManifestObject, context: Contex
     return;
   }
   const nodes = items.items;
-  if (nodes.length === 0 && saysWhatRuns(context.listed?.kind)) found.hasEmptyList = true;
+  if (nodes.length === 0 && declaresWhatRuns(context.listed?.kind)) found.hasEmptyList = true;
   const path = list.path === '' ? 'items' : `${list.path}.items`;
   for (const [index, node] of nodes.entries()) {
     if (found.count > context.maxCount) return;
@@ -109,7 +109,7 @@ function declareItems(found: Declarations, list: ManifestObject, context: Contex
 }
 
 /** True if an empty list of this kind, or a plain List, declares that nothing is to run. */
-function saysWhatRuns(listed = 'Pod'): boolean {
+function declaresWhatRuns(listed = 'Pod'): boolean {
   return isCarriedOut(listed) && listed !== 'ConfigMap' && listed !== 'Secret';
 }
 

@@ -114,5 +114,5 @@ function unseparated(offset: number): ManifestSyntaxError {
 }
 
 function tabAsIndent({ offset }: CST.SourceToken): ManifestSyntaxError {
-  return new ManifestSyntaxError('A tab is no indentation', offset, 'Indent with spaces; YAML allows no tabs there.');
+  return new ManifestSyntaxError('A tab is not indentation', offset, 'Indent with spaces; YAML allows no tabs there.');
 }

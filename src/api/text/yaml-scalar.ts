@@ -46,11 +46,11 @@ function resolveTagged(token: ScalarToken, tag: string | undefined, text: string
     return resolved;
   }
   // The message leaves out the value because it may be a secret.
-  throw new ManifestSyntaxError(`The value is not what its tag !!${name} says`, token.offset);
+  throw new ManifestSyntaxError(`The value is not of the type of its tag !!${name}`, token.offset);
 }
 
 function decodeBinary(text: string, start: number): string {
   const bytes = decodeBase64(text);
-  if (!bytes) throw new ManifestSyntaxError('!!binary value is no valid base64', start);
+  if (!bytes) throw new ManifestSyntaxError('!!binary value is not valid base64', start);
   return new TextDecoder().decode(bytes);
 }

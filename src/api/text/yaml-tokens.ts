@@ -55,7 +55,7 @@ class DocumentCollector implements YamlDocumentTokens {
   }
 
   #takeEnd(token: CST.DocumentEnd): void {
-    if (!this.content) throw new ManifestSyntaxError('"..." ends a document, and there is none', token.offset);
+    if (!this.content) throw new ManifestSyntaxError('"..." ends a document, but there is none', token.offset);
     this.trailing ??= token.end?.find(hasContent);
   }
 

@@ -40,7 +40,7 @@ function doubtfulImage(field: string, image: string): FieldProblem[] {
   if (parseImageName(image)) return [];
   const lower = image.toLowerCase();
   const hint = parseImageName(lower) ? `Did you mean "${lower}"?` : 'Such as "registry.example/app:1.2".';
-  return [warn(field, `"${image.slice(0, 100)}" is no image name: nothing can be pulled`, hint)];
+  return [warn(field, `"${image.slice(0, 100)}" is not an image name: nothing can be pulled`, hint)];
 }
 
 const nanosPerUnit = 1_000_000_000n;

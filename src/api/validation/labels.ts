@@ -39,7 +39,7 @@ export function validateLabelSelector(errors: FieldErrors, field: string, select
         if (values.length > 0) errors.forbidden(`${path}.values`, `may not be specified when operator is ${operator}`);
         break;
       default:
-        errors.invalid(`${path}.operator`, operator, 'is no selector operator');
+        errors.invalid(`${path}.operator`, operator, 'is not a selector operator');
     }
     errors.invalidIf(`${path}.key`, key, checkQualifiedName(key));
     for (const [at, value] of values.entries()) {

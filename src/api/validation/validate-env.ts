@@ -126,7 +126,7 @@ function validateFieldRef(
     ? subscripted.path === 'metadata.labels' || subscripted.path === 'metadata.annotations'
     : knownFieldPaths.includes(fieldPath);
   if (apiVersion !== 'v1' || !isKnown) {
-    errors.invalid(`${field}.fieldPath`, fieldPath, `is no field of a pod in apiVersion "${apiVersion}"`);
+    errors.invalid(`${field}.fieldPath`, fieldPath, `is not a field of a pod in apiVersion "${apiVersion}"`);
   } else if (!subscripted) {
     errors.unsupportedUnless(`${field}.fieldPath`, fieldPath === 'spec.host' ? 'spec.nodeName' : fieldPath, allowed);
   } else {

@@ -133,7 +133,7 @@ function validateAppArmorAnnotations(errors: FieldErrors, field: string, { metad
   for (const [key, profile] of annotations) {
     const containerName = key.slice(appArmorPrefix.length);
     if (!containerNames.has(containerName)) {
-      errors.invalid(`${field}[${key}]`, containerName, 'is no container of this pod');
+      errors.invalid(`${field}[${key}]`, containerName, 'is not a container of this pod');
     }
     if (!/^(?:|runtime\/default|unconfined|localhost\/.*)$/s.test(profile)) {
       errors.invalid(`${field}[${key}]`, profile, 'must be runtime/default, unconfined or localhost/<name>');

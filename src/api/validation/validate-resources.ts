@@ -46,7 +46,7 @@ function checkResourceName(name: string): string | undefined {
   const message = checkQualifiedName(name);
   if (message !== undefined) return message;
   if (name.includes('/')) {
-    return isNative(name) || isExtended(name) ? undefined : 'is no name of an extended resource';
+    return isNative(name) || isExtended(name) ? undefined : 'is not the name of an extended resource';
   }
   const isStandard = ['cpu', 'memory', 'ephemeral-storage'].includes(name) || isHugePages(name);
   return isStandard ? undefined : 'must be cpu, memory, ephemeral-storage, hugepages-<size> or have a domain';

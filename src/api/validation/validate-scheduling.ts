@@ -110,7 +110,7 @@ function validateNodeSelectorOperator(
       if (values.length !== 1) errors.required(`${field}.values`, 'must be one value when operator is Gt or Lt');
       break;
     default:
-      errors.invalid(`${field}.operator`, operator, 'is no selector operator');
+      errors.invalid(`${field}.operator`, operator, 'is not a selector operator');
   }
 }
 

@@ -2,16 +2,16 @@ import { type ConfigObject, configObjectKey } from './config-object.ts';
 import type { Pod } from '../types.ts';
 
 /**
- * Which owner has a name that several declare: the one that declared it first, for as long as it does; then the next one.
- * Owners are the files of a folder, the sources of a node, the pods of a list or the objects of a text. Names are keys, as
- * those of `claimedKeys`.
+ * Decides which of several owners has a name: the one that declared it first, while it does so, then the next one.
+ * Owners are the files of a folder, the sources of a node, the pods of a list or the objects of a text. Names are keys,
+ * such as those of `claimedKeys`.
  */
 export class Claims<Owner> {
-  /** By key: the owners that declare it, in the order in which they began to. */
+  /** The owners that declare each key, in the order of their declarations. */
   private readonly claimants = new Map<string, Owner[]>();
   private readonly keys = new Map<Owner, ReadonlySet<string>>();
 
-  /** The owner declares these keys from now on, and no others. */
+  /** Sets the keys that the owner declares. */
   set(owner: Owner, keys: Iterable<string>): void {
     const before = this.keys.get(owner) ?? new Set();
     const after = new Set(keys);
@@ -26,7 +26,7 @@ export class Claims<Owner> {
     return this.claimants.get(key)?.[0];
   }
 
-  /** The first of the keys that another owner has. */
+  /** Returns the first of these keys that another owner has, or undefined. */
   taken(owner: Owner, keys: readonly string[]): string | undefined {
     return keys.find((key) => this.owner(key) !== owner);
   }
@@ -36,7 +36,7 @@ export class Claims<Owner> {
     return new Map([...this.claimants].filter(([, { length }]) => length > 1).sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** Puts the owners that declare a key in another order. */
+  /** Sorts the owners that declare a key. */
   sort(key: string, compare: (a: Owner, b: Owner) => number): void {
     this.change(key, (owners) => owners.toSorted(compare));
   }
@@ -48,12 +48,12 @@ export class Claims<Owner> {
   }
 }
 
-/** What no two pods may share: the name, and the UID that a manifest may give. */
+/** The unique keys of a pod: its name, and its UID, which a manifest may set. */
 export function podKeys({ metadata: { namespace, name, uid } }: Pod): string[] {
   return [`Pod/${namespace}/${name}`, `UID/${uid}`];
 }
 
-/** The keys of everything that a file declares. */
+/** The keys of all objects that a file declares. */
 export function claimedKeys(declared: { pods: readonly Pod[]; configObjects: readonly ConfigObject[] }): string[] {
   return [...declared.pods.flatMap(podKeys), ...declared.configObjects.map(configObjectKey)];
 }

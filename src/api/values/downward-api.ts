@@ -50,7 +50,7 @@ export function containerResourceValue(
   const { resources = {} } = containerName ? containerNamed(pod, containerName, where) : container;
   const value = resourceFieldValue(resources, path, divisor, allocatable);
   if (value !== undefined) return value;
-  throw new UserError(`${where}: "${path}" is no resource`, {
+  throw new UserError(`${where}: "${path}" is not a resource`, {
     hint: 'Use limits. or requests. with cpu, memory, ephemeral-storage or a hugepages resource.',
   });
 }
@@ -65,7 +65,7 @@ function metadataValue(metadata: Pod['metadata'], fieldPath: string, where: stri
   const isMap = fieldPath === 'metadata.labels' || fieldPath === 'metadata.annotations';
   const value = isMap ? undefined : metadataFieldValue(metadata, fieldPath);
   if (value !== undefined) return value;
-  throw new UserError(`${where}: "${fieldPath}" is no field that a variable can hold`, {
+  throw new UserError(`${where}: "${fieldPath}" is not a field that a variable can hold`, {
     hint: `Use a field such as metadata.name, metadata.labels['key'], spec.nodeName or status.podIP.`,
   });
 }

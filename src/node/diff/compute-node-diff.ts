@@ -15,19 +15,19 @@ export interface NodeDiff {
   configObjects: ConfigObjectChange[];
 }
 
-/** What becomes of one pod, and why. */
+/** The planned change of one pod, and the reason. */
 export interface PodChange {
   /** `restart` of some containers, or of the whole pod; `update` leaves every container running. */
   action: 'start' | 'stop' | 'restart' | 'update' | 'stay';
   namespace: string;
   name: string;
   because: string;
-  /** The containers that are started anew while the pod lives on; all of it when there are none of a `restart`. */
+  /** The containers that restart while the pod stays. Empty for a `restart` of the whole pod. */
   containers: string[];
   differences: FieldDifference[];
 }
 
-/** What would happen if a node that holds these pods were to hold others, pod by pod in the order of their names. */
+/** Computes the changes from the current pods of a node to the desired ones, ordered by pod name. */
 export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): NodeDiff {
   const declared = desired.pods.map((pod) => {
     const running = runningPod(current.pods, pod);
@@ -52,7 +52,9 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
   };
 }
 
-/** The pod that has the name now: this very pod if it is there, as one that it replaced may still be ending. */
+/**
+ * The current pod of this name. Prefers the one with the same UID, because a pod that it replaced may still be ending.
+ */
 function runningPod(pods: readonly CurrentPod[], desired: Pod): CurrentPod | undefined {
   const named = pods.filter(({ pod }) => podFullName(pod) === podFullName(desired));
   return named.find(({ pod }) => pod.metadata.uid === desired.metadata.uid) ?? named.at(-1);
@@ -64,15 +66,15 @@ function changeOf(current: CurrentPod, desired: Pod, { uidUnder }: DesiredNode):
   const wouldBeSame = current.origin !== undefined && uidUnder(desired, current.origin) === uid;
   const differences = podDifferences(current, desired);
   if (!isSame && !wouldBeSame) {
-    const because = differences.length > 0 ? 'its manifest changed' : 'its manifest is written otherwise';
+    const because = differences.length > 0 ? 'its manifest changed' : 'the text of its manifest changed';
     return { ...change('restart', desired, `${because}, and its UID with it`), differences };
   }
   if (differences.length === 0) return change('stay', desired, '');
   const actions = computePodActions(desired, current.status ?? allRunning(current.pod), noProbeResults);
   const containers = startedContainers(desired, actions);
-  if (actions.killPod) return { ...change('restart', desired, 'its sandbox has to be another one'), differences };
+  if (actions.killPod) return { ...change('restart', desired, 'its sandbox changes'), differences };
   if (containers.length === 0) return { ...change('update', desired, 'no container restarts'), differences };
-  return { ...change('restart', desired, 'of these containers alone'), containers, differences };
+  return { ...change('restart', desired, 'only these containers'), containers, differences };
 }
 
 function startedContainers(
@@ -90,7 +92,7 @@ function podDifferences({ pod, status }: CurrentPod, desired: Pod): FieldDiffere
   return status ? containerDifferences(status, desired) : fieldDifferences(comparable(pod), comparable(desired));
 }
 
-/** As far as the runtime remembers: the image it started, and the hash of the container it made. */
+/** The differences that the runtime shows: the image, and the hash of the container. */
 function containerDifferences({ containerStatuses }: RuntimePodStatus, { spec }: Pod): FieldDifference[] {
   return (['initContainers', 'containers'] as const).flatMap((list) =>
     (spec[list] ?? []).flatMap((container, index) => {
@@ -104,13 +106,13 @@ function containerDifferences({ containerStatuses }: RuntimePodStatus, { spec }:
 
 const ownAnnotations: readonly string[] = Object.values(configAnnotations);
 
-/** What a manifest decides. */
+/** The parts of a pod that its manifest decides. */
 function comparable({ metadata: { uid: _uid, annotations = {}, ...metadata }, spec }: Pod): object {
   const kept = Object.entries(annotations).filter(([key]) => !ownAnnotations.includes(key));
   return { metadata: { ...metadata, ...(kept.length > 0 && { annotations: Object.fromEntries(kept) }) }, spec };
 }
 
-/** The pod at its best, so that what restarts does so for its definition alone. */
+/** A status with all containers running, so that only a changed definition restarts any. */
 function allRunning({ metadata: { uid, name, namespace }, spec }: Pod): RuntimePodStatus {
   const status = (container: Container, isRunning: boolean): RuntimeContainerStatus => ({
     id: container.name,

@@ -3,27 +3,27 @@ import { type ConfigObject, configObjectKey } from '../../api/values/config-obje
 import { configObjectReferences } from '../../api/values/config-object-references.ts';
 import type { Container, Pod, Volume } from '../../api/types.ts';
 
-/** What becomes of a ConfigMap or Secret. No value is ever in it. */
+/** The planned change of a ConfigMap or Secret. Never contains a value. */
 export interface ConfigObjectChange {
   action: 'add' | 'remove' | 'change';
   kind: ConfigObject['kind'];
   namespace: string;
   name: string;
   keys: Record<string, 'added' | 'removed' | 'changed'>;
-  /** What the pods that go on running notice of it. */
+  /** The effects on pods that keep running. */
   effects: ConfigObjectEffect[];
 }
 
 export interface ConfigObjectEffect {
   /** `namespace/name` */
   pod: string;
-  /** Files of a volume change while its containers run; variables and single mounted files only when they start anew. */
+  /** Files of a volume change while its containers run. Variables and subPath mounts change only at a restart. */
   effect: 'updated live' | 'needs a restart';
-  /** Such as `volume config` or `env of container app`. */
+  /** The affected use, such as `volume config` or `env of container app`. */
   what: string;
 }
 
-/** The objects that are not what they were, and what `running` pods notice of them. */
+/** The changed objects, and the effects on `running` pods. */
 export function computeConfigObjectChanges(
   current: readonly ConfigObject[],
   desired: readonly ConfigObject[],

@@ -1,16 +1,19 @@
 import diff from 'microdiff';
 
-/** A field that is not what it was; an absent value is left out. */
+/** A changed field. An absent value is left out. */
 export interface FieldDifference {
-  /** As the API server writes it, such as `spec.containers[0].image`; an index is that in the desired list, if it is there. */
+  /**
+   * Path as the API server writes it, such as `spec.containers[0].image`. An index refers to the desired list if the
+   * item is in it.
+   */
   path: string;
   current?: unknown;
   desired?: unknown;
 }
 
 /**
- * Every field in which two API objects differ. Items of a list that have names are compared by name, so that one more at
- * the beginning is no difference of all that follow.
+ * Every field in which two API objects differ. Compares named items of a list by name, so that an item inserted at the
+ * start does not change all others.
  */
 export function fieldDifferences(current: object, desired: object): FieldDifference[] {
   return diff(byName(current), byName(desired), { cyclesFix: false }).map(({ path: steps }) => {
@@ -24,10 +27,10 @@ export function fieldDifferences(current: object, desired: object): FieldDiffere
   });
 }
 
-/** The fields by which items of lists are told apart: the first one that all of them have, and no two the same. */
+/** The fields that may identify items of a list. The first one counts that all items have with distinct values. */
 const itemKeys = ['name', 'mountPath', 'containerPort', 'key', 'ip'];
 
-/** The object with every list of items with names as an object of these names. */
+/** Replaces each list of named items by an object with these names. */
 function byName(value: object): Record<string, unknown> {
   return withoutPrototype(Object.entries(value).map(([key, member]) => [key, mapped(member)]));
 }
@@ -41,14 +44,14 @@ function mapped(value: unknown): unknown {
   return withoutPrototype(items.map((item, index) => [names[index] ?? '', mapped(item)]));
 }
 
-/** A label may be called `constructor`. */
+/** An object without prototype, because a label may be called `constructor`. */
 function withoutPrototype(entries: readonly [string, unknown][]): Record<string, unknown> {
   const object: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [key, value] of entries) object[key] = value;
   return object;
 }
 
-/** Undefined when the items cannot be told apart. */
+/** Returns undefined if no field identifies the items. */
 function namesOf(items: readonly unknown[]): string[] | undefined {
   for (const key of itemKeys) {
     const names = items.map((item) => memberOf(item, key)).filter((name) => name !== undefined);
@@ -62,7 +65,7 @@ function memberOf(value: unknown, key: string): unknown {
   return new Map<string, unknown>(Object.entries(value)).get(key);
 }
 
-/** What the steps of a difference lead to in an object as it is written, and the path of that. */
+/** The value at the steps of a difference in the original object, and its path. */
 function follow(root: object, steps: readonly (string | number)[]): { path: string; value: unknown } {
   let value: unknown = root;
   let path = '';

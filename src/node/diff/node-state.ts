@@ -3,29 +3,29 @@ import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
 
-/** What a node holds now. */
+/** The current state of a node. */
 export interface CurrentNode {
   pods: CurrentPod[];
-  /** As the manifests that were read last declare them. */
+  /** ConfigMaps and Secrets of the manifests as last read. */
   configObjects: ConfigObject[];
 }
 
 export interface CurrentPod {
-  /** With `status` it has no more than the names and images of its containers: nobody knows the manifest it was made from. */
+  /** With `status`, only the names and images of its containers are known, because its manifest is not. */
   pod: Pod;
   status?: RuntimePodStatus;
-  /** A pod of a URL that was not asked stays whatever files declare. */
+  /** Source of the pod. A pod from a URL that was not fetched stays. */
   source: SourceName;
-  /** Path or URL of its manifest, which its UID is made from too; undefined when it is not known. */
+  /** Path or URL of its manifest, from which its UID is derived; undefined if unknown. */
   origin?: string;
 }
 
-/** What a node is to hold. */
+/** The desired state of a node. */
 export interface DesiredNode {
   pods: readonly Pod[];
   configObjects: readonly ConfigObject[];
-  /** The URLs that were asked, as they are shown. What others declare stays. */
+  /** The fetched URLs, without secrets. Pods of other URLs stay. */
   urls: readonly string[];
-  /** The UID that a pod would have if its manifest stood at this path or URL. */
+  /** The UID that a pod would have if its manifest were at this path or URL. */
   uidUnder: (pod: Pod, origin: string) => string | undefined;
 }

@@ -14,15 +14,15 @@ import type { CurrentNode, CurrentPod } from './node-state.ts';
 interface Request extends StaticPodNode {
   rootDir: string;
   runtimeEndpoint: string | undefined;
-  /** Of the agent that runs; undefined: none runs. */
+  /** Snapshot of the running agent; undefined if none runs. */
   snapshot: EngineSnapshot | undefined;
   connect: Connect;
 }
 
-/** A manifest as the agent read it last, with what it declares. */
+/** A manifest as the agent last read it, with its declarations. */
 type KeptManifest = LastGood & Manifests;
 
-/** What the node holds: as its agent says, else what is in the runtime and ours. */
+/** Reads the current state of the node: from its agent, else our pods in the runtime. */
 export async function readCurrentNode(request: Request): Promise<CurrentNode> {
   const { rootDir, nodeName, featureGates, snapshot } = request;
   const kept = (await readLastGood(rootDir)).map((entry): KeptManifest => {

@@ -11,11 +11,11 @@ import { joined, type ManifestsRequest, readManifests, stdinOrigin } from '../so
 import type { DesiredNode } from './node-state.ts';
 
 interface Request extends ManifestsRequest {
-  /** URLs of manifests that are asked besides. */
+  /** URLs of further manifests. */
   remote: readonly RemoteManifestOptions[];
 }
 
-/** What manifests declare, and what would be of it if they stood elsewhere. */
+/** Reads the declarations of the manifests, and their UIDs under other origins. */
 export async function readDesiredNode(request: Request): Promise<DesiredNode & SourceUpdate> {
   const files = await readManifests(request);
   const remote = await Promise.all(request.remote.map(readManifestURL));

@@ -1,6 +1,6 @@
 const newline = 0x0a;
 
-/** Puts a prefix before each line and holds back a line until it is whole, so that lines of several logs do not mix. */
+/** Prefixes each line. Holds back incomplete lines, so that lines of several logs do not mix. */
 export class LinePrefixer {
   readonly #prefix: Buffer;
   #incomplete: Buffer = Buffer.alloc(0);
@@ -9,7 +9,7 @@ export class LinePrefixer {
     this.#prefix = Buffer.from(prefix);
   }
 
-  /** The lines that `bytes` makes whole. */
+  /** Returns the lines that `bytes` completes. */
   add(bytes: Buffer): Buffer {
     const parts: Buffer[] = [];
     let start = 0;
@@ -22,7 +22,7 @@ export class LinePrefixer {
     return Buffer.concat(parts);
   }
 
-  /** What is left of a last line without an end. */
+  /** Returns the incomplete last line. */
   rest(): Buffer {
     return this.#incomplete.length === 0 ? this.#incomplete : Buffer.concat([this.#prefix, this.#incomplete]);
   }

@@ -8,23 +8,24 @@ import { exitText } from './exit-text.ts';
 
 /** Logs the engine's events, for a `run` without a screen. Returns a function that stops it. */
 export function logEvents(view: EngineView, logger: Logger): () => void {
-  const told = new Map<string, ReadonlySet<ManifestProblem>>();
+  const logged = new Map<string, ReadonlySet<ManifestProblem>>();
   const isPullDue = oncePerPull();
   const isStatusNew = oncePerStatus();
   return view.subscribe((event) => {
     if (event.type === 'PullProgressed' ? isPullDue(event) : isStatusNew(event)) logEvent(event, logger);
-    if (event.type === 'SourceRead') told.set(event.where, logProblems(event.problems, told.get(event.where), logger));
+    if (event.type === 'SourceRead')
+      logged.set(event.where, logProblems(event.problems, logged.get(event.where), logger));
   });
 }
 
 /** Logs each problem once while it lasts, even if its source is read many times. */
 function logProblems(
   problems: readonly ManifestProblem[],
-  told: ReadonlySet<ManifestProblem> | undefined,
+  logged: ReadonlySet<ManifestProblem> | undefined,
   logger: Logger,
 ): ReadonlySet<ManifestProblem> {
   for (const problem of problems) {
-    if (told?.has(problem) === true) continue;
+    if (logged?.has(problem) === true) continue;
     const { severity, message, origin, line, column, field, hint, lastGoodAt } = problem;
     const where = {
       origin,

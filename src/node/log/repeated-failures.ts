@@ -6,10 +6,10 @@ import type { Logger } from '../../logger.ts';
 export interface Repetition {
   /** Shortest time from the last line to the next. */
   intervalMs: number;
-  toldAt: number;
+  writtenAt: number;
   seenAt: number;
   /** Number of repetitions since the last line. */
-  untold: number;
+  omitted: number;
 }
 
 const firstIntervalMs = 10_000;
@@ -29,15 +29,20 @@ export function nextRepetition(
   intervalMs = firstIntervalMs,
 ): { repeated: number | undefined; repetition: Repetition } {
   const isNew = known === undefined || now - known.seenAt > Math.max(quietMs, 2 * known.intervalMs);
-  if (isNew) return { repeated: 0, repetition: told(intervalMs, now) };
-  if (now - known.toldAt < known.intervalMs) {
-    return { repeated: undefined, repetition: { ...known, seenAt: now, untold: known.untold + 1 } };
+  if (isNew) return { repeated: 0, repetition: written(intervalMs, now) };
+  if (now - known.writtenAt < known.intervalMs) {
+    return { repeated: undefined, repetition: { ...known, seenAt: now, omitted: known.omitted + 1 } };
   }
   const nextMs = Math.min(2 * known.intervalMs, longestIntervalMs);
-  return { repeated: known.untold, repetition: told(nextMs, now) };
+  return { repeated: known.omitted, repetition: written(nextMs, now) };
 }
 
-const told = (intervalMs: number, now: number): Repetition => ({ intervalMs, toldAt: now, seenAt: now, untold: 0 });
+const written = (intervalMs: number, now: number): Repetition => ({
+  intervalMs,
+  writtenAt: now,
+  seenAt: now,
+  omitted: 0,
+});
 
 /**
  * A log that writes a failure at once, and then after 10 s, 20 s, 40 s and so on up to an hour, with the number of

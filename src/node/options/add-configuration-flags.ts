@@ -66,7 +66,7 @@ function flagOptions(): { option: Option; field: ConfigurationField }[] {
   const fields = new Map(configurationFields().map((field) => [field.path, field]));
   return configurationFlags.map(([flags, path]) => {
     const field = fields.get(path);
-    if (!field) throw new Error(`${flags} is for ${path}, which is no field of the configuration`);
+    if (!field) throw new Error(`${flags} is for ${path}, which is not a field of the configuration`);
     const option = new Option(flags, description(field));
     const parse = parserOf(field);
     return { option: option.argParser((text, earlier: unknown) => accumulate(earlier, parse(text))), field };

@@ -9,12 +9,12 @@ export interface HostNetwork {
   isBridge: (name: string) => boolean;
 }
 
-/** The address of a node without any other. */
+/** Default address of a node. */
 const loopback = '127.0.0.1';
 
 /**
- * Detects the address of the node: that of the interface of the default route, else the first of an interface that is
- * not a bridge, IPv4 before IPv6; 127.0.0.1 if there is only loopback. Finds one family only; for both, name the
+ * Detects the address of the node. Prefers the interface of the default route, then the first interface that is not a
+ * bridge, and IPv4 before IPv6. Returns 127.0.0.1 if there is only loopback. Finds one family only; for both, name the
  * addresses. kubelet: nodestatus/setters.go NodeAddress, apimachinery util/net ChooseHostInterface
  */
 export function detectNodeIPs({ interfaces, routes, isBridge }: HostNetwork = hostNetwork()): string[] {

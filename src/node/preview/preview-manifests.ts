@@ -14,7 +14,7 @@ import { nodeConfig } from '../node-config.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { type PodPreview, previewPod } from './preview-pod.ts';
 
-/** What the pods of manifests would ask of the runtime on this node, as plain JSON. No value of a Secret is in it. */
+/** The CRI requests for the pods of manifests on this node, as plain JSON. Contains no value of a Secret. */
 export async function previewManifests(
   { source, pods, configObjects = [] }: SourceUpdate,
   options: NodeOptions,
@@ -45,14 +45,14 @@ function printed({ pod, requests, files }: PodPreview): object {
   return { pod, requests: printedRequests, files };
 }
 
-/** Whatever is made from a Secret has this in place of its values, also where they are part of a command. */
+/** Replaces the values of a Secret by placeholders, which then also appear in commands. */
 function withoutSecrets(object: ConfigObject): ConfigObject {
   if (object.kind !== 'Secret') return object;
   const data = [...object.data.keys()].map((key) => [key, Buffer.from(`<${key} of Secret ${object.name}>`)] as const);
   return { ...object, data: new Map(data) };
 }
 
-/** What a runtime that answers says, else what is configured. */
+/** The cgroup driver of the runtime if it answers, else the configured one. */
 async function cgroupDriver(options: NodeOptions, connect: Connect): Promise<CgroupDriver> {
   const { rootDir, containerRuntimeEndpoint: endpoint } = options;
   try {
@@ -68,14 +68,14 @@ async function cgroupDriver(options: NodeOptions, connect: Connect): Promise<Cgr
   }
 }
 
-/** The path, or the nearest folder above it that is there: the root-dir of a node that never ran is yet to be made. */
+/** The path, or its nearest existing parent, because the root-dir may not exist yet. */
 function existing(path: string): string {
   return statSync(path, { throwIfNoEntry: false }) ? path : existing(dirname(path));
 }
 
 /**
- * A CRI message as plain JSON: bytes as text, 64-bit numbers as numbers, and without members that say nothing. Numbers and
- * booleans stay also when they are zero: in a wrapped number that is a value.
+ * A CRI message as plain JSON: bytes as text, 64-bit numbers as numbers, without empty members. Keeps zero numbers and
+ * false, because in a wrapped value they have a meaning.
  */
 export function printableRequest(value: unknown): unknown {
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();

@@ -12,7 +12,7 @@ import type { NodeConfig } from '../../engine/node-config.ts';
 import { VolumeManager } from '../../engine/volumes/volume-manager.ts';
 import { UserError } from '../../errors.ts';
 
-/** What a pod asks of the runtime, in this order, and the files that are made for it. */
+/** The CRI requests of a pod, in order, and the files made for it. */
 export interface PodPreview {
   /** `namespace/name` */
   pod: string;
@@ -22,11 +22,11 @@ export interface PodPreview {
 
 export interface PreviewedRequest {
   method: 'RunPodSandbox' | 'PullImage' | 'CreateContainer';
-  /** Unset: it is made in any case. */
+  /** Condition of the request; absent if it is always made. */
   when?: string;
-  /** As the CRI has it; texts in angle brackets stand for what only the runtime, or the moment, can say. */
+  /** The CRI message. Texts in angle brackets stand for values that are only known at run time. */
   request?: object;
-  /** Why there is no such request: the pod waits with this message. */
+  /** Message with which the pod waits, if there is no request. */
   refused?: string;
 }
 
@@ -37,7 +37,7 @@ interface PreviewDeps {
 
 const sandboxConfigAbove = '<config of RunPodSandbox>';
 
-/** Everything up to the start of its containers, worked out as the engine does. Nothing is made, asked or written. */
+/** Computes all requests up to the start of the containers, as the engine does. Creates and writes nothing. */
 export async function previewPod(pod: Pod, deps: PreviewDeps): Promise<PodPreview> {
   const sandbox = await orRefused(() => podSandboxConfig(pod, 0, deps.node));
   const { metadata, spec } = pod;
@@ -62,7 +62,7 @@ export async function previewPod(pod: Pod, deps: PreviewDeps): Promise<PodPrevie
 function pullRequests({ metadata }: Pod, { image = '', imagePullPolicy }: Container): PreviewedRequest[] {
   if (imagePullPolicy === 'Never') return [];
   const reference = pullReference(image);
-  if (reference === undefined) return [{ method: 'PullImage', refused: `"${image}" is no name of an image` }];
+  if (reference === undefined) return [{ method: 'PullImage', refused: `"${image}" is not an image name` }];
   return [
     {
       method: 'PullImage',
@@ -89,7 +89,7 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
       podIPs,
       envs,
       volumes: volumes.mountPoints(pod),
-      // Nobody asked the runtime.
+      // Assumed, because the runtime is not asked.
       recursiveReadOnly: { isEnabled: node.featureGates.RecursiveReadOnlyMounts, isSupported: true },
       podDir: podDirs.podDir(pod.metadata.uid),
       clusterDomain,
@@ -109,7 +109,10 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
   return { podSandboxId: '<id of the sandbox>', config, sandboxConfig: sandboxConfigAbove };
 }
 
-/** Nobody knows yet whether the user of the image is root. The check leaves no trace in the configuration. */
+/**
+ * Removes the check for a root user, because the image's user is not known yet. The check does not appear in the
+ * configuration.
+ */
 function withoutUserCheck(pod: Pod, container: Container): { pod: Pod; container: Container } {
   const unchecked = <T extends object>(context: T | undefined): T =>
     Object.fromEntries(Object.entries(context ?? {}).filter(([key]) => key !== 'runAsNonRoot')) as T;
@@ -155,7 +158,10 @@ async function orRefused<T>(make: () => T | Promise<T>): Promise<{ request?: T; 
   }
 }
 
-/** The resolver file that a runtime makes of a sandbox's DNS settings. containerd: sandbox_run_linux.go parseDNSOptions */
+/**
+ * The resolver file that a runtime makes from a sandbox's DNS settings. containerd: sandbox_run_linux.go
+ * parseDNSOptions
+ */
 function resolvConfText({
   servers = [],
   searches = [],

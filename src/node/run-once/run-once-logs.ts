@@ -12,26 +12,26 @@ import type { EngineView } from '../../engine/view/snapshot.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import { LinePrefixer } from '../log/line-prefixer.ts';
 
-/** A runtime that has not written the last line of a container after this long is not waited for. */
+/** Milliseconds to wait for a runtime to write a container's last lines. */
 const lastLinesMs = 5000;
 const lookEveryMs = 20;
 
 interface Deps {
   pods: readonly Pod[];
   podLogsDir: string;
-  /** Take what containers write there. */
+  /** Receive the output of containers. */
   stdout: Writable;
   stderr: Writable;
   clock: Clock;
 }
 
 /**
- * Shows what the containers of pods write while they do. The lines of the only container, besides init containers, are as it
- * wrote them; others begin with pod and container. A log that cannot be read is told once, and is no failure of the pods.
+ * Shows the output of containers live. Lines of a single container, besides init containers, are unchanged; others
+ * start with pod and container. A log that cannot be read is reported once and does not fail the pods.
  */
 export class RunOnceLogs {
   private readonly deps: Deps;
-  /** By UID of the pod and name of the container. */
+  /** Followed logs, by pod UID and container name. */
   private readonly followed = new Map<string, Promise<void>>();
   private readonly finished = new AbortController();
   private readonly unprefixed: string | undefined;
@@ -44,11 +44,11 @@ export class RunOnceLogs {
       ),
     );
     this.unprefixed = main.length === 1 ? main[0] : undefined;
-    // Whoever read our output has seen enough.
+    // The reader of our output has closed it.
     for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
   }
 
-  /** Follows each container from its start on. Returns how to stop looking for new ones. */
+  /** Follows each container from its start. Returns a function that stops following new ones. */
   follow(view: Pick<EngineView, 'subscribe'>): () => void {
     return view.subscribe((event) => {
       if (event.type !== 'ContainerStarted' && event.type !== 'ContainerDied') return;
@@ -57,12 +57,12 @@ export class RunOnceLogs {
     });
   }
 
-  /** True: which line is of which container is told by its beginning. */
+  /** True if each line starts with its container. */
   get hasPrefixes(): boolean {
     return this.unprefixed === undefined;
   }
 
-  /** Resolves when all that the ended containers of these pods wrote is in their logs, which is a moment after their end is known. */
+  /** Resolves when the logs of the ended containers of these pods are complete, a moment after their end. */
   async written(pods: readonly Pod[]): Promise<void> {
     const { clock } = this.deps;
     const untilMs = clock.monotonic() + lastLinesMs;
@@ -70,7 +70,7 @@ export class RunOnceLogs {
     while (clock.monotonic() < untilMs && (await findWriters(paths)).size > 0) await clock.sleep(lookEveryMs);
   }
 
-  /** Shows all that is there; resolves when it is written. */
+  /** Shows the rest of the logs. Resolves when it is written. */
   async end(): Promise<void> {
     this.finished.abort();
     await Promise.all(this.followed.values());
@@ -99,7 +99,7 @@ export class RunOnceLogs {
 
   private async read(folder: string, prefix: string | undefined): Promise<void> {
     const [first] = await logFiles(folder);
-    // One that could not be started has written nothing.
+    // A container that could not start has no output.
     if (first === undefined) return;
     const streams = { stdout: this.deps.stdout, stderr: this.deps.stderr };
     const lines =
@@ -118,9 +118,9 @@ const newline = Buffer.from('\n');
 
 const keyOf = (podUID: string, container: string): string => `${podUID}/${container}`;
 
-/** Of all instances of a container, the first one first. */
+/** The log files of all instances of a container, oldest first. */
 async function logFiles(folder: string): Promise<string[]> {
-  // Gone with the pod, or not made yet.
+  // The folder is deleted, or not created yet.
   const names = await readdir(folder).catch(() => []);
   return names.filter((name) => /^\d+\.log$/.test(name)).sort((a, b) => Number.parseInt(a) - Number.parseInt(b));
 }

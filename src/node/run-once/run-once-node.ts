@@ -19,10 +19,12 @@ import { problemText } from '../../api/values/problem-text.ts';
 import { readManifestURL } from '../sources/read-manifest-url.ts';
 import { brokenManifestExitCode, readManifests, readStdin, refuseBroken } from '../sources/read-manifests.ts';
 import { RunOnceLogs } from './run-once-logs.ts';
-import { exitCodes, notStarted, type PodOutcome, podOutcome, stuckPods, whatIsLeft } from './run-once-outcome.ts';
+import { exitCodes, notStarted, type PodOutcome, podOutcome, stuckPods, unfinishedState } from './run-once-outcome.ts';
 import { withAgent } from '../with-agent.ts';
 
-/** A pod counts as Ready when it stayed so for this long: a container that ends at once was never of use. */
+/**
+ * Milliseconds for which a pod must stay Ready to count as Ready, because a container that ends at once is of no use.
+ */
 const readySettleMs = 1000;
 const logTailOfFailure = { maxLines: 20, maxBytes: 16 * 1024 };
 
@@ -31,10 +33,10 @@ export interface RunOnceRequest {
   /** Files, folders, or `-` for stdin. */
   manifests: readonly string[];
   timeoutMs: number;
-  /** Stop and remove the pods at the end. */
+  /** Stops and removes the pods at the end. */
   remove: boolean;
   stdin: AsyncIterable<Uint8Array>;
-  /** Take what containers write there, while they do. */
+  /** Receive the output of containers live. */
   stdout: Writable;
   stderr: Writable;
   logger: Logger;
@@ -44,21 +46,21 @@ export interface RunOnceRequest {
 export interface PodResult extends PodOutcome {
   /** `namespace/name` */
   pod: string;
-  /** The end of the log of the container that failed, or runs on. */
+  /** The last log lines of the container that failed or still runs. */
   log?: string;
 }
 
 export interface RunOnceResult {
   results: PodResult[];
-  /** Pods that were to be removed and could not be. */
+  /** Pods whose removal failed. */
   unremoved: UnremovedPod[];
-  /** That of the first pod that failed; 1 when all went well but a removal. */
+  /** Exit code of the first failed pod; 1 if only a removal failed. */
   exitCode: number;
-  /** Which container wrote a line is told by its beginning. */
+  /** True if each line starts with its container. */
   isLogPrefixed: boolean;
 }
 
-/** Runs the pods of the manifests until each is decided. */
+/** Runs the pods of the manifests until each has an outcome. */
 export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   const { options, logger, onKubelet, timeoutMs } = request;
   const updates = await declared(request);
@@ -85,7 +87,7 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
     const running = kubelet.run(stopping.signal);
     const outcomes = await Promise.race([untilDecided(kubelet, pods, timeoutMs, interrupted.signal), failure(running)]);
     const known = new Map(kubelet.snapshot().pods.map((snapshot) => [snapshot.pod.metadata.uid, snapshot]));
-    // Their removal would take the rest of it away.
+    // Waits for the logs, because a removal deletes them.
     await logs.written([...known.values()].map(({ pod }) => pod));
     const results = await Promise.all(
       pods.map((pod) => {
@@ -103,7 +105,7 @@ export async function runOnce(request: RunOnceRequest): Promise<RunOnceResult> {
   });
 }
 
-/** Everything the manifests and URLs declare. One error is enough to start nothing. */
+/** Reads the declarations of manifests and URLs. Throws a `UserError` for any error in them. */
 async function declared({ manifests, options, stdin, logger }: RunOnceRequest): Promise<SourceUpdate[]> {
   const files = await readManifests({
     manifests,
@@ -135,7 +137,7 @@ function refuseNothing(pods: readonly Pod[]): void {
   });
 }
 
-/** They are never run, so that nobody may wait for one. */
+/** Throws a `UserError` for mirror pods, which never run and so would never end. */
 function refuseMirrors(pods: readonly Pod[]): void {
   const mirror = pods.find(isMirrorPod);
   if (mirror === undefined) return;
@@ -145,7 +147,7 @@ function refuseMirrors(pods: readonly Pod[]): void {
   );
 }
 
-/** What is wrong with the manifests was told before. */
+/** A source with a fixed update. Its problems are already reported. */
 function fixedSource(update: SourceUpdate): PodSource {
   return {
     source: update.source,
@@ -161,18 +163,18 @@ function fixedSource(update: SourceUpdate): PodSource {
   };
 }
 
-/** Counts the failed pulls of containers, by UID of the pod and name of the container, since the last one that went well. */
+/** Counts the failed pulls of containers since the last success, by pod UID and container name. */
 function countPulls(event: KubeletEvent, failures: Map<string, number>): void {
   if (event.type !== 'Recorded' || event.pod === undefined) return;
   const key = `${event.pod.uid}/${event.containerName ?? ''}`;
   if (event.reason === reasons.pulled) failures.delete(key);
-  // There is no other reason for it.
+  // The reason `Failed` has several causes; only the message distinguishes them.
   if (event.reason === reasons.failed && event.message.startsWith('Failed to pull image')) {
     failures.set(key, (failures.get(key) ?? 0) + 1);
   }
 }
 
-/** The outcomes of the pods by UID, of all of them or of those decided when the time was over. */
+/** Resolves to the outcomes of the pods by UID: of all, or of those decided in time. */
 function untilDecided(
   kubelet: Kubelet,
   pods: readonly Pod[],
@@ -200,7 +202,7 @@ function untilDecided(
   };
   const look = (uid: string): void => {
     const known = kubelet.snapshot().pods.find(({ pod }) => pod.metadata.uid === uid);
-    // A pod that waits for the end of another one has yet to run.
+    // A pod that waits for the end of another one may still run.
     const waits = known?.rejection?.retriedWhen === 'a pod ends';
     const failuresOf = (container: string): number => pullFailures.get(`${uid}/${container}`) ?? 0;
     const outcome = known === undefined || waits ? undefined : podOutcome(known.pod, failuresOf);
@@ -238,7 +240,7 @@ function untilDecided(
   });
 }
 
-/** What there is to say of a pod that has come to nothing yet. */
+/** The outcome of a pod that is not decided in time. */
 function undecided(
   { timeoutMs }: RunOnceRequest,
   known: PodSnapshot | undefined,
@@ -247,7 +249,9 @@ function undecided(
   if (interrupted.aborted) return { outcome: 'interrupted', exitCode: exitCodes.interrupted, message: '' };
   const warning = known?.events.findLast((event) => event.type === 'Recorded' && event.eventType === 'Warning');
   const { message: left, ...container } =
-    known === undefined ? { message: '' } : whatIsLeft(known.pod, warning?.type === 'Recorded' ? warning.message : '');
+    known === undefined
+      ? { message: '' }
+      : unfinishedState(known.pod, warning?.type === 'Recorded' ? warning.message : '');
   const message = [`not done after ${timeoutMs / 1000}s`, left].filter((part) => part !== '').join(': ');
   return { outcome: 'timed out', exitCode: exitCodes.timedOut, message, ...container };
 }

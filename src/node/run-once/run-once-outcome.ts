@@ -7,35 +7,35 @@ import { reasons } from '../../engine/view/reasons.ts';
 export interface PodOutcome {
   outcome: 'completed' | 'ready' | 'failed' | 'not started' | 'timed out' | 'interrupted';
   exitCode: number;
-  /** Why, for people; empty when there is nothing to say. */
+  /** The reason for people; may be empty. */
   message: string;
-  /** The container that decided it. */
+  /** The container that decided the outcome. */
   container?: string;
 }
 
-/** As `timeout` and `docker run` have them. */
+/** Exit codes as in `timeout` and `docker run`. */
 export const exitCodes = { timedOut: 124, notStarted: 125, interrupted: 130 } as const;
 
-/** Waiting reasons that no further try will cure. */
+/** Waiting reasons that no retry resolves. */
 const hopeless: readonly string[] = [
   reasons.errImageNeverPull,
   reasons.invalidImageName,
   reasons.createContainerConfigError,
   reasons.signatureValidationFailed,
 ];
-/** Those of an image that could not be pulled. */
+/** Waiting reasons of a failed pull. */
 const pulling: readonly string[] = [reasons.errImagePull, reasons.imagePullBackOff, reasons.registryUnavailable];
-/** What runtimes call the end of a container that never started. */
+/** The reasons with which runtimes report a container that never started. */
 const neverStarted: readonly unknown[] = ['StartError', 'ContainerCannotRun'];
 
 type Waiting = NonNullable<ContainerState['waiting']>;
 
-/** How often in a row the images of a container could not be pulled. */
+/** Number of consecutive failed pulls for a container. */
 export type PullFailures = (containerName: string) => number;
 
 /**
- * What a pod has come to; undefined while it is not decided. A pod that restarts for ever counts by the first end of its
- * containers: run-once is about one run. `ready` still has to last (`run-once-node.ts`).
+ * The outcome of a pod. Returns undefined while it is not decided. For a pod that always restarts, the first end of its
+ * containers counts, because run-once is about one run. `ready` must still last (`run-once-node.ts`).
  */
 export function podOutcome({ spec, status }: Pod, pullFailures: PullFailures = () => 0): PodOutcome | undefined {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
@@ -65,7 +65,7 @@ function isStuck(waiting: Waiting | undefined, failures: number): boolean {
   return hopeless.includes(reason) || (pulling.includes(reason) && isImageHopeless(message, failures));
 }
 
-/** The end of a container whose command is not there, or is none; as docker, podman and `exec` have it. */
+/** The outcome of a container whose command is not found or not executable, as in docker, podman and `exec`. */
 function startFailure(container: ContainerStatus): PodOutcome | undefined {
   const { name, state } = container;
   const end = firstEnd(container);
@@ -75,7 +75,7 @@ function startFailure(container: ContainerStatus): PodOutcome | undefined {
     : state?.waiting?.reason === reasons.createContainerError
       ? (state.waiting.message ?? '')
       : '';
-  // The words of a mount that fails are the same.
+  // Excludes failed mounts, whose messages are alike.
   const exitCode = /\bexec\b|executable/i.test(message) ? startFailureExitCode(message) : undefined;
   if (exitCode !== undefined) {
     return {
@@ -91,10 +91,10 @@ function startFailure(container: ContainerStatus): PodOutcome | undefined {
 const waitingText = ({ reason = '', message = '' }: Waiting): string => joined(reason, message);
 
 /**
- * For a pod whose time is over: what it waits for, or which container runs on; empty when nothing is known of it.
- * `lastWarning`: of its newest event, where the status gives no reason.
+ * For a pod that ran out of time: why it waits, or which container still runs. Empty if unknown. `lastWarning` is the
+ * message of its newest event, used if the status has no reason.
  */
-export function whatIsLeft({ spec, status }: Pod, lastWarning = ''): Pick<PodOutcome, 'message' | 'container'> {
+export function unfinishedState({ spec, status }: Pod, lastWarning = ''): Pick<PodOutcome, 'message' | 'container'> {
   const { reason = '', message = '' } = status ?? {};
   if (message !== '') return { message: waitingText({ reason, message }) };
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
@@ -121,7 +121,7 @@ function stateText({ state, ready }: ContainerStatus, restartPolicy: string | un
 
 const joined = (...parts: string[]): string => parts.filter((part) => part !== '').join(': ');
 
-/** Waiting for others, which says nothing; and not waiting. */
+/** States that give no reason: waiting for other containers, and not waiting. */
 const notYet: readonly unknown[] = [undefined, reasons.podInitializing, reasons.containerCreating];
 
 export function notStarted(message: string): PodOutcome {
@@ -129,8 +129,8 @@ export function notStarted(message: string): PodOutcome {
 }
 
 /**
- * The undecided pods as they are now, when all of them wait for others that are decided and not Ready, or not there at all:
- * nothing more is going to happen. `known` are all pods with their statuses.
+ * The undecided pods, if all of them wait for pods that are missing or that ended without becoming Ready, so that
+ * nothing more can happen. `known` are all pods with their statuses.
  */
 export function stuckPods(undecided: readonly Pod[], known: readonly Pod[]): Pod[] {
   const uids = new Set(undecided.map(({ metadata }) => metadata.uid));
@@ -147,7 +147,7 @@ function failure(container: ContainerStatus | undefined, podMessage: string): Po
   const end = container === undefined ? undefined : firstEnd(container);
   if (container === undefined || end === undefined) return { outcome: 'failed', exitCode: 1, message: podMessage };
   const reason = end.reason === undefined || end.reason === 'Error' ? '' : ` (${end.reason})`;
-  // What ended the whole pod, such as its deadline, says more than how a container took it.
+  // The reason for the end of the whole pod, such as its deadline, explains more than the exit of a container.
   if (podMessage !== '')
     return { outcome: 'failed', exitCode: end.exitCode, message: podMessage, container: container.name };
   return {
@@ -165,10 +165,10 @@ function firstEnd({
   return lastState?.terminated ?? state?.terminated;
 }
 
-/** So often in a row a registry may be out of reach: the pulls come at once, after 10 s and after 20 s more. */
+/** Consecutive failures to reach a registry before giving up. Pulls follow at once, after 10 s and after 20 s more. */
 const maxUnreachable = 3;
 
-/** What a registry, or the runtime, says of an image that no later pull brings either. */
+/** Messages of registries and runtimes about an image that no retry can pull. */
 const final = [
   /manifest unknown|name unknown|repository name not known|: not found\b/i,
   /repository does not exist|pull access denied|requested access to the resource is denied/i,
@@ -178,7 +178,7 @@ const final = [
   /SignatureValidationFailed/,
 ];
 
-/** What nobody answered to, for now or for ever. */
+/** Messages about a registry that cannot be reached, possibly only for now. */
 const unreachable = [
   /no such host|server misbehaving|Temporary failure in name resolution/i,
   /connection refused|connection reset|no route to host|network is unreachable/i,
@@ -186,8 +186,8 @@ const unreachable = [
 ];
 
 /**
- * Whether a pull that failed with this message is worth no other one. `failures` is how often in a row it failed. A registry
- * that is busy, has an error of its own, or breaks off is asked again.
+ * True if a failed pull is not worth a retry. `failures` is the number of consecutive failures. A busy, failing or
+ * disconnecting registry is retried.
  */
 function isImageHopeless(message: string, failures: number): boolean {
   if (final.some((pattern) => pattern.test(message))) return true;

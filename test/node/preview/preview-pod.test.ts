@@ -35,7 +35,7 @@ test('images are pulled as their policy says', async () => {
     { method: 'PullImage', when: 'the image is not present' },
     { method: 'CreateContainer' },
     { method: 'CreateContainer' },
-    { method: 'PullImage', refused: '"No such name" is no name of an image' },
+    { method: 'PullImage', refused: '"No such name" is not an image name' },
     { method: 'CreateContainer' },
   ]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ContainerStatus, Pod, PodStatus } from '../../../src/api/types.ts';
-import { podOutcome, stuckPods, whatIsLeft } from '../../../src/node/run-once/run-once-outcome.ts';
+import { podOutcome, stuckPods, unfinishedState } from '../../../src/node/run-once/run-once-outcome.ts';
 import { podAfter } from '../../builders/pod-after.ts';
 import { makeAPIContainerStatus, makePod } from '../../builders/pods.ts';
 
@@ -237,7 +237,7 @@ test.each<[string, string, PodStatus, object]>([
   ],
   ['has no status', 'Never', {}, { message: 'the last warning' }],
 ])('a pod whose time is over and that %s says so', (_what, restartPolicy, status, left) => {
-  expect(whatIsLeft(makePod({ spec: { restartPolicy }, status }), 'the last warning')).toEqual(left);
+  expect(unfinishedState(makePod({ spec: { restartPolicy }, status }), 'the last warning')).toEqual(left);
 });
 
 describe('pods that wait for others', () => {

@@ -3,7 +3,7 @@ import { errorMessage, hasCode, isBug, isSystemError, RpcError, UserError } from
 import { visible, visibleLines } from './visible-text.ts';
 
 /** A command's report of the error that ended it. */
-export interface ToldFailure {
+export interface FailureReport {
   /** One sentence, without a stack. */
   message: string;
   hint?: string;
@@ -17,7 +17,7 @@ export const debugVariable = 'KUBELET_TS_DEBUG';
  * Describes an error in one sentence. An error that the user, the system or the runtime did not cause is reported as a
  * bug.
  */
-export function toldFailure(error: unknown): ToldFailure {
+export function describeFailure(error: unknown): FailureReport {
   if (error instanceof UserError) {
     return { message: error.message, ...(error.hint !== undefined && { hint: error.hint }), exitCode: error.exitCode };
   }
@@ -35,13 +35,13 @@ export function toldFailure(error: unknown): ToldFailure {
 
 /** The lines for stderr; with the stack if `debug`. */
 export function failureText(error: unknown, { debug = false } = {}): string {
-  const { message, hint } = toldFailure(error);
+  const { message, hint } = describeFailure(error);
   const lines = [`error: ${message}`, ...(hint === undefined ? [] : [`hint: ${hint}`])];
   if (debug) lines.push(inspect(error));
   return lines.map((line) => `${visibleLines(line)}\n`).join('');
 }
 
-function systemFailure(error: NodeJS.ErrnoException & { code: string }): Omit<ToldFailure, 'exitCode'> {
+function systemFailure(error: NodeJS.ErrnoException & { code: string }): Omit<FailureReport, 'exitCode'> {
   const { code, errno = 0, syscall = '', path = addressOf(error) } = error;
   const [, reason = code] = getSystemErrorMap().get(errno) ?? [];
   const [call = ''] = syscall.split(' ');

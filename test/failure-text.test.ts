@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { RpcError, UserError } from '../src/errors.ts';
-import { failureText } from '../src/told-failure.ts';
+import { failureText } from '../src/failure-text.ts';
 
 /** As Node makes them. */
 function systemError(code: string, errno: number, more: object): Error {
