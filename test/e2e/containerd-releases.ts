@@ -9,6 +9,9 @@ export interface ContainerdRelease {
   readonly folder: string | undefined;
 }
 
+/** Tests of one release in their order, while `describe.concurrent.each` tries the releases side by side. */
+export const inTurn = { concurrent: false };
+
 /** The installed containerd, and of the others those that can be had here; why one is left out is printed. */
 export function containerdReleases(): ContainerdRelease[] {
   return [{ release: 'as installed', folder: undefined }, ...cachedRelease('1.7'), ...cachedRelease('2')];

@@ -11,13 +11,13 @@ import { type Channel, openChannel } from '../../src/cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../../src/cri/grpc-runtime-service.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { Agent } from './agent.ts';
-import { containerdReleases } from './containerd-releases.ts';
+import { containerdReleases, inTurn } from './containerd-releases.ts';
 import { busybox, hostFolder, makePod, serve, shell } from './manifests.ts';
 
 const forGood = new AbortController().signal;
 const endingText = 'Ending a container that runs although its start was cut off';
 
-describe.each(containerdReleases())('containers that containerd $release lost sight of', (containerd) => {
+describe.concurrent.each(containerdReleases())('containers that containerd $release lost sight of', (containerd) => {
   let agent: Agent;
   let channel: Channel;
   let folder: string;
@@ -57,7 +57,7 @@ describe.each(containerdReleases())('containers that containerd $release lost si
     await agent.cleanUp();
   });
 
-  test('no instance of a container starts while one runs whose start our death cut off', async () => {
+  test('no instance of a container starts while one runs whose start our death cut off', inTurn, async () => {
     const journal = join(folder, 'journal');
     const script = `exec 9>>/notes/lock; flock -n 9 || echo twice >>/notes/journal; echo start >>/notes/journal; ${serve}`;
     const container = shell('main', script, {
@@ -81,44 +81,48 @@ describe.each(containerdReleases())('containers that containerd $release lost si
   test.each([
     { state: 'runs', isStarted: true },
     { state: 'waits for its start', isStarted: false },
-  ])('what $state while the CRI takes it for exited can be removed once its status was asked for', async (lost) => {
-    const plain = grpcRuntimeService(channel);
-    const tasks = containerTasks(channel);
-    let areOurs = false;
-    const runtime = endingLostTasks(plain, { tasks, isOurs: () => Promise.resolve(areOurs), logger: silentLogger });
-    const sandboxConfig = {
-      metadata: { name: 'lost', uid: 'lost', namespace: 'default', attempt: 0 },
-      linux: { securityContext: { namespaceOptions: { network: 'NODE' as const } }, cgroupParent: agent.cgroupRoot },
-    };
-    const { podSandboxId } = await runtime.runPodSandbox({ config: sandboxConfig });
-    const { containerId } = await plain.createContainer({
-      podSandboxId,
-      sandboxConfig,
-      config: {
-        metadata: { name: 'main', attempt: 0 },
-        image: { image: busybox },
-        command: ['sleep', '3600'],
-        linux: {},
-      },
-    });
-    const { ctr } = await findContainerd({ path });
-    const { socket } = managedPaths(agent.rootDir);
-    if (!lost.isStarted) await writeFile(join(folder, 'refuse'), '');
-    const start = ['tasks', 'start', '-d', '--null-io', containerId];
-    await execa(ctr ?? '', ['-a', socket, '-n', 'k8s.io', ...start], { reject: lost.isStarted });
-    await rm(join(folder, 'refuse'), { force: true });
-    await expect(plain.startContainer({ containerId })).rejects.toThrow('already exists');
+  ])(
+    'what $state while the CRI takes it for exited can be removed once its status was asked for',
+    inTurn,
+    async (lost) => {
+      const plain = grpcRuntimeService(channel);
+      const tasks = containerTasks(channel);
+      let areOurs = false;
+      const runtime = endingLostTasks(plain, { tasks, isOurs: () => Promise.resolve(areOurs), logger: silentLogger });
+      const sandboxConfig = {
+        metadata: { name: 'lost', uid: 'lost', namespace: 'default', attempt: 0 },
+        linux: { securityContext: { namespaceOptions: { network: 'NODE' as const } }, cgroupParent: agent.cgroupRoot },
+      };
+      const { podSandboxId } = await runtime.runPodSandbox({ config: sandboxConfig });
+      const { containerId } = await plain.createContainer({
+        podSandboxId,
+        sandboxConfig,
+        config: {
+          metadata: { name: 'main', attempt: 0 },
+          image: { image: busybox },
+          command: ['sleep', '3600'],
+          linux: {},
+        },
+      });
+      const { ctr } = await findContainerd({ path });
+      const { socket } = managedPaths(agent.rootDir);
+      if (!lost.isStarted) await writeFile(join(folder, 'refuse'), '');
+      const start = ['tasks', 'start', '-d', '--null-io', containerId];
+      await execa(ctr ?? '', ['-a', socket, '-n', 'k8s.io', ...start], { reject: lost.isStarted });
+      await rm(join(folder, 'refuse'), { force: true });
+      await expect(plain.startContainer({ containerId })).rejects.toThrow('already exists');
 
-    const told = { state: 'CONTAINER_EXITED', exitCode: 128, reason: 'StartError', startedAt: 0n };
-    expect((await runtime.containerStatus({ containerId })).status).toMatchObject(told);
-    await expect(runtime.removeContainer({ containerId })).rejects.toThrow('cannot delete running task');
-    expect(await tasks.has(containerId)).toBe(true);
+      const told = { state: 'CONTAINER_EXITED', exitCode: 128, reason: 'StartError', startedAt: 0n };
+      expect((await runtime.containerStatus({ containerId })).status).toMatchObject(told);
+      await expect(runtime.removeContainer({ containerId })).rejects.toThrow('cannot delete running task');
+      expect(await tasks.has(containerId)).toBe(true);
 
-    areOurs = true;
-    expect((await runtime.containerStatus({ containerId })).status).toMatchObject(told);
-    expect(await tasks.has(containerId)).toBe(false);
-    await runtime.removeContainer({ containerId });
-    await runtime.stopPodSandbox({ podSandboxId });
-    await runtime.removePodSandbox({ podSandboxId });
-  });
+      areOurs = true;
+      expect((await runtime.containerStatus({ containerId })).status).toMatchObject(told);
+      expect(await tasks.has(containerId)).toBe(false);
+      await runtime.removeContainer({ containerId });
+      await runtime.stopPodSandbox({ podSandboxId });
+      await runtime.removePodSandbox({ podSandboxId });
+    },
+  );
 });

@@ -18,14 +18,12 @@ import type { Logger } from '../../src/logger.ts';
 import type { ProcessIdentity } from '../../src/process-identity.ts';
 import { Journal } from '../fakes/journal.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
-import { containerdReleases } from './containerd-releases.ts';
+import { containerdReleases, inTurn } from './containerd-releases.ts';
 import { mountsBelow } from './leftovers.ts';
 import { kill, processesOf } from './processes.ts';
 import { program } from './program.ts';
 
 const forGood = new AbortController().signal;
-/** The releases side by side, as most of the time is spent waiting; the tests of one in their order. */
-const inTurn = { concurrent: false };
 const endedText = 'Ended a shim that its containerd did not list';
 
 describe.concurrent.each(containerdReleases())('orphan shims of containerd $release', ({ folder }) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from 'vitest';
 import type { Container } from '../../../src/api/types.ts';
 import type { Agent } from '../agent.ts';
-import { containerdReleases } from '../containerd-releases.ts';
+import { containerdReleases, inTurn } from '../containerd-releases.ts';
 import { makePod, serve, shell } from '../manifests.ts';
 import { environment } from './environment.ts';
 import { type FactNode, startFactNode } from './fact-node.ts';
@@ -12,9 +12,6 @@ import { refusedPods } from './refused-pods.ts';
 import { resources } from './resources.ts';
 import { users } from './users.ts';
 import { volumes } from './volumes.ts';
-
-/** The releases side by side, as most of the time is spent waiting; the tests of one in their order. */
-const inTurn = { concurrent: false };
 
 describe.concurrent.each(containerdReleases())('what a container sees on containerd $release', (containerd) => {
   let node: FactNode;
