@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 /** kubelet: kubelet.go housekeepingPeriod */
 const periodMs = 2000;
 
-/** When to clean up: every two seconds, and when asked. Requests that nobody has taken yet are one. */
+/** Requests a clean-up every two seconds and on demand. Requests before the next clean-up count as one. */
 export class Housekeeping {
   private readonly clock: Clock;
   private readonly onDue: () => void;
@@ -32,7 +32,7 @@ export class Housekeeping {
     this.onDue();
   }
 
-  /** It is being done; the next request counts again. */
+  /** Called when the clean-up begins. Later requests count again. */
   taken(): void {
     this.requested = false;
   }

@@ -15,37 +15,37 @@ import type { SecretValues } from './outgoing/secret-values.ts';
 import type { RuntimeEventStream } from './pleg/runtime-event-stream.ts';
 import type { CheckHealth } from './prober/run-probe.ts';
 
-/** What the engine is built from. */
+/** The engine's dependencies. */
 export interface KubeletDeps {
-  /** With the pods of this root-dir alone. */
+  /** Limited to the pods of this root-dir. */
   runtime: RuntimeService;
-  /** What others have in the same runtime. */
+  /** Pods of other owners in the same runtime. */
   foreignPods: ForeignPods;
   imageService: ImageService;
-  /** Ways to be told what happens in the runtime, best first. */
+  /** Event streams of the runtime, best first. */
   eventStreams: readonly RuntimeEventStream[];
   sources: readonly PodSource[];
   node: NodeConfig;
   cgroups: CgroupManager;
-  /** Undefined: a shutdown of the machine is noticed by SIGTERM alone, or not at all. */
+  /** Undefined if shutdowns of the machine are only noticed by SIGTERM, or not at all. */
   logind: Logind | undefined;
-  /** Where the runtime is and why it was chosen, for readers of the snapshot. */
+  /** The runtime's endpoint and why it was chosen, for the snapshot. */
   endpoint: { endpoint: string; because: string };
-  /** Pods of an earlier life that no manifest declares stay as they are. */
+  /** True: undeclared pods of an earlier agent are left alone. */
   leaveOrphans: boolean;
-  /** The registry credentials that the node has for a repository. It does not reject. */
+  /** The node's registry credentials for a repository. Never rejects. */
   nodeCredentials: (repository: string) => Promise<DockerConfig[]>;
-  /** What no text may tell that leaves the engine; it adds what it comes to know. */
+  /** Secret values, hidden in every text that leaves the engine. The engine adds the values that it learns. */
   secrets: SecretValues;
-  /** Images that stay although nothing uses them. */
+  /** Images that stay while unused. */
   keptImages: readonly string[];
-  /** Size of the file system that a path is on, and what is free of it. */
+  /** Size and free space of the file system at a path. */
   readFilesystem: (path: string) => Promise<ImageFilesystem>;
   readTerminationMessage: ReadTerminationMessage;
-  /** Asks a gRPC server for its health, for probes. */
+  /** Checks the health of a gRPC server, for probes. */
   checkHealth: CheckHealth;
   clock: Clock;
-  /** Takes what goes wrong in the agent itself. */
+  /** Counts faults of the agent itself. */
   faults: Faults;
   /** Uniform in [0, 1). */
   random: () => number;

@@ -15,12 +15,12 @@ import { takeSnapshot } from './take-snapshot.ts';
 import type { KubeletEvent } from './view/events.ts';
 import type { EngineSettling, EngineSnapshot, EngineView } from './view/snapshot.ts';
 
-/** Before what is left of a pod is removed once more. */
+/** Delay before the removal of a pod's remains is tried again. */
 const removalRetryMs = 1000;
 /** How long a stop waits for syncs in flight. */
 const stopTimeoutMs = 2000;
 
-/** A pod of which something is left that should not be. */
+/** A pod that could not be removed completely. */
 export interface UnremovedPod {
   /** `namespace/name` */
   pod: string;
@@ -28,7 +28,7 @@ export interface UnremovedPod {
 }
 
 /**
- * The engine: runs its parts until it is told to stop, and shows what they do. Stopping leaves every container running.
+ * The engine. Runs its parts until it is stopped, and shows their state. A stop leaves every container running.
  * kubelet: kubelet.go Kubelet
  */
 export class Kubelet implements EngineView, EngineHistory, EngineSettling {
@@ -40,12 +40,12 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
   constructor(deps: KubeletDeps) {
     this.deps = deps;
     this.startedAt = deps.clock.now();
-    // Every call that is under way listens to it.
+    // No limit, because every call under way listens to it.
     setMaxListeners(0, this.stopping.signal);
     this.parts = newKubelet(deps, this.stopping.signal);
   }
 
-  /** Runs until the signal is aborted, then waits a moment for the syncs in flight to end. */
+  /** Runs until the signal is aborted. Then waits up to two seconds for the syncs in flight. */
   async run(signal: AbortSignal): Promise<void> {
     const { deps, parts } = this;
     const stop = (): void => {
@@ -62,7 +62,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
       running.push(...this.startParts(stopped));
       await Promise.all(running);
     } catch (error) {
-      // Ending because we were told to is no error.
+      // An end by request is no error.
       if (!stopped.aborted) {
         this.stopping.abort(error);
         throw error;
@@ -104,15 +104,15 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     return this.parts.histories.entries(pod);
   }
 
-  /** Undefined while the sync loop works. */
+  /** Why the sync loop is blocked. Returns undefined if it is not. */
   unhealthyBecause(): string | undefined {
     const error = this.parts.runtimeState.error();
     return error === undefined ? undefined : this.parts.outgoing.text(error);
   }
 
   /**
-   * Stops and removes every declared pod, as if all manifests went, pods before those that they depend on. Resolves to those
-   * of which something is left after their grace period and `removalTimeoutMs`, none as a rule.
+   * Stops and removes every declared pod, as if all manifests were removed. Each pod stops before those that it depends
+   * on. Resolves with the pods that were not removed within their grace period plus `removalTimeoutMs`.
    */
   async removeAllPods(): Promise<UnremovedPod[]> {
     const { config, workers } = this.parts;
@@ -121,7 +121,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     const workedOn = new Set(working.map(({ metadata }) => metadata.uid));
     const others = updates.flatMap((update) => update.pods).filter(({ metadata }) => !workedOn.has(metadata.uid));
     const left: UnremovedPod[] = [];
-    // What waits would start when others end, so it goes first.
+    // Waiting pods first, because they would start when others end.
     for (const step of [others, ...computeStopOrder(working)]) left.push(...(await this.removePods(step, updates)));
     return left;
   }
@@ -139,7 +139,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     return failures.filter((failure) => failure !== undefined);
   }
 
-  /** Undefined when nothing of the pod is left. `ended`: its worker works on it until then. */
+  /** Removes a pod after its worker `ended`. Resolves with undefined if nothing of it remains. */
   private async untilRemoved(pod: Pod, ended: Promise<void> | undefined): Promise<UnremovedPod | undefined> {
     const { clock } = this.deps;
     const { uid, namespace, name } = pod.metadata;
@@ -148,7 +148,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     const timeoutMs = graceMs + removalTimeoutMs;
     try {
       await inTime(clock, timeoutMs, Promise.resolve(ended));
-      // One that was finished before had kept its remains.
+      // A pod that had finished earlier still has its remains.
       await this.removeRemains(uid, startedAt + timeoutMs);
       return undefined;
     } catch (error) {
@@ -157,7 +157,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     }
   }
 
-  /** Tries until then, in monotonic milliseconds. */
+  /** Tries until `untilMs`, in monotonic milliseconds. */
   private async removeRemains(uid: string, untilMs: number): Promise<void> {
     const { clock } = this.deps;
     for (;;) {
@@ -172,22 +172,28 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     }
   }
 
-  /** logind tells of a shutdown of the machine and waits for the pods: whatever else ends us is none of one. */
-  get isToldOfShutdowns(): boolean {
+  /**
+   * True if logind announces shutdowns and waits for the pods, and none is under way. Then any other stop of the agent
+   * is not a shutdown.
+   */
+  get isWatchingShutdowns(): boolean {
     return this.parts.shutdownWatch?.isHolding === true && !this.parts.nodeShutdown.isShuttingDown;
   }
 
-  /** Ends every pod as the node goes down, within the time it was told; none starts from now on. They run again after a restart. */
+  /**
+   * Ends every pod within the time for a shutdown of the node. From now on no pod starts. After a reboot the pods run
+   * again.
+   */
   shutDownPods(): Promise<void> {
     return this.parts.nodeShutdown.begin();
   }
 
-  /** The node stays up after all. */
+  /** Called if the shutdown is cancelled. */
   cancelShutdown(): void {
     this.parts.nodeShutdown.cancel();
   }
 
-  /** Each part by itself: one that fails takes no other along. */
+  /** Runs each part by itself, so that a failed part does not end the others. */
   private startParts(stopped: AbortSignal): Promise<void>[] {
     const { parts, deps } = this;
     const keep = (part: string, run: { run(signal: AbortSignal): Promise<void> }): Promise<void> =>
@@ -205,7 +211,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     ];
   }
 
-  /** The sources and the runtime are read meanwhile; nothing is done to a pod before the cgroups over all pods are there. */
+  /** Makes the cgroups over all pods, then runs the sync loop. The sources and the runtime are read meanwhile. */
   private async work(stopped: AbortSignal): Promise<void> {
     const { faults } = this.deps;
     await faults.untilDone('cgroups', () => this.parts.containerManager.start(), stopped);
@@ -227,7 +233,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
           const unsubscribe = this.parts.events.subscribe(({ type }) => {
             if (type === 'RuntimeReady') callback();
           });
-          // It is healthy only once it has listed what it has.
+          // The PLEG is healthy only after its first listing.
           const unlisten = this.parts.pleg.onListed(callback);
           return () => {
             unsubscribe();
@@ -239,7 +245,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     );
   }
 
-  /** Syncs in flight may come to an end; what takes longer is cut as if we were killed, and done by the next start. */
+  /** Waits for syncs in flight. Those that take longer are cut as by a kill, and done again by the next start. */
   private async finishSyncs(): Promise<void> {
     const finished = new AbortController();
     const bound = this.deps.clock.sleep(stopTimeoutMs, { signal: finished.signal }).catch(() => undefined);

@@ -55,13 +55,13 @@ import { VolumeManager } from './volumes/volume-manager.ts';
 import { WallClockStore } from './wall-clock-store.ts';
 
 /**
- * Makes every component of the engine and ties them to each other; none of them does anything yet. `stopped` ends what they
- * have under way. kubelet: kubelet.go NewMainKubelet
+ * Makes and connects all components of the engine. None of them acts yet. `stopped` ends their work. kubelet:
+ * kubelet.go NewMainKubelet
  */
 export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const { clock, node, runtime, secrets, faults, logger } = deps;
 
-  // Everything else stands on these, and they put inputs into the sync loop by themselves.
+  // The base of all other components, with the sources of the sync loop's inputs.
   const outgoing = new OutgoingText({ secrets });
   const events = new EventBus({ clock, outgoing, faults: faults });
   const { emit } = events;
@@ -121,7 +121,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const ends = new ContainerEnds();
   const runtimePods = new RuntimePods({
     runtime,
-    // Here, before a status of many containers cuts it in the middle of a value.
+    // Hides secrets here, before the status cuts the message, possibly within a value.
     readTerminationMessage: async (status) =>
       outgoing.text(await deps.readTerminationMessage(status), maxTerminationMessageBytes),
     ends,
@@ -145,7 +145,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   });
   const runtimeState = new RuntimeState({ runtime, clock, emit, plegUnhealthyBecause: () => pleg.unhealthyBecause() });
 
-  // What brings pods up, keeps them, and takes them down.
+  // Starts, maintains and stops pods.
   const reasonCache = new ReasonCache();
   const backOff = new BackOff(clock, crashLoopBackOffLimits(node));
   const containerManager: ContainerManager = new ContainerManager({
@@ -297,7 +297,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     stopped,
   });
 
-  // What decides for the node as a whole: which pods may run, which have to go, what is cleared away.
+  // Decisions for the whole node: admission, eviction, shutdown and garbage collection.
   const evictions = new PodEvictions({ workers, statusManager, emit, clock });
   const localStorageEviction = new LocalStorageEviction({
     pods: () => workers.pods().filter(({ metadata }) => !workers.isPodTerminationRequested(metadata.uid)),
@@ -309,7 +309,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     logger: logger.child({ component: 'eviction' }),
   });
   const admission = new PodAdmission({
-    // Pressure is to come.
+    // Node pressure is not implemented yet.
     node: () => ({
       ...node,
       name: node.nodeName,
@@ -322,7 +322,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     isRunning: (uid) => pleg.pods().some((pod) => pod.uid === uid && isPodRunning(pod)),
     killPod: (pod) => {
       workers.updatePod({ type: 'kill', pod, killPodOptions: { evict: true } });
-      // It comes back when there is room for it again.
+      // The pod starts again when there is room.
       workers.updatePod({ type: 'create', pod });
     },
     foreignPods: deps.foreignPods,
@@ -346,7 +346,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     statusManager,
     events,
     onCancelled: (stopped) => {
-      // What is never restarted stays as it ended.
+      // Pods with restartPolicy Never stay ended.
       for (const pod of stopped) {
         if (pod.spec.restartPolicy !== 'Never') workers.updatePod({ type: 'create', pod });
       }

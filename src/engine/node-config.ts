@@ -6,22 +6,22 @@ import type { RuntimeSettings } from './kuberuntime/request/runtime-settings.ts'
 import type { ShutdownSettings } from './lifecycle/node-shutdown-groups.ts';
 import type { SysctlAllowlist } from './lifecycle/sysctl-allowlist.ts';
 
-/** What the engine knows of the machine and was told by flags. Fixed while it runs. */
+/** The engine's settings from flags and from the machine. Fixed while it runs. */
 export interface NodeConfig extends CgroupSettings, RuntimeSettings {
-  /** Lower case, as pod names end in it. */
+  /** Lower case, because pod names end in it. */
   nodeName: string;
   /** kubelet: --root-dir */
   rootDir: string;
-  /** How often a pod that does not change is looked at. Milliseconds. kubelet: syncFrequency */
+  /** Period between syncs of an unchanged pod, in milliseconds. kubelet: syncFrequency */
   syncFrequencyMs: number;
-  /** Longest wait before a container is restarted. Milliseconds. kubelet: crashLoopBackOff.maxContainerRestartPeriod */
+  /** Longest wait before a container restarts, in milliseconds. kubelet: crashLoopBackOff.maxContainerRestartPeriod */
   maxContainerRestartPeriodMs: number;
   images: ImageSettings;
-  /** The time that pods have when the node shuts down. */
+  /** Time for pods to end in a shutdown of the node. */
   shutdown: ShutdownSettings;
-  /** Limits of local storage are enforced. */
+  /** True if limits of local storage are enforced. */
   localStorageCapacityIsolation: boolean;
-  /** What the node has. kubelet: node.status.capacity */
+  /** Capacity of the node. kubelet: node.status.capacity */
   capacity: ResourceList;
   /** kubelet: node.metadata.labels */
   labels: Readonly<Record<string, string>>;

@@ -14,48 +14,48 @@ interface Deps {
   workers: PodWorkers;
   imagesAhead: ImagesAhead;
   admission: Pick<PodAdmission, 'admitReplacement'>;
-  /** The pods of the runtime as they were last listed. */
+  /** The pods of the runtime by its last listing. */
   runtimePods: () => RuntimePod[];
   relistPod: (uid: string) => Promise<void>;
   housekeeping: Housekeeping;
-  /** Some source has a pod of this full name now; the update that says so may still be on its way. */
+  /** True if a source declares a pod of this full name now. Its update may not be handled yet. */
   isNameDeclared: (fullName: string) => boolean;
-  /** A source that was not read yet may declare this pod. */
+  /** True if a source that was not read yet may declare this pod. */
   mayBeDeclared: (uid: string) => boolean;
-  /** Ends a pod that is not declared any more. */
+  /** Ends a pod that is no longer declared. */
   removePod: (pod: Pod, source: SourceName) => void;
   leaveOrphans: boolean;
 }
 
 /**
- * One revision of a pod after the other. The kubelet stops a pod as soon as its manifest changed; here it runs on until its
- * next revision is admitted and has its images, so that a manifest for which there is no room, a pull, or an image that
- * cannot be had, costs nothing that runs.
+ * Replaces one revision of a pod by the next. The kubelet stops a pod as soon as its manifest changes. Here it runs
+ * until the next revision is admitted and has its images. So a lack of room or a failed pull stops no running pod.
  *
- * INVARIANTS: a revision that runs on stays declared, so that it is kept alive; the next one has no worker until then.
+ * INVARIANTS: the running revision stays declared, so that it is maintained. The next revision has no worker until
+ * then.
  */
 export class PodRevisions {
   private readonly deps: Deps;
-  /** By full name: declared by their source no more, and running on. */
+  /** Running revisions that are no longer declared, by full name. */
   private readonly outgoing = new Map<string, { pod: Pod; source: SourceName }>();
-  /** UIDs of the pods that an earlier life left. */
+  /** UIDs of pods of an earlier agent. */
   private earlierPods: ReadonlySet<string> = new Set();
 
   constructor(deps: Deps) {
     this.deps = deps;
   }
 
-  /** Before anything else: the pods that an earlier life left. */
+  /** Sets the pods of an earlier agent. Called first. */
   adopt(earlierPods: readonly string[]): void {
     this.earlierPods = new Set(earlierPods);
   }
 
-  /** A pod is declared. It may be one that was to go, put back before its next revision could start. */
+  /** Handles a declared pod. It may be the outgoing revision, declared again. */
   declared(pod: Pod): void {
     if (this.outgoingBefore(pod) === undefined) this.outgoing.delete(podFullName(pod));
   }
 
-  /** A pod is not declared any more: it goes, unless its manifest only changed and it runs. */
+  /** Handles a pod that is no longer declared. It ends unless its manifest only changed and it runs. */
   retire(pod: Pod, source: SourceName): void {
     const { imagesAhead, isNameDeclared, removePod } = this.deps;
     const fullName = podFullName(pod);
@@ -71,8 +71,8 @@ export class PodRevisions {
   }
 
   /**
-   * Ends the earlier revision of the pod, once this one may start and has its images. True if none is in the way any more. If
-   * false, housekeeping starts the pod again, or admission if it was rejected.
+   * Ends the earlier revision of the pod if this one is admitted and has its images. Returns true if no earlier
+   * revision is left. If false, housekeeping or admission starts the pod later.
    */
   replaceEarlier(pod: Pod): boolean {
     const { imagesAhead, workers } = this.deps;
@@ -90,32 +90,32 @@ export class PodRevisions {
     return true;
   }
 
-  /** False if the replacement has to wait for admission, or for images where something that runs is lost. */
+  /** Returns false if the replacement waits for admission, or for images while the old revision runs. */
   private replace(replacement: Replacement, isLoss: boolean): boolean {
     const { admission, housekeeping, imagesAhead } = this.deps;
     if (isLoss && imagesAhead.isPulling(replacement.next)) return false;
     const admitted = admission.admitReplacement(replacement, () => this.pending()).map(({ next }) => next);
     if (admitted.length === 0) return false;
-    // Pulled side by side.
+    // Pulls the images in parallel.
     if (isLoss) for (const pod of admitted) imagesAhead.start(pod);
     if (isLoss && !admitted.every((pod) => imagesAhead.arePulled(pod))) return false;
     for (const pod of admitted) this.removeBefore(pod);
-    // Housekeeping starts the others.
+    // Housekeeping starts the other pods.
     if (admitted.length > 1) housekeeping.request();
     return true;
   }
 
-  /** True: the pod is declared no more, and runs on. */
+  /** True if the pod is no longer declared but still runs. */
   isOutgoing({ metadata, ...pod }: Pod): boolean {
     return this.outgoing.get(podFullName({ metadata, ...pod }))?.pod.metadata.uid === metadata.uid;
   }
 
-  /** The pod has to wait for the revision before it. */
+  /** True if the pod waits for its earlier revision. */
   isHeldBack(pod: Pod): boolean {
     return this.deps.imagesAhead.has(pod.metadata.uid) || this.outgoingBefore(pod) !== undefined;
   }
 
-  /** A pod of an earlier life runs on until its next revision can start. */
+  /** True if this pod of an earlier agent runs until its next revision can start. */
   isRunningOn(uid: string): boolean {
     const { podManager, runtimePods } = this.deps;
     const runningPod = runtimePods().find((pod) => pod.uid === uid);
@@ -123,7 +123,7 @@ export class PodRevisions {
     return next !== undefined && this.predecessorOf(next)?.uid === uid;
   }
 
-  /** The replacements that could be made. */
+  /** The possible replacements. */
   private pending(): Replacement[] {
     return this.deps.podManager.pods().flatMap((next) => {
       const outgoing = this.outgoingBefore(next);
@@ -146,12 +146,12 @@ export class PodRevisions {
     return outgoing?.pod.metadata.uid === pod.metadata.uid ? undefined : outgoing;
   }
 
-  /** A pod without a running container, as one whose own image cannot be had, is no loss. */
+  /** True if a container of the pod runs. A pod without one loses nothing by a replacement. */
   private runs({ metadata: { uid } }: Pod): boolean {
     return this.deps.runtimePods().some((pod) => pod.uid === uid && hasRunningContainer(pod));
   }
 
-  /** The revision of the pod that still runs from before its manifest was changed while no engine ran. */
+  /** The running revision of the pod from an earlier agent. Returns undefined if there is none. */
   private predecessorOf({ metadata: { name, namespace } }: Pod): RuntimePod | undefined {
     if (this.deps.leaveOrphans) return undefined;
     return this.deps

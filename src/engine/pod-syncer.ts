@@ -26,10 +26,13 @@ import { reasons, runsOnUntilThen } from './view/reasons.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 import type { MountedVolume } from './volumes/volume-mounter.ts';
 
-/** kubelet: an orphan without a manifest gets a second. pod_workers.go, kubelet_pods.go HandlePodCleanups */
+/** Grace period of a pod without a manifest. kubelet: pod_workers.go, kubelet_pods.go HandlePodCleanups */
 const orphanGracePeriodSeconds = 1;
 
-/** A path that a volume needs often comes a moment later. kubelet: pkg/util/goroutinemap/exponentialbackoff */
+/**
+ * Back-off of failed mounts, because a missing path often appears soon. kubelet:
+ * pkg/util/goroutinemap/exponentialbackoff
+ */
 const mountBackOffLimits = { initialMs: 500, maxMs: 122_000 };
 
 interface Deps {
@@ -47,24 +50,24 @@ interface Deps {
   /** Set while the pod network is not ready. */
   networkError: () => string | undefined;
   runtimeName: () => string;
-  /** Of the primary address of the node: addresses of pods of this family come first. */
+  /** Family of the node's primary address. Pod addresses of this family come first. */
   nodeIPFamily: IPFamily;
-  /** The runtime can make mounts read-only with everything below them. */
+  /** True if the runtime can make mounts read-only recursively. */
   supportsRecursiveReadOnly: () => boolean;
-  /** Reads the pod from the runtime anew. */
+  /** Reads the pod from the runtime. */
   getPodStatus: (uid: string) => Promise<RuntimePodStatus>;
-  /** Our own action changed the pod in the runtime. */
+  /** Called after an action of ours changed the pod in the runtime. */
   onPodChanged: (uid: string) => void;
-  /** True: no manifest declares the pod any more. */
+  /** True if no manifest declares the pod any more. */
   isPodGone: (uid: string) => boolean;
-  /** Removes what is left of a stopped pod from the runtime and the disk. */
+  /** Removes the remains of a stopped pod from the runtime and the disk. */
   removePod: (uid: string) => Promise<void>;
 }
 
-/** The three syncs of a pod worker. kubelet: kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatedPod */
+/** The three kinds of sync for a pod worker. kubelet: kubelet.go SyncPod, SyncTerminatingPod, SyncTerminatedPod */
 export class KubeletPodSyncer implements PodSyncer {
   private readonly deps: Deps;
-  /** By UID of the pods whose volumes cannot be mounted. */
+  /** Back-off of pods with failed mounts, by UID. */
   private readonly mountBackOff: BackOff;
 
   constructor(deps: Deps) {
@@ -77,25 +80,25 @@ export class KubeletPodSyncer implements PodSyncer {
     const { uid } = pod.metadata;
     const recorder = podEventRecorder(this.deps.emit, pod);
 
-    // Step 0: what an earlier life knew of the pod.
-    await this.takeUp(pod, found);
+    // Step 0: load the record of an earlier agent.
+    await this.loadRecord(pod, found);
 
-    // Step 1: the status as it is now; a pod in a final phase is not started again.
+    // Step 1: update the status. A pod in a final phase does not start again.
     const status = this.updateStatus(pod, found, false);
     if (isTerminal(status)) return true;
     const podStatus = { ...found, ips: (status.podIPs ?? []).flatMap(({ ip = '' }) => ip) };
 
-    // Step 2: without a network only host-network pods can start.
+    // Step 2: check the network. Without it only host-network pods start.
     const networkError = this.deps.networkError();
     if (networkError !== undefined && pod.spec.hostNetwork !== true) {
       recorder.warning(reasons.networkNotReady, `network is not ready: ${networkError}`);
       throw new NetworkNotReadyError(`network is not ready: ${networkError}`);
     }
 
-    // Step 3: the pod's folder is there before anything else of it is anywhere: by it the pod is known as ours.
+    // Step 3: make the pod's folder, before anything else of the pod, because it marks the pod as ours.
     await makeFolder(podDirs.podDir(uid), 0o750);
 
-    // Step 4: the pod's cgroup, before anything is in it.
+    // Step 4: make the pod's cgroup, before any process.
     signal.throwIfAborted();
     await containerManager.ensurePodCgroup(pod, mayBeRunning(podStatus)).catch((error: unknown) => {
       recorder.warning(
@@ -108,14 +111,14 @@ export class KubeletPodSyncer implements PodSyncer {
       });
     });
 
-    // Step 5: the volumes.
+    // Step 5: mount the volumes.
     const volumes = await this.mountVolumes(pod, recorder);
 
-    // Step 6: the probes, which wait until their containers run.
+    // Step 6: add the probes, which wait until their containers run.
     signal.throwIfAborted();
     prober.addPod(pod);
 
-    // Step 7: the runtime.
+    // Step 7: sync the runtime.
     const probes = prober.results;
     const results = await kuberuntime.syncPod({ pod, podStatus, probes, volumes, recorder, signal });
     reasonCache.update(uid, results);
@@ -126,8 +129,8 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /**
-   * Pulls the images of a pod that may not start before the revision before it has stopped. Rejects when one cannot be had
-   * now; the status says so then, and that the other revision runs on.
+   * Pulls the images of a pod that waits for its earlier revision. Rejects if a pull failed. Then the status shows the
+   * failure and that the earlier revision still runs.
    */
   async pullAhead(pod: Pod, signal: AbortSignal): Promise<void> {
     const { kuberuntime, reasonCache, clock, emit } = this.deps;
@@ -151,7 +154,7 @@ export class KubeletPodSyncer implements PodSyncer {
     signal: AbortSignal,
   ): Promise<void> {
     const { prober } = this.deps;
-    await this.takeUp(pod, podStatus);
+    await this.loadRecord(pod, podStatus);
     this.updateStatus(pod, podStatus, false);
     prober.stopLivenessAndStartup(pod);
     await this.kill(pod, podStatus, podEventRecorder(this.deps.emit, pod), gracePeriodSeconds);
@@ -160,7 +163,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const stopped = await this.deps.getPodStatus(pod.metadata.uid);
     const running = stopped.containerStatuses.filter(({ state }) => state === 'running').map(({ name }) => name);
     if (running.length > 0) {
-      throw new SyncPodError(`containers run on after they were stopped: ${running.join(', ')}`);
+      throw new SyncPodError(`containers still run after they were stopped: ${running.join(', ')}`);
     }
     this.updateStatus(pod, { ...stopped, ips: podStatus.ips }, true);
   }
@@ -182,11 +185,11 @@ export class KubeletPodSyncer implements PodSyncer {
     await volumeManager.unmountPodVolumes(uid);
     this.mountBackOff.reset(uid);
     await containerManager.podCgroups.remove(uid);
-    // What a finished pod leaves behind stays for `logs` and for its status until its manifest goes.
+    // The remains of a finished pod stay for `logs` and its status until its manifest is removed.
     if (isPodGone(uid)) await this.deps.removePod(uid);
   }
 
-  /** A volume that only keeps what it had, as its ConfigMap or Secret is gone, holds nothing up. */
+  /** Mounts the volumes. A volume that keeps its old content after a failed update does not fail the sync. */
   private async mountVolumes(pod: Pod, recorder: PodEventRecorder): Promise<ReadonlyMap<string, MountedVolume>> {
     const { mounted, failures } = await this.deps.volumeManager.mountPodVolumes(pod);
     for (const [name, { message }] of failures) {
@@ -222,8 +225,11 @@ export class KubeletPodSyncer implements PodSyncer {
     }
   }
 
-  /** A pod without a record, as when the agent was killed too soon, was seen when its oldest sandbox was made. */
-  private async takeUp(pod: Pod, { sandboxStatuses }: RuntimePodStatus): Promise<void> {
+  /**
+   * Loads the pod's record. Without one, as after an early kill of the agent, its oldest sandbox shows when it was
+   * first seen.
+   */
+  private async loadRecord(pod: Pod, { sandboxStatuses }: RuntimePodStatus): Promise<void> {
     const { statusRecords, clock, prober } = this.deps;
     const { uid } = pod.metadata;
     if (!(await statusRecords.load(uid))) return;
@@ -243,12 +249,12 @@ export class KubeletPodSyncer implements PodSyncer {
       podStatus,
       oldStatus: oldStatus ?? { startTime: formatTime(acknowledgedAt), conditions },
       probes: prober.results,
-      // The first status in this life is made before there are workers: those of the spec will be.
+      // Before the first status no probe workers exist, so those of the spec are assumed.
       ...(oldStatus !== undefined && { probeWorkers: prober.workersOf(uid) }),
       startFailures: reasonCache.of(uid),
       podIsTerminal,
       now: clock.now(),
-      // Its start time has whole seconds, and would be over too soon.
+      // Not from the status' start time, which is cut to seconds and would end the deadline too early.
       since: () => wallClock.since(acknowledgedAt),
       runtimeName: runtimeName(),
       nodeIPFamily,
@@ -263,7 +269,7 @@ export class KubeletPodSyncer implements PodSyncer {
 
 const isTerminal = ({ phase }: PodStatus): boolean => phase === 'Succeeded' || phase === 'Failed';
 
-/** The sync failed when a step did; containers that wait for their back-off say when to come again. */
+/** Throws if a step failed. Containers in back-off set the time of the next try. */
 function throwOnFailure(results: readonly SyncResult[], now: number): void {
   const failed = results.filter(({ error }) => error !== undefined);
   const [first] = failed;
@@ -279,7 +285,7 @@ function throwOnFailure(results: readonly SyncResult[], now: number): void {
     isReported: failed.every(
       ({ action, error }) => action === 'createPodSandbox' || error instanceof ContainerStartError,
     ),
-    // What else failed is tried again along with it.
+    // Other failed steps are tried again at the same time.
     ...(known.length > 0 ? { retryAfterMs: Math.max(0, Math.min(...known) - now) } : {}),
   });
 }

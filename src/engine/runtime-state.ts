@@ -5,7 +5,7 @@ import type { Emit } from './view/event-bus.ts';
 
 /** kubelet: kubelet.go updateRuntimeUp is called every 5 s */
 const checkPeriodMs = 5000;
-/** While it is not ready, everything waits for it; the kubelet asks no more often then. */
+/** Shorter while the runtime is not ready, because everything waits for it. The kubelet does not shorten the period. */
 const retryPeriodMs = 500;
 /** kubelet: kubelet.go maxWaitForContainerRuntime */
 const maxSilenceMs = 30_000;
@@ -14,18 +14,18 @@ interface Deps {
   runtime: RuntimeService;
   clock: Clock;
   emit: Emit;
-  /** Undefined while healthy. */
+  /** Undefined if healthy. */
   plegUnhealthyBecause: () => string | undefined;
 }
 
-/** Whether the runtime answers and is ready, and its network. kubelet: runtime.go, kubelet.go updateRuntimeUp */
+/** State of the runtime and its network. kubelet: runtime.go, kubelet.go updateRuntimeUp */
 export class RuntimeState {
   private readonly deps: Deps;
   private lastReadyAt: number | undefined;
   private statusError: string | undefined;
-  /** Set while the pod network is not ready; only host-network pods start then. */
+  /** Set while the pod network is not ready. Then only host-network pods start. */
   networkError: string | undefined = 'network state unknown';
-  /** What the runtime says of its default handler. */
+  /** Features of the runtime's default handler. */
   supportsUserNamespaces = false;
   supportsRecursiveReadOnly = false;
   name = '';
@@ -35,7 +35,7 @@ export class RuntimeState {
     this.deps = deps;
   }
 
-  /** Asks the runtime again and again until the signal is aborted. */
+  /** Checks the runtime periodically until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.check(signal);
@@ -43,7 +43,7 @@ export class RuntimeState {
     }
   }
 
-  /** Undefined while pods may be worked on. kubelet: runtime.go runtimeErrors */
+  /** Why pods cannot be synced. Returns undefined if they can. kubelet: runtime.go runtimeErrors */
   error(): string | undefined {
     if (this.lastReadyAt === undefined) {
       return this.statusError ?? 'container runtime status check may not have completed yet';
@@ -79,7 +79,7 @@ export class RuntimeState {
     } catch (error) {
       if (signal.aborted) return;
       this.statusError = errorMessage(error);
-      // A new runtime may answer on the socket.
+      // Another runtime may answer on the socket next.
       this.name = '';
     }
     if (this.statusError !== undefined && this.statusError !== before) {

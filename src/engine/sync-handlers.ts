@@ -40,21 +40,21 @@ interface Deps {
   remains: PodRemains;
   /** Of all sources. */
   sourceIds: readonly SourceId[];
-  /** The pods of the runtime as they were last listed. */
+  /** The pods of the runtime by its last listing. */
   runtimePods: () => RuntimePod[];
   relistPod: (uid: string) => Promise<void>;
   housekeeping: Housekeeping;
   admission: PodAdmission;
   imagesAhead: ImagesAhead;
-  /** Some source has a pod of this full name now; the update that says so may still be on its way. */
+  /** True if a source declares a pod of this full name now. Its update may not be handled yet. */
   isNameDeclared: (fullName: string) => boolean;
   leaveOrphans: boolean;
 }
 
-/** What the sync loop does with its inputs: it asks the pod workers. kubelet: kubelet.go HandlePod… */
+/** Handles the inputs of the sync loop by requests to the pod workers. kubelet: kubelet.go HandlePod… */
 export class SyncHandlers implements SyncHandler {
   private readonly deps: Deps;
-  /** Ids of the sources of which the first list was handled. */
+  /** Ids of the sources whose first list was handled. */
   private readonly sourcesSeen = new Set<string>();
   private readonly revisions: PodRevisions;
 
@@ -69,12 +69,12 @@ export class SyncHandlers implements SyncHandler {
     });
   }
 
-  /** Before the first input: the pods that an earlier life left. */
+  /** Sets the pods of an earlier agent. Called before the first input. */
   adopt(earlierPods: readonly string[]): void {
     this.revisions.adopt(earlierPods);
   }
 
-  /** True: the pod is declared no more, and runs on until its next revision may start. */
+  /** True if the pod is no longer declared, but runs until its next revision may start. */
   isOutgoing(pod: Pod): boolean {
     return this.revisions.isOutgoing(pod);
   }
@@ -84,7 +84,7 @@ export class SyncHandlers implements SyncHandler {
     const { podManager, workers, admission, housekeeping } = this.deps;
     const { emit } = this.deps.events;
     const ordered = admission.inOrder(pods);
-    // Who waits for another pod of the same list finds it, whatever their order.
+    // First, so that a pod finds the pods of the same list that it waits for, in any order.
     if (op !== 'REMOVE') for (const pod of ordered) podManager.setPod(pod);
     for (const pod of ordered) {
       switch (op) {
@@ -108,11 +108,14 @@ export class SyncHandlers implements SyncHandler {
     }
     if (this.sourcesSeen.has(sourceId)) return;
     this.sourcesSeen.add(sourceId);
-    // What waited for the sources to be read waits no longer.
+    // Starts the work that waited for this source.
     housekeeping.request();
   }
 
-  /** Variables of running containers stay; volumes follow, and what waited for an object is tried again. */
+  /**
+   * Syncs the pods that use these objects: their volumes change and failed starts are tried again. Variables of running
+   * containers stay.
+   */
   handleConfigObjects(keys: readonly string[]): void {
     const changed = new Set(keys);
     for (const pod of this.deps.podManager.pods()) {
@@ -139,7 +142,7 @@ export class SyncHandlers implements SyncHandler {
 
   handlePodSync(podUID: string): void {
     const pod = this.deps.podManager.get(podUID);
-    // What was not admitted gets no worker, whatever happens around it.
+    // A pod that was not admitted gets no worker.
     if (pod === undefined || this.deps.admission.isWaiting(podUID)) return;
     if (this.revisions.isHeldBack(pod)) this.startPod(pod);
     else this.deps.workers.updatePod({ type: 'sync', pod });
@@ -153,7 +156,7 @@ export class SyncHandlers implements SyncHandler {
     }
   }
 
-  /** Readiness and startup show in the status at once; what follows from them is the next sync's. */
+  /** Applies readiness and startup to the status at once. The next sync does the rest. */
   handleProbeChange({ podUID, type, containerID, result }: ProbeChange): void {
     const pod = this.deps.podManager.get(podUID);
     if (pod === undefined || (type === 'liveness' && result !== 'failure')) return;
@@ -171,7 +174,7 @@ export class SyncHandlers implements SyncHandler {
       this.deps;
     const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
 
-    // Step 0: evicted pods that waited long enough start over without what they left.
+    // Step 0: restart evicted pods whose back-off is over, without their remains.
     evictions.retain(desired);
     for (const uid of evictions.takeDue()) {
       const pod = podManager.get(uid);
@@ -180,10 +183,10 @@ export class SyncHandlers implements SyncHandler {
       workers.updatePod({ type: 'create', pod });
     }
 
-    // Step 1: workers of pods that are no longer declared end; finished ones are forgotten.
+    // Step 1: end workers of pods that are no longer declared, and forget finished ones.
     const working = workers.syncKnownPods(desired);
 
-    // Step 2: what belongs to pods that are neither declared nor worked on is forgotten.
+    // Step 2: forget pods that are neither declared nor have a worker.
     const known = new Set([...desired, ...working.keys()]);
     statusManager.retain(known);
     this.deps.statusRecords.retain(known);
@@ -191,13 +194,14 @@ export class SyncHandlers implements SyncHandler {
     reasonCache.retain(known);
     events.retain(known);
 
-    // Step 3: a declared pod without a worker gets one: it terminated under the same UID, or waited for its last revision.
+    // Step 3: start declared pods without a worker. They terminated under the same UID or waited for their earlier
+    // revision.
     for (const pod of podManager.pods()) {
       const { uid } = pod.metadata;
       if (!working.has(uid) && !admission.isWaiting(uid)) this.startPod(pod);
     }
 
-    // Step 4: orphans of ours in the runtime and on disk.
+    // Step 4: remove our orphans in the runtime and on disk.
     const isSpared = (uid: string): boolean =>
       known.has(uid) || this.mayBeDeclared(uid) || this.revisions.isRunningOn(uid);
     if (!this.deps.leaveOrphans) remains.startOrphanCleanUp(isSpared);
@@ -206,8 +210,8 @@ export class SyncHandlers implements SyncHandler {
   }
 
   /**
-   * Whether a source that was not read yet may declare this pod of an earlier life: one of the kind of source that declared
-   * it then. The kubelet waits for every source; here a URL that never answers holds up no pods of files.
+   * True if a source that was not read yet may declare this pod of an earlier agent: one of the same kind as the pod's
+   * source. The kubelet waits for every source. Here a URL that does not answer does not hold up pods of files.
    * kubelet: config/config.go SeenAllSources
    */
   private mayBeDeclared(uid: string): boolean {
@@ -218,13 +222,13 @@ export class SyncHandlers implements SyncHandler {
   }
 
   /**
-   * Gives the pod a worker, unless it is not admitted, or its last revision has to go first, which housekeeping looks at
-   * again.
+   * Starts the pod's worker. Does nothing if it is not admitted, or waits for its earlier revision, which housekeeping
+   * checks again.
    */
   private startPod(pod: Pod): void {
     const { workers, statusManager, admission } = this.deps;
     if (!this.revisions.replaceEarlier(pod) || !admission.admit(pod)) return;
-    // Its status starts over: it was not admitted until now, or its last run under this UID is over.
+    // The status starts over, because the pod was not admitted before or its last run under this UID has ended.
     if (!workers.has(pod.metadata.uid)) statusManager.forget(pod.metadata.uid);
     workers.updatePod({ type: 'create', pod });
   }
@@ -236,7 +240,7 @@ export class SyncHandlers implements SyncHandler {
     admission.forget(uid);
     events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
     workers.updatePod({ type: 'kill', pod });
-    // A finished pod has no worker that would remove what it left.
+    // A finished pod has no worker to remove its remains.
     if (workers.snapshot(uid).state === 'finished') remains.startRemoval(uid);
   }
 }

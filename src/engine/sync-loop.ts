@@ -7,16 +7,16 @@ import type { PodLifecycleEvent } from './container/pod-lifecycle-event.ts';
 import type { ProbeChange } from './prober/prober-manager.ts';
 
 /**
- * Everything the sync loop reacts to. Who puts it in → who it goes to:
+ * Inputs of the sync loop: type, sender, and effect.
  *
  *   config        sources, through PodConfig      → additions, updates, removes, reconcile
  *   configObjects sources                         → syncs of the pods that use these ConfigMaps and Secrets
  *   pleg          PLEG                            → pod syncs, clean-up of dead containers
  *   probe         probe workers                   → status, pod syncs
  *   sync          work queue                      → pod syncs
- *   admission     pod workers, when a pod ended   → pods that were not admitted are asked again
+ *   admission     pod workers, when a pod ended   → another try to admit waiting pods
  *   housekeeping  timer, every 2 s                → clean-ups
- *   barrier       readers of the snapshot         → them, once everything before it was handled
+ *   barrier       readers of the snapshot         → a call back after all earlier inputs
  */
 export type SyncLoopInput =
   | { type: 'config'; update: PodUpdate }
@@ -31,12 +31,12 @@ export type SyncLoopInput =
 /** kubelet: kubelet.go SyncHandler */
 export interface SyncHandler {
   handleConfig(update: PodUpdate): void;
-  /** ConfigMaps and Secrets of these keys changed, came or went. */
+  /** Called when ConfigMaps or Secrets with these keys were added, changed or removed. */
   handleConfigObjects(keys: readonly string[]): void;
   handlePlegEvents(events: PodLifecycleEvent[], status: RuntimePodStatus): void;
   handleProbeChange(change: ProbeChange): void;
   handlePodSync(podUID: string): void;
-  /** A pod ended: there may be room for others. */
+  /** Called when a pod ended, so that others may have room. */
   handleAdmission(): void;
   handlePodCleanups(): void;
 }
@@ -46,9 +46,9 @@ interface Deps {
   handler: SyncHandler;
   clock: Clock;
   logger: Logger;
-  /** Undefined while the runtime is healthy. */
+  /** Undefined if the runtime is healthy. */
   runtimeError: () => string | undefined;
-  /** Calls back each time that the runtime may be healthy again; returns how to end that. */
+  /** Calls back each time the runtime may be healthy again. Returns a function that unsubscribes. */
   onRuntimeReady: (callback: () => void) => () => void;
 }
 
@@ -57,14 +57,14 @@ const minWaitMs = 100;
 const maxWaitMs = 5000;
 
 /**
- * The one loop: takes the inputs in the order in which they came, one at a time, and nothing while the runtime is not
- * healthy. Ends when the signal is aborted. kubelet: kubelet.go syncLoop, syncLoopIteration
+ * Handles the inputs one at a time, in their order. Pauses while the runtime is not healthy. Ends when the signal is
+ * aborted. kubelet: kubelet.go syncLoop, syncLoopIteration
  */
 export async function runSyncLoop(
   { inputs, handler, clock, logger, runtimeError, onRuntimeReady }: Deps,
   signal: AbortSignal,
 ): Promise<void> {
-  /** The kubelet sleeps to the end, up to 5 s after the runtime is back. */
+  /** Sleeps until the runtime may be ready. The kubelet sleeps on, up to 5 s after the runtime is back. */
   const sleepUnlessReady = async (ms: number): Promise<void> => {
     const ready = new AbortController();
     const unsubscribe = onRuntimeReady(() => {

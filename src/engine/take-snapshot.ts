@@ -7,7 +7,7 @@ import type { KubeletParts } from './new-kubelet.ts';
 import type { OutgoingText } from './outgoing/outgoing-text.ts';
 import type { EngineSnapshot, PodSnapshot } from './view/snapshot.ts';
 
-/** What the parts of the engine know at this moment; the caller adds what never changes. */
+/** The engine's current state. The caller adds the fixed parts. */
 export function takeSnapshot(
   parts: KubeletParts,
   nodeIPs: readonly string[],
@@ -52,7 +52,7 @@ function podSnapshots(parts: KubeletParts, nodeIPs: readonly string[]): PodSnaps
     .sort((a, b) => compare(sortKey(a.pod), sortKey(b.pod)) || Number(isLast(a)) - Number(isLast(b)));
 }
 
-/** Declared pods, and those whose manifest went while they still terminate. */
+/** Declared pods, and undeclared ones that still terminate. */
 function knownPods({ podManager, workers }: KubeletParts): Pod[] {
   const declared = podManager.pods();
   const uids = new Set(declared.map(({ metadata }) => metadata.uid));
@@ -94,10 +94,7 @@ function shownWorker<W extends { lastSyncError?: string }>(worker: W, outgoing: 
 
 const sortKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
 
-/**
- * Names of the containers that run by the pod's status and not by its spec: the manifest changed under the same UID, and what it
- * says is not in place yet, or not in the status.
- */
+/** Names of running containers that were made from an earlier manifest of the same UID. */
 export function outdatedContainers({ spec, status }: Pod, runtimeStatus: RuntimePodStatus): string[] {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const containers = [...(spec.initContainers ?? []), ...spec.containers];
@@ -111,8 +108,8 @@ export function outdatedContainers({ spec, status }: Pod, runtimeStatus: Runtime
 }
 
 /**
- * The status with the addresses of the node. A pod on the host network has them as its own.
- * kubelet: kubelet_pods.go generateAPIPodStatus, where there is an API server
+ * The status with the node's addresses. A pod on the host network has them as its own. kubelet: kubelet_pods.go
+ * generateAPIPodStatus, with an API server
  */
 export function withNodeIPs(status: PodStatus, { hostNetwork }: PodSpec, nodeIPs: readonly string[]): PodStatus {
   const [hostIP] = nodeIPs;

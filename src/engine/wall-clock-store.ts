@@ -16,8 +16,9 @@ interface Deps {
 }
 
 /**
- * How the wall clock was set since this machine started, on the disk: an agent that starts again counts the time since a stamp
- * as the one before it did. The monotonic clock starts with the machine, so nothing of an earlier start of it is of use.
+ * Keeps the settings of the wall clock since the machine's boot on disk. So a restarted agent measures the time since a
+ * stamp like the one before it. The monotonic clock starts with the machine, so settings from before a boot are
+ * useless.
  */
 export class WallClockStore {
   private readonly deps: Deps;
@@ -31,7 +32,7 @@ export class WallClockStore {
     };
   }
 
-  /** Takes up what an earlier life of the agent saw. Without it time counts from what the clock shows now. */
+  /** Loads the settings that an earlier agent recorded. Without them, time counts from the current setting. */
   async load(): Promise<void> {
     const { wallClock, logger } = this.deps;
     try {
@@ -40,13 +41,13 @@ export class WallClockStore {
       if (kept?.bootID === this.bootID) wallClock.resume(kept.settings);
     } catch (error) {
       if (!hasCode(error, 'ENOENT', 'ENOTDIR')) {
-        logger.warn({ path: this.path, err: errorMessage(error) }, 'Reading how the clock was set failed');
+        logger.warn({ path: this.path, err: errorMessage(error) }, 'Reading the kept clock settings failed');
       }
     }
     this.save();
   }
 
-  /** Resolves when all is written, or could not be. */
+  /** Resolves after the last write, also if it failed. */
   async close(): Promise<void> {
     this.save();
     await this.writing;
@@ -67,17 +68,17 @@ export class WallClockStore {
       await makeFolder(dirname(this.path), 0o700);
       await replaceFile(this.path, Buffer.from(kept));
     } catch (error) {
-      logger.warn({ path: this.path, err: errorMessage(error) }, 'Keeping how the clock was set failed');
+      logger.warn({ path: this.path, err: errorMessage(error) }, 'Writing the clock settings failed');
     }
   }
 }
 
-/** JSON has no infinity. Nothing is before the machine started but what is less than 0. */
+/** JSON has no infinity. Any negative number means before the boot. */
 function withoutInfinity(setting: WallClockSetting): WallClockSetting {
   return { ...setting, notBefore: Math.max(setting.notBefore, -Number.MAX_SAFE_INTEGER) };
 }
 
-/** Undefined for what no release of ours wrote whole. */
+/** Returns undefined if no release of ours wrote it. */
 function parseKept(text: string): { bootID: unknown; settings: WallClockSetting[] } | undefined {
   const value = parseJSON(text);
   if (!isRecord(value)) return undefined;
@@ -89,7 +90,7 @@ function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not of ours.
+    // Not written by us.
     return undefined;
   }
 }

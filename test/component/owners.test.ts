@@ -42,7 +42,7 @@ test('two agents with the same pods: the second says who has them, and touches n
     phase: 'Failed',
     reason: 'PodUIDTaken',
     message:
-      `Pod was rejected: UID web is that of a pod of the kubelet-ts of --root-dir ${first.rootDir}; ` +
+      `Pod was rejected: UID web belongs to a pod of the kubelet-ts of --root-dir ${first.rootDir}; ` +
       'this pod starts when that one is removed. It is tried again as soon as a pod ends.',
   });
   await world.pass(120_000);

@@ -32,7 +32,7 @@ test('the second agent says who has the pod, kills nothing, and starts it when t
   expect(refused.rejection).toEqual({
     reason: 'PodUIDTaken',
     message:
-      `UID ${pod.metadata.uid} is that of a pod of the kubelet-ts of --root-dir ${first.rootDir}; ` +
+      `UID ${pod.metadata.uid} belongs to a pod of the kubelet-ts of --root-dir ${first.rootDir}; ` +
       'this pod starts when that one is removed',
     retriedWhen: 'a pod ends',
   });

@@ -8,7 +8,7 @@ describe.each(containerdReleases())('containerd $release', (containerd) => {
   test('tells of an exit, so that a container is started again without any relist', async () => {
     const agent = await startAgent({ containerd });
     onTestFinished(() => agent.cleanUp());
-    const live = await agent.waitForLog(({ msg }) => msg === 'The runtime tells what happens');
+    const live = await agent.waitForLog(({ msg }) => msg === 'Following the event stream of the runtime');
     expect(live['stream']).toBe('containerd');
     await agent.write('app.yaml', makePod('app', { containers: [shell('app', serve)] }));
     await agent.untilReady('app');
@@ -23,7 +23,7 @@ describe.each(containerdReleases())('containerd $release', (containerd) => {
   test('tells how a container ended as the CRI does a moment later', async () => {
     const agent = await startAgent({ containerd });
     onTestFinished(() => agent.cleanUp());
-    await agent.waitForLog(({ msg }) => msg === 'The runtime tells what happens');
+    await agent.waitForLog(({ msg }) => msg === 'Following the event stream of the runtime');
     const connection = await agent.connect();
     onTestFinished(() => {
       connection.close();

@@ -24,7 +24,7 @@ test('SIGTERM ends the pods first, SIGINT never does', async () => {
   const pods = new Promise<void>((resolve) => {
     ended = resolve;
   });
-  ending.podsOf({ shutDownPods: () => pods, isToldOfShutdowns: false });
+  ending.podsOf({ shutDownPods: () => pods, isWatchingShutdowns: false });
   ending.signalled('SIGTERM');
   expect(stops).toEqual([]);
   ended();
@@ -32,21 +32,21 @@ test('SIGTERM ends the pods first, SIGINT never does', async () => {
   expect(stops).toEqual(['SIGTERM']);
 
   const other = make();
-  other.ending.podsOf({ ...untouchedPods, isToldOfShutdowns: false });
+  other.ending.podsOf({ ...untouchedPods, isWatchingShutdowns: false });
   other.ending.signalled('SIGINT');
   expect(other.stops).toEqual(['SIGINT']);
 });
 
 test('SIGTERM leaves pods alone when the shutdown of the machine is told in another way', () => {
   const { ending, stops } = make();
-  ending.podsOf({ ...untouchedPods, isToldOfShutdowns: true });
+  ending.podsOf({ ...untouchedPods, isWatchingShutdowns: true });
   ending.signalled('SIGTERM');
   expect(stops).toEqual(['SIGTERM']);
 });
 
 test('a second SIGTERM does not wait for the pods', () => {
   const { ending, stops } = make();
-  ending.podsOf({ shutDownPods: () => new Promise(() => undefined), isToldOfShutdowns: false });
+  ending.podsOf({ shutDownPods: () => new Promise(() => undefined), isWatchingShutdowns: false });
   ending.signalled('SIGTERM');
   ending.signalled('SIGTERM');
   expect(stops).toEqual(['SIGTERM']);

@@ -1,35 +1,35 @@
 import type { EvictionSignal, EvictionThreshold } from '../../api/values/eviction-thresholds.ts';
 
-/** How disks are laid out. kubelet: eviction/eviction_manager.go dedicatedImageFs, splitContainerImageFs */
+/** Layout of the disks. kubelet: eviction/eviction_manager.go dedicatedImageFs, splitContainerImageFs */
 export interface DiskLayout {
-  /** Images are not on the file system of the root-dir. */
+  /** Images are on another file system than the root-dir. */
   dedicatedImageFs: boolean;
-  /** Containers are not where their images are. */
+  /** Containers are on another file system than images. */
   splitContainerImageFs: boolean;
 }
 
-/** What of a pod fills a disk. */
+/** A part of a pod's disk usage. */
 export type UsagePart = 'rootfs' | 'logs' | 'volumes';
 
-/** What the node can remove by itself before a pod has to go. */
+/** A resource that the node can free before it evicts a pod. */
 export type NodeReclaim = 'deadContainers' | 'unusedImages';
 
 type Disk = 'nodefs' | 'imagefs' | 'containerfs';
 
-/** Undefined for signals that are not about a disk. */
+/** Returns undefined if the signal is not about a disk. */
 export function diskOf(signal: EvictionSignal): Disk | undefined {
   const [disk] = signal.split('.');
   return disk === 'nodefs' || disk === 'imagefs' || disk === 'containerfs' ? disk : undefined;
 }
 
-/** What a pod has on a disk. kubelet: eviction/helpers.go buildSignalToRankFunc */
+/** The parts of a pod's usage on a disk. kubelet: eviction/helpers.go buildSignalToRankFunc */
 export function usageParts(disk: Disk, { dedicatedImageFs, splitContainerImageFs }: DiskLayout): UsagePart[] {
   if (!dedicatedImageFs) return ['rootfs', 'logs', 'volumes'];
   if (splitContainerImageFs) return disk === 'imagefs' ? [] : ['rootfs', 'logs', 'volumes'];
   return disk === 'nodefs' ? ['logs', 'volumes'] : ['rootfs'];
 }
 
-/** What may free space on a disk, in this order. kubelet: eviction/helpers.go buildSignalToNodeReclaimFuncs */
+/** What the node can remove to free a disk, in order. kubelet: eviction/helpers.go buildSignalToNodeReclaimFuncs */
 export function nodeReclaims(
   signal: EvictionSignal,
   { dedicatedImageFs, splitContainerImageFs }: DiskLayout,
@@ -42,8 +42,8 @@ export function nodeReclaims(
 }
 
 /**
- * The thresholds with those of containerfs, which are always those of the disk that containers are on.
- * kubelet: eviction/helpers.go UpdateContainerFsThresholds
+ * Adds the thresholds of containerfs, which are always those of the disk with the containers. kubelet:
+ * eviction/helpers.go UpdateContainerFsThresholds
  */
 export function withContainerFsThresholds(
   thresholds: readonly EvictionThreshold[],

@@ -13,15 +13,15 @@ import type { NodePressure } from './thresholds-met.ts';
 export interface EvictionManagerDeps {
   thresholds: readonly EvictionThreshold[];
   layout: DiskLayout;
-  /** How long a condition stays after what raised it was seen last. kubelet: evictionPressureTransitionPeriod */
+  /** How long a condition lasts after its cause was last seen. kubelet: evictionPressureTransitionPeriod */
   pressureTransitionMs: number;
-  /** Most seconds a pod gets when a soft threshold is met. kubelet: evictionMaxPodGracePeriod */
+  /** Longest grace period of a pod that a soft threshold evicts. kubelet: evictionMaxPodGracePeriod */
   maxPodGracePeriodSeconds: number;
-  /** Pods are held to the disk space they may use. kubelet: localStorageCapacityIsolation */
+  /** True if pods are limited to their disk space. kubelet: localStorageCapacityIsolation */
   enforcesStorageLimits: boolean;
-  /** The node as it is now. */
+  /** Current usage of the node. */
   summary: () => Promise<NodeSummary>;
-  /** Pods that have something running. */
+  /** Pods with running containers. */
   activePods: () => readonly Pod[];
   reclaim: (what: NodeReclaim) => Promise<void>;
   evict: (pod: Pod, gracePeriodSeconds: number) => Promise<void>;
@@ -32,16 +32,16 @@ export interface EvictionManagerDeps {
 const immediateGracePeriodSeconds = 1;
 
 /**
- * Frees what the node runs short of: first by what it can do by itself, then by ending pods, one at a time. Critical pods,
- * static ones among them, are never ended. kubelet: eviction/eviction_manager.go managerImpl
+ * Frees scarce resources of the node: first its own, then by evicting pods, one at a time. Critical pods, including
+ * static ones, are never evicted. kubelet: eviction/eviction_manager.go managerImpl
  *
- * INVARIANTS: one `synchronize` at a time.
+ * INVARIANT: one `synchronize` runs at a time.
  */
 export class EvictionManager {
   private readonly deps: EvictionManagerDeps;
   private state: PressureState = noPressure;
   private pressures: readonly NodePressure[] = [];
-  /** The first look is without the thresholds of containerfs, as in the kubelet. */
+  /** At first without the thresholds of containerfs, as in the kubelet. */
   private thresholds: readonly EvictionThreshold[];
 
   constructor(deps: EvictionManagerDeps) {
@@ -54,12 +54,12 @@ export class EvictionManager {
     return this.pressures;
   }
 
-  /** Thresholds that were met for longer than their grace periods. */
+  /** Thresholds that were exceeded for longer than their grace periods. */
   get thresholdsMet(): readonly EvictionThreshold[] {
     return this.state.thresholdsMet;
   }
 
-  /** One look at the node; resolves to the pods that were told to end. Rejects when there is no summary. */
+  /** Checks the node once. Resolves with the evicted pods. Rejects if the summary fails. */
   async synchronize(): Promise<Pod[]> {
     const { layout, pressureTransitionMs, enforcesStorageLimits, clock } = this.deps;
     if (this.deps.thresholds.length === 0 && !enforcesStorageLimits) return [];
@@ -90,7 +90,7 @@ export class EvictionManager {
     return pods;
   }
 
-  /** True when that was enough. */
+  /** Resolves with true if that freed enough. */
   private async reclaimNodeLevelResources({ signal }: EvictionThreshold): Promise<boolean> {
     const reclaims = nodeReclaims(signal, this.deps.layout);
     for (const what of reclaims) await this.deps.reclaim(what);

@@ -5,8 +5,8 @@ import type { DiskLayout } from './disk-layout.ts';
 import type { PodUsage } from './node-summary.ts';
 
 /**
- * True for a pod that has more on disk than it may: in an emptyDir, of ephemeral storage in all, or in one container.
- * kubelet: eviction/eviction_manager.go localStorageEviction
+ * True if the pod exceeds a limit on disk: of an emptyDir, of its ephemeral storage, or of one container. kubelet:
+ * eviction/eviction_manager.go localStorageEviction
  */
 export function exceedsStorageLimits(pod: Pod, usage: PodUsage, layout: DiskLayout): boolean {
   return exceedsEmptyDir(pod, usage) || exceedsPodLimit(pod, usage) || exceedsContainerLimit(pod, usage, layout);
@@ -25,7 +25,7 @@ function exceedsPodLimit(pod: Pod, usage: PodUsage): boolean {
   return limit !== undefined && BigInt(usage['ephemeral-storage']?.usedBytes ?? 0) > quantityValue(limit);
 }
 
-/** The writable layer counts only where it is on the disk of the node. */
+/** The writable layer counts only if it is on the node's disk. */
 function exceedsContainerLimit({ spec }: Pod, { containers }: PodUsage, { dedicatedImageFs }: DiskLayout): boolean {
   return spec.containers.some(({ name, resources }) => {
     const limit = quantityValue(toQuantity(resources?.limits?.['ephemeral-storage']));

@@ -9,11 +9,11 @@ import type { VolumeManager } from '../volumes/volume-manager.ts';
 
 /** kubelet: eviction/eviction_manager.go monitoringInterval */
 const periodMs = 10_000;
-/** A look at large volumes takes time; at most this part of all time goes into looking. */
+/** Largest share of time spent on measuring, because large volumes take long. */
 const maxShare = 0.01;
 
 interface Deps {
-  /** Pods that are at work and not about to end. */
+  /** Pods at work that are not terminating. */
   pods: () => Pod[];
   volumeManager: Pick<VolumeManager, 'emptyDirPath'>;
   evict: (pod: Pod, message: string) => void;
@@ -22,8 +22,8 @@ interface Deps {
 }
 
 /**
- * Evicts pods that put more into an emptyDir on disk than its sizeLimit. Only volumes with a limit are looked at, every ten
- * seconds, less often when that takes long. kubelet: eviction/eviction_manager.go localStorageEviction
+ * Evicts pods that exceed the sizeLimit of an emptyDir on disk. Measures only volumes with a limit, every ten seconds,
+ * or less often if that takes long. kubelet: eviction/eviction_manager.go localStorageEviction
  */
 export class LocalStorageEviction {
   private readonly deps: Deps;
@@ -32,7 +32,7 @@ export class LocalStorageEviction {
     this.deps = deps;
   }
 
-  /** Until the signal is aborted. */
+  /** Runs until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, pods } = this.deps;
     for (let waitMs = periodMs; ;) {
@@ -52,7 +52,7 @@ export class LocalStorageEviction {
         evict(pod, emptyDirEvictionMessage(volume));
         return;
       } catch (error) {
-        // Not set up yet, or gone with its pod.
+        // The volume is not set up yet, or was removed with its pod.
         if (hasCode(error, 'ENOENT')) continue;
         logger.warn(
           { err: errorMessage(error), pod: formatPod(pod), volume: volume.name },
@@ -63,15 +63,15 @@ export class LocalStorageEviction {
   }
 }
 
-/** An emptyDir on disk that may hold only so much. */
+/** An emptyDir on disk with a size limit. */
 interface LimitedEmptyDir {
   name: string;
-  /** As written, canonical. */
+  /** As written, in canonical form. */
   sizeLimit: string;
   limitBytes: bigint;
 }
 
-/** The emptyDirs whose size nobody limits but us: the kernel limits those in memory. */
+/** The emptyDirs with a limit that only we enforce. The kernel limits those in memory. */
 function limitedEmptyDirs({ spec }: Pod): LimitedEmptyDir[] {
   return (spec.volumes ?? []).flatMap(({ name, emptyDir }) => {
     if (emptyDir === undefined || emptyDir.medium === 'Memory') return [];
@@ -81,7 +81,7 @@ function limitedEmptyDirs({ spec }: Pod): LimitedEmptyDir[] {
   });
 }
 
-/** Why a pod whose emptyDir grew too large is evicted. kubelet: eviction/helpers.go emptyDirMessageFmt */
+/** The eviction message for an emptyDir beyond its limit. kubelet: eviction/helpers.go emptyDirMessageFmt */
 function emptyDirEvictionMessage({ name, sizeLimit }: LimitedEmptyDir): string {
   return `Usage of EmptyDir volume "${name}" exceeds the limit "${sizeLimit}". `;
 }

@@ -1,4 +1,4 @@
-/** What a node and its pods use, as far as eviction looks at it. kubelet: pkg/apis/stats/v1alpha1 Summary */
+/** Usage of a node and its pods, as far as eviction needs it. kubelet: pkg/apis/stats/v1alpha1 Summary */
 export interface NodeSummary {
   node: {
     memory?: MemoryStats;
@@ -6,7 +6,7 @@ export interface NodeSummary {
     fs?: FsStats;
     runtime?: { imageFs?: FsStats; containerFs?: FsStats };
     rlimit?: { time: string; maxpid?: number; curproc?: number };
-    /** What pods use together is in the one called `pods`. */
+    /** The entry `pods` is the usage of all pods. */
     systemContainers?: { name: string; memory?: MemoryStats }[];
   };
   pods: PodUsage[];

@@ -3,12 +3,12 @@ import { diskOf } from './disk-layout.ts';
 import type { SignalObservations } from './signal-observations.ts';
 import { type NodePressure, nodePressures, thresholdsMet } from './thresholds-met.ts';
 
-/** What one look at the node has to know of those before it. Times are milliseconds since the epoch. */
+/** State between two checks of the node. Times are milliseconds since the epoch. */
 export interface PressureState {
-  /** Thresholds that are met, and since when. */
+  /** Since when each exceeded threshold has been so. */
   firstObservedAt: ReadonlyMap<EvictionThreshold, number>;
   lastObservedAt: ReadonlyMap<NodePressure, number>;
-  /** Thresholds that were met for longer than their grace periods. */
+  /** Thresholds that were exceeded for longer than their grace periods. */
   thresholdsMet: readonly EvictionThreshold[];
   observations: SignalObservations;
 }
@@ -24,18 +24,18 @@ export interface PressureVerdict {
   state: PressureState;
   /** The conditions of the node, sorted. */
   pressures: NodePressure[];
-  /** What has to be relieved now, by news since the last look; undefined: nothing. */
+  /** The threshold to act on now, if its observation is new. Undefined if there is none. */
   toRelieve: EvictionThreshold | undefined;
 }
 
-/** One look at the node. kubelet: eviction/eviction_manager.go synchronize */
+/** Evaluates one check of the node. kubelet: eviction/eviction_manager.go synchronize */
 export function observePressure(
   last: PressureState,
   observations: SignalObservations,
   settings: { thresholds: readonly EvictionThreshold[]; pressureTransitionMs: number },
   now: number,
 ): PressureVerdict {
-  // A threshold that was met stays so until it is left by its minimum reclaim.
+  // A threshold stays exceeded until usage is below it by its minimum reclaim.
   const met = new Set([
     ...thresholdsMet(settings.thresholds, observations, { enforceMinReclaim: false }),
     ...thresholdsMet(last.thresholdsMet, observations, { enforceMinReclaim: true }),
@@ -59,7 +59,7 @@ export function observePressure(
   };
 }
 
-/** True when what the node could do by itself was enough. kubelet: eviction/eviction_manager.go reclaimNodeLevelResources */
+/** True if the node freed enough itself. kubelet: eviction/eviction_manager.go reclaimNodeLevelResources */
 export function isRelieved(thresholds: readonly EvictionThreshold[], observations: SignalObservations): boolean {
   return thresholdsMet(thresholds, observations, { enforceMinReclaim: true }).length === 0;
 }

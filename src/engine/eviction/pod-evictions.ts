@@ -18,14 +18,14 @@ interface Deps {
 }
 
 /**
- * Ends pods that use more of the node than they may, and knows when to start them over. The kubelet never evicts a static
- * pod, as nobody would bring it back; here it comes back without what it left, after 10 s, doubled with every eviction up
- * to 5 min. A pod that is never restarted stays Failed. kubelet: eviction/eviction_manager.go evictPod
+ * Evicts pods that exceed their limits, and reports when to start them again. The kubelet never evicts a static pod,
+ * because nothing would start it again. Here it restarts without its data after 10 s, doubled with every eviction up to
+ * 5 min. A pod with restartPolicy Never stays Failed. kubelet: eviction/eviction_manager.go evictPod
  */
 export class PodEvictions {
   private readonly deps: Deps;
   private readonly backOff: BackOff;
-  /** UIDs of pods that are to come back. */
+  /** UIDs of pods that will start again. */
   private readonly evicted = new Set<string>();
 
   constructor(deps: Deps) {
@@ -47,7 +47,7 @@ export class PodEvictions {
     });
   }
 
-  /** UIDs of the pods that ended and waited long enough; each is named once. */
+  /** UIDs of evicted pods whose back-off is over. Each is returned once. */
   takeDue(): string[] {
     const { workers, clock } = this.deps;
     const due = [...this.evicted].filter(
@@ -58,7 +58,7 @@ export class PodEvictions {
     return due;
   }
 
-  /** Forgets every pod but these. */
+  /** Forgets all other pods. */
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.evicted) if (!podUIDs.has(uid)) this.evicted.delete(uid);
     this.backOff.gc();

@@ -4,7 +4,7 @@ import { toQuantity } from '../../api/values/quantity.ts';
 import { type DiskLayout, diskOf, type UsagePart, usageParts } from './disk-layout.ts';
 import type { FsStats, PodUsage } from './node-summary.ts';
 
-/** Usage of a pod; undefined when it is not known. */
+/** Usage of a pod. Returns undefined if unknown. */
 export type UsageOf = (pod: Pod) => PodUsage | undefined;
 
 type Order = (a: Pod, b: Pod) => number;
@@ -12,9 +12,9 @@ type Order = (a: Pod, b: Pod) => number;
 const nanosPerUnit = 1_000_000_000n;
 
 /**
- * The pods in the order in which they are to go when a signal is to be relieved: first those of which nobody knows what
- * they use, then those that use more than they asked for, then by priority, then by how much more they use.
- * kubelet: eviction/helpers.go rankMemoryPressure, rankPIDPressure, rankDiskPressureFunc
+ * Pods in the order of eviction for a signal. Those with unknown usage come first, then those beyond their requests,
+ * then by priority, then by excess usage. kubelet: eviction/helpers.go rankMemoryPressure, rankPIDPressure,
+ * rankDiskPressureFunc
  */
 export function rankPods(pods: readonly Pod[], signal: EvictionSignal, usageOf: UsageOf, layout: DiskLayout): Pod[] {
   const orders = ordersFor(signal, usageOf, layout);
@@ -38,7 +38,7 @@ function ordersFor(signal: EvictionSignal, usageOf: UsageOf, layout: DiskLayout)
     const { bytes, inodes } = podDiskUsage(usage, pod, parts);
     return BigInt(isInodes ? inodes : bytes) * nanosPerUnit;
   };
-  // Nobody can ask for inodes. The last order takes off what was asked for in bytes all the same, as the kubelet does.
+  // Inodes cannot be requested. Like the kubelet, the last order subtracts the request in bytes anyway.
   const excess = (usage: PodUsage, pod: Pod): bigint =>
     used(usage, pod) - (isInodes ? 0n : requestedNanos(pod, 'ephemeral-storage'));
   const larger = (usage: PodUsage, pod: Pod): bigint => used(usage, pod) - requestedNanos(pod, 'ephemeral-storage');
@@ -79,7 +79,7 @@ function requestedNanos({ spec }: Pod, resource: 'memory' | 'ephemeral-storage')
   return largest === 0n ? 0n : largest + toQuantity(spec.overhead?.[resource]).nanos;
 }
 
-/** What a pod has on disk of these parts. kubelet: eviction/helpers.go podDiskUsage */
+/** Disk usage of these parts of a pod. kubelet: eviction/helpers.go podDiskUsage */
 function podDiskUsage(
   { containers, volume = [] }: PodUsage,
   { spec }: Pod,

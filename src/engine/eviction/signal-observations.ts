@@ -2,17 +2,20 @@ import type { EvictionSignal } from '../../api/values/eviction-thresholds.ts';
 import type { Quantity, QuantityFormat } from '../../api/values/quantity.ts';
 import type { FsStats, NodeSummary } from './node-summary.ts';
 
-/** How much there is of what a signal is about. */
+/** Available amount and capacity of a signal's resource. */
 export interface SignalObservation {
   available: Quantity;
   capacity: Quantity;
-  /** Milliseconds since the epoch; of an older observation nothing new follows. */
+  /** Milliseconds since the epoch. An observation that is not newer is ignored. */
   time: number;
 }
 
 export type SignalObservations = ReadonlyMap<EvictionSignal, SignalObservation>;
 
-/** What a summary says about every signal; one that it says nothing about is left out. kubelet: eviction/helpers.go makeSignalObservations */
+/**
+ * Observations of all signals in a summary. Signals without data are left out. kubelet: eviction/helpers.go
+ * makeSignalObservations
+ */
 export function signalObservations({ node }: NodeSummary): SignalObservations {
   const { memory, fs, runtime, rlimit, systemContainers = [] } = node;
   const pods = systemContainers.find(({ name }) => name === 'pods')?.memory;

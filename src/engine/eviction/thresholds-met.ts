@@ -9,8 +9,8 @@ import type { SignalObservations } from './signal-observations.ts';
 export type NodePressure = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
 /**
- * The thresholds that are met now, whatever their grace periods; with `enforceMinReclaim` also those that are about to be
- * left, but not by enough. kubelet: eviction/helpers.go thresholdsMet
+ * The thresholds exceeded now, ignoring grace periods. With `enforceMinReclaim` also those that are not yet left by
+ * their minimum reclaim. kubelet: eviction/helpers.go thresholdsMet
  */
 export function thresholdsMet(
   thresholds: readonly EvictionThreshold[],
@@ -26,7 +26,7 @@ export function thresholdsMet(
   });
 }
 
-/** The conditions of a node on which thresholds are met, sorted. kubelet: eviction/helpers.go nodeConditions */
+/** The node conditions of these thresholds, sorted. kubelet: eviction/helpers.go nodeConditions */
 export function nodePressures(thresholds: readonly Pick<EvictionThreshold, 'signal'>[]): NodePressure[] {
   return [...new Set(thresholds.map(({ signal }) => pressureOf(signal)))].sort();
 }

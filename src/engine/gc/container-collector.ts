@@ -12,21 +12,24 @@ import type { PodRemover } from '../kuberuntime/pod-remover.ts';
 /** kubelet: kubelet.go ContainerGCPeriod */
 const periodMs = 60_000;
 
-/** The newest end of each container stays, for its status and `logs --previous`. */
+/** Keeps the newest ended instance of each container, for its status and `logs --previous`. */
 const policy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
 
-/** Of a container in an unknown state, which may run. Seconds. kubelet: kuberuntime_container.go minimumGracePeriodInSeconds */
+/**
+ * Grace period in seconds of a container in an unknown state, which may run. kubelet: kuberuntime_container.go
+ * minimumGracePeriodInSeconds
+ */
 const stopTimeout = 2n;
 
 interface Deps {
   runtime: RuntimeService;
   runtimePods: RuntimePods;
   podRemover: PodRemover;
-  /** The pods of the runtime as they were last listed. */
+  /** The pods of the runtime by its last listing. */
   listedPods: () => readonly RuntimePod[];
-  /** Only pods of ours are touched. */
+  /** Only these pods are touched. */
   ownPodUIDs: () => Promise<string[]>;
-  /** All of the pod is being removed. */
+  /** True if the whole pod is being removed. */
   isBeingRemoved: (uid: string) => boolean;
   onPodChanged: (uid: string) => void;
   clock: Clock;
@@ -35,8 +38,8 @@ interface Deps {
 }
 
 /**
- * Removes the sandboxes that pods had before their newest, and dead containers that nobody removed when they ended. What is
- * left of whole pods is for PodRemains. kubelet: kuberuntime/kuberuntime_gc.go containerGC
+ * Removes older sandboxes of pods, and dead containers that were not removed at their end. PodRemains removes whole
+ * pods. kubelet: kuberuntime/kuberuntime_gc.go containerGC
  */
 export class ContainerCollector {
   private readonly deps: Deps;
@@ -45,7 +48,7 @@ export class ContainerCollector {
     this.deps = deps;
   }
 
-  /** Every minute, until the signal is aborted. */
+  /** Collects every minute until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, emit } = this.deps;
     const passed = (): Promise<boolean> =>
@@ -71,7 +74,7 @@ export class ContainerCollector {
   private async collect(signal: AbortSignal): Promise<void> {
     const own = new Set(await this.deps.ownPodUIDs());
     const isOurs = ({ uid }: RuntimePod): boolean => own.has(uid) && !this.deps.isBeingRemoved(uid);
-    // What was listed last says whether there is anything to do, which costs nothing.
+    // Plans from the last listing first, which costs no call to the runtime.
     if (isEmpty(this.plan(this.deps.listedPods().filter(isOurs)))) return;
     const pods = (await this.deps.runtimePods.getPods({ signal })).filter(isOurs);
     const { containersToStop, containersToRemove, sandboxesToRemove } = this.plan(pods);

@@ -1,21 +1,21 @@
 import { containerIDOfLogSymlink, podUIDOfLogsDirectory } from '../container/log-paths.ts';
 import type { RuntimeContainerState } from '../container/runtime-pod-status.ts';
 
-/** How much is left of what has ended. A number below 0: no limit. kubelet: container/container_gc.go GCPolicy */
+/** What remains of ended containers. A negative number means no limit. kubelet: container/container_gc.go GCPolicy */
 export interface ContainerGCPolicy {
   minAgeMs: number;
-  /** Of one container of one pod. */
+  /** Per container of each pod. */
   maxPerPodContainer: number;
   maxContainers: number;
 }
 
 export interface ContainerGCRequest {
   policy: ContainerGCPolicy;
-  /** Milliseconds of one clock, as every `…At` here. */
+  /** Milliseconds of the same clock as every `…At` here. */
   now: number;
-  /** Without it nobody knows which pods there are to be. */
+  /** False while it is unknown which pods are declared. */
   allSourcesReady: boolean;
-  /** Under pressure: pods that are finished lose all of their containers too. */
+  /** Under disk pressure: finished pods lose all their containers too. */
   evictTerminatedPods: boolean;
   shouldPodContentBeRemoved: (uid: string) => boolean;
   shouldPodRuntimeBeRemoved: (uid: string) => boolean;
@@ -23,7 +23,7 @@ export interface ContainerGCRequest {
   sandboxes: readonly GCSandbox[];
   /** Names in the folder of pod logs. */
   logDirs: readonly string[];
-  /** Names of links to container logs whose target is gone. */
+  /** Names of links to missing container logs. */
   brokenLogLinks: readonly string[];
 }
 
@@ -43,9 +43,9 @@ export interface GCSandbox {
   createdAt: number;
 }
 
-/** What is to go, in this order: containers with their logs, sandboxes, log folders, links. */
+/** What to remove, in this order: containers with their logs, sandboxes, log folders, links. */
 export interface ContainerGCPlan {
-  /** Of those to remove: may be running, and are stopped before. */
+  /** Those to stop before their removal, because they may run. */
   containersToStop: GCContainer[];
   containersToRemove: GCContainer[];
   sandboxesToRemove: GCSandbox[];
@@ -53,7 +53,7 @@ export interface ContainerGCPlan {
   logLinksToRemove: string[];
 }
 
-/** One run of the collector. kubelet: kuberuntime/kuberuntime_gc.go GarbageCollect */
+/** Plans one collection. kubelet: kuberuntime/kuberuntime_gc.go GarbageCollect */
 export function computeContainerGC(request: ContainerGCRequest): ContainerGCPlan {
   const { containers, allSourcesReady, shouldPodContentBeRemoved } = request;
   const containersToRemove = evictContainers(request);
@@ -91,12 +91,12 @@ function evictContainers(request: ContainerGCRequest): GCContainer[] {
   if (policy.maxPerPodContainer >= 0) keepNewest(policy.maxPerPodContainer);
   const all = (): GCContainer[] => [...units.values()].flat();
   if (policy.maxContainers < 0 || all().length <= policy.maxContainers) return removed;
-  // The same number of every unit, and if that is still too many, the oldest of all.
+  // Keeps the same number of every unit. If those are still too many, the oldest of all go.
   keepNewest(Math.max(1, Math.floor(policy.maxContainers / units.size)));
   return [...removed, ...all().sort(byCreated).slice(policy.maxContainers)];
 }
 
-/** What has ended of every container of every pod, newest first. */
+/** Ended instances of every container of every pod, newest first. */
 function evictUnits({ containers, policy, now }: ContainerGCRequest): Map<string, GCContainer[]> {
   const units = new Map<string, GCContainer[]>();
   for (const container of containers.toSorted(byCreated)) {
@@ -114,7 +114,7 @@ function isGone(
   return shouldPodContentBeRemoved(uid) || (evictTerminatedPods && shouldPodRuntimeBeRemoved(uid));
 }
 
-/** All but the newest sandbox of a pod; one that is ready or has containers is never touched. */
+/** All but the newest sandbox of each pod. A sandbox that is ready or has containers is never removed. */
 function evictSandboxes(request: ContainerGCRequest, containers: readonly GCContainer[]): GCSandbox[] {
   const inUse = new Set(containers.map(({ podSandboxID }) => podSandboxID));
   const newest = new Map(
@@ -129,7 +129,7 @@ function evictSandboxes(request: ContainerGCRequest, containers: readonly GCCont
   });
 }
 
-/** The log of a container that has not exited may be away only for a moment, while it is rotated. */
+/** True if the container has not exited, because its log may only be missing during a rotation. */
 function mayBeWrittenAgain(logLink: string, containers: readonly GCContainer[]): boolean {
   const id = containerIDOfLogSymlink(logLink);
   const container = containers.find((candidate) => candidate.id === id);

@@ -9,54 +9,56 @@ import { isPodRunning, type RuntimePod } from '../container/pod-records.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { type PodRemover, surplusContainers } from '../kuberuntime/pod-remover.ts';
 
-/** A runtime does not take so long to make a sandbox that this many pods go meanwhile. */
+/** More pods than are removed while a runtime makes one sandbox. */
 const maxRemembered = 1000;
 
 interface Deps {
   runtimePods: RuntimePods;
   foreignPods: Pick<ForeignPods, 'holderOf'>;
-  /** The pods of the runtime as they were last listed. */
+  /** The pods of the runtime by its last listing. */
   listedPods: () => readonly RuntimePod[];
   podRemover: PodRemover;
   podCgroups: PodCgroups;
   podDirs: PodDirs;
   logger: Logger;
   faults: Pick<Faults, 'watch'>;
-  /** A manifest declares the pod, or a worker works on it. */
+  /** True if a manifest declares the pod or a worker works on it. */
   isKnown: (uid: string) => boolean;
-  /** Stops a pod that runs although nobody knows it. */
+  /** Stops a running pod without manifest and worker. */
   killOrphan: (runningPod: RuntimePod) => void;
-  /** The pod changed in the runtime. */
+  /** Called when the pod changed in the runtime. */
   onPodChanged: (uid: string) => void;
-  /** Nothing is left of the pod of this UID. `pod` undefined: the runtime had lost it. */
+  /** Called when everything of the pod was removed. `pod` is undefined if the runtime had lost it. */
   onPodRemoved: (uid: string, pod: RuntimePod | undefined) => void;
 }
 
 /**
- * What pods leave behind: in the runtime, among the cgroups, on the disk. All of it goes beside the sync loop, so that a
- * runtime that hangs does not hold that up.
+ * Removes the remains of pods: in the runtime, among the cgroups, on disk. All of it runs beside the sync loop, which a
+ * hanging runtime therefore does not delay.
  *
- * INVARIANTS: a pod is ours by its folder below the root-dir, or because we removed it, and only ours are touched; the folder
- * goes last, so that what is left of a pod is found again until nothing is; one removal of a pod at a time.
+ * INVARIANTS: only our pods are touched: those with a folder below the root-dir, and those that we removed. The folder
+ * is removed last, so that remains are found again. One removal of a pod runs at a time.
  */
 export class PodRemains {
   private readonly deps: Deps;
   /** By UID. */
   private readonly removals = new Map<string, Promise<void>>();
   private orphanCleanUp: Promise<void> | undefined;
-  /** UIDs, newest last: a call that was cut off by our death, or for which we waited too long, may still make a sandbox. */
+  /**
+   * UIDs of removed pods, newest last. A RunPodSandbox call that was cut off may still make a sandbox for one of them.
+   */
   private readonly removed = new Set<string>();
 
   constructor(deps: Deps) {
     this.deps = deps;
   }
 
-  /** Removes everything that is left of a stopped pod. Absent is fine. */
+  /** Removes all remains of a stopped pod. Does nothing if there are none. */
   async removePod(uid: string): Promise<void> {
     const { runtimePods, foreignPods, podRemover, podCgroups, podDirs, onPodChanged, onPodRemoved } = this.deps;
     const [pod] = await runtimePods.getPods({ uid });
     await podRemover.removePod(uid, pod);
-    // In a cgroup of this name are the processes of another one's pod then.
+    // Another owner's pod of this UID would have its processes in a cgroup of the same name.
     if (foreignPods.holderOf(uid) === undefined) await podCgroups.remove(uid);
     await podDirs.removePodDir(uid);
     this.remember(uid);
@@ -64,7 +66,7 @@ export class PodRemains {
     onPodChanged(uid);
   }
 
-  /** The same for a pod on which no worker works; calls for one pod are one removal. */
+  /** Removes a pod that has no worker. Concurrent calls for one pod share one removal. */
   removeUnworked(uid: string): Promise<void> {
     const underWay = this.removals.get(uid);
     if (underWay !== undefined) return underWay;
@@ -81,18 +83,21 @@ export class PodRemains {
     });
   }
 
-  /** The removal of this pod that is under way. It does not reject. */
+  /** The removal of this pod under way. Does not reject. Returns undefined if there is none. */
   removalOf(uid: string): Promise<unknown> | undefined {
     const removal = this.removals.get(uid);
     return removal === undefined ? undefined : Promise.allSettled([removal]);
   }
 
-  /** Resolves when no removal is under way. */
+  /** Resolves when the removals under way have ended. */
   settled(): Promise<unknown> {
     return Promise.allSettled(this.removals.values());
   }
 
-  /** Ends and removes pods of an earlier life whose manifest went meanwhile, but those. One such clean-up at a time. */
+  /**
+   * Stops and removes pods of an earlier agent without a manifest, except spared ones. Only one clean-up runs at a
+   * time.
+   */
   startOrphanCleanUp(isSpared: (uid: string) => boolean): void {
     if (this.orphanCleanUp !== undefined) return;
     this.orphanCleanUp = this.cleanUpOrphans(isSpared).finally(() => {
@@ -101,7 +106,7 @@ export class PodRemains {
     this.deps.faults.watch('clean-up of orphans', this.orphanCleanUp);
   }
 
-  /** Removes dead instances of a container beyond the newest. */
+  /** Removes all but the newest dead instance of a container. */
   removeSurplus(status: RuntimePodStatus, containerName: string): void {
     for (const container of surplusContainers(status, containerName)) {
       this.deps.podRemover.removeContainer(status, container).catch((error: unknown) => {
@@ -121,12 +126,12 @@ export class PodRemains {
     const { runtimePods, isKnown, killOrphan } = this.deps;
     try {
       const [runningPod] = await runtimePods.getPods({ uid });
-      // Its manifest may have come back in the meantime.
+      // Its manifest may have returned meanwhile.
       if (isKnown(uid)) return;
       if (runningPod !== undefined && isPodRunning(runningPod)) killOrphan(runningPod);
       else this.startRemoval(uid);
     } catch (error) {
-      this.warn(uid, error, 'Looking at an orphaned pod failed, it is tried again');
+      this.warn(uid, error, 'Reading an orphaned pod from the runtime failed, it is tried again');
     }
   }
 

@@ -21,39 +21,39 @@ interface Deps {
   podRemover: PodRemover;
   podDirs: PodDirs;
   removePodCgroup: (uid: string) => Promise<void>;
-  /** Its restart counts begin at 0 again; `pod` undefined: the runtime does not know its name. */
+  /** Resets the pod's restart counts. `pod` is undefined if the runtime does not know its name. */
   forgetRestarts: (uid: string, pod: { namespace: string; name: string } | undefined) => Promise<void>;
   clock: Clock;
 }
 
-/** How often a pod is tried; a runtime that has to stop many at once refuses some, as the pod workers know. */
+/** Attempts per pod, because a runtime that stops many pods at once rejects some calls. */
 const maxTries = 5;
-/** Before the second try; it is doubled for each after it. */
+/** Delay before the second attempt. It doubles with each further attempt. */
 const firstRetryMs = 250;
 
-/** How long the runtime is asked what is left of a pod. */
+/** Time for the runtime to report a pod's remains. */
 const lookTimeoutMs = 2000;
 
-/** What came of a tear-down. */
+/** Result of a tear-down. */
 export interface TornDownPods {
   /** `namespace/name`, sorted. */
   removed: string[];
   failures: RemovalFailure[];
 }
 
-/** A pod that could not be removed; it is tried again by the next start and the next tear-down. */
+/** A pod that could not be removed. The next start and the next tear-down try again. */
 export interface RemovalFailure {
-  /** `namespace/name`, or the UID where the runtime does not know a name. */
+  /** `namespace/name`, or the UID if the runtime does not know the name. */
   pod: string;
   reason: string;
-  /** Something of it runs, or the runtime does not tell. */
+  /** True if a container of it runs or the runtime does not answer. */
   mayRun: boolean;
 }
 
 /**
- * Stops every pod whose folder is below the root-dir, with the grace period it was started with, and removes all of it: pods
- * before those that they depend on. Each pod has its grace period and `removalTimeoutMs`; one that fails holds up no other.
- * Rejects when the runtime does not list its pods.
+ * Stops and removes every pod with a folder below the root-dir, each before the pods that it depends on. Each pod has
+ * its own grace period plus `removalTimeoutMs`. A failed pod does not delay others. Rejects if the runtime does not
+ * list its pods.
  */
 export async function tearDownPods(deps: Deps): Promise<TornDownPods> {
   const uids = new Set(await deps.podDirs.podUIDs());
@@ -62,7 +62,7 @@ export async function tearDownPods(deps: Deps): Promise<TornDownPods> {
   for (const uid of steps.flat()) uids.delete(uid);
   const removed: string[] = [];
   const failures: RemovalFailure[] = [];
-  // What the runtime does not have first, as nothing waits for it.
+  // Pods missing in the runtime come first, because no other pod waits for them.
   for (const step of [[...uids], ...steps]) {
     const results = await Promise.allSettled(step.map((uid) => tearDownWithRetries(deps, uid)));
     for (const [index, result] of results.entries()) {
@@ -94,7 +94,7 @@ async function failureOf(deps: Deps, uid: string, pod: string, error: unknown): 
       mayRun: mayBeRunning(await inTime(deps.clock, lookTimeoutMs, deps.runtimePods.getPodStatus(uid))),
     };
   } catch {
-    // The runtime that did not remove it does not tell of it either.
+    // The runtime does not answer here either.
     return { pod, reason, mayRun: true };
   }
 }
@@ -129,7 +129,7 @@ async function removePod(deps: Deps, pod: Pod, podStatus: RuntimePodStatus): Pro
   return named && `${named.namespace}/${named.name}`;
 }
 
-/** As much of the pod as its containers in the runtime tell. */
+/** The pod as far as its containers in the runtime describe it. */
 function podOf({ uid, name, namespace, containerStatuses }: RuntimePodStatus): Pod {
   const grace = containerStatuses
     .map(({ terminationGracePeriodSeconds }) => terminationGracePeriodSeconds)
@@ -143,10 +143,10 @@ function podOf({ uid, name, namespace, containerStatuses }: RuntimePodStatus): P
   };
 }
 
-/** The reverse of the start order of the pods of one node, as UIDs in steps, from what the runtime knows of them. */
+/** The pods of one node in reverse start order, as steps of UIDs, from the runtime's listing. */
 export function computeTearDownOrder(pods: readonly RuntimePod[]): string[][] {
   const asNamedOn = (nodeName: string): Pod[] => pods.map((pod) => asPod(pod, nodeName));
-  // The runtime does not tell the name of the node. That of which most dependencies are found is it, or as good.
+  // The runtime does not report the node's name. The candidate that resolves the most dependencies is used.
   const [named = []] = commonNameEnds(pods)
     .map(asNamedOn)
     .sort((a, b) => dependenciesFound(b) - dependenciesFound(a));
@@ -156,7 +156,7 @@ export function computeTearDownOrder(pods: readonly RuntimePod[]): string[][] {
 const dependenciesFound = (pods: readonly Pod[]): number =>
   pods.flatMap(dependsOn).filter((key) => findDependency(key, pods) !== undefined).length;
 
-/** What follows a `-` in the names of all, as the name of the node does; nothing as well. */
+/** Common endings of all names after a `-`, because the node's name is one. Includes the empty ending. */
 function commonNameEnds([first, ...others]: readonly RuntimePod[]): string[] {
   const [, ...parts] = first?.name.split('-') ?? [];
   const ends = parts.map((_, index) => parts.slice(index).join('-'));
@@ -169,7 +169,7 @@ function asPod({ uid, name, namespace, dependsOn: others }: RuntimePod, nodeName
 }
 
 /**
- * Milliseconds that the runtime has beyond the grace period of a pod to end and remove it, where somebody waits for that.
- * Twice as long as containerd takes for a sandbox whose network plugin has to be cut.
+ * Time in milliseconds beyond a pod's grace period for the runtime to stop and remove it, if a user waits. Twice as
+ * long as containerd takes for a sandbox with a hanging network plugin.
  */
 export const removalTimeoutMs = 30_000;

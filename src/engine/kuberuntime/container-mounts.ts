@@ -20,20 +20,20 @@ interface MountRequest {
   pod: Pod;
   container: Container;
   podIPs: readonly string[];
-  /** Of the container: what a subPathExpr refers to. */
+  /** The container's variables, for subPathExpr. */
   envs: readonly EnvironmentVariable[];
   volumes: ReadonlyMap<string, MountedVolume>;
   recursiveReadOnly: RecursiveReadOnlySupport;
   /** `<root-dir>/pods/<uid>` */
   podDir: string;
   clusterDomain: string;
-  /** The machine enforces or logs SELinux policy: files of ours get the container's label. */
+  /** True if the machine enforces or logs SELinux policy. Then our files get the container's label. */
   selinuxEnabled: boolean;
 }
 
 /**
- * Mounts of a container, with what is made for it: the parts of volumes that it mounts, the hosts file and the termination
- * log. Rejects with a `UserError` for what cannot be mounted.
+ * Makes the files that a container mounts: volume subpaths, hosts file and termination log. Resolves with all its
+ * mounts. Rejects with a `UserError` if a mount is invalid.
  */
 export async function containerMounts(request: MountRequest): Promise<Mount[]> {
   const terminationLog = terminationLogPath(request);
@@ -45,8 +45,8 @@ export async function containerMounts(request: MountRequest): Promise<Mount[]> {
 }
 
 /**
- * What is mounted into a container: its volumes in the order of the spec, the hosts file, the termination log.
- * kubelet: kubelet_pods.go makeMounts, kuberuntime_container.go makeMounts
+ * The mounts of a container: volumes in spec order, hosts file, termination log. kubelet: kubelet_pods.go makeMounts,
+ * kuberuntime_container.go makeMounts
  */
 export function generateContainerMounts(request: MountRequest, terminationLog: string): Mount[] {
   const { container, podDir } = request;
@@ -69,7 +69,7 @@ export function hostsFilePath(podDir: string): string {
   return join(podDir, 'etc-hosts');
 }
 
-/** What is in the hosts file of a pod; with the one of the node as it is now for a pod on its network. */
+/** Content of a pod's hosts file. For a pod on the host network it includes the node's file. */
 export async function hostsFileOf(
   pod: Pod,
   { podIPs, clusterDomain }: Pick<MountRequest, 'podIPs' | 'clusterDomain'>,
@@ -88,7 +88,10 @@ function hasTerminationLog({ container }: MountRequest): boolean {
   return (container.terminationMessagePath ?? '') !== '';
 }
 
-/** One label does for all mounts of a volume; what is not the pod's own keeps the label it has. */
+/**
+ * True for the first mount of a volume of the pod's own. One mount relabels the whole volume; other volumes keep their
+ * labels.
+ */
 function isFirstOfManaged(index: number, { container: { volumeMounts = [] }, volumes }: MountRequest): boolean {
   const name = volumeMounts[index]?.name ?? '';
   return volumes.get(name)?.managed === true && volumeMounts.findIndex((mount) => mount.name === name) === index;
@@ -117,12 +120,12 @@ function volumeOf({ name }: VolumeMount, { container, volumes }: MountRequest): 
   throw new UserError(`cannot find volume "${name}" to mount into container "${container.name}"`);
 }
 
-/** The parts of volumes that a container mounts. */
+/** The subpaths of volumes that a container mounts. */
 function subPathsOf(request: MountRequest): SubPath[] {
   return (request.container.volumeMounts ?? []).flatMap((mount, index) => subPathOf(mount, index, request) ?? []);
 }
 
-/** Undefined: the whole volume is mounted. */
+/** Returns undefined if the whole volume is mounted. */
 function subPathOf(mount: VolumeMount, mountIndex: number, request: MountRequest): SubPath | undefined {
   const path = expandSubPath(mount, request.envs);
   if (path === '') return undefined;
@@ -142,11 +145,11 @@ const absolute = (path: string): string => (path.startsWith('/') ? path : `/${pa
 
 async function writeHostsFile(request: MountRequest): Promise<void> {
   const path = hostsFilePath(request.podDir);
-  // Written in place: running containers of the pod have this very file mounted.
+  // Written in place, because running containers of the pod have this file mounted.
   await writeInPlace(path, await hostsFileOf(request.pod, request), 0o644);
 }
 
-/** A new one for every container, so that the words of the one before are not taken for its own. */
+/** Each container gets a new file, so that it never shows the message of its predecessor. */
 function terminationLogPath({ container, podDir }: MountRequest): string {
   return join(podDir, 'containers', container.name, randomBytes(4).toString('hex'));
 }
@@ -157,9 +160,8 @@ async function makeTerminationLog(path: string): Promise<void> {
 }
 
 /**
- * The part of its volume that a mount is about, empty for all of it. Throws a `UserError` for one that refers to a variable
- * which is missing or empty, or that would leave the volume.
- * kubelet: kubelet_pods.go makeMounts, container/helpers.go ExpandContainerVolumeMounts
+ * The subpath of a mount. Empty for the whole volume. Throws a `UserError` if it uses a missing or empty variable, or
+ * leaves the volume. kubelet: kubelet_pods.go makeMounts, container/helpers.go ExpandContainerVolumeMounts
  */
 export function expandSubPath(
   { subPath = '', subPathExpr = '' }: NonNullable<Container['volumeMounts']>[number],
@@ -188,13 +190,13 @@ function expandStrictly(text: string, envs: readonly EnvironmentVariable[]): str
 interface RecursiveReadOnlySupport {
   /** Feature gate RecursiveReadOnlyMounts. */
   isEnabled: boolean;
-  /** The runtime says that its default handler can do it. */
+  /** True if the runtime's default handler supports it. */
   isSupported: boolean;
 }
 
 /**
- * Whether a mount is read-only with everything that is mounted below it. Throws a `UserError` when it has to be and cannot.
- * kubelet: kubelet_pods.go resolveRecursiveReadOnly
+ * True if a mount is recursively read-only. Throws a `UserError` if that is required but impossible. kubelet:
+ * kubelet_pods.go resolveRecursiveReadOnly
  */
 export function isRecursivelyReadOnly(
   {

@@ -3,8 +3,8 @@ import type { ImageManager, PullRequest } from '../images/image-manager.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 
 /**
- * The volumes of a pod, with the image of every image volume that the container mounts: it is pulled when it is not there.
- * Rejects with a `ContainerStartError`, as for the image of a container. kubelet: kuberuntime_manager.go getImageVolumes
+ * Adds the images of the image volumes that the container mounts. Pulls missing images. Rejects with a
+ * `ContainerStartError`, as for the image of a container. kubelet: kuberuntime_manager.go getImageVolumes
  */
 export async function withImageVolumes(
   imageManager: ImageManager,
@@ -22,7 +22,7 @@ export async function withImageVolumes(
   return withImages;
 }
 
-/** Pulls the images of the image volumes that a container mounts which cannot start yet. Rejects like `withImageVolumes`. */
+/** Pulls the images of a container's image volumes before it can start. Rejects like `withImageVolumes`. */
 export async function pullImageVolumesAhead(imageManager: ImageManager, request: PullRequest): Promise<void> {
   const { pod, container } = request;
   for (const { asContainer } of imageVolumes(pod, container)) {
@@ -30,7 +30,7 @@ export async function pullImageVolumesAhead(imageManager: ImageManager, request:
   }
 }
 
-/** The image volumes that a container mounts, each as if it were a container of its image too. */
+/** The image volumes that a container mounts, each with a container that stands for its image. */
 function imageVolumes(pod: Pod, container: Container): { name: string; reference: string; asContainer: Container }[] {
   const mounted = new Set((container.volumeMounts ?? []).map(({ name }) => name));
   return (pod.spec.volumes ?? []).flatMap(({ name, image }) => {

@@ -14,20 +14,20 @@ import {
 export interface ContainerKill {
   containerID: string;
   name: string;
-  /** For the Killing event; empty: a general one. */
+  /** Message of the Killing event. If empty, a general one is used. */
   message: string;
   reason: ContainerKillReason;
-  /** Seconds; replaces the pod's own. */
+  /** Seconds, instead of the pod's grace period. */
   gracePeriodOverride?: number;
-  /** Of the pod, for its preStop hook. */
+  /** Addresses of the pod, for the preStop hook. */
   podIPs: readonly string[];
-  /** What has to be over before the container is told to stop, as long as its grace period lasts. */
+  /** Awaited before the container is stopped, for at most the grace period. */
   turn?: () => Promise<unknown>;
 }
 
 /**
- * Stops one container and waits for it: its preStop hook, its turn, and the runtime's StopContainer share one grace
- * period. A container that is gone counts as stopped. kubelet: kuberuntime_container.go killContainer
+ * Stops one container and waits for it. Its preStop hook, its turn and the runtime's StopContainer share one grace
+ * period. A missing container counts as stopped. kubelet: kuberuntime_container.go killContainer
  */
 export async function killContainer(
   deps: HookDeps,
@@ -56,7 +56,7 @@ export async function killContainer(
   }
 }
 
-/** A hook that fails keeps nothing from being stopped. kubelet: kuberuntime_container.go executePreStopHook */
+/** A failed hook does not prevent the stop. kubelet: kuberuntime_container.go executePreStopHook */
 function preStopHook(
   deps: HookDeps,
   container: Container | undefined,
@@ -65,7 +65,7 @@ function preStopHook(
 ): (() => Promise<void>) | undefined {
   const hook = container?.lifecycle?.preStop;
   if (container === undefined || hook === undefined) return undefined;
-  // One that is still at it when the grace period is over is left to itself.
+  // A hook that outlasts the grace period is not aborted.
   const { signal } = new AbortController();
   return () =>
     runHook(deps, hook, { container, containerID, podIPs, signal }).catch(() => {

@@ -8,8 +8,8 @@ import { killContainer } from './kill-container.ts';
 import type { HookDeps } from './run-hook.ts';
 
 /**
- * Stops every running container of a pod side by side, sidecars after what they serve, then every sandbox. All of it is
- * tried; rejects with the first error. kubelet: kuberuntime_manager.go killPodWithSyncResult
+ * Stops all running containers of a pod in parallel, sidecars after the containers that they serve. Then stops every
+ * sandbox. Rejects with the first error after trying everything. kubelet: kuberuntime_manager.go killPodWithSyncResult
  */
 export async function killPod(
   deps: HookDeps,
@@ -46,7 +46,7 @@ export async function killPod(
   for (const result of [...stopped, ...sandboxes]) if (result.status === 'rejected') throw result.reason;
 }
 
-/** Stops a sandbox; one that is gone counts as stopped. */
+/** Stops a sandbox. A missing one counts as stopped. */
 export async function stopPodSandbox(runtime: RuntimeService, podSandboxId: string): Promise<void> {
   try {
     await runtime.stopPodSandbox({ podSandboxId });
@@ -56,9 +56,9 @@ export async function stopPodSandbox(runtime: RuntimeService, podSandboxId: stri
 }
 
 /**
- * For each running container, the running containers that have to be gone before it is told to stop. Sidecars wait for
- * all regular containers and for the sidecar after them; the wait is bounded by what is left of the grace period.
- * kubelet: kuberuntime_termination_order.go newTerminationOrdering
+ * For each running container, the running containers that stop before it. A sidecar waits for all regular containers
+ * and for the sidecar after it, for at most the rest of the grace period. kubelet: kuberuntime_termination_order.go
+ * newTerminationOrdering
  */
 export function terminationOrder(pod: Pod, running: ReadonlySet<string>): ReadonlyMap<string, readonly string[]> {
   const order = new Map<string, readonly string[]>([...running].map((name) => [name, []]));
@@ -68,7 +68,7 @@ export function terminationOrder(pod: Pod, running: ReadonlySet<string>): Readon
   const sidecars = sidecarsOf(pod.spec).map(({ name }) => name);
   for (const [i, name] of sidecars.entries()) {
     if (!running.has(name)) continue;
-    // A later sidecar that is gone already ends the chain: the one after it is not waited for.
+    // A later sidecar that has already ended breaks the chain.
     const next = sidecars.slice(i + 1, i + 2).filter((later) => running.has(later));
     order.set(name, [...regular, ...next]);
   }

@@ -27,7 +27,7 @@ import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 import { makeFolder } from '../../make-folder.ts';
 
 interface Deps extends StartContainerDeps {
-  /** Undefined: the feature gate UserNamespacesSupport is off. */
+  /** Undefined if the feature gate UserNamespacesSupport is off. */
   userNamespaces?: UserNamespaces | undefined;
   backOff: BackOff;
   wallClock: Pick<WallClockHistory, 'monotonicAt'>;
@@ -49,7 +49,7 @@ interface Sandbox {
   podIPs: readonly string[];
 }
 
-/** Carries out what `computePodActions` decided, over the CRI. kubelet: kuberuntime/kuberuntime_manager.go */
+/** Carries out the actions of `computePodActions` over the CRI. kubelet: kuberuntime/kuberuntime_manager.go */
 export class KuberuntimeManager {
   private readonly deps: Deps;
 
@@ -58,14 +58,14 @@ export class KuberuntimeManager {
   }
 
   /**
-   * One sync of a pod, in the kubelet's order. Every failure is in the results; only an abort rejects.
-   * kubelet: kuberuntime_manager.go SyncPod
+   * Syncs a pod once, in the kubelet's order. Failures are in the results. Rejects only if aborted. kubelet:
+   * kuberuntime_manager.go SyncPod
    */
   async syncPod(sync: PodSync): Promise<SyncResult[]> {
     const { pod, podStatus, recorder } = sync;
     const results: SyncResult[] = [];
 
-    // Step 1: decide.
+    // Step 1: compute the actions.
     const actions = computePodActions(pod, podStatus, sync.probes);
     this.deps.logger.debug({ pod: formatPod(pod), actions }, 'Computed pod actions');
     if (actions.createSandbox && actions.sandboxID !== '') {
@@ -79,7 +79,7 @@ export class KuberuntimeManager {
       }
       if (actions.createSandbox) await this.purgeInitContainers(sync);
     } else {
-      // Step 3: the containers that must go.
+      // Step 3: kill single containers.
       for (const kill of actions.containersToKill) {
         const killed = await this.recorded(results, 'killContainer', kill.name, () =>
           killContainer(this.deps, pod, { ...kill, podIPs: podStatus.ips }, recorder),
@@ -88,10 +88,10 @@ export class KuberuntimeManager {
       }
     }
 
-    // Step 4: of finished init containers only the newest instance of each is kept.
+    // Step 4: remove all but the newest finished instance of each init container.
     await this.pruneInitContainers(sync);
 
-    // Step 5: the sandbox. The kubelet makes its configuration also when nothing is going to be started.
+    // Step 5: the sandbox. The kubelet makes its configuration even if no container is started.
     const init = at(pod.spec.initContainers ?? [], initContainersToStart(pod, actions));
     const containers = at(pod.spec.containers, actions.containersToStart);
     if (!actions.createSandbox && init.length === 0 && containers.length === 0) return results;
@@ -100,20 +100,20 @@ export class KuberuntimeManager {
       : await this.existingSandbox(sync, actions.sandboxID, actions.attempt, results);
     if (sandbox === undefined) return results;
 
-    // Step 6: init containers. Without sidecars one at a time; a sidecar that fails does not hold back the others.
+    // Step 6: start init containers, without sidecars one at a time. A failed sidecar does not hold up the others.
     for (const container of init) {
       const started = await this.start(sync, container, sandbox, results);
       if (!started && container.restartPolicy !== 'Always') return results;
     }
 
-    // Step 7: the containers; one that fails does not hold back the others.
+    // Step 7: start the containers. A failed one does not hold up the others.
     for (const container of containers) {
       await this.start(sync, container, sandbox, results);
     }
     return results;
   }
 
-  /** Pulls the images of a pod that cannot start yet; the results say why its containers could not. Only an abort rejects. */
+  /** Pulls the images of a pod that cannot start yet. Failures are in the results. Rejects only if aborted. */
   async pullAhead(pod: Pod, recorder: PodEventRecorder, signal: AbortSignal): Promise<SyncResult[]> {
     const results: SyncResult[] = [];
     const { imageManager, node } = this.deps;
@@ -122,7 +122,7 @@ export class KuberuntimeManager {
       const target = container.name;
       try {
         const request = { pod, container, sandboxConfig, recorder, signal };
-        // Where the gate is off the volume is refused.
+        // Without the feature gate the volume is rejected.
         if (node.featureGates.ImageVolume) await pullImageVolumesAhead(imageManager, request);
         await imageManager.pullAhead(request);
         results.push({ action: 'startContainer', target });
@@ -185,7 +185,7 @@ export class KuberuntimeManager {
     sync: PodSync,
     attempt: number,
     results: SyncResult[],
-    // Only a new sandbox is worth saying again what is odd about it.
+    // Only for a new sandbox, so that warnings do not repeat.
     recorder: PodEventRecorder | undefined,
   ): Promise<PodSandboxConfig | undefined> {
     const { pod } = sync;
@@ -205,13 +205,13 @@ export class KuberuntimeManager {
     }
   }
 
-  /** True when the container runs. */
+  /** Resolves with true if the container was started. */
   private async start(sync: PodSync, container: Container, sandbox: Sandbox, results: SyncResult[]): Promise<boolean> {
     const { pod, podStatus, recorder } = sync;
     const target = container.name;
     const { backOff, wallClock } = this.deps;
     const run = endedRun(wallClock, pod, container, podStatus);
-    // After a restart of kubelet-ts the restarts before it count; the kubelet starts over then.
+    // After a restart of kubelet-ts the earlier restarts count. The kubelet would start from zero.
     if (run !== undefined) backOff.resume(run.key, run.earlier.restarts, run.earlier.atMonotonic, run.maxMs);
     const waiting = run && crashLoopWait(backOff, run, pod, container);
     if (waiting !== undefined) {
@@ -268,8 +268,9 @@ export class KuberuntimeManager {
   }
 
   /**
-   * A new sandbox runs the init containers anew. The kubelet forgets their restart counts when the sandbox fails or it is
-   * killed before they are started; here they go on from the logs. kubelet: kuberuntime_container.go purgeInitContainers
+   * Removes the init containers, which run again in a new sandbox. The kubelet loses their restart counts if the
+   * sandbox fails or the kubelet is killed before they start. Here the counts continue from the logs. kubelet:
+   * kuberuntime_container.go purgeInitContainers
    */
   private async purgeInitContainers({ pod, podStatus }: PodSync): Promise<void> {
     const { podRemover } = this.deps;
@@ -292,15 +293,12 @@ export class KuberuntimeManager {
     }
   }
 
-  /** What is left of a finished container holds nothing up: the next sync, or the collection of garbage, takes it. */
+  /** Logs a failed removal and continues. The next sync or the garbage collection removes the container. */
   private async skipFailure(pod: Pod, removal: Promise<void>): Promise<void> {
     try {
       await removal;
     } catch (error) {
-      this.deps.logger.warn(
-        { err: errorMessage(error), pod: formatPod(pod) },
-        'An init container could not be removed',
-      );
+      this.deps.logger.warn({ err: errorMessage(error), pod: formatPod(pod) }, 'Removing an init container failed');
     }
   }
 }
@@ -310,7 +308,7 @@ function startFailure(target: string, error: unknown): SyncResult {
   return { action: 'startContainer', target, error, reason, message: errorMessage(error) };
 }
 
-/** Indexes of the init containers whose turn it is. */
+/** Indexes of the init containers to start now. */
 function initContainersToStart(pod: Pod, actions: PodActions): readonly number[] {
   if (hasSidecar(pod.spec)) return actions.initContainersToStart;
   return actions.nextInitContainerToStart === null ? [] : [actions.nextInitContainerToStart];

@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock.ts';
 import type { CallOptions } from '../../cri/service.ts';
 
-/** A call that is answered at all is nearly always answered in this time, and then nothing has to be undone. */
+/** Nearly every answered call is answered within this time, and then need not be undone. */
 const answerTimeMs = 10_000;
 
 /**
- * Makes a call that makes something of a pod in the runtime. Once the pod has to terminate, as `terminating` tells, no such
- * call is begun; one under way has ten seconds to be answered, then it is cancelled and rejects with the signal's reason.
- * What the runtime makes of it nevertheless goes with the kill of the pod, or as a remnant of a removed pod. The kubelet
- * waits for the deadline of the call, kubelet.go SyncPod.
+ * Runs a call that creates a part of a pod in the runtime. After the abort of `terminating` no such call begins. A call
+ * under way is cancelled ten seconds later and rejects with the signal's reason. If the runtime creates the part
+ * anyway, it is removed with the pod, or as a remnant of a removed pod. The kubelet waits for the deadline of the call,
+ * kubelet.go SyncPod.
  */
 export async function makingCall<T>(
   clock: Clock,

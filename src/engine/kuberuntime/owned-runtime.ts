@@ -12,46 +12,46 @@ interface Deps {
   /** UIDs of the pods that have a folder below the root-dir. */
   podUIDs: () => Promise<string[]>;
   clock: Clock;
-  /** Ends the waits for pods of others. */
+  /** Ends the waits for pods of other owners. */
   signal: AbortSignal;
 }
 
-/** What others have in a runtime that is shared. */
+/** Pods of other owners in a shared runtime. */
 export interface ForeignPods {
-  /** Who has a pod of this UID in the runtime, in words; undefined: nobody else, as far as the last listing shows. */
+  /** The other owner of a pod with this UID, as a text. Returns undefined if the last listing shows none. */
   holderOf(uid: string): string | undefined;
-  /** From now on it is looked every two seconds whether the UID is free; who listens to `onFreed` is told. */
+  /** Checks every two seconds whether the UID is free, and then calls the listeners of `onFreed`. */
   awaitFreeing(uid: string): void;
   onFreed(listener: () => void): void;
-  /** Of all owners. */
+  /** Lists the containers of all owners. */
   listAllContainers: RuntimeService['listContainers'];
 }
 
-/** Between two looks whether a UID is free that a pod of ours waits for. */
+/** Time between two checks of UIDs that our pods wait for. */
 const lookAgainMs = 2000;
 
 /**
- * A runtime with the pods of one root-dir: its sandboxes carry the owner, and those of others, with their containers, are
- * not listed. Nothing of them is ever seen, and so nothing of them is counted, stopped or removed.
+ * A runtime limited to the pods of one root-dir. Sandboxes carry their owner, and those of other owners are not listed,
+ * nor are their containers. So they are never counted, stopped or removed.
  *
- * What carries no owner is a pod of a kubelet, or of a release of ours that wrote none: it is ours when it was made before
- * the root-dir had an identity and has a folder there.
+ * A sandbox without an owner is from a kubelet or an early release of ours. It is ours if it was made before the
+ * root-dir had an identity and has a folder there.
  *
- * INVARIANT: who owns a sandbox is decided once.
+ * INVARIANT: the owner of a sandbox is decided once.
  */
 export class OwnedRuntime implements ForeignPods {
-  /** The runtime as this owner sees it. */
+  /** The runtime with this owner's pods only. */
   readonly runtime: RuntimeService;
   readonly listAllContainers: RuntimeService['listContainers'];
   private readonly deps: Deps;
-  /** By id of the sandbox: whether it is ours. */
+  /** True for our sandboxes, by id. */
   private readonly verdicts = new Map<string, boolean>();
-  /** By id of the sandbox: what others have. */
+  /** Sandboxes of other owners, by id. */
   private readonly foreign = new Map<string, { uid: string; owner: string | undefined }>();
-  /** By owner: where the root-dir is. */
+  /** Root-dirs by owner id. */
   private readonly rootDirs = new Map<string, string>();
   private readonly listeners: (() => void)[] = [];
-  /** UIDs that pods of ours wait for. */
+  /** UIDs that our pods wait for. */
   private readonly awaited = new Set<string>();
   private listing: Promise<unknown> = Promise.resolve();
   private isLookDue = false;
@@ -82,7 +82,7 @@ export class OwnedRuntime implements ForeignPods {
   holderOf(uid: string): string | undefined {
     const found = [...this.foreign.values()].find((sandbox) => sandbox.uid === uid);
     if (found === undefined) return undefined;
-    if (found.owner === undefined) return 'a kubelet, or a release of kubelet-ts that did not say whose its pods are';
+    if (found.owner === undefined) return 'a kubelet, or a release of kubelet-ts that did not mark its pods';
     const rootDir = this.rootDirs.get(found.owner);
     return rootDir === undefined ? 'another kubelet-ts' : `the kubelet-ts of --root-dir ${rootDir}`;
   }
@@ -109,13 +109,13 @@ export class OwnedRuntime implements ForeignPods {
       this.verdicts.set(made.podSandboxId, true);
       return made;
     } catch (error) {
-      // Two who ask at the same moment: the runtime refuses the second, whose words are of names that are reserved.
+      // If two owners call at the same moment, the runtime rejects the second with an error about reserved names.
       if (options?.signal?.aborted !== true) await this.refuseTaken(uid, options);
       throw error;
     }
   };
 
-  /** Rejects when somebody else has a pod of this UID now. */
+  /** Rejects if another owner has a pod of this UID now. */
   private async refuseTaken(uid: string, options: CallOptions | undefined): Promise<void> {
     await this.list(byUID(uid), options);
     const holder = this.holderOf(uid);
@@ -148,7 +148,7 @@ export class OwnedRuntime implements ForeignPods {
     }
   }
 
-  /** What a listing of all, or of all of one pod, does not have is gone. */
+  /** Forgets sandboxes missing in a listing of all pods, or of all sandboxes of one pod. */
   private forget(filter: Filter | undefined, listed: readonly PodSandbox[]): void {
     const { id = '', state, labelSelector = {} } = filter ?? {};
     const { [criLabels.podUID]: uid, ...others } = labelSelector;
@@ -159,10 +159,10 @@ export class OwnedRuntime implements ForeignPods {
     }
     if (uid === undefined)
       for (const known of this.verdicts.keys()) if (!present.has(known)) this.verdicts.delete(known);
-    this.tellFreed();
+    this.notifyFreed();
   }
 
-  private tellFreed(): void {
+  private notifyFreed(): void {
     const taken = new Set([...this.foreign.values()].map(({ uid }) => uid));
     const freed = [...this.awaited].filter((uid) => !taken.has(uid));
     for (const uid of freed) this.awaited.delete(uid);
@@ -183,24 +183,24 @@ export class OwnedRuntime implements ForeignPods {
 
   private async lookAgain(): Promise<void> {
     const { signal } = this.deps;
-    // A runtime that does not answer is asked again.
+    // If the runtime does not answer, the next check asks again.
     await Promise.allSettled([...this.awaited].map((uid) => this.list(byUID(uid), { signal })));
     if (this.awaited.size > 0) this.lookSoon();
   }
 
-  /** Containers say nothing of their owner but by their sandbox. */
+  /** Our containers among these. A container's owner is that of its sandbox. */
   private async ours(containers: readonly Container[], options: CallOptions | undefined): Promise<Container[]> {
     const isUnknown = ({ podSandboxId }: Container): boolean => !this.verdicts.has(podSandboxId);
     if (containers.some(isUnknown)) await this.listing;
     if (containers.some(isUnknown)) await this.list({}, options);
-    // The sandbox is gone; the container is going, or it was lost.
+    // The sandbox was removed, so the container is being removed or was lost.
     const withFolder = new Set(containers.some(isUnknown) ? await this.deps.podUIDs() : []);
     return containers.filter(
       ({ podSandboxId, labels }) => this.verdicts.get(podSandboxId) ?? withFolder.has(labels[criLabels.podUID] ?? ''),
     );
   }
 
-  /** Of owners that nobody named yet. */
+  /** Finds the root-dirs of owners without a known one. */
   private async findRootDirs(options: CallOptions | undefined): Promise<void> {
     const unnamed = new Map<string, { id: string; uid: string }>();
     for (const [id, { uid, owner }] of this.foreign) {
@@ -217,12 +217,14 @@ type Filter = NonNullable<NonNullable<Parameters<RuntimeService['listPodSandbox'
 
 const byUID = (uid: string): { filter: Filter } => ({ filter: { labelSelector: { [criLabels.podUID]: uid } } });
 
-/** Why a pod does not start. */
+/** Why a pod with a taken UID does not start. */
 export function takenMessage(uid: string, holder: string): string {
-  return `UID ${uid} is that of a pod of ${holder}; this pod starts when that one is removed`;
+  return `UID ${uid} belongs to a pod of ${holder}; this pod starts when that one is removed`;
 }
 
-/** The owner of sandboxes whose containers have files below this root-dir. */
+/**
+ * The owner id of sandboxes whose containers have files below this root-dir. Resolves with undefined if there is none.
+ */
 export async function ownerByFiles(runtime: RuntimeService, rootDir: string): Promise<string | undefined> {
   const { items } = await runtime.listPodSandbox({});
   const owners = new Set<string>();
@@ -235,7 +237,10 @@ export async function ownerByFiles(runtime: RuntimeService, rootDir: string): Pr
   return undefined;
 }
 
-/** Every container has mounts from the folder of its pod: its termination message, or its hosts file. */
+/**
+ * Finds the root-dir from a mount, because every container mounts its termination message or hosts file from its pod's
+ * folder.
+ */
 async function rootDirOf(
   runtime: RuntimeService,
   podSandboxId: string,

@@ -32,20 +32,20 @@ interface PodIdentity {
 }
 
 /**
- * Removes what stopped containers and pods leave in the runtime and among the logs. kubelet: kuberuntime/kuberuntime_gc.go
+ * Removes stopped containers and pods from the runtime, with their logs. kubelet: kuberuntime/kuberuntime_gc.go
  *
- * INVARIANT: the link to a log goes before its container, by which it is found.
+ * INVARIANT: the link to a log is removed before its container, because its name contains the container's id.
  */
 export class PodRemover {
   private readonly deps: Deps;
-  /** Removals of containers from the runtime that are under way, by id: it refuses a second one. */
+  /** Removals of containers under way, by id, because the runtime rejects a second one. */
   private readonly removals = new Map<string, Promise<void>>();
 
   constructor(deps: Deps) {
     this.deps = deps;
   }
 
-  /** Removes one dead container, its log with its rotated files and the link to it. What is gone already is fine. */
+  /** Removes a dead container, its log with rotated files, and the link to the log. Does nothing for missing parts. */
   async removeContainer(pod: PodIdentity, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
     const log = join(podLogsDirectory(this.deps.podLogsDir, pod), containerLogPath(name, restartCount));
     await this.removeLogLink(pod, name, id);
@@ -54,8 +54,8 @@ export class PodRemover {
   }
 
   /**
-   * Removes a dead container and, of its logs, those of earlier instances. Its own stays until the next one is purged: the
-   * restart count goes on from its name (restart-count-from-logs.ts), even if all that is left of the container is that.
+   * Removes a dead container and the logs of its earlier instances. Its own log stays until the next purge, because the
+   * restart count continues from the log's name (restart-count-from-logs.ts).
    */
   async purgeContainer(pod: PodIdentity, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
     const folder = containerLogsDirectory(this.deps.podLogsDir, pod, name);
@@ -64,7 +64,10 @@ export class PodRemover {
     await removeEach(folder, (file) => restartCountFromLogFiles([file]) !== restartCount + 1);
   }
 
-  /** Removes every container and sandbox of a stopped pod, and its logs; undefined: the runtime has it no more. */
+  /**
+   * Removes every container and sandbox of a stopped pod, and its logs. `pod` is undefined if the runtime no longer has
+   * it.
+   */
   async removePod(uid: string, pod: RuntimePod | undefined): Promise<void> {
     if (pod === undefined) {
       if (!this.areLogsShared(uid)) await this.removeLostLogs(uid);
@@ -81,12 +84,12 @@ export class PodRemover {
     await rm(podLogsDirectory(this.deps.podLogsDir, pod), { recursive: true, force: true });
   }
 
-  /** Another one has a pod of this UID, whose logs are in the same place. */
+  /** True if another owner has a pod of this UID, whose logs are in the same folder. */
   private areLogsShared(uid: string): boolean {
     return this.deps.foreignPods.holderOf(uid) !== undefined;
   }
 
-  /** Of a pod whose removal was cut off after the runtime had forgotten its name. */
+  /** Removes the logs of a pod whose removal was interrupted after the runtime lost its name. */
   private async removeLostLogs(uid: string): Promise<void> {
     await removeEach(this.deps.podLogsDir, (name) => podUIDOfLogsDirectory(name) === uid);
   }
@@ -109,9 +112,9 @@ export class PodRemover {
     }
   }
 
-  /** Stops and removes one sandbox. Absent is fine. */
+  /** Stops and removes one sandbox. Does nothing if it is missing. */
   async removePodSandbox(podSandboxId: string): Promise<void> {
-    // Stopping once more releases a network that an interrupted stop left behind.
+    // A second stop releases the network that an interrupted stop left behind.
     await stopPodSandbox(this.deps.runtime, podSandboxId);
     try {
       await this.deps.runtime.removePodSandbox({ podSandboxId });
@@ -127,14 +130,14 @@ export class PodRemover {
 }
 
 /**
- * Dead instances of this container that are too many: only the newest stays, for its status and `logs --previous`.
- * kubelet: pod_container_deletor.go getContainersToDeleteInPod
+ * Dead instances of this container beyond the newest, which stays for its status and `logs --previous`. kubelet:
+ * pod_container_deletor.go getContainersToDeleteInPod
  */
 export function surplusContainers({ containerStatuses }: RuntimePodStatus, name: string): RuntimeContainerStatus[] {
   return containerStatuses.filter((status) => status.name === name && status.state === 'exited').slice(1);
 }
 
-/** Removes what is meant of a folder; none is fine. */
+/** Removes the matching entries of a folder. Does nothing if the folder is missing. */
 async function removeEach(folder: string, isMeant: (name: string) => boolean): Promise<void> {
   try {
     const names = await readdir(folder);

@@ -13,8 +13,8 @@ import { podHostname } from './request/hostname.ts';
 import type { UserNamespace } from '../userns/user-namespaces.ts';
 
 /**
- * The sandbox configuration of a pod on this node, with the node's resolver file as it is now. With a recorder the pod is
- * told what is odd about its DNS settings.
+ * The sandbox configuration of a pod, with the node's current resolver file. Records problems of its DNS settings if
+ * there is a recorder.
  */
 export async function podSandboxConfig(
   pod: Pod,
@@ -32,7 +32,7 @@ export async function podSandboxConfig(
   });
   for (const { reason, message, about } of warnings) {
     if (about !== 'pod') continue;
-    // A node alone has no cluster DNS as a rule; the kubelet warns of it.
+    // A node alone usually has no cluster DNS. The kubelet records a warning.
     if (reason === 'MissingClusterDNS') recorder?.normal(reason, message);
     else recorder?.warning(reason, message);
   }
@@ -46,7 +46,7 @@ export async function podSandboxConfig(
   });
 }
 
-/** Runtimes know sysctls by their names with dots. kubelet: component-helpers ConvertPodSysctlsVariableToDotsSeparator */
+/** Runtimes expect sysctl names with dots. kubelet: component-helpers ConvertPodSysctlsVariableToDotsSeparator */
 function withDottedSysctls(pod: Pod): Pod {
   const { securityContext } = pod.spec;
   if (securityContext?.sysctls === undefined) return pod;
@@ -54,7 +54,7 @@ function withDottedSysctls(pod: Pod): Pod {
   return { ...pod, spec: { ...pod.spec, securityContext: { ...securityContext, sysctls } } };
 }
 
-/** The pod's cgroup in the driver's form; empty when pods have none of their own. */
+/** The pod's cgroup in the driver's form. Empty if pods have no cgroups of their own. */
 export function podCgroupParent(pod: Pod, node: RuntimeSettings): string {
   if (!node.cgroupsPerQOS) return '';
   return cgroupPath(podCgroupName(node.cgroupRoot, podQOSClass(pod), pod.metadata.uid), node.cgroupDriver);

@@ -4,7 +4,7 @@ import { criAnnotations } from '../container/labels.ts';
 import { readFileTail } from '../host/regular-file.ts';
 import { terminationMessage } from './termination-message.ts';
 
-/** The message of a container with what it wrote at its end, read from the files of this machine. */
+/** The runtime's message for a container plus its termination message, read from this machine's files. */
 export function readTerminationMessage(status: ContainerStatus): Promise<string> {
   return terminationMessage(
     {

@@ -1,9 +1,9 @@
 const MAX_INT64 = 2n ** 63n - 1n;
 
 /**
- * Restart count to go on with when the runtime forgot a container: one more than the highest number among the names of
- * the files in its log directory, rotated ones included; 0 when there is none. Undefined: a name holds a number that is
- * too large to count. kubelet: kuberuntime_container.go calcRestartCountByLogDir
+ * The next restart count if the runtime lost a container: one more than the highest number among its log files,
+ * including rotated ones. Returns 0 if there is none, and undefined if a number is too large. kubelet:
+ * kuberuntime_container.go calcRestartCountByLogDir
  */
 export function restartCountFromLogFiles(fileNames: readonly string[]): number | undefined {
   let restartCount = 0;

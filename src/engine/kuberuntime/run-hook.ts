@@ -9,7 +9,7 @@ import { textLimits } from '../../text-limits.ts';
 import { httpGet } from '../network/http-get.ts';
 import { type HTTPProbeRequest, httpProbeRequest } from '../network/http-action-request.ts';
 
-/** Version of the kubelet that is followed. */
+/** With the kubelet's version that we follow. */
 const userAgent = 'kube-lifecycle/1.32';
 
 export interface HookDeps {
@@ -20,15 +20,15 @@ export interface HookDeps {
 interface HookTarget {
   container: Container;
   containerID: string;
-  /** Of the pod; none on the host network. */
+  /** Addresses of the pod. Empty on the host network. */
   podIPs: readonly string[];
-  /** Gives the hook up. */
+  /** Aborts the hook. */
   signal: AbortSignal;
 }
 
 /**
- * Runs a lifecycle hook to its end, however long it takes. Rejects when it failed, with why.
- * kubelet: lifecycle/handlers.go Run
+ * Runs a lifecycle hook to its end, without a time limit. Rejects with the reason if it failed. kubelet:
+ * lifecycle/handlers.go Run
  */
 export async function runHook(deps: HookDeps, hook: LifecycleHandler, target: HookTarget): Promise<void> {
   await (byKind(hook, hookKinds, deps, target) ?? invalidHook(target));
@@ -45,7 +45,7 @@ const hookKinds: ByKind<HookHandlers, [HookDeps, HookTarget], Promise<void>> = {
 
 function invalidHook({ container }: HookTarget): Promise<never> {
   return Promise.reject(
-    new UserError(`invalid handler: the hook of container "${container.name}" is none of exec, httpGet and sleep`),
+    new UserError(`invalid handler: the hook of container "${container.name}" is neither exec, httpGet nor sleep`),
   );
 }
 
@@ -60,11 +60,11 @@ async function execHook(
   );
   if (exitCode === 0) return;
   const output = Buffer.concat([stdout, stderr]).toString('utf8').trim();
-  const told = boundedText(output, textLimits.hookOutput, leftOutBytes);
-  throw new UserError(`the command exited with ${exitCode}${told === '' ? '' : `: ${told}`}`);
+  const shown = boundedText(output, textLimits.hookOutput, leftOutBytes);
+  throw new UserError(`the command exited with ${exitCode}${shown === '' ? '' : `: ${shown}`}`);
 }
 
-/** Whatever the server answers is fine. One that is asked by HTTPS and speaks HTTP is asked again so, without credentials. */
+/** Accepts every answer. If an HTTPS request meets an HTTP server, it is repeated as HTTP, without credentials. */
 async function httpHook(request: HTTPProbeRequest, clock: Clock, signal: AbortSignal): Promise<void> {
   try {
     await httpGet(request, { clock, signal });
@@ -75,6 +75,6 @@ async function httpHook(request: HTTPProbeRequest, clock: Clock, signal: AbortSi
   }
 }
 
-/** The answer to the TLS handshake was none. */
+/** True if the answer to the TLS handshake was not TLS. */
 const isPlainText = (error: unknown): boolean =>
   error instanceof Error && hasCode(error.cause, 'ERR_SSL_WRONG_VERSION_NUMBER', 'EPROTO');

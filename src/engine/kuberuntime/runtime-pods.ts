@@ -16,7 +16,7 @@ import type {
   RuntimeSandboxStatus,
 } from '../container/runtime-pod-status.ts';
 
-/** Adds what the container wrote as its termination message to the message of the runtime. */
+/** Adds the container's termination message to the runtime's message. */
 export type ReadTerminationMessage = (status: ContainerStatus) => Promise<string>;
 
 /** Reads pods out of the runtime, joined on the pod UID. kubelet: kuberuntime_manager.go GetPods, GetPodStatus */
@@ -24,13 +24,13 @@ export class RuntimePods {
   private readonly runtime: RuntimeService;
   private readonly readTerminationMessage: ReadTerminationMessage;
   private readonly ends: ContainerEnds;
-  /** By pod UID and container id what the runtime said of containers that ended, which is its last word on them. */
+  /** Final statuses of ended containers, by pod UID and container id. */
   private readonly ended = new Map<string, ReadonlyMap<string, ContainerStatus>>();
 
   constructor(deps: {
     runtime: RuntimeService;
     readTerminationMessage: ReadTerminationMessage;
-    /** What events told that the runtime does not say yet; none by default. */
+    /** Ends that events reported before the runtime. Empty by default. */
     ends?: ContainerEnds;
   }) {
     this.runtime = deps.runtime;
@@ -38,7 +38,7 @@ export class RuntimePods {
     this.ends = deps.ends ?? new ContainerEnds();
   }
 
-  /** Every pod in the runtime, or the one with this UID; newest first. */
+  /** All pods in the runtime, or the one with this UID, newest first. */
   async getPods({ signal, uid }: { signal?: AbortSignal; uid?: string }): Promise<RuntimePod[]> {
     const options = signal === undefined ? {} : { signal };
     const request = uid === undefined ? {} : { filter: { labelSelector: { [criLabels.podUID]: uid } } };
@@ -56,13 +56,13 @@ export class RuntimePods {
     return pods;
   }
 
-  /** One container; undefined when the runtime does not have it. */
+  /** One container's status. Resolves with undefined if the runtime does not have it. */
   async getContainerStatus(id: string, options: CallOptions): Promise<RuntimeContainerStatus | undefined> {
     const status = (await unlessNotFound(this.runtime.containerStatus({ containerId: id }, options)))?.status;
     return status === undefined ? undefined : this.toContainerStatus(this.ends.complete(status));
   }
 
-  /** UID of the pod of a container or sandbox; undefined when there is none of this id, or it is no pod's. */
+  /** Pod UID of a container or sandbox. Resolves with undefined if the id is unknown or belongs to no pod. */
   async podUIDOf(id: string, signal: AbortSignal): Promise<string | undefined> {
     const [container, sandbox] = await Promise.all([
       unlessNotFound(this.runtime.containerStatus({ containerId: id }, { signal })),
@@ -72,7 +72,7 @@ export class RuntimePods {
   }
 
   /**
-   * Everything about one pod; what vanishes while it is read counts as absent. With `listed`, from `getPods`, it is not
+   * The status of one pod. Parts that vanish meanwhile count as absent. With `listed`, from `getPods`, the pod is not
    * listed again.
    */
   async getPodStatus(
@@ -103,7 +103,7 @@ export class RuntimePods {
     };
   }
 
-  /** What the runtime does not list any more is asked for no more. */
+  /** Forgets the ended containers of pods that are no longer listed. */
   private forgetEnded(listed: readonly RuntimePod[], uid: string | undefined): void {
     const there = new Set(listed.map((pod) => pod.uid));
     for (const known of uid === undefined ? [...this.ended.keys()] : [uid])
@@ -114,7 +114,7 @@ export class RuntimePods {
     return toContainerStatus(status, await this.readTerminationMessage(status));
   }
 
-  /** Asks for none that ended again: init containers and old instances would be most of what is asked. */
+  /** Reads each ended container once, because init containers and old instances would be most of the calls. */
   private async containerStatuses(
     uid: string,
     listed: readonly RuntimeContainer[],
@@ -135,7 +135,7 @@ export class RuntimePods {
   }
 }
 
-/** What is remembered of it is of bearable length. */
+/** Bounds the texts, because they are kept. */
 function withBoundedWords(status: ContainerStatus | undefined): ContainerStatus | undefined {
   if (status === undefined) return undefined;
   const { reason, message } = status;
@@ -170,7 +170,7 @@ function joinPods(
   }
   for (const { id, labels, metadata, state, createdAt, podSandboxId } of byID(containers)) {
     const uid = labels[criLabels.podUID];
-    // A container that carries no pod UID is not a kubelet's; leave it alone.
+    // A container without a pod UID is not from a kubelet, so it is ignored.
     if (uid === undefined || metadata === undefined) continue;
     const pod = podOf(uid, labels[criLabels.podName] ?? '', labels[criLabels.podNamespace] ?? '');
     pod.containers.push({
@@ -184,7 +184,7 @@ function joinPods(
   return [...pods.values()].sort((a, b) => b.createdAt - a.createdAt);
 }
 
-/** A runtime that lists something twice has it once: two ready sandboxes would be a reason to stop a pod. */
+/** Drops duplicates in a listing, because two ready sandboxes would stop a pod. */
 function byID<T extends { id: string }>(listed: readonly T[]): Iterable<T> {
   return new Map(listed.map((one) => [one.id, one])).values();
 }
@@ -222,7 +222,7 @@ function toSandboxStatus({ id, metadata, state, createdAt, network, linux }: Pod
   };
 }
 
-/** Only the newest sandbox counts, and only while it is ready. kubelet: kuberuntime_sandbox.go determinePodSandboxIPs */
+/** Addresses of the newest sandbox, only while it is ready. kubelet: kuberuntime_sandbox.go determinePodSandboxIPs */
 function sandboxIPs({ state, network, linux }: PodSandboxStatus): string[] {
   if (state !== 'SANDBOX_READY' || network === undefined || linux?.namespaces?.options?.network === 'NODE') return [];
   return [network.ip, ...network.additionalIps.map(({ ip }) => ip)].filter((ip) => ip !== '');
@@ -259,7 +259,7 @@ interface Made {
   createdAt: bigint;
 }
 
-/** Attempts count up, while the clock that stamps them may be set back. The kubelet goes by the stamps alone. */
+/** By attempt first, because the clock of the timestamps may be set back. The kubelet compares only timestamps. */
 const newestFirst = (a: Made, b: Made): number =>
   (b.metadata?.attempt ?? 0) - (a.metadata?.attempt ?? 0) || Number(b.createdAt - a.createdAt);
 

@@ -38,17 +38,17 @@ export interface StartContainerDeps {
   podDirs: PodDirs;
   configObjects: ConfigObjectLookup;
   node: RuntimeSettings;
-  /** The runtime can make mounts read-only with everything below them. */
+  /** True if the runtime can make mounts read-only recursively. */
   supportsRecursiveReadOnly: () => boolean;
-  /** Outlives the runtime. */
+  /** Restart counts that survive a loss of the runtime's data. */
   restartCounts: RestartCounts;
   clock: Clock;
   logger: Logger;
 }
 
-/** How often the containers of pods were restarted, as far as that is known besides the runtime and the logs. */
+/** Restart counts of containers, in addition to those in the runtime and in the logs. */
 export interface RestartCounts {
-  /** What a new instance of this container has at least. */
+  /** The lowest restart count that a new instance of this container may have. */
   nextRestartCount(pod: PodRef, containerName: string): Promise<number>;
   containerCreated(pod: PodRef, containerName: string, restartCount: number): void;
 }
@@ -66,7 +66,7 @@ interface ContainerStart {
 }
 
 /**
- * Brings one container from its image to running. Rejects with a `ContainerStartError` that carries the waiting reason.
+ * Starts one container, from its image to running. Rejects with a `ContainerStartError` that has the waiting reason.
  * kubelet: kuberuntime_container.go startContainer
  */
 export async function startContainer(deps: StartContainerDeps, start: ContainerStart): Promise<void> {
@@ -75,16 +75,16 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   const { name } = container;
 
   // Step 1: the images.
-  const toldOfFailure = (error: unknown): never => {
+  const recordFailure = (error: unknown): never => {
     if (error instanceof ContainerStartError && error.retryAt === undefined)
       recorder.warning(reasons.failed, `Error: ${error.reason}`, name);
     throw error;
   };
   const counting = nextRestartCount(deps, start);
-  // It counts once the images are there.
+  // A failure is reported below, once the images are present.
   counting.catch(() => undefined);
-  const volumes = await withImageVolumes(imageManager, start).catch(toldOfFailure);
-  const image = await imageManager.ensureImageExists(start).catch(toldOfFailure);
+  const volumes = await withImageVolumes(imageManager, start).catch(recordFailure);
+  const image = await imageManager.ensureImageExists(start).catch(recordFailure);
 
   // Step 2: create the container.
   const restartCount = await counting;
@@ -99,23 +99,23 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   deps.restartCounts.containerCreated(podRef(pod), name, restartCount);
   recorder.normal(reasons.created, `Created container: ${name}`, name);
 
-  // Step 3: a link to its log for log shippers; nothing else depends on it. After the start it could be left out by a kill.
+  // Step 3: link its log for log shippers. Before the start, because a kill after it could prevent the link.
   const linked = linkLog(deps.node, pod, name, restartCount, containerId).catch((error: unknown) => {
     logger.warn({ err: error, pod: pod.metadata.name, containerName: name }, 'Linking the container log failed');
   });
 
-  // Step 4: start it. The runtime takes far longer for that than the link does.
+  // Step 4: start it. This takes the runtime far longer than the link.
   const starting = failingWith(reasons.runContainerError, start, () =>
     makingCall(clock, signal, (options) => runtime.startContainer({ containerId }, options)),
   );
   await starting.finally(() => linked);
   recorder.normal(reasons.started, `Started container ${name}`, name);
 
-  // Step 5: its postStart hook; until that is over the container does not count as started.
+  // Step 5: run its postStart hook. Until it ends, the container does not count as started.
   await postStart(deps, start, containerId);
 }
 
-/** A container whose postStart hook fails is killed, with all that this takes. */
+/** Runs the postStart hook. If it fails, the container is killed as usual. */
 async function postStart(deps: StartContainerDeps, start: ContainerStart, containerID: string): Promise<void> {
   const { pod, container, podIPs, recorder, signal } = start;
   const { name, lifecycle: { postStart: hook } = {} } = container;
@@ -156,7 +156,7 @@ async function containerConfig(
     clusterDomain: node.clusterDomain,
     selinuxEnabled: node.selinuxEnabled,
   }).catch((error: unknown) => {
-    // The cause tells of the host: it is for the log, not for the status of the pod.
+    // The cause contains host details, so it is logged and left out of the pod's status.
     if (error instanceof UserError && error.cause !== undefined) {
       const facts = { pod: pod.metadata.name, containerName: container.name, err: error.cause };
       logger.warn(facts, 'Making the mounts of a container failed');
@@ -172,13 +172,13 @@ async function containerConfig(
       image.uid === undefined ? { username: image.username } : { uid: image.uid.value, username: image.username },
     envs,
     mounts,
-    // All of a pod runs in the one of its sandbox.
+    // All containers of a pod share its sandbox's user namespace.
     security: { userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions },
     node: node.containerNode,
   });
 }
 
-/** The count never falls, whichever of runtime, logs and history was lost. */
+/** The restart count. It never falls if the runtime, the logs or the history lose data. */
 async function nextRestartCount({ node, restartCounts }: StartContainerDeps, start: ContainerStart): Promise<number> {
   const { pod, container, podStatus } = start;
   const atLeast = await restartCounts.nextRestartCount(podRef(pod), container.name);
@@ -217,7 +217,7 @@ async function failingWith<T>(
   try {
     return await act();
   } catch (error) {
-    // Its pod goes: that is no failure of the container.
+    // The pod terminates, which is not a failure of the container.
     signal.throwIfAborted();
     const message = errorMessage(error);
     recorder.warning(reasons.failed, `Error: ${message}`, container.name);

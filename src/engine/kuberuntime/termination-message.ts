@@ -3,11 +3,11 @@ import type { RuntimeContainerState } from '../container/runtime-pod-status.ts';
 
 /** Bytes of the termination message file that are shown, from its end. */
 const MAX_FILE_BYTES = 4096;
-/** What is shown of a log in place of the file: the last lines, and of those the last bytes. */
+/** Limits of the log that replaces a missing file: last lines, then last bytes. */
 const MAX_LOG_LINES = 80;
 const MAX_LOG_BYTES = 2048;
 
-/** What the runtime says about a container, with the two fields that the kubelet keeps in its annotations. */
+/** The runtime's status of a container, plus two of the kubelet's annotations. */
 export interface TerminationMessageContainer {
   state: RuntimeContainerState;
   exitCode: number;
@@ -15,23 +15,23 @@ export interface TerminationMessageContainer {
   message: string;
   mounts: readonly { containerPath: string; hostPath: string }[];
   logPath: string;
-  /** Annotation `io.kubernetes.container.terminationMessagePath`; empty when it is missing. */
+  /** Annotation `io.kubernetes.container.terminationMessagePath`. Empty if missing. */
   terminationMessagePath: string;
   /** Annotation `io.kubernetes.container.terminationMessagePolicy`. */
   terminationMessagePolicy: string;
 }
 
-/** Where the words of a container are read. */
+/** Reads the end of files and logs. */
 export interface TerminationMessageReader {
-  /** The last `maxBytes` of a file; undefined when there is no such file. Other errors are thrown. */
+  /** The last `maxBytes` of a file. Resolves with undefined if it is missing. Rejects with other errors. */
   readFileTail(path: string, maxBytes: number): Promise<Uint8Array | undefined>;
-  /** The end of a container log, without timestamps, each line with its newline. Never throws. */
+  /** The end of a container log, without timestamps, each line with its newline. Never rejects. */
   readLogTail(logPath: string, limits: { maxLines: number; maxBytes: number }): Promise<Uint8Array>;
 }
 
 /**
- * The message of a container: the runtime's, and after it what an exited container left in its termination message file
- * or, if its policy allows, at the end of its log. kubelet: kuberuntime_container.go convertToKubeContainerStatus
+ * The message of a container: the runtime's, then for an exited container its termination message file or, if its
+ * policy allows, the end of its log. kubelet: kuberuntime_container.go convertToKubeContainerStatus
  */
 export async function terminationMessage(
   container: TerminationMessageContainer,
@@ -67,7 +67,7 @@ function hostPathOfMessage({ terminationMessagePath, mounts }: TerminationMessag
 }
 
 function fallsBackToLogs({ terminationMessagePolicy, exitCode, reason }: TerminationMessageContainer): boolean {
-  // A container that could not be started has no log.
+  // A container that could not start has no log.
   return terminationMessagePolicy === 'FallbackToLogsOnError' && exitCode !== 0 && reason !== 'ContainerCannotRun';
 }
 

@@ -1,15 +1,15 @@
 import type { KubeletEvent } from '../view/events.ts';
 
 /**
- * What pods that may not start yet wait for. `room`: a pod ended. `order`: a pod became Ready or completed, or other pods are
- * declared now. `node`: it takes pods again.
+ * A change that waiting pods may need. `room`: a pod ended. `order`: a pod became Ready or completed, or the declared
+ * pods changed. `node`: the node takes pods again.
  */
 export type AdmissionNews = 'room' | 'order' | 'node';
 
-/** In these a pod takes no room any more. */
+/** A pod in one of these states takes no room. */
 const endStates: ReadonlySet<string> = new Set(['terminated', 'finished', 'removed']);
 
-/** What an event may have changed for them; undefined: nothing. */
+/** The news in an event. Returns undefined if there is none. */
 export function admissionNews(event: KubeletEvent): AdmissionNews | undefined {
   if (event.type === 'WorkerStateChanged') return endStates.has(event.state) ? 'room' : undefined;
   if (event.type === 'PodStatusChanged') return event.ready || event.phase === 'Succeeded' ? 'order' : undefined;

@@ -16,7 +16,7 @@ import {
 import { describeRequirements, podsToPreempt } from './preemption.ts';
 import { forbiddenSysctl, type SysctlAllowlist } from './sysctl-allowlist.ts';
 
-/** What of the node decides which pods may run on it. */
+/** Properties of the node that decide which pods may run. */
 export interface AdmissionNode {
   name: string;
   labels: Readonly<Record<string, string>>;
@@ -24,17 +24,17 @@ export interface AdmissionNode {
   allocatable: ResourceList;
   allowedSysctls: SysctlAllowlist;
   appArmorEnabled: boolean;
-  /** Conditions of pressure that are true now, such as `MemoryPressure`. */
+  /** Current conditions of pressure, such as `MemoryPressure`. */
   pressures: readonly string[];
   isShuttingDown: boolean;
 }
 
 type Refusal = Omit<Rejection, 'retriedWhen'> & Partial<Pick<Rejection, 'retriedWhen'>>;
 
-/** Yes, when these pods have ended; or no, and why. */
+/** Admitted after `preempt` have ended, or rejected. */
 export type Admission = { admit: true; preempt: Pod[] } | { admit: false; rejection: Rejection };
 
-/** Whether a pod may run beside the others that are at work. What it waits for, by UID, is not ended for it. */
+/** Decides whether a pod may run beside `others`. Pods in `needed`, by UID, are never preempted for it. */
 export function admitPod(
   pod: Pod,
   others: readonly Pod[],
@@ -43,7 +43,7 @@ export function admitPod(
 ): Admission {
   const decision = decide(pod, others, node, needed);
   if (!('refusal' in decision)) return { admit: true, preempt: decision.preempt };
-  // What would be refused on an empty node is not for others to cure.
+  // A refusal on an empty node too does not end with other pods.
   const alone = decide(pod, [], node, needed);
   const retriedWhen = 'refusal' in alone ? (alone.refusal.retriedWhen ?? 'its manifest changes') : 'a pod ends';
   return { admit: false, rejection: { retriedWhen, ...decision.refusal } };
@@ -51,7 +51,7 @@ export function admitPod(
 
 type Decision = { preempt: Pod[] } | { refusal: Refusal };
 
-/** The first handler that says no decides. kubelet: kubelet.go canAdmitPod */
+/** The first refusing handler decides. kubelet: kubelet.go canAdmitPod */
 function decide(pod: Pod, others: readonly Pod[], node: AdmissionNode, needed: ReadonlySet<string>): Decision {
   const before = pressureRefusal(pod, node) ?? sysctlRefusal(pod, node) ?? osRefusal(pod);
   if (before !== undefined) return { refusal: before };
@@ -104,7 +104,7 @@ function fitOrPreempt(pod: Pod, others: readonly Pod[], node: AdmissionNode, nee
   return preempt(pod, others, missing, needed);
 }
 
-/** A critical pod is not refused for want of resources: others go, or that is impossible. */
+/** Makes room for a critical pod by ending others. Refuses it only if that is impossible. */
 function preempt(
   pod: Pod,
   others: readonly Pod[],
@@ -123,7 +123,7 @@ function preempt(
     'Unexpected error while attempting to recover from admission failure',
     'preemption: error finding a set of pods to preempt',
     `no set of running pods found to reclaim resources: ${describeRequirements(preemption.unmet)}`,
-    // The kubelet says no more; this is what its words mean.
+    // The kubelet's message ends here. Ours adds its meaning.
     missing.map((one) => `${describeInsufficient(one)} (${insufficientWords(one)})`).join('; '),
   ].join(': ');
   const whole = podsToPreempt(pod, others, requirements);
@@ -170,13 +170,13 @@ function predicateFailure(pod: Pod, others: readonly Pod[], node: AdmissionNode)
 const osLabel = 'kubernetes.io/os';
 const ownOS = 'linux';
 
-/** Of a node that has labels, the one of its operating system tells the truth, whatever was configured. */
+/** If a node has labels, the one of its operating system is always the true one. */
 function withOwnOS<T extends Pick<AdmissionNode, 'labels'>>(node: T): T {
   if (Object.keys(node.labels).length === 0) return node;
   return { ...node, labels: { ...node.labels, [osLabel]: ownOS } };
 }
 
-/** `words` are ours: the kubelet names neither the port nor its holder, nor what else it is. */
+/** `words` are our addition: the kubelet reports no details. */
 function failed(predicate: string, text: string, words: string): Refusal {
   return { reason: predicate, message: `Predicate ${predicate} failed: ${text}: ${words}` };
 }

@@ -44,7 +44,7 @@ export class DBusLogind implements Logind {
       closed,
       inhibitDelaySeconds: async () => Number(await property(bus, 'InhibitDelayMaxUSec')) / 1e6,
       reload: async () => {
-        // It has no call for that.
+        // logind has no call to reload.
         await call(bus, {
           destination: 'org.freedesktop.systemd1',
           path: '/org/freedesktop/systemd1',

@@ -2,18 +2,18 @@ import type { ContainerPort, Pod } from '../../api/types.ts';
 
 const everyAddress = '0.0.0.0';
 
-/** A host port that a pod wants, and the pod that has it. */
+/** A host port that a pod requests, and the pod that holds it. */
 interface TakenPort {
   port: ContainerPort;
   holder: Pod;
 }
 
-/** True when one of the pod's host ports is taken by another pod. */
+/** True if another pod holds one of the pod's host ports. */
 export function hasHostPortConflict(pod: Pod, others: readonly Pod[]): boolean {
   return takenHostPorts(pod, others).length > 0;
 }
 
-/** The pod's host ports that others have. kubelet: nodeports/node_ports.go Fits */
+/** The pod's host ports that others hold. kubelet: nodeports/node_ports.go Fits */
 export function takenHostPorts(pod: Pod, others: readonly Pod[]): TakenPort[] {
   const wanted = hostPorts(pod);
   if (wanted.length === 0) return [];
@@ -30,7 +30,10 @@ export function describeTakenPort({ port, holder }: TakenPort): string {
   return `host port ${hostIP === '' ? '' : `${hostIP}:`}${hostPort}/${protocol} is taken by pod ${namespace}/${name}`;
 }
 
-/** Of containers only: the runtime maps no ports of init containers and sidecars. kubelet: nodeports/node_ports.go getContainerPorts */
+/**
+ * Only of regular containers, because the runtime maps no ports of init containers and sidecars. kubelet:
+ * nodeports/node_ports.go getContainerPorts
+ */
 function hostPorts({ spec }: Pod): ContainerPort[] {
   return spec.containers.flatMap(({ ports = [] }) => ports).filter(({ hostPort = 0 }) => hostPort > 0);
 }

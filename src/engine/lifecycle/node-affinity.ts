@@ -7,8 +7,8 @@ interface LabelledNode {
 }
 
 /**
- * True when the node is one that the pod's nodeSelector and required node affinity want.
- * kubelet: component-helpers/scheduling/corev1/nodeaffinity GetRequiredNodeAffinity
+ * True if the node matches the pod's nodeSelector and required node affinity. kubelet:
+ * component-helpers/scheduling/corev1/nodeaffinity GetRequiredNodeAffinity
  */
 export function matchesNodeAffinity({ nodeSelector = {}, affinity }: PodSpec, node: LabelledNode): boolean {
   const selected = Object.entries(nodeSelector).every(([key, value]) => node.labels[key] === value);
@@ -16,7 +16,7 @@ export function matchesNodeAffinity({ nodeSelector = {}, affinity }: PodSpec, no
   return selected && (required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node)));
 }
 
-/** What the pod wants that the node is not, in words. */
+/** The pod's unmet requirements, as a text. */
 export function describeMismatch({ nodeSelector = {} }: PodSpec, { labels }: LabelledNode): string {
   const unmet = Object.entries(nodeSelector)
     .filter(([key, value]) => labels[key] !== value)
@@ -27,7 +27,7 @@ export function describeMismatch({ nodeSelector = {} }: PodSpec, { labels }: Lab
   return unmet.length === 0 ? 'no term of its node affinity matches the labels of this node' : unmet.join('; ');
 }
 
-/** A term that wants nothing matches nothing. */
+/** An empty term matches nothing. */
 function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: LabelledNode): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;
   return (
@@ -38,7 +38,7 @@ function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTe
   );
 }
 
-/** `value` is undefined for a label that the node does not have. */
+/** `value` is undefined if the node lacks the label. */
 function matches({ operator, values = [] }: NodeSelectorRequirement, value: string | undefined): boolean {
   switch (operator) {
     case 'In':

@@ -3,7 +3,7 @@ import { quantityMilliValue, quantityValue, zeroQuantity } from '../../api/value
 import type { Pod, ResourceList } from '../../api/types.ts';
 import { toTotals } from '../../api/values/resource-amounts.ts';
 
-/** A resource of which the node has not enough left. Amounts are whole numbers, of cpu thousandths. */
+/** A resource that is short on the node. Amounts are whole numbers; for cpu in thousandths. */
 export interface InsufficientResource {
   resource: string;
   requested: bigint;
@@ -12,8 +12,8 @@ export interface InsufficientResource {
 }
 
 /**
- * What is missing for the pod to run beside the others. A pod that asks for nothing only counts as one.
- * kubelet: scheduler/framework/plugins/noderesources/fit.go fitsRequest
+ * Resources that the pod lacks beside the others. A pod without requests counts only as one pod. kubelet:
+ * scheduler/framework/plugins/noderesources/fit.go fitsRequest
  */
 export function insufficientResources(
   pod: Pod,
@@ -25,7 +25,7 @@ export function insufficientResources(
   const requests = podRequests(pod);
   const wanted = [...requests.keys()].filter(
     (resource) =>
-      // Nobody here hands it out: it is of the cluster, or of a device plugin that is to come.
+      // Ignores extended resources that the node does not have, because they belong to a cluster or a device plugin.
       (!isExtendedResource(resource) || capacities.has(resource)) && amountOf(requests, resource) > 0n,
   );
   return ['pods', ...wanted.toSorted(inKubeletsOrder)]
@@ -38,14 +38,14 @@ export function insufficientResources(
     .filter(({ requested, used: taken, capacity }) => requested > capacity - taken);
 }
 
-/** How much of a resource a pod asks for; of pods it is one. kubelet: pkg/api/v1/resource/helpers.go GetResourceRequest */
+/** The pod's request of a resource. For pods it is 1. kubelet: pkg/api/v1/resource/helpers.go GetResourceRequest */
 export function amountOf(totals: ResourceTotals, resource: string): bigint {
   if (resource === 'pods') return 1n;
   if (resource === 'cpu') return quantityMilliValue(totals.get(resource) ?? zeroQuantity);
   return quantityOf(totals, resource);
 }
 
-/** In the kubelet's words, of which nobody can tell that cpu is counted in thousandths. */
+/** The kubelet's message, which counts cpu in thousandths without a unit. */
 export function describeInsufficient({ resource, requested, used, capacity }: InsufficientResource): string {
   return `Node didn't have enough resource: ${resource}, requested: ${requested}, used: ${used}, capacity: ${capacity}`;
 }

@@ -1,6 +1,8 @@
 import type { Pod } from '../../api/types.ts';
 
-/** How long pods get from the highest of these priorities that is not above their own. kubelet: ShutdownGracePeriodByPodPriority */
+/**
+ * Grace period of pods with this priority or higher, up to the next entry. kubelet: ShutdownGracePeriodByPodPriority
+ */
 export interface ShutdownGracePeriod {
   priority: number;
   seconds: number;
@@ -8,9 +10,9 @@ export interface ShutdownGracePeriod {
 
 export interface ShutdownSettings {
   shutdownGracePeriodSeconds: number;
-  /** Part of the whole period. */
+  /** Part of the whole period, for critical pods. */
   shutdownGracePeriodCriticalPodsSeconds: number;
-  /** Empty: the two periods above count. */
+  /** If empty, the two periods above are used. */
   byPodPriority: readonly ShutdownGracePeriod[];
 }
 
@@ -18,7 +20,7 @@ export interface ShutdownGroup extends ShutdownGracePeriod {
   pods: Pod[];
 }
 
-/** The priority from which on pods are critical. kubelet: pkg/apis/scheduling SystemCriticalPriority */
+/** The lowest priority of critical pods. kubelet: pkg/apis/scheduling SystemCriticalPriority */
 const systemCriticalPriority = 2_000_000_000;
 
 /** kubelet: pkg/apis/scheduling SystemPriorityClasses */
@@ -28,9 +30,9 @@ const systemPriorityClasses: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * The pods of a node that shuts down, in the order in which groups of them are told to end. No groups: the node does not
- * wait for its pods. Where there is less time than they have together each gets its part of it.
- * kubelet: nodeshutdown_manager.go migrateConfig, groupByPriority
+ * The pods of a node that shuts down, in groups in the order of their end. Without groups the node does not wait for
+ * pods. If there is less time than the groups need, each gets its share. kubelet: nodeshutdown_manager.go
+ * migrateConfig, groupByPriority
  */
 export function computeShutdownGroups(
   pods: readonly Pod[],
@@ -49,12 +51,12 @@ export function computeShutdownGroups(
   return groups;
 }
 
-/** The time of all groups together. Zero: the node does not wait for its pods. */
+/** Time of all groups together. 0 means that the node does not wait for its pods. */
 export function shutdownSeconds(settings: ShutdownSettings): number {
   return gracePeriods(settings).reduce((sum, { seconds }) => sum + seconds, 0);
 }
 
-/** Without an API server nobody turns the name of a class into its number; two classes are the same everywhere. */
+/** Without an API server only two priority classes have a known number. */
 function priorityOf({ spec: { priority, priorityClassName = '' } }: Pod): number {
   return priority ?? systemPriorityClasses.get(priorityClassName) ?? 0;
 }

@@ -14,7 +14,7 @@ interface Deps {
   workers: PodWorkers;
   statusManager: StatusManager;
   events: EventBus;
-  /** The node stays up after all: these pods are to run again. */
+  /** Called when the shutdown is cancelled, so that these pods start again. */
   onCancelled: (stopped: readonly Pod[]) => void;
   clock: Clock;
   logger: Logger;
@@ -23,8 +23,8 @@ interface Deps {
 const message = 'Pod was terminated in response to imminent node shutdown.';
 
 /**
- * Ends the pods of a node that shuts down, group after group, within their time, whatever the runtime does. In a group pods
- * go before those that they depend on. kubelet: nodeshutdown/nodeshutdown_manager.go processShutdownEvent
+ * Ends the pods of a node that shuts down, one group after another, within their time. In a group, pods end before
+ * those that they depend on. kubelet: nodeshutdown/nodeshutdown_manager.go processShutdownEvent
  */
 export class NodeShutdown {
   private readonly deps: Deps;
@@ -34,14 +34,14 @@ export class NodeShutdown {
     this.deps = deps;
   }
 
-  /** No pod may start any more. */
+  /** True while no pod may start. */
   get isShuttingDown(): boolean {
     return this.underWay !== undefined;
   }
 
   /**
-   * Resolves when every pod ended or its time is over, which is shorter where less than it is left to the node. A call while
-   * it is under way joins the first one.
+   * Resolves when every pod ended or its time is over. `withinSeconds` may shorten that time. A call under way is
+   * shared.
    */
   begin(withinSeconds?: number): Promise<void> {
     if (this.underWay !== undefined) return this.underWay.done;
@@ -61,7 +61,7 @@ export class NodeShutdown {
     return this.underWay.done;
   }
 
-  /** The node stays up: what was stopped runs again. The kubelet leaves it as it is until it is restarted. */
+  /** Cancels the shutdown and starts the stopped pods again. The kubelet leaves them stopped until its restart. */
   cancel(): void {
     const { underWay } = this;
     if (underWay === undefined) return;
@@ -70,7 +70,7 @@ export class NodeShutdown {
     this.deps.onCancelled(underWay.stopped);
   }
 
-  /** Every step has an even share of the time that those before it left. */
+  /** Each step gets an even share of the remaining time. */
   private async stopGroup(
     { priority, seconds, pods }: ShutdownGroup,
     startedAt: number,

@@ -17,7 +17,7 @@ interface Deps {
   declaredPods: () => Pod[];
   /** Declared pods whose containers may run. */
   activePods: () => Pod[];
-  /** Something of the pod runs. */
+  /** True if a container of the pod runs. */
   isRunning: (uid: string) => boolean;
   /** Ends a pod to make room. */
   killPod: (victim: Pod) => void;
@@ -25,43 +25,46 @@ interface Deps {
   statusManager: StatusManager;
   clock: Clock;
   emit: Emit;
-  /** Pods that were not admitted are to be asked again. */
+  /** Called when rejected pods must be admitted again. */
   onDue: () => void;
 }
 
-/** Why a pod does not start, and what ends that: a change, the pods before it, or the end of pods that go for it. */
+/** Why a pod does not start, and what ends the wait: a change, other pods, or the end of preempted pods. */
 type Wait =
   | { for: 'change'; rejection: Rejection }
   | { for: 'pods'; message: string }
   | { for: 'room'; pod: Pod; victims: Set<string> };
 
-/** A wait that shows in the status of the pod. */
+/** A wait that the pod's status shows. */
 type Hold = Exclude<Wait, { for: 'room' }>;
 
 /**
- * Which pods may start, and which wait until something changes: for pods that have to be Ready before them, then for room.
- * kubelet: lifecycle/, preemption/preemption.go
+ * Decides which pods may start. Others wait for pods that must be Ready first, and then for room. kubelet: lifecycle/,
+ * preemption/preemption.go
  *
- * INVARIANTS: a pod that runs already is not judged again; room that is made for a pod is that pod's.
+ * INVARIANTS: a running pod is not judged again. Room made for a pod is reserved for it.
  */
 export class PodAdmission {
   private readonly deps: Deps;
-  /** By UID, in the order in which they began to wait. */
+  /** By UID, in the order of their beginning. */
   private readonly waits = new Map<string, Wait>();
-  /** What happened since pods were taken to be admitted again. */
+  /** News since the last `takeDue`. */
   private readonly news = new Set<AdmissionNews>();
 
   constructor(deps: Deps) {
     this.deps = deps;
   }
 
-  /** What runs already is counted before it is decided what else there is room for. */
+  /** Running pods first, so that they are counted before other pods are judged. */
   inOrder(pods: readonly Pod[]): Pod[] {
     const running = pods.filter(({ metadata }) => this.deps.isRunning(metadata.uid));
     return [...running, ...pods.filter((pod) => !running.includes(pod))];
   }
 
-  /** Lets the pod start now, or wait, and its status says why. Makes room for a critical pod. True if it may start. */
+  /**
+   * Returns true if the pod may start. Otherwise it waits, and its status shows why. Preempts others for a critical
+   * pod.
+   */
   admit(pod: Pod): boolean {
     const { uid } = pod.metadata;
     if (this.deps.isRunning(uid)) {
@@ -87,9 +90,9 @@ export class PodAdmission {
   }
 
   /**
-   * Returns the replacements to make so that the next revision of this one starts: it, and those of pods with which it
-   * exchanges host ports. Returns none if it may not start: it waits then, its status says why, and nothing is to be stopped
-   * for it. Decided as if those that run were gone already; nothing is ended for it. `pending`: all that could be made.
+   * Returns the replacements to make so that the next revision of this pod starts: its own, and those of pods with
+   * which it exchanges host ports. Returns none if it must wait; its status shows why. Judges as if the current
+   * revisions had ended. Preempts no pod. `pending`: all possible replacements.
    */
   admitReplacement(replacement: Replacement, pending: () => Replacement[]): Replacement[] {
     const { next } = replacement;
@@ -100,24 +103,24 @@ export class PodAdmission {
       this.hold(next, decision, runsOnUntilThen);
       return [];
     }
-    // What its status said is out of date.
+    // Its status is out of date.
     if (this.isWaiting(uid)) this.deps.statusManager.forget(uid);
     this.forget(uid);
     return decision;
   }
 
-  /** True if the pod was not admitted, and a change is awaited. */
+  /** True if the pod was not admitted and waits. */
   isWaiting(uid: string): boolean {
     return this.waits.has(uid);
   }
 
-  /** Why the pod was not admitted. */
+  /** Why the pod was not admitted. Returns undefined if it was. */
   rejectionOf(uid: string): Rejection | undefined {
     const wait = this.waits.get(uid);
     return wait?.for === 'change' ? wait.rejection : undefined;
   }
 
-  /** Takes the pods whose wait may be over by the news so far, first the ones for which room is made. */
+  /** Returns the pods whose wait may be over, those with reserved room first. */
   takeDue(): string[] {
     const news = new Set(this.news);
     this.news.clear();
@@ -128,19 +131,19 @@ export class PodAdmission {
     ];
   }
 
-  /** The pods that wait for this are to be admitted again. */
+  /** Admits the pods that wait for these news again. */
   note(news: AdmissionNews): void {
     if (this.news.has(news) || this.waits.size === 0) return;
     this.news.add(news);
     this.deps.onDue();
   }
 
-  /** The pod is no longer declared, or is declared anew. */
+  /** Ends the wait of a pod that was removed or declared again. */
   forget(uid: string): void {
     this.waits.delete(uid);
   }
 
-  /** Why the pod has to wait, whatever room there is: another owner has its UID, or pods come first. */
+  /** Why the pod must wait regardless of room: another owner has its UID, or other pods come first. */
   private precedence({ current, next }: Replacement): Hold | undefined {
     const { foreignPods, declaredPods, statusManager } = this.deps;
     const { uid } = next.metadata;
@@ -149,7 +152,7 @@ export class PodAdmission {
       const message = takenMessage(uid, holder);
       return { for: 'change', rejection: { reason: reasons.podUIDTaken, message, retriedWhen: 'a pod ends' } };
     }
-    // As if its current revision were gone.
+    // As if its current revision had ended.
     const others = declaredPods().filter(({ metadata }) => metadata.uid !== current?.metadata.uid);
     const order = computeStartOrder(next, others, ({ metadata }) => statusManager.get(metadata.uid));
     switch (order.decision) {
@@ -162,7 +165,7 @@ export class PodAdmission {
     }
   }
 
-  /** Pods that go for this one are still at work. */
+  /** True if preempted pods of this one still run. */
   private isRoomBeingMade(uid: string): boolean {
     const wait = this.waits.get(uid);
     return wait?.for === 'room' && this.deps.activePods().some(({ metadata }) => wait.victims.has(metadata.uid));
@@ -178,7 +181,7 @@ export class PodAdmission {
     return { for: 'change', rejection: alone.rejection };
   }
 
-  /** Beside all that is at work, as if these replacements were made. */
+  /** Judges the pod beside all active ones, as if these replacements were made. */
   private judge(replacement: Replacement, together: readonly Replacement[] = [replacement]): Admission {
     const { activePods, declaredPods, node } = this.deps;
     const { next } = replacement;
@@ -186,7 +189,7 @@ export class PodAdmission {
     const reserved = [...this.waits.values()].flatMap((wait) => (wait.for === 'room' ? [wait.pod] : []));
     const atWork = [...activePods(), ...reserved].filter((other) => !stopped.has(uidOf(other)));
     const started = together.map((other) => other.next).filter((other) => uidOf(other) !== uidOf(next));
-    // Without these the pod would wait again.
+    // The pod depends on these, so they are not preempted for it.
     const needed = new Set([...allDependencies(next, declaredPods())].map(uidOf));
     return admitPod(next, [...atWork, ...started], node(), needed);
   }
@@ -199,7 +202,9 @@ export class PodAdmission {
     return this.waitingFor('change').filter((uid) => this.rejectionOf(uid)?.retriedWhen === change);
   }
 
-  /** Says why the pod waits. `meanwhile`: what is so until then. kubelet: kubelet.go rejectPod */
+  /**
+   * Sets the pod's status and event for its wait. `meanwhile` is added to the message. kubelet: kubelet.go rejectPod
+   */
   private hold(pod: Pod, hold: Hold, meanwhile?: string): void {
     const { statusManager, foreignPods, emit } = this.deps;
     const { uid } = pod.metadata;
@@ -226,7 +231,7 @@ export class PodAdmission {
     for (const victim of victims) this.preempt(victim);
   }
 
-  /** A pod that starts anew had ended: no pod waits for that any more. */
+  /** The pod had ended, so no wait for its end remains. */
   private notAwaited(uid: string): void {
     for (const wait of this.waits.values()) if (wait.for === 'room') wait.victims.delete(uid);
   }

@@ -1,16 +1,16 @@
 import type { Pod } from '../../api/types.ts';
 import { hasHostPortConflict } from './host-ports.ts';
 
-/** A revision of a pod that is to follow the one that runs. */
+/** A running revision and the one that follows it. */
 export interface Replacement {
-  /** Undefined: the revision that runs is of an earlier life, and is not counted. */
+  /** Undefined if the running revision is from an earlier agent and not counted. */
   current: Pod | undefined;
   next: Pod;
 }
 
 /**
- * The replacements that have to be made together with one, itself first: its pod wants host ports that their revisions have
- * which run, and so on. None of pods that exchange their ports could ever go first.
+ * The replacements that must be made together with this one, itself first. Its pod needs host ports of other running
+ * revisions, whose next ones need further ports, and so on.
  */
 export function portExchange(replacement: Replacement, pending: readonly Replacement[]): Replacement[] {
   const together = [replacement];

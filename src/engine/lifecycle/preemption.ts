@@ -4,18 +4,18 @@ import type { Pod } from '../../api/types.ts';
 import { isCriticalPod } from '../../api/values/critical-pod.ts';
 import { amountOf } from './node-fit.ts';
 
-/** How much of a resource is missing, in the units of `amountOf`. */
+/** Missing amount of a resource, in the units of `amountOf`. */
 export interface Requirement {
   resource: string;
   quantity: bigint;
 }
 
-/** Pods whose end makes room enough, or what could not be had by ending all that may be ended. */
+/** Pods to end, or what is missing even if all candidates end. */
 export type Preemption = { victims: Pod[] } | { unmet: Requirement[] };
 
 /**
- * The pods to end so that a critical pod fits, as few and as small as possible, those of the lower QoS class first.
- * kubelet: preemption/preemption.go getPodsToPreempt
+ * The pods to end so that a critical pod fits. As few and as small as possible, lower QoS classes first. kubelet:
+ * preemption/preemption.go getPodsToPreempt
  */
 export function podsToPreempt(preemptor: Pod, pods: readonly Pod[], requirements: readonly Requirement[]): Preemption {
   const candidates = pods.filter((pod) => isPreemptable(preemptor, pod));
@@ -23,14 +23,14 @@ export function podsToPreempt(preemptor: Pod, pods: readonly Pod[], requirements
   const [bestEffort, burstable, guaranteed] = [ofClass('BestEffort'), ofClass('Burstable'), ofClass('Guaranteed')];
   const unmet = unmetBy(requirements, candidates);
   if (unmet.length > 0) return { unmet };
-  // Of the higher classes only what is needed when all of the lower ones go.
+  // Higher classes only provide what is missing after all lower ones end.
   const guaranteedVictims = nearest(guaranteed, unmetBy(requirements, [...bestEffort, ...burstable]));
   const burstableVictims = nearest(burstable, unmetBy(requirements, [...bestEffort, ...guaranteedVictims]));
   const bestEffortVictims = nearest(bestEffort, unmetBy(requirements, [...burstableVictims, ...guaranteedVictims]));
   return { victims: [...bestEffortVictims, ...burstableVictims, ...guaranteedVictims] };
 }
 
-/** What the requirements come to in words. kubelet: preemption.go toString */
+/** The requirements as a text. kubelet: preemption.go toString */
 export function describeRequirements(requirements: readonly Requirement[]): string {
   return `[${requirements.map(({ resource, quantity }) => `(res: ${resource}, q: ${quantity}), `).join('')}]`;
 }
@@ -42,7 +42,10 @@ function isPreemptable(preemptor: Pod, pod: Pod): boolean {
   return priority !== undefined && pod.spec.priority !== undefined && priority > pod.spec.priority;
 }
 
-/** Pods until nothing is missing, each the one that leaves the least missing. kubelet: getPodsToPreemptByDistance */
+/**
+ * Picks pods until nothing is missing, each time the one that leaves the least missing. kubelet:
+ * getPodsToPreemptByDistance
+ */
 function nearest(pods: readonly Pod[], requirements: readonly Requirement[]): Pod[] {
   const left = [...pods];
   const victims: Pod[] = [];
@@ -52,7 +55,7 @@ function nearest(pods: readonly Pod[], requirements: readonly Requirement[]): Po
     if (victim === undefined) break;
     missing = unmetBy(missing, [victim]);
     victims.push(victim);
-    // The last one takes the place of the one that goes, which decides between equals.
+    // Like the kubelet, moves the last pod into the gap, which decides between equals.
     left[left.indexOf(victim)] = left.at(-1) ?? victim;
     left.pop();
   }
@@ -70,7 +73,7 @@ function bestOf(pods: readonly Pod[], requirements: readonly Requirement[]): Pod
   return best?.pod;
 }
 
-/** Each requirement weighs the same, whatever its unit. kubelet: preemption.go distance */
+/** Each requirement has the same weight, regardless of its unit. kubelet: preemption.go distance */
 function distanceTo(requirements: readonly Requirement[], pod: Pod): number {
   const totals = podRequests(pod);
   return requirements.reduce((sum, { resource, quantity }) => {

@@ -11,44 +11,44 @@ type Change = 'signal' | 'the system bus was lost' | 'the inhibitor lock was los
 interface Deps {
   logind: Logind;
   nodeShutdown: Pick<NodeShutdown, 'begin' | 'cancel'>;
-  /** All the time that pods have at a shutdown. */
+  /** Total time of the pods at a shutdown. */
   neededSeconds: number;
   clock: Clock;
   logger: Logger;
 }
 
-/** The kubelet tries again every second: nodeshutdown_manager_linux.go dbusReconnectPeriod */
+/** The kubelet retries every second: nodeshutdown_manager_linux.go dbusReconnectPeriod */
 const retryLimits: BackOffLimits = { initialMs: 1000, maxMs: 60_000, resetAfterMs: 60_000 };
-/** logind reads its configuration in its own time: milliseconds between looks at what came of it. */
+/** Delays in milliseconds between checks after a reload, because logind reloads asynchronously. */
 const looksAfterReloadMs = [100, 400, 1500];
 
 /**
- * Has logind hold up a shutdown of the machine until the pods ended, and notices when there is one.
- * kubelet: nodeshutdown/nodeshutdown_manager_linux.go managerImpl
+ * Makes logind delay a shutdown of the machine until the pods have ended, and reports shutdowns. kubelet:
+ * nodeshutdown/nodeshutdown_manager_linux.go managerImpl
  *
- * INVARIANTS: signals are hints; what is so is read from logind, after each of them and after each connect. The lock does not
- * need the connection: it is held until the pods of a shutdown ended, or we did.
+ * INVARIANTS: signals are hints. The state is read from logind after each signal and each connect. The lock does not
+ * need the connection: it is held until the pods of a shutdown have ended, or the agent has.
  */
 export class ShutdownWatch {
   private readonly deps: Deps;
   private changes = new AsyncQueue<Change>();
   private lock: InhibitorLock | undefined;
   private isConnected = false;
-  /** The shutdown that is under way. */
+  /** The shutdown under way. */
   private shutdown: object | undefined;
   private backOff: BackOffEntry | undefined;
-  private lastComplaint: string | undefined;
+  private lastWarning: string | undefined;
 
   constructor(deps: Deps) {
     this.deps = deps;
   }
 
-  /** A shutdown of the machine would wait until we ended the pods. */
+  /** True if a shutdown of the machine would wait for the pods. */
   get isHolding(): boolean {
     return this.isConnected && this.lock !== undefined;
   }
 
-  /** Watches until the signal is aborted, which lets go of the lock too. */
+  /** Watches until the signal is aborted, which also releases the lock. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.deps;
     for (;;) {
@@ -56,7 +56,7 @@ export class ShutdownWatch {
         await this.watch(signal);
       } catch (error) {
         signal.throwIfAborted();
-        this.complain(error);
+        this.warnOnce(error);
       }
       const now = clock.monotonic();
       this.backOff = nextBackOff(this.backOff, now, now, retryLimits);
@@ -64,11 +64,11 @@ export class ShutdownWatch {
     }
   }
 
-  /** Rejects when the connection or the lock is lost. */
+  /** Rejects if the connection or the lock is lost. */
   private async watch(signal: AbortSignal): Promise<void> {
     const changes = new AsyncQueue<Change>();
     this.changes = changes;
-    // However many come, one look is to come.
+    // Any number of signals leads to one check.
     const onSignal = (): void => {
       if (changes.length === 0) changes.push('signal');
     };
@@ -98,7 +98,7 @@ export class ShutdownWatch {
       return;
     }
     if (this.shutdown !== undefined) {
-      logger.info('The shutdown of the machine was called off');
+      logger.info('The shutdown of the machine was cancelled');
       this.shutdown = undefined;
       nodeShutdown.cancel();
     }
@@ -111,7 +111,7 @@ export class ShutdownWatch {
     const shutdown = {};
     this.shutdown = shutdown;
     void nodeShutdown.begin(delaySeconds).then(() => {
-      if (this.shutdown === shutdown) this.letGo();
+      if (this.shutdown === shutdown) this.releaseLock();
     });
   }
 
@@ -125,23 +125,23 @@ export class ShutdownWatch {
     });
   }
 
-  private letGo(): void {
+  private releaseLock(): void {
     const { lock } = this;
     this.lock = undefined;
     lock?.release();
   }
 
-  /** Resolves to how long logind waits, in seconds, after it was told to wait as long as pods have. */
+  /** Configures logind to wait as long as the pods need. Resolves with its actual wait in seconds. */
   private async ensureDelay(connection: LogindConnection, signal: AbortSignal): Promise<number> {
     const { logind, neededSeconds, clock, logger } = this.deps;
     let delaySeconds = await connection.inhibitDelaySeconds();
     if (delaySeconds >= neededSeconds) return delaySeconds;
     try {
       const file = await logind.configureInhibitDelay(neededSeconds);
-      logger.info({ file, inhibitDelayMaxSeconds: neededSeconds }, 'Told logind how long to wait for the pods');
+      logger.info({ file, inhibitDelayMaxSeconds: neededSeconds }, 'Configured how long logind waits for the pods');
       await connection.reload();
     } catch (error) {
-      logger.warn({ err: errorMessage(error) }, 'logind could not be told how long to wait for the pods');
+      logger.warn({ err: errorMessage(error) }, 'Configuring how long logind waits for the pods failed');
       return delaySeconds;
     }
     delaySeconds = await connection.inhibitDelaySeconds();
@@ -156,22 +156,22 @@ export class ShutdownWatch {
   private noteConnected(delaySeconds: number): void {
     if (this.isHolding || this.lock === undefined) return;
     this.isConnected = true;
-    this.lastComplaint = undefined;
+    this.lastWarning = undefined;
     const { neededSeconds, logger } = this.deps;
     logger.info({ inhibitDelayMaxSeconds: delaySeconds }, 'logind waits for the pods when the machine shuts down');
     if (delaySeconds >= neededSeconds) return;
     logger.warn(
       { inhibitDelayMaxSeconds: delaySeconds, neededSeconds },
-      'logind waits for a shorter time than the pods have: each gets less. InhibitDelayMaxSec in logind.conf makes it longer',
+      'logind waits for less time than the pods need, so each gets less: raise InhibitDelayMaxSec in logind.conf',
     );
   }
 
-  /** Once as long as nothing changes. */
-  private complain(error: unknown): void {
+  /** Logs a repeated error only once. */
+  private warnOnce(error: unknown): void {
     const { logger } = this.deps;
     const err = errorMessage(error);
-    if (err === this.lastComplaint) return;
-    this.lastComplaint = err;
+    if (err === this.lastWarning) return;
+    this.lastWarning = err;
     if (hasCode(error, 'ENOENT')) logger.info('There is no system bus: pods are ended at SIGTERM alone');
     else logger.warn({ err }, 'logind does not wait for the pods, they are ended at SIGTERM; trying again');
   }

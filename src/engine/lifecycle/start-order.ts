@@ -4,13 +4,13 @@ import { reasons } from '../view/reasons.ts';
 import { isReady } from '../status/status-manager.ts';
 import type { Rejection } from '../view/snapshot.ts';
 
-/** What a pod that does not run yet is to do: start, wait for what `message` tells, or give up until manifests change. */
+/** Decision for a pod that does not run yet: start, wait, or be rejected until manifests change. */
 export type StartOrder =
   { decision: 'start' } | { decision: 'wait'; message: string } | { decision: 'refuse'; rejection: Rejection };
 
 /**
- * Whether a pod has to wait for others, as its annotation says. One that completed has done what was waited for. `pods` are
- * all that are declared.
+ * Decides whether a pod must wait for others by its annotation. A completed pod counts as ready. `pods` are all
+ * declared ones.
  */
 export function computeStartOrder(
   pod: Pod,
@@ -33,7 +33,7 @@ export function computeStartOrder(
   for (const key of keys) {
     const dependency = findDependency(key, pods);
     if (dependency === undefined) undeclared.push(shownKey(key, pod));
-    else if (!isThere(statusOf(dependency))) unready.push(shownKey(key, pod));
+    else if (!isReadyOrDone(statusOf(dependency))) unready.push(shownKey(key, pod));
   }
   const waits = [
     ...(unready.length > 0 ? [`Waiting for ${unready.join(', ')} to be Ready`] : []),
@@ -42,11 +42,11 @@ export function computeStartOrder(
   return waits.length === 0 ? { decision: 'start' } : { decision: 'wait', message: waits.join('. ') };
 }
 
-function isThere(status: PodStatus | undefined): boolean {
+function isReadyOrDone(status: PodStatus | undefined): boolean {
   return isReady(status) || status?.phase === 'Succeeded';
 }
 
-/** Without the namespace when it is that of the pod. */
+/** Without the namespace if it is the pod's own. */
 function shownKey(key: string, { metadata }: Pod): string {
   const own = `${metadata.namespace}/`;
   return key.startsWith(own) ? key.slice(own.length) : key;

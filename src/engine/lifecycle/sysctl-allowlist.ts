@@ -2,14 +2,14 @@ import { normalizeSysctlName, type SysctlNamespace, sysctlNamespace } from '../.
 import type { PodSpec } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 
-/** Which sysctls pods may set, each with the namespace that must be the pod's own. */
+/** Sysctls that pods may set, each with the namespace that the pod must not share with the host. */
 export interface SysctlAllowlist {
   names: ReadonlyMap<string, SysctlNamespace>;
-  /** Beginnings of names. */
+  /** Prefixes of names. */
   prefixes: ReadonlyMap<string, SysctlNamespace>;
 }
 
-/** Sysctls that touch nothing but the pod, with the kernel since which that is so. kubelet: sysctl/safe_sysctls.go */
+/** Sysctls that affect only the pod, each with the first such kernel version. kubelet: sysctl/safe_sysctls.go */
 const safeSysctls: readonly (readonly [name: string, sinceKernel?: string])[] = [
   ['kernel.shm_rmid_forced'],
   ['net.ipv4.ip_local_port_range'],
@@ -26,8 +26,8 @@ const safeSysctls: readonly (readonly [name: string, sinceKernel?: string])[] = 
 ];
 
 /**
- * The safe sysctls of this kernel, and those that the node allows besides. Throws a `UserError` for a pattern that may reach
- * beyond a pod. kubelet: sysctl/allowlist.go NewAllowlist
+ * The safe sysctls of this kernel and those that the node allows. Throws a `UserError` if a pattern may affect more
+ * than a pod. kubelet: sysctl/allowlist.go NewAllowlist
  */
 export function sysctlAllowlist(kernelRelease: string, allowedUnsafe: readonly string[]): SysctlAllowlist {
   const safe = safeSysctls.filter(([, since]) => since === undefined || isAtLeast(kernelRelease, since));
@@ -46,7 +46,9 @@ export function sysctlAllowlist(kernelRelease: string, allowedUnsafe: readonly s
   return { names, prefixes };
 }
 
-/** Why the pod may not set one of its sysctls. kubelet: sysctl/allowlist.go validateSysctl */
+/**
+ * Why the pod may not set one of its sysctls. Returns undefined if it may. kubelet: sysctl/allowlist.go validateSysctl
+ */
 export function forbiddenSysctl(
   { securityContext, hostNetwork = false, hostIPC = false }: PodSpec,
   { names, prefixes }: SysctlAllowlist,
@@ -61,7 +63,7 @@ export function forbiddenSysctl(
   return undefined;
 }
 
-/** An unknown version has only what every kernel has. */
+/** False if the version is unknown. */
 function isAtLeast(release: string, version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [, actualMajor, actualMinor] = /^(\d+)\.(\d+)/.exec(release) ?? [];

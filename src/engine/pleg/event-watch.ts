@@ -6,55 +6,59 @@ import { type GenericPleg, relistPeriodMs } from './generic-pleg.ts';
 import type { RuntimePod } from '../container/pod-records.ts';
 import type { RuntimeEvent, RuntimeEventStream } from './runtime-event-stream.ts';
 
-/** Of the safety net beside a stream. The kubelet relists every five minutes then: kubelet.go eventedPlegRelistPeriod */
+/**
+ * Relist period beside an event stream. The kubelet then relists every five minutes: kubelet.go eventedPlegRelistPeriod
+ */
 const safetyRelistPeriodMs = 60_000;
-/** A stream that was not refused for this long is there: it says nothing until something happens. */
+/** After this time without an error a stream counts as open, because it sends nothing until an event occurs. */
 const acceptedAfterMs = 1000;
-/** Between two tries to open a lost stream, doubled each time. */
+/** Delay before a lost stream is reopened. It doubles with each attempt. */
 const minRetryMs = 100;
 const maxRetryMs = 5000;
-/** A runtime without any stream may be replaced by one that has one. */
+/** A runtime without a stream may be replaced by one that has it. */
 const unsupportedRetryMs = 60_000;
 /**
- * After an event the runtime may take a moment until its listings say the same: milliseconds between looks, and by how much
- * each wait is longer than the one before, so that no look comes late by more than half of the time that it took.
+ * After an event, the runtime's listings may show the change a little later. Milliseconds between looks, and the growth
+ * of each wait. So a look is late by at most half of the time that the change took.
  */
 const firstLookAgainMs = 3;
 const lastLookAgainMs = 1000;
 const lookAgainGrowth = 1.5;
-/** So long the runtime has to say by itself what an event told, before it is asked; most often something else asks by then. */
+/** Time for the runtime to confirm a reported end before it is asked. Most often another look asks sooner. */
 const confirmMs = 300;
 
 interface Deps {
-  /** In the order in which they are tried. */
+  /** In the order of preference. */
   streams: readonly RuntimeEventStream[];
   pleg: Pick<GenericPleg, 'relistPod' | 'containerEnded' | 'setRelistPeriod' | 'podUIDOf' | 'pod'>;
-  /** Where ends are noted that the listings do not show yet. */
+  /** Ends that the listings do not show yet. */
   ends: ContainerEnds;
-  /** UID of the pod of a container or sandbox that no listing has shown yet; undefined: the runtime does not know it. */
+  /**
+   * Pod UID of a container or sandbox that was not listed yet. Resolves with undefined if the runtime does not know it.
+   */
   podUIDOf: (id: string, signal: AbortSignal) => Promise<string | undefined>;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Lets the runtime tell when to look at a pod, so that nothing waits for a relist. An event is a hint: what happened is
- * read from the runtime, so a lost, doubled or early one does no harm. An event that tells how a container ended is
- * believed until the runtime says the same. kubelet: pleg/evented.go
+ * Follows the runtime's event stream, so that changes need not wait for a relist. An event is a hint: the change is
+ * read from the runtime, so lost, repeated and early events do no harm. Only the reported end of a container is trusted
+ * until the runtime confirms it. kubelet: pleg/evented.go
  *
- * INVARIANTS: while no stream is there everything is relisted every second; when one comes and when it is lost everything
- * is relisted at once, so that nothing falls between the two.
+ * INVARIANTS: without a stream everything is relisted every second. When a stream opens or is lost, everything is
+ * relisted at once, so that no change is missed.
  */
 export class EventWatch {
   private readonly deps: Deps;
-  /** Name of the stream that is there now. */
+  /** Name of the open stream. */
   live: string | undefined;
 
   constructor(deps: Deps) {
     this.deps = deps;
   }
 
-  /** Follows the first stream that the runtime has, until the signal is aborted. */
+  /** Follows the first available stream until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       for (const stream of this.deps.streams) await this.follow(stream, signal);
@@ -62,7 +66,7 @@ export class EventWatch {
     }
   }
 
-  /** Opens the stream again and again; returns when the runtime does not have it. */
+  /** Opens the stream repeatedly. Returns if the runtime does not have it. */
   private async follow(stream: RuntimeEventStream, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.deps;
     for (let retryMs = minRetryMs; ; retryMs = Math.min(retryMs * 2, maxRetryMs)) {
@@ -92,17 +96,17 @@ export class EventWatch {
     if (this.live === name) return;
     this.live = name;
     this.deps.pleg.setRelistPeriod(safetyRelistPeriodMs);
-    this.deps.logger.info({ stream: name }, 'The runtime tells what happens');
+    this.deps.logger.info({ stream: name }, 'Following the event stream of the runtime');
   }
 
   private end(): void {
     if (this.live === undefined) return;
     this.live = undefined;
     this.deps.pleg.setRelistPeriod(relistPeriodMs);
-    this.deps.logger.info('The runtime tells no more what happens: relisting every second');
+    this.deps.logger.info('Lost the event stream of the runtime, relisting every second');
   }
 
-  /** Looks at the pod until the listing says what the event said. */
+  /** Looks at the pod until the listing shows the event's change. */
   private async lookAt(event: RuntimeEvent, signal: AbortSignal): Promise<void> {
     const { pleg, ends, clock, logger } = this.deps;
     if (event.end !== undefined) ends.note(event.id, event.end);
@@ -125,7 +129,7 @@ export class EventWatch {
   }
 }
 
-/** True when the listing is as new as the event. */
+/** True if the listing shows the event's change. */
 function isSeen({ id, type }: RuntimeEvent, pod: RuntimePod | undefined): boolean {
   const container = pod?.containers.find((listed) => listed.id === id);
   const sandbox = pod?.sandboxes.find((listed) => listed.id === id);

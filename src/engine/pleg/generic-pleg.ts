@@ -9,17 +9,17 @@ import type { PodCache } from './pod-cache.ts';
 import type { PodLifecycleEvent } from '../container/pod-lifecycle-event.ts';
 import { computePodLifecycleEvents, type RuntimePod } from '../container/pod-records.ts';
 
-/** One second after the end of the one before. kubelet: kubelet.go genericPlegRelistPeriod */
+/** Time from one relist to the next. kubelet: kubelet.go genericPlegRelistPeriod */
 export const relistPeriodMs = 1000;
 /** kubelet: kubelet.go genericPlegRelistThreshold */
 const relistThresholdMs = 180_000;
 
 export interface PlegRuntime {
-  /** Every pod in the runtime; with `uid`, only that one. */
+  /** All pods in the runtime, or the one with this `uid`. */
   getPods(options: { signal: AbortSignal; uid?: string }): Promise<RuntimePod[]>;
-  /** `listed` is the pod as `getPods` gave it a moment ago. */
+  /** `listed` is the pod from a recent `getPods`. */
   getPodStatus(uid: string, options: { listed: RuntimePod; signal: AbortSignal }): Promise<RuntimePodStatus>;
-  /** Undefined: there is no such container. */
+  /** Resolves with undefined if the container is missing. */
   getContainerStatus(id: string, options: { signal: AbortSignal }): Promise<RuntimeContainerStatus | undefined>;
 }
 
@@ -28,36 +28,36 @@ interface Deps {
   cache: PodCache;
   clock: Clock;
   logger: Logger;
-  /** Takes the events of one pod, after the cache has its status. */
+  /** Called with the events of one pod, after the cache has its status. */
   onEvents: (events: PodLifecycleEvent[], status: RuntimePodStatus) => void;
 }
 
-/** What is known of one pod. */
+/** State of one pod. */
 interface PodRecord {
   readonly uid: string;
-  /** As it was when its status was last read. */
+  /** The pod when its status was last read. */
   seen: RuntimePod | undefined;
-  /** As it was listed, if that differs, until its status is read. */
+  /** The pod as listed, if that differs and its status was not read yet. */
   listed: RuntimePod | undefined;
-  /** Its status could not be read. */
+  /** True if reading its status failed. */
   needsReading: boolean;
-  /** Its status was read while the listing under way was made, which may be the older. */
+  /** True if its status was read during the current listing, which may be older. */
   isNewerThanListing: boolean;
-  /** To read after the look under way: the containers that ended, or the whole pod. */
+  /** What to read after the look under way: ended containers, or the whole pod. */
   asked: readonly string[] | 'everything';
   readonly lane: Lane;
 }
 
 /**
- * Pod lifecycle events from listing the runtime again and again. kubelet: pleg/generic.go
+ * Finds pod lifecycle events by relisting the runtime. kubelet: pleg/generic.go
  *
- * INVARIANTS: one listing of everything at a time, one look at each pod at a time, and a pod that cannot be read holds up
- * no other; a pod's record is promoted only after its status was read, so that no change is lost; the cache is written
- * before events go out; what a listing says of a pod that was looked at since is not trusted.
+ * INVARIANTS: one listing of everything runs at a time, and one look at each pod. A pod that cannot be read does not
+ * hold up others. A pod's record advances only after its status was read, so that no change is lost. The cache is
+ * written before events are sent. A listing is not trusted for pods that were read after it began.
  */
 export class GenericPleg {
   private readonly deps: Deps;
-  /** By UID. A record that holds nothing goes when the next listing begins. */
+  /** By UID. Empty records are dropped when the next listing begins. */
   private readonly records = new Map<string, PodRecord>();
   private readonly wakeUps = new AsyncQueue<'due'>();
   private readonly listeners = new Set<() => void>();
@@ -86,19 +86,19 @@ export class GenericPleg {
     }
   }
 
-  /** Relists now, and from then on with this many milliseconds in between. */
+  /** Relists now, and from then on with this period. */
   setRelistPeriod(periodMs: number): void {
     this.periodMs = periodMs;
     if (this.wakeUps.length === 0) this.wakeUps.push('due');
   }
 
-  /** Lists everything and sends what changed. A failed listing is logged and tried again at the next turn. */
+  /** Lists everything and sends the changes. A failed listing is logged and tried again. */
   async relist(signal: AbortSignal): Promise<void> {
     const { looks } = await this.list(signal);
     await Promise.all(looks);
   }
 
-  /** Looks at one pod now, or after the look at it that is under way. Requests that come while one waits are one. */
+  /** Looks at one pod now, or after the look under way. Requests that wait share one look. */
   relistPod(uid: string, signal: AbortSignal): Promise<void> {
     const record = this.record(uid);
     record.asked = 'everything';
@@ -106,9 +106,8 @@ export class GenericPleg {
   }
 
   /**
-   * A container ended, and `getContainerStatus` says so: it alone is read, where all else of its pod is known. That counts as
-   * news of the pod: an event reports every other change too, and a sync of ours that may have changed something is followed
-   * by a look.
+   * Reads a single ended container, if the rest of its pod is known. That counts as news of the pod, because every
+   * other change has an event or, after our own sync, a look.
    */
   containerEnded(uid: string, id: string, signal: AbortSignal): Promise<void> {
     const record = this.record(uid);
@@ -123,7 +122,7 @@ export class GenericPleg {
     return [...this.records.values()].find(({ seen, listed }) => isIn(seen) || isIn(listed))?.uid;
   }
 
-  /** Calls back after each listing of everything; returns how to end that. */
+  /** Calls back after each listing of everything. Returns a function that unsubscribes. */
   onListed(callback: () => void): () => void {
     this.listeners.add(callback);
     return () => {
@@ -131,12 +130,12 @@ export class GenericPleg {
     };
   }
 
-  /** Every pod in the runtime, as it was when it was last looked at, or listed if that was never. */
+  /** All pods in the runtime by their last look, or by the listing before their first look. */
   pods(): RuntimePod[] {
     return [...this.records.values()].flatMap(({ seen, listed }) => seen ?? listed ?? []);
   }
 
-  /** One pod of the runtime, as it was when it was last looked at. */
+  /** One pod of the runtime by its last look. */
   pod(uid: string): RuntimePod | undefined {
     return this.records.get(uid)?.seen;
   }
@@ -149,7 +148,7 @@ export class GenericPleg {
     return `pleg was last seen active ${Math.round(elapsedMs / 1000)}s ago; threshold is ${relistThresholdMs / 1000}s`;
   }
 
-  /** Resolves when everything is listed, with the looks at the pods that changed. */
+  /** Resolves after the listing, with the looks at the changed pods. */
   private async list(signal: AbortSignal): Promise<{ looks: Promise<void>[] }> {
     const { clock, runtime, cache, logger } = this.deps;
     const startedAtMonotonic = clock.monotonic();
@@ -213,7 +212,7 @@ export class GenericPleg {
     }
   }
 
-  /** Reads one container that ended. Resolves to false if the whole pod has to be read. */
+  /** Reads one ended container. Resolves with false if the whole pod must be read. */
   private async readEnded(record: PodRecord, id: string, signal: AbortSignal): Promise<boolean> {
     const { runtime, cache, clock, onEvents } = this.deps;
     const { uid, seen } = record;
@@ -237,7 +236,7 @@ export class GenericPleg {
     return true;
   }
 
-  /** What failed is not left to a long period. */
+  /** Retries a failure soon, even if the period is long. */
   private relistSoon(): void {
     if (this.isRetryDue || this.periodMs <= relistPeriodMs) return;
     this.isRetryDue = true;
@@ -254,8 +253,8 @@ export class GenericPleg {
   }
 
   /**
-   * Brings cache and record of one pod up to date and sends its events. `startedAtMonotonic`: before the pod was listed, as
-   * what changed since then must count as unseen. kubelet: pleg/generic.go updateCache
+   * Updates the cache and the record of one pod and sends its events. `startedAtMonotonic` is before the pod was
+   * listed, because later changes count as unseen. kubelet: pleg/generic.go updateCache
    */
   private async inspect(record: PodRecord, startedAtMonotonic: number, signal: AbortSignal): Promise<void> {
     const { runtime, cache, logger, onEvents } = this.deps;
@@ -284,7 +283,7 @@ export class GenericPleg {
   }
 }
 
-/** True if the pod is not as it was when it was last looked at, or could not be read then. */
+/** True if the pod changed since its last look, or reading it failed then. */
 function noteListed(record: PodRecord, pod: RuntimePod | undefined): boolean {
   const isNews = record.needsReading || computePodLifecycleEvents(record.seen, pod).length > 0;
   record.listed = isNews ? pod : undefined;
@@ -300,7 +299,7 @@ function visible(events: PodLifecycleEvent[]): PodLifecycleEvent[] {
   return events.filter(({ type }) => type !== 'ContainerChanged');
 }
 
-/** A pod that lost its sandbox keeps the addresses it had. kubelet: pleg/generic.go getPodIPs */
+/** A pod that lost its sandbox keeps its addresses. kubelet: pleg/generic.go getPodIPs */
 function withKnownIPs(status: RuntimePodStatus, before: RuntimePodStatus): RuntimePodStatus {
   if (status.ips.length > 0 || status.sandboxStatuses.some(({ state }) => state === 'ready')) return status;
   return { ...status, ips: before.ips };

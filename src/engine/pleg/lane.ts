@@ -1,7 +1,7 @@
 /**
- * At most one piece of work at a time, and at most one that waits.
+ * Runs one piece of work at a time, with at most one waiting.
  *
- * INVARIANT: work that waits begins after it was asked for, so it serves every caller that asks meanwhile.
+ * INVARIANT: waiting work begins after it was requested, so it serves every caller that requests it meanwhile.
  */
 export class Lane {
   private underWay: Promise<void> | undefined;
@@ -11,7 +11,7 @@ export class Lane {
     return this.underWay !== undefined || this.waiting !== undefined;
   }
 
-  /** Runs the work now, or after what is under way. It must not reject. */
+  /** Runs the work now, or after the work under way. It must not reject. */
   run(work: () => Promise<void>): Promise<void> {
     if (this.underWay === undefined) return this.begin(work);
     this.waiting ??= this.underWay.then(() => {

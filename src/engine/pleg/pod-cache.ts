@@ -2,9 +2,9 @@ import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 
 interface Entry {
   status: RuntimePodStatus;
-  /** Why the status could not be read; `status` is the last one that could. */
+  /** Why reading the status failed. `status` is then the last one read. */
   error: Error | undefined;
-  /** Before the status was read. */
+  /** A time before the status was read. */
   readAtMonotonic: number;
 }
 
@@ -16,31 +16,34 @@ interface Waiter {
 }
 
 /**
- * The newest status of every pod in the runtime, written by the PLEG alone. kubelet: container/cache.go
+ * The newest status of every pod in the runtime. Only the PLEG writes it. kubelet: container/cache.go
  *
- * INVARIANTS: `Entry.readAtMonotonic` and the global time only grow. A reader that asks for news since `t` gets a status that
- * was read from the runtime after `t`, or waits.
+ * INVARIANTS: `Entry.readAtMonotonic` and the global time only grow. A reader that asks for news since `t` gets a
+ * status that was read after `t`, or waits.
  */
 export class PodCache {
   private readonly entries = new Map<string, Entry>();
   private waiters: Waiter[] = [];
-  /** Every pod without an entry of its own was known to be absent at this time. */
+  /** At this time every pod without an entry was missing in the runtime. */
   private globalAtMonotonic = -Infinity;
-  /** Pods whose last change was not read yet: the global time does not hold for them. */
+  /** Pods with an unread change. The global time does not apply to them. */
   private unread = new Set<string>();
 
-  /** The newest status, however old; an empty one for a pod that the runtime does not have. */
+  /** The newest status of any age. Empty if the runtime does not have the pod. */
   get(uid: string): RuntimePodStatus {
     return this.entries.get(uid)?.status ?? emptyStatus(uid);
   }
 
-  /** True when `getNewerThan` would not have to wait. */
+  /** True if `getNewerThan` would resolve at once. */
   hasNewerThan(uid: string, newerThanMonotonic: number): boolean {
     const global = this.unread.has(uid) ? -Infinity : this.globalAtMonotonic;
     return Math.max(this.entries.get(uid)?.readAtMonotonic ?? -Infinity, global) > newerThanMonotonic;
   }
 
-  /** The status as of a moment after `newerThanMonotonic` (monotonic milliseconds). Rejects with the error of reading it. */
+  /**
+   * The status as of a moment after `newerThanMonotonic`, in monotonic milliseconds. Rejects with the error if reading
+   * failed.
+   */
   getNewerThan(uid: string, newerThanMonotonic: number, signal: AbortSignal): Promise<RuntimePodStatus> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
@@ -72,7 +75,7 @@ export class PodCache {
     this.wake();
   }
 
-  /** The runtime did not have the pod at this time. */
+  /** Records that the runtime did not have the pod at this time. */
   delete(uid: string, atMonotonic: number): void {
     this.entries.delete(uid);
     this.read(uid, atMonotonic);
@@ -83,14 +86,14 @@ export class PodCache {
     });
   }
 
-  /** Everything was looked at, at this time; `changed` are the pods whose change is still being read. */
+  /** Records a listing of everything. `changed` are pods whose change is still being read. */
   updateTime(atMonotonic: number, changed: Iterable<string> = []): void {
     this.globalAtMonotonic = atMonotonic;
     this.unread = new Set(changed);
     this.wake();
   }
 
-  /** A look that began before the listing that found the change may not have seen it. */
+  /** Keeps the pod unread after a look that began before the listing, because it may have missed the change. */
   private read(uid: string, atMonotonic: number): void {
     if (atMonotonic >= this.globalAtMonotonic) this.unread.delete(uid);
   }

@@ -8,8 +8,7 @@ import type { PodCache } from './pod-cache.ts';
 interface Deps {
   pleg: GenericPleg;
   cache: PodCache;
-  /** What is being removed is not told as news of a pod. */
-  /** Removals under way of pods that ended. */
+  /** Removals of ended pods. The pods' remains do not count as news. */
   remains: { removalOf(uid: string): Promise<unknown> | undefined };
   events: EventBus;
   clock: Clock;
@@ -17,17 +16,17 @@ interface Deps {
   stopped: AbortSignal;
 }
 
-/** What is known of the syncs of one pod. Times are those when a sync that keeps the pod running began. */
+/** Syncs of one pod. Times are the starts of syncs that keep the pod running. */
 interface PodSyncs {
-  /** Our own action changed the pod since the last sync ended. */
+  /** True if our own action changed the pod since its last sync ended. */
   hasChanged: boolean;
-  /** Of the sync in flight. */
+  /** Start of the sync in flight. */
   begunAtMonotonic?: number;
-  /** Of the last sync, if that changed nothing. */
+  /** Start of the last sync, if it changed nothing. */
   unchangedSinceMonotonic?: number;
 }
 
-/** Looks at single pods out of turn: after our own action, and for a caller that would wait for the next relist. */
+/** Looks at single pods between relists: after our own actions, and for callers that would wait for a relist. */
 export class PodNews {
   private readonly deps: Deps;
   /** By pod UID. */
@@ -46,20 +45,20 @@ export class PodNews {
     return this.deps.pleg.relistPod(uid, this.deps.stopped);
   }
 
-  /** Our own action changed the pod: it is looked at once the sync in flight ends. */
+  /** Records that our own action changed the pod. It is looked at when the sync in flight ends. */
   changed(uid: string): void {
     this.syncsOf(uid).hasChanged = true;
   }
 
   /**
-   * The status of the pod, read after its last sync ended; or since that sync began, if it changed nothing.
-   * kubelet: the end counts always, pod_workers.go podWorkerLoop
+   * The status of the pod, read after its last sync ended. If that sync changed nothing, a read after its start is
+   * enough. kubelet: the end counts always, pod_workers.go podWorkerLoop
    */
   async getNewerThan(uid: string, lastSyncEndMonotonic: number, signal: AbortSignal): Promise<RuntimePodStatus> {
     const { cache, clock, remains } = this.deps;
     let newerThanMonotonic = Math.min(lastSyncEndMonotonic, this.syncs.get(uid)?.unchangedSinceMonotonic ?? Infinity);
     for (let removal = remains.removalOf(uid); removal !== undefined; removal = remains.removalOf(uid)) {
-      // Declared again while the remains of its last run go: those must not be taken for the new one.
+      // The pod was declared again during its removal. The remains must not count as the new pod.
       await unlessAborted(removal, signal);
       newerThanMonotonic = clock.monotonic();
     }
@@ -70,7 +69,7 @@ export class PodNews {
 
   private syncFinished(uid: string, hasFailed: boolean): void {
     const { hasChanged, begunAtMonotonic } = this.syncsOf(uid);
-    // One look after the sync that changed a pod is news enough for the next sync too. A failed one may have changed it.
+    // One look after a sync with changes also serves the next sync. A failed sync may have changed the pod.
     this.syncs.delete(uid);
     if (hasChanged || hasFailed) void this.relist(uid);
     else if (begunAtMonotonic !== undefined)

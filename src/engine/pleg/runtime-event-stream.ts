@@ -1,24 +1,24 @@
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { ContainerEndNews } from '../container/container-ends.ts';
 
-/** Something happened to a container or sandbox. */
+/** A change of a container or sandbox. */
 export interface RuntimeEvent {
-  /** Of the container or sandbox. */
+  /** Container or sandbox id. */
   id: string;
   type: 'exited' | 'removed' | 'changed';
-  /** Absent: the stream does not say whose it is. */
+  /** Absent if the stream does not report the pod. */
   podUID?: string;
-  /** How it exited, of a stream that knows that before the listings do. */
+  /** How it exited, if the stream reports that before the listings. */
   end?: ContainerEndNews;
 }
 
-/** A way to be told what happens in the runtime. */
+/** A stream of the runtime's events. */
 export interface RuntimeEventStream {
-  /** For people: `CRI` or `containerd`. */
+  /** For users: `CRI` or `containerd`. */
   readonly name: string;
   /**
-   * What happens from now on. Ends or throws when the stream is lost; throws an error that `isUnimplemented` knows when
-   * the runtime has no such stream.
+   * Yields all later events. Ends or throws when the stream is lost. Throws an `isUnimplemented` error if the runtime
+   * has no such stream.
    */
   events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
 }

@@ -1,9 +1,8 @@
 import type { Pod } from '../../api/types.ts';
 
 /**
- * Seconds a pod gets to terminate: the pod's own, made shorter by a deletion or by whoever kills it, never longer than
- * what it was given before, at least 1. `shortened`: a kill under way must hear of it.
- * kubelet: pod_workers.go calculateEffectiveGracePeriod
+ * Grace period of a pod in seconds. A deletion or a kill may shorten the pod's own. It never grows, and is at least 1.
+ * `shortened`: a kill under way must use the new value. kubelet: pod_workers.go calculateEffectiveGracePeriod
  */
 export function effectiveGracePeriod(
   current: number,

@@ -1,20 +1,23 @@
 import { isCausedByUnavailable } from '../../cri/errors.ts';
 import { NetworkNotReadyError, SyncPodError } from './sync-pod-error.ts';
 
-/** kubelet: pod_workers.go workerBackOffPeriodJitterFactor and neighbours; factors are how much longer it may get. */
+/**
+ * Delays after a failed sync. Jitter makes them up to `jitterFactor` longer. kubelet: pod_workers.go
+ * workerBackOffPeriodJitterFactor
+ */
 export const backOffPeriodMs = 10_000;
-/** After what fails because nobody answered. */
+/** Delay after a failure because the runtime did not answer. */
 export const transientBackOffMs = 1000;
 const jitterFactor = 0.5;
 
 interface SyncDelays {
-  /** How often a pod that does not change is synced. */
+  /** Period between syncs of an unchanged pod. */
   syncFrequencyMs: number;
   /** Uniform in [0, 1). */
   random: () => number;
 }
 
-/** Milliseconds until a pod is synced again of which a sync ended so, `undefined`: well. kubelet: pod_workers.go completeWork */
+/** Milliseconds until the next sync of a pod, by the error of its last sync. kubelet: pod_workers.go completeWork */
 export function nextSyncDelay(error: unknown, { syncFrequencyMs, random }: SyncDelays): number {
   if (error === undefined) return jittered(syncFrequencyMs, random);
   if (error instanceof NetworkNotReadyError || isCausedByUnavailable(error))

@@ -16,9 +16,9 @@ import type { PodWorkerState } from '../view/pod-worker-state.ts';
 import { type EndCause, endingOf, hasTerminated, newEnding, type WorkerState } from './worker-state.ts';
 import { SyncPodError } from './sync-pod-error.ts';
 
-/** Carries out what a worker decides. A rejected promise leaves the worker's state as it is; it is tried again. */
+/** Carries out a worker's syncs. If a sync rejects, the worker keeps its state and tries again. */
 export interface PodSyncer {
-  /** Resolves to true when the pod reached a final phase by itself. */
+  /** Resolves with true if the pod reached a final phase by itself. */
   syncPod(type: SyncPodType, pod: Pod, podStatus: RuntimePodStatus, signal: AbortSignal): Promise<boolean>;
   syncTerminatingPod(
     pod: Pod,
@@ -32,11 +32,14 @@ export interface PodSyncer {
 
 export interface PodWorkerDeps {
   syncer: PodSyncer;
-  /** How often a pod that does not change is synced. */
+  /** Period between syncs of an unchanged pod. */
   syncFrequencyMs: number;
-  /** The status of a pod as of after this time. */
+  /** The status of a pod as of a moment after this time. */
   getNewerThan: (uid: string, newerThanMonotonic: number, signal: AbortSignal) => Promise<RuntimePodStatus>;
-  /** Milliseconds until something of the pod is due that no event reports, as its deadline. Undefined if nothing is. */
+  /**
+   * Milliseconds until the pod's next due time without an event, such as its deadline. Returns undefined if there is
+   * none.
+   */
   dueInMs?: (uid: string) => number | undefined;
   /** Puts the pod on the work queue. */
   enqueue: (uid: string, delayMs: number) => void;
@@ -48,23 +51,23 @@ export interface PodWorkerDeps {
   emit: Emit;
 }
 
-/** What all workers share. */
+/** Dependencies shared by all workers. */
 interface Deps extends PodWorkerDeps {
-  /** True if no other pod has the full name of this static one. */
+  /** True if no other pod holds the full name of this static pod. */
   mayStart: (worker: PodWorker) => boolean;
-  /** The worker does nothing any more. */
+  /** Called when the worker has finished. */
   onFinished: (worker: PodWorker) => void;
-  /** The worker is to be forgotten. */
+  /** Called when the worker must be dropped. */
   onForgotten: (worker: PodWorker) => void;
-  /** Runs of workers that did not end. */
+  /** Runs of workers under way. */
   running: Set<Promise<void>>;
 }
 
 /**
- * The worker of one pod UID, at most one sync in flight. kubelet: pod_workers.go podSyncStatus, podWorkerLoop
+ * The worker of one pod UID, with at most one sync in flight. kubelet: pod_workers.go podSyncStatus, podWorkerLoop
  *
- * INVARIANTS: its state goes only forward; of pending updates only the newest is kept; terminating never waits for anything
- * but the sync in flight.
+ * INVARIANTS: its state only advances. Only the newest pending update is kept. A termination waits only for the sync in
+ * flight.
  */
 export class PodWorker {
   readonly uid: string;
@@ -72,30 +75,30 @@ export class PodWorker {
   readonly isStatic: boolean;
   state: WorkerState;
   private readonly deps: Deps;
-  /** As it was first known. */
+  /** The pod's first known name. */
   private readonly ref: PodRef;
   private pendingUpdate: PodWork | undefined;
-  /** Of the newest sync that began. */
+  /** The update of the newest sync. */
   private activeUpdate: PodWork | undefined;
-  /** While it works: aborts the sync in flight. */
+  /** Aborts the sync in flight. Undefined while the worker is idle. */
   private inFlight: AbortController | undefined;
   private lastSync: { endedAt: number; endedAtMonotonic: number; durationMs: number; error?: string } | undefined;
 
-  /** `pod`: undefined for one that was only found in the runtime. */
+  /** `pod` is undefined for a pod that was only found in the runtime. */
   constructor(deps: Deps, ref: PodRef, pod: Pod | undefined, podStatus: RuntimePodStatus) {
     this.deps = deps;
     this.ref = ref;
     this.uid = ref.uid;
     this.fullName = `${ref.name}_${ref.namespace}`;
     this.isStatic = pod !== undefined && isStaticPod(pod);
-    // A pod that is known to be over and has nothing running only needs its terminated sync.
+    // An ended pod with nothing running only needs its terminated sync.
     const isOver = pod !== undefined && isPodPhaseTerminal(pod) && !mayBeRunning(podStatus);
     this.state = isOver
       ? { name: 'terminated', ending: { ...newEnding('over'), hasBegun: true } }
       : { name: 'waiting' };
   }
 
-  /** As it was last declared; undefined for one that was only found in the runtime. */
+  /** The newest declaration. Undefined for a pod that was only found in the runtime. */
   get pod(): Pod | undefined {
     return this.pendingUpdate?.pod ?? this.activeUpdate?.pod;
   }
@@ -142,7 +145,7 @@ export class PodWorker {
     this.signal();
   }
 
-  /** The pod is not declared any more. Its sync in flight ends by itself; a kill cuts it. */
+  /** Ends a pod that is no longer declared. Its sync in flight is not aborted, unlike by a kill. */
   orphan(): void {
     const ending = endingOf(this.state);
     if (ending === undefined) {
@@ -176,7 +179,7 @@ export class PodWorker {
     if (state.name === 'finished') this.deps.onFinished(this);
   }
 
-  /** Works unless it does already, and then takes the pending update by itself. */
+  /** Starts to work if idle. Otherwise the pending update is taken after the current one. */
   private signal(): void {
     const { deps } = this;
     if (this.inFlight !== undefined || this.state.name === 'finished' || !this.begin()) return;
@@ -191,8 +194,8 @@ export class PodWorker {
   }
 
   /**
-   * False if the pod may not start yet, or is to end before it did and has nothing to stop.
-   * kubelet: pod_workers.go startPodSync, allowPodStart, cleanupUnstartedPod
+   * False if the pod may not start yet, or must end without having started. kubelet: pod_workers.go startPodSync,
+   * allowPodStart, cleanupUnstartedPod
    */
   private begin(): boolean {
     if (this.hasStarted || !this.isStatic) return true;
@@ -249,7 +252,7 @@ export class PodWorker {
     emit({ type: 'SyncFinished', pod, durationMs, ...failure, nextSyncAt: clock.now() + (delayMs ?? 0) });
   }
 
-  /** What can happen to any pod is logged in a line; anything else is a bug, with its stack. */
+  /** Logs an expected failure in one line, and any other as a bug with its stack. */
   private logFailure(error: unknown): void {
     const { logger } = this.deps;
     const facts = { pod: this.fullName, podUID: this.uid };
@@ -259,7 +262,7 @@ export class PodWorker {
     } else logger.error({ ...facts, err: error }, 'Error syncing pod, skipping');
   }
 
-  /** One of the syncs, by the state; resolves to true when the state moved on. */
+  /** Runs the sync for the current state. Resolves with true if the state advanced. */
   private async dispatch(
     { type, pod, runningPod, gracePeriodSeconds }: PodWork,
     signal: AbortSignal,
@@ -300,7 +303,7 @@ export class PodWorker {
     if (ending !== undefined) ending.hasBegun = true;
   }
 
-  /** Puts the pod back on the queue. Returns the delay, or undefined when the worker is done for good. */
+  /** Enqueues the pod's next sync. Returns the delay, or undefined if the worker has finished. */
   private completeWork(phaseTransition: boolean, error: unknown): number | undefined {
     const { deps, state } = this;
     if (state.name === 'finished') return undefined;
@@ -328,7 +331,7 @@ function notifyTerminated(state: WorkerState): void {
   if (state.name === 'terminating') for (const listener of state.onTerminated.splice(0)) listener();
 }
 
-/** Why this update makes the pod end. Returns undefined if it does not. */
+/** Why this update ends the pod. Returns undefined if it does not. */
 function endCause({ type, killPodOptions, pod }: UpdatePodOptions): EndCause | undefined {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return 'deleted';
   if (type === 'kill') return killPodOptions?.evict === true ? 'evicted' : 'over';

@@ -8,13 +8,13 @@ import { PodWorker, type PodWorkerDeps } from './pod-worker.ts';
 import { StaticPodGate } from './static-pod-gate.ts';
 
 interface Deps extends PodWorkerDeps {
-  /** The status of the pod that is known without waiting. */
+  /** The known status of the pod, without waiting. */
   getCached: (uid: string) => RuntimePodStatus;
-  /** This pod waited for its full name, which is free now. */
+  /** Called for a pod whose full name became free. */
   onNameFreed: (uid: string) => void;
 }
 
-/** What the periodic clean-up learns of one worker. kubelet: pod_workers.go PodWorkerSync */
+/** A worker's state for the periodic clean-up. kubelet: pod_workers.go PodWorkerSync */
 export interface PodWorkerSync {
   state: 'sync' | 'terminating' | 'terminated';
   orphan: boolean;
@@ -25,14 +25,14 @@ export interface PodWorkerSync {
 /**
  * One worker per pod UID. kubelet: pod_workers.go
  *
- * INVARIANT: a static pod starts only when no other started one of its full name is unfinished.
+ * INVARIANT: a static pod starts only if no other started pod of its full name is unfinished.
  */
 export class PodWorkers {
   private readonly deps: Deps;
   private readonly workerDeps: ConstructorParameters<typeof PodWorker>[0];
   private readonly workers = new Map<string, PodWorker>();
   private readonly gate = new StaticPodGate();
-  /** The desired pods were handed over once, so that a UID without worker is known to be undeclared. */
+  /** True after the first list of desired pods. From then on a UID without a worker is undeclared. */
   private podsSynced = false;
   private readonly running = new Set<Promise<void>>();
 
@@ -59,13 +59,13 @@ export class PodWorkers {
     const { uid, name, namespace } = named;
     const worker = this.workers.get(uid);
     const ending = worker && endingOf(worker.state);
-    // The manifest came back while its pod still terminates: housekeeping starts it again afterwards.
+    // The pod is declared again while it terminates. Housekeeping starts it again afterwards.
     if (type === 'create' && ending !== undefined) ending.restartRequested = true;
     else (worker ?? this.newWorker({ namespace, name, uid }, pod)).update(options);
   }
 
   /**
-   * Ends the workers of pods that are no longer desired and forgets finished ones; the result lists the workers left.
+   * Ends the workers of pods that are no longer desired, and drops finished ones. Returns the remaining workers.
    * kubelet: pod_workers.go SyncKnownPods
    */
   syncKnownPods(desiredUIDs: ReadonlySet<string>): Map<string, PodWorkerSync> {
@@ -78,10 +78,10 @@ export class PodWorkers {
   isPodKnownTerminated = (uid: string): boolean => this.ask(uid, ({ state }) => hasTerminated(state), false);
   isPodTerminationRequested = (uid: string): boolean =>
     this.ask(uid, ({ state }) => endingOf(state) !== undefined, false);
-  /** True: the same UID was declared again while it terminated, and starts over once that is done. */
+  /** True if the UID was declared again while it terminated. It starts again afterwards. */
   isRestartRequested = (uid: string): boolean =>
     this.ask(uid, ({ state }) => endingOf(state)?.restartRequested === true, false);
-  /** True: the pod's containers may run. kubelet: pod_workers.go CouldHaveRunningContainers */
+  /** True if the pod's containers may run. kubelet: pod_workers.go CouldHaveRunningContainers */
   couldHaveRunningContainers = (uid: string): boolean =>
     this.ask(uid, ({ state }) => !hasTerminated(state), !this.podsSynced);
   shouldPodBeFinished = (uid: string): boolean =>
@@ -104,12 +104,12 @@ export class PodWorkers {
     return this.workers.has(uid);
   }
 
-  /** The pods of workers that are not finished, declared or not. */
+  /** The pods of unfinished workers, declared or not. */
   pods(): Pod[] {
     return this.podsOf(({ state }) => state.name !== 'finished');
   }
 
-  /** Those with containers that may run. kubelet: kubelet_pods.go GetActivePods */
+  /** Pods whose containers may run. kubelet: kubelet_pods.go GetActivePods */
   activePods(): Pod[] {
     return this.podsOf(({ state }) => !hasTerminated(state));
   }
@@ -118,7 +118,7 @@ export class PodWorkers {
     return this.workers.get(uid)?.snapshot() ?? { state: 'waiting', working: false, pending: false };
   }
 
-  /** Resolves when no sync is in flight any more. With a reason, those in flight are aborted with it. */
+  /** Resolves when no sync is in flight. With a reason, aborts the syncs in flight. */
   async drain(reason?: Error): Promise<void> {
     if (reason !== undefined) for (const worker of this.workers.values()) worker.abort(reason);
     while (this.running.size > 0) await Promise.allSettled(this.running);

@@ -4,11 +4,11 @@ interface NamedPod {
 }
 
 /**
- * Lets one static pod of a full name start at a time; the others wait in the order in which they came.
- * kubelet: pod_workers.go allowStaticPodStart
+ * Lets one static pod of a full name start at a time. The others wait in their order. kubelet: pod_workers.go
+ * allowStaticPodStart
  */
 export class StaticPodGate {
-  /** UIDs by full name. The first one has the name. */
+  /** UIDs by full name. The first one holds the name. */
   private readonly lines = new Map<string, string[]>();
 
   join({ fullName, uid }: NamedPod): void {
@@ -19,7 +19,7 @@ export class StaticPodGate {
     return this.lines.get(fullName)?.[0] === uid;
   }
 
-  /** Returns the UID of the pod that has the name now, if it was freed for it. */
+  /** Returns the UID of the pod that now holds the freed name, or undefined. */
   leave({ fullName, uid }: NamedPod): string | undefined {
     const line = this.lines.get(fullName) ?? [];
     const rest = line.filter((other) => other !== uid);

@@ -1,9 +1,9 @@
-/** A sync that did not bring the pod where it should be. */
+/** A sync that did not reach the pod's desired state. */
 export class SyncPodError extends Error {
   override readonly name: string = 'SyncPodError';
-  /** When it makes sense to try again, sooner than the usual back-off. Milliseconds. */
+  /** Delay until a retry is useful, if shorter than the usual back-off. Milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** True if an event of the pod has the failure already. */
+  /** True if an event of the pod already reports the failure. */
   readonly isReported: boolean;
 
   constructor(message: string, options: { retryAfterMs?: number; isReported?: boolean; cause?: unknown } = {}) {
@@ -13,7 +13,7 @@ export class SyncPodError extends Error {
   }
 }
 
-/** The network of the runtime is not ready; the pod is tried again soon. */
+/** The runtime's network is not ready. The pod is tried again soon. */
 export class NetworkNotReadyError extends SyncPodError {
   override readonly name = 'NetworkNotReadyError';
 

@@ -5,15 +5,15 @@ import type { RuntimePod } from '../container/pod-records.ts';
 export type SyncPodType = 'create' | 'update' | 'sync' | 'kill';
 
 export interface KillPodOptions {
-  /** The pod keeps its containers' remains until the manifest goes. */
+  /** Keeps the containers' remains until the manifest is removed. */
   evict?: boolean;
-  /** Seconds; replaces the pod's own grace period when it is shorter. */
+  /** Seconds. Replaces the pod's grace period if shorter. */
   gracePeriodSecondsOverride?: number;
   /** Called once the pod has terminated. */
   onTerminated?: () => void;
 }
 
-/** What a caller asks of the worker of one pod. Either `pod`, or for a kill of something undeclared `runningPod`. */
+/** A request to the worker of one pod. It has `pod`, or to kill an undeclared pod `runningPod`. */
 export interface UpdatePodOptions {
   type: SyncPodType;
   pod?: Pod;
@@ -21,11 +21,11 @@ export interface UpdatePodOptions {
   killPodOptions?: KillPodOptions;
 }
 
-/** What a worker syncs. kubelet: pod_workers.go podWork */
+/** Input of a worker's sync. kubelet: pod_workers.go podWork */
 export interface PodWork {
   type: SyncPodType;
   pod: Pod | undefined;
   runningPod: RuntimePod | undefined;
-  /** Seconds, once termination was requested. */
+  /** Seconds. Set after a request to terminate. */
   gracePeriodSeconds: number | undefined;
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts';
 
 /**
- * When each pod is due for its next sync; a later entry for a pod replaces the earlier one. Unlike the kubelet's, which is
- * looked at every second, it tells when something is due. kubelet: util/queue/work_queue.go
+ * Due times of the pods' next syncs. A later entry of a pod replaces the earlier one. It calls back when a pod is due,
+ * while the kubelet polls every second. kubelet: util/queue/work_queue.go
  */
 export class WorkQueue {
   private readonly clock: Clock;

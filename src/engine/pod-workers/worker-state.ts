@@ -1,4 +1,4 @@
-/** State of a pod worker, with what belongs to it. Its name is a `PodWorkerState`. */
+/** State of a pod worker with its data. Its name is a `PodWorkerState`. */
 export type WorkerState =
   | { readonly name: 'waiting' | 'sync' }
   | {
@@ -14,25 +14,25 @@ export type WorkerState =
 /** How a pod ends. */
 export interface Ending {
   cause: EndCause;
-  /** A sync that stops the pod began, or nothing was left to stop. */
+  /** True if a sync that stops the pod began, or nothing had to be stopped. */
   hasBegun: boolean;
-  /** The same UID was declared again meanwhile. */
+  /** True if the UID was declared again meanwhile. */
   restartRequested: boolean;
 }
 
-/** `deleted`: not declared any more. `over`: the pod reached its end by itself, or was killed and stays declared. */
+/** `deleted`: no longer declared. `over`: ended by itself, or was killed and is still declared. */
 export type EndCause = 'deleted' | 'evicted' | 'over';
 
 export function newEnding(cause: EndCause): Ending {
   return { cause, hasBegun: false, restartRequested: false };
 }
 
-/** Returns undefined if the pod is not to end. */
+/** Returns undefined if the pod does not end. */
 export function endingOf(state: WorkerState): Ending | undefined {
   return 'ending' in state ? state.ending : undefined;
 }
 
-/** True if no container of the pod runs any more. */
+/** True if no container of the pod runs. */
 export function hasTerminated({ name }: WorkerState): boolean {
   return name === 'terminated' || name === 'finished';
 }

@@ -1,6 +1,6 @@
 import type { EventBus } from '../view/event-bus.ts';
 
-/** By UID, what resolves once the worker of that pod finished or is gone. They must not have ended already. */
+/** Promises by UID that resolve when the pod's worker has finished or was removed. The workers must be unfinished. */
 export function workersEnded(
   events: Pick<EventBus, 'subscribe'>,
   uids: readonly string[],

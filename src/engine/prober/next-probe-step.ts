@@ -1,33 +1,33 @@
 import type { Probe } from 'kubernetes-types/core/v1.js';
 import type { ProbeResult, ProbeType } from '../container/probe-results.ts';
 
-/** What a probe worker sees of its pod and container. */
+/** A probe worker's view of its pod and container. */
 export interface ProbeView {
-  /** Undefined: the pod has no status yet. */
+  /** Undefined if the pod has no status yet. */
   phase: string | undefined;
-  /** Undefined: the container has no status yet. */
+  /** Undefined if the container has no status yet. */
   container: ProbedContainer | undefined;
-  /** The pod is being deleted. */
+  /** True if the pod is being deleted. */
   deleting: boolean;
 }
 
 export interface ProbedContainer {
-  /** Without the runtime prefix; empty: there is none yet. */
+  /** Without the runtime prefix. Empty if there is none yet. */
   id: string;
   state: 'waiting' | 'running' | 'terminated';
-  /** Whole seconds since it started. */
+  /** Whole seconds since its start. */
   runningSeconds: number;
   started: boolean | undefined;
 }
 
-/** What a probe worker remembers from one step to the next. */
+/** State of a probe worker between two steps. */
 export interface ProbeState {
-  /** Container that it probes; empty: none yet. */
+  /** The probed container. Empty if there is none yet. */
   readonly containerID: string;
-  /** Outcome of the last run, and how often it came in a row. */
+  /** Result of the last run. `runs` counts equal results in a row. */
   readonly last: 'success' | 'failure' | undefined;
   readonly runs: number;
-  /** Nothing more is to be found out about this container. */
+  /** True if this container needs no more probes. */
   readonly onHold: boolean;
 }
 
@@ -35,21 +35,21 @@ export const initialProbeState: ProbeState = { containerID: '', last: undefined,
 
 export interface ProbeStep {
   state: ProbeState;
-  /** Container id whose result is forgotten. */
+  /** Container id whose result must be removed. */
   forget?: string;
   /** New result of `state.containerID`. */
   publish?: ProbeResult;
   next: 'probe' | 'wait' | 'end';
 }
 
-/** Before anything was found out about a container. kubelet: prober/worker.go newWorker */
+/** Results before the first probe of a container. kubelet: prober/worker.go newWorker */
 const initialResults: Record<ProbeType, ProbeResult> = {
   startup: 'unknown',
   readiness: 'failure',
   liveness: 'success',
 };
 
-/** What a worker does at a tick, before it runs its probe. kubelet: prober/worker.go doProbe */
+/** The next step of a worker at a tick, before its probe. kubelet: prober/worker.go doProbe */
 export function nextProbeStep(
   { type, probe, restartPolicy }: { type: ProbeType; probe: Probe; restartPolicy: string | undefined },
   before: ProbeState,
@@ -71,11 +71,11 @@ export function nextProbeStep(
   }
   if (deleting && type !== 'readiness') return { ...known, publish: 'success', next: 'end' };
   if (container.runningSeconds < (probe.initialDelaySeconds ?? 0)) return { ...known, next: 'wait' };
-  // Until a container has started only its startup probe runs, and never again after that.
+  // Before a container has started only its startup probe runs, and afterwards only the others.
   return { ...known, next: (container.started === true) === (type !== 'startup') ? 'probe' : 'wait' };
 }
 
-/** What the outcome of a run comes to. A run that could not be made says nothing. kubelet: prober/worker.go doProbe */
+/** The state after a run. A run that could not be made changes nothing. kubelet: prober/worker.go doProbe */
 export function afterProbe(
   { type, probe }: { type: ProbeType; probe: Probe },
   before: ProbeState,

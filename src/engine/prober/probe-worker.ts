@@ -8,20 +8,20 @@ interface Deps {
   type: ProbeType;
   probe: Probe;
   restartPolicy: string | undefined;
-  /** Where an earlier worker left off. */
+  /** State of an earlier worker to continue from. */
   resumed?: ProbeState;
-  /** What the worker sees of its container now. */
+  /** The worker's current view of its container. */
   view: () => ProbeView;
   /** Runs the probe once in this container. */
   probeContainer: (containerID: string, signal: AbortSignal) => Promise<'success' | 'failure' | 'error'>;
-  /** Undefined: what was known of this container is forgotten. */
+  /** `result` is undefined if the container's result must be removed. */
   publish: (containerID: string, result: ProbeResult | undefined) => void;
   /** Milliseconds until the first tick. */
   delayMs: number;
   clock: Clock;
 }
 
-/** One probe of one container, tick after tick, over all restarts of the container. kubelet: prober/worker.go */
+/** Runs one probe of one container periodically, across all its restarts. kubelet: prober/worker.go */
 export class ProbeWorker {
   private readonly deps: Deps;
   private readonly wakeUps = new AsyncQueue<'tick' | 'trigger'>();
@@ -33,17 +33,17 @@ export class ProbeWorker {
     this.state = deps.resumed ?? initialProbeState;
   }
 
-  /** Probes now instead of at the next tick; ticks count from here. */
+  /** Probes now instead of at the next tick. The next period begins here. */
   trigger(): void {
     if (this.wakeUps.length === 0) this.wakeUps.push('trigger');
   }
 
-  /** What was published is forgotten. */
+  /** Ends the worker and removes its published result. */
   stop(): void {
     this.stopping.abort(new Error('the probe worker was stopped'));
   }
 
-  /** Resolves when there is nothing left to probe, or it was stopped. */
+  /** Resolves when nothing is left to probe, or after `stop`. */
   async run(): Promise<void> {
     const { clock, probe, delayMs } = this.deps;
     const { signal } = this.stopping;
@@ -54,10 +54,10 @@ export class ProbeWorker {
       while (await this.tick(signal)) {
         signal.throwIfAborted();
         const isLate = nextTick <= clock.monotonic();
-        // Of the ticks that a probe took longer than, one is kept. Go: time.Ticker
+        // Skips the ticks during a long probe except one. Go: time.Ticker
         while (nextTick <= clock.monotonic()) nextTick += periodMs;
         if (isLate && this.wakeUps.length === 0) continue;
-        // A container that started a moment after its worker does not wait one period more for it.
+        // A container that started just after its worker need not wait one more period.
         nextTick = Math.min(nextTick, clock.monotonic() + this.initialDelayLeftMs());
         if ((await this.wait(nextTick - clock.monotonic(), signal)) === 'trigger') nextTick = clock.monotonic();
         nextTick += periodMs;
@@ -69,7 +69,7 @@ export class ProbeWorker {
     }
   }
 
-  /** Infinity: it is over, or nothing runs. */
+  /** Infinity if the delay is over or the container does not run. */
   private initialDelayLeftMs(): number {
     const { probe, view } = this.deps;
     const { container } = view();
@@ -89,7 +89,7 @@ export class ProbeWorker {
     }
   }
 
-  /** False: the worker ends. */
+  /** Resolves with false if the worker must end. */
   private async tick(signal: AbortSignal): Promise<boolean> {
     const { publish, probeContainer, view } = this.deps;
     const step = nextProbeStep(this.deps, this.state, view());
@@ -98,7 +98,7 @@ export class ProbeWorker {
     if (step.publish !== undefined) publish(step.state.containerID, step.publish);
     if (step.next !== 'probe') return step.next === 'wait';
     const outcome = await probeContainer(step.state.containerID, signal);
-    // Not every probe can be called off: what it finds in a container that is being stopped is not its health.
+    // Some probes cannot be aborted. Their results for a stopping container do not show its health.
     signal.throwIfAborted();
     const after = afterProbe(this.deps, step.state, outcome);
     this.state = after.state;

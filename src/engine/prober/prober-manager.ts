@@ -12,10 +12,10 @@ import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 /** In the kubelet's order. */
 const probeTypes: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];
 
-/** A timer fires so much too early at most: who waited for a second has waited it. */
+/** A timer fires at most this much too early. */
 const timerSlackMs = 1;
 
-/** A result that was published. */
+/** A published probe result. */
 export interface ProbeChange {
   podUID: string;
   type: ProbeType;
@@ -33,7 +33,7 @@ interface Deps extends ProbeDeps {
   random: () => number;
 }
 
-/** One worker for each probe of each container that is not a plain init container. kubelet: prober/prober_manager.go */
+/** One worker for each probe of each container except plain init containers. kubelet: prober/prober_manager.go */
 export class ProberManager {
   private readonly deps: Deps;
   private readonly startedAt: number;
@@ -54,7 +54,7 @@ export class ProberManager {
     return this.published;
   }
 
-  /** Takes up what probes found in containers in an earlier life of the agent; to be called before their workers start. */
+  /** Restores the probe results of an earlier agent. Called before the containers' workers start. */
   resume(pod: Pod, before: readonly ProbedBefore[]): void {
     for (const { name, startupProbe, readinessProbe } of probedContainers(pod)) {
       const found = before.find((container) => container.name === name);
@@ -65,14 +65,14 @@ export class ProberManager {
     }
   }
 
-  /** Starts the workers that the pod does not have yet. */
+  /** Starts the missing workers of the pod. */
   addPod(pod: Pod): void {
     for (const container of probedContainers(pod)) {
       for (const type of probeTypes) this.addWorker(pod, container, type);
     }
   }
 
-  /** A pod that terminates is not restarted for its health; its readiness is still of interest. */
+  /** Stops the probes that lead to restarts, because the pod terminates. Readiness probes continue. */
   stopLivenessAndStartup(pod: Pod): void {
     for (const { name } of pod.spec.containers) {
       for (const type of ['liveness', 'startup'] as const) {
@@ -85,7 +85,7 @@ export class ProberManager {
     for (const worker of this.workers.get(uid)?.values() ?? []) worker.stop();
   }
 
-  /** Stops the workers of all pods but these. */
+  /** Stops the workers of all other pods. */
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.workers.keys()) if (!podUIDs.has(uid)) this.removePod(uid);
   }
@@ -100,7 +100,7 @@ export class ProberManager {
     return { startup: names('startup'), readiness: names('readiness') };
   }
 
-  /** Containers that run and are not ready are probed at once, so that they need not wait for the next tick. */
+  /** Probes containers that run and are not ready at once, without waiting for the next tick. */
   triggerReadiness(uid: string, { containerStatuses = [], initContainerStatuses = [] }: PodStatus): void {
     for (const { name, state, started, ready } of [...initContainerStatuses, ...containerStatuses]) {
       if (state?.running === undefined || started !== true || ready) continue;
@@ -114,7 +114,7 @@ export class ProberManager {
     const probe = container[`${type}Probe`];
     const key = keyOf(type, container.name);
     if (probe === undefined || this.workers.get(uid)?.has(key) === true) return;
-    // What is over for good was told of when it ended: told by a new worker, each sync would lead to the next one.
+    // No new worker for a probe that has ended for good, because its result would cause another sync each time.
     const { restartPolicy } = pod.spec;
     const first = nextProbeStep({ type, probe, restartPolicy }, initialProbeState, this.view(pod, container.name));
     if (first.next === 'end') return;
@@ -123,7 +123,7 @@ export class ProberManager {
     const results = this.published[type];
     const { id = '' } = this.view(pod, container.name).container ?? {};
     const worker = new ProbeWorker({
-      // What was found out in an earlier life holds until it is found out anew.
+      // The result of an earlier agent holds until a new one.
       ...(results.has(id) && { resumed: { ...initialProbeState, containerID: id, onHold: type === 'startup' } }),
       type,
       probe,
@@ -142,7 +142,7 @@ export class ProberManager {
         results.set(containerID, result);
         onChange({ podUID: uid, type, containerID, result });
       },
-      // After a start of the kubelet all pods are there at once, and would be probed in step from then on.
+      // Spreads the probes of pods that start together with the agent over their period.
       delayMs: clock.monotonic() - this.startedAt < periodMs ? random() * periodMs : 0,
       clock,
     });

@@ -5,12 +5,14 @@ import { reasons } from '../view/reasons.ts';
 import type { ProbeType } from '../container/probe-results.ts';
 import { type ProbeDeps, type ProbeOutcome, type ProbeTarget, runProbe } from './run-probe.ts';
 
-/** How often a probe that cannot be made is tried before the tick is given up. kubelet: prober/prober.go maxProbeRetries */
+/** Attempts per tick of a probe that cannot be made. kubelet: prober/prober.go maxProbeRetries */
 export const maxProbeAttempts = 3;
 
 const titles: Record<ProbeType, string> = { startup: 'Startup', readiness: 'Readiness', liveness: 'Liveness' };
 
-/** Runs a probe and records what went wrong. `error`: it could not be made. kubelet: prober/prober.go probe */
+/**
+ * Runs a probe and records a failure. Resolves with `error` if it could not be made. kubelet: prober/prober.go probe
+ */
 export async function probeContainer(
   deps: ProbeDeps,
   type: ProbeType,

@@ -12,12 +12,14 @@ import { httpGet } from '../network/http-get.ts';
 import { tcpConnect } from '../network/tcp-connect.ts';
 import { httpProbeRequest, resolveContainerPort } from '../network/http-action-request.ts';
 
-/** Version of the kubelet that is followed. */
+/** With the kubelet's version that we follow. */
 const userAgent = 'kube-probe/1.32';
-/** A pod on the host network has no address of its own. */
+/** Used for a pod on the host network, which has no address of its own. */
 const thisMachine = '127.0.0.1';
 
-/** Undefined: the service is healthy; else why not. Rejects when this machine could not ask. */
+/**
+ * Resolves with undefined if the service is healthy, else with the reason. Rejects if this machine could not connect.
+ */
 export type CheckHealth = (check: {
   host: string;
   port: number;
@@ -34,12 +36,12 @@ export interface ProbeDeps {
 export interface ProbeTarget {
   container: Container;
   containerID: string;
-  /** Empty: none, as on the host network. */
+  /** Empty on the host network. */
   podIP: string;
   signal: AbortSignal;
 }
 
-/** `failure` is what the container said of itself; a probe that could not be made at all rejects instead. */
+/** `failure` is a result of the container. A probe that could not be made rejects instead. */
 export interface ProbeOutcome {
   result: 'success' | 'warning' | 'failure';
   output: string;
@@ -60,7 +62,7 @@ const probeKinds: ByKind<ProbeHandlers, [ProbeDeps, timeoutMs: number, ProbeTarg
   grpc: grpcProbe,
 };
 
-/** Only what the manifest says itself of the environment is expanded. kubelet: ExpandContainerCommandOnlyStatic */
+/** Expands only variables with a value in the manifest. kubelet: ExpandContainerCommandOnlyStatic */
 async function execProbe(
   { command = [] }: NonNullable<Probe['exec']>,
   { runtime }: ProbeDeps,
@@ -130,7 +132,7 @@ function hostOf(host: string | undefined, podIP: string): string {
   return podIP === '' ? thisMachine : podIP;
 }
 
-/** Everything that kept a container from answering is its failure, except that this machine could not ask. */
+/** Every missing answer is the container's failure, except if this machine could not connect. */
 function failureOf(error: unknown, signal: AbortSignal): ProbeOutcome {
   signal.throwIfAborted();
   if (isLocalConnectFailure(error)) throw error;

@@ -1,8 +1,8 @@
 import type { Pod } from '../../api/types.ts';
 
 /**
- * True once the pod has been active for longer than its activeDeadlineSeconds. `startTime` is that of its status, `since`
- * gives the milliseconds that went by since then. kubelet: active_deadline.go pastActiveDeadline
+ * True if the pod has been active for longer than its activeDeadlineSeconds. `startTime` is that of its status. `since`
+ * returns the milliseconds since a time. kubelet: active_deadline.go pastActiveDeadline
  */
 export function isPastActiveDeadline(
   pod: Pod,
@@ -14,7 +14,7 @@ export function isPastActiveDeadline(
   return since(Date.parse(startTime)) >= activeDeadlineSeconds * 1000;
 }
 
-/** Milliseconds until the pod is past its deadline, of which `activeMs` went by; undefined: it has none, or is past it. */
+/** Milliseconds until the pod's deadline after `activeMs`. Returns undefined if it has none or is past it. */
 export function activeDeadlineLeftMs({ spec }: Pod, activeMs: number): number | undefined {
   const leftMs = (spec.activeDeadlineSeconds ?? 0) * 1000 - activeMs;
   return leftMs > 0 ? leftMs : undefined;

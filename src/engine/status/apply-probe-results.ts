@@ -11,7 +11,10 @@ export function applyProbeResults(
   return statuses.map((status) => withProbes(status, probes, workers));
 }
 
-/** The same for init containers: sidecars as regular ones, the others are ready once they succeeded. */
+/**
+ * Sets `started` and `ready` of init containers. Sidecars are handled like regular ones, the others are ready once they
+ * succeeded.
+ */
 export function applyProbeResultsToInit(
   spec: PodSpec,
   statuses: readonly ContainerStatus[],
@@ -26,7 +29,7 @@ export function applyProbeResultsToInit(
   });
 }
 
-/** Every probe of the spec of a regular container or sidecar has a worker, as long as nothing stopped it. */
+/** The containers whose probes run by the spec: those of all regular containers and sidecars. */
 export function probeWorkersOfSpec({ containers, initContainers = [] }: PodSpec): ProbeWorkers {
   const probed = [...initContainers.filter(isSidecar), ...containers];
   return {

@@ -4,8 +4,8 @@ import type { RuntimeContainerStatus } from '../container/runtime-pod-status.ts'
 import { reasons } from '../view/reasons.ts';
 
 /**
- * One instance of a container in the runtime as the API shows it. `oldStatus` is the status of that container computed
- * last time. kubelet: kubelet_pods.go convertContainerStatus
+ * API status of one container instance in the runtime. `oldStatus` is the container's previous status. kubelet:
+ * kubelet_pods.go convertContainerStatus
  */
 export function convertContainerStatus(
   runtimeStatus: RuntimeContainerStatus,
@@ -48,10 +48,10 @@ function convertState(status: RuntimeContainerStatus, containerID: string): Cont
   }
 }
 
-/** 128 + SIGKILL: stands for an exit code that nobody saw. */
+/** 128 + SIGKILL, in place of an unknown exit code. */
 const UNSEEN_EXIT_CODE = 137;
 
-/** State of a container that ended without a trace. */
+/** State of a container that vanished before its end was seen. */
 export function terminatedUnseen(when: 'terminated' | 'deleted'): ContainerState {
   const lost = `The container could not be located when the pod was ${when}`;
   return {

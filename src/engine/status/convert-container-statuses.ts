@@ -14,18 +14,18 @@ export interface StartFailure {
 export interface ContainerStatusesInput {
   pod: Pod;
   podStatus: RuntimePodStatus;
-  /** Statuses of the same containers computed last time. */
+  /** Previous statuses of the same containers. */
   oldStatuses: readonly ContainerStatus[];
-  /** By container name; containers that were started since are not in it. */
+  /** By container name. Containers started since are missing. */
   startFailures: ReadonlyMap<string, StartFailure>;
   /** Scheme of container ids, such as `containerd`. */
   runtimeName: string;
-  /** What read-only mounts with `recursiveReadOnly: IfPossible` come to. */
+  /** Decides the status of read-only mounts with `recursiveReadOnly: IfPossible`. */
   supportsRecursiveReadOnly: boolean;
 }
 
 /**
- * API statuses of the regular or of the init containers of a pod: regular ones sorted by name, init ones in spec order.
+ * API statuses of a pod's regular or init containers. Regular ones are sorted by name, init ones are in spec order.
  * kubelet: kubelet_pods.go convertToAPIContainerStatuses
  */
 export function convertContainerStatuses(kind: 'init' | 'regular', input: ContainerStatusesInput): ContainerStatus[] {
@@ -40,7 +40,7 @@ export function convertContainerStatuses(kind: 'init' | 'regular', input: Contai
   return kind === 'init' ? statuses : statuses.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The newest instance is the state, the one before it the last state. */
+/** The newest instance sets the state, the one before it the last state. */
 function fromRuntime(
   { name }: Container,
   oldStatus: ContainerStatus | undefined,
@@ -73,7 +73,7 @@ function withoutRuntime(
     imageID: '',
     ...(volumeMounts.length > 0 && { volumeMounts }),
   };
-  // It ran and is gone. A last state keeps the pod from looking as if it had never come out of Pending.
+  // It ran and was removed. The last state shows that the pod had left Pending.
   if (!oldStatus?.state?.running || lastState.terminated) return status;
   return {
     ...status,
@@ -82,7 +82,7 @@ function withoutRuntime(
   };
 }
 
-/** A container that is to be started, and could not be the last time, waits for that reason. */
+/** A container whose last start failed waits with the failure's reason until the next start. */
 function withStartFailure(
   kind: 'init' | 'regular',
   container: Container,
@@ -104,7 +104,7 @@ function withStartFailure(
 
 type VolumeMountStatus = NonNullable<ContainerStatus['volumeMounts']>[number];
 
-/** How the volumes of a container are going to be mounted. kubelet: kubelet_pods.go convertToAPIContainerStatuses */
+/** Mounts of a container that was not made yet. kubelet: kubelet_pods.go convertToAPIContainerStatuses */
 function volumeMountStatuses(container: Container, supportsRecursiveReadOnly: boolean): VolumeMountStatus[] {
   return (container.volumeMounts ?? []).map(({ name, mountPath, readOnly, recursiveReadOnly }) => {
     if (readOnly !== true) return { name, mountPath };

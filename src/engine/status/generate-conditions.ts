@@ -16,10 +16,10 @@ export const kubeletConditionTypes: ReadonlySet<string> = new Set([
 export interface ConditionsInput {
   pod: Pod;
   podStatus: RuntimePodStatus;
-  /** Of init and regular containers, `ready` and `started` set. */
+  /** Of init and regular containers, with `ready` and `started`. */
   containerStatuses: readonly ContainerStatus[];
   phase: PodPhase;
-  /** Conditions of others, which readiness gates ask for. */
+  /** Conditions not set by the kubelet, for readiness gates. */
   foreignConditions: readonly PodCondition[];
 }
 
@@ -66,7 +66,7 @@ export function containersReadyCondition(
   const type = 'ContainersReady';
   const { unknown, lacking } = sortOut([...sidecarsOf(spec), ...spec.containers], statuses, (_, { ready }) => ready);
   if (phase === 'Succeeded' && unknown.length === 0) return { type, status: 'False', reason: 'PodCompleted' };
-  // Containers of a failed pod may still be on their way out.
+  // Containers of a failed pod may still be terminating.
   if (phase === 'Failed') return { type, status: 'False', reason: 'PodFailed' };
   const message = describe({ unknown, lacking, lack: 'unready' });
   if (message === '') return { type, status: 'True' };
@@ -80,14 +80,14 @@ function initializedCondition(spec: PodSpec, statuses: readonly ContainerStatus[
     isSidecar(container) ? started === true : ready,
   );
   if (phase === 'Succeeded' && unknown.length === 0) return { type, status: 'True', reason: 'PodCompleted' };
-  // Sidecars that restart do not undo the initialization.
+  // A restarting sidecar does not undo the initialization.
   if (hasAnyRegularContainerStarted(spec, statuses)) return { type, status: 'True' };
   const message = describe({ unknown, lacking, lack: 'incomplete' });
   if (message === '') return { type, status: 'True' };
   return { type, status: 'False', reason: 'ContainersNotInitialized', message };
 }
 
-/** Names of the containers without a status, and of those that `isFine` says no to. */
+/** Names of the containers without a status, and of those for which `isFine` returns false. */
 function sortOut(
   containers: readonly Container[],
   statuses: readonly ContainerStatus[],

@@ -15,27 +15,27 @@ import { getPodPhase, type PodPhase } from './get-pod-phase.ts';
 export interface PodStatusInput {
   pod: Pod;
   podStatus: RuntimePodStatus;
-  /** The status computed last time; undefined: none yet, then that of the pod is built upon. */
+  /** The previous status. Undefined at first; then the pod's own status is used. */
   oldStatus: PodStatus | undefined;
   probes: ProbeResults;
-  /** Which probes are being run; by default all those of the spec. */
+  /** Containers whose probes run. By default all those of the spec. */
   probeWorkers?: ProbeWorkers;
-  /** Why containers could not be started the last time, by name. kubelet: reason_cache.go */
+  /** Failures of the last starts, by container name. kubelet: reason_cache.go */
   startFailures: ReadonlyMap<string, StartFailure>;
-  /** It is decided that nothing of the pod will be started again. */
+  /** True if no container of the pod will be started again. */
   podIsTerminal: boolean;
   /** Milliseconds since the epoch. */
   now: number;
-  /** Milliseconds since the wall clock showed this; by default as if nobody ever set it. */
+  /** Milliseconds since a wall-clock time. By default it assumes that the clock was never set. */
   since?: (stamp: number) => number;
   /** Scheme of container ids, such as `containerd`. */
   runtimeName: string;
   nodeIPFamily?: IPFamily;
-  /** The runtime can make mounts read-only all the way down. */
+  /** True if the runtime can make mounts read-only recursively. */
   supportsRecursiveReadOnly?: boolean;
 }
 
-/** The API status of a pod, from what the runtime and the probes say. kubelet: kubelet_pods.go generateAPIPodStatus */
+/** The API status of a pod, from its runtime status and probe results. kubelet: kubelet_pods.go generateAPIPodStatus */
 export function generatePodStatus(input: PodStatusInput): PodStatus {
   const { pod, podStatus, probes, podIsTerminal, now, nodeIPFamily = 'IPv4' } = input;
   const { since = (stamp) => now - stamp } = input;
@@ -43,7 +43,7 @@ export function generatePodStatus(input: PodStatusInput): PodStatus {
   const oldStatus = input.oldStatus ?? pod.status ?? {};
   const probeWorkers = input.probeWorkers ?? probeWorkersOfSpec(spec);
 
-  // The phase is taken before the probe results: a sidecar counts as not started there.
+  // The phase ignores probe results, so a sidecar counts as not started there.
   const regular = convert('regular', oldStatus.containerStatuses, input);
   const init = convert('init', oldStatus.initContainerStatuses, input);
   const phaseAndReason = nextPhase(pod, oldStatus, getPodPhase(pod, [...regular, ...init], podIsTerminal), since);
@@ -85,7 +85,7 @@ function convert(
   });
 }
 
-/** A pod never leaves a terminal phase, and keeps reason and message as long as the phase stays. */
+/** A pod never leaves a terminal phase. It keeps reason and message while the phase stays. */
 function nextPhase(
   pod: Pod,
   oldStatus: PodStatus,
@@ -114,7 +114,7 @@ function terminalPhase({ phase }: PodStatus = {}): PodPhase | undefined {
   return phase === 'Succeeded' || phase === 'Failed' ? phase : undefined;
 }
 
-/** Conditions the kubelet does not set itself. DisruptionTarget is set once, by an eviction, and then carried along. */
+/** Conditions that the kubelet does not set. An eviction sets DisruptionTarget once, and it is kept. */
 function conditionsOfOthers(pod: Pod, oldStatus: PodStatus): PodCondition[] {
   const others = (pod.status?.conditions ?? []).filter(({ type }) => !kubeletConditionTypes.has(type));
   const disruption = oldStatus.conditions?.find(({ type }) => type === 'DisruptionTarget');
@@ -124,7 +124,7 @@ function conditionsOfOthers(pod: Pod, oldStatus: PodStatus): PodCondition[] {
 }
 
 /**
- * Gives a new status its times: the start time never changes, the transition time of a condition only with its status.
+ * Adds the times of a new status. The start time never changes, and a condition's transition time only with its status.
  * kubelet: status/status_manager.go updateStatusInternal
  */
 function stampStatus(status: PodStatus, oldStatus: PodStatus | undefined, now: number): PodStatus {
@@ -140,7 +140,10 @@ function stampStatus(status: PodStatus, oldStatus: PodStatus | undefined, now: n
   };
 }
 
-/** Cuts long termination messages, so that a status stays small: containers share evenly what a pod has. kubelet: status/status_manager.go normalizeStatus */
+/**
+ * Cuts long termination messages to keep the status small. Containers share the pod's limit evenly. kubelet:
+ * status/status_manager.go normalizeStatus
+ */
 export function normalizeStatus(spec: PodSpec, status: PodStatus): PodStatus {
   const containerCount = spec.containers.length + (spec.initContainers?.length ?? 0);
   const maxBytes = Math.floor(maxTerminationMessageBytes / Math.max(containerCount, 1));
@@ -166,12 +169,12 @@ function withShortMessage(state: ContainerState, maxBytes: number): ContainerSta
 
 export type IPFamily = 'IPv4' | 'IPv6';
 
-/** Of the primary address of a node; IPv4 if it has none. */
+/** Family of the node's primary address. IPv4 if it has none. */
 export function ipFamilyOf([primary = '']: readonly string[]): IPFamily {
   return isIPv6(primary) ? 'IPv6' : 'IPv4';
 }
 
-/** At most one address of each family, the node's own family first. kubelet: kubelet_pods.go sortPodIPs */
+/** At most one address of each family, the node's family first. kubelet: kubelet_pods.go sortPodIPs */
 function sortPodIPs(ips: readonly string[], nodeIPFamily: IPFamily): string[] {
   const families = nodeIPFamily === 'IPv4' ? [isIPv4, isIPv6] : [isIPv6, isIPv4];
   return families.flatMap((isOfFamily) => ips.filter(isOfFamily).slice(0, 1));

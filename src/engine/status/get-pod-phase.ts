@@ -5,8 +5,8 @@ import { isSidecar } from '../../api/values/sidecars.ts';
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
 /**
- * Phase of a pod by the statuses of its init and regular containers. `podIsTerminal`: it is decided that nothing of it
- * will be started again. kubelet: kubelet_pods.go getPhase
+ * Phase of a pod by the statuses of its init and regular containers. `podIsTerminal`: no container of it will be
+ * started again. kubelet: kubelet_pods.go getPhase
  */
 export function getPodPhase(
   pod: { metadata?: Partial<Pod['metadata']>; spec: PodSpec },
@@ -20,7 +20,7 @@ export function getPodPhase(
   );
   if (failedInit > 0 && spec.restartPolicy === 'Never') return 'Failed';
   if (pendingInit > 0) return 'Pending';
-  // Sidecars that restart do not take an initialized pod back to Pending.
+  // A restarting sidecar does not return an initialized pod to Pending.
   if (pendingSidecar > 0 && !hasAnyRegularContainerStarted(spec, statuses)) return 'Pending';
   if (waiting > 0) return 'Pending';
   if (unknown > 0) return 'Pending';
@@ -28,7 +28,7 @@ export function getPodPhase(
   if (stopped === 0) return 'Pending';
 
   const allSucceeded = stopped === succeeded;
-  // Static pods keep the phase that their policy gives them, even when they are terminated for good.
+  // Static pods keep the phase of their restart policy, even when terminated for good.
   if (podIsTerminal && !isStaticPod(pod)) return allSucceeded ? 'Succeeded' : 'Failed';
   if (spec.restartPolicy === 'Never') return allSucceeded ? 'Succeeded' : 'Failed';
   return spec.restartPolicy === 'OnFailure' && allSucceeded ? 'Succeeded' : 'Running';
@@ -96,7 +96,7 @@ function countsOfContainer({ state, lastState }: Partial<ContainerStatus> = {}):
 }
 
 /**
- * True when a regular container runs or ended, so that the pod has been initialized. One that waits for a restart does
+ * True if a regular container runs or ended, so that the pod was initialized. A container that waits for a restart does
  * not count. kubelet: container/helpers.go HasAnyRegularContainerStarted
  */
 export function hasAnyRegularContainerStarted(

@@ -1,7 +1,7 @@
 import type { SyncResult } from '../container/sync-result.ts';
 import type { StartFailure } from './convert-container-statuses.ts';
 
-/** Why containers did not start the last time it was tried, by pod. kubelet: reason_cache.go */
+/** Failures of the last container starts, by pod. kubelet: reason_cache.go */
 export class ReasonCache {
   private readonly byPod = new Map<string, Map<string, StartFailure>>();
 
@@ -19,7 +19,7 @@ export class ReasonCache {
     return this.byPod.get(podUID) ?? new Map<string, StartFailure>();
   }
 
-  /** Forgets every pod but these. */
+  /** Forgets all other pods. */
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.byPod.keys()) if (!podUIDs.has(uid)) this.byPod.delete(uid);
   }

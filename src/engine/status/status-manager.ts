@@ -8,16 +8,16 @@ import type { Emit } from '../view/event-bus.ts';
 import type { Rejection } from '../view/snapshot.ts';
 import { setContainerReadiness, setContainerStartup } from './set-container-readiness.ts';
 
-/** The newest status of every pod the engine works on. kubelet: status/status_manager.go, without an API server */
+/** The newest status of every pod of the engine. kubelet: status/status_manager.go, without an API server */
 export class StatusManager {
   private readonly statuses = new Map<string, PodStatus>();
-  /** What is said of evicted pods, whatever their containers say. */
+  /** Phase, reason and message of evicted pods, which override those of their containers. */
   private readonly evicted = new Map<string, Pick<PodStatus, 'phase' | 'reason' | 'message'>>();
   private readonly emit: Emit;
   private readonly outgoing: Pick<OutgoingText, 'status'>;
   private readonly onStartOver: (uid: string) => void;
 
-  /** `onStartOver`: a pod that was at work in this life starts over. */
+  /** `onStartOver` is called when a pod that this agent worked on starts over. */
   constructor(deps: { emit: Emit; outgoing: Pick<OutgoingText, 'status'>; onStartOver?: (uid: string) => void }) {
     this.emit = deps.emit;
     this.outgoing = deps.outgoing;
@@ -28,7 +28,7 @@ export class StatusManager {
     return this.statuses.get(uid);
   }
 
-  /** Keeps the status; says so only when something in it changed. */
+  /** Stores the status. Emits an event if it changed. */
   setPodStatus(pod: Pod, newStatus: PodStatus): void {
     const uid = pod.metadata.uid;
     const status = this.outgoing.status({ ...newStatus, ...this.evicted.get(uid) });
@@ -37,21 +37,24 @@ export class StatusManager {
     this.emit({ type: 'PodStatusChanged', pod: podRef(pod), phase: status.phase ?? 'Pending', ready: isReady(status) });
   }
 
-  /** A readiness probe spoke; `containerID` as the status has it. */
+  /** Applies a result of a readiness probe. `containerID` is that of the status. */
   setContainerReadiness(pod: Pod, containerID: string, ready: boolean): void {
     const status = this.statuses.get(pod.metadata.uid);
     const next = status && setContainerReadiness(pod, status, containerID, ready);
     if (next !== undefined) this.setPodStatus(pod, next);
   }
 
-  /** A startup probe spoke. */
+  /** Applies a result of a startup probe. */
   setContainerStartup(pod: Pod, containerID: string, started: boolean): void {
     const status = this.statuses.get(pod.metadata.uid);
     const next = status && setContainerStartup(status, containerID, started);
     if (next !== undefined) this.setPodStatus(pod, next);
   }
 
-  /** Says that the pod was not admitted, and beyond the kubelet what will have it asked again. kubelet: kubelet.go rejectPod */
+  /**
+   * Sets the status of a pod that was not admitted. Beyond the kubelet, its message says when admission is tried again.
+   * kubelet: kubelet.go rejectPod
+   */
   reject(pod: Pod, { reason, message, retriedWhen }: Rejection): void {
     this.evicted.delete(pod.metadata.uid);
     this.setPodStatus(pod, {
@@ -62,13 +65,13 @@ export class StatusManager {
     });
   }
 
-  /** Says what the pod waits for before it may start. */
+  /** Sets the status of a pod that waits before it starts. */
   wait(pod: Pod, { reason, message }: Pick<Rejection, 'reason' | 'message'>): void {
     this.evicted.delete(pod.metadata.uid);
     this.setPodStatus(pod, { phase: 'Pending', reason, message, qosClass: podQOSClass(pod) });
   }
 
-  /** The pod ends as Failed, until its status starts over. kubelet: eviction/eviction_manager.go evictPod */
+  /** Sets the pod to Failed until its status starts over. kubelet: eviction/eviction_manager.go evictPod */
   evict(pod: Pod, eviction: { reason: string; message: string; disruption?: string; now: number }): void {
     const { reason, message, disruption = message, now } = eviction;
     const { uid } = pod.metadata;
@@ -84,14 +87,14 @@ export class StatusManager {
     this.setPodStatus(pod, { ...status, conditions: [...(status.conditions ?? []), disrupted] });
   }
 
-  /** The status of this pod starts over. */
+  /** Removes the status of this pod, which starts over. */
   forget(uid: string): void {
     if (this.statuses.get(uid)?.startTime !== undefined) this.onStartOver(uid);
     this.evicted.delete(uid);
     this.statuses.delete(uid);
   }
 
-  /** Forgets every pod but these. */
+  /** Forgets all other pods. */
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.statuses.keys()) if (!podUIDs.has(uid)) this.statuses.delete(uid);
     for (const uid of this.evicted.keys()) if (!podUIDs.has(uid)) this.evicted.delete(uid);

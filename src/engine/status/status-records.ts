@@ -9,9 +9,9 @@ import { readRegularFile } from '../host/regular-file.ts';
 import type { ProbedBefore } from '../container/probe-results.ts';
 import { kubeletConditionTypes } from './generate-conditions.ts';
 
-/** What of the status of a pod the runtime cannot tell. */
+/** The part of a pod's status that the runtime does not know. */
 export interface StatusRecord {
-  /** When the agent saw the pod first. Milliseconds since the epoch. */
+  /** When the agent first saw the pod, in milliseconds since the epoch. */
   acknowledgedAt: number;
   conditions: PodCondition[];
   containers: ProbedBefore[];
@@ -25,29 +25,29 @@ interface Deps {
 
 interface Kept {
   record: StatusRecord;
-  /** As it is on the disk, for certain. */
+  /** The record on disk, if known. */
   written: StatusRecord | undefined;
   writtenAt: number;
   cancelWrite: (() => void) | undefined;
 }
 
 const fileName = 'status.json';
-/** Far more than the containers of a pod take. */
+/** Far more than any pod needs. */
 const maxFileBytes = 256 * 1024;
-/** What changes within this time is one write; of a pod whose readiness comes and goes one is made in `rewriteMs`. */
+/** Changes within `batchMs` are written together. A record that changes often is written every `rewriteMs`. */
 const batchMs = 1000;
 const rewriteMs = 30_000;
 
 /**
- * What is told of a pod since when: its start, its conditions, what its probes found. It is kept in the folder of the pod, goes
- * with it, and outlives the agent and the machine. The kubelet asks its API server for it.
+ * The lasting part of each pod's status: its start, its conditions and its probe results. It is stored in the pod's
+ * folder, is removed with it, and survives the agent and the machine. The kubelet reads it from its API server.
  *
- * INVARIANTS: no pod waits for the disk but for its first look; a file is whole or absent; a folder is never made.
+ * INVARIANTS: a pod waits for the disk only before its first sync. A file is whole or absent. No folder is made here.
  */
 export class StatusRecords {
   private readonly deps: Deps;
   private readonly kept = new Map<string, Kept>();
-  /** UIDs of pods whose file was looked for. */
+  /** UIDs of pods whose file was read. */
   private readonly loaded = new Set<string>();
   private readonly writing = new Map<string, Promise<void>>();
 
@@ -55,12 +55,12 @@ export class StatusRecords {
     this.deps = deps;
   }
 
-  /** What is known of the pod; undefined: it was not acknowledged yet. */
+  /** The record of the pod. Returns undefined if it was not acknowledged yet. */
   of(uid: string): StatusRecord | undefined {
     return this.kept.get(uid)?.record;
   }
 
-  /** Takes up what an earlier life left of a pod. True: it was not asked for before, nor did the pod start over. */
+  /** Loads the record of an earlier agent. Resolves with true on the first call for a pod that did not start over. */
   async load(uid: string): Promise<boolean> {
     if (this.loaded.has(uid)) return false;
     this.loaded.add(uid);
@@ -73,7 +73,7 @@ export class StatusRecords {
     return true;
   }
 
-  /** The pod is acknowledged now, or was at `at`, unless it was before. */
+  /** Sets when the pod was acknowledged, unless that was set before. */
   acknowledge(uid: string, at: number): StatusRecord {
     const known = this.kept.get(uid);
     if (known !== undefined) return known.record;
@@ -82,7 +82,7 @@ export class StatusRecords {
     return record;
   }
 
-  /** Keeps what a new status says; it is on the disk a little later. */
+  /** Keeps the lasting part of a new status. It is written a little later. */
   note(uid: string, status: PodStatus): void {
     const kept = this.kept.get(uid);
     if (kept === undefined) return;
@@ -95,25 +95,25 @@ export class StatusRecords {
     });
   }
 
-  /** The pod starts over: what was known of it is not so any more. */
+  /** Drops the record of a pod that starts over. */
   startOver(uid: string): void {
     this.loaded.add(uid);
     this.drop(uid);
   }
 
-  /** The folder of the pod goes. Resolves when nothing is written to it any more. */
+  /** Drops the record before the pod's folder is removed. Resolves when no write to it is under way. */
   async release(uid: string): Promise<void> {
     this.startOver(uid);
     await this.writing.get(uid);
   }
 
-  /** Forgets every pod but these; files are left to those who remove the pods. */
+  /** Forgets all other pods. Their files are removed with their folders. */
   retain(uids: ReadonlySet<string>): void {
     for (const uid of this.kept.keys()) if (!uids.has(uid)) this.drop(uid);
     for (const uid of this.loaded) if (!uids.has(uid)) this.loaded.delete(uid);
   }
 
-  /** Writes what is not written yet. Resolves when it is, or could not be. */
+  /** Writes all pending records. Resolves also if a write failed. */
   async close(): Promise<void> {
     for (const [uid, kept] of this.kept) if (kept.cancelWrite !== undefined) this.startWriting(uid, kept);
     await Promise.all(this.writing.values());
@@ -131,7 +131,7 @@ export class StatusRecords {
     this.kept.delete(uid);
   }
 
-  /** Without a sync: after a power cut the file is whole, older, or useless, and useless is as good as absent. */
+  /** Does not sync. After a power cut the file is current, older or broken, and a broken file counts as absent. */
   private async write(uid: string, kept: Kept): Promise<void> {
     kept.writtenAt = this.deps.clock.monotonic();
     const { record } = kept;
@@ -142,14 +142,14 @@ export class StatusRecords {
       await rename(`${path}.tmp`, path);
       kept.written = record;
     } catch (error) {
-      // The pod has no folder yet, or none any more.
+      // The pod's folder does not exist yet, or was removed.
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
-      this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Keeping the status of a pod failed');
+      this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Writing the kept status of a pod failed');
     }
   }
 }
 
-/** What is kept in the folder of a pod; undefined: nothing of use. Rejects when it may not be read. */
+/** The record in a pod's folder. Resolves with undefined if there is no valid one. Rejects if it may not be read. */
 export async function readStatusRecord(podDir: string): Promise<StatusRecord | undefined> {
   try {
     return parseRecord((await readRegularFile(join(podDir, fileName), maxFileBytes)).toString('utf8'));
@@ -176,7 +176,7 @@ function recordOf(status: PodStatus, acknowledgedAt: number): StatusRecord {
   };
 }
 
-/** Undefined for what no release of ours wrote whole. */
+/** Returns undefined if it is no record of any release. */
 function parseRecord(text: string): StatusRecord | undefined {
   const value = parseJSON(text);
   if (!isRecord(value)) return undefined;
@@ -193,7 +193,7 @@ function parseJSON(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // What a power cut left of it.
+    // Broken by a power cut.
     return undefined;
   }
 }

@@ -5,16 +5,16 @@ import { hasCode, UserError } from '../../errors.ts';
 import { readRegularFile } from '../host/regular-file.ts';
 import { type Payload, validatePayload } from './payload.ts';
 
-/** What the writer does to the disk. */
+/** File operations of the writer, for tests. */
 export type FileOperations = Pick<
   typeof fileSystem,
   'chmod' | 'lstat' | 'mkdir' | 'readdir' | 'readlink' | 'rename' | 'rm' | 'symlink' | 'writeFile'
 >;
 
 interface WriteOptions {
-  /** Milliseconds since the epoch; it names the folder of this revision. */
+  /** Milliseconds since the epoch, for the name of this revision's folder. */
   now: number;
-  /** Called once the files are written, before anybody sees them. */
+  /** Called after the files are written, before they become visible. */
   setPermissions?: () => Promise<void>;
   files?: FileOperations;
 }
@@ -24,16 +24,16 @@ const dataLink = '..data';
 const newDataLink = '..data_tmp';
 
 /**
- * Makes the files of a volume what the payload says, all of them at one moment, and changes nothing when they are that
- * already. Resolves to whether anything was written. kubelet: pkg/volume/util/atomic_writer.go Write
+ * Writes the payload as the files of a volume, all visible at one moment. Writes nothing if they are up to date.
+ * Resolves with true if it wrote. kubelet: pkg/volume/util/atomic_writer.go Write
  *
  *     ..2024_06_01_10_00_00.123456/app.conf     the files of one revision
- *     ..data -> ..2024_06_01_10_00_00.123456    which revision it is: swapped by a rename
- *     app.conf -> ..data/app.conf               what containers read
+ *     ..data -> ..2024_06_01_10_00_00.123456    the current revision, swapped by a rename
+ *     app.conf -> ..data/app.conf               the files that containers read
  *
- * INVARIANTS: `..data` leads to a complete revision at every moment; whatever a crash leaves is put right by the next
- * call. Nothing is synced to disk: after a power cut the next call finds what is not what it should be. One call at a time
- * for a folder, and nobody else writes there.
+ * INVARIANTS: `..data` always leads to a complete revision. The next call repairs the remains of a crash. Nothing is
+ * synced to disk, because after a power cut the next call finds wrong content. One call at a time per folder, and no
+ * other writer.
  */
 export async function writePayload(folder: string, payload: Payload, options: WriteOptions): Promise<boolean> {
   const { files = fileSystem } = options;
@@ -46,7 +46,7 @@ export async function writePayload(folder: string, payload: Payload, options: Wr
   return !isUpToDate;
 }
 
-/** True once a payload was written to the end of a swap. */
+/** True once a payload was written completely. */
 export async function hasPayload(folder: string): Promise<boolean> {
   return (await currentRevision(folder, fileSystem)) !== undefined;
 }
@@ -65,7 +65,7 @@ async function writeRevision(folder: string, payload: Payload, options: WriteOpt
   const revision = `..${timestamp(now)}.${randomInt(2 ** 32)}`;
   const path = join(folder, revision);
   await files.mkdir(path);
-  // mkdir is bound by the umask, chmod is not.
+  // The umask limits mkdir, but not chmod.
   await files.chmod(path, 0o755);
   for (const [name, { data, mode }] of payload) {
     const file = join(path, name);
@@ -81,7 +81,7 @@ async function writeRevision(folder: string, payload: Payload, options: WriteOpt
   return revision;
 }
 
-/** As `2024_06_01_10_00_00`, in UTC. */
+/** Such as `2024_06_01_10_00_00`, in UTC. */
 function timestamp(now: number): string {
   return new Date(now).toISOString().slice(0, 19).replaceAll(/[-T:]/g, '_');
 }
@@ -96,7 +96,7 @@ async function holdsExactly(path: string, payload: Payload, files: FileOperation
     }
     return true;
   } catch (error) {
-    // Not what we would have written: it is written anew.
+    // Not written by us, so it is written again.
     if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR')) return false;
     throw error;
   }
@@ -112,7 +112,7 @@ async function isWritten(
   return (await readRegularFile(file, data.length)).equals(data);
 }
 
-/** Paths of everything below a folder that is no folder. */
+/** Paths of all entries below a folder other than folders. */
 async function filesBelow(path: string, files: FileOperations, prefix = ''): Promise<string[]> {
   const entries = await files.readdir(path, { withFileTypes: true });
   const found = entries.map((entry) =>
@@ -123,7 +123,7 @@ async function filesBelow(path: string, files: FileOperations, prefix = ''): Pro
   return (await Promise.all(found)).flat();
 }
 
-/** Every first part of a path is a link into the current revision. */
+/** Links the first part of every path into the current revision. */
 async function linkFiles(folder: string, payload: Payload, files: FileOperations): Promise<void> {
   for (const name of topLevelNames(payload)) {
     const target = join(dataLink, name);
@@ -136,7 +136,7 @@ async function linkFiles(folder: string, payload: Payload, files: FileOperations
   }
 }
 
-/** Undefined: there is nothing. */
+/** Resolves with undefined if the path is missing. */
 async function linkTarget(path: string, { readlink }: FileOperations): Promise<string | undefined> {
   try {
     return await readlink(path);
@@ -150,7 +150,7 @@ async function linkTarget(path: string, { readlink }: FileOperations): Promise<s
 const topLevelNames = (payload: Payload): Set<string> =>
   new Set([...payload.keys()].map((path) => path.split('/')[0] ?? path));
 
-/** Removes links to files that are no more, and every revision but the current one. */
+/** Removes links to missing files, and all old revisions. */
 async function removeLeftovers(
   folder: string,
   revision: string,

@@ -4,8 +4,9 @@ import { UserError } from '../../errors.ts';
 import type { FileProjection, Payload } from './payload.ts';
 
 /**
- * The files that a ConfigMap or Secret gives to a volume: those of `items`, or one for every key. What is missing throws,
- * unless it is optional. kubelet: pkg/volume/configmap/configmap.go MakePayload, pkg/volume/secret/secret.go MakePayload
+ * The files of a ConfigMap or Secret volume: those of `items`, or one for every key. Throws a `UserError` for a
+ * missing, non-optional part. kubelet: pkg/volume/configmap/configmap.go MakePayload, pkg/volume/secret/secret.go
+ * MakePayload
  */
 export function configPayload(
   kind: ConfigObject['kind'],

@@ -2,12 +2,12 @@ import { lstat } from 'node:fs/promises';
 import { hasCode } from '../../errors.ts';
 import { walkTree } from '../host/walk-tree.ts';
 
-/** `stat` counts blocks of this size, whatever the file system uses. */
+/** Block size of `stat`'s counts, on every file system. */
 const blockBytes = 512n;
 
 /**
- * Bytes that a folder and everything in it take on disk, a file with several names once; what is mounted inside is not
- * part of it. Above `enough` it stops counting. kubelet: pkg/volume/util/fs/fs.go DiskUsage
+ * Disk usage in bytes of a folder and its content. Counts a file with several names once and ignores mounts inside.
+ * Stops counting above `enough`. kubelet: pkg/volume/util/fs/fs.go DiskUsage
  */
 export async function diskUsage(path: string, enough: bigint): Promise<bigint> {
   let bytes = (await lstat(path, { bigint: true })).blocks * blockBytes;

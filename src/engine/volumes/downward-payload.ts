@@ -5,7 +5,7 @@ import { UserError } from '../../errors.ts';
 import { containerResourceValue } from '../../api/values/downward-api.ts';
 import type { Payload } from './payload.ts';
 
-/** What a volume knows of its pod. `allocatable` stands in for limits that a container does not set. */
+/** Input of a downward API volume. `allocatable` replaces missing limits of a container. */
 interface DownwardProjection {
   pod: Pod;
   items: readonly DownwardAPIVolumeFile[];
@@ -13,7 +13,7 @@ interface DownwardProjection {
   allocatable: ResourceList;
 }
 
-/** The files of the downward API. Throws for a reference that leads nowhere. kubelet: pkg/volume/downwardapi CollectData */
+/** The files of the downward API. Throws if a reference is broken. kubelet: pkg/volume/downwardapi CollectData */
 export function downwardPayload({ pod, items, defaultMode, allocatable }: DownwardProjection): Payload {
   return new Map(
     items.map((item) => {

@@ -6,9 +6,9 @@ import { hugePageLimits } from '../container-manager/huge-pages.ts';
 import { podCgroupLimits } from '../container-manager/pod-cgroup-limits.ts';
 
 /**
- * Bytes a memory-backed volume may hold: the least of what pods may use in all, what this pod may use and what the volume
- * says. Undefined leaves it to the kernel, which gives half of the memory.
- * kubelet: pkg/volume/emptydir/empty_dir.go calculateEmptyDirMemorySize
+ * Size limit in bytes of a memory-backed volume: the smallest of the node's allocatable memory, the pod's limit and the
+ * volume's limit. Returns undefined for the kernel's default, half of the memory. kubelet:
+ * pkg/volume/emptydir/empty_dir.go calculateEmptyDirMemorySize
  */
 export function memoryVolumeBytes(
   pod: Pod,
@@ -22,8 +22,8 @@ export function memoryVolumeBytes(
 }
 
 /**
- * Bytes of a page of an emptyDir of huge pages: the size in its medium, which the pod has to ask for, or the only one the
- * pod asks for. kubelet: pkg/volume/emptydir/empty_dir.go getPageSizeMountOption
+ * Page size in bytes of an emptyDir of huge pages: the size in its medium, which the pod must request, or the only size
+ * that the pod requests. kubelet: pkg/volume/emptydir/empty_dir.go getPageSizeMountOption
  */
 export function hugePageVolumePageBytes(pod: Pod, medium: string): bigint {
   const wanted = medium === 'HugePages' ? undefined : bytesOf(medium.slice('HugePages-'.length));

@@ -13,16 +13,16 @@ import { makeFolder } from '../../make-folder.ts';
 interface EmptyDirRequest {
   pod: Pod;
   podDir: string;
-  /** Name of the volume; one that another kind of volume is made on begins with `wrapped_`. */
+  /** Name of the volume. Begins with `wrapped_` if another kind of volume uses this one. */
   name: string;
-  /** Where it is to be. */
+  /** Path of the volume on the host. */
   path: string;
   source: NonNullable<Volume['emptyDir']>;
   /** Memory that pods may use in all. */
   allocatableMemory: string | undefined;
 }
 
-/** Where an emptyDir of a pod is once it is set up. */
+/** Path of a pod's emptyDir on the host. */
 export function emptyDirPath(podDir: string, name: string): string {
   return join(podDir, 'volumes', 'kubernetes.io~empty-dir', name);
 }
@@ -39,18 +39,18 @@ export function emptyDirVolume(
 }
 
 /**
- * Makes an emptyDir of a pod, on disk, in memory or of huge pages. One that was made before stays as the containers left
- * it; a marker beside it says that it was made to the end. kubelet: pkg/volume/emptydir/empty_dir.go SetUpAt
+ * Makes an emptyDir of a pod, on disk, in memory or of huge pages. An existing one keeps its content; a marker beside
+ * it shows that it is complete. kubelet: pkg/volume/emptydir/empty_dir.go SetUpAt
  */
 export async function setUpEmptyDir(request: EmptyDirRequest): Promise<void> {
   const { pod, podDir, name, path, source } = request;
   const { medium = '' } = source;
   const marker = join(podDir, 'plugins', 'kubernetes.io~empty-dir', name, 'ready');
-  // What is mounted is gone after a reboot, its marker is not.
+  // After a reboot the marker remains, but the mount is gone.
   if ((await pathExists(marker)) && (await (medium === '' ? pathExists(path) : isMountPoint(path)))) return;
   const mount = mountOf(request);
   await makeFolder(path, 0o750);
-  // mkdir is bound by the umask, chmod is not.
+  // The umask limits mkdir, but not chmod.
   await chmod(path, 0o777);
   await mount();
   await setVolumeOwnership(path, { fsGroup: pod.spec.securityContext?.fsGroup, readOnly: false });
@@ -58,7 +58,7 @@ export async function setUpEmptyDir(request: EmptyDirRequest): Promise<void> {
   await writeInPlace(marker, '', 0o600);
 }
 
-/** What is mounted on the folder; throws for a medium that cannot be. */
+/** Returns a function that mounts on the folder. Throws a `UserError` for an unknown medium. */
 function mountOf({ pod, path, source, allocatableMemory }: EmptyDirRequest): () => Promise<void> {
   const { medium = '', sizeLimit } = source;
   if (medium === '') return () => Promise.resolve();

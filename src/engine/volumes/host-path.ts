@@ -27,7 +27,7 @@ const kinds: Record<string, Kind> = {
     noun: 'file',
     create: async (path) => {
       try {
-        // Of a link that leads nowhere the target is not made: whoever made the link may not be who wrote the manifest.
+        // 'ax' does not create the target of a dangling link, because another user may have made the link.
         await (await open(path, 'ax', 0o644)).close();
       } catch (error) {
         if (!hasCode(error, 'EEXIST')) throw error;
@@ -39,12 +39,12 @@ const kinds: Record<string, Kind> = {
   BlockDevice: { is: (stats) => stats.isBlockDevice(), noun: 'block device' },
 };
 
-/** A path of the host is mounted as it is. */
+/** Mounts a path of the host. */
 export function hostPathVolume(source: NonNullable<Volume['hostPath']>): VolumeMounter {
   return { mount: { hostPath: source.path, readOnly: false, managed: false }, setUp: () => checkHostPath(source) };
 }
 
-/** Checks that the path is what `type` says, and makes what an …OrCreate type lacks. An empty type checks nothing. */
+/** Checks that the path has this type. Creates a missing path of an …OrCreate type. An empty type checks nothing. */
 export async function checkHostPath({ path, type = '' }: NonNullable<Volume['hostPath']>): Promise<void> {
   const kind = kinds[type];
   if (kind === undefined) return;

@@ -1,7 +1,7 @@
 import { UserError } from '../../errors.ts';
 import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
 
-/** The runtime mounts the image by itself, once it is pulled. kubelet: pkg/volume/image */
+/** The runtime mounts the image after it was pulled. kubelet: pkg/volume/image */
 export function imageVolume(_source: unknown, { imageVolumes }: VolumeRequest): VolumeMounter {
   return {
     mount: { hostPath: '', readOnly: true, managed: false },

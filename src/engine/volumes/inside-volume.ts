@@ -4,28 +4,27 @@ import { hasCode } from '../../errors.ts';
 import { OpenEntry } from '../host/open-entry.ts';
 
 /*
- * INVARIANTS: containers change a volume while it is looked at. So what a path was resolved to is only where to look:
- * from the root of the volume to there each part is opened by itself, in the one before it, and none may be a link.
- * Paths are bytes, one character a byte.
+ * INVARIANTS: containers may change a volume meanwhile, so a resolved path is only a hint. From the root of the volume
+ * each part is opened inside the one before it, and none may be a link. Paths are bytes, one character a byte.
  */
 
 /**
- * Opens what is at a path inside a volume. Links are followed as long as they end up in the volume; what leads out of it is
- * refused. kubelet: pkg/volume/util/subpath/subpath_linux.go safeOpenSubPath
+ * Opens a path inside a volume. Follows links within the volume. Rejects if the path leads out of it. kubelet:
+ * pkg/volume/util/subpath/subpath_linux.go safeOpenSubPath
  */
 export async function openInsideVolume(volumePath: string, path: string): Promise<OpenEntry> {
   const root = await resolve(Buffer.from(volumePath));
   return openBelow(root, await resolve(bytes(join(root, ...namesOf(path)))));
 }
 
-/** True when there is something at a path inside a volume, or where a link there leads to. */
+/** True if a path inside a volume exists, or the target of its link. */
 export async function existsInsideVolume(volumePath: string, path: string): Promise<boolean> {
   return (await resolvedOrUndefined(join(toBytes(volumePath), ...namesOf(path)))) !== undefined;
 }
 
 /**
- * Makes a folder inside a volume, and those above it that are missing. All of them get the permissions of the volume,
- * whatever the umask. kubelet: pkg/volume/util/subpath/subpath_linux.go SafeMakeDir
+ * Makes a folder inside a volume, with its missing parents. All get the permissions of the volume, regardless of the
+ * umask. kubelet: pkg/volume/util/subpath/subpath_linux.go SafeMakeDir
  */
 export async function makeFolderInsideVolume(volumePath: string, path: string): Promise<void> {
   const root = await resolve(Buffer.from(volumePath));
@@ -61,7 +60,7 @@ async function replace(entry: OpenEntry, next: OpenEntry): Promise<OpenEntry> {
   return next;
 }
 
-/** How far down a path there is something, and the names that come after it. */
+/** The longest existing part of a path, and the names after it. */
 async function deepestExisting(
   root: string,
   names: readonly string[],

@@ -3,8 +3,8 @@ import type { Container, Pod } from '../../api/types.ts';
 import { UserError } from '../../errors.ts';
 
 /**
- * Folders that a volume has to have, relative to it, because a container mounts another volume there: runtimes cannot make
- * them in what is mounted read-only. kubelet: pkg/volume/util/nested_volumes.go getNestedMountpoints
+ * Folders that the volume needs, relative to it, because a container mounts other volumes there. Runtimes cannot make
+ * them in a read-only mount. kubelet: pkg/volume/util/nested_volumes.go getNestedMountpoints
  */
 export function nestedMountPoints({ spec }: Pod, volumeName: string): string[] {
   const containers = [...(spec.initContainers ?? []), ...spec.containers];
@@ -17,7 +17,7 @@ function nestedInContainer({ volumeMounts = [] }: Container, volumeName: string)
   return own.flatMap((mountPoint) => {
     if (mountPoint.startsWith('../')) throw new UserError(`invalid container mount point ${mountPoint}`);
     const nested = all.filter((path) => path.startsWith(`${mountPoint}/`));
-    // What is mounted below another nested mount has its folder there.
+    // A mount below another nested mount has its folder in that one.
     return nested
       .filter((path) => !nested.some((other) => path.startsWith(`${other}/`)))
       .map((path) => path.slice(mountPoint.length + 1));

@@ -1,17 +1,17 @@
 import { chmod, lchown, lstat } from 'node:fs/promises';
 import { walkTree } from '../host/walk-tree.ts';
 
-/** `OnRootMismatch` has no effect on volumes that the node itself makes, as in Kubernetes: they are new, or written anew. */
+/** As in Kubernetes, `OnRootMismatch` does not apply to these volumes, because the node makes or rewrites them. */
 interface Ownership {
   fsGroup: number | undefined;
-  /** Containers can only read the volume, whatever their mount says. */
+  /** True if containers can only read the volume. */
   readOnly: boolean;
 }
 
 /**
- * Gives a volume to the pod's fsGroup: everything in it belongs to the group, which may read and, unless `readOnly`, write
- * it; what is made in its folders later belongs to the group too. Only for volumes that no container sees yet.
- * kubelet: pkg/volume/volume_linux.go SetVolumeOwnership
+ * Gives a volume to the pod's fsGroup. The group may read everything and, unless `readOnly`, write it. New files in its
+ * folders belong to the group too. Only for volumes that no container uses yet. kubelet: pkg/volume/volume_linux.go
+ * SetVolumeOwnership
  */
 export async function setVolumeOwnership(path: string, { fsGroup, readOnly }: Ownership): Promise<void> {
   if (fsGroup === undefined) return;

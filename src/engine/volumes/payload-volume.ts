@@ -8,8 +8,8 @@ import { volumePayload } from './volume-payload.ts';
 import { makeFolder } from '../../make-folder.ts';
 
 /**
- * A kind of volume that is made of files: `plugin` is its folder, `medium` that of the emptyDir that it is made on.
- * Until a set-up is through, the volume holds what it had.
+ * A kind of volume made of files. `plugin` is its folder, `medium` that of its emptyDir. Its old content stays until a
+ * set-up is complete.
  */
 export function payloadVolume(plugin: string, medium: '' | 'Memory') {
   return (_source: unknown, request: VolumeRequest): VolumeMounter => {
@@ -23,8 +23,8 @@ export function payloadVolume(plugin: string, medium: '' | 'Memory') {
 }
 
 /**
- * Makes a volume of files, or brings it up to date; what it held before stays until all of the new is there. Secrets are
- * only ever in memory. kubelet: pkg/volume/configmap SetUpAt, and those of secret, projected and downwardapi alike
+ * Makes or updates a volume of files. Its old content stays until the new is complete. Secrets are only in memory.
+ * kubelet: pkg/volume/configmap SetUpAt, and those of secret, projected and downwardapi
  */
 async function setUpPayloadVolume(request: VolumeRequest, path: string, medium: string): Promise<void> {
   const { pod, podDir, volume, allocatable, now } = request;

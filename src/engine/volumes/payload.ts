@@ -1,6 +1,6 @@
 import { UserError } from '../../errors.ts';
 
-/** What one file of a volume is to hold. */
+/** Content of one file of a volume. */
 export interface FileProjection {
   data: Uint8Array;
   /** Permission bits. */
@@ -13,7 +13,10 @@ export type Payload = ReadonlyMap<string, FileProjection>;
 const maxPathBytes = 4096;
 const maxNameBytes = 255;
 
-/** Throws for paths that do not stay in the volume or do not go together. kubelet: atomic_writer.go validatePayload */
+/**
+ * Throws a `UserError` if a path leaves the volume or conflicts with another one. kubelet: atomic_writer.go
+ * validatePayload
+ */
 export function validatePayload(payload: Payload): void {
   for (const path of payload.keys()) {
     const broken = brokenRule(path);

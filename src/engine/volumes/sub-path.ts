@@ -16,26 +16,25 @@ export interface SubPath {
   /** Inside the volume, without "..". */
   path: string;
   containerName: string;
-  /** Which of the container's volumeMounts it is. */
+  /** Index in the container's volumeMounts. */
   mountIndex: number;
 }
 
-/** Where the part of the volume is mounted on the host, for the runtime to mount it from there. */
+/** Path on the host where the subpath is mounted for the runtime. */
 export function subPathTarget({ podDir, volumeName, containerName, mountIndex }: SubPath): string {
   return join(podDir, 'volume-subpaths', volumeName, containerName, String(mountIndex));
 }
 
 /**
- * Mounts a part of a volume where `subPathTarget` says; a folder when there is nothing yet. What is mounted there already
- * stays if it is the very same file or folder, and is replaced if not. Containers cannot make it be anything outside of the
- * volume, whatever they do to the volume meanwhile. Rejects with a `UserError` that tells nothing of the host; its cause
- * does. A crash leaves nothing that the next call or the removal of the pod does not find.
+ * Mounts a subpath of a volume at `subPathTarget`. Makes a folder if the subpath is missing. An existing mount of the
+ * same file or folder stays; any other is replaced. Containers cannot redirect it outside of the volume. Rejects with a
+ * `UserError` without host details; they are in its cause. The next call or the pod's removal cleans up after a crash.
  * kubelet: pkg/volume/util/subpath/subpath_linux.go PrepareSafeSubpath
  */
 export async function bindSubPath(subPath: SubPath): Promise<void> {
   const { volumePath, path, volumeName, containerName } = subPath;
   const where = `volumeMount "${volumeName}" of container "${containerName}"`;
-  // What cannot be told is told when it is opened.
+  // If this fails, opening it reports the error.
   const exists = await existsInsideVolume(volumePath, path).catch(() => true);
   if (!exists) {
     await failingWith(`failed to create subPath directory for ${where}`, makeFolderInsideVolume(volumePath, path));
@@ -68,7 +67,7 @@ async function bind(entry: OpenEntry, target: string): Promise<void> {
   }
 }
 
-/** Mounts want a folder for a folder, and a file for everything else. */
+/** Bind mounts require a folder for a folder, and a file for everything else. */
 async function makeTarget(entry: OpenEntry, target: string): Promise<void> {
   await makeFolder(dirname(target), 0o750);
   await removeTarget(target);

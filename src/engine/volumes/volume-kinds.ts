@@ -7,7 +7,7 @@ import { imageVolume } from './image-volume.ts';
 import { payloadVolume } from './payload-volume.ts';
 import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
 
-/** One row a kind of volume: each kind of the Pod API is here or among the `unmountableVolumes`. */
+/** One row a kind of volume. Every kind of the Pod API is here or in `unmountableVolumes`. */
 const volumeKinds: ByKind<Omit<VolumeSources, UnmountableVolume>, [VolumeRequest], VolumeMounter> = {
   configMap: payloadVolume('kubernetes.io~configmap', ''),
   downwardAPI: payloadVolume('kubernetes.io~downward-api', 'Memory'),
@@ -18,7 +18,7 @@ const volumeKinds: ByKind<Omit<VolumeSources, UnmountableVolume>, [VolumeRequest
   secret: payloadVolume('kubernetes.io~secret', 'Memory'),
 };
 
-/** Throws a `UserError` for a kind that a node alone does not mount. */
+/** Throws a `UserError` for a kind that a node without API server cannot mount. */
 export function volumeMounter(request: VolumeRequest): VolumeMounter {
   const mounter = byKind(request.volume, volumeKinds, request);
   if (mounter !== undefined) return mounter;

@@ -12,22 +12,25 @@ import type { MountedVolume, VolumeMounter } from './volume-mounter.ts';
 import type { PayloadSources } from './volume-payload.ts';
 
 export interface PodVolumes {
-  /** By name: those that can be mounted. */
+  /** Mountable volumes, by name. */
   mounted: ReadonlyMap<string, MountedVolume>;
-  /** By name: why a volume could not be set up or brought up to date. One that is mounted as well keeps what it had. */
+  /**
+   * Errors of volumes that could not be set up or updated, by name. A volume that is also in `mounted` keeps its old
+   * content.
+   */
   failures: ReadonlyMap<string, Error>;
 }
 
 interface Deps extends PayloadSources {
   podDirs: PodDirs;
   clock: Pick<Clock, 'now'>;
-  /** Images may be volumes: feature gate ImageVolume. */
+  /** Feature gate ImageVolume. */
   imageVolumes: boolean;
 }
 
 /**
- * Sets up and takes down the volumes of pods under `<root-dir>/pods/<uid>/volumes`. What a crash leaves half done, the next
- * set-up or removal ends. kubelet: volumemanager
+ * Sets up and removes the volumes of pods under `<root-dir>/pods/<uid>/volumes`. The next set-up or removal completes
+ * an interrupted one. kubelet: volumemanager
  */
 export class VolumeManager {
   private readonly deps: Deps;
@@ -37,8 +40,8 @@ export class VolumeManager {
   }
 
   /**
-   * Sets up every volume that a container of the pod mounts, and brings up to date what follows ConfigMaps, Secrets or the
-   * pod; everything else stays as the containers left it. One call at a time for a pod.
+   * Sets up every volume that a container of the pod mounts. Updates those made from ConfigMaps, Secrets or the pod.
+   * All others keep their content. One call at a time per pod.
    */
   async mountPodVolumes(pod: Pod): Promise<PodVolumes> {
     const mounted = new Map<string, MountedVolume>();
@@ -49,7 +52,7 @@ export class VolumeManager {
         mounter = this.mounterOf(pod, volume);
         const { mount } = mounter;
         await mounter.setUp();
-        // What is not the pod's own is shared by the machine, or the runtime says that it is not.
+        // Other volumes are shared by the machine, or the runtime reports that they are not.
         if (mount.managed && passesMountsOn(pod, volume.name)) await shareMountsBelow(mount.hostPath);
         mounted.set(volume.name, mount);
       } catch (error) {
@@ -60,20 +63,23 @@ export class VolumeManager {
     return { mounted, failures };
   }
 
-  /** Unmounts and removes the volumes of a pod that has terminated; the rest of its folder stays. Absent is fine. */
+  /**
+   * Unmounts and removes the volumes of a terminated pod. The rest of its folder stays. Does nothing if they are
+   * missing.
+   */
   async unmountPodVolumes(uid: string): Promise<void> {
     const podDir = this.deps.podDirs.podDir(uid);
-    // The markers go before what they are about: a volume without one is made anew.
+    // Markers first, because a volume without one is made again.
     for (const folder of ['volume-subpaths', 'plugins', 'volumes']) await removeTree(join(podDir, folder));
   }
 
-  /** Where an emptyDir of a pod is once it is set up. */
+  /** Path of a pod's emptyDir on the host. */
   emptyDirPath(uid: string, name: string): string {
     return emptyDirPath(this.deps.podDirs.podDir(uid), name);
   }
 
   /**
-   * Where every volume that a container of the pod mounts is once it is set up, by name. Throws a `UserError` for a kind that
+   * Mount points of every volume that a container of the pod mounts, by name. Throws a `UserError` for a kind that
    * cannot be mounted.
    */
   mountPoints(pod: Pod): Map<string, MountedVolume> {
@@ -86,7 +92,7 @@ export class VolumeManager {
   }
 }
 
-/** Those that a container of the pod mounts. */
+/** Volumes that a container of the pod mounts. */
 function mountedVolumes({ spec }: Pod): Volume[] {
   const containers = [...(spec.initContainers ?? []), ...spec.containers];
   const mounts = containers.flatMap(({ volumeMounts = [], volumeDevices = [] }) => [...volumeMounts, ...volumeDevices]);

@@ -2,34 +2,34 @@ import type { Pod, Volume } from '../../api/types.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
 import type { PayloadSources } from './volume-payload.ts';
 
-/** Where a volume of a pod is on the host, ready to be mounted into a container. kubelet: pkg/volume Attributes */
+/** A pod's volume on the host, ready for mounting into a container. kubelet: pkg/volume Attributes */
 export interface MountedVolume {
-  /** Empty for an image, which the runtime mounts by itself. */
+  /** Empty for an image, which the runtime mounts itself. */
   hostPath: string;
-  /** What the runtime mounts, once it is there. */
+  /** The image to mount. Set once it was pulled. */
   image?: NonNullable<NonNullable<ContainerConfig['mounts']>[number]['image']>;
-  /** Containers can only read it, whatever their mount says. */
+  /** True if containers can only read it. */
   readOnly: boolean;
-  /** It is the pod's own, so that SELinux may label it as the container's. */
+  /** True if it belongs to the pod, so that SELinux may give it the container's label. */
   managed: boolean;
 }
 
-/** The volume that is wanted, and what it is made from. */
+/** A volume to set up, and its sources. */
 export interface VolumeRequest extends PayloadSources {
   pod: Pod;
   podDir: string;
   volume: Volume;
-  /** Wall time. */
+  /** Milliseconds since the epoch. */
   now: () => number;
-  /** Images may be volumes: feature gate ImageVolume. */
+  /** Feature gate ImageVolume. */
   imageVolumes: boolean;
 }
 
 /** Sets up one volume of a pod. kubelet: pkg/volume Mounter */
 export interface VolumeMounter {
   mount: MountedVolume;
-  /** Makes the volume, or brings it up to date. Rejects with a `UserError` where the manifest or the node has to change. */
+  /** Makes or updates the volume. Rejects with a `UserError` if the manifest or the node must change. */
   setUp: () => Promise<void>;
-  /** True if the volume may be mounted as it was, when it cannot be brought up to date. Unset if it never may. */
+  /** True if the volume may be mounted with its old content after a failed update. Unset if it never may. */
   hasContent?: () => Promise<boolean>;
 }

@@ -7,17 +7,17 @@ import { configPayload } from './config-payload.ts';
 import { downwardPayload } from './downward-payload.ts';
 import type { FileProjection, Payload } from './payload.ts';
 
-/** What the files of volumes are made from besides the manifest. */
+/** Sources of volume files besides the manifest. */
 export interface PayloadSources {
   configObjects: ConfigObjectLookup;
-  /** What the node gives to pods. */
+  /** Resources that pods may use. */
   allocatable: ResourceList;
 }
 
 /**
- * The files of a configMap, secret, downwardAPI or projected volume as they should be now. A later source overwrites what
- * an earlier one has at the same path. Throws a `UserError`, in the words of the kubelet's event, that names everything
- * that is missing and not optional. kubelet: pkg/volume/projected collectData
+ * The current files of a configMap, secret, downwardAPI or projected volume. A later source replaces files of an
+ * earlier one. Throws a `UserError` with the kubelet's event text that names every missing, non-optional part. kubelet:
+ * pkg/volume/projected collectData
  */
 export function volumePayload(pod: Pod, volume: Volume, sources: PayloadSources): Payload {
   const payload = new Map<string, FileProjection>();
@@ -39,7 +39,7 @@ export function volumePayload(pod: Pod, volume: Volume, sources: PayloadSources)
 
 type PayloadKind = 'configMap' | 'downwardAPI' | 'projected' | 'secret';
 
-/** Every kind of volume that is made of files, as the sources of a projected one. */
+/** Every kind of volume made of files, as the sources of a projected volume. */
 const payloadKinds: ByKind<
   Pick<Volume, PayloadKind>,
   [],
@@ -76,7 +76,7 @@ const projectionKinds: ByKind<VolumeProjection, [ProjectionRequest], Payload> = 
     downwardPayload({ pod, items, defaultMode, allocatable }),
 };
 
-/** The group of the volume can read every file. kubelet: pkg/volume/volume_linux.go changeFilePermission */
+/** Lets the volume's group read every file. kubelet: pkg/volume/volume_linux.go changeFilePermission */
 function withGroupBits({ spec }: Pod, { data, mode }: FileProjection): FileProjection {
   return { data, mode: spec.securityContext?.fsGroup === undefined ? mode : mode | 0o440 };
 }

@@ -105,7 +105,7 @@ describe('a UID that another one has', () => {
     await seenBy(two);
     expect(two.holderOf('a')).toBe('the kubelet-ts of --root-dir /root1');
     await expect(startPod(two, 'a', '/root2', 1)).rejects.toThrow(
-      'UID a is that of a pod of the kubelet-ts of --root-dir /root1; this pod starts when that one is removed',
+      'UID a belongs to a pod of the kubelet-ts of --root-dir /root1; this pod starts when that one is removed',
     );
     expect(await seenBy(one)).toEqual({ sandboxes: ['a'], containers: ['a'] });
   });
@@ -113,7 +113,7 @@ describe('a UID that another one has', () => {
   test('is refused in the same words when both asked at the same moment', async () => {
     const [one, two] = [owner(1), owner(2)];
     await startPod(one, 'a', '/root1');
-    await expect(startPod(two, 'a', '/root2')).rejects.toThrow('UID a is that of a pod of the kubelet-ts');
+    await expect(startPod(two, 'a', '/root2')).rejects.toThrow('UID a belongs to a pod of the kubelet-ts');
   });
 
   test('another refusal of the runtime keeps its words', async () => {

@@ -81,6 +81,6 @@ test.each([
   ['nothing', {}],
 ])('%s is no hook', async (_what, hook) => {
   await expect(run(hook)).rejects.toThrow(
-    'invalid handler: the hook of container "app" is none of exec, httpGet and sleep',
+    'invalid handler: the hook of container "app" is neither exec, httpGet nor sleep',
   );
 });

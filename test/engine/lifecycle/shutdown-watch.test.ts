@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../temporary-folder.ts';
 
 const locked = 'locked --what=shutdown --mode=delay --who=kubelet --why=Kubelet needs time to handle node shutdown';
 const holding = 'logind waits for the pods when the machine shuts down';
-const calledOff = 'The shutdown of the machine was called off';
+const calledOff = 'The shutdown of the machine was cancelled';
 const trying = 'logind does not wait for the pods, they are ended at SIGTERM; trying again';
 
 let logind: FakeLogind;
@@ -114,7 +114,7 @@ describe('a node that logind tells of shutdowns', () => {
     }
     await next(holding);
     await next(
-      'logind waits for a shorter time than the pods have: each gets less. InhibitDelayMaxSec in logind.conf makes it longer',
+      'logind waits for less time than the pods need, so each gets less: raise InhibitDelayMaxSec in logind.conf',
     );
     logind.prepareForShutdown(true);
     await next('end pods in 5 s');
@@ -124,7 +124,7 @@ describe('a node that logind tells of shutdowns', () => {
     logind.inhibitDelaySeconds = 5;
     await writeFile(logind.configFolder, 'a file');
     start();
-    await next('logind could not be told how long to wait for the pods');
+    await next('Configuring how long logind waits for the pods failed');
     await next(holding);
     expect(logind.journal.items).toEqual([locked]);
   });

@@ -11,9 +11,9 @@ import { isInitContainerFailed } from './next-init-container.ts';
 import { type ContainerKillReason, type ContainerToKill, type InitActions, killUnknown } from './pod-actions.ts';
 
 /**
- * The init phase of a pod that has sidecars, and the care for its sidecars afterwards. Walks from the last init
- * container to the first: the last one that left a trace says how far the pod came, from there on down only sidecars
- * are kept alive. kubelet: kuberuntime_container.go computeInitContainerActions
+ * Actions of the init phase for a pod with sidecars, and later for its sidecars. Walks from the last init container to
+ * the first. The last one with a status shows the progress. Before it only sidecars are kept running. kubelet:
+ * kuberuntime_container.go computeInitContainerActions
  */
 export function computeInitContainerActions(pod: Pod, podStatus: RuntimePodStatus, probes: ProbeResults): InitActions {
   const initContainers = pod.spec.initContainers ?? [];
@@ -49,9 +49,7 @@ export function computeInitContainerActions(pod: Pod, podStatus: RuntimePodStatu
   return { initialized, actions: { initContainersToStart, containersToKill } };
 }
 
-/**
- * An exited container does not count: after a reboot all of them are, and the new sandbox has not been initialized.
- */
+/** Ignores exited containers, because after a reboot all have exited and the new sandbox is not initialized. */
 function hasRegularContainerCome(pod: Pod, podStatus: RuntimePodStatus): boolean {
   return pod.spec.containers.some(({ name }) => {
     const state = findContainerStatus(podStatus, name)?.state;
@@ -60,11 +58,11 @@ function hasRegularContainerCome(pod: Pod, podStatus: RuntimePodStatus): boolean
 }
 
 interface InitStep {
-  /** Its part of the init phase is over: the one after it may start. */
+  /** True if the next init container may start. */
   complete?: boolean;
   start?: boolean;
   kill?: ContainerToKill;
-  /** It failed in a way that ends a pod whose policy is Never. */
+  /** True for a failure that ends a pod with restartPolicy Never. */
   failed?: boolean;
 }
 

@@ -19,7 +19,7 @@ import {
 import { podSandboxChanged } from './pod-sandbox-changed.ts';
 import { shouldContainerBeRestarted } from './should-container-be-restarted.ts';
 
-/** Decides what brings the pod closer to its spec. kubelet: kuberuntime_manager.go computePodActions */
+/** Computes the actions that bring the pod closer to its spec. kubelet: kuberuntime_manager.go computePodActions */
 export function computePodActions(pod: Pod, podStatus: RuntimePodStatus, probes: ProbeResults): PodActions {
   const { changed, attempt, sandboxID } = podSandboxChanged(pod, podStatus);
   const nothing: PodActions = {
@@ -45,18 +45,18 @@ export function computePodActions(pod: Pod, podStatus: RuntimePodStatus, probes:
   return {
     ...actions,
     killPod: finished,
-    // Sidecars must not keep a finished pod alive.
+    // Sidecars do not keep a finished pod running.
     initContainersToStart: finished ? [] : actions.initContainersToStart,
     containersToStart,
     containersToKill: [...actions.containersToKill, ...containersToKill],
   };
 }
 
-/** What happens in the new sandbox, or that none is needed any more. */
+/** The containers to start in a new sandbox, or none if the pod has finished. */
 function computeFreshStart(pod: Pod, podStatus: RuntimePodStatus, attempt: number): Partial<PodActions> {
   const done = { createSandbox: false };
   const { restartPolicy, initContainers = [], containers } = pod.spec;
-  // Without any container the sandbox itself failed before, and is tried again whatever the policy.
+  // Without any container the sandbox itself failed, and is tried again under every policy.
   if (restartPolicy === 'Never' && attempt !== 0 && podStatus.containerStatuses.length > 0) return done;
 
   const containersToStart = containers.flatMap(({ name }, index) =>
@@ -115,7 +115,7 @@ function computeContainerActions(pod: Pod, podStatus: RuntimePodStatus, probes: 
       keepCount++;
       continue;
     }
-    // Another definition is started whatever the restart policy says.
+    // A changed definition is started under every restart policy.
     const restart = cause.reason === '' || pod.spec.restartPolicy !== 'Never';
     if (restart) containersToStart.push(index);
     const message = `Container ${container.name} ${cause.why}${restart ? ', will be restarted' : ''}`;

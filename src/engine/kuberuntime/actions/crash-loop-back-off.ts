@@ -6,14 +6,14 @@ import type { WallClockHistory } from '../../../flow/wall-clock-history.ts';
 import { containerHashHex } from '../../container/container-hash.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 
-/** The newest run of a container, which ended, as its back-off counts it. */
+/** The newest ended run of a container, for its back-off. */
 export interface EndedRun {
-  /** Of its back-off. */
+  /** Key of the back-off. */
   key: string;
   endedAtMonotonic: number;
-  /** Longest wait that its pod asks for. */
+  /** Longest wait by the pod's annotation. */
   maxMs: number | undefined;
-  /** Restarts before it, by the runtime, unless its whole sandbox ended; and when it began. */
+  /** Start of the run, and its restarts by the runtime. Zero restarts if its whole sandbox ended. */
   earlier: { restarts: number; atMonotonic: number };
 }
 
@@ -38,8 +38,8 @@ export function endedRun(
 }
 
 /**
- * When the container may be started again, and what to say until then. Returns undefined if it may start now.
- * kubelet: kuberuntime_manager.go doBackOff
+ * End of the container's back-off, with the waiting message. Returns undefined if it may start now. kubelet:
+ * kuberuntime_manager.go doBackOff
  */
 export function crashLoopWait(
   backOff: BackOff,
@@ -53,20 +53,26 @@ export function crashLoopWait(
   return { message, untilMonotonic: endedAtMonotonic + delayMs };
 }
 
-/** One of unknown state is started over too, again and again if that does not change. kubelet: only what exited waits */
+/**
+ * A container in an unknown state is restarted too, repeatedly if its state stays unknown. kubelet: only exited
+ * containers wait
+ */
 const hasEnded = (state: RuntimeContainerStatus['state']): boolean => state === 'exited' || state === 'unknown';
 
-/** A runtime that does not know the end says 0, or anything: an end before its beginning would ask for a start at once, for ever. */
+/**
+ * Not before its creation, because a runtime without the true end may report 0, which would allow a restart at once,
+ * for ever.
+ */
 const endOf = ({ createdAt, finishedAt }: RuntimeContainerStatus): number => Math.max(createdAt, finishedAt);
 
-/** Not with its whole sandbox: what a reboot or a power cut ended is no crash loop. */
+/** True if the container ended without its sandbox. An end by a reboot or power cut is no crash loop. */
 function endedInPlace({ createdAt }: RuntimeContainerStatus, { sandboxStatuses: [newest] }: RuntimePodStatus): boolean {
   return newest?.state === 'ready' && newest.createdAt <= createdAt;
 }
 
 /**
- * How long restarts wait, up to the period that the node was told. When a container that ran well starts over does not depend
- * on it. kubelet: kubelet.go NewMainKubelet
+ * Limits of the back-off, up to the node's maximum. The time after which a healthy container starts over does not
+ * depend on it. kubelet: kubelet.go NewMainKubelet
  */
 export function crashLoopBackOffLimits(node: { maxContainerRestartPeriodMs: number }): BackOffLimits {
   const maxMs = node.maxContainerRestartPeriodMs;

@@ -5,16 +5,16 @@ import {
   type RuntimePodStatus,
 } from '../../container/runtime-pod-status.ts';
 
-/** Where a pod without sidecars stands in its init phase. Indexes are into `spec.initContainers`. */
+/** Progress of the init phase of a pod without sidecars. Indexes are those of `spec.initContainers`. */
 export type InitProgress =
   | { state: 'done' }
-  /** One of them is running. */
+  /** An init container is running. */
   | { state: 'wait' }
   | { state: 'next'; index: number; failed?: RuntimeContainerStatus };
 
 /**
- * Which init container is to run next. Instances may have been removed from the runtime, so the last one that left a
- * trace decides. kubelet: kuberuntime_container.go findNextInitContainerToRun
+ * The next init container to run. The last one with a status decides, because earlier ones may have been removed from
+ * the runtime. kubelet: kuberuntime_container.go findNextInitContainerToRun
  */
 export function nextInitContainer(pod: Pod, podStatus: RuntimePodStatus): InitProgress {
   const initContainers = pod.spec.initContainers ?? [];
@@ -42,7 +42,7 @@ export function nextInitContainer(pod: Pod, podStatus: RuntimePodStatus): InitPr
 
 /** kubelet: kuberuntime/helpers.go isInitContainerFailed */
 export function isInitContainerFailed({ reason, state, exitCode }: RuntimeContainerStatus): boolean {
-  // A process other than the first one of the container may have been the victim, then the exit code is 0.
+  // The kernel may have killed a process other than the main one. Then the exit code is 0.
   if (reason === 'OOMKilled') return true;
   return state === 'unknown' || (state === 'exited' && exitCode !== 0);
 }

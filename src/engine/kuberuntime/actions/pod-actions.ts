@@ -1,45 +1,45 @@
 import type { RuntimeContainerStatus } from '../../container/runtime-pod-status.ts';
 
-/** Why one container is killed while its pod lives on; empty: its definition changed. */
+/** Why one container is killed in a running pod. Empty if its definition changed. */
 export type ContainerKillReason = '' | 'StartupProbe' | 'LivenessProbe' | 'Unknown';
 
 export interface ContainerToKill {
   containerID: string;
   name: string;
-  /** For the Killing event. */
+  /** Message of the Killing event. */
   message: string;
   reason: ContainerKillReason;
 }
 
 /**
- * What one sync of a pod is going to do. Plain data, kubelet's names; indexes are into the lists of the pod spec.
+ * Actions of one sync of a pod, as plain data with the kubelet's names. Indexes are those of the lists in the pod spec.
  * kubelet: kuberuntime_manager.go podActions
  */
 export interface PodActions {
-  /** Stop all containers and every sandbox; nothing of `containersToKill` counts then. */
+  /** Stop all containers and sandboxes. Then `containersToKill` is ignored. */
   killPod: boolean;
-  /** Create a sandbox, after the kill. */
+  /** Create a sandbox after the kill. */
   createSandbox: boolean;
-  /** The sandbox to use, or the one to be replaced; empty when there is none. */
+  /** The sandbox to use or to replace. Empty if there is none. */
   sandboxID: string;
   /** Attempt of the sandbox to use or to create. */
   attempt: number;
-  /** Only in pods without sidecars: the one init container to start. */
+  /** The init container to start, in pods without sidecars. */
   nextInitContainerToStart: number | null;
-  /** Only in pods with sidecars: init containers to start, in this order. */
+  /** Init containers to start, in this order, in pods with sidecars. */
   initContainersToStart: number[];
   containersToStart: number[];
   containersToKill: ContainerToKill[];
 }
 
-/** What is to do in the init phase of a pod. */
+/** Actions of a pod's init phase. */
 export interface InitActions {
-  /** Regular containers are looked at only then. */
+  /** Regular containers are started only if true. */
   initialized: boolean;
   actions: Partial<PodActions>;
 }
 
-/** A container in unknown state may be running: it is killed first, lest two instances of it run. */
+/** Kills a container in an unknown state before its restart, because it may be running. */
 export function killUnknown(kind: 'Container' | 'Init container', status: RuntimeContainerStatus): ContainerToKill {
   return {
     containerID: status.id,

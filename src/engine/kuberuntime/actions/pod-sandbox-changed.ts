@@ -2,15 +2,15 @@ import type { Pod } from '../../../api/types.ts';
 import type { RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 
 export interface SandboxChange {
-  /** The pod needs a new sandbox. */
+  /** True if the pod needs a new sandbox. */
   changed: boolean;
   /** Attempt of the sandbox to use or to create. */
   attempt: number;
-  /** The existing sandbox; empty when there is none, or none of the right network. */
+  /** The existing sandbox. Empty if there is none with the right network. */
   sandboxID: string;
 }
 
-/** Whether the pod can go on in its newest sandbox. kubelet: kuberuntime/util/util.go PodSandboxChanged */
+/** Decides whether the pod can keep its newest sandbox. kubelet: kuberuntime/util/util.go PodSandboxChanged */
 export function podSandboxChanged(pod: Pod, podStatus: RuntimePodStatus): SandboxChange {
   const [newest] = podStatus.sandboxStatuses;
   if (!newest) return { changed: true, attempt: 0, sandboxID: '' };

@@ -2,8 +2,8 @@ import type { Container, Pod } from '../../../api/types.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 
 /**
- * Whether a container that is not running has to be started (again), by its newest instance and the pod's restart
- * policy. kubelet: container/helpers.go ShouldContainerBeRestarted
+ * True if a container that is not running must be started, by its newest instance and the pod's restart policy.
+ * kubelet: container/helpers.go ShouldContainerBeRestarted
  */
 export function shouldContainerBeRestarted(container: Container, pod: Pod, podStatus: RuntimePodStatus): boolean {
   if (pod.metadata.deletionTimestamp !== undefined) return false;

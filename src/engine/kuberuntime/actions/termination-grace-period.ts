@@ -1,12 +1,12 @@
 import type { Container, Pod } from '../../../api/types.ts';
 import type { ContainerKillReason } from './pod-actions.ts';
 
-/** No container gets less, so that it hears of its end before it is killed. */
+/** Shortest grace period, so that every container gets its stop signal before it is killed. */
 export const MINIMUM_GRACE_PERIOD_SECONDS = 2;
 
 /**
- * Seconds a container of the pod gets to stop, for its preStop hook, its turn and the runtime's StopContainer together.
- * `overrideSeconds` wins over everything. kubelet: kuberuntime_container.go killContainer, setTerminationGracePeriod
+ * Grace period of a container in seconds, shared by its preStop hook, its turn and the runtime's StopContainer.
+ * `overrideSeconds` has precedence. kubelet: kuberuntime_container.go killContainer, setTerminationGracePeriod
  */
 export function containerGracePeriodSeconds(
   pod: Pod,
@@ -16,12 +16,12 @@ export function containerGracePeriodSeconds(
 ): number {
   if (overrideSeconds !== undefined) return overrideSeconds;
   if (pod.metadata.deletionGracePeriodSeconds !== undefined) return pod.metadata.deletionGracePeriodSeconds;
-  // A probe's own grace period counts only beside one of the pod.
+  // A probe's grace period counts only if the pod has one.
   if (pod.spec.terminationGracePeriodSeconds === undefined) return MINIMUM_GRACE_PERIOD_SECONDS;
   return probeGracePeriodSeconds(container, reason) ?? pod.spec.terminationGracePeriodSeconds;
 }
 
-/** What is left of a grace period after `elapsedMs`: only whole seconds are taken off, and never below the minimum. */
+/** Rest of a grace period after `elapsedMs`, counted in whole seconds, and at least the minimum. */
 export function remainingGracePeriodSeconds(gracePeriodSeconds: number, elapsedMs: number): number {
   return Math.max(gracePeriodSeconds - Math.floor(elapsedMs / 1000), MINIMUM_GRACE_PERIOD_SECONDS);
 }

@@ -12,8 +12,8 @@ const annotationPrefix = 'container.apparmor.security.beta.kubernetes.io/';
 const localhostPrefix = 'localhost/';
 
 /**
- * The container's AppArmor profile in both forms the CRI has, or nothing.
- * kubelet: kuberuntime/helpers.go getAppArmorProfile
+ * The container's AppArmor profile in both CRI fields. Empty if it has none. kubelet: kuberuntime/helpers.go
+ * getAppArmorProfile
  */
 export function appArmorProfile(
   pod: Pod,
@@ -35,7 +35,7 @@ export function appArmorProfile(
   }
 }
 
-/** True when a container of the pod is to be confined. kubelet: pkg/security/apparmor isRequired */
+/** True if a container of the pod has a confining profile. kubelet: pkg/security/apparmor isRequired */
 export function asksForAppArmor(pod: Pod): boolean {
   const profiles = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map((container) =>
     effectiveProfile(pod, container),
@@ -44,8 +44,8 @@ export function asksForAppArmor(pod: Pod): boolean {
 }
 
 /**
- * The container's field, else its old annotation, which static pods never get turned into the field, else the pod's
- * field. kubelet: pkg/security/apparmor GetProfile
+ * The container's field, else its old annotation, else the pod's field. Static pods keep the annotation, because no API
+ * server converts it. kubelet: pkg/security/apparmor GetProfile
  */
 function effectiveProfile({ metadata, spec }: Pod, container: Container): AppArmorProfile | undefined {
   return (
@@ -55,7 +55,7 @@ function effectiveProfile({ metadata, spec }: Pod, container: Container): AppArm
   );
 }
 
-/** A value that is not known counts as no profile. */
+/** Returns undefined for an unknown value. */
 function annotatedProfile(value: string | undefined): AppArmorProfile | undefined {
   if (value === 'runtime/default') return { type: 'RuntimeDefault' };
   if (value === 'unconfined') return { type: 'Unconfined' };

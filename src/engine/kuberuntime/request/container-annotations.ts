@@ -7,7 +7,7 @@ import { criAnnotations, criLabels } from '../../container/labels.ts';
 type LifecycleHandler = NonNullable<Lifecycle['preStop']>;
 type HTTPGetAction = NonNullable<LifecycleHandler['httpGet']>;
 
-/** Annotations for a kubelet that stops a container whose manifest is gone. kubelet: kuberuntime/labels.go */
+/** Annotations with which a kubelet can stop a container whose manifest was removed. kubelet: kuberuntime/labels.go */
 const stopAnnotations = {
   podDeletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
   podTerminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
@@ -15,7 +15,7 @@ const stopAnnotations = {
   ports: 'io.kubernetes.container.ports',
 } as const;
 
-/** What a sandbox is found by. kubelet: kuberuntime/labels.go newPodLabels */
+/** Labels that identify a sandbox. kubelet: kuberuntime/labels.go newPodLabels */
 export function identityLabels({ metadata }: Pod): Record<string, string> {
   return {
     [criLabels.podName]: metadata.name,
@@ -24,14 +24,14 @@ export function identityLabels({ metadata }: Pod): Record<string, string> {
   };
 }
 
-/** The pod's own labels are the sandbox's only. kubelet: kuberuntime/labels.go newContainerLabels */
+/** Without the pod's own labels, which only the sandbox has. kubelet: kuberuntime/labels.go newContainerLabels */
 export function containerLabels(pod: Pod, { name }: Container): Record<string, string> {
   return { ...identityLabels(pod), [criLabels.containerName]: name };
 }
 
 /**
- * What the kubelet needs to know of a container whose manifest is gone; `extra` comes from device plugins and may not
- * overwrite it. kubelet: kuberuntime/labels.go newContainerAnnotations
+ * The annotations that the kubelet needs if the manifest was removed. `extra`, from device plugins, cannot replace
+ * them. kubelet: kuberuntime/labels.go newContainerAnnotations
  */
 export function containerAnnotations(
   { metadata, spec }: Pod,

@@ -10,15 +10,14 @@ export interface EnvironmentVariable {
   value: string;
 }
 
-/** What variables are made from besides the manifest. */
+/** Sources of variables besides the manifest. */
 export interface EnvironmentSources extends DownwardSources {
   configObjects: ConfigObjectLookup;
 }
 
 /**
- * Environment of a container: envFrom in order, then env in order, a later one overwriting an earlier one of the same
- * name. Throws a `UserError` that names a reference which leads nowhere.
- * kubelet: kubelet_pods.go makeEnvironmentVariables
+ * Environment of a container: envFrom in order, then env in order. A later variable replaces an earlier one of the same
+ * name. Throws a `UserError` that names a broken reference. kubelet: kubelet_pods.go makeEnvironmentVariables
  */
 export function makeEnvironment(pod: Pod, container: Container, sources: EnvironmentSources): EnvironmentVariable[] {
   const variables = new Map<string, string>();
@@ -42,7 +41,7 @@ function envFromVariables(
   return [...(configMap?.data ?? []), ...(secret?.data ?? [])].map(([key, value]) => [prefix + key, text(value)]);
 }
 
-/** Undefined: the variable is left out, because what it refers to is optional and missing. */
+/** Returns undefined if its optional source is missing, so that the variable is left out. */
 function envValue(
   pod: Pod,
   container: Container,
@@ -50,7 +49,7 @@ function envValue(
   earlier: ReadonlyMap<string, string>,
   sources: EnvironmentSources,
 ): string | undefined {
-  // Only written values are expanded, never what a source gives.
+  // Only values in the manifest are expanded, not those from a source.
   if (value !== '') return expand(value, (reference) => earlier.get(reference));
   return valueFrom ? sourceValue(pod, container, name, valueFrom, sources) : '';
 }
@@ -85,7 +84,7 @@ function keyValue(
   });
 }
 
-/** Undefined: the object is missing and optional. */
+/** Returns undefined if the object is optional and missing. */
 function lookup(
   kind: ConfigObject['kind'],
   { metadata: { namespace } }: Pod,
@@ -99,5 +98,5 @@ function lookup(
   });
 }
 
-/** What is no text is made into some, as runtimes do it. */
+/** Replaces invalid UTF-8, as runtimes do. */
 const text = (value: Uint8Array): string => Buffer.from(value).toString('utf8');

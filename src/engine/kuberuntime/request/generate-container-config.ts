@@ -20,7 +20,7 @@ export interface ContainerRequest {
   pod: Pod;
   container: Container;
   restartCount: number;
-  /** What the image name was resolved to. */
+  /** Image id of the resolved image name. */
   imageRef: string;
   imageUser: ImageUser;
   /** From `makeEnvironment`; variables of device plugins first. */
@@ -35,14 +35,14 @@ export interface ContainerRequest {
   node: ContainerNode;
 }
 
-/** What a container's configuration depends on of its node. */
+/** Settings of the node for a container's configuration. */
 export interface ContainerNode extends SecurityNode {
   resources: NodeResources;
 }
 
 /**
- * What CreateContainer is asked for. Throws a `UserError` for a container that may not be made, which is the waiting
- * reason CreateContainerConfigError. kubelet: kuberuntime/kuberuntime_container.go generateContainerConfig
+ * The CreateContainer request's configuration. Throws a `UserError` if the container is not allowed, which is the
+ * waiting reason CreateContainerConfigError. kubelet: kuberuntime/kuberuntime_container.go generateContainerConfig
  */
 export function generateContainerConfig(request: ContainerRequest): ContainerConfig {
   const { pod, container, restartCount, imageUser, envs, node, security = {} } = request;
@@ -70,8 +70,8 @@ export function generateContainerConfig(request: ContainerRequest): ContainerCon
 }
 
 /**
- * Files of the host have the owners inside a user namespace that they have outside.
- * kubelet: kuberuntime/kuberuntime_container_linux.go applyPlatformSpecificContainerConfig
+ * Maps owners so that host files have the same owners inside a user namespace. kubelet:
+ * kuberuntime/kuberuntime_container_linux.go applyPlatformSpecificContainerConfig
  */
 function mappedMounts(mounts: Mounts, userNamespace: UserNamespace | undefined): Mounts {
   if (userNamespace === undefined) return mounts;
@@ -80,8 +80,8 @@ function mappedMounts(mounts: Mounts, userNamespace: UserNamespace | undefined):
 }
 
 /**
- * Command and arguments of a container with the `$(VAR)` references in them replaced; one that leads nowhere stays as
- * written. kubelet: container/helpers.go ExpandContainerCommandAndArgs
+ * Command and arguments with their `$(VAR)` references replaced. An unknown reference stays as written. kubelet:
+ * container/helpers.go ExpandContainerCommandAndArgs
  */
 export function expandContainerCommandAndArgs(
   { command = [], args = [] }: Pick<Container, 'command' | 'args'>,

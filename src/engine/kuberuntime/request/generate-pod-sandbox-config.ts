@@ -7,11 +7,11 @@ import { kernelHostname, type PodHostname } from './hostname.ts';
 import { type NodeResources, overheadResources, sandboxResources } from './linux-resources.ts';
 import { type PodSecurity, sandboxSecurityContext } from './security-context.ts';
 
-/** All that a sandbox needs besides the pod. */
+/** The sandbox settings that do not come from the pod. */
 export interface SandboxNode extends PodSecurity {
   /** Folder of all pod logs, such as /var/log/pods. */
   podLogsDir: string;
-  /** The pod's cgroup in the driver's form; empty when pods have no cgroups of their own. */
+  /** The pod's cgroup in the driver's form. Empty if pods have no cgroups of their own. */
   cgroupParent: string;
   /** From `podDNS`. */
   dns: DNSConfig;
@@ -21,7 +21,7 @@ export interface SandboxNode extends PodSecurity {
 }
 
 /**
- * What RunPodSandbox is asked for. kubelet: kuberuntime/kuberuntime_sandbox.go generatePodSandboxConfig,
+ * The RunPodSandbox request's configuration. kubelet: kuberuntime/kuberuntime_sandbox.go generatePodSandboxConfig,
  * generatePodSandboxLinuxConfig
  */
 export function generatePodSandboxConfig(pod: Pod, attempt: number, node: SandboxNode): PodSandboxConfig {
@@ -51,14 +51,14 @@ function sysctls({ spec }: Pod): Record<string, string> {
 type PortMapping = NonNullable<PodSandboxConfig['portMappings']>[number];
 
 /**
- * Every port the regular containers declare, also those without a host port.
- * kubelet: container/helpers.go MakePortMappings
+ * All ports of the regular containers, including those without a host port. kubelet: container/helpers.go
+ * MakePortMappings
  */
 export function portMappings({ spec }: Pod): PortMapping[] {
   return spec.containers.flatMap(({ ports = [] }) => withoutDuplicates(ports).map(portMapping));
 }
 
-/** A port name, or for a nameless port its whole content, counts once in a container; the first one wins. */
+/** Drops ports of a container with an equal name, or without a name with equal content. The first is kept. */
 function withoutDuplicates(ports: readonly ContainerPort[]): ContainerPort[] {
   const seen = new Set<string>();
   return ports.filter((port) => {

@@ -1,15 +1,15 @@
 import type { Pod } from '../../../api/types.ts';
 import { UserError } from '../../../errors.ts';
 
-/** What a pod calls itself: host name and, with a subdomain, the domain it is in. */
+/** A pod's host name and, with a subdomain, its domain. */
 export interface PodHostname {
   hostname: string;
-  /** Empty: none. */
+  /** May be empty. */
   domain: string;
 }
 
 const maxHostnameLength = 63;
-/** What the kernel stores of a node name. */
+/** The kernel's limit for a node name. */
 const maxKernelHostnameLength = 64;
 
 /** kubelet: kubelet_pods.go GeneratePodHostNameAndDomain */
@@ -21,7 +21,7 @@ export function podHostname({ metadata, spec }: Pod, clusterDomain: string): Pod
   };
 }
 
-/** The host name set in the kernel, with the domain if the pod asks for it. kubelet: util/util.go GetNodenameForKernel */
+/** The kernel's host name, with the domain if the pod requests it. kubelet: util/util.go GetNodenameForKernel */
 export function kernelHostname({ spec }: Pod, { hostname, domain }: PodHostname): string {
   if (!spec.setHostnameAsFQDN || domain === '') return hostname;
   const fqdn = `${hostname}.${domain}`;

@@ -9,17 +9,17 @@ import { memoryBytes, milliCPU, toTotals } from '../../../api/values/resource-am
 
 type LinuxContainerResources = NonNullable<NonNullable<ContainerConfig['linux']>['resources']>;
 
-/** What the resources of a sandbox or container depend on of its node. */
+/** Settings of the node for resources of sandboxes and containers. */
 export interface NodeResources {
   cgroupVersion: 1 | 2;
-  /** cpuCFSQuota: CPU limits are enforced. */
+  /** cpuCFSQuota: true if CPU limits are enforced. */
   cpuCFSQuota: boolean;
-  /** cpuCFSQuotaPeriod, in which CPU quotas are counted. */
+  /** cpuCFSQuotaPeriod: period of CPU quotas. */
   cpuCFSQuotaPeriodMicros: number;
-  /** singleProcessOOMKill; a cgroup v1 node always kills single processes. */
+  /** singleProcessOOMKill. A cgroup v1 node always kills single processes. */
   singleProcessOOMKill: boolean;
   memoryCapacityBytes: bigint;
-  /** The kernel can limit the swap of a cgroup. */
+  /** True if the kernel can limit a cgroup's swap. */
   hasSwapController: boolean;
   /** Huge page sizes of the machine in bytes. */
   hugePageSizes: readonly bigint[];
@@ -28,9 +28,9 @@ export interface NodeResources {
 }
 
 export interface MemoryQoS {
-  /** memoryThrottlingFactor: where between request and limit a container's allocations are slowed down. */
+  /** memoryThrottlingFactor: point between request and limit above which allocations are slowed down. */
   throttlingFactor: number;
-  /** Stands in for the limit of a container that has none. */
+  /** Replaces the limit of a container without one. */
   allocatableMemoryBytes: bigint;
   pageSizeBytes: number;
 }
@@ -54,8 +54,8 @@ export function containerResources(pod: Pod, container: Container, node: NodeRes
 }
 
 /**
- * What a container does not limit itself, its pod limits as a whole.
- * kubelet: kuberuntime/kuberuntime_container_linux.go getCPULimit, getMemoryLimit
+ * The container's limits, with the pod-level limit for resources that it does not limit. kubelet:
+ * kuberuntime/kuberuntime_container_linux.go getCPULimit, getMemoryLimit
  */
 function containerLimits({ spec }: Pod, { resources }: Container): ResourceTotals {
   const own = [...toTotals(resources?.limits)].filter(([, { nanos }]) => nanos !== 0n);
@@ -63,15 +63,15 @@ function containerLimits({ spec }: Pod, { resources }: Container): ResourceTotal
 }
 
 /**
- * What all containers of the pod may use together, without the pod's overhead.
- * kubelet: kuberuntime/kuberuntime_sandbox_linux.go calculateSandboxResources
+ * Resources of all containers of the pod together, without the pod's overhead. kubelet:
+ * kuberuntime/kuberuntime_sandbox_linux.go calculateSandboxResources
  */
 export function sandboxResources({ spec }: Pod, node: NodeResources): LinuxContainerResources {
   const pod = { spec: { ...spec, overhead: {} } };
   return linuxResources(podRequests(pod), podLimits(pod), node);
 }
 
-/** What running the pod costs besides its containers. kubelet: convertOverheadToLinuxResources */
+/** Overhead of the pod beyond its containers. kubelet: convertOverheadToLinuxResources */
 export function overheadResources({ spec }: Pod, node: NodeResources): LinuxContainerResources {
   if (!spec.overhead) return {};
   const overhead = toTotals(spec.overhead);
@@ -97,12 +97,12 @@ function cpuQuota(limitMilliCPU: bigint, periodMicros: number): LinuxContainerRe
   return { cpuQuota: milliCPUToQuota(limitMilliCPU, periodMicros), cpuPeriod: periodMicros };
 }
 
-/** Static pods are critical, and critical pods never swap, whatever swapBehavior says. */
+/** No swap, because static pods are critical and critical pods never swap, under any swapBehavior. */
 function noSwap({ memoryLimitInBytes = 0n }: LinuxContainerResources): LinuxContainerResources {
   return { memorySwapLimitInBytes: memoryLimitInBytes };
 }
 
-/** One entry for every size the machine has: a size that is left out would not be limited. */
+/** One entry for each of the machine's sizes, because a missing size would be unlimited. */
 function hugepageLimits(limits: ResourceList | undefined, sizes: readonly bigint[]) {
   const allowed = hugePageLimits(toTotals(limits));
   return sizes.map((size) => ({ pageSize: hugePageSizeName(size), limit: allowed.get(size) ?? 0n }));

@@ -7,8 +7,8 @@ type SecurityContext = NonNullable<NonNullable<PodSandboxConfig['linux']>['secur
 export type NamespaceOption = NonNullable<SecurityContext['namespaceOptions']>;
 
 /**
- * Which namespaces the pod shares with the node. `userNamespace` is what was allotted to the pod; without it user
- * namespaces are off. kubelet: kuberuntime/util/util.go NamespacesForPod
+ * Namespaces that the pod shares with the node. Without an allocated `userNamespace`, user namespaces are off. kubelet:
+ * kuberuntime/util/util.go NamespacesForPod
  */
 export function namespacesForPod({ spec }: Pod, userNamespace?: UserNamespace): NamespaceOption {
   if (spec.hostUsers !== undefined && !userNamespace) {

@@ -3,7 +3,7 @@ import type { ResourceList } from '../../../api/types.ts';
 import type { CgroupDriver } from '../../container-manager/cgroup-names.ts';
 import type { ContainerNode } from './generate-container-config.ts';
 
-/** The part of the node's configuration that requests to the runtime depend on. */
+/** The node settings that requests to the runtime depend on. */
 export interface RuntimeSettings {
   /** Addresses of the node, primary first. */
   nodeIPs: readonly string[];
@@ -11,7 +11,7 @@ export interface RuntimeSettings {
   podLogsDir: string;
   /** Folder of links to container logs. */
   containerLogLinksDir: string;
-  /** Path of the node's resolver file; empty if there is none. kubelet: resolvConf */
+  /** Path of the node's resolver file. Empty if there is none. kubelet: resolvConf */
   resolvConf: string;
   clusterDNS: readonly string[];
   clusterDomain: string;
@@ -21,10 +21,10 @@ export interface RuntimeSettings {
   featureGates: FeatureGates;
   selinuxEnabled: boolean;
   /**
-   * What pods may use, by resource name, as admission counts it and as the downward API shows it where a container sets no
-   * limit. kubelet: node.status.allocatable
+   * Resources that pods may use, by name, for admission and for the downward API of containers without a limit.
+   * kubelet: node.status.allocatable
    */
   allocatable: ResourceList;
-  /** What containers of this node are made with. */
+  /** Settings of the node for its containers. */
   containerNode: ContainerNode;
 }

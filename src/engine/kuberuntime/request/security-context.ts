@@ -11,24 +11,24 @@ type SandboxSecurityContext = NonNullable<NonNullable<PodSandboxConfig['linux']>
 type ContainerSecurityContext = NonNullable<NonNullable<ContainerConfig['linux']>['securityContext']>;
 type SeccompProfile = NonNullable<ContainerSecurityContext['seccomp']>;
 
-/** What the node adds to the security context of a pod. */
+/** Settings of the node for the security context of a pod. */
 export interface SecurityNode {
   /** Folder of the Localhost seccomp profiles: `<root-dir>/seccomp`. */
   seccompProfileRoot: string;
-  /** True: containers without a seccomp profile get the runtime's. */
+  /** True if containers without a seccomp profile get the runtime's default. */
   seccompDefault: boolean;
   /** The existing /sys/devices/system/cpu/cpu<N>/thermal_throttle folders, hidden from containers. */
   thermalThrottlePaths?: readonly string[];
 }
 
-/** What was worked out for this pod elsewhere. */
+/** Parts of the security context that were computed elsewhere. */
 export interface PodSecurity {
   userNamespace?: UserNamespace | undefined;
-  /** Groups that its volumes ask for. */
+  /** Groups of its volumes. */
   volumeGroups?: readonly number[];
 }
 
-/** User of a container's image: a number, or a name that only the image can resolve. */
+/** User of a container's image: a number, or a name that only the image resolves. */
 export interface ImageUser {
   uid?: bigint | number;
   username?: string;
@@ -59,7 +59,7 @@ export function sandboxSecurityContext(
   const fsGroup = context.fsGroup === undefined ? [] : [context.fsGroup];
   return {
     privileged: hasPrivilegedContainer(pod),
-    // The sandbox runs only the pause container: the default profile is right whatever the pod's containers ask for.
+    // The sandbox runs only the pause container, so the default profile is always right.
     seccomp: { profileType: 'RuntimeDefault' },
     namespaceOptions: namespacesForPod(pod, userNamespace),
     runAsUser: int64(context.runAsUser),
@@ -96,7 +96,7 @@ export function containerSecurityContext(
     seccomp: seccompProfile(pod, container, node),
     ...appArmorProfile(pod, container),
     namespaceOptions: namespacesForPod(pod, userNamespace),
-    // The sandbox has them in another order; the kubelet's own doing.
+    // The kubelet uses another order for the sandbox.
     supplementalGroups: [...fsGroup, ...(context.supplementalGroups ?? []), ...volumeGroups],
     ...groupsPolicy(context),
     maskedPaths: isMasked ? [...maskedPaths, ...(node.thermalThrottlePaths ?? [])] : [],
@@ -105,8 +105,8 @@ export function containerSecurityContext(
 }
 
 /**
- * Refuses a container that must not run as root and would, or that cannot be told.
- * kubelet: kuberuntime/security_context_others.go verifyRunAsNonRoot
+ * Throws a `UserError` if the container must not run as root, but would, or its user is unknown. kubelet:
+ * kuberuntime/security_context_others.go verifyRunAsNonRoot
  */
 export function verifyRunAsNonRoot(pod: Pod, container: Container, imageUser: ImageUser): void {
   const { runAsNonRoot, runAsUser: user } = effectiveSecurityContext(pod, container);
@@ -127,7 +127,7 @@ function imageUserProblem({ uid, username }: ImageUser): string | undefined {
   return Number(uid ?? 0) === 0 ? 'its image runs as root' : undefined;
 }
 
-/** What the container says, else what the pod says. kubelet: securitycontext/util.go DetermineEffectiveSecurityContext */
+/** The container's settings, else the pod's. kubelet: securitycontext/util.go DetermineEffectiveSecurityContext */
 function effectiveSecurityContext({ spec }: Pod, { securityContext = {} }: Container): SecurityContext {
   const { seLinuxOptions, runAsUser: user, runAsGroup, runAsNonRoot } = spec.securityContext ?? {};
   return {
@@ -139,7 +139,7 @@ function effectiveSecurityContext({ spec }: Pod, { securityContext = {} }: Conta
   };
 }
 
-/** The spec's user wins; else the image's, which is root if the image names none. kubelet: helpers.go getImageUser */
+/** The spec's user, else the image's, else root. kubelet: helpers.go getImageUser */
 function runAsUser(
   effective: SecurityContext,
   { uid, username = '' }: ImageUser,
