@@ -24,7 +24,7 @@ interface DiffFlags extends ConfigurationFiles {
   output: 'text' | 'json';
 }
 
-/** As `kubectl diff` has it: anything above 1 is no answer. */
+/** As by `kubectl diff`: a code above 1 is a failure. */
 const exitCodes = { changes: 1, failed: 2 };
 
 export function registerDiff(program: Command, deps: CommandDeps): void {

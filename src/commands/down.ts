@@ -50,7 +50,7 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   };
   const tornDown = await tearDownNode(node);
   for (const pod of tornDown.removed) deps.stdout.write(`pod ${visible(pod)} removed\n`);
-  tellFailures(tornDown, deps);
+  reportFailures(tornDown, deps);
   if (!flags.all) return;
   if (tornDown.failures.some(({ mayRun }) => mayRun)) {
     deps.stderr.write('hint: The managed containerd goes on, as containers of these pods may still run.\n');
@@ -67,8 +67,8 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   deps.stdout.write('managed containerd stopped\n');
 }
 
-/** Prints each pod that could not be removed, and makes the command fail. */
-function tellFailures({ failures, unforgotten }: TornDownNode, deps: CommandDeps): void {
+/** Prints each pod that could not be removed, and sets the exit code. */
+function reportFailures({ failures, unforgotten }: TornDownNode, deps: CommandDeps): void {
   if (unforgotten !== undefined) {
     deps.stderr.write(`error: ${unforgotten.folder} could not be emptied: ${unforgotten.reason}\n`);
     deps.stderr.write('hint: Remove it, or the next run starts what it holds while the manifests are away.\n');

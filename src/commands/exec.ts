@@ -10,7 +10,7 @@ interface ExecFlags extends PodFlags {
   tty?: boolean;
 }
 
-/** What a shell shows for a process that was killed by SIGPIPE, as kubectl is. */
+/** A shell's exit code for a process killed by SIGPIPE, which kubectl is too. */
 const brokenPipeExitCode = 141;
 
 export function registerExec(program: Command, deps: CommandDeps): void {
@@ -47,7 +47,7 @@ async function exec(deps: CommandDeps, podName: string, command: string[], flags
     const { runtime } = opened;
     const containerID = await runningContainer(deps, opened, flags.container);
     const terminal = openTerminal(deps, { stdin: flags.stdin ?? false, tty: flags.tty ?? false });
-    // Errors of the streams come back from each write.
+    // Each write reports the error of its stream.
     for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
     try {
       return await execInContainer(runtime, {
@@ -80,7 +80,7 @@ async function runningContainer(deps: CommandDeps, { pod, why }: OpenPod, name: 
   const hasRun = container.attempts.some(({ state }) => state !== 'CONTAINER_CREATED');
   throw new UserError(`container "${container.name}" of pod ${podTitle(pod)} is not running${because}`, {
     hint: hasRun
-      ? `See what it said: kubelet-ts logs ${podTitle(pod)} -c ${container.name}`
-      : `What happened to it so far: kubelet-ts describe ${podTitle(pod)}`,
+      ? `Show its output: kubelet-ts logs ${podTitle(pod)} -c ${container.name}`
+      : `Show its events: kubelet-ts describe ${podTitle(pod)}`,
   });
 }

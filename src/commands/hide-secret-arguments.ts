@@ -1,8 +1,8 @@
 import { shownURL } from '../engine/config/http/url.ts';
 
 /**
- * Takes what may be secret in manifest URLs and headers out of the arguments of this process, which every user of the
- * machine can list. They were to be seen for a moment, so that files are the better place.
+ * Hides secrets of manifest URLs and headers in this process's arguments, which every user can list. They are visible
+ * for a moment, so files are safer.
  */
 export function hideSecretArguments(argv: readonly string[]): void {
   const shown = shownArguments(argv);
@@ -10,7 +10,7 @@ export function hideSecretArguments(argv: readonly string[]): void {
     process.title = ['kubelet-ts', ...shown.slice(2)].join(' ');
 }
 
-/** The arguments as everybody may see them. */
+/** The arguments with secrets hidden. */
 export function shownArguments(argv: readonly string[]): string[] {
   return argv.map((argument, index) => {
     const [flag = '', value] = /^(--[^=]+)=(.*)$/s.exec(argument)?.slice(1) ?? [];

@@ -50,12 +50,12 @@ async function loadImages(files: readonly string[], flags: ImageFlags, deps: Com
 }
 
 interface Importer {
-  /** Resolves to the names of the images in an archive. */
+  /** Resolves with the names of the images in an archive. */
   import: (file: string) => Promise<string[]>;
   close: () => void;
 }
 
-/** The CRI has no import: a managed containerd is asked through us, another one through its own client. */
+/** The CRI has no import. We import into a managed containerd; other runtimes need their own client. */
 async function openImporter(flags: ImageFlags): Promise<Importer> {
   const { endpoint, managed } = await findRuntimeEndpoint({
     rootDir: resolve(flags.rootDir),

@@ -54,7 +54,7 @@ Examples:
   kubelet-ts logs --all-containers --prefix web
   kubelet-ts logs -p web                      prints the log of the crashed instance`;
 
-/** What the flags come to for the reader; a `UserError` when they contradict each other. */
+/** The reader's options from the flags. Throws a `UserError` if they contradict each other. */
 export function readOptions(flags: LogsFlags, now: number): Omit<ReadLogsOptions, 'path'> {
   const { follow = false, timestamps = false, tail = -1, since, sinceTime, limitBytes } = flags;
   if (since !== undefined && sinceTime !== undefined) throw new UserError('use only one of --since and --since-time');
@@ -93,7 +93,7 @@ async function printLogs(
     sources.push({ container, path: status?.logPath ?? '' });
   }
   const stopped = new AbortController();
-  // Errors of the stream come back from each write.
+  // Each write reports the error of the stream.
   deps.stdout.on('error', () => undefined);
   const print = (source: Source): Promise<void> =>
     printLog(
@@ -111,7 +111,7 @@ async function printLogs(
     else for (const source of sources) await print(source);
   } catch (error) {
     stopped.abort();
-    // Whoever read our output has seen enough.
+    // The reader of our output closed it.
     if (!hasCode(error, 'EPIPE')) throw error;
   }
 }
@@ -157,7 +157,7 @@ async function chosenContainers(
   return [container];
 }
 
-/** kubelet: kubelet_pods.go validateContainerLogStatus, as far as the runtime alone tells */
+/** kubelet: kubelet_pods.go validateContainerLogStatus, as far as the runtime's data allows */
 function chosenAttempt(attempts: PodContainer['attempts'], { previous = false }: LogsFlags): Container | undefined {
   const started = attempts.filter(({ state }) => state !== 'CONTAINER_CREATED');
   return previous ? started.find(({ state }) => state === 'CONTAINER_EXITED') : started[0];
@@ -168,7 +168,7 @@ function noAttempt({ pod, why }: OpenPod, name: string, { previous = false }: Lo
   const reason = why(name);
   const because = reason === undefined ? '' : `: ${reason}`;
   return new UserError(`container "${name}" in pod "${pod.name}" is waiting to start${because}`, {
-    hint: `What happened to it so far: kubelet-ts describe ${podTitle(pod)}`,
+    hint: `Show its events: kubelet-ts describe ${podTitle(pod)}`,
   });
 }
 

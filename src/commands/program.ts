@@ -10,7 +10,7 @@ interface CommandEntry {
   load: () => Promise<(program: Command, deps: CommandDeps) => void>;
 }
 
-/** Every command, in the order of the help. Only the one that is used is loaded. */
+/** All commands in the order of the help. Only the used one is loaded. */
 const commands: Record<string, CommandEntry> = {
   run: { summary: 'Run the pods of manifests until stopped', load: async () => (await import('./run.ts')).registerRun },
   'run-once': {
@@ -40,7 +40,7 @@ const commands: Record<string, CommandEntry> = {
   down: { summary: 'Stop kubelet-ts and remove its pods', load: async () => (await import('./down.ts')).registerDown },
 };
 
-/** Runs one command line; resolves to its exit code. */
+/** Runs one command line. Resolves with its exit code. */
 export async function runProgram(argv: readonly string[]): Promise<number> {
   hideSecretArguments(argv);
   let exitCode = 0;

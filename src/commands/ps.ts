@@ -131,7 +131,7 @@ function toList(pods: readonly ListedPod[]): { apiVersion: 'v1'; kind: 'List'; i
   return { apiVersion: 'v1', kind: 'List', items };
 }
 
-/** What pods wait for before they start, and why others were not admitted; the table has no room for it. */
+/** Why pods wait or were not admitted, which the table has no room for. */
 function waits(pods: readonly ListedPod[]): string {
   return pods
     .filter(({ pod, rejection }) => rejection !== undefined || pod.status?.reason === reasons.waitingForPods)
@@ -142,7 +142,7 @@ function waits(pods: readonly ListedPod[]): string {
     .join('');
 }
 
-/** More would push the table off the screen. */
+/** More would scroll the table off the screen. */
 const maxWarnings = 50;
 
 function warnings(snapshot: EngineSnapshot | undefined): string {
@@ -155,17 +155,17 @@ function warnings(snapshot: EngineSnapshot | undefined): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** A pod with what only a running agent knows of it. */
+/** A pod with data that only a running agent has. */
 export type ListedPod = Pick<PodSnapshot, 'pod'> &
   Partial<Pick<PodSnapshot, 'worker' | 'pulls' | 'replacedBy' | 'rejection'>>;
 
-/** One pod of a list: the revision that is there, and the one that is to take its place. */
+/** One pod of the list: its current revision and the one that will replace it. */
 interface ShownPod {
   listed: ListedPod;
   update?: ListedPod;
 }
 
-/** Every pod once, whatever revisions there are of it: the one that runs, before one that ends, before the one that waits. */
+/** Each pod once: the running revision before an ending one, before a waiting one. */
 export function shownRevisions(pods: readonly ListedPod[]): ShownPod[] {
   const byName = new Map<string, ListedPod[]>();
   for (const listed of pods) {

@@ -54,7 +54,7 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
     });
 }
 
-/** Why a sync failed is an event of its pod, too. */
+/** Drops logs of failed syncs, because each is also an event of its pod. */
 function withoutFailedSyncs(logger: Logger): Logger {
   return {
     debug: logger.debug.bind(logger),
@@ -68,7 +68,7 @@ function withoutFailedSyncs(logger: Logger): Logger {
   };
 }
 
-/** Of one container all was shown; from among the lines of many the last ones of that which failed are shown again. */
+/** The result of a pod. If the logs of several containers were mixed, the last lines of the failed one are repeated. */
 function resultText({ pod, outcome, message, log = '' }: PodResult, isLogPrefixed: boolean): string {
   const summary = `${visible(`${pod}: ${outcome}${message === '' ? '' : `: ${message}`}`)}\n`;
   if (!isLogPrefixed) return summary;

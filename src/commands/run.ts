@@ -31,7 +31,7 @@ export function registerRun(program: Command, deps: CommandDeps): void {
     .description('Run the pods of manifests until stopped. Stopping leaves the pods running')
     .argument('[manifests...]', 'files or folders of pod manifests, beside --pod-manifest-path')
     .option('--no-tui', 'log lines instead of the screen, also on a terminal')
-    // Of the kubelet: kubeadm asks it.
+    // A flag of the kubelet that kubeadm uses.
     .addOption(new Option('--version [boolean]').argParser(boolean).hideHelp())
     .addHelpText('after', examples)
     .action(async (manifests: string[], flags: RunFlags) => {
@@ -72,13 +72,13 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
   };
   const ending = new AgentEnd({ logger, stop });
   const onSignal = (signal: NodeJS.Signals): void => {
-    // After that a signal ends the process.
+    // The next signal ends the process.
     if (ending.signalled(signal)) process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
-  // Of a shell whose terminal was closed. Pods are not left alone for that.
+  // A closed terminal sends this. The agent does not stop for it.
   process.on('SIGHUP', () => {
-    logger.info({ signal: 'SIGHUP' }, 'The terminal was closed, the agent goes on');
+    logger.info({ signal: 'SIGHUP' }, 'The terminal was closed, the agent keeps running');
   });
   const faults = new Faults({ clock: systemClock, logger });
   const sources = (): PodSource[] => nodeSources(options, logger);
@@ -95,7 +95,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
     healthz ??= await openHealthz(options, () => unhealthyBecause(), faults);
   };
   try {
-    const onServing = screen?.tellReady;
+    const onServing = screen?.reportReady;
     const agent = { options, sources, logger, faults, stopping, onWaiting, onStarting, onServing };
     await withAgent(agent, async (kubelet) => {
       unhealthyBecause = () => kubelet.unhealthyBecause();
@@ -105,7 +105,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
       await withLog(kubelet, ended, logger);
     });
   } catch (error) {
-    // A stop while the agent still starts is no failure.
+    // A stop during the start is no failure.
     if (!stopping.signal.aborted) throw error;
   } finally {
     healthz?.close();
@@ -131,7 +131,10 @@ async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): 
   }
 }
 
-/** Until then V8 has all the room it wants: the first pods start sooner. Much longer, and a flood takes tens of megabytes. */
+/**
+ * Until then V8 may grow freely, so that the first pods start sooner. A later time would let a flood of events take
+ * tens of megabytes.
+ */
 const growAfterMs = 10_000;
 
 /**

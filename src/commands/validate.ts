@@ -60,7 +60,7 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   if (problems.some(({ severity }) => severity === 'error')) deps.setExitCode(brokenManifestExitCode);
   const objects = await objectsToPrint(checked, flags, options, deps);
   if (objects !== undefined) {
-    // What another program is to read comes alone.
+    // Machine-readable output stands alone on stdout.
     deps.stderr.write(reportText(checked, stdin, false));
     deps.stdout.write(await listText(objects, flags.output));
   } else if (flags.output === 'text') {
@@ -97,7 +97,7 @@ function reportText(update: SourceUpdate, stdin: Uint8Array | undefined, coloure
   return [...reports, `${validationSummary(update)}\n`].join('');
 }
 
-/** The file as it is now, to show a line of it; undefined when it has gone meanwhile. */
+/** The file's current content, to show a line of it. Returns undefined if it is missing. */
 function fileText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');

@@ -45,8 +45,8 @@ Examples:
   kubelet-ts wait web --for updated`;
 
 /**
- * Looks at once, at what is declared on disk now, and again at every event of the agent; rejects when the time is over or the
- * agent ends.
+ * Checks the manifests now on disk at once, and again at every event of the agent. Rejects on a timeout or if the agent
+ * ends.
  */
 async function waitForPods(names: readonly string[], flags: WaitFlags): Promise<void> {
   const socket = controlSocketPath(resolve(flags.rootDir));
@@ -60,7 +60,7 @@ async function waitForPods(names: readonly string[], flags: WaitFlags): Promise<
   });
   const met = new AbortController();
   const events = followEvents(socket, AbortSignal.any([timeout, met.signal]));
-  // The stream is open before the first look, so that nothing happens unseen in between.
+  // Opens the stream before the first check, so that no event is missed.
   let next = events.next();
   for (let settled = true; ; settled = false) {
     const snapshot = await inTime(fetchSnapshot(socket, { waits: true, settled }), timeout, () => notMet(names, flags));
@@ -74,7 +74,7 @@ async function waitForPods(names: readonly string[], flags: WaitFlags): Promise<
   met.abort();
 }
 
-/** Rejects with `late` when the signal is aborted first. */
+/** Rejects with `late` if the signal is aborted first. */
 function inTime<T>(promise: Promise<T>, signal: AbortSignal, late: () => UserError): Promise<T> {
   return unlessAborted(promise, signal).catch((error: unknown) => {
     throw signal.aborted ? late() : error;

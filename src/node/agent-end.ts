@@ -14,7 +14,7 @@ interface Deps {
  */
 export class AgentEnd {
   private readonly deps: Deps;
-  private kubelet: Pick<Kubelet, 'shutDownPods' | 'isToldOfShutdowns'> | undefined;
+  private kubelet: Pick<Kubelet, 'shutDownPods' | 'isWatchingShutdowns'> | undefined;
   private isEnding = false;
 
   constructor(deps: Deps) {
@@ -22,7 +22,7 @@ export class AgentEnd {
   }
 
   /** From now on SIGTERM also ends the pods, unless logind reports shutdowns of the machine. */
-  podsOf(kubelet: Pick<Kubelet, 'shutDownPods' | 'isToldOfShutdowns'>): void {
+  podsOf(kubelet: Pick<Kubelet, 'shutDownPods' | 'isWatchingShutdowns'>): void {
     this.kubelet = kubelet;
   }
 
@@ -30,7 +30,7 @@ export class AgentEnd {
   signalled(signal: NodeJS.Signals): boolean {
     const { kubelet, deps } = this;
     const { logger, stop } = deps;
-    const endsPods = signal === 'SIGTERM' && kubelet?.isToldOfShutdowns === false;
+    const endsPods = signal === 'SIGTERM' && kubelet?.isWatchingShutdowns === false;
     if (!endsPods || this.isEnding) {
       logger.info({ signal }, this.isEnding ? 'Stopping at once' : 'Stopping, pods keep running');
       stop(signal);

@@ -13,11 +13,11 @@ import { layoutOf, selectedPod, type ViewState, visibleEvents, visibleHeader, vi
 interface AppProps {
   state: ViewState;
   hasColors: boolean;
-  /** Has to be the same function every time. */
+  /** Must always be the same function. */
   onKey: (input: string, key: Key) => void;
 }
 
-/** The whole screen: header, panes or an overlay, and the line of keys. */
+/** The whole screen: header, panes or an overlay, and the help line. */
 export function App({ state, hasColors, onKey }: AppProps): ReactNode {
   const { isRawModeSupported } = useStdin();
   useInput(onKey, { isActive: isRawModeSupported });

@@ -5,12 +5,12 @@ import { type Line, styleLine } from './line.ts';
 interface PaneProps {
   lines: readonly Line[];
   columns: number;
-  /** Rows that the pane takes; empty ones at its end when there are fewer lines. */
+  /** Rows of the pane. Missing lines are left empty. */
   height: number;
   hasColors: boolean;
 }
 
-/** Lines from the top of a part of the screen that has a fixed height. */
+/** The first lines that fit a part of the screen with a fixed height. */
 export function Pane({ lines, columns, height, hasColors }: PaneProps): ReactNode {
   return (
     <Box flexDirection="column" height={height} flexShrink={0}>
@@ -28,8 +28,8 @@ interface LineTextProps {
 }
 
 /**
- * One row of the screen. The text goes through a transform of blanks, not through `Text`: ink keeps the measure of every
- * text that it ever drew, and the ages and events of this screen are new texts for as long as the node runs.
+ * One row of the screen. The text goes through a transform of blanks instead of `Text`, because ink caches the measure
+ * of every text. Ages and events make new texts for as long as the node runs.
  */
 const LineText = memo(function LineText({ line, columns, hasColors }: LineTextProps): ReactNode {
   const text = styleLine(line, columns, hasColors);

@@ -3,16 +3,16 @@ import { pullText } from '../api/values/pod-printer.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
 import type { Color } from './line.ts';
 
-/** An event in the words of the screen. */
+/** An event as text for the screen. */
 export interface EventText {
-  /** Absent: about the node. */
+  /** Absent for an event of the node. */
   pod?: PodRef;
   title: string;
   detail: string;
   color?: Color;
 }
 
-/** What the screen says about an event. */
+/** The screen's text for an event. */
 export function describeEvent(event: KubeletEvent): EventText {
   switch (event.type) {
     case 'ContainerStarted':
@@ -62,7 +62,7 @@ function describePlegEvent(event: PlegEvent): EventText {
   return { pod: event.pod, title: event.type, detail: facts.join(' '), color: plegColor(event) };
 }
 
-/** As many digits as crictl and docker show. */
+/** As many digits as in crictl and docker. */
 const shortIdLength = 13;
 
 function plegColor(event: PlegEvent): Color {

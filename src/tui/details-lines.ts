@@ -6,7 +6,7 @@ import { podEventLine } from './event-lines.ts';
 import { type Line, type Span, textLine } from './line.ts';
 import { nextSyncText, pullBarText, workerText } from './pod-row.ts';
 
-/** Everything about one pod: its containers with their ends, its worker, and its own history, newest first. */
+/** All details of one pod: containers with their ends, worker, and events, newest first. */
 export function detailsLines(entry: PodSnapshot, now: number): Line[] {
   const { pod, worker } = entry;
   return [

@@ -6,8 +6,8 @@ export { displayWidth };
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /**
- * The beginning of `text` that fits in `width` columns; a cut is shown by `…`. cli-truncate is no help here: it returns one
- * column too many where the cut is in the middle of a wide character.
+ * The beginning of `text` that fits `width` columns, with `…` after a cut. cli-truncate returns one column too many if
+ * the cut is within a wide character.
  */
 export function truncateToWidth(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
@@ -28,8 +28,8 @@ export function fitToWidth(text: string, width: number): string {
 }
 
 /**
- * `text` on one line, with blanks for line breaks and nothing else that could steer the terminal. Messages come from
- * containers and manifests, and must not move the cursor or reverse the text of the screen.
+ * `text` on one line, with blanks for line breaks. Other control characters are made visible, because texts of
+ * containers and manifests must not control the terminal.
  */
 export function printable(text: string): string {
   return visible(text.replace(/[\n\r\t]+/g, ' '));

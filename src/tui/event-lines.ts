@@ -22,7 +22,7 @@ export function eventLines(events: readonly KubeletEvent[], columns: number): Li
   }));
 }
 
-/** One line of a pod's own history, where the pod needs no mention. */
+/** One line of a pod's own events, without the pod's name. */
 export function podEventLine(event: KubeletEvent): Line {
   const { title, detail, color } = describeEvent(event);
   return { spans: [timeSpan(event.at), titleSpan(title, color), { text: detail }] };
@@ -39,18 +39,18 @@ function timeSpan(at: number): Span {
   return { text: `${new Date(at).toTimeString().slice(0, 8)} `, color: 'gray' };
 }
 
-/** As wide as `ContainerStarted`; a longer reason moves its facts to the right. */
+/** As wide as `ContainerStarted`. A longer reason shifts its facts to the right. */
 const titleWidth = 16;
 
 function titleSpan(title: string, color: Span['color']): Span {
   return { text: `${title.padEnd(titleWidth)} `, ...(color && { color }) };
 }
 
-/** What the events pane shows; the key `e` goes round. */
+/** Filters of the events pane. The key `e` cycles through them. */
 const eventKinds = ['all', 'pleg', 'recorded', 'workers'] as const;
 export type EventKind = (typeof eventKinds)[number];
 
-/** The kind of an event in the events pane; undefined for those that would only drown the others. */
+/** The kind of an event in the events pane. Returns undefined for events that are too frequent to show. */
 export function eventKindOf(event: KubeletEvent): Exclude<EventKind, 'all'> | undefined {
   switch (event.type) {
     case 'ContainerStarted':
@@ -67,7 +67,7 @@ export function eventKindOf(event: KubeletEvent): Exclude<EventKind, 'all'> | un
     case 'PodUpdated':
     case 'PodRemoved':
       return 'workers';
-    // The pods table shows these; a sync of every pod each minute is not news.
+    // The pods table shows these. Each pod's sync every minute is not news.
     case 'SyncStarted':
     case 'SyncFinished':
     case 'PodStatusChanged':
@@ -77,7 +77,7 @@ export function eventKindOf(event: KubeletEvent): Exclude<EventKind, 'all'> | un
   }
 }
 
-/** The kind after `kind`, going round. */
+/** The kind after `kind`, in a cycle. */
 export function nextEventKind(kind: EventKind): EventKind {
   return eventKinds[(eventKinds.indexOf(kind) + 1) % eventKinds.length] ?? 'all';
 }

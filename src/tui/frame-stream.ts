@@ -1,9 +1,10 @@
 import { Writable } from 'node:stream';
 
 /**
- * The stream that ink draws on: in its debug mode each write is one whole frame, which goes to `onFrame`. ink 6, the last
- * for Node 20, does not paint our terminal itself. At full height it clears the screen and its history for each frame, with
- * every option. It draws nothing where `CI` is set. It queues frames for a slow terminal, where ours gets the newest one.
+ * The stream that ink draws on. In ink's debug mode each write is one whole frame, passed to `onFrame`. ink 6, the last
+ * for Node 20, does not paint our terminal itself. At full height it clears the screen and its history for each frame,
+ * with every option. It draws nothing where `CI` is set. It queues frames for a slow terminal, where ours gets the
+ * newest one.
  */
 export class FrameStream extends Writable {
   readonly #size: () => { columns: number; rows: number };

@@ -4,12 +4,14 @@ import { displayWidth, printable } from './display-width.ts';
 import type { Line, Span } from './line.ts';
 import { isPodReady } from './pod-row.ts';
 
-/** The most lines the header takes. */
+/** Maximum lines of the header. */
 export const headerLineLimit = 2;
 
 const gap = '  ';
 
-/** Node, runtime, pods, sources, PLEG and uptime, on as many lines as they need and `limit` allows; the last ones give way. */
+/**
+ * Node, runtime, pods, sources, PLEG and uptime, on up to `limit` lines. The last ones are dropped if they do not fit.
+ */
 export function headerLines(snapshot: EngineSnapshot, now: number, columns: number, limit: number): Line[] {
   const lines: Line[] = [];
   let rest = 0;

@@ -3,7 +3,7 @@ import { minimumSize } from './layout.ts';
 import { type Line, textLine } from './line.ts';
 import type { ViewState } from './view-state.ts';
 
-/** The bottom line: the filter while it is typed, else the most useful keys that fit. */
+/** The bottom line: the filter during its input, else the most useful keys that fit. */
 export function statusLine(state: ViewState): Line {
   if (state.editingFilter) {
     return { spans: [{ text: '/', bold: true }, { text: state.filter }, { text: '▏', color: 'cyan' }] };
@@ -25,7 +25,7 @@ export function helpLines({ logFile }: Pick<ViewState, 'logFile'>): Line[] {
   ];
 }
 
-/** The question that `q` asks. */
+/** The question after `q`. */
 export function leaveLines({ logFile }: Pick<ViewState, 'logFile'>): Line[] {
   return [
     textLine('LEAVE THE SCREEN', { bold: true }),
@@ -46,7 +46,7 @@ function logLines(logFile: string): Line[] {
   return logFile === '' ? [] : [textLine(''), textLine(`Log: ${logFile}`, { color: 'gray' })];
 }
 
-/** What a terminal says in which nothing fits. */
+/** Text for a terminal that is too small. */
 export function tooSmallLines({ columns, rows, overlay }: ViewState): Line[] {
   if (overlay === 'leave') {
     return leaveLines({ logFile: '' }).slice(0, rows);
@@ -58,7 +58,7 @@ export function tooSmallLines({ columns, rows, overlay }: ViewState): Line[] {
   ].slice(0, rows);
 }
 
-/** Keys by importance; those that no longer fit give way. */
+/** Keys by importance. Those that do not fit are dropped. */
 function keyLine(state: ViewState, columns: number): string {
   const back = state.overlay === 'none' ? [] : ['esc back'];
   const keys = [

@@ -1,13 +1,13 @@
 import type { Key } from 'ink';
 import type { ViewAction, ViewState } from './view-state.ts';
 
-/** What becomes of the agent when the user leaves its screen: it goes on, or it ends and its pods run on. */
+/** The agent after the user leaves its screen: it keeps running, or it stops and its pods keep running. */
 export type Leaving = 'detach' | 'stop';
 
-/** What a key asks for: a change of the view, to leave, or to stop the screen as ^Z does. */
+/** Command of a key: a change of the view, leaving, or suspending as by ^Z. */
 export type KeyCommand = ViewAction | { type: 'left'; leaving: Leaving } | { type: 'suspended' };
 
-/** The keys of the screen, for the help. */
+/** Keys of the screen, for the help. */
 export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['↑ ↓ / j k', 'select a pod, or scroll the pane'],
   ['PgUp PgDn', 'one page up or down'],
@@ -23,13 +23,13 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['ctrl-z', 'suspend the screen; kubelet-ts goes on'],
 ];
 
-/** A press of one key, as ink tells it. */
+/** A single key press, in ink's form. */
 export interface KeyPress {
   input: string;
   key: Partial<Key>;
 }
 
-/** The single keys of one input: keys that arrive together, typed fast or pasted, come as one text. */
+/** Splits an input into single keys, because fast or pasted keys arrive as one text. */
 export function splitKeys(input: string, key: Partial<Key>): KeyPress[] {
   const characters = Array.from(input);
   if (characters.length < 2) {
@@ -41,7 +41,7 @@ export function splitKeys(input: string, key: Partial<Key>): KeyPress[] {
   }));
 }
 
-/** The command of a key press; undefined for a key without one. */
+/** The command of a key press. Returns undefined for a key without one. */
 export function computeKeyCommand(state: ViewState, { input, key }: KeyPress): KeyCommand | undefined {
   if (state.overlay === 'leave') {
     return leaveCommand(input, key);
@@ -52,7 +52,7 @@ export function computeKeyCommand(state: ViewState, { input, key }: KeyPress): K
   return state.editingFilter ? filterCommand(input, key) : (namedKeyCommand(key) ?? letterCommand(input));
 }
 
-/** Any other key is no answer. ^C twice stops, as it does without a screen. */
+/** Other keys are ignored. A second ^C stops, as without a screen. */
 function leaveCommand(input: string, key: Partial<Key>): KeyCommand | undefined {
   if (key.escape || input === 'q') {
     return { type: 'closed' };

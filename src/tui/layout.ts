@@ -1,22 +1,22 @@
-/** Rows of each part of the screen, from top to bottom; the help line takes one more at the bottom. */
+/** Rows of each part of the screen, from top to bottom. The help line takes one more row. */
 export interface Layout {
   header: number;
   /** Head and rows of the pods table. */
   pods: number;
   /** Title and lines of the events pane. */
   events: number;
-  /** Title and lines of the problems pane; 0 while there are none. */
+  /** Title and lines of the problems pane. 0 if there are no problems. */
   problems: number;
-  /** Pods, events and problems together: what details and help take. */
+  /** Pods, events and problems together, which details and help replace. */
   body: number;
 }
 
 export type Pane = 'pods' | 'events' | 'problems';
 
-/** The smallest terminal in which the screen says something useful. */
+/** The smallest terminal with a useful screen. */
 export const minimumSize = { columns: 40, rows: 10 };
 
-/** Divides the rows of the terminal; the pane in use gets the most. Everything that pods and problems leave goes to the events. */
+/** Divides the rows of the terminal. The active pane gets the most. Events get the rest. */
 export function computeLayout(options: {
   rows: number;
   header: number;

@@ -12,7 +12,7 @@ export interface Span {
 /** One row of the screen. */
 export interface Line {
   spans: Span[];
-  /** Shown inverse over the whole width. */
+  /** True to show it inverse over the whole width. */
   selected?: boolean;
 }
 
@@ -33,7 +33,7 @@ export function styleLine(line: Line, width: number, hasColors: boolean): string
     }
     const text = truncateToWidth(printable(span.text), rest);
     rest -= displayWidth(text);
-    // A selected line is inverse: its colors would become backgrounds, which are hard to read.
+    // Without colors in a selected line, because inverse colors become hard-to-read backgrounds.
     styled += styleSpan({ ...span, text }, hasColors && !line.selected);
   }
   return line.selected ? `\u001b[7m${styled}${' '.repeat(Math.max(0, rest))}\u001b[27m` : styled;

@@ -27,7 +27,7 @@ export interface PodRow {
   next: Span;
 }
 
-/** What the pods table says about a pod at `now`. */
+/** The cells of a pod at `now`. */
 export function podRow(entry: PodSnapshot, now: number): PodRow {
   const { pod, worker } = entry;
   return {
@@ -44,7 +44,7 @@ export function podRow(entry: PodSnapshot, now: number): PodRow {
   };
 }
 
-/** How far a pull has come, with a bar of ten when its end is known. */
+/** Progress of a pull, with a bar of ten characters if its size is known. */
 export function pullBarText(pull: PullSnapshot): string {
   const { receivedBytes, totalBytes } = pull;
   if (totalBytes === undefined) return pullText(pull);
@@ -54,17 +54,17 @@ export function pullBarText(pull: PullSnapshot): string {
 
 const barWidth = 10;
 
-/** Whether the pod's Ready condition is true. */
+/** True if the pod's Ready condition is true. */
 export function isPodReady(pod: Pod): boolean {
   return (pod.status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
 }
 
-/** State of the worker; `*` while a sync runs, `+` while an update waits for it. */
+/** State of the worker, with `*` during a sync and `+` if an update waits. */
 export function workerText(worker: WorkerSnapshot): string {
   return `${worker.state}${worker.working ? '*' : ''}${worker.pending ? '+' : ''}`;
 }
 
-/** Seconds until the pod is due again. */
+/** Seconds until the pod's next sync. */
 export function nextSyncText(worker: WorkerSnapshot, now: number): string {
   if (worker.nextSyncAt === undefined) {
     return '-';

@@ -6,13 +6,13 @@ import { podRow, type PodRow } from './pod-row.ts';
 interface Column {
   title: string;
   cell: keyof PodRow;
-  /** The widest it becomes. */
+  /** Maximum width. */
   maxWidth: number;
-  /** It may shrink to this before other columns give way. */
+  /** Width down to which it shrinks before other columns are dropped. */
   minWidth?: number;
-  /** It also keeps this share of the table before other columns give way. */
+  /** Share of the table that it keeps before other columns are dropped. */
   minShare?: number;
-  /** Columns with the highest number go first when the screen is narrow; without one a column stays. */
+  /** Columns with the highest number are dropped first. A column without one stays. */
   dropOrder?: number;
 }
 
@@ -30,10 +30,10 @@ const columnsInOrder: Column[] = [
 const selectedMark = '> ';
 const unselectedMark = '  ';
 
-/** From this width on, RESTARTS says when, and two blanks stand between columns. */
+/** From this width on, RESTARTS includes the time, and columns are two blanks apart. */
 const wideFrom = 110;
 
-/** The pods table: a head and at most `height - 1` rows, those around the selected pod. */
+/** The pods table: a head and at most `height - 1` rows around the selected pod. */
 export function podTable(
   pods: readonly PodSnapshot[],
   options: { now: number; columns: number; height: number; selectedUID: string | undefined; focused: boolean },
@@ -73,7 +73,7 @@ interface SizedColumn extends Column {
   leastWidth: number;
 }
 
-/** Which columns fit, and how wide they are: everything at its least width first, then the rest of the width from left to right. */
+/** Chooses the columns that fit and their widths: first the minimum of each, then the rest from left to right. */
 function computeColumns(rows: PodRow[], width: number, gapWidth: number, isWide: boolean): SizedColumn[] {
   const wanted = columnsInOrder.map((column): SizedColumn => {
     const cell = column.cell === 'restarts' && !isWide ? 'restartCount' : column.cell;

@@ -2,7 +2,7 @@ import type { ManifestProblem } from '../engine/view/events.ts';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import type { Line } from './line.ts';
 
-/** Everything that is wrong with manifests now, errors first; files are named within the folder of their source. */
+/** All current problems of manifests, errors first. File names are relative to their source's folder. */
 export function manifestProblems(snapshot: EngineSnapshot): ManifestProblem[] {
   const problems = snapshot.sources.flatMap(({ where, problems }) =>
     problems.map((problem) => ({ ...problem, origin: withoutFolder(problem.origin, where) })),
@@ -10,7 +10,7 @@ export function manifestProblems(snapshot: EngineSnapshot): ManifestProblem[] {
   return [...problems.filter(isError), ...problems.filter((problem) => !isError(problem))];
 }
 
-/** Where it is and what is wrong, then on a line of its own what to do about it. */
+/** Place and message of a problem, then its hint on a line of its own. */
 export function problemLines(problems: readonly ManifestProblem[]): Line[] {
   return problems.flatMap((problem) => {
     const what: Line = {

@@ -10,11 +10,14 @@ import { openTerminal, type Terminal, type TerminalOutput } from './terminal.ts'
 import { type GuardedProcess, guardTerminal } from './terminal-guard.ts';
 import { initialViewState, reduce, type ViewAction, type ViewState } from './view-state.ts';
 
-/** A screen that is shown. */
+/** A visible screen. */
 export interface Screen {
-  /** Gives the terminal back, at once. The engine goes on. */
+  /** Restores the terminal at once. The engine keeps running. */
   unmount(): void;
-  /** Settles when the terminal is given back: the user left, a signal came, or the terminal is lost. Rejects if the screen failed. */
+  /**
+   * Resolves when the terminal was restored: the user left, a signal came, or the terminal was lost. Rejects if the
+   * screen failed.
+   */
   readonly exited: Promise<void>;
 }
 
@@ -22,16 +25,16 @@ export interface ScreenOptions {
   view: EngineView;
   stdout: TerminalOutput;
   stdin: NodeJS.ReadStream;
-  /** The user left; the terminal is given back already. The screen itself never stops a pod, nor the agent. */
+  /** Called after the user left and the terminal was restored. The screen itself never stops a pod or the agent. */
   onLeave: (leaving: Leaving) => void;
-  /** Where the agent logs to meanwhile, for the user to know. */
+  /** The agent's log file, shown to the user. */
   logFile?: string;
   clock?: Clock;
-  /** Whose end and signals give the terminal back. */
+  /** The process whose end and signals restore the terminal. */
   guarded?: GuardedProcess;
 }
 
-/** Shows the node on the whole terminal until the user leaves. Nothing else may write to the terminal meanwhile. */
+/** Shows the node on the whole terminal until the user leaves. No other code may write to the terminal meanwhile. */
 export function runScreen(options: ScreenOptions): Screen {
   return new LiveScreen({ clock: systemClock, guarded: process, logFile: '', ...options });
 }
@@ -43,7 +46,7 @@ const tickMs = 1000;
 
 /**
  * INVARIANTS:
- * - events, keys and resizes only change values and ask for a frame; frames come at most once a beat;
+ * - events, keys and resizes only change values and request a frame; frames come at most once a beat;
  * - after `#close` nothing is drawn, no timer is pending, and the terminal is as it was;
  * - nothing is thrown into the engine or a timer: a failure closes the screen and rejects `exited`.
  */
@@ -59,7 +62,7 @@ class LiveScreen implements Screen {
   #rejectExited: (error: unknown) => void = ignore;
   #state: ViewState;
   #pendingEvents: KubeletEvent[] = [];
-  /** The snapshot in `#state` is older than the last event or tick. */
+  /** True if `#state` has a snapshot from before the last event or tick. */
   #isStale = false;
   #isClosed = false;
   #lastPaintAt = 0;
@@ -73,7 +76,7 @@ class LiveScreen implements Screen {
       this.#resolveExited = resolve;
       this.#rejectExited = reject;
     });
-    // Awaiting `exited` is the caller's choice; a failed screen must not end a process that does not.
+    // A caller need not await `exited`, so its rejection must not end the process.
     this.exited.catch(ignore);
     this.#hasColors = stdout.hasColors();
     this.#state = initialViewState(view.snapshot(), clock.now(), { ...sizeOf(stdout), logFile });
@@ -85,7 +88,7 @@ class LiveScreen implements Screen {
     this.#cancelTick = clock.after(tickMs, this.#tick);
     this.#unsubscribe = view.subscribe(this.#onEvent);
     stdout.on('resize', this.#onResize);
-    // These two stay: writing to a terminal that is gone fails later than the write, and must not end the process.
+    // These listeners stay, because a write to a lost terminal fails later and must not end the process.
     stdout.on('error', this.#onLeave);
     stdin.on('error', this.#onLeave);
     this.#removeGuard = guardTerminal(this.#onLeave, guarded);
@@ -97,7 +100,7 @@ class LiveScreen implements Screen {
     this.#close();
   }
 
-  /** ink reports what fails in the first frame to nobody: nobody waits for its exit yet. So that one is empty. */
+  /** ink loses an error in its first frame, because its exit is not awaited yet. So that frame is empty. */
   #renderNothing(): Instance {
     const { stdout, stdin } = this.#options;
     const frames = new FrameStream(
@@ -109,7 +112,7 @@ class LiveScreen implements Screen {
       },
     );
     return render(null, {
-      // ink writes and reads the size, nothing else of a terminal.
+      // ink only writes and reads the size.
       stdout: frames as unknown as NodeJS.WriteStream,
       stdin,
       debug: true,
@@ -152,7 +155,10 @@ class LiveScreen implements Screen {
     }
   };
 
-  /** As a shell expects of ^Z: the terminal is given back, and this process stops until `fg`. The agent is another one. */
+  /**
+   * Handles ^Z as a shell expects: restores the terminal and stops this process until `fg`. The agent is another
+   * process.
+   */
   #suspend(): void {
     const { stdin, guarded } = this.#options;
     this.#terminal.restore();
@@ -162,7 +168,7 @@ class LiveScreen implements Screen {
     guarded.kill(0, 'SIGTSTP');
   }
 
-  /** Whatever stopped this process, a shell had the terminal meanwhile. */
+  /** After any stop of this process, because a shell used the terminal meanwhile. */
   readonly #onContinue = (): void => {
     const { stdout, stdin } = this.#options;
     if (stdin.isTTY) {
@@ -225,7 +231,7 @@ class LiveScreen implements Screen {
     this.#cancelPaint?.();
     stdout.off('resize', this.#onResize);
     this.#terminal.restore();
-    // ink does this too, but later than a process that is about to end can wait for.
+    // ink does this too, but too late for a process that is about to end.
     if (stdin.isTTY) {
       stdin.setRawMode(false);
     }

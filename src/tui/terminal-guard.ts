@@ -1,4 +1,4 @@
-/** What the guard needs of `process`. */
+/** The parts of `process` that the guard uses. */
 export interface GuardedProcess {
   readonly pid: number;
   on(event: string, listener: () => void): unknown;
@@ -10,14 +10,14 @@ export interface GuardedProcess {
 const fatalSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
- * Calls `leave` before the process ends in any way but SIGKILL: exit, uncaught exception, signal. A signal that nobody
- * else handles then ends the process as if the guard had not been there. The returned function takes the guard away;
- * `leave` has to be fine with being called after it.
+ * Calls `leave` before the process ends in any way but SIGKILL: exit, uncaught exception or signal. A signal without
+ * another handler then ends the process as usual. Returns a function that removes the guard. `leave` may be called
+ * after that.
  */
 export function guardTerminal(leave: () => void, guarded: GuardedProcess): () => void {
   const listeners: [event: string, listener: () => void][] = [
     ['exit', leave],
-    // The monitor sees the exception before it is printed, and leaves its course to others.
+    // The monitor runs before the exception is printed and does not change its effect.
     ['uncaughtExceptionMonitor', leave],
     ...fatalSignals.map((signal): [string, () => void] => [
       signal,

@@ -1,4 +1,4 @@
-/** What the screen needs of a terminal; `process.stdout` has it. */
+/** The parts of `process.stdout` that the screen uses. */
 export interface TerminalOutput {
   readonly columns: number;
   readonly rows: number;
@@ -11,23 +11,24 @@ export interface TerminalOutput {
   off(event: 'resize' | 'drain', listener: () => void): unknown;
 }
 
-/** A terminal while the screen has it. */
+/** A terminal in use by the screen. */
 export interface Terminal {
-  /** Shows a frame; writes only the rows that changed. */
+  /** Shows a frame. Writes only changed rows. */
   paint(frame: string): void;
-  /** Forgets what is shown, so that the next frame is written whole. */
+  /** Makes the next frame be written whole. */
   invalidate(): void;
-  /** Gives the terminal back as it was. Synchronous, and only the first call counts. */
+  /** Restores the terminal. Synchronous. Further calls do nothing. */
   restore(): void;
 }
 
-// Alternate screen, no cursor, no wrap at the right edge: a character that is wider than expected must not break the row.
+// Alternate screen, no cursor, no wrap at the right edge, because a character wider than expected must not break the
+// row.
 const enterSequence = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J';
 const restoreSequence = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
 const beginUpdate = '\u001b[?2026h';
 const endUpdate = '\u001b[?2026l';
 
-/** Takes the terminal over. Who calls this calls `restore`, whatever happens. */
+/** Takes over the terminal. The caller must call `restore` in every case. */
 export function openTerminal(stdout: TerminalOutput): Terminal {
   let shown: string[] | undefined;
   let latest = '';
@@ -45,7 +46,7 @@ export function openTerminal(stdout: TerminalOutput): Terminal {
       return;
     }
     if (stdout.writableLength > 0) {
-      // A slow terminal gets the newest frame when it is ready, not all those in between.
+      // A slow terminal gets only the newest frame when it is ready.
       isWaiting = true;
       stdout.once('drain', onDrain);
       return;
@@ -77,7 +78,7 @@ function changedRows(rows: readonly string[], shown: readonly string[] | undefin
   const shownRows = shown ?? [];
   const changes = Array.from({ length: Math.max(rows.length, shownRows.length) }, (_, index) => {
     const row = rows[index] ?? '';
-    // Erased before it is written: at the right edge an erase afterwards would take the last character.
+    // Erases first, because at the right edge a later erase would remove the last character.
     return row === (shownRows[index] ?? '') ? '' : `\u001b[${index + 1};1H\u001b[K${row}`;
   });
   return clear + changes.join('');

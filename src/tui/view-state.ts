@@ -9,35 +9,35 @@ import { computeLayout, type Layout, minimumSize, type Pane } from './layout.ts'
 import type { Line } from './line.ts';
 import { manifestProblems, problemLines } from './problem-lines.ts';
 
-/** Everything the screen draws from. */
+/** State from which the screen is drawn. */
 export interface ViewState {
   snapshot: EngineSnapshot;
-  /** When the snapshot was taken; ages count up to it. */
+  /** Time of the snapshot. Ages are relative to it. */
   now: number;
-  /** Where the agent logs to meanwhile. */
+  /** The agent's log file. */
   logFile: string;
   columns: number;
   rows: number;
   /** The newest events of the events pane, oldest first. */
   events: readonly KubeletEvent[];
-  /** How many events of the events pane there were since the start. */
+  /** Number of events in the events pane since the start. */
   eventCount: number;
-  /** What the events pane shows while it is paused. */
+  /** Content of the events pane while it is paused. */
   held: { events: readonly KubeletEvent[]; eventCount: number } | undefined;
   eventKind: EventKind;
   pane: Pane;
   overlay: 'none' | 'details' | 'help' | 'leave';
-  /** Undefined only while there is no pod. */
+  /** Undefined only without any pod. */
   selectedUID: string | undefined;
   filter: string;
   editingFilter: boolean;
-  /** Lines scrolled away: from the newest event, from the first problem, from the top of the details. */
+  /** Scrolled lines: from the newest event, the first problem, and the top of the details. */
   scroll: { events: number; problems: number; details: number };
 }
 
 export type Move = 'up' | 'down' | 'pageUp' | 'pageDown' | 'first' | 'last';
 
-/** What changes the view: the engine, the terminal, or a key. */
+/** A change of the view by the engine, the terminal or a key. */
 export type ViewAction =
   | { type: 'refreshed'; snapshot: EngineSnapshot; events: readonly KubeletEvent[]; now: number }
   | { type: 'resized'; columns: number; rows: number }
@@ -55,7 +55,7 @@ export type ViewAction =
   | { type: 'filterKept' }
   | { type: 'filterCleared' };
 
-/** Events that the screen remembers. */
+/** Events that the screen keeps. */
 export const maxEvents = 500;
 
 /** The view before the first event. */
@@ -122,7 +122,7 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
   }
 }
 
-/** Pods that the filter lets through. */
+/** Pods that match the filter. */
 export function visiblePods(state: ViewState): PodSnapshot[] {
   const wanted = state.filter.toLowerCase();
   return state.snapshot.pods.filter(({ pod, worker }) => {
@@ -131,7 +131,7 @@ export function visiblePods(state: ViewState): PodSnapshot[] {
   });
 }
 
-/** Events that kind and filter let through, oldest first; those of the moment of the pause while paused. */
+/** Events that match kind and filter, oldest first. While paused, those at the time of the pause. */
 export function visibleEvents(state: ViewState): KubeletEvent[] {
   const wanted = state.filter.toLowerCase();
   return (state.held?.events ?? state.events).filter((event) => {
@@ -153,7 +153,7 @@ export function visibleHeader(state: ViewState): Line[] {
   return headerLines(state.snapshot, state.now, state.columns, state.rows < 16 ? 1 : headerLineLimit);
 }
 
-/** The rows of each part of the screen; undefined when the terminal is too small. */
+/** The rows of each part of the screen. Returns undefined if the terminal is too small. */
 export function layoutOf(state: ViewState): Layout | undefined {
   if (state.columns < minimumSize.columns || state.rows < minimumSize.rows) {
     return undefined;
@@ -181,7 +181,7 @@ function refresh(state: ViewState, action: Extract<ViewAction, { type: 'refreshe
   };
 }
 
-/** The selected pod stays selected; when it is gone, the one that took its place in the list of `before` is. */
+/** Keeps the selected pod. If it was removed, selects the pod at its position in `before`. */
 function keepSelection(before: ViewState, state: ViewState): ViewState {
   const pods = visiblePods(state);
   if (pods.some((entry) => entry.pod.metadata.uid === state.selectedUID)) {
@@ -212,7 +212,7 @@ function hold(state: ViewState): ViewState {
   return state.held ? state : { ...state, held: { events: state.events, eventCount: state.eventCount } };
 }
 
-/** Back to the newest events, which follow from now on. */
+/** Returns to the newest events. */
 function withoutEventScroll(state: ViewState): ViewState {
   return { ...state, held: undefined, scroll: { ...state.scroll, events: 0 } };
 }
@@ -247,7 +247,7 @@ function moveSelection(state: ViewState, direction: Move, height: number): ViewS
   return next === undefined ? state : { ...state, selectedUID: next.pod.metadata.uid };
 }
 
-/** Scrolling counts from the newest event, so up is away from it; going up holds the events, or they would run away. */
+/** Scrolls from the newest event upwards. Scrolling up holds the events, so that they do not move. */
 function moveEvents(state: ViewState, direction: Move, height: number): ViewState {
   if (direction === 'last') {
     return withoutEventScroll(state);

@@ -75,7 +75,7 @@ describe.each(containerdReleases())('exec on containerd $release', (containerd) 
       error('container "nope" not found in pod default/web-edge1', 'Its containers are: app, side.'),
       error(
         'container "app" of pod default/job-edge1 is not running: Completed',
-        'See what it said: kubelet-ts logs default/job-edge1 -c app',
+        'Show its output: kubelet-ts logs default/job-edge1 -c app',
       ),
     ]);
   });

@@ -21,7 +21,7 @@ afterEach(async () => {
 /** What a command says of the agent, which is the same for all, taken off what it says besides. */
 const withoutWarning = ({ code, stdout, stderr }: CommandResult): CommandResult => {
   const warning =
-    `warning: kubelet-ts (pid ${agent.pid}, stopped) does not answer; this is what the container runtime says\n` +
+    `warning: kubelet-ts (pid ${agent.pid}, stopped) does not answer; the data is from the container runtime\n` +
     `hint: Continue it: kill -CONT ${agent.pid}. Or end it: kill -KILL ${agent.pid}, pods keep running; kubelet-ts down ends its pods too.\n`;
   expect(stderr).toContain(warning);
   return { code, stdout, stderr: stderr.replace(warning, '') };

@@ -5,7 +5,7 @@ import { visible } from '../../visible-text.ts';
 import { exitText } from '../../node/log/exit-text.ts';
 import { fields, timeText } from './field-text.ts';
 
-/** One block a container: what it is, how it is and how its last run ended. */
+/** One block per container: its settings, its state and the end of its last run. */
 export function containersText(
   title: string,
   containers: readonly Container[],
@@ -83,7 +83,7 @@ function stateRows(
   ];
 }
 
-/** Where a value comes from; the literal ones are in the manifest, those of Secrets are told nowhere. */
+/** A variable with the source of its value. Values of Secrets are never shown. */
 function variableText({ name, value, valueFrom = {} }: NonNullable<Container['env']>[number]): string {
   const { secretKeyRef, configMapKeyRef, fieldRef, resourceFieldRef } = valueFrom;
   if (secretKeyRef) return `${name}: <key ${secretKeyRef.key} of Secret ${secretKeyRef.name ?? ''}>`;
@@ -99,7 +99,7 @@ function amounts(resources: object | undefined): string {
     .join(', ');
 }
 
-/** A probe in one line, as kubectl writes it; empty when there is none. kubectl: pkg/describe DescribeProbe */
+/** A probe in one line, as by kubectl. Empty if there is none. kubectl: pkg/describe DescribeProbe */
 function probeText(probe: Container['livenessProbe']): string {
   if (probe === undefined) return '';
   const { initialDelaySeconds = 0, timeoutSeconds = 1, periodSeconds = 10, successThreshold = 1 } = probe;

@@ -7,7 +7,7 @@ import { fields, timeText } from './field-text.ts';
 import type { FoundPod } from './find-pod.ts';
 import { historyText } from './history-text.ts';
 
-/** All about a pod, laid out as `kubectl describe` does. `now` is in milliseconds since the epoch. */
+/** The full description of a pod in the layout of `kubectl describe`. `now` is in milliseconds since the epoch. */
 export function descriptionText(found: FoundPod, now: number): string {
   const { namespace, name, pods, history, runtimeError } = found;
   const gone = fields(0, [

@@ -1,8 +1,8 @@
 import { printable } from '../../tui/display-width.ts';
 
 /**
- * Labelled values in two columns, one a line; those that are undefined or empty are left out. A value of several lines goes
- * on below itself.
+ * Labelled values in two columns, one a line. Leaves out undefined and empty ones. A value of several lines continues
+ * below.
  */
 export function fields(indent: number, rows: readonly (readonly [string, string | number | undefined])[]): string {
   const shown = rows.filter(([, value]) => value !== undefined && value !== '');
@@ -16,7 +16,7 @@ export function fields(indent: number, rows: readonly (readonly [string, string 
     .join('');
 }
 
-/** As kubectl writes times: `Mon, 02 Jan 2006 15:04:05 +0000`. */
+/** A time as kubectl prints it: `Mon, 02 Jan 2006 15:04:05 +0000`. */
 export function timeText(time: string | number): string {
   const at = new Date(time);
   return Number.isNaN(at.getTime()) ? '<unknown>' : at.toUTCString().replace('GMT', '+0000');

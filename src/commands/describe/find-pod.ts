@@ -14,17 +14,17 @@ import type { CommandDeps } from '../io/deps.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 import { parseReference } from '../pod/select-pod.ts';
 
-/** A pod as far as anybody knows it. */
+/** A pod as found in the agent, the runtime and the history. */
 export interface FoundPod {
   namespace: string;
   name: string;
-  /** What there is of it now: its revisions, which are several while one takes the place of another. None: it is gone. */
+  /** Its current revisions. Several while one replaces another. Empty if it was removed. */
   pods: (Pick<PodSnapshot, 'pod'> & Partial<Omit<PodSnapshot, 'pod' | 'events'>>)[];
-  /** What happened to it, over all of its revisions. */
+  /** Past of all its revisions. */
   history: HistoryEntry[];
-  /** What is wrong with its manifest, when an earlier revision of that stands; absent: nothing. */
+  /** Problems of its manifest while an earlier good revision is kept. Absent if there are none. */
   manifestProblems?: ManifestProblem[];
-  /** Why the runtime could not be asked, when no agent runs. */
+  /** Why the runtime could not be read. Set only without an agent. */
   runtimeError?: string;
 }
 
@@ -33,7 +33,9 @@ interface PodName {
   name: string;
 }
 
-/** Asks the agent; without one the runtime and the disk. Rejects with a `UserError` when none or several pods fit. */
+/**
+ * Asks the agent, or without one the runtime and the disk. Rejects with a `UserError` if no pod or several pods match.
+ */
 export async function findPod(deps: CommandDeps, reference: string, flags: PodFlags): Promise<FoundPod> {
   const socket = controlSocketPath(flags.rootDir);
   const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
@@ -71,14 +73,14 @@ async function knownPods(
       connection.close();
     }
   } catch (error) {
-    // Without permission to ask the runtime, an empty list would read as "no pods".
+    // Without permission for the runtime, an empty list would mean "no pods".
     if (isDenied(error)) throw error;
-    // What happened can be told without it.
+    // The history is available without the runtime.
     return { pods: [], runtimeError: errorMessage(error) };
   }
 }
 
-/** Of the file that declares the pod, while its last good revision stands. */
+/** Problems of the file that declares the pod while its last good revision is kept. */
 function manifestProblems(snapshot: EngineSnapshot | undefined, pod: PodName): ManifestProblem[] {
   const problems = snapshot?.sources.flatMap((source) => source.problems) ?? [];
   const broken = problems.filter(({ lastGoodPods = [] }) => lastGoodPods.some((known) => isSame(known, pod)));
@@ -95,7 +97,7 @@ async function podsOfFolder(folder: string): Promise<PodName[]> {
   }
 }
 
-/** The pod that is meant, of the first list that has one. */
+/** The matching pod in the first list that has one. */
 function choose(
   lists: readonly (readonly PodName[])[],
   reference: { pod: string; namespace: string | undefined },

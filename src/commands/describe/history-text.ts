@@ -4,7 +4,7 @@ import { printable } from '../../tui/display-width.ts';
 import { formatTable } from '../io/format-table.ts';
 import { exitText } from '../../node/log/exit-text.ts';
 
-/** How runs of containers ended, and the events, newest last. `now` is in milliseconds since the epoch. */
+/** Ends of containers and events, newest last. `now` is in milliseconds since the epoch. */
 export function historyText(history: readonly HistoryEntry[], now: number): string {
   const ends = history.filter((entry) => entry.kind === 'end').sort((a, b) => a.finishedAt - b.finishedAt);
   const events = history.filter((entry) => entry.kind === 'event').sort((a, b) => a.lastAt - b.lastAt);

@@ -4,7 +4,7 @@ import type { NodeDiff, PodChange } from '../../node/diff/compute-node-diff.ts';
 import type { ConfigObjectChange } from '../../node/diff/config-object-changes.ts';
 import type { FieldDifference } from '../../node/diff/field-differences.ts';
 
-/** One line a pod, below it every field that made it so, and at the end how many of each there are. */
+/** One line per pod, below it the fields with changes, and at the end the counts. */
 export function nodeDiffText({ pods, configObjects }: NodeDiff, isColoured: boolean): string {
   const lines = [
     ...pods.flatMap((pod) => podLines(pod, isColoured)),

@@ -1,18 +1,18 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Connect } from '../../node/runtime-connection.ts';
 
-/** What a command gets from the process it runs in. */
+/** Process resources that a command uses. */
 export interface CommandDeps {
   connect: Connect;
   stdin: InputStream;
   stdout: OutputStream;
   stderr: Writable;
-  /** Sets the exit code of the process, for when the command ends without an error. */
+  /** Sets the exit code of a command that ends without an error. */
   setExitCode(exitCode: number): void;
 }
 
-/** `process.stdin`, as far as commands use it. */
+/** The parts of `process.stdin` that commands use. */
 export type InputStream = Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown };
 
-/** `process.stdout`, as far as commands use it: the size is there on a terminal, with a `resize` event. */
+/** The parts of `process.stdout` that commands use. A terminal has a size and a `resize` event. */
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };

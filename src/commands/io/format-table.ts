@@ -8,7 +8,10 @@ const noBorders = Object.fromEntries(
   ].map((part) => [part, '']),
 );
 
-/** Rows as aligned columns, three spaces apart, as kubectl prints them; no space at the end of a line. Control characters are shown. */
+/**
+ * Rows as aligned columns, three spaces apart, as by kubectl, without trailing spaces. Makes control characters
+ * visible.
+ */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const table = new Table({
     chars: { ...noBorders, middle: '   ' },

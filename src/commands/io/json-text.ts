@@ -1,6 +1,6 @@
 import { visibleJSON } from '../../visible-text.ts';
 
-/** A value as JSON that says the same and does nothing to a terminal, with a line end. */
+/** A value as JSON with a line end. Escapes characters that could control a terminal. */
 export function jsonText(value: unknown, indent: number): string {
   return `${visibleJSON(JSON.stringify(value, undefined, indent))}\n`;
 }

@@ -7,16 +7,16 @@ import { quotedLine } from './quoted-line.ts';
 type Style = Parameters<typeof styleText>[0];
 
 export interface ReportOptions {
-  /** The text behind an origin; undefined: its lines are not shown. */
+  /** The text behind an origin. Returns undefined if its lines are not shown. */
   textOf: (origin: string) => string | undefined;
-  /** Paths below this folder are shown relative to it. */
+  /** Folder that shown paths are relative to. */
   folder: string;
   isColoured: boolean;
 }
 
 /**
- * A problem as compilers write it, on several lines: `file:line:column: error: field: message`, the line it is about with
- * a mark, and what to do.
+ * A problem in the form of compilers, on several lines: `file:line:column: error: field: message`, its line with a
+ * mark, and the hint.
  */
 export function problemReport(problem: ManifestProblem, { textOf, folder, isColoured }: ReportOptions): string {
   const { origin, line, column, severity, field, message, hint } = problem;

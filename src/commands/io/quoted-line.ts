@@ -1,18 +1,18 @@
 import { displayWidth } from '../../tui/display-width.ts';
 
-/** A line of a manifest, and one with a mark that goes below it. */
+/** A line of a manifest, and the line with the mark below it. */
 export interface QuotedLine {
   line: string;
   mark: string;
 }
 
-/** How much of a long line is shown, and how much of that before the mark. */
+/** Length of the shown part of a long line, and of its part before the mark. */
 const maxShown = 100;
 const shownBefore = 40;
 
 /**
- * The place of a problem as compilers show it; undefined when it cannot be shown. Lines of a document that declares a Secret
- * are never shown. `line` and `column` count from 1.
+ * The line of a problem with a mark. Returns undefined if it cannot be shown. Lines of a document with a Secret are
+ * never shown. `line` and `column` count from 1.
  */
 export function quotedLine(text: string, { line, column }: { line: number; column: number }): QuotedLine | undefined {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|[\n\r\u0085]/);
@@ -33,7 +33,7 @@ export function quotedLine(text: string, { line, column }: { line: number; colum
   };
 }
 
-/** The document around a line, between two `---`, names a Secret: as a kind, or by a word that cannot be told from one. */
+/** True if the document around a line, between two `---`, may contain the word Secret. */
 function mayHoldSecret(lines: readonly string[], index: number): boolean {
   const isSeparator = (line: string): boolean => line.startsWith('---');
   const first = lines.slice(0, index + 1).findLastIndex(isSeparator);
@@ -42,7 +42,7 @@ function mayHoldSecret(lines: readonly string[], index: number): boolean {
   return document.some((line) => /\bSecret/.test(line));
 }
 
-/** Tabs take two columns; what could steer the terminal is shown as a dot. */
+/** Replaces a tab by two columns, and characters that could control the terminal by dots. */
 function visible(text: string): string {
   return text.replaceAll('\t', '  ').replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, '·');
 }

@@ -4,20 +4,20 @@ import type { ExecOptions, TerminalSize } from '../../cri/streaming/exec-in-cont
 import type { CommandDeps, OutputStream } from './deps.ts';
 
 export interface Terminal {
-  /** How the command is to be run. */
+  /** Options for running the command. */
   readonly execOptions: Pick<ExecOptions, 'tty' | 'resize' | 'signal'>;
-  /** Set when a signal ended the session: the code to exit with. */
+  /** Exit code. Set if a signal ended the session. */
   readonly exitCode: number | undefined;
-  /** Puts the terminal back as it was. */
+  /** Restores the terminal. */
   close(): void;
 }
 
-/** Signals that end the session and must not leave the terminal raw. ^C and ^\ are bytes for the command then. */
+/** Signals that end the session, so that the terminal does not stay raw. ^C and ^\ are input of the command then. */
 const endingSignals = ['SIGHUP', 'SIGTERM'] as const;
 
 /**
- * Makes the terminal that the command is started from the one that it runs with: every key goes to it, and every change
- * of size. Nothing happens without `tty`, without `stdin`, or when stdin is no terminal. kubectl: StreamOptions.SetupTTY
+ * Connects the user's terminal with the command: every key and every change of size. Does nothing without `tty`,
+ * without `stdin`, or if stdin is no terminal. kubectl: StreamOptions.SetupTTY
  */
 export function openTerminal(
   { stdin, stdout, stderr }: CommandDeps,
@@ -69,7 +69,7 @@ async function* sizesOf(stdout: OutputStream, signal: AbortSignal): AsyncGenerat
   }
 }
 
-/** True for a terminal whose user did not refuse colours: https://no-color.org, by which an empty NO_COLOR is none. */
+/** True for a terminal without NO_COLOR: https://no-color.org, by which an empty NO_COLOR is ignored. */
 export function isColoured({ isTTY }: OutputStream): boolean {
   return isTTY === true && (process.env['NO_COLOR'] ?? '') === '';
 }

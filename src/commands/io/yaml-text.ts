@@ -2,8 +2,8 @@ import { stringify } from 'yaml';
 import { visibleLines } from '../../visible-text.ts';
 
 /**
- * A value as YAML; the keys of API objects are sorted, as kubectl does. A module of its own: the bundle can load a CommonJS
- * library on demand only by way of one.
+ * A value as YAML. Keys of API objects are sorted, as by kubectl. A module of its own, because the bundle can load a
+ * CommonJS library on demand only this way.
  */
 export function yamlText(value: object): string {
   return visibleLines(stringify(value, { sortMapEntries: 'apiVersion' in value }));

@@ -4,8 +4,8 @@ import { AgentSilentError, AgentStartingError } from '../../server/control-call.
 import { controlSocketPath, fetchSnapshot } from '../../server/control-client.ts';
 
 /**
- * The agent's snapshot, for a command that can do without: undefined if no agent runs, which is said on stderr where it has a
- * `consequence`, and if one is stuck or still starts, which is always said.
+ * The agent's snapshot, for a command that works without it. Returns undefined if no agent runs, with a warning on
+ * stderr if that has a `consequence`. Returns undefined with a warning if the agent is stuck or still starts.
  */
 export async function agentSnapshot(
   rootDir: string,
@@ -20,7 +20,7 @@ export async function agentSnapshot(
     return snapshot;
   } catch (error) {
     if (!(error instanceof AgentSilentError || error instanceof AgentStartingError)) throw error;
-    stderr.write(`warning: ${error.message}; this is what the container runtime says\n`);
+    stderr.write(`warning: ${error.message}; the data is from the container runtime\n`);
     stderr.write(`hint: ${error.hint ?? ''}\n`);
     return undefined;
   }

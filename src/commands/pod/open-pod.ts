@@ -19,13 +19,13 @@ export interface PodFlags {
 export interface OpenPod {
   runtime: RuntimeService;
   pod: SelectedPod;
-  /** The pod as the agent that runs it knows it now; undefined when no agent answers or it has no such pod. */
+  /** The pod's current manifest in the agent. Resolves with undefined if no agent answers or has the pod. */
   declaredPod: () => Promise<Pod | undefined>;
-  /** Why this container of it does not run, as the agent said. Undefined without one. */
+  /** Why this container does not run, as reported by the agent. Returns undefined without an agent. */
   why: (containerName: string) => string | undefined;
 }
 
-/** Finds a pod over the CRI, with or without an agent, and hands it to `use`; the connection is closed after that. */
+/** Finds a pod over the CRI, with or without an agent, and passes it to `use`. Then closes the connection. */
 export async function withPod<T>(
   deps: CommandDeps,
   podName: string,
@@ -45,7 +45,7 @@ export async function withPod<T>(
     let known = snapshot;
     const declaredPod = async (): Promise<Pod | undefined> => {
       known = await fetchSnapshot(controlSocketPath(rootDir)).catch((error: unknown) => {
-        // One that is stuck may go on, and then it does with the pod what it wanted to.
+        // A stuck agent may continue later with its last plan for the pod.
         if (error instanceof AgentSilentError) return known;
         throw error;
       });

@@ -7,39 +7,39 @@ import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { brokenManifests, type KnownPod, whyNotStarted } from './why-not-started.ts';
 
-/** A pod as the runtime knows it, with what an agent that runs it knows more. */
+/** A pod in the runtime, with more data from the agent if one runs. */
 export interface SelectedPod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The one that is in use, else the newest. */
+  /** The sandbox in use, else the newest. */
   readonly sandbox: PodSandbox;
-  /** Init containers first, as the manifest orders them; without an agent in the order of their creation. */
+  /** Init containers first, in the manifest's order. Without an agent in the order of creation. */
   readonly containers: readonly PodContainer[];
-  /** True when an agent told the containers of its manifest. */
+  /** True if an agent reported the containers of the manifest. */
   readonly isDeclared: boolean;
 }
 
 export interface PodContainer {
   readonly name: string;
-  /** Always false without an agent: the runtime does not tell init containers from others. */
+  /** Always false without an agent, because the runtime does not distinguish init containers. */
   readonly isInit: boolean;
-  /** Newest first; none when the container was not created yet. */
+  /** Newest first. Empty if the container was not created yet. */
   readonly attempts: readonly Container[];
 }
 
-/** How a user names a pod. */
+/** A user's reference to a pod. */
 export interface PodReference {
-  /** `name`, a static pod's name without the node's, or `namespace/name`; a leading `pod/` is fine. */
+  /** `name`, a static pod's name without the node's, or `namespace/name`. May begin with `pod/`. */
   readonly pod: string;
   readonly namespace?: string | undefined;
-  /** What static pods have behind their names. */
+  /** Suffix of the names of static pods. */
   readonly nodeName: string;
 }
 
 /**
- * Finds a pod and its containers in what the runtime lists; a `UserError` when none or several fit. It says why, where an
- * agent (`known`) does.
+ * Finds a pod and its containers in the runtime's listing. Rejects with a `UserError` if none or several match, with
+ * the reason if an agent (`known`) has it.
  */
 export async function selectPod(
   runtime: RuntimeService,
@@ -62,7 +62,7 @@ export async function selectPod(
   };
 }
 
-/** The sandbox of the pod that is meant: a ready one before others, then the newest. */
+/** The matching pod's sandbox: a ready one first, then the newest. */
 export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodReference, known?: KnownNode): PodSandbox {
   const found = meant(sandboxes, reference, ({ metadata }) => metadata);
   const fullNames = [...new Set(found.map(fullName))];
@@ -88,13 +88,13 @@ export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodRefe
   );
 }
 
-/** What an agent knows of its node; without one, undefined. */
+/** An agent's data about its node. Undefined without an agent. */
 export interface KnownNode {
   readonly pods: readonly KnownPod[];
   readonly sources: readonly Pick<SourceSnapshot, 'problems'>[];
 }
 
-/** Those that a reference means: of its name, of its name with that of the node, or of a node whose name was set otherwise. */
+/** The pods that a reference matches: by name, or by name plus node name, also of an earlier node name. */
 function meant<T>(
   pods: readonly T[],
   reference: PodReference,
@@ -115,13 +115,13 @@ function meant<T>(
 function notStarted(declared: KnownPod): UserError {
   const { namespace, name } = declared.pod.metadata;
   return new UserError(`pod ${namespace}/${name} has not started: ${whyNotStarted(declared)}`, {
-    hint: `What happened to it so far: kubelet-ts describe ${namespace}/${name}`,
+    hint: `Show its events: kubelet-ts describe ${namespace}/${name}`,
   });
 }
 
 /**
- * The container that a command without `-c` means, and what to tell the user about it on stderr.
- * kubectl: podcmd FindOrDefaultContainerByName
+ * The container for a command without `-c`, and a note for the user on stderr. kubectl: podcmd
+ * FindOrDefaultContainerByName
  */
 export function defaultContainer(pod: SelectedPod): { container: PodContainer; note: string } {
   const { containers } = pod;
@@ -129,7 +129,7 @@ export function defaultContainer(pod: SelectedPod): { container: PodContainer; n
   const preferred = containers.find(({ name }) => name === annotated);
   if (preferred !== undefined) return { container: preferred, note: '' };
   const regular = containers.filter(({ isInit }) => !isInit);
-  // Without the manifest init containers are among them; those that are done do not run.
+  // Without the manifest init containers are included. Finished ones do not run.
   const container = pod.isDeclared ? regular[0] : (regular.find(isRunning) ?? regular[0]);
   if (container === undefined) throw new UserError(`pod ${podTitle(pod)} has no container yet`);
   const missing = annotated === '' ? '' : `Default container name "${annotated}" not found in pod ${pod.name}\n`;
@@ -142,7 +142,7 @@ export function defaultContainer(pod: SelectedPod): { container: PodContainer; n
   return { container, note: `${missing}Defaulted container "${container.name}" out of: ${list}\n` };
 }
 
-/** The container of that name; a `UserError` that lists the others when there is none. */
+/** The container of that name. Throws a `UserError` that lists the others if there is none. */
 export function namedContainer(pod: SelectedPod, name: string): PodContainer {
   const container = pod.containers.find((candidate) => candidate.name === name);
   if (container !== undefined) return container;
@@ -160,7 +160,7 @@ export function podTitle({ namespace, name }: SelectedPod): string {
   return `${namespace}/${name}`;
 }
 
-/** The parts of the name that a user gave; a `UserError` when it is none. */
+/** The parts of a pod's name. Throws a `UserError` if it is invalid. */
 export function parseReference({ pod, namespace }: Pick<PodReference, 'pod' | 'namespace'>): {
   namespace: string | undefined;
   name: string;
@@ -196,7 +196,7 @@ function unknownPod(
   const list = distinct.length === 0 ? 'There are no pods.' : `Pods: ${distinct.join(', ')}.`;
   const unseen =
     known === undefined
-      ? 'No agent answers: pods that have not started are not known.'
+      ? 'No agent answers, so pods that have not started are unknown.'
       : brokenManifests(known.sources.flatMap(({ problems }) => problems));
   const all = unseen === undefined ? list : `${list} ${unseen}`;
   return new UserError(`no pod "${pod}"${where}`, {

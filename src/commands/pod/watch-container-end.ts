@@ -5,12 +5,12 @@ import { criLabels } from '../../engine/container/labels.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import type { OpenPod } from './open-pod.ts';
 
-/** As often as the kubelet looks while it follows a log. kubelet: cri-client logs.go logForceCheckPeriod */
+/** The kubelet's period while it follows a log. kubelet: cri-client logs.go logForceCheckPeriod */
 const checkPeriodMs = 1000;
 
 /**
- * A signal that is aborted when the container has finished for good: it exited, and the agent that runs the pod will not
- * start it again. Without an agent nobody restarts it. Looks until `signal` is aborted.
+ * A signal that is aborted when the container has finished for good: it exited and the agent will not restart it.
+ * Without an agent it is never restarted. Checks until `signal` is aborted.
  */
 export function watchContainerEnd(opened: OpenPod, containerName: string, signal: AbortSignal): AbortSignal {
   const finished = new AbortController();
@@ -20,7 +20,7 @@ export function watchContainerEnd(opened: OpenPod, containerName: string, signal
     () => {
       finished.abort();
     },
-    // The reader is done, or the runtime does not answer any more: no more will be written.
+    // The reader has finished or the runtime does not answer, so no output follows.
     () => {
       finished.abort();
     },
@@ -44,7 +44,7 @@ async function hasFinished({ runtime, pod, declaredPod }: OpenPod, containerName
   }
 }
 
-/** True when the agent will start a container that has exited once more. `pod` is undefined when no agent runs it. */
+/** True if the agent will restart an exited container. `pod` is undefined without an agent. */
 export function willRestart(pod: Pod | undefined, containerName: string, exitCode: number): boolean {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return false;
   if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return false;
@@ -52,6 +52,6 @@ export function willRestart(pod: Pod | undefined, containerName: string, exitCod
   const init = (pod.spec.initContainers ?? []).find(({ name }) => name === containerName);
   if (init !== undefined && isSidecar(init)) return true;
   if (restartPolicy === 'Never') return false;
-  // A regular init container is done once it succeeded, whatever the policy.
+  // A regular init container is done once it succeeded, under every policy.
   return exitCode !== 0 || (restartPolicy === 'Always' && init === undefined);
 }

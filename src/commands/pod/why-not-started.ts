@@ -3,12 +3,12 @@ import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { ContainerStatus } from '../../api/types.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
 
-/** A pod as an agent knows it, as far as it says why something of it does not run. */
+/** The part of an agent's pod that explains why it does not run. */
 export type KnownPod = Pick<PodSnapshot, 'pod'> & Partial<Pick<PodSnapshot, 'worker' | 'rejection'>>;
 
 /**
- * Why a pod, or this container of it, does not run, as its agent knows. The first of these: it was not admitted or waits for
- * other pods, an image or a configuration is missing, its last sync failed, or what `ps` shows.
+ * Why a pod or this container does not run, by its agent. The first that applies: not admitted or waiting for other
+ * pods, a missing image or configuration, its last failed sync, or its status in `ps`.
  */
 export function whyNotStarted({ pod, worker, rejection }: KnownPod, containerName?: string): string {
   const { status = {} } = pod;
@@ -23,7 +23,7 @@ export function whyNotStarted({ pod, worker, rejection }: KnownPod, containerNam
   return worker?.lastSyncError ?? podStatusText(pod, worker);
 }
 
-/** The hint for a name that no pod has: a manifest that is broken declares none. */
+/** A hint for an unknown pod name if manifests are broken. Returns undefined if none is. */
 export function brokenManifests(problems: readonly ManifestProblem[]): string | undefined {
   const broken = [...new Set(problems.filter(({ severity }) => severity === 'error').map(({ origin }) => origin))];
   if (broken.length === 0) return undefined;
@@ -32,12 +32,12 @@ export function brokenManifests(problems: readonly ManifestProblem[]): string | 
 
 function waitingReason({ name, state }: ContainerStatus, isNamed: boolean): string[] {
   const { reason = '', message = '' } = state?.waiting ?? {};
-  // These two are said of whatever has not begun yet.
+  // These reasons only mean that it has not begun.
   if (reason === '' || reason === 'ContainerCreating' || reason === 'PodInitializing') return [];
   return [isNamed ? `container ${name}: ${sentence(reason, message)}` : sentence(reason, message)];
 }
 
-/** The message alone where it begins with the reason, as those of pulls do. */
+/** The reason and the message. Leaves the reason out if the message begins with it, as for pulls. */
 function sentence(reason: string, message: string): string {
   if (reason === '' || message.startsWith(`${reason}:`)) return message;
   return message === '' ? reason : `${reason}: ${message}`;

@@ -2,17 +2,17 @@ import { readFile } from 'node:fs/promises';
 import { isatty } from 'node:tty';
 
 interface Surroundings {
-  /** True for stdin and stdout alike. */
+  /** True if stdin and stdout are both terminals. */
   isTerminal: boolean;
   term: string | undefined;
-  /** `/proc/self/stat`. */
+  /** Content of `/proc/self/stat`. */
   stat: string;
 }
 
-/** True where a screen can be drawn and read from: a terminal that can do more than lines, and that is ours now. */
+/** True if a screen can be shown: a capable terminal with this process in its foreground. */
 export async function canShowScreen(): Promise<boolean> {
   return isScreen({
-    // Asked without opening them: a process in the background that reads from its terminal is stopped.
+    // Does not open them, because a background process is stopped when it reads from its terminal.
     isTerminal: isatty(0) && isatty(1),
     term: process.env['TERM'],
     stat: await readFile('/proc/self/stat', 'utf8'),
@@ -25,8 +25,8 @@ export function isScreen({ isTerminal, term = '', stat }: Surroundings): boolean
 }
 
 /**
- * True after `&` or `bg` in a shell: the kernel stops a process that draws or reads there. A terminal that is not the controlling one
- * has no foreground (-1), and stops nobody. proc(5)
+ * True after `&` or `bg` in a shell, where the kernel stops a process that draws or reads. A terminal that is not the
+ * controlling one has no foreground (-1) and stops no process. proc(5)
  */
 function isInBackground(stat: string): boolean {
   const [, , group, , , foregroundGroup = '-1'] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -10,14 +10,14 @@ interface Deps {
   stderr: Writable;
 }
 
-/** How long a process has after each signal, in milliseconds. */
+/** Time after each signal, in milliseconds. */
 const graceMs = 5000;
-/** The end of a process that is no child of ours is told by nobody. */
+/** Polled, because only the end of a child process is reported. */
 const pollMs = 20;
 
 /**
- * Ends the agent behind a socket; its pods stay. One that does not answer is ended by signals, which is said on stderr.
- * Resolves to false if no agent runs. Rejects with a `UserError` if it cannot be ended.
+ * Ends the agent behind a socket. Its pods keep running. An agent that does not answer is ended by signals, with a
+ * warning on stderr. Resolves with false if no agent runs. Rejects with a `UserError` if it cannot be ended.
  */
 export async function endAgent(socketPath: string, deps: Deps): Promise<boolean> {
   try {
@@ -31,7 +31,7 @@ export async function endAgent(socketPath: string, deps: Deps): Promise<boolean>
   return true;
 }
 
-/** SIGCONT, as a process that is stopped takes no other signal but SIGKILL. */
+/** Sends SIGCONT too, because a stopped process handles no other signal but SIGKILL. */
 async function endProcess(agent: ProcessIdentity, { clock, stderr }: Deps): Promise<void> {
   await signalProcess(agent, 'SIGTERM');
   await signalProcess(agent, 'SIGCONT');

@@ -16,12 +16,12 @@ import { defaultRootDir } from '../../node/options/flags.ts';
 import { openLog } from '../../node/log/rotating-file.ts';
 import { readyFD, screenAgentVariable } from './screen-agent.ts';
 
-/** How an agent ended: with this exit code, the signal's as shells count it. */
+/** Exit code of the agent. After a signal, the code that shells use. */
 type AgentEnded = number;
 
 /**
- * Starts the agent as a process of its own, in a session of its own, and shows its screen until the user leaves or it ends.
- * Nothing that befalls the terminal befalls the agent. Resolves to the exit code.
+ * Starts the agent in a process and session of its own, and shows its screen until the user leaves or the agent ends.
+ * So events of the terminal do not affect the agent. Resolves with the exit code.
  */
 export async function runWithScreen({ rootDir, stderr }: { rootDir: string; stderr: Writable }): Promise<number> {
   await makeFolder(rootDir, 0o750);
@@ -42,15 +42,15 @@ export async function runWithScreen({ rootDir, stderr }: { rootDir: string; stde
 interface Agent {
   child: ChildProcess;
   ended: Promise<AgentEnded>;
-  /** Resolves when its control socket answers; never if it ends before. */
+  /** Resolves when its control socket answers. Never resolves if it ends before. */
   ready: Promise<void>;
-  /** What it said since it was started, for when it ends. */
+  /** Its output since the start, shown if it ends. */
   said: () => string;
-  /** This process was asked to end it. */
+  /** True if this process was asked to end the agent. */
   signalled: boolean;
 }
 
-/** With the same words as this process: without a terminal it shows no screen. */
+/** With the same arguments as this process. Without a terminal it shows no screen. */
 function spawnAgent(logFile: string): Agent {
   const log = openLog(logFile);
   const { size } = fstatSync(log);
@@ -106,7 +106,7 @@ async function showAgent(agent: Agent, place: Place): Promise<number> {
   }
 }
 
-/** The engine, once there is one. */
+/** Resolves when the agent has an engine. */
 async function firstSnapshot({ ready }: Agent, { rootDir, stderr }: Place): Promise<EngineSnapshot> {
   await ready;
   const socketPath = controlSocketPath(rootDir);
@@ -115,11 +115,11 @@ async function firstSnapshot({ ready }: Agent, { rootDir, stderr }: Place): Prom
     stderr.write(`${error.message}. Ctrl-C ends it. ${error.hint ?? ''}\n`);
     return fetchSnapshot(socketPath, { waits: true });
   });
-  // It ended meanwhile, which is told in another way.
+  // The agent ended, which is reported elsewhere.
   return snapshot ?? new Promise<never>(() => undefined);
 }
 
-/** How it came that the screen is no more: `lost` with its terminal, `ended` with the agent. */
+/** Why the screen closed: `lost` with its terminal, `ended` with the agent, or the user's choice. */
 async function screenOf(agent: Agent, view: RemoteView, logFile: string): Promise<Leaving | 'lost' | 'ended'> {
   const { runScreen } = await import('../../tui/screen.tsx');
   let left: Leaving | 'lost' = 'lost';
@@ -140,7 +140,7 @@ async function screenOf(agent: Agent, view: RemoteView, logFile: string): Promis
 
 const maxLastLines = 10;
 
-/** The errors of an agent that did not start are the last that it said. */
+/** The last lines of an agent that did not start, from its first error. */
 function lastWords(said: string): string {
   const lines = said.trimEnd().split('\n').slice(-maxLastLines);
   const firstError = lines.findIndex((line) => line.startsWith('error: '));
@@ -154,7 +154,7 @@ interface Facts {
   pods: number;
 }
 
-/** What a user needs who comes back to this terminal. */
+/** Printed after detaching: how to return to the agent and its pods. */
 function detachedText({ pid, pods, rootDir, logFile }: Facts & { pid: number }): string {
   const where = rootDirWords(rootDir);
   return `kubelet-ts goes on in the background (pid ${pid}) with ${podCount(pods)}.
@@ -165,7 +165,7 @@ function detachedText({ pid, pods, rootDir, logFile }: Facts & { pid: number }):
 `;
 }
 
-/** The same, of an agent that ended. */
+/** Printed after the agent ended. */
 function stoppedText({ pods, rootDir, logFile }: Facts): string {
   if (pods === 0) return 'kubelet-ts stopped. It had no pods.\n';
   const where = rootDirWords(rootDir);

@@ -1,19 +1,19 @@
 import { closeSync, writeSync } from 'node:fs';
 
 /**
- * What a `run` with a screen says to the agent that it starts, by this variable of its environment: the log file. The agent
- * writes a byte to `readyFD` when its control socket answers.
+ * A `run` with a screen passes the log file to its agent in this environment variable. The agent writes a byte to
+ * `readyFD` when its control socket answers.
  */
 export const screenAgentVariable = 'KUBELET_TS_SCREEN_LOG';
 export const readyFD = 3;
 
-/** The agent of a screen, as that agent sees itself. Undefined in any other. */
+/** Settings of an agent that was started by a screen. Undefined for any other agent. */
 export interface ScreenAgent {
   logFile: string;
-  tellReady: () => void;
+  reportReady: () => void;
 }
 
-/** Reads and removes the variable, so that no child has it. */
+/** Reads and removes the variable, so that no child inherits it. */
 export function takeScreenAgent(environment: NodeJS.ProcessEnv): ScreenAgent | undefined {
   const logFile = environment[screenAgentVariable];
   // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- the name is a constant
@@ -21,12 +21,12 @@ export function takeScreenAgent(environment: NodeJS.ProcessEnv): ScreenAgent | u
   if (logFile === undefined) return undefined;
   return {
     logFile,
-    tellReady: () => {
+    reportReady: () => {
       try {
         writeSync(readyFD, '\n');
         closeSync(readyFD);
       } catch {
-        // Whoever wanted to know is gone.
+        // The process with the screen has ended.
       }
     },
   };

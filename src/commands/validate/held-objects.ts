@@ -5,14 +5,14 @@ import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { jsonText } from '../io/json-text.ts';
 
 /**
- * What manifests declare as API objects, the way the agent would hold it: pods defaulted and named for the node, with the
- * annotation of their source. Values of Secrets are replaced by their sizes.
+ * The declared objects as the agent would hold them: pods with defaults, the node's name and their source's annotation.
+ * Values of Secrets are replaced by their sizes.
  */
 export function heldObjects({ source, pods, configObjects = [] }: SourceUpdate): object[] {
   return [...configObjects.map(shownConfigObject), ...pods.map((pod) => heldPod(pod, source))];
 }
 
-/** Objects for another program: YAML documents; as JSON a List when they are API objects, else an array. */
+/** Objects as YAML documents, or as JSON: a List for API objects, else an array. */
 export async function listText(objects: readonly object[], output: 'text' | 'json' | 'yaml'): Promise<string> {
   if (output === 'json') {
     const isAPI = objects.every((object) => 'apiVersion' in object);
@@ -21,7 +21,7 @@ export async function listText(objects: readonly object[], output: 'text' | 'jso
   return (await Promise.all(objects.map((object) => objectText(object, 'yaml')))).join('---\n');
 }
 
-/** One object for another program. */
+/** One object as YAML or JSON. */
 export async function objectText(object: object, output: 'json' | 'yaml'): Promise<string> {
   if (output === 'json') return jsonText(object, 2);
   const { yamlText } = await import('../io/yaml-text.ts');

@@ -2,7 +2,7 @@ import type { ConfigObject } from '../../api/values/config-object.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 
-/** What `validate -o json` prints. */
+/** Output of `validate -o json`. */
 export interface ValidationReport {
   errors: number;
   warnings: number;
@@ -46,7 +46,7 @@ export function validationSummary({ pods, configObjects = [], problems }: Source
   return `${declared.join(', ')}: ${found.join(', ')}`;
 }
 
-/** The problems of every file together, from its first line to its last, files in the order in which they come first. */
+/** All problems grouped by file, in order of their lines. Files keep the order of their first problem. */
 export function inFileOrder(problems: readonly ManifestProblem[]): ManifestProblem[] {
   const origins = [...new Set(problems.map(({ origin }) => origin))];
   const place = ({ origin, line = 0, column = 0 }: ManifestProblem): number[] => [

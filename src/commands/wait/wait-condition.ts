@@ -6,8 +6,8 @@ export const waitConditions = ['ready', 'completed', 'updated', 'deleted'] as co
 export type WaitCondition = (typeof waitConditions)[number];
 
 /**
- * Whether a pod is as it is waited for. `updated`: the manifest that declares it now runs, and no earlier revision does. All
- * but `deleted` are of the manifest that declares it now, whatever still runs of an earlier one.
+ * True if the pod meets the condition. `updated`: only the currently declared manifest runs. All conditions but
+ * `deleted` are about that manifest, not about earlier revisions that still run.
  */
 export function isConditionMet(name: string, condition: WaitCondition, snapshot: EngineSnapshot): boolean {
   const revisions = revisionsOf(name, snapshot);
@@ -26,7 +26,7 @@ export function isConditionMet(name: string, condition: WaitCondition, snapshot:
   }
 }
 
-/** What a pod is doing that is waited for, such as `ErrImagePull`. */
+/** What an awaited pod is doing, such as `ErrImagePull`. */
 export function waitingText(name: string, snapshot: EngineSnapshot): string {
   const declared = revisionsOf(name, snapshot).find(({ replacedBy }) => replacedBy === undefined);
   return declared === undefined ? 'not declared' : podStatusText(declared.pod, declared.worker);

@@ -65,7 +65,7 @@ describe('findSandbox', () => {
   test('says that pods which have not started are not known where no agent answers', () => {
     expect(() => findSandbox([makeSandbox({ name: 'job' })], { pod: 'zzz', nodeName })).toThrow(
       expect.objectContaining({
-        hint: 'Pods: default/job. No agent answers: pods that have not started are not known.',
+        hint: 'Pods: default/job. No agent answers, so pods that have not started are unknown.',
       }),
     );
   });
@@ -124,7 +124,7 @@ describe('findSandbox', () => {
     expect(() => findSandbox([], { pod: 'pg', nodeName }, { pods: [{ pod, ...known }], sources: [] })).toThrow(
       expect.objectContaining({
         message: `pod default/pg-node1 has not started: ${why}`,
-        hint: 'What happened to it so far: kubelet-ts describe default/pg-node1',
+        hint: 'Show its events: kubelet-ts describe default/pg-node1',
       }),
     );
   });
