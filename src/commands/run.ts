@@ -138,9 +138,9 @@ async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): 
 const growAfterMs = 10_000;
 
 /**
- * Keeps V8 from growing its space for young objects, and after the start that for old ones by more than 25 % at a time. The
- * start of many pods, or a flood of answers, would make both tens of megabytes larger, which an agent that then idles for
- * months would hold on to. Options of the command line that do the same make Node itself start slower.
+ * Limits the growth of V8's heap. Young space never grows. After the start, old space grows by at most 25 % at a time.
+ * Otherwise the start of many pods or a flood of answers would take tens of megabytes for months. The same command-line
+ * options would slow Node's start.
  */
 function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

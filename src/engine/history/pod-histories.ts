@@ -34,7 +34,7 @@ interface Deps {
 interface Kept {
   path: string;
   history: PodHistory;
-  /** Reading of the past under way. New lines wait for it. Undefined when done. */
+  /** The read of the past under way, which new lines wait for. Undefined once done. */
   loading: Promise<void> | undefined;
   unwritten: HistoryLine[];
 }

@@ -34,7 +34,7 @@ export async function mountHugePages(path: string, pageBytes: bigint): Promise<v
 
 /**
  * Mounts the file or folder at `source` also on `target`, without the mounts below it. A source in /proc/<pid>/fd is
- * the open file itself, whatever its path.
+ * the open file itself, under any path.
  */
 export async function bindMount(source: string, target: string): Promise<void> {
   await run('mount', '--no-canonicalize', '--bind', source, target);

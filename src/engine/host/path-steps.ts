@@ -43,7 +43,7 @@ async function leadsTo(path: string): Promise<'itself' | 'nowhere' | { link: str
   try {
     return (await lstat(path)).isSymbolicLink() ? { link: await readlink(path) } : 'itself';
   } catch {
-    // Missing, or not to be looked at: whoever opens it learns why.
+    // The path is missing or unreadable. Opening it reports the error.
     return 'nowhere';
   }
 }

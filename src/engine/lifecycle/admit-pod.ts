@@ -194,7 +194,7 @@ function shutdownRefusal({ isShuttingDown }: AdmissionNode): Refusal | undefined
   return { reason: 'NodeShutdown', message, retriedWhen: 'the node takes pods again' };
 }
 
-/** True when one of the tolerations is for this taint. kubelet: component-helpers/scheduling/corev1 ToleratesTaint */
+/** True if a toleration matches this taint. kubelet: component-helpers/scheduling/corev1 ToleratesTaint */
 function toleratesTaint(tolerations: readonly Toleration[], taint: Taint): boolean {
   return tolerations.some(({ key = '', operator = 'Equal', value = '', effect = '' }) => {
     if (effect !== '' && effect !== taint.effect) return false;

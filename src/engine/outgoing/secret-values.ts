@@ -18,8 +18,8 @@ interface Needle {
 }
 
 /**
- * Hides the values of Secrets and credentials in texts. Finds each value as it is, line by line, in base64 at any
- * offset, quoted as by Go and JSON, and escaped as in a URL.
+ * Hides the values of Secrets and credentials in texts. Finds each value as it is, line by line, and in base64 at any
+ * offset. Also finds it quoted as by Go and JSON, and escaped as in a URL.
  */
 export class SecretValues {
   private readonly bySource = new Map<string, readonly string[]>();

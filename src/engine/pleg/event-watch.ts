@@ -124,7 +124,7 @@ export class EventWatch {
       await clock.sleep(confirmMs, { signal });
       if (ends.isUnconfirmed(event.id)) await pleg.relistPod(podUID, signal);
     } catch (error) {
-      if (!signal.aborted) logger.warn({ err: error, id: event.id }, 'Looking at a pod after an event failed');
+      if (!signal.aborted) logger.warn({ err: error, id: event.id }, 'Reading a pod after an event failed');
     }
   }
 }

@@ -17,8 +17,8 @@ export interface RuntimeEventStream {
   /** For users: `CRI` or `containerd`. */
   readonly name: string;
   /**
-   * Yields all later events. Ends or throws when the stream is lost. Throws an `isUnimplemented` error if the runtime
-   * has no such stream.
+   * Yields all later events. Ends or throws if the stream is lost. Throws an `isUnimplemented` error if the runtime has
+   * no such stream.
    */
   events(signal: AbortSignal): AsyncIterable<RuntimeEvent>;
 }
