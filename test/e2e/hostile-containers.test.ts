@@ -93,7 +93,15 @@ test('hooks that fail with megabytes of output cost the agent no memory', async 
   }
   // Kept whole, the outputs of a few tries of six hooks took the agent to 1.2 GB.
   expect((await memoryBytes('VmHWM')) - before).toBeLessThan(100_000_000);
-  const { stdout } = await agent.cli(['describe', 'one']);
+  // The next try never ends: until then the error of the first one stays.
+  const once = ['sh', '-c', `[ ! -e /data/tried ] || sleep 3600; touch /data/tried; ${command.at(-1) ?? ''}`];
+  const held = shell('app', serve, {
+    volumeMounts: [{ name: 'data', mountPath: '/data' }],
+    lifecycle: { postStart: { exec: { command: once } } },
+  });
+  await agent.write('held.yaml', makePod('held', { volumes: [{ name: 'data', emptyDir: {} }], containers: [held] }));
+  await agent.untilPod('held', ({ worker }) => worker.lastSyncError?.includes('bytes left out') === true);
+  const { stdout } = await agent.cli(['describe', 'held']);
   expect(stdout).toMatch(/the command exited with 1: x+ … \d+ bytes left out/);
   expect(stdout.length).toBeLessThan(20_000);
 });
