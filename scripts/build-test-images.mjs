@@ -1,4 +1,4 @@
-// Makes the image archives that tests import: node scripts/build-test-images.mjs <cache folder> [busybox] [flock] [etcd]
+// Makes the image archives of tests: node scripts/build-test-images.mjs <cache folder> [busybox] [flock] [etcd]
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -58,7 +58,10 @@ const int64Fields = new Set([
   'Toleration.tolerationSeconds',
 ]);
 
-/** Optional fields whose explicit zero value Go keeps, as it differs from absence: pointers, and lists without omitempty. */
+/**
+ * Optional fields whose explicit zero value Go keeps, as it differs from absence: pointers, and lists without
+ * omitempty.
+ */
 const pointerFields = new Set(
   Object.entries({
     AppArmorProfile: ['localhostProfile'],

@@ -1,8 +1,8 @@
 // Rooms are the folders of src/. This table says, bottom first, what each room is for and from which rooms it imports.
-// A room imports only from rooms above it in the table, so there are no cycles. eslint holds every import to it, types and
-// import() included (eslint.config.js).
+// A room imports only from rooms above it in the table, so there are no cycles. eslint holds every import to it, types
+// and import() included (eslint.config.js).
 //
-// usage: node scripts/rooms.mjs           compares the table with the code and with docs/architecture.md, and counts cycles
+// usage: node scripts/rooms.mjs compares the table with the code and with docs/architecture.md, and counts cycles
 //        node scripts/rooms.mjs --write   writes the table into docs/architecture.md
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';

@@ -38,8 +38,8 @@ export function testModel<M extends Model, S = undefined>(title: string, check: 
 }
 
 /**
- * Calls methods of a model at random, and rejects if there are violations then. The error has the shortest list of calls
- * that was found, and the command that runs it again.
+ * Calls methods of a model at random, and rejects if there are violations then. The error has the shortest list of
+ * calls that was found, and the command that runs it again.
  */
 export async function checkModel<M extends Model, S = undefined>(check: Check<M, S>): Promise<void> {
   // Without `setUp` S is undefined.

@@ -1,6 +1,6 @@
 /**
- * Code of src/ that no program runs yet, by the work that wires it. `knip --production` reports all other code that only
- * tests reach. A line goes when its work is done.
+ * Code of src/ that no program runs yet, by the work that wires it. `knip --production` reports all other code that
+ * only tests reach. A line goes when its work is done.
  */
 
 // Node-pressure eviction

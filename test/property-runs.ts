@@ -10,8 +10,8 @@ interface Runs {
 
 /**
  * How often a property is tried, and from which seed: always the same cases, so that a failure comes again. FC_SEED and
- * FC_RUNS in the environment try others: `FC_SEED=7 FC_RUNS=2000 npx vitest run property`. A failure prints the command that
- * tries its shortest case alone.
+ * FC_RUNS in the environment try others: `FC_SEED=7 FC_RUNS=2000 npx vitest run property`. A failure prints the command
+ * that tries its shortest case alone.
  */
 export function propertyRuns(numRuns: number): Runs {
   const path = process.env['FC_PATH'] ?? '';

@@ -1,6 +1,6 @@
 /*
- * ExecSync on a connection of its own. A container may write 15 MiB in answer to a probe or a hook, in each of many pods at
- * once, and grpc-js copies a whole message several times first. This client cuts the answer while it arrives.
+ * ExecSync on a connection of its own. A container may write 15 MiB in answer to a probe or a hook, in each of many
+ * pods at once, and grpc-js copies a whole message several times first. This client cuts the answer while it arrives.
  */
 import { constants, connect as connectHTTP2, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { connect as connectSocket } from 'node:net';

@@ -5,8 +5,8 @@ import type { KubeletConfiguration } from '../../src/api/kubelet-configuration/t
 import { fieldsWithoutEffect } from '../../src/api/kubelet-configuration/without-effect.ts';
 
 /**
- * Reads a configuration file all the way: decodes it, sets the defaults, checks it. There is no configuration when there is
- * an error. Fields that are set and without effect here are warnings.
+ * Reads a configuration file all the way: decodes it, sets the defaults, checks it. There is no configuration when
+ * there is an error. Fields that are set and without effect here are warnings.
  */
 export function loadKubeletConfiguration(
   bytes: Uint8Array | string,

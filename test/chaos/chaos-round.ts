@@ -20,7 +20,10 @@ type Step = 'create' | 'update' | 'remove' | 'crash' | 'crashSandbox' | 'killAge
 const names = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6'];
 const maxPods = 5;
 
-/** Changes manifests, crashes containers, and kills what runs them in the middle of it. kubelet-ts runs again at the end. */
+/**
+ * Changes manifests, crashes containers, and kills what runs them in the middle of it. kubelet-ts runs again at the
+ * end.
+ */
 export async function runChaosRound(world: ChaosWorld, random: SeededRandom): Promise<ChaosRound> {
   const round = new Round(world, random);
   await round.run();

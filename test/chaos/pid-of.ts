@@ -1,6 +1,9 @@
 import type { Agent } from '../e2e/agent.ts';
 
-/** Process id of a container or of what holds a sandbox, as containerd tells it beside a status; undefined when it ended. */
+/**
+ * Process id of a container or of what holds a sandbox, as containerd tells it beside a status; undefined when it
+ * ended.
+ */
 export async function pidOf(agent: Agent, what: 'container' | 'sandbox', id: string): Promise<number | undefined> {
   const connection = await agent.connect();
   try {

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * A socket in front of the socket of a container runtime. It understands nothing of what it passes on, and can stop to pass
- * anything on, as a runtime that hangs, or cut every connection.
+ * A socket in front of the socket of a container runtime. It understands nothing of what it passes on, and can stop to
+ * pass anything on, as a runtime that hangs, or cut every connection.
  */
 export class RuntimeProxy {
   readonly endpoint: string;

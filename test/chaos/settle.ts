@@ -20,7 +20,10 @@ export interface SettledNode {
   readonly listing: RuntimeListing;
 }
 
-/** Resolves when the node is as its manifests say; throws when runtime, disk or kernel say otherwise than the engine then. */
+/**
+ * Resolves when the node is as its manifests say; throws when runtime, disk or kernel say otherwise than the engine
+ * then.
+ */
 export async function settle({ agent, desired, crashed }: ChaosWorld): Promise<SettledNode> {
   const { pods } = await agent.until((snapshot) => isAsDeclared(snapshot, desired, crashed));
   const at = performance.now();
@@ -54,7 +57,9 @@ async function runtimeAnswers({ rootDir }: Agent): Promise<void> {
   await waitUntilReady(managedPaths(rootDir).socket, { clock: systemClock, signal, timeoutMs: 60_000 });
 }
 
-/** One that was left in the middle of a start is ended some seconds after its sandbox was removed; nobody tells of that. */
+/**
+ * One that was left in the middle of a start is ended some seconds after its sandbox was removed; nobody tells of that.
+ */
 async function strayShimsEnd({ rootDir }: Agent, isStray: (place: string) => boolean): Promise<void> {
   const deadline = performance.now() + 20_000;
   const areThere = async (): Promise<boolean> =>

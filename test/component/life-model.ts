@@ -40,7 +40,9 @@ export class LifeModel {
   readonly violations = new Set<string>();
   readonly #world: World;
   readonly #declared = new Map<string, Pod>();
-  /** By `uid/container`, of pods that were declared all the time: the restart counts that were reported, newest last. */
+  /**
+   * By `uid/container`, of pods that were declared all the time: the restart counts that were reported, newest last.
+   */
   readonly #restarts = new Map<string, RestartCount[]>();
   #source = new ManualSource();
   #engine: Engine | undefined;

@@ -1,6 +1,9 @@
 import type { Clock } from '../../src/clock.ts';
 
-/** What an engine has of its world while it lives. Once it has ended nothing answers it and no time passes for it any more. */
+/**
+ * What an engine has of its world while it lives. Once it has ended nothing answers it and no time passes for it any
+ * more.
+ */
 export class Mortal {
   #hasEnded = false;
 

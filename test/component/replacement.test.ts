@@ -42,7 +42,10 @@ const refuseEveryPull = (world: World): void => {
 /** Of the first revision. */
 const firstStart = ['runPodSandbox', 'createContainer', 'startContainer'];
 
-/** The calls that change something since the first revision runs, in their order. Sandboxes are left out: they are stopped once more when they go. */
+/**
+ * The calls that change something since the first revision runs, in their order. Sandboxes are left out: they are
+ * stopped once more when they go.
+ */
 const changes = (world: World): string[] =>
   world.runtime.calls
     .map(({ method }) => method)

@@ -6,7 +6,10 @@ import { temporaryFolder } from '../temporary-folder.ts';
 
 const setup = new URL('../../scripts/setup', import.meta.url).pathname;
 
-/** A clone on a machine of root's that has these programs alone, and an apt-get and an npm that only note their arguments. */
+/**
+ * A clone on a machine of root's that has these programs alone, and an apt-get and an npm that only note their
+ * arguments.
+ */
 async function bareMachine(packageManagers: readonly string[]): Promise<{ folder: string; path: string }> {
   const folder = await temporaryFolder();
   const path = join(folder, 'path');

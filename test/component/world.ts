@@ -45,8 +45,8 @@ const quietTurns = 4;
 
 /**
  * A machine: a runtime, a root-dir, and the engines that are started on them one after the other. Time passes only in
- * `until` and `pass`. It passes only while no file operation is under way, and while the runtime holds each call that is
- * under way: such a call waits for time or for the test.
+ * `until` and `pass`. It passes only while no file operation is under way, and while the runtime holds each call that
+ * is under way: such a call waits for time or for the test.
  */
 export class World {
   readonly clock = new FakeClock();

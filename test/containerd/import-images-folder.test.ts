@@ -5,7 +5,9 @@ import { importImagesFolder, type ImagesFolderOptions } from '../../src/containe
 import { UserError } from '../../src/errors.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
-/** An images folder with these files, and an importer that names an image after its archive and refuses content `bad`. */
+/**
+ * An images folder with these files, and an importer that names an image after its archive and refuses content `bad`.
+ */
 async function imagesFolder(files: Record<string, string>) {
   const top = await temporaryFolder();
   const folder = join(top, 'images');

@@ -331,7 +331,10 @@ export class Life {
     }
   }
 
-  /** What is done to the machine is done at one instant, between two delays. A life that dies before does not come so far. */
+  /**
+   * What is done to the machine is done at one instant, between two delays. A life that dies before does not come so
+   * far.
+   */
   async #call<T>(act: () => T): Promise<T> {
     await this.#model.delay(this.#clock);
     if (this.#isDead) return never;

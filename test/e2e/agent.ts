@@ -65,7 +65,9 @@ export interface CommandOptions {
 
 const textOptions = { reject: false, stripFinalNewline: false } as const;
 
-/** A started agent on a root-dir, a containerd, logs and cgroups of its own. Every test that starts one cleans it up. */
+/**
+ * A started agent on a root-dir, a containerd, logs and cgroups of its own. Every test that starts one cleans it up.
+ */
 export async function startAgent(options: AgentOptions = {}): Promise<Agent> {
   const agent = await Agent.create(options);
   try {

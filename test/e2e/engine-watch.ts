@@ -40,7 +40,10 @@ export class EngineWatch {
     this.#response.destroy();
   }
 
-  /** The first snapshot of which `isSo` is true, looked at now and after every event. `waitedFor` is what to say in vain. */
+  /**
+   * The first snapshot of which `isSo` is true, looked at now and after every event. `waitedFor` is what to say in
+   * vain.
+   */
   async until(isSo: (snapshot: EngineSnapshot) => boolean, waitedFor = isSo.toString()): Promise<EngineSnapshot> {
     const deadline = AbortSignal.timeout(deadlineMs);
     for (;;) {

@@ -31,8 +31,8 @@ describe.concurrent.each(containerdReleases())('containers that containerd $rele
     environment['PATH'] = `${folder}:${path}`;
     const { ociRuntime: runc } = await findContainerd({ path });
     const { state } = managedPaths(agent.rootDir);
-    // While there is a file `hold`, the next start of a container, and of no sandbox, is not over before there is one `go`.
-    // While there is a file `refuse`, none starts.
+    // While there is a file `hold`, the next start of a container, and of no sandbox, is not over before there is one
+    // `go`. While there is a file `refuse`, none starts.
     const script = `
       for id in "$@"; do :; done
       case " $* " in *" start "*)

@@ -47,7 +47,9 @@ interface Outcome {
   exitCode: number | undefined;
 }
 
-/** In a mount namespace of its own, where one folder is read-only. There is no runtime. What goes on for ever is ended. */
+/**
+ * In a mount namespace of its own, where one folder is read-only. There is no runtime. What goes on for ever is ended.
+ */
 async function runCommand(folder: string, shell: string, args: readonly string[]): Promise<Outcome> {
   const mounts = `mount -t tmpfs -o ro tmpfs ${folder}/read-only && mount -t tmpfs tmpfs /run`;
   const { all, exitCode } = await execa('unshare', ['--mount', 'sh', '-c', `${mounts} && ${shell}`, 'sh', ...args], {

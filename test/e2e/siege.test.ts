@@ -13,8 +13,8 @@ const only = names('SIEGE_ONLY');
 const without = isLong ? names('SIEGE_WITHOUT') : ['used-up-inotify'];
 
 /**
- * What `npm run siege` holds the agent to, and a short siege in the tests, most of which is the agent's start and the first
- * blow of each kind. A machine that others use as well has more time.
+ * What `npm run siege` holds the agent to, and a short siege in the tests, most of which is the agent's start and the
+ * first blow of each kind. A machine that others use as well has more time.
  */
 const limits = isLong ? { ms: 1000, peakMB: 120 } : { ms: 5000, peakMB: 160 };
 

@@ -42,7 +42,9 @@ export class VirtualTerminal {
     return new VirtualTerminal(server);
   }
 
-  /** The first screen of which `isSo` is true, looked at now and after every change; without the blanks at line ends. */
+  /**
+   * The first screen of which `isSo` is true, looked at now and after every change; without the blanks at line ends.
+   */
   async until(isSo: (screen: string) => boolean): Promise<string> {
     const deadline = AbortSignal.timeout(deadlineMs);
     for (;;) {

@@ -8,9 +8,9 @@ import type { FakeRuntime } from './fake-runtime.ts';
 type Functions = Record<string, (request: unknown, options: CallOptions) => Promise<unknown> & AsyncIterable<unknown>>;
 
 /**
- * A channel to a FakeRuntime of this process. As over a socket, each message is encoded and decoded, so neither side sees
- * later changes of the other. Deadlines go by the clock of the FakeRuntime. Only the cut of long ExecSync answers is
- * missing. A close cuts nothing off.
+ * A channel to a FakeRuntime of this process. As over a socket, each message is encoded and decoded, so neither side
+ * sees later changes of the other. Deadlines go by the clock of the FakeRuntime. Only the cut of long ExecSync answers
+ * is missing. A close cuts nothing off.
  */
 export function directChannel(runtime: FakeRuntime): Channel {
   // A test may replace a method of the runtime at any time.

@@ -19,7 +19,10 @@ const filesV2: typeof filesV1 = {
   hugetlb: ['hugetlb.2MB.max', 'hugetlb.2MB.rsvd.max'],
 };
 
-/** A cgroup file system in a temporary folder: cgroups have the files of their controllers, and refuse what the kernel refuses. */
+/**
+ * A cgroup file system in a temporary folder: cgroups have the files of their controllers, and refuse what the kernel
+ * refuses.
+ */
 export class FakeCgroups implements CgroupFiles {
   readonly mounts: CgroupMounts;
   /** Every write, as `path value`, the path below the mount. */
@@ -98,7 +101,10 @@ export class FakeCgroups implements CgroupFiles {
     writeFileSync(file, left.map((line) => `${line}\n`).join(''));
   }
 
-  /** Puts a process into a cgroup that was made before. It goes when it is killed, after so many attempts that it survives. */
+  /**
+   * Puts a process into a cgroup that was made before. It goes when it is killed, after so many attempts that it
+   * survives.
+   */
   async addProcess(path: string, pid: number, { survives = 0 } = {}): Promise<void> {
     const file = join(this.#top, path, 'cgroup.procs');
     this.#processFiles.set(pid, file);

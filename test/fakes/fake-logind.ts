@@ -11,8 +11,9 @@ const managerInterface = 'org.freedesktop.login1.Manager';
 const dropIn = '99-kubelet.conf';
 
 /**
- * logind as far as shutdowns go, on a message bus of its own: real D-Bus on a real socket. Locks are taken with a program of
- * its own in the place of systemd-inhibit, which holds them in the same way: until its command ended, or it was killed.
+ * logind as far as shutdowns go, on a message bus of its own: real D-Bus on a real socket. Locks are taken with a
+ * program of its own in the place of systemd-inhibit, which holds them in the same way: until its command ended, or it
+ * was killed.
  */
 export class FakeLogind {
   readonly socketPath: string;

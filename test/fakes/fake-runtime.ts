@@ -133,7 +133,10 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     this.#world.stopSandbox(sandbox);
   }
 
-  /** The machine was off: nothing runs any more, and unless the runtime keeps its state on disk it has forgotten everything. */
+  /**
+   * The machine was off: nothing runs any more, and unless the runtime keeps its state on disk it has forgotten
+   * everything.
+   */
   reboot({ forgets }: { forgets: boolean }): void {
     for (const sandbox of this.#world.sandboxes.values()) this.#world.stopSandbox(sandbox);
     if (!forgets) return;

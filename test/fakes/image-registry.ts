@@ -11,8 +11,8 @@ interface Descriptor {
 }
 
 /**
- * A registry on this machine, without TLS: every repository has the one image of an archive, under any tag, for users with
- * their passwords. It speaks as much of the OCI distribution API as a pull takes.
+ * A registry on this machine, without TLS: every repository has the one image of an archive, under any tag, for users
+ * with their passwords. It speaks as much of the OCI distribution API as a pull takes.
  */
 export class ImageRegistry {
   /** Passwords by user; while there is none everybody may pull. */

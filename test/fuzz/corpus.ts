@@ -5,8 +5,8 @@ import { printJson, printYamlBlock, printYamlFlow, toTree } from '../builders/va
 import { realisticObject } from './realistic-objects.ts';
 
 /**
- * The texts that mutations start from: recorded manifests, good and bad, examples of this repository, made ones of every
- * kind, and texts of several documents.
+ * The texts that mutations start from: recorded manifests, good and bad, examples of this repository, made ones of
+ * every kind, and texts of several documents.
  */
 export function loadCorpus(repository: URL): string[] {
   const recorded = ['valid', 'invalid', 'edge'].flatMap((file) =>

@@ -13,7 +13,9 @@ interface CompareOptions {
   partlyRecorded?: readonly string[];
 }
 
-/** Every place where two plain values differ, in the order of the expected one; members that are undefined are absent. */
+/**
+ * Every place where two plain values differ, in the order of the expected one; members that are undefined are absent.
+ */
 export function* differences(
   expected: unknown,
   actual: unknown,

@@ -1,6 +1,9 @@
 import { UserError } from '../../src/errors.ts';
 
-/** What `act` gives, as the tables write it: `ok: false` in its place when the input is refused as a mistake of its author. */
+/**
+ * What `act` gives, as the tables write it: `ok: false` in its place when the input is refused as a mistake of its
+ * author.
+ */
 export function orRefused(act: () => object): object {
   try {
     return { ok: true, ...act() };

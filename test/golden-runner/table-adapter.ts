@@ -4,7 +4,10 @@ export interface TableAdapter {
   readonly replay: (input: unknown) => unknown;
   /** The recorded `out` in the form that `replay` gives, where plain JSON is not it. */
   readonly recorded?: (out: unknown) => unknown;
-  /** Members, at any depth, that the table leaves out where it could not know them: compared only where they are recorded. */
+  /**
+   * Members, at any depth, that the table leaves out where it could not know them: compared only where they are
+   * recorded.
+   */
   readonly partlyRecorded?: readonly string[];
 }
 
@@ -14,7 +17,7 @@ interface Options<Out> {
 }
 
 /** An adapter for a table whose `in` and `out` are known to be of these types: its description says so. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- only the adapter knows the types of its table
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- it names the types of a table
 export function tableAdapter<In, Out = unknown>(
   table: string,
   replay: (input: In) => unknown,

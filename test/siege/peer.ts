@@ -18,8 +18,8 @@ export interface PeerOptions {
 const nobody = '65534';
 
 /**
- * Runs a script of `peers/` as a process of its own in a network namespace; resolves when the signal ended it. Rejects when
- * it ends by itself. The script comes over the command line, as others may not be able to read this folder.
+ * Runs a script of `peers/` as a process of its own in a network namespace; resolves when the signal ended it. Rejects
+ * when it ends by itself. The script comes over the command line, as others may not be able to read this folder.
  */
 export async function runPeer(
   namespace: NetworkNamespace,

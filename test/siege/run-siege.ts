@@ -34,8 +34,8 @@ const psEveryMs = 15_000;
 const sayEveryMs = 60_000;
 
 /**
- * Attacks one agent with 20 calm pods in every way at once. Rejects when something of it is left over after all was taken
- * down; what else may not be is told by the outcome.
+ * Attacks one agent with 20 calm pods in every way at once. Rejects when something of it is left over after all was
+ * taken down; what else may not be is told by the outcome.
  */
 export async function runSiege({ attacks, seconds, seed, say }: SiegeOptions): Promise<SiegeOutcome> {
   const namespace = await NetworkNamespace.create();

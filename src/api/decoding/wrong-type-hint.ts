@@ -2,7 +2,9 @@ import type { ManifestNode } from '../text/manifest-node.ts';
 import { type FieldKind, fieldsOfObject, type ObjectSchema } from './object-schema.ts';
 import { parseQuantity } from '../values/quantity.ts';
 
-/** Hint on replacing a value of the wrong type. Quotes the value only if `quotesValues`, which is false for a Secret. */
+/**
+ * Hint on replacing a value of the wrong type. Quotes the value only if `quotesValues`, which is false for a Secret.
+ */
 export function hintForWrongType(
   schema: ObjectSchema,
   kind: FieldKind,

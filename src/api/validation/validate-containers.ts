@@ -8,7 +8,7 @@ import { validateResources } from './validate-resources.ts';
 import { validateContainerSecurity } from './validate-security.ts';
 import type { ValidVolumes } from './validate-volumes.ts';
 
-/** All containers of a pod. kubelet: validation.go validateContainers, validateInitContainers, validateEphemeralContainers */
+/** All containers of a pod. kubelet: validation.go validate{,Init,Ephemeral}Containers */
 export function validateAllContainers(errors: FieldErrors, spec: core.PodSpec, volumes: ValidVolumes): void {
   const context: Context = {
     volumes,

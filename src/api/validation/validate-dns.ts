@@ -6,7 +6,7 @@ const maxNameservers = 3;
 const maxSearches = 32;
 const maxSearchListBytes = 2048;
 
-/** Host names and name resolution. kubelet: validation.go validateDNSPolicy, validatePodDNSConfig, ValidateHostAliases */
+/** Host names and DNS. kubelet: validation.go validateDNSPolicy, validatePodDNSConfig, ValidateHostAliases */
 export function validateDNS(errors: FieldErrors, spec: core.PodSpec): void {
   errors.requiredOneOf('spec.dnsPolicy', spec.dnsPolicy, [
     'ClusterFirstWithHostNet',

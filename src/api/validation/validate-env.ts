@@ -65,7 +65,7 @@ function validateEnvFrom(errors: FieldErrors, field: string, index: number, sour
   if (configMapRef && secretRef) errors.invalid(field, '', 'may have only one source');
 }
 
-/** One file of a downward API volume; its errors lack the index. kubelet: validation.go validateDownwardAPIVolumeFile */
+/** A file of a downward API volume; its errors lack the index. kubelet: validation.go validateDownwardAPIVolumeFile */
 export function validateDownwardFile(errors: FieldErrors, field: string, file: core.DownwardAPIVolumeFile): void {
   const { fieldRef, mode, path, resourceFieldRef } = file;
   if (path === '') errors.required(`${field}.path`);

@@ -68,7 +68,7 @@ export function ageText(pod: Pod, now: number): string {
   return Number.isNaN(since) ? '<unknown>' : humanDuration(now - since);
 }
 
-/** A duration in two units at most, as `kubectl` prints ages: `45s`, `5m30s`, `3h`, `2d4h`. apimachinery: HumanDuration */
+/** A duration in at most two units, as in `kubectl`: `45s`, `5m30s`, `3h`, `2d4h`. apimachinery: HumanDuration */
 export function humanDuration(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);
   const minutes = Math.trunc(seconds / 60);

@@ -50,9 +50,9 @@ interface Read {
 }
 
 /**
- * Runs the sources, merges what they declare, and remembers what is wrong with it. Of two sources that declare one pod, the
- * first one has it until it declares it no more, so that no source takes a pod from another. The kubelet lets both have it,
- * and stops it when either lets go. kubelet: config/config.go
+ * Runs the sources, merges what they declare, and remembers what is wrong with it. Of two sources that declare one pod,
+ * the first one has it until it declares it no more, so that no source takes a pod from another. The kubelet lets both
+ * have it, and stops it when either lets go. kubelet: config/config.go
  */
 export class ConfigReader {
   /** In the order of the sources. */
@@ -84,7 +84,9 @@ export class ConfigReader {
     await Promise.all(this.reads.map(runOne));
   }
 
-  /** Resolves once what the sources declared at the time of the call was handed to `onUpdate`, as far as they can say. */
+  /**
+   * Resolves once what the sources declared at the time of the call was handed to `onUpdate`, as far as they can say.
+   */
   async settled(): Promise<void> {
     await Promise.all(this.deps.sources.map(async (source) => source.settle?.()));
   }
@@ -167,7 +169,7 @@ export class ConfigReader {
     if (isNews) this.deps.emit({ type: 'SourceRead', source, where, pods, problems });
   }
 
-  /** An event when the last good manifest of a pod begins to stand for a broken one, and when the manifest is good again. */
+  /** Makes an event when a last good manifest replaces a broken one, and when the manifest is good again. */
   private tellOfLastGood(before: readonly ManifestProblem[], now: readonly ManifestProblem[]): void {
     const { emit } = this.deps;
     const [stoodBefore, standsNow] = [lastGoodPods(before), lastGoodPods(now)];

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../api/types.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
 
-/** kubelet: types/pod_update.go PodOperation. SET and DELETE reach no sync loop from static pods but by deletionTimestamp. */
+/** kubelet: types/pod_update.go PodOperation. Static pods have SET and DELETE only by deletionTimestamp. */
 export type PodOperation = 'ADD' | 'UPDATE' | 'REMOVE' | 'RECONCILE' | 'DELETE';
 
 /** One of the sources of a node. Several may share a name, such as two URLs; the id is that of one of them alone. */
@@ -12,7 +12,7 @@ export interface SourceId {
   source: SourceName;
 }
 
-/** What the sync loop is told about one source. An ADD without pods says that the source was read for the first time. */
+/** Changes of one source for the sync loop. An ADD without pods means that the source was read for the first time. */
 export interface PodUpdate {
   op: PodOperation;
   source: SourceName;
@@ -25,8 +25,8 @@ export interface PodUpdate {
  * Merges the complete lists that the sources hand over (SETs) into single changes. kubelet: config/config.go podStorage
  *
  * INVARIANTS: a source owns its pods, the same UID in two sources is two entries; pods that go out are copies, the
- * entries kept here change in place; a pod that a source hands over is never changed by it, so that the very same object
- * is the same pod and is not compared.
+ * entries kept here change in place; a pod that a source hands over is never changed by it, so that the very same
+ * object is the same pod and is not compared.
  */
 export class PodConfig {
   private readonly sources = new Map<string, Map<string, Entry>>();

@@ -22,16 +22,16 @@ export interface PodSource {
   /** Folder, file, URL or `<stdin>`, for people. */
   readonly where: string;
   /**
-   * Hands over a list at once and after every change, until the signal is aborted. `onProblems` tells what is wrong when
-   * there is no new list to hand over: the pods stay as they are.
+   * Hands over a list at once and after every change, until the signal is aborted. `onProblems` tells what is wrong
+   * when there is no new list to hand over: the pods stay as they are.
    */
   run(
     sink: { onUpdate: (update: SourceUpdate) => void; onProblems: (problems: ManifestProblem[]) => void },
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * Resolves once everything that was declared at the time of the call has been handed over. A source without it is asked by
-   * a clock alone.
+   * Resolves once everything that was declared at the time of the call has been handed over. A source without it is
+   * asked by a clock alone.
    */
   settle?(): Promise<void>;
 }

@@ -23,7 +23,7 @@ export function milliCPUToQuota(milliCPU: bigint, periodMicros = quotaPeriodMicr
   return Math.max(Number((milliCPU * BigInt(periodMicros)) / 1000n), minQuotaMicros);
 }
 
-/** cgroup v2 CPU weight (1 to 10000) of cgroup v1 shares. kubelet: cm/cgroup_v2_manager_linux.go cpuSharesToCPUWeight */
+/** cgroup v2 weight (1 to 10000) of cgroup v1 shares. kubelet: cm/cgroup_v2_manager_linux.go cpuSharesToCPUWeight */
 export function cpuSharesToWeight(shares: number): number {
   return 1 + Math.trunc(((shares - minShares) * 9999) / (maxShares - minShares));
 }

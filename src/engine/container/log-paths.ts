@@ -30,7 +30,7 @@ export function containerLogsDirectory(podLogsDir: string, pod: LoggedPod, conta
   return posix.join(podLogsDirectory(podLogsDir, pod), containerName);
 }
 
-/** Log of one container instance, relative to the pod's directory. kubelet: kuberuntime/helpers.go buildContainerLogsPath */
+/** Log of one container, relative to the pod's folder. kubelet: kuberuntime/helpers.go buildContainerLogsPath */
 export function containerLogPath(containerName: string, restartCount: number): string {
   return posix.join(containerName, `${restartCount}${logSuffix}`);
 }

@@ -4,7 +4,7 @@ import type { KubeletEvent, ManifestProblem } from './events.ts';
 import type { PodWorkerState } from './pod-worker-state.ts';
 import type { FaultSnapshot } from '../../flow/faults.ts';
 
-/** The whole engine at one moment, as plain JSON. The screen, `ps` and the control socket read this and `subscribe()`. */
+/** The whole engine at one moment, as plain JSON. Screen, `ps` and control socket read this and `subscribe()`. */
 export interface EngineSnapshot {
   nodeName: string;
   /** Milliseconds since the epoch, as every `…At` here. */

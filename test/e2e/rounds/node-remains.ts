@@ -7,7 +7,9 @@ import type { Agent } from '../agent.ts';
 import { cgroupFolders, findLeftovers } from '../leftovers.ts';
 import type { NetworkNamespace } from '../network-namespace.ts';
 
-/** All that there is of a running agent and of its pods on this machine; without pods it is the same again and again. */
+/**
+ * All that there is of a running agent and of its pods on this machine; without pods it is the same again and again.
+ */
 export type NodeRemains = Record<string, string[]>;
 
 interface Node {
@@ -67,8 +69,8 @@ async function leasesOf(folder: string, isOurs: (text: string) => boolean): Prom
 }
 
 /**
- * Every path of a node's folder but what is in the layers of its images, and the histories of pods, which are meant to stay.
- * A lock is a link with a number that goes up.
+ * Every path of a node's folder but what is in the layers of its images, and the histories of pods, which are meant to
+ * stay. A lock is a link with a number that goes up.
  */
 async function filesOf(rootDir: string): Promise<string[]> {
   const entries = await readdir(rootDir, { recursive: true, withFileTypes: true });

@@ -53,7 +53,9 @@ function randomVolume(random: SeededRandom, hostFolder: string): Omit<Volume, 'n
   ]);
 }
 
-/** What the containers do: most serve, some end, some will not end when they are told to, some crash again and again. */
+/**
+ * What the containers do: most serve, some end, some will not end when they are told to, some crash again and again.
+ */
 const scripts = [serve, serve, serve, 'sleep 0.3', 'exit 3', 'trap "" TERM; while :; do sleep 1; done'] as const;
 
 function randomContainer(

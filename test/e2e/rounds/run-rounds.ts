@@ -61,8 +61,8 @@ export async function runRounds({ agent, seed, rounds, hostFolder, say }: Rounds
 }
 
 /**
- * Until there are pods of these names and no others, and each was worked at: not that they run. There may be two of a name:
- * one that changed to an image that cannot be had lets the one before it run on.
+ * Until there are pods of these names and no others, and each was worked at: not that they run. There may be two of a
+ * name: one that changed to an image that cannot be had lets the one before it run on.
  */
 async function untilTakenUp(agent: Agent, declared: ReadonlySet<string>): Promise<void> {
   await agent.until(({ pods }) => {

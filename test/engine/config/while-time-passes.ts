@@ -1,7 +1,9 @@
 import type { FakeClock } from '../../fakes/fake-clock.ts';
 import { isFileAtWork } from '../../file-operations.ts';
 
-/** Lets time pass as long as a timer waits for it, until the promise is settled. No time passes during a file operation. */
+/**
+ * Lets time pass as long as a timer waits for it, until the promise is settled. No time passes during a file operation.
+ */
 export async function whileTimePasses<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
   const settled = promise.then(
     () => true,

@@ -140,7 +140,10 @@ describe('a crash', () => {
   const was = { keep: 'same', change: 'old', 'gone/file': 'old' };
   const becomes = { keep: 'same', change: 'new', 'come/file': 'new' };
 
-  /** Writes in a folder of its own that holds `was`, if anything, and dies at an operation; false if it lived to the end. */
+  /**
+   * Writes in a folder of its own that holds `was`, if anything, and dies at an operation; false if it lived to the
+   * end.
+   */
   async function dieAt(operation: number, before: Payload | undefined): Promise<boolean> {
     folder = join(await temporaryFolder(), 'volume');
     await mkdir(folder);

@@ -2,8 +2,8 @@ import type { Siege } from '../attack.ts';
 import { repeat } from './repeat.ts';
 
 /**
- * Declares pods for as long as the siege goes on, and then takes their manifests away. Each time round one of them is declared
- * anew under another revision, so that none rests in its back-off.
+ * Declares pods for as long as the siege goes on, and then takes their manifests away. Each time round one of them is
+ * declared anew under another revision, so that none rests in its back-off.
  */
 export async function besiegingPods(
   siege: Siege,

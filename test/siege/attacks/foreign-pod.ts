@@ -12,7 +12,10 @@ const labels = {
   'io.kubernetes.container.name': 'main',
 };
 
-/** Somebody else's pod in the same runtime, with the labels of a kubelet and the name of a pod of ours. It stays as it is. */
+/**
+ * Somebody else's pod in the same runtime, with the labels of a kubelet and the name of a pod of ours. It stays as it
+ * is.
+ */
 export const foreignPod: Attack = {
   name: 'foreign-pod',
   carryOn: async (siege) => {

@@ -10,7 +10,10 @@ const replacements = {
   sparse: 'dd if=/dev/zero of="$log" bs=1 count=1 seek=4G',
 } as const;
 
-/** Pods that mount the logs of the node, put something else in the place of their own, and fail. Their logs are asked for. */
+/**
+ * Pods that mount the logs of the node, put something else in the place of their own, and fail. Their logs are asked
+ * for.
+ */
 export const oddLogs: Attack = {
   name: 'odd-logs',
   carryOn: async (siege) => {

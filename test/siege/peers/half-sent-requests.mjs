@@ -1,5 +1,6 @@
-// Opens thousands of connections to a port, as any local user can: half a request line, headers that never end, a body that
-// trickles, nothing at all. Drops them after some seconds and begins again. Arguments: port, connections at a time.
+// Opens thousands of connections to a port, as any local user can: half a request line, headers that never end, a body
+// that trickles, nothing at all. Drops them after some seconds and begins again. Arguments: port, connections at a
+// time.
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -1,6 +1,6 @@
 // Asks an agent once a second whether it answers, and tells how long that took, a JSON object a line.
-// Arguments: port of healthz, path of the control socket, pid of the agent. As a floor, a server of Node that does nothing
-// else is asked in the same second: what a busy machine costs shows there too.
+// Arguments: port of healthz, path of the control socket, pid of the agent. As a floor, a server of Node that does
+// nothing else is asked in the same second: what a busy machine costs shows there too.
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import { loadavg } from 'node:os';

@@ -14,7 +14,7 @@ import { type ManifestChange, ManifestWatch } from './manifest-watch.ts';
 import { everything, type Look, rescan, Schedule, type Waiting } from './schedule.ts';
 import { loadNotes, notesOrigin, saveNotes, type SourceNotes } from './source-notes.ts';
 
-/** How long the first list waits. If the last good revision can stand in: what is about to be replaced is not started. */
+/** How long the first list waits, if a last good revision can replace it: it would be replaced again at once. */
 const firstListMs: Record<Waiting, number> = { settling: 10_000, revising: 1000, held: 10_000, nothing: 0 };
 /** After so many changes between two looks the kernel may have lost some: it keeps 16384. */
 const maxChanges = 4096;
@@ -39,12 +39,12 @@ interface Deps extends StaticPodNode {
 /**
  * Pods from files and folders of manifests. kubelet: config/file.go
  *
- * A one-way street: the watch and the clock put looks on the schedule; a look goes to the paths, then to the files that are
- * there, one revision each; what the revisions declare together is handed over.
+ * A one-way street: the watch and the clock put looks on the schedule; a look goes to the paths, then to the files that
+ * are there, one revision each; what the revisions declare together is handed over.
  *
  * INVARIANTS: a change costs the reading of what changed. The first list is complete, and later on a file that is being
- * written keeps no other one waiting. A file is gone if its name is gone for a moment, from a folder that can be looked at;
- * anything else that happens to it leaves what it declared last. What was not looked at did not change.
+ * written keeps no other one waiting. A file is gone if its name is gone for a moment, from a folder that can be looked
+ * at; anything else that happens to it leaves what it declared last. What was not looked at did not change.
  */
 export class FileSource implements PodSource {
   readonly source = 'file';
@@ -99,8 +99,8 @@ export class FileSource implements PodSource {
   }
 
   /**
-   * Looks at everything, and resolves once that is handed over. A file that a process has open for writing counts as it was
-   * before.
+   * Looks at everything, and resolves once that is handed over. A file that a process has open for writing counts as it
+   * was before.
    */
   settle(): Promise<void> {
     return new Promise((resolve) => {

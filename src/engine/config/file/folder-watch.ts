@@ -10,7 +10,7 @@ export interface FolderChange {
   folder: string;
   /** Entry of the folder; undefined: the folder itself, or anything in it. */
   name: string | undefined;
-  /** `written`: its content or attributes changed in place; `entry`: it came, went, or another one came in its place. */
+  /** `written`: content or attributes changed in place. `entry`: it came, went, or was replaced. */
   how: 'written' | 'entry';
 }
 
@@ -29,7 +29,7 @@ interface Watched {
   sinceMs: number;
 }
 
-/** chokidar lists a folder after each change. One in which more than this changes a second is looked at once a second. */
+/** chokidar lists a folder after each change. With more changes a second than this, it is listed once a second. */
 const maxChangesASecond = 250;
 const restMs = 1000;
 
@@ -45,8 +45,8 @@ export class FolderWatch {
   }
 
   /**
-   * What changes in the folder after this resolved is reported. A folder that is not there is not watched. Returns false if
-   * there is no watch that was not there before.
+   * What changes in the folder after this resolved is reported. A folder that is not there is not watched. Returns
+   * false if there is no watch that was not there before.
    */
   async add(folder: string): Promise<boolean> {
     const identity = await identityOf(folder);

@@ -42,8 +42,8 @@ const unread: ManifestFile = {
  * The manifest files that are there, and what each declares. A file is a unit: while it is bad its last good revision
  * stands, as a whole. A file that never was good gives what is good of it.
  *
- * INVARIANTS: of files that declare the same object the one that did so first gives it, and after a restart too; nothing is
- * written over on disk before `save`.
+ * INVARIANTS: of files that declare the same object the one that did so first gives it, and after a restart too;
+ * nothing is written over on disk before `save`.
  */
 export class ManifestFiles {
   private readonly deps: Deps;
@@ -72,7 +72,7 @@ export class ManifestFiles {
     return claimedKeys((this.files.get(path) ?? unread).declared).length > 0;
   }
 
-  /** When the youngest of what runs for the files was read for which `isMeant` is true. Returns undefined if nothing runs. */
+  /** When the newest running revision of the files with `isMeant` was read. Returns undefined if none runs. */
   newestGoodAt(isMeant: (path: string) => boolean): number | undefined {
     const times = [...this.files].flatMap(([path, { lastGood }]) => (lastGood && isMeant(path) ? [lastGood.at] : []));
     return times.length === 0 ? undefined : Math.max(...times);
@@ -98,8 +98,8 @@ export class ManifestFiles {
   }
 
   /**
-   * What the file said before stands, in an earlier life too. `because`: why something newer is not read yet; undefined:
-   * there is nothing newer. Returns false if nothing is new.
+   * What the file said before stands, in an earlier life too. `because`: why something newer is not read yet;
+   * undefined: there is nothing newer. Returns false if nothing is new.
    */
   async wait(path: string, because?: ManifestProblem): Promise<boolean> {
     const known = this.files.get(path);

@@ -32,7 +32,7 @@ interface Deps {
 
 /** The paths of manifests as they were at the last look. */
 export class ManifestPaths {
-  /** By path: the mount point it is on, unless that is the root. Noted for the next life, as it may not be mounted then. */
+  /** Mount points by path, without the root. Kept for the next life, because they may not be mounted then. */
   mountPoints = new Map<string, string>();
   private readonly deps: Deps;
   private readonly places = new Map<string, Place>();
@@ -44,8 +44,8 @@ export class ManifestPaths {
   }
 
   /**
-   * Looks at the paths for which `isMeant` is true. Returns whether one is `other` than it was, such as removed, or has new
-   * problems, or all are the `same`.
+   * Looks at the paths for which `isMeant` is true. Returns whether one is `other` than it was, such as removed, or has
+   * new problems, or all are the `same`.
    */
   async look(isMeant: (path: string) => boolean): Promise<'same' | 'problems' | 'other'> {
     const mountPoints = await this.readMountPoints();
@@ -87,7 +87,7 @@ export class ManifestPaths {
     return !this.deps.paths.includes(file) && ignoredBecause(file) !== undefined;
   }
 
-  /** When a file that is missing is gone: it may be there still, or come back. Monotonic; Infinity: not before it changes. */
+  /** When a missing file counts as gone, because it may come back. Monotonic; Infinity: not before it changes. */
   goneAtMs(file: string): number {
     return Math.max(0, ...this.placesOf(file).map(([path, place]) => this.goneAtOf(file, path, place)));
   }
@@ -189,8 +189,9 @@ export function isAt(file: string, path: string): boolean {
 const extensions: readonly string[] = ['.yaml', '.yml', '.json'];
 
 /**
- * Why a file in a manifest folder is not read. Returns undefined if it is. The kubelet reads every file that does not begin
- * with a dot, so that a backup beside a manifest fights with it; here only manifests are read (docs/architecture.md).
+ * Why a file in a manifest folder is not read. Returns undefined if it is. The kubelet reads every file that does not
+ * begin with a dot, so that a backup beside a manifest fights with it; here only manifests are read
+ * (docs/architecture.md).
  */
 export function ignoredBecause(path: string): string | undefined {
   const name = basename(path);
@@ -201,8 +202,8 @@ export function ignoredBecause(path: string): string | undefined {
 }
 
 /**
- * Warnings for a manifest, or a folder of manifests, that others than root and we ourselves can change: a user who can write
- * a manifest is root on this machine.
+ * Warnings for a manifest, or a folder of manifests, that others than root and we ourselves can change: a user who can
+ * write a manifest is root on this machine.
  */
 export function ownershipProblems(origin: string, { mode, uid }: Stats): ManifestProblem[] {
   const problems: ManifestProblem[] = [];
@@ -217,9 +218,9 @@ export function ownershipProblems(origin: string, { mode, uid }: Stats): Manifes
 }
 
 /**
- * When files that are missing in a folder of manifests are gone, now that the folder is something else than before. Returns
- * undefined if that stays as it is. Only a folder that was seen takes its files with it: one that was not there at the start
- * is not made yet, or not mounted.
+ * When files that are missing in a folder of manifests are gone, now that the folder is something else than before.
+ * Returns undefined if that stays as it is. Only a folder that was seen takes its files with it: one that was not there
+ * at the start is not made yet, or not mounted.
  */
 function nextLosesFilesMs(before: Place['is'] | undefined, is: Place['is'], now: number): number | undefined {
   if (is === before || is === 'away') return undefined;

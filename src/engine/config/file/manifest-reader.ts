@@ -39,7 +39,7 @@ interface Unsettled {
   times: number;
 }
 
-/** A file that was written in place is read, and one that is missing is gone, if nothing about it changed for this long. */
+/** A file written in place is read, and a missing one is gone, if it did not change for this long. */
 export const settleMs = 10;
 /** Longest time between two looks at a file that a process has open. */
 const maxWaitMs = 1000;
@@ -52,8 +52,8 @@ const maxParallelReads = 16;
  * Reads manifest files, none of them half-written.
  *
  * INVARIANTS: what came into place by a rename is read at once. What was written in place is read when nothing about it
- * changed for 10 ms. It counts only if then no process had it open for writing and nothing changed since. A known file is
- * missing when it was not there for 10 ms: some programs remove a file before they write it anew.
+ * changed for 10 ms. It counts only if then no process had it open for writing and nothing changed since. A known file
+ * is missing when it was not there for 10 ms: some programs remove a file before they write it anew.
  */
 export class ManifestReader {
   private readonly deps: Deps;
@@ -138,8 +138,8 @@ export class ManifestReader {
 }
 
 /**
- * A write stamps the content and the inode of a file with one time; only what comes after the last write, such as a rename
- * into the folder, leaves the inode with a later one. An empty file is one that was just made.
+ * A write stamps the content and the inode of a file with one time; only what comes after the last write, such as a
+ * rename into the folder, leaves the inode with a later one. An empty file is one that was just made.
  */
 function seemsInWriting({ size, mtimeMs, ctimeMs }: Stats, now: number): boolean {
   return Math.abs(now - mtimeMs) <= writtenLongAgoMs && (size === 0 || ctimeMs <= mtimeMs);

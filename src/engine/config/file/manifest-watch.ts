@@ -24,7 +24,7 @@ interface Followed {
   folder: string;
   /** Undefined: any entry of the folder. */
   name?: string;
-  /** The file that is found by way of the entry, or the folder of manifests; undefined: where a path leads is decided by it. */
+  /** The file that the entry leads to, or the folder of manifests. Undefined if it decides where a path leads. */
   leadsTo?: string;
 }
 
@@ -32,8 +32,8 @@ interface Followed {
  * Reports which manifests may have changed: files in folders, files that links lead to wherever they are, the links
  * themselves, and paths that come, go or lead elsewhere.
  *
- * INVARIANTS: what changes after a `follow…` resolved is reported; a caller that follows first and looks then misses nothing.
- * A round ends the watch of what was not followed in it.
+ * INVARIANTS: what changes after a `follow…` resolved is reported; a caller that follows first and looks then misses
+ * nothing. A round ends the watch of what was not followed in it.
  */
 export class ManifestWatch {
   private readonly onChange: (change: ManifestChange) => void;

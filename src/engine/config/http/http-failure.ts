@@ -1,9 +1,9 @@
 import { errorMessage, hasCode } from '../../../errors.ts';
 
 /**
- * What a failed request says about the next one: `no answer` came, which may be over in a second; the server, or what we
- * know of it, `refused`; or it answered something that `is no manifest`, and another one may stand there any time; or that `is a flood`: no manifest
- * either, and costly to read.
+ * What a failed request says about the next one: `no answer` came, which may be over in a second; the server, or what
+ * we know of it, `refused`; or it answered something that `is no manifest`, and another one may stand there any time;
+ * or that `is a flood`: no manifest either, and costly to read.
  */
 export type HTTPFailureKind = 'no answer' | 'refused' | 'is no manifest' | 'is a flood';
 

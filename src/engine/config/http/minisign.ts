@@ -23,9 +23,9 @@ export type Verification =
   | { signedAtSeconds: number | undefined };
 
 /**
- * Checks that these bytes are signed by one of the keys. Takes the text of a `.minisig` file, of the legacy form (Ed, over
- * the content) and of the prehashed one (ED, over its BLAKE2b-512 hash). The trusted comment has to be the one that was
- * signed.
+ * Checks that these bytes are signed by one of the keys. Takes the text of a `.minisig` file, of the legacy form (Ed,
+ * over the content) and of the prehashed one (ED, over its BLAKE2b-512 hash). The trusted comment has to be the one
+ * that was signed.
  */
 export function verifyMinisign(
   content: Uint8Array,

@@ -19,9 +19,10 @@ const maxFloodBackOffMs = 300_000;
 const maxRetryAfterMs = 3_600_000;
 
 /**
- * Milliseconds until a URL is asked again. After an answer: the interval, ten percent more or less, so that the nodes of a
- * fleet spread out. Without an answer: one second, doubled each time, as the network may come up any moment. When the
- * server refused, or sent a flood: the interval, doubled each time. What the server asks for goes before that. `random` is in [0, 1).
+ * Milliseconds until a URL is asked again. After an answer: the interval, ten percent more or less, so that the nodes
+ * of a fleet spread out. Without an answer: one second, doubled each time, as the network may come up any moment. When
+ * the server refused, or sent a flood: the interval, doubled each time. What the server asks for goes before that.
+ * `random` is in [0, 1).
  */
 export function nextCheckDelayMs(
   { failure, failuresInARow, retryAfterMs }: CheckOutcome,

@@ -7,8 +7,9 @@ import { HTTPFailure } from './http-failure.ts';
 import type { RequestLimits } from './request-limits.ts';
 
 /**
- * Reads a body to its end, or closes it. Rejects with an HTTPFailure when it has more than 10 MiB, unpacked, or an encoding
- * that was not asked for; with the reason of the limits when it takes too long; with the stream's error when it is cut.
+ * Reads a body to its end, or closes it. Rejects with an HTTPFailure when it has more than 10 MiB, unpacked, or an
+ * encoding that was not asked for; with the reason of the limits when it takes too long; with the stream's error when
+ * it is cut.
  */
 export async function readBody(body: Readable, headers: IncomingHttpHeaders, limits: RequestLimits): Promise<Buffer> {
   const { signal } = limits;

@@ -2,8 +2,8 @@ import { HTTPFailure } from './http-failure.ts';
 
 /**
  * Where a redirect leads. Throws an HTTPFailure for one that would carry our request, with its token and client
- * certificate, to another server: only the same origin is followed, or its https sibling. That also keeps the log-in page
- * of a network from being taken for the server.
+ * certificate, to another server: only the same origin is followed, or its https sibling. That also keeps the log-in
+ * page of a network from being taken for the server.
  */
 export function redirectTarget(from: URL, location: string): URL {
   const target = URL.canParse(location, from.href) ? new URL(location, from) : undefined;

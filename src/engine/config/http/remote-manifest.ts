@@ -59,8 +59,8 @@ interface Seen {
  * A manifest behind a URL, and what is known of it. kubelet: config/http.go extractFromURL
  *
  * INVARIANTS: only a new body that is whole, believed and free of errors changes what is declared, and it is taken as a
- * whole or not at all; it is kept on disk with what is needed to believe it again in the next life; a body that stays the
- * same is verified and decoded once; the query and the credentials show up nowhere.
+ * whole or not at all; it is kept on disk with what is needed to believe it again in the next life; a body that stays
+ * the same is verified and decoded once; the query and the credentials show up nowhere.
  */
 export class RemoteManifest {
   /** The URL as people see it. */

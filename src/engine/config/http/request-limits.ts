@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../../clock.ts';
 import { HTTPFailure } from './http-failure.ts';
 
-/** A server that sends nothing for this long is given up. kubelet: config/http.go NewSourceURL, its limit for all of it */
+/** A server silent for this long is given up. kubelet: config/http.go NewSourceURL has this limit for the whole */
 const stallMs = 10_000;
 /** So is one that is not done after this long, though it sends something now and then. */
 const totalMs = 60_000;

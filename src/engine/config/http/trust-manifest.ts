@@ -20,8 +20,9 @@ export interface ManifestEvidence {
 }
 
 /**
- * Throws an HTTPFailure for a body that is not to be believed: of another digest, not signed, or signed before the one that
- * was taken last, which anybody can serve again. Returns when it was signed, in seconds since the epoch, if it tells.
+ * Throws an HTTPFailure for a body that is not to be believed: of another digest, not signed, or signed before the one
+ * that was taken last, which anybody can serve again. Returns when it was signed, in seconds since the epoch, if it
+ * tells.
  */
 export function trustManifest(
   body: Uint8Array,

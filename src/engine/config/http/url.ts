@@ -4,9 +4,9 @@ export function isThisMachine(hostname: string): boolean {
 }
 
 /**
- * A URL as logs, listings and problems show it, and by which its source is known: without user and password, and with `…`
- * for the query, as those may be secrets. The fragment, which no server gets to see, stays: it tells URLs apart that
- * differ in their queries alone.
+ * A URL as logs, listings and problems show it, and by which its source is known: without user and password, and with
+ * `…` for the query, as those may be secrets. The fragment, which no server gets to see, stays: it tells URLs apart
+ * that differ in their queries alone.
  */
 export function shownURL({ origin, pathname, search, hash }: URL): string {
   return `${origin}${pathname}${search === '' ? '' : '?…'}${hash}`;

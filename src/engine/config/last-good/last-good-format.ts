@@ -20,7 +20,7 @@ export interface LastGood {
   tornDown?: boolean;
 }
 
-/** What a server said about a manifest, so that it can be asked whether that changed, and the body be verified again. */
+/** Validators and signature of a manifest, to ask for changes and to verify the body again. */
 export interface Fetched {
   etag?: string;
   lastModified?: string;

@@ -24,9 +24,10 @@ type Wanted = LastGood | undefined;
  * `<root-dir>/manifests-last-good/`, one file an origin, readable by its owner alone.
  *
  * INVARIANTS: the name of a file tells its origin and its content, so that nothing is written, and nothing read, for a
- * manifest that did not change; a new file is complete before the one it replaces goes; a disk that is full or read-only
- * is said once and holds nobody up: what could not be written is tried again with the next change and at `retry`. A folder
- * that cannot be listed is listed again when it is needed next, and nothing in it is removed meanwhile.
+ * manifest that did not change; a new file is complete before the one it replaces goes; a disk that is full or
+ * read-only is said once and holds nobody up: what could not be written is tried again with the next change and at
+ * `retry`. A folder that cannot be listed is listed again when it is needed next, and nothing in it is removed
+ * meanwhile.
  */
 export class LastGoodManifests {
   private readonly deps: Deps;
@@ -48,8 +49,8 @@ export class LastGoodManifests {
   }
 
   /**
-   * The newest good manifest of an origin; undefined when there is none, or none that is whole. Rejects with the error of the
-   * file system when that cannot be known now, and may be asked again.
+   * The newest good manifest of an origin; undefined when there is none, or none that is whole. Rejects with the error
+   * of the file system when that cannot be known now, and may be asked again.
    */
   async load(source: SourceName, where: string): Promise<LastGood | undefined> {
     return this.newest(keyOf(source, where), await this.readNames());
@@ -68,8 +69,8 @@ export class LastGoodManifests {
   }
 
   /**
-   * Keeps a manifest that was read and is good. Never rejects; resolves when everything that is to be written is written,
-   * or could not be. `more`: see LastGood.
+   * Keeps a manifest that was read and is good. Never rejects; resolves when everything that is to be written is
+   * written, or could not be. `more`: see LastGood.
    */
   save(source: SourceName, where: string, body: Uint8Array, more: Pick<LastGood, 'fetched'> = {}): Promise<void> {
     return this.want(keyOf(source, where), { source, where, body, savedAt: this.deps.clock.now(), ...more });
@@ -92,8 +93,9 @@ export class LastGoodManifests {
   }
 
   /**
-   * Drops what is kept for every origin, as its pods are torn down; it is gone from the disk when this resolves. Of a signed
-   * manifest the time of its signature stays, so that nobody can serve an older one. Rejects with the error of the file system.
+   * Drops what is kept for every origin, as its pods are torn down; it is gone from the disk when this resolves. Of a
+   * signed manifest the time of its signature stays, so that nobody can serve an older one. Rejects with the error of
+   * the file system.
    */
   async forgetAll(): Promise<void> {
     const names = await this.readNames();

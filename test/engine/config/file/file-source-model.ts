@@ -84,8 +84,8 @@ const changes = (minObjects: number, link: fc.Arbitrary<Change>): fc.Arbitrary<C
   );
 
 /**
- * What may happen to manifests while a source watches them, and be seen in what it declares. Two names of one file change
- * together, and it is chance which of them is looked at first: they are left out.
+ * What may happen to manifests while a source watches them, and be seen in what it declares. Two names of one file
+ * change together, and it is chance which of them is looked at first: they are left out.
  */
 export const anyChange = changes(1, ownLink);
 
