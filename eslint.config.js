@@ -9,6 +9,13 @@ const packagesForbidden = {
   server: ['@grpc/*', 'commander', 'ink', 'react'],
 };
 
+/** A stamp of the monotonic clock: assigned to a variable, a field or a property of this name. */
+const monotonicStamps = [
+  'VariableDeclarator[id.name=X]',
+  'AssignmentExpression[left.property.name=X]',
+  'Property[key.name=X]',
+];
+
 const forbid = (folder) => ({
   files: [`src/${folder}/**/*.{ts,tsx}`],
   rules: {
@@ -59,6 +66,10 @@ export default defineConfig(
       ),
       'no-restricted-syntax': [
         'error',
+        ...monotonicStamps.map((stamp) => ({
+          selector: `${stamp.replace('X', '/At$/')}:has(CallExpression[callee.property.name="monotonic"])`,
+          message: 'a stamp of the monotonic clock ends in …AtMonotonic',
+        })),
         { selector: 'MemberExpression[object.name="Date"][property.name="now"]', message: 'use clock.now()' },
         { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: 'use clock.now()' },
         {

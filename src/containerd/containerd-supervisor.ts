@@ -63,7 +63,7 @@ export class ContainerdSupervisor {
   readonly #released = new AbortController();
   #process: ProcessIdentity | undefined;
   #unwatch: () => void = () => undefined;
-  #startedAt = 0;
+  #startedAtMonotonic = 0;
   #failuresInARow = 0;
 
   constructor(deps: ContainerdSupervisorDeps) {
@@ -188,7 +188,7 @@ export class ContainerdSupervisor {
 
   #began(process: ProcessIdentity): void {
     this.#process = process;
-    this.#startedAt = this.#deps.clock.monotonic();
+    this.#startedAtMonotonic = this.#deps.clock.monotonic();
   }
 
   #watchAdopted(process: ProcessIdentity): void {
@@ -227,7 +227,7 @@ export class ContainerdSupervisor {
     logger.warn({ ...end, ...said(exit) }, 'containerd ended and is started again');
     logger.debug({ lastLines }, 'The last lines of its log');
     events.onExit?.(exit);
-    if (clock.monotonic() - this.#startedAt >= steadyRunMs) this.#failuresInARow = 0;
+    if (clock.monotonic() - this.#startedAtMonotonic >= steadyRunMs) this.#failuresInARow = 0;
     try {
       do await clock.sleep(nextRestartDelayMs(this.#failuresInARow++), { signal: this.released });
       while (!(await this.#isBackUp()));

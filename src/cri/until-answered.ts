@@ -13,12 +13,12 @@ export async function untilAnswered<T>(
   ask: () => T | Promise<T>,
   { clock, signal }: { clock: Clock; signal: AbortSignal },
 ): Promise<T> {
-  const giveUpAt = clock.monotonic() + patienceMs;
+  const giveUpAtMonotonic = clock.monotonic() + patienceMs;
   for (;;) {
     try {
       return await ask();
     } catch (error) {
-      if (!isUnavailable(error) || clock.monotonic() >= giveUpAt) throw error;
+      if (!isUnavailable(error) || clock.monotonic() >= giveUpAtMonotonic) throw error;
       await clock.sleep(askAgainMs, { signal });
     }
   }

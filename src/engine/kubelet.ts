@@ -144,12 +144,12 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
     const { clock } = this.deps;
     const { uid, namespace, name } = pod.metadata;
     const graceMs = containerGracePeriodSeconds(pod, undefined, '') * 1000;
-    const startedAt = clock.monotonic();
+    const startedAtMonotonic = clock.monotonic();
     const timeoutMs = graceMs + removalTimeoutMs;
     try {
       await inTime(clock, timeoutMs, Promise.resolve(ended));
       // A pod that had finished earlier still has its remains.
-      await this.removeRemains(uid, startedAt + timeoutMs);
+      await this.removeRemains(uid, startedAtMonotonic + timeoutMs);
       return undefined;
     } catch (error) {
       const { lastSyncError } = this.parts.workers.snapshot(uid);
@@ -158,10 +158,10 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
   }
 
   /** Tries until `untilMs`, in monotonic milliseconds. */
-  private async removeRemains(uid: string, untilMs: number): Promise<void> {
+  private async removeRemains(uid: string, untilMonotonic: number): Promise<void> {
     const { clock } = this.deps;
     for (;;) {
-      const leftMs = Math.max(removalRetryMs, untilMs - clock.monotonic());
+      const leftMs = Math.max(removalRetryMs, untilMonotonic - clock.monotonic());
       try {
         await inTime(clock, leftMs, this.parts.remains.removeUnworked(uid));
         return;

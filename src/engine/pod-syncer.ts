@@ -270,15 +270,17 @@ export class KubeletPodSyncer implements PodSyncer {
 const isTerminal = ({ phase }: PodStatus): boolean => phase === 'Succeeded' || phase === 'Failed';
 
 /** Throws if a step failed. Containers in back-off set the time of the next try. */
-function throwOnFailure(results: readonly SyncResult[], now: number): void {
+function throwOnFailure(results: readonly SyncResult[], nowMonotonic: number): void {
   const failed = results.filter(({ error }) => error !== undefined);
   const [first] = failed;
   if (first === undefined) return;
   const message = failed.map(
     ({ action, target, reason = '', message: text = '' }) => `${action} ${target}: ${reason}: ${text}`,
   );
-  const retries = failed.map(({ error }) => (error instanceof ContainerStartError ? error.retryAt : undefined));
-  const known = retries.filter((retryAt) => retryAt !== undefined);
+  const retries = failed.map(({ error }) =>
+    error instanceof ContainerStartError ? error.retryAtMonotonic : undefined,
+  );
+  const known = retries.filter((retryAtMonotonic) => retryAtMonotonic !== undefined);
   throw new SyncPodError(message.join('; '), {
     cause: first.error,
     // Each start and each sandbox that failed is an event.
@@ -286,6 +288,6 @@ function throwOnFailure(results: readonly SyncResult[], now: number): void {
       ({ action, error }) => action === 'createPodSandbox' || error instanceof ContainerStartError,
     ),
     // Other failed steps are tried again at the same time.
-    ...(known.length > 0 ? { retryAfterMs: Math.max(0, Math.min(...known) - now) } : {}),
+    ...(known.length > 0 ? { retryAfterMs: Math.max(0, Math.min(...known) - nowMonotonic) } : {}),
   });
 }

@@ -21,7 +21,7 @@ interface Deps {
 /** State of the runtime and its network. kubelet: runtime.go, kubelet.go updateRuntimeUp */
 export class RuntimeState {
   private readonly deps: Deps;
-  private lastReadyAt: number | undefined;
+  private lastReadyAtMonotonic: number | undefined;
   private statusError: string | undefined;
   /** Set while the pod network is not ready. Then only host-network pods start. */
   networkError: string | undefined = 'network state unknown';
@@ -45,10 +45,10 @@ export class RuntimeState {
 
   /** Why pods cannot be synced. Returns undefined if they can. kubelet: runtime.go runtimeErrors */
   error(): string | undefined {
-    if (this.lastReadyAt === undefined) {
+    if (this.lastReadyAtMonotonic === undefined) {
       return this.statusError ?? 'container runtime status check may not have completed yet';
     }
-    if (this.deps.clock.monotonic() - this.lastReadyAt > maxSilenceMs) {
+    if (this.deps.clock.monotonic() - this.lastReadyAtMonotonic > maxSilenceMs) {
       return `container runtime is down: ${this.statusError ?? 'it does not answer'}`;
     }
     const pleg = this.deps.plegUnhealthyBecause();
@@ -71,8 +71,8 @@ export class RuntimeState {
       const conditions = new Map(status?.conditions.map((condition) => [condition.type, condition]));
       this.networkError = notReady('container runtime network not ready', conditions.get('NetworkReady'));
       this.statusError = notReady('container runtime not ready', conditions.get('RuntimeReady'));
-      const firstTime = this.lastReadyAt === undefined;
-      if (this.statusError === undefined) this.lastReadyAt = clock.monotonic();
+      const firstTime = this.lastReadyAtMonotonic === undefined;
+      if (this.statusError === undefined) this.lastReadyAtMonotonic = clock.monotonic();
       if (this.statusError === undefined && (firstTime || before !== undefined)) {
         emit({ type: 'RuntimeReady', name: this.name, version: this.version });
       }

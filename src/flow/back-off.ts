@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts';
 
-/** The wait before the next attempt, and its start. Times are monotonic milliseconds. */
+/** The wait before the next attempt, and its start. */
 export interface BackOffEntry {
   backOffMs: number;
-  lastUpdate: number;
+  updatedAtMonotonic: number;
 }
 
 export interface BackOffLimits {
@@ -39,52 +39,52 @@ export class BackOff {
   }
 
   /**
-   * Counts an attempt. `eventTime` is the end of the previous one. The next wait is longer, up to the lesser of `maxMs`
+   * Counts an attempt. `eventAtMonotonic` is the end of the previous one. The next wait is longer, up to the lesser of `maxMs`
    * and the limit.
    */
-  next(key: string, eventTime: number, maxMs = Infinity): void {
+  next(key: string, eventAtMonotonic: number, maxMs = Infinity): void {
     const limits = {
       ...this.limits,
       initialMs: Math.min(this.limits.initialMs, maxMs),
       maxMs: Math.min(this.limits.maxMs, maxMs),
     };
-    this.entries.set(key, nextBackOff(this.entries.get(key), eventTime, this.clock.monotonic(), limits));
+    this.entries.set(key, nextBackOff(this.entries.get(key), eventAtMonotonic, this.clock.monotonic(), limits));
   }
 
   /**
    * Restores the back-off of an unknown key from an earlier run of the agent: after `tries` attempts, the last at
-   * `lastUpdate`.
+   * `updatedAtMonotonic`.
    */
-  resume(key: string, tries: number, lastUpdate: number, maxMs = Infinity): void {
+  resume(key: string, tries: number, updatedAtMonotonic: number, maxMs = Infinity): void {
     if (tries === 0 || this.entries.has(key)) return;
     const backOffMs = Math.min(this.limits.initialMs * 2 ** (tries - 1), this.limits.maxMs, maxMs);
-    this.entries.set(key, { backOffMs, lastUpdate });
+    this.entries.set(key, { backOffMs, updatedAtMonotonic });
   }
 
-  /** True if less than the back-off has passed since `eventTime`, the end of the last attempt. */
-  isInBackOffSince(key: string, eventTime: number): boolean {
-    const until = this.backOffUntil(key, eventTime);
+  /** True if less than the back-off has passed since `eventAtMonotonic`, the end of the last attempt. */
+  isInBackOffSince(key: string, eventAtMonotonic: number): boolean {
+    const until = this.backOffUntil(key, eventAtMonotonic);
     return until !== undefined && this.clock.monotonic() < until;
   }
 
-  /** True if less than the back-off lies between the last update and `eventTime`, the time of a new attempt. */
-  isInBackOffSinceUpdate(key: string, eventTime: number): boolean {
+  /** True if less than the back-off lies between the last update and `eventAtMonotonic`, the time of a new attempt. */
+  isInBackOffSinceUpdate(key: string, eventAtMonotonic: number): boolean {
     const entry = this.entries.get(key);
-    if (!entry || hasExpired(entry, eventTime, this.limits)) return false;
-    return eventTime < entry.lastUpdate + entry.backOffMs;
+    if (!entry || hasExpired(entry, eventAtMonotonic, this.limits)) return false;
+    return eventAtMonotonic < entry.updatedAtMonotonic + entry.backOffMs;
   }
 
-  /** When an attempt that ended at `eventTime` may be repeated. Returns undefined if at once. */
-  backOffUntil(key: string, eventTime: number): number | undefined {
+  /** When an attempt that ended at `eventAtMonotonic` may be repeated. Returns undefined if at once. */
+  backOffUntil(key: string, eventAtMonotonic: number): number | undefined {
     const entry = this.entries.get(key);
-    if (!entry || hasExpired(entry, eventTime, this.limits)) return undefined;
-    return eventTime + entry.backOffMs;
+    if (!entry || hasExpired(entry, eventAtMonotonic, this.limits)) return undefined;
+    return eventAtMonotonic + entry.backOffMs;
   }
 
   /** When an attempt that failed at the last update may be repeated. Returns undefined if at once. */
   backOffUntilSinceUpdate(key: string): number | undefined {
     const entry = this.entries.get(key);
-    return entry && entry.lastUpdate + entry.backOffMs;
+    return entry && entry.updatedAtMonotonic + entry.backOffMs;
   }
 
   reset(key: string): void {
@@ -102,15 +102,18 @@ export class BackOff {
 /** The entry after one more attempt: with the wait doubled and capped, or started over. */
 export function nextBackOff(
   entry: BackOffEntry | undefined,
-  eventTime: number,
-  now: number,
+  eventAtMonotonic: number,
+  nowMonotonic: number,
   limits: BackOffLimits = defaultBackOffLimits,
 ): BackOffEntry {
-  const startsOver = !entry || hasExpired(entry, eventTime, limits);
-  return { backOffMs: startsOver ? limits.initialMs : Math.min(entry.backOffMs * 2, limits.maxMs), lastUpdate: now };
+  const startsOver = !entry || hasExpired(entry, eventAtMonotonic, limits);
+  return {
+    backOffMs: startsOver ? limits.initialMs : Math.min(entry.backOffMs * 2, limits.maxMs),
+    updatedAtMonotonic: nowMonotonic,
+  };
 }
 
 /** True after more than `resetAfterMs`; at exactly `resetAfterMs` the entry still counts. */
-function hasExpired(entry: BackOffEntry, eventTime: number, { resetAfterMs }: BackOffLimits): boolean {
-  return eventTime - entry.lastUpdate > resetAfterMs;
+function hasExpired(entry: BackOffEntry, eventAtMonotonic: number, { resetAfterMs }: BackOffLimits): boolean {
+  return eventAtMonotonic - entry.updatedAtMonotonic > resetAfterMs;
 }

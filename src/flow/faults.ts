@@ -81,8 +81,8 @@ export class Faults {
         if (isFinal(error)) throw error;
         this.note(part, error);
       }
-      const now = this.clock.monotonic();
-      backOff = nextBackOff(backOff, now, now, retryLimits);
+      const nowMonotonic = this.clock.monotonic();
+      backOff = nextBackOff(backOff, nowMonotonic, nowMonotonic, retryLimits);
       try {
         await this.clock.sleep(backOff.backOffMs, { signal });
       } catch {

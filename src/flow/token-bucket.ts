@@ -4,7 +4,7 @@ export class TokenBucket {
   private readonly perSecond: number;
   private readonly burst: number;
   private tokens: number;
-  private countedAt: number;
+  private countedAtMonotonic: number;
 
   /** If `perSecond` is 0, there is no limit. */
   constructor({ perSecond, burst, clock }: { perSecond: number; burst: number; clock: { monotonic(): number } }) {
@@ -12,15 +12,18 @@ export class TokenBucket {
     this.perSecond = perSecond;
     this.burst = burst;
     this.tokens = burst;
-    this.countedAt = clock.monotonic();
+    this.countedAtMonotonic = clock.monotonic();
   }
 
   /** Takes a token. Returns false if there is none. */
   tryTake(): boolean {
     if (this.perSecond === 0) return true;
-    const now = this.clock.monotonic();
-    this.tokens = Math.min(this.burst, this.tokens + ((now - this.countedAt) / 1000) * this.perSecond);
-    this.countedAt = now;
+    const nowMonotonic = this.clock.monotonic();
+    this.tokens = Math.min(
+      this.burst,
+      this.tokens + ((nowMonotonic - this.countedAtMonotonic) / 1000) * this.perSecond,
+    );
+    this.countedAtMonotonic = nowMonotonic;
     if (this.tokens < 1) return false;
     this.tokens -= 1;
     return true;

@@ -78,7 +78,7 @@ export class RemoteView implements EngineView {
     const { signal } = this.#closed;
     while (!signal.aborted) {
       const wanted = new Promise<void>((resolve) => (this.#wanted = resolve));
-      const begunAt = clock.monotonic();
+      const begunAtMonotonic = clock.monotonic();
       const events = this.#pending;
       this.#pending = [];
       try {
@@ -87,7 +87,7 @@ export class RemoteView implements EngineView {
       } catch (error) {
         this.#noteSilence(error);
       }
-      const pauseMs = Math.max(shortestPauseMs, pausePerLook * (clock.monotonic() - begunAt));
+      const pauseMs = Math.max(shortestPauseMs, pausePerLook * (clock.monotonic() - begunAtMonotonic));
       await clock.sleep(pauseMs, { signal }).catch(() => undefined);
       const over = new AbortController();
       await Promise.race([

@@ -28,9 +28,9 @@ test('image pulls wait from the last failure', () => {
 });
 
 test('a container that ran for more than ten minutes starts over', () => {
-  const entry = { backOffMs: 300_000, lastUpdate: 0 };
-  expect(nextBackOff(entry, 600_000, 600_500)).toEqual({ backOffMs: 300_000, lastUpdate: 600_500 });
-  expect(nextBackOff(entry, 600_001, 600_500)).toEqual({ backOffMs: 10_000, lastUpdate: 600_500 });
+  const entry = { backOffMs: 300_000, updatedAtMonotonic: 0 };
+  expect(nextBackOff(entry, 600_000, 600_500)).toEqual({ backOffMs: 300_000, updatedAtMonotonic: 600_500 });
+  expect(nextBackOff(entry, 600_001, 600_500)).toEqual({ backOffMs: 10_000, updatedAtMonotonic: 600_500 });
 });
 
 test('keys do not know of each other', () => {

@@ -5,11 +5,11 @@ export class ContainerStartError extends Error {
   override readonly name = 'ContainerStartError';
   readonly reason: string;
   /** End of the back-off that delays the start, in monotonic milliseconds. Undefined if a start was tried. */
-  readonly retryAt: number | undefined;
+  readonly retryAtMonotonic: number | undefined;
 
-  constructor(reason: string, message: string, options: { retryAt?: number; cause?: unknown } = {}) {
+  constructor(reason: string, message: string, options: { retryAtMonotonic?: number; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
     this.reason = reason;
-    this.retryAt = options.retryAt;
+    this.retryAtMonotonic = options.retryAtMonotonic;
   }
 }

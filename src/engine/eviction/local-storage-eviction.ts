@@ -37,9 +37,9 @@ export class LocalStorageEviction {
     const { clock, pods } = this.deps;
     for (let waitMs = periodMs; ;) {
       await clock.sleep(waitMs, { signal });
-      const startedAt = clock.monotonic();
+      const startedAtMonotonic = clock.monotonic();
       for (const pod of pods()) await this.check(pod);
-      waitMs = Math.max(periodMs, (clock.monotonic() - startedAt) / maxShare);
+      waitMs = Math.max(periodMs, (clock.monotonic() - startedAtMonotonic) / maxShare);
     }
   }
 

@@ -89,13 +89,13 @@ export class ContainerCollector {
 
   private plan(pods: readonly RuntimePod[]): ContainerGCPlan {
     const { clock, wallClock } = this.deps;
-    const onMonotonicClock = <T extends { createdAt: number }>(made: T): T => ({
+    const onMonotonicClock = <T extends { createdAt: number }>(made: T): T & { createdAtMonotonic: number } => ({
       ...made,
-      createdAt: wallClock.monotonicAt(made.createdAt),
+      createdAtMonotonic: wallClock.monotonicAt(made.createdAt),
     });
     return computeContainerGC({
       policy,
-      now: clock.monotonic(),
+      nowMonotonic: clock.monotonic(),
       allSourcesReady: false,
       evictTerminatedPods: false,
       shouldPodContentBeRemoved: () => false,

@@ -12,7 +12,7 @@ export interface ContainerGCPolicy {
 export interface ContainerGCRequest {
   policy: ContainerGCPolicy;
   /** Milliseconds of the same clock as every `…At` here. */
-  now: number;
+  nowMonotonic: number;
   /** False while it is unknown which pods are declared. */
   allSourcesReady: boolean;
   /** Under disk pressure: finished pods lose all their containers too. */
@@ -33,14 +33,14 @@ export interface GCContainer {
   podUID: string;
   podSandboxID: string;
   state: RuntimeContainerState;
-  createdAt: number;
+  createdAtMonotonic: number;
 }
 
 export interface GCSandbox {
   id: string;
   podUID: string;
   state: 'ready' | 'notready';
-  createdAt: number;
+  createdAtMonotonic: number;
 }
 
 /** What to remove, in this order: containers with their logs, sandboxes, log folders, links. */
@@ -71,7 +71,8 @@ export function computeContainerGC(request: ContainerGCRequest): ContainerGCPlan
 }
 
 /** Newest first. */
-const byCreated = (a: { createdAt: number }, b: { createdAt: number }): number => b.createdAt - a.createdAt;
+const byCreated = (a: { createdAtMonotonic: number }, b: { createdAtMonotonic: number }): number =>
+  b.createdAtMonotonic - a.createdAtMonotonic;
 
 function evictContainers(request: ContainerGCRequest): GCContainer[] {
   const { policy, allSourcesReady } = request;
@@ -97,10 +98,10 @@ function evictContainers(request: ContainerGCRequest): GCContainer[] {
 }
 
 /** Ended instances of every container of every pod, newest first. */
-function evictUnits({ containers, policy, now }: ContainerGCRequest): Map<string, GCContainer[]> {
+function evictUnits({ containers, policy, nowMonotonic }: ContainerGCRequest): Map<string, GCContainer[]> {
   const units = new Map<string, GCContainer[]>();
   for (const container of containers.toSorted(byCreated)) {
-    if (container.state === 'running' || container.createdAt > now - policy.minAgeMs) continue;
+    if (container.state === 'running' || container.createdAtMonotonic > nowMonotonic - policy.minAgeMs) continue;
     const key = JSON.stringify([container.podUID, container.name]);
     units.set(key, [...(units.get(key) ?? []), container]);
   }

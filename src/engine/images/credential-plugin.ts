@@ -16,8 +16,7 @@ interface Deps {
 
 interface CachedCredentials {
   credentials: DockerConfig;
-  /** Of the monotonic clock. */
-  expiresAt: number;
+  expiresAtMonotonic: number;
 }
 
 const globalKey = 'global';
@@ -53,8 +52,9 @@ export class CredentialPlugin {
   }
 
   private cached(repository: string): DockerConfig | undefined {
-    const now = this.deps.clock.monotonic();
-    for (const [key, { expiresAt }] of this.cache) if (expiresAt <= now) this.cache.delete(key);
+    const nowMonotonic = this.deps.clock.monotonic();
+    for (const [key, { expiresAtMonotonic }] of this.cache)
+      if (expiresAtMonotonic <= nowMonotonic) this.cache.delete(key);
     const keys = [repository, registryOf(repository), globalKey];
     return keys.map((key) => this.cache.get(key)).find((found) => found !== undefined)?.credentials;
   }
@@ -66,8 +66,8 @@ export class CredentialPlugin {
       const request = { kind: 'CredentialProviderRequest', apiVersion, image: repository };
       const response = parseCredentialProviderResponse(await exec(provider, JSON.stringify(request)), apiVersion);
       const { credentials, cacheDurationMs = defaultCacheDuration } = response;
-      const expiresAt = clock.monotonic() + cacheDurationMs;
-      if (cacheDurationMs > 0) this.cache.set(cacheKey(response, repository), { credentials, expiresAt });
+      const expiresAtMonotonic = clock.monotonic() + cacheDurationMs;
+      if (cacheDurationMs > 0) this.cache.set(cacheKey(response, repository), { credentials, expiresAtMonotonic });
       return credentials;
     } catch (error) {
       logger.error({ provider: name, image: repository, err: errorMessage(error) }, 'A credential provider failed');

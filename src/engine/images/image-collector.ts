@@ -53,13 +53,13 @@ interface Removal {
  */
 export class ImageCollector {
   private readonly deps: Deps;
-  private readonly startedAt: number;
+  private readonly startedAtMonotonic: number;
   private records: readonly ImageRecord[] = [];
   private failedBefore = false;
 
   constructor(deps: Deps) {
     this.deps = deps;
-    this.startedAt = deps.clock.monotonic();
+    this.startedAtMonotonic = deps.clock.monotonic();
   }
 
   /**
@@ -69,7 +69,7 @@ export class ImageCollector {
     const { policy, clock, logger } = this.deps;
     if (policy.highThresholdPercent === 100 && policy.maxAgeMs === 0) return;
     // Counts present images as old enough, because their age is unknown.
-    await this.detectImages(signal, this.startedAt - policy.minAgeMs).catch((error: unknown) => {
+    await this.detectImages(signal, this.startedAtMonotonic - policy.minAgeMs).catch((error: unknown) => {
       logger.warn({ err: errorMessage(error) }, 'Listing the images failed');
     });
     const passed = (): Promise<boolean> =>
@@ -103,7 +103,7 @@ export class ImageCollector {
     const { policy, clock } = this.deps;
     const filesystem = await this.imageFilesystem(signal);
     const names = await this.detectImages(signal, clock.monotonic());
-    const time = { now: clock.monotonic(), startedAt: this.startedAt };
+    const time = { nowMonotonic: clock.monotonic(), startedAtMonotonic: this.startedAtMonotonic };
     const removal: Removal = { names, freedBytes: 0n, stayed: new Set(), errors: [] };
     const plan = (): ImageGCPlan => {
       const candidates = this.records.filter(({ id }) => !removal.stayed.has(id));
@@ -158,7 +158,7 @@ export class ImageCollector {
   }
 
   /** Updates the records. Resolves with the names of each image by id. */
-  private async detectImages(signal: AbortSignal, detectedAt: number): Promise<ReadonlyMap<string, string[]>> {
+  private async detectImages(signal: AbortSignal, detectedAtMonotonic: number): Promise<ReadonlyMap<string, string[]>> {
     const { runtime, imageService, keptImages, clock } = this.deps;
     const [{ images }, { containers }, sandboxImage] = await Promise.all([
       imageService.listImages({}, { signal }),
@@ -170,7 +170,10 @@ export class ImageCollector {
     const kept = [...keptImages, ...(sandboxImage === undefined ? [] : [sandboxImage])];
     for (const image of kept) used.add(imageKey(image));
     const isUsed = (keys: readonly string[]): boolean => keys.some((key) => used.has(key)) || this.isDeclared(keys);
-    this.records = nextImageRecords(this.records, images, isUsed, { now: clock.monotonic(), detectedAt });
+    this.records = nextImageRecords(this.records, images, isUsed, {
+      nowMonotonic: clock.monotonic(),
+      detectedAtMonotonic,
+    });
     return new Map(images.map((image) => [image.id, imageKeys(image)]));
   }
 
@@ -188,21 +191,28 @@ export class ImageCollector {
 }
 
 /**
- * Updates the records after a listing of images. New images get `detectedAt` as their first detection. kubelet:
+ * Updates the records after a listing of images. New images get `detectedAtMonotonic` as their first detection. kubelet:
  * images/image_gc_manager.go detectImages
  */
 function nextImageRecords(
   records: readonly ImageRecord[],
   images: readonly Image[],
   isUsed: (keys: readonly string[]) => boolean,
-  { now, detectedAt }: { now: number; detectedAt: number },
+  { nowMonotonic, detectedAtMonotonic }: { nowMonotonic: number; detectedAtMonotonic: number },
 ): ImageRecord[] {
   const known = new Map(records.map((record) => [record.id, record]));
   return images.map((image) => {
     const { id, size: sizeBytes, pinned } = image;
     const inUse = isUsed(imageKeys(image));
-    const { firstDetectedAt = detectedAt, lastUsedAt = 0 } = known.get(id) ?? {};
-    return { id, sizeBytes, pinned, inUse, firstDetectedAt, lastUsedAt: inUse ? now : lastUsedAt };
+    const { firstDetectedAtMonotonic = detectedAtMonotonic, lastUsedAtMonotonic = 0 } = known.get(id) ?? {};
+    return {
+      id,
+      sizeBytes,
+      pinned,
+      inUse,
+      firstDetectedAtMonotonic,
+      lastUsedAtMonotonic: inUse ? nowMonotonic : lastUsedAtMonotonic,
+    };
   });
 }
 

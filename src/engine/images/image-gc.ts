@@ -10,16 +10,16 @@ export interface ImageGCPolicy {
   maxAgeMs: number;
 }
 
-/** An image in the collector's records. Times are monotonic milliseconds. */
+/** An image in the collector's records. */
 export interface ImageRecord {
   id: string;
   sizeBytes: bigint;
   /** The runtime refuses to remove it. */
   pinned: boolean;
   inUse: boolean;
-  firstDetectedAt: number;
+  firstDetectedAtMonotonic: number;
   /** 0 if never seen in use. */
-  lastUsedAt: number;
+  lastUsedAtMonotonic: number;
 }
 
 export interface ImageFilesystem {
@@ -37,18 +37,20 @@ export interface ImageGCPlan {
 }
 
 /**
- * Plan of one collection: too old images, then on a full disk the least recently used. `startedAt` is the agent's
+ * Plan of one collection: too old images, then on a full disk the least recently used. `startedAtMonotonic` is the agent's
  * start, because use before it was not recorded. kubelet: images/image_gc_manager.go GarbageCollect
  */
 export function computeImageGC(
   images: readonly ImageRecord[],
   { capacityBytes, availableBytes }: ImageFilesystem,
   policy: ImageGCPolicy,
-  { now, startedAt }: { now: number; startedAt: number },
+  { nowMonotonic, startedAtMonotonic }: { nowMonotonic: number; startedAtMonotonic: number },
 ): ImageGCPlan {
   const candidates = inEvictionOrder(images);
-  const isOld = ({ lastUsedAt }: ImageRecord): boolean =>
-    policy.maxAgeMs !== 0 && now - startedAt > policy.maxAgeMs && now - lastUsedAt > policy.maxAgeMs;
+  const isOld = ({ lastUsedAtMonotonic }: ImageRecord): boolean =>
+    policy.maxAgeMs !== 0 &&
+    nowMonotonic - startedAtMonotonic > policy.maxAgeMs &&
+    nowMonotonic - lastUsedAtMonotonic > policy.maxAgeMs;
   const old = candidates.filter(isOld);
   if (capacityBytes === 0n) return { imagesToRemove: old, failure: 'InvalidDiskCapacity' };
 
@@ -57,7 +59,7 @@ export function computeImageGC(
   if (usagePercent < policy.highThresholdPercent) return { imagesToRemove: old };
   const bytesToFree = (capacityBytes * BigInt(100 - policy.lowThresholdPercent)) / 100n - available;
   const rest = candidates.filter((image) => !isOld(image));
-  const { imagesToRemove, freedBytes } = freeSpace(rest, bytesToFree, policy, now);
+  const { imagesToRemove, freedBytes } = freeSpace(rest, bytesToFree, policy, nowMonotonic);
   return {
     imagesToRemove: [...old, ...imagesToRemove],
     bytesToFree,
@@ -66,27 +68,34 @@ export function computeImageGC(
 }
 
 /** All images without a container, for a disk under pressure. kubelet: DeleteUnusedImages */
-export function unusedImages(images: readonly ImageRecord[], policy: ImageGCPolicy, now: number): ImageRecord[] {
-  return inEvictionOrder(images).filter((image) => isCollectable(image, policy, now));
+export function unusedImages(
+  images: readonly ImageRecord[],
+  policy: ImageGCPolicy,
+  nowMonotonic: number,
+): ImageRecord[] {
+  return inEvictionOrder(images).filter((image) => isCollectable(image, policy, nowMonotonic));
 }
 
 /** Removable images, least recently used first. */
 function inEvictionOrder(images: readonly ImageRecord[]): ImageRecord[] {
   return images
     .filter(({ inUse, pinned }) => !inUse && !pinned)
-    .sort((a, b) => a.lastUsedAt - b.lastUsedAt || a.firstDetectedAt - b.firstDetectedAt);
+    .sort(
+      (a, b) =>
+        a.lastUsedAtMonotonic - b.lastUsedAtMonotonic || a.firstDetectedAtMonotonic - b.firstDetectedAtMonotonic,
+    );
 }
 
 function freeSpace(
   candidates: readonly ImageRecord[],
   bytesToFree: bigint,
   policy: ImageGCPolicy,
-  now: number,
+  nowMonotonic: number,
 ): { imagesToRemove: ImageRecord[]; freedBytes: bigint } {
   const imagesToRemove: ImageRecord[] = [];
   let freedBytes = 0n;
   for (const image of candidates) {
-    if (!isCollectable(image, policy, now)) continue;
+    if (!isCollectable(image, policy, nowMonotonic)) continue;
     imagesToRemove.push(image);
     freedBytes += image.sizeBytes;
     if (freedBytes >= bytesToFree) break;
@@ -95,9 +104,9 @@ function freeSpace(
 }
 
 function isCollectable(
-  { lastUsedAt, firstDetectedAt }: ImageRecord,
+  { lastUsedAtMonotonic, firstDetectedAtMonotonic }: ImageRecord,
   { minAgeMs }: ImageGCPolicy,
-  now: number,
+  nowMonotonic: number,
 ): boolean {
-  return lastUsedAt < now && now - firstDetectedAt >= minAgeMs;
+  return lastUsedAtMonotonic < nowMonotonic && nowMonotonic - firstDetectedAtMonotonic >= minAgeMs;
 }

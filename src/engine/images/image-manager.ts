@@ -128,7 +128,7 @@ export class ImageManager {
       recorder.normal(reasons.backOff, message, container.name);
       const last = this.lastFailures.get(key);
       throw new ContainerStartError(reasons.imagePullBackOff, last === undefined ? message : `${message}: ${last}`, {
-        retryAt: backOff.backOffUntilSinceUpdate(key) ?? clock.monotonic(),
+        retryAtMonotonic: backOff.backOffUntilSinceUpdate(key) ?? clock.monotonic(),
       });
     }
     try {
@@ -149,20 +149,20 @@ export class ImageManager {
     const { container, recorder, signal } = request;
     const { clock } = this.deps;
     recorder.normal(reasons.pulling, `Pulling image "${image}"`, container.name);
-    const waitedSince = clock.monotonic();
+    const waitedSinceMonotonic = clock.monotonic();
     const pulling = this.pulls(async () => {
       signal.throwIfAborted();
-      const startedAt = clock.monotonic();
+      const startedAtMonotonic = clock.monotonic();
       const imageRef = await this.pullImage(image, request);
-      const endedAt = clock.monotonic();
+      const endedAtMonotonic = clock.monotonic();
       // The image was pulled, so a failure to inspect it does not matter.
       const found = await this.imageStatus(imageRef, signal).catch(() => undefined);
       signal.throwIfAborted();
       const size = found?.size ?? 0n;
       recorder.normal(
         reasons.pulled,
-        `Successfully pulled image "${image}" in ${inSeconds(endedAt - startedAt)} ` +
-          `(${inSeconds(endedAt - waitedSince)} including waiting). Image size: ${size.toString()} bytes.`,
+        `Successfully pulled image "${image}" in ${inSeconds(endedAtMonotonic - startedAtMonotonic)} ` +
+          `(${inSeconds(endedAtMonotonic - waitedSinceMonotonic)} including waiting). Image size: ${size.toString()} bytes.`,
         container.name,
       );
       return found ?? { ...emptyImage, id: imageRef };

@@ -27,12 +27,12 @@ export async function unlessStalled<T>(
 /** Resolves with true if the pull stalled, with false if it ended or has no known progress. */
 async function watch(progress: PullProgress, clock: Clock, ended: AbortSignal): Promise<boolean> {
   let bytes = await progress();
-  let changedAt = clock.monotonic();
+  let changedAtMonotonic = clock.monotonic();
   while (bytes !== undefined && !ended.aborted) {
     await clock.sleep(checkPeriodMs, { signal: ended }).catch(() => undefined);
     const now = await progress();
-    if (now !== bytes) changedAt = clock.monotonic();
-    else if (clock.monotonic() - changedAt >= stallTimeoutMs) return true;
+    if (now !== bytes) changedAtMonotonic = clock.monotonic();
+    else if (clock.monotonic() - changedAtMonotonic >= stallTimeoutMs) return true;
     bytes = now;
   }
   return false;

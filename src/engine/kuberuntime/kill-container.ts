@@ -42,9 +42,9 @@ export async function killContainer(
   recorder.normal(reasons.killing, message === '' ? `Stopping container ${name}` : message, name);
   for (const wait of [preStopHook(deps, container, kill, recorder), turn]) {
     if (wait === undefined || graceSeconds <= 0) continue;
-    const startedAt = clock.monotonic();
+    const startedAtMonotonic = clock.monotonic();
     await firstOf(clock, graceSeconds * 1000, wait());
-    graceSeconds = remainingGracePeriodSeconds(graceSeconds, clock.monotonic() - startedAt);
+    graceSeconds = remainingGracePeriodSeconds(graceSeconds, clock.monotonic() - startedAtMonotonic);
   }
   try {
     await runtime.stopContainer({

@@ -221,7 +221,7 @@ export class KuberuntimeManager {
         target,
       );
       const error = new ContainerStartError(reasons.crashLoopBackOff, waiting.message, {
-        retryAt: waiting.untilMonotonic,
+        retryAtMonotonic: waiting.untilMonotonic,
       });
       results.push({
         action: 'startContainer',

@@ -76,7 +76,7 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
 
   // Step 1: the images.
   const recordFailure = (error: unknown): never => {
-    if (error instanceof ContainerStartError && error.retryAt === undefined)
+    if (error instanceof ContainerStartError && error.retryAtMonotonic === undefined)
       recorder.warning(reasons.failed, `Error: ${error.reason}`, name);
     throw error;
   };

@@ -73,15 +73,15 @@ export class NodeShutdown {
   /** Each step gets an even share of the remaining time. */
   private async stopGroup(
     { priority, seconds, pods }: ShutdownGroup,
-    startedAt: number,
+    startedAtMonotonic: number,
     signal: AbortSignal,
   ): Promise<void> {
     const { clock, logger } = this.deps;
     logger.info({ priority, pods: pods.map(nameOf), seconds }, 'Stopping pods for the shutdown of the node');
-    const endsAt = startedAt + seconds * 1000;
+    const endsAtMonotonic = startedAtMonotonic + seconds * 1000;
     const steps = computeStopOrder(pods);
     for (const [index, step] of steps.entries()) {
-      const leftMs = Math.max(0, endsAt - clock.monotonic());
+      const leftMs = Math.max(0, endsAtMonotonic - clock.monotonic());
       await this.stopPods(step, leftMs / (steps.length - index), signal);
       if (signal.aborted) return;
     }

@@ -58,8 +58,8 @@ export class ShutdownWatch {
         signal.throwIfAborted();
         this.warnOnce(error);
       }
-      const now = clock.monotonic();
-      this.backOff = nextBackOff(this.backOff, now, now, retryLimits);
+      const nowMonotonic = clock.monotonic();
+      this.backOff = nextBackOff(this.backOff, nowMonotonic, nowMonotonic, retryLimits);
       await clock.sleep(this.backOff.backOffMs, { signal });
     }
   }

@@ -50,17 +50,18 @@ export class ProbeWorker {
     const periodMs = (probe.periodSeconds ?? 10) * 1000;
     try {
       if (delayMs > 0) await clock.sleep(delayMs, { signal });
-      let nextTick = clock.monotonic() + periodMs;
+      let nextTickAtMonotonic = clock.monotonic() + periodMs;
       while (await this.tick(signal)) {
         signal.throwIfAborted();
-        const isLate = nextTick <= clock.monotonic();
+        const isLate = nextTickAtMonotonic <= clock.monotonic();
         // Skips the ticks during a long probe except one. Go: time.Ticker
-        while (nextTick <= clock.monotonic()) nextTick += periodMs;
+        while (nextTickAtMonotonic <= clock.monotonic()) nextTickAtMonotonic += periodMs;
         if (isLate && this.wakeUps.length === 0) continue;
         // A container that started just after its worker need not wait one more period.
-        nextTick = Math.min(nextTick, clock.monotonic() + this.initialDelayLeftMs());
-        if ((await this.wait(nextTick - clock.monotonic(), signal)) === 'trigger') nextTick = clock.monotonic();
-        nextTick += periodMs;
+        nextTickAtMonotonic = Math.min(nextTickAtMonotonic, clock.monotonic() + this.initialDelayLeftMs());
+        if ((await this.wait(nextTickAtMonotonic - clock.monotonic(), signal)) === 'trigger')
+          nextTickAtMonotonic = clock.monotonic();
+        nextTickAtMonotonic += periodMs;
       }
     } catch (error) {
       if (!signal.aborted) throw error;

@@ -36,7 +36,7 @@ interface Deps extends ProbeDeps {
 /** One worker for each probe of each container except plain init containers. kubelet: prober/prober_manager.go */
 export class ProberManager {
   private readonly deps: Deps;
-  private readonly startedAt: number;
+  private readonly startedAtMonotonic: number;
   /** By pod UID, then by `type/container`. */
   private readonly workers = new Map<string, Map<string, ProbeWorker>>();
   private readonly published: Record<ProbeType, Map<string, ProbeResult>> = {
@@ -47,7 +47,7 @@ export class ProberManager {
 
   constructor(deps: Deps) {
     this.deps = deps;
-    this.startedAt = deps.clock.monotonic();
+    this.startedAtMonotonic = deps.clock.monotonic();
   }
 
   get results(): ProbeResults {
@@ -143,7 +143,7 @@ export class ProberManager {
         onChange({ podUID: uid, type, containerID, result });
       },
       // Spreads the probes of pods that start together with the agent over their period.
-      delayMs: clock.monotonic() - this.startedAt < periodMs ? random() * periodMs : 0,
+      delayMs: clock.monotonic() - this.startedAtMonotonic < periodMs ? random() * periodMs : 0,
       clock,
     });
     const workers = this.workers.get(uid) ?? new Map<string, ProbeWorker>();

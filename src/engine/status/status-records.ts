@@ -27,7 +27,7 @@ interface Kept {
   record: StatusRecord;
   /** The record on disk, if known. */
   written: StatusRecord | undefined;
-  writtenAt: number;
+  writtenAtMonotonic: number;
   cancelWrite: (() => void) | undefined;
 }
 
@@ -90,7 +90,7 @@ export class StatusRecords {
     if (isDeepStrictEqual(record, kept.record) && kept.written !== undefined) return;
     kept.record = record;
     const { clock } = this.deps;
-    kept.cancelWrite ??= clock.after(Math.max(batchMs, kept.writtenAt + rewriteMs - clock.monotonic()), () => {
+    kept.cancelWrite ??= clock.after(Math.max(batchMs, kept.writtenAtMonotonic + rewriteMs - clock.monotonic()), () => {
       this.startWriting(uid, kept);
     });
   }
@@ -133,7 +133,7 @@ export class StatusRecords {
 
   /** Does not sync. After a power cut the file is current, older or broken, and a broken file counts as absent. */
   private async write(uid: string, kept: Kept): Promise<void> {
-    kept.writtenAt = this.deps.clock.monotonic();
+    kept.writtenAtMonotonic = this.deps.clock.monotonic();
     const { record } = kept;
     if (isDeepStrictEqual(record, kept.written)) return;
     try {
@@ -160,7 +160,7 @@ export async function readStatusRecord(podDir: string): Promise<StatusRecord | u
 }
 
 function keep(record: StatusRecord, written: StatusRecord | undefined): Kept {
-  return { record, written, writtenAt: -Infinity, cancelWrite: undefined };
+  return { record, written, writtenAtMonotonic: -Infinity, cancelWrite: undefined };
 }
 
 function recordOf(status: PodStatus, acknowledgedAt: number): StatusRecord {

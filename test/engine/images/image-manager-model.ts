@@ -185,8 +185,8 @@ export class ImageManagerModel {
     const isBackingOff = error.reason === 'ImagePullBackOff';
     if (isBackingOff !== isHeldBack) this.violations.push(`${key} fails with ${error.reason}`);
     if (isBackingOff) {
-      if (before !== undefined && error.retryAt !== before.at + before.waitMs) {
-        this.violations.push(`${key} is to be tried again at ${error.retryAt ?? 0}`);
+      if (before !== undefined && error.retryAtMonotonic !== before.at + before.waitMs) {
+        this.violations.push(`${key} is to be tried again at ${error.retryAtMonotonic ?? 0}`);
       }
       return;
     }

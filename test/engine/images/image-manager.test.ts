@@ -80,7 +80,9 @@ async function failure(container: Partial<Container>): Promise<{ text: string; r
   } catch (error) {
     if (!(error instanceof ContainerStartError)) throw error;
     const text = `${error.reason}: ${error.message}`;
-    return error.retryAt === undefined ? { text } : { text, retryInMs: error.retryAt - clock.monotonic() };
+    return error.retryAtMonotonic === undefined
+      ? { text }
+      : { text, retryInMs: error.retryAtMonotonic - clock.monotonic() };
   }
   throw new Error('It did not fail');
 }

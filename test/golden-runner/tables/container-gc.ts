@@ -30,20 +30,20 @@ export const containerGC = tableAdapter<In>('container-gc', ({ policy, logSymlin
   const plan = computeContainerGC({
     ...input,
     policy: { ...policy, minAgeMs: policy.minAgeSeconds * 1000 },
-    now,
+    nowMonotonic: now,
     shouldPodContentBeRemoved: (uid) => input.contentRemoved.includes(uid),
     shouldPodRuntimeBeRemoved: (uid) => input.runtimeRemoved.includes(uid),
     containers: input.containers.map((container) => ({
       ...container,
       podUID: container.pod,
       podSandboxID: container.sandbox,
-      createdAt: createdAt(container),
+      createdAtMonotonic: createdAt(container),
     })),
     sandboxes: input.sandboxes.map((sandbox) => ({
       ...sandbox,
       podUID: sandbox.pod,
       state: sandbox.state === 'ready' ? 'ready' : 'notready',
-      createdAt: createdAt(sandbox),
+      createdAtMonotonic: createdAt(sandbox),
     })),
     logDirs,
     brokenLogLinks: logSymlinks.filter(({ broken }) => broken).map(({ name }) => name),

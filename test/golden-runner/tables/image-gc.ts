@@ -24,13 +24,16 @@ export const imageGC = tableAdapter<In>('image-gc', ({ mode, policy, uptimeSecon
     sizeBytes: BigInt(sizeBytes),
     pinned,
     inUse: inUse.includes(id),
-    firstDetectedAt: now - (firstSeenSecondsAgo ?? 0) * 1000,
-    lastUsedAt: lastUsedSecondsAgo === null ? 0 : now - lastUsedSecondsAgo * 1000,
+    firstDetectedAtMonotonic: now - (firstSeenSecondsAgo ?? 0) * 1000,
+    lastUsedAtMonotonic: lastUsedSecondsAgo === null ? 0 : now - lastUsedSecondsAgo * 1000,
   }));
   const ages = { ...policy, minAgeMs: policy.minAgeSeconds * 1000, maxAgeMs: policy.maxAgeSeconds * 1000 };
   const ids = (removed: readonly ImageRecord[]): string[] => removed.map(({ id }) => id);
   if (mode === 'deleteUnused') return { ok: true, removed: ids(unusedImages(records, ages, now)) };
   const disk = { capacityBytes: BigInt(filesystem.capacityBytes), availableBytes: BigInt(filesystem.availableBytes) };
-  const plan = computeImageGC(records, disk, ages, { now, startedAt: now - uptimeSeconds * 1000 });
+  const plan = computeImageGC(records, disk, ages, {
+    nowMonotonic: now,
+    startedAtMonotonic: now - uptimeSeconds * 1000,
+  });
   return { ok: plan.failure === undefined, removed: ids(plan.imagesToRemove) };
 });
