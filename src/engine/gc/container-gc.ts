@@ -11,7 +11,6 @@ export interface ContainerGCPolicy {
 
 export interface ContainerGCRequest {
   policy: ContainerGCPolicy;
-  /** Milliseconds of the same clock as every `…At` here. */
   nowMonotonic: number;
   /** False while it is unknown which pods are declared. */
   allSourcesReady: boolean;
