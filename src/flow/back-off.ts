@@ -39,8 +39,8 @@ export class BackOff {
   }
 
   /**
-   * Counts an attempt. `eventAtMonotonic` is the end of the previous one. The next wait is longer, up to the lesser of `maxMs`
-   * and the limit.
+   * Counts an attempt. `eventAtMonotonic` is the end of the previous one. The next wait is longer, up to the lesser of
+   * `maxMs` and the limit.
    */
   next(key: string, eventAtMonotonic: number, maxMs = Infinity): void {
     const limits = {

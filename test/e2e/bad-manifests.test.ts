@@ -61,17 +61,17 @@ test('a folder of bad files takes no pod away, and ps says what is wrong with ea
   half = await open(inFolder('half.json'), 'w');
   await half.write(halfText.slice(0, 60));
   await untilSaid('has it open for writing');
-  await untilSaid('its last good revision stands');
+  await untilSaid('its last good revision stays in use');
   await untilSaid('is declared by');
   const said = [
     '.web.json.swp: warning: ignored: its name begins with a dot',
-    'edited.json: error: its last good revision stands, read AGE ago',
+    'edited.json: error: its last good revision stays in use, read AGE ago',
     'edited.json:1:137: error: spec.containers[0].image: Required value: must be set (Such as "image: registry.example/app:1.2".)',
     'edited.json:1:151: warning: spec.containers[0].imagee: Unknown field "imagee" is ignored (Did you mean "image"?)',
     'folder.yaml: error: is not a regular file (Only regular files and links to them are read as manifests.)',
-    'half.json: warning: process N has it open for writing; it is read when that is done',
+    'half.json: warning: process N has it open for writing; it is read once the process closes it',
     'huge.yaml: error: is too large (1024 MiB) (A manifest may have 10 MiB.)',
-    'link.yaml: error: is a link to nothing (Restore what it leads to, or remove the link.)',
+    'link.yaml: error: is a link to nothing (Restore the target of the link, or remove the link.)',
     'more: warning: ignored: it is a folder, and folders in folders are not read',
     'pipe.yaml: error: is not a regular file (Only regular files and links to them are read as manifests.)',
     'web.json.bak: warning: ignored: its name does not end in .yaml, .yml, .json',
@@ -115,7 +115,7 @@ test('kill -9 and a start beside the bad files leave every container as it is', 
   await agent.kill9();
   await agent.start();
   for (const name of names) await agent.untilReady(name);
-  await untilSaid('its last good revision stands');
+  await untilSaid('its last good revision stays in use');
   expect({ containers: await containers(), said: await saidByPs() }).toEqual(before);
 });
 
@@ -126,13 +126,13 @@ test('a start without the folder stops nothing, and says how old is what runs; t
   await agent.start();
   for (const name of names) await agent.untilReady(name);
   expect(await saidByPs()).toEqual([
-    `${agent.manifestsFolder}: error: path does not exist; what was declared there stands, read AGE ago ` +
-      '(Create the file or folder; it is read as soon as it is there.)',
+    `${agent.manifestsFolder}: error: path does not exist; its last good manifests stay in use, read AGE ago ` +
+      '(Create the file or folder; it is read as soon as it exists.)',
     'zzz.json: error: metadata.name: Pod default/web-edge1 is declared by web.json already (Give one of them another name.)',
   ]);
   expect(await containers()).toEqual(before.containers);
   await rename(aside('elsewhere'), agent.manifestsFolder);
-  await untilSaid('its last good revision stands');
+  await untilSaid('its last good revision stays in use');
   expect({ containers: await containers(), said: await saidByPs() }).toEqual(before);
 });
 
@@ -142,8 +142,8 @@ const unmount = (folder: string): Promise<unknown> => execa('umount', ['-l', fol
 test('a folder that is unmounted takes no pod away, nor does a start before it is mounted again', async () => {
   const before = await containers();
   const notMounted = [
-    `${agent.manifestsFolder}: error: nothing is mounted on ${agent.manifestsFolder}; what was declared there stands, ` +
-      'read AGE ago (Mount it. To give up what was declared there, stop the agent and remove <root-dir>/manifests-last-good.)',
+    `${agent.manifestsFolder}: error: nothing is mounted on ${agent.manifestsFolder}; its last good manifests stay in use, ` +
+      'read AGE ago (Mount it. To drop the pods declared there, stop the agent and remove <root-dir>/manifests-last-good.)',
   ];
   const stick = aside('stick');
   await mkdir(stick);

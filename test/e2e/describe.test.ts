@@ -72,13 +72,15 @@ describe('describe', () => {
     await recorded;
     const { stdout } = await agent.cli(['describe', 'web']);
     expect(stdout).toMatch(/^Manifest: +\S+web\.yaml:1:\d+: error: spec\.containers: Required value/m);
-    expect(stdout).toMatch(/^ {10,}\S+web\.yaml: error: its last good revision stands, read \S+ ago$/m);
+    expect(stdout).toMatch(/^ {10,}\S+web\.yaml: error: its last good revision stays in use, read \S+ ago$/m);
     const again = agent.waitForLog(({ reason }) => reason === 'ManifestGood');
     await agent.write('web.yaml', good);
     await again;
     const after = (await agent.cli(['describe', 'web'])).stdout;
     expect(after).not.toMatch(/^Manifest:/m);
-    expect(after).toMatch(/^ {2}Warning +ManifestBroken .*Its manifest is broken, its last good revision stands: /m);
+    expect(after).toMatch(
+      /^ {2}Warning +ManifestBroken .*Its manifest is broken, its last good revision stays in use: /m,
+    );
     expect(after).toMatch(/^ {2}Normal +ManifestGood .*Its manifest is good again: \S+web\.yaml$/m);
   });
 

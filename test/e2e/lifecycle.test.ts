@@ -262,7 +262,7 @@ test('a manifest that becomes broken keeps its pod, and is told', async () => {
   expect(pods.map(({ pod }) => pod.metadata.uid)).toEqual([before.metadata.uid]);
   expect(sources.flatMap(({ problems }) => problems)).toMatchObject([
     { severity: 'error', origin: join(agent.manifestsFolder, 'web.yaml'), field: 'spec.containers', line: 4 },
-    { severity: 'error', message: 'its last good revision stands' },
+    { severity: 'error', message: 'its last good revision stays in use' },
   ]);
 });
 

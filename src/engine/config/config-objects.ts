@@ -2,18 +2,18 @@ import { isDeepStrictEqual } from 'node:util';
 import { Claims } from '../../api/values/claims.ts';
 import { type ConfigObject, configObjectKey, type ConfigObjectLookup } from '../../api/values/config-object.ts';
 
-/** What became of a new list of a source, as keys of objects. */
+/** Outcome of a new list of a source, as keys of objects. */
 interface Replacement {
-  /** They are not what they were. */
+  /** Objects that were added, changed or removed. */
   changed: string[];
-  /** They are immutable, so they stay what they were. */
+  /** Immutable objects with new content. They keep the old content. */
   refused: string[];
 }
 
 /**
- * The ConfigMaps and Secrets that all sources declare now. Of two sources that declare one object, the first one
- * gives it until it declares it no more. An immutable object can go, and come back as another one; until it
- * goes it is what it was when it came.
+ * The ConfigMaps and Secrets that all sources declare now. If two sources declare one object, the first one owns it
+ * until it no longer declares it. An immutable object keeps its first content until its source removes it. After that
+ * it can be declared with other content.
  */
 export class ConfigObjects implements ConfigObjectLookup {
   private readonly bySource = new Map<string, ReadonlyMap<string, ConfigObject>>();
@@ -23,7 +23,7 @@ export class ConfigObjects implements ConfigObjectLookup {
     return this.find(configObjectKey({ kind, namespace, name }));
   }
 
-  /** Takes the complete list of a source, named by any text. */
+  /** Replaces the objects of a source with its new complete list. `source` is any unique text. */
   replace(source: string, objects: readonly ConfigObject[]): Replacement {
     const before = this.bySource.get(source);
     const after = new Map(objects.map((object) => [configObjectKey(object), object]));
@@ -41,7 +41,7 @@ export class ConfigObjects implements ConfigObjectLookup {
     return { changed, refused };
   }
 
-  /** By the key that `configObjectKey` gives. */
+  /** Finds an object by its `configObjectKey`. Returns undefined if no source declares it. */
   find(key: string): ConfigObject | undefined {
     return this.bySource.get(this.claims.owner(key) ?? '')?.get(key);
   }

@@ -20,7 +20,7 @@ import type { PodSource, SourceUpdate } from './pod-source.ts';
 
 interface Deps {
   sources: readonly PodSource[];
-  /** Told what the sources declare besides pods. */
+  /** Takes the ConfigMaps and Secrets that the sources declare. */
   configObjects: ConfigObjects;
   /** Takes the values of the Secrets that sources declare. */
   secrets: SecretValues;
@@ -28,31 +28,31 @@ interface Deps {
   faults: Pick<Faults, 'keepRunning'>;
   clock: Clock;
   emit: Emit;
-  /** Takes what changed, in the order in which it has to be handled. */
+  /** Receives the changes of pods, in the order in which they must be handled. */
   onUpdate: (update: PodUpdate) => void;
-  /** Keys of ConfigMaps and Secrets that changed, came or went; told before the pods of the same list. */
+  /** Receives the keys of added, changed and removed ConfigMaps and Secrets, before the pods of the same list. */
   onConfigObjectsChanged: (keys: readonly string[]) => void;
 }
 
-/** All that is known of a source. */
+/** A source and the state of its last read. */
 interface Read {
   readonly id: SourceId;
   readonly source: PodSource;
   readonly snapshot: SourceSnapshot;
-  /** The pods of its last list; undefined: there was none. */
+  /** The pods of its last list; undefined before the first one. */
   declared: readonly Pod[] | undefined;
-  /** What is wrong, as the source reports it. */
+  /** Problems that the source reports. */
   problems: ManifestProblem[];
-  /** Objects that stay as they were. */
+  /** Refused changes of immutable objects. */
   immutable: ManifestProblem[];
-  /** Pods that another source has. */
+  /** Pods that another source declared first. */
   taken: ManifestProblem[];
 }
 
 /**
- * Runs the sources, merges what they declare, and remembers what is wrong with it. Of two sources that declare one pod,
- * the first one has it until it declares it no more, so that no source takes a pod from another. The kubelet lets both
- * have it, and stops it when either lets go. kubelet: config/config.go
+ * Runs the sources, merges their lists and keeps their problems. If two sources declare one pod, the first one owns it
+ * until it no longer declares it, because no source may take a pod from another. In the kubelet both own the pod, and
+ * it stops when either source drops it. kubelet: config/config.go
  */
 export class ConfigReader {
   /** In the order of the sources. */
@@ -85,7 +85,8 @@ export class ConfigReader {
   }
 
   /**
-   * Resolves once what the sources declared at the time of the call was handed to `onUpdate`, as far as they can say.
+   * Resolves once `onUpdate` received everything that the sources declared at the time of the call. Does not wait for
+   * sources without `settle`.
    */
   async settled(): Promise<void> {
     await Promise.all(this.deps.sources.map(async (source) => source.settle?.()));
@@ -97,7 +98,7 @@ export class ConfigReader {
     return this.sourceIds.flatMap((source) => this.podConfig.merge(source, [], now).updates);
   }
 
-  /** True if some source has a pod of this full name, as it was read last. */
+  /** True if the last list of some source has a pod with this full name. */
   declares(fullName: string): boolean {
     return this.podConfig.declares(fullName);
   }
@@ -126,19 +127,19 @@ export class ConfigReader {
     const { id } = read.id;
     read.declared = pods.filter((pod) => !isMirrorPod(pod)).map((pod) => withoutDisabledFields(pod, featureGates));
     read.problems = problems;
-    // Before anything is told of them.
+    // First, because the next lines already log and emit events about these pods.
     secrets.set(id, secretsOf(objects));
     secrets.setPublicNames(id, publicNames(read.declared));
     const { changed, refused } = configObjects.replace(id, objects);
     if (changed.length > 0) onConfigObjectsChanged(changed);
     read.immutable = refused.map((key) => immutable(key, read.source.where));
     this.claims.set(read, read.declared.flatMap(podKeys));
-    // What it let go may be what another one lacked.
+    // A pod that this source dropped may now belong to another source.
     const lacking = this.reads.filter((other) => other !== read && other.taken.length > 0);
     for (const concerned of [read, ...lacking]) this.merge(concerned);
   }
 
-  /** Hands on what changed in what a source has. */
+  /** Sends the changes of the pods that a source owns. */
   private merge(read: Read): void {
     const { clock, emit, onUpdate } = this.deps;
     const pods: Pod[] = [];
@@ -157,10 +158,10 @@ export class ConfigReader {
     for (const update of updates) onUpdate(update);
   }
 
-  /** `pods` undefined: there is no new list, the pods stay. */
+  /** Updates the snapshot. `pods` is the length of a new list; by default the list stays. */
   private remember({ snapshot, ...read }: Read, pods = snapshot.pods): void {
     const problems = [...read.problems, ...read.immutable, ...read.taken];
-    this.tellOfLastGood(snapshot.problems, problems);
+    this.recordLastGood(snapshot.problems, problems);
     const isReady = read.declared !== undefined;
     const isNewList = pods !== snapshot.pods || isReady !== snapshot.ready;
     const isNews = isNewList || !isSameList(snapshot.problems, problems);
@@ -169,15 +170,15 @@ export class ConfigReader {
     if (isNews) this.deps.emit({ type: 'SourceRead', source, where, pods, problems });
   }
 
-  /** Makes an event when a last good manifest replaces a broken one, and when the manifest is good again. */
-  private tellOfLastGood(before: readonly ManifestProblem[], now: readonly ManifestProblem[]): void {
+  /** Emits an event when a last good manifest replaces a broken one, and when the manifest is good again. */
+  private recordLastGood(before: readonly ManifestProblem[], now: readonly ManifestProblem[]): void {
     const { emit } = this.deps;
     const [stoodBefore, standsNow] = [lastGoodPods(before), lastGoodPods(now)];
     for (const [uid, { pod, origin }] of standsNow) {
       if (stoodBefore.has(uid)) continue;
       const cause = now.find((problem) => problem.origin === origin && problem.lastGoodPods === undefined);
       const where = [origin, cause?.line].filter((part) => part !== undefined).join(':');
-      const message = `Its manifest is broken, its last good revision stands: ${where}: ${cause?.message ?? ''}`;
+      const message = `Its manifest is broken, its last good revision stays in use: ${where}: ${cause?.message ?? ''}`;
       emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.manifestBroken, message, pod });
     }
     for (const [uid, { pod, origin }] of stoodBefore) {
@@ -194,13 +195,13 @@ export class ConfigReader {
       origin: read.source.where,
       field: isUID ? 'metadata.uid' : 'metadata.name',
       message: `${what} is declared by ${this.claims.owner(key)?.source.where ?? ''} already`,
-      hint: 'It is taken from here when it is declared there no more.',
+      hint: 'This one is used once the other source no longer declares it.',
       severity: 'error',
     };
   }
 }
 
-/** The pods of last good manifests by UID, with where they stand. */
+/** The pods of last good manifests by UID, with the origin of their manifest. */
 function lastGoodPods(problems: readonly ManifestProblem[]): Map<string, { pod: PodRef; origin: string }> {
   return new Map(
     problems.flatMap(({ origin, lastGoodPods: pods = [] }) => pods.map((pod) => [pod.uid, { pod, origin }] as const)),
@@ -216,7 +217,7 @@ function immutable(key: string, origin: string): ManifestProblem {
   };
 }
 
-/** Cheap when the items are the very same objects, as those of manifests that did not change are. */
+/** Cheap for unchanged manifests, because their problems are the same objects. */
 function isSameList(a: readonly ManifestProblem[], b: readonly ManifestProblem[]): boolean {
   return a.length === b.length && a.every((problem, index) => isDeepStrictEqual(problem, b[index]));
 }

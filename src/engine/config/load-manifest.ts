@@ -3,7 +3,7 @@ import { loadManifests, type Manifests } from '../../api/objects/load-manifests.
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 
-/** What the bytes of a file or of a URL declare. `origin` is the absolute path, or the URL as people see it. */
+/** Decodes the bytes of a file or URL. `origin` is the absolute path, or the URL as it is shown. */
 export function loadManifest(
   bytes: Uint8Array,
   origin: string,
@@ -13,12 +13,12 @@ export function loadManifest(
   return loadManifests(bytes, { origin, nodeName, featureGates, cronJobs, source, hash: podUIDHash });
 }
 
-/** True if nothing is wrong with it but for warnings. */
+/** True if all problems are warnings. */
 export function isGood({ problems }: Pick<Manifests, 'problems'>): boolean {
   return !problems.some(({ severity }) => severity === 'error');
 }
 
-/** Hash of pod UIDs: 32 hex digits, as long as the kubelet's own. */
+/** Hash for pod UIDs: 32 hex digits, the length of the kubelet's hash. */
 export function podUIDHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }

@@ -6,7 +6,7 @@ import { podFullName } from '../../api/values/pod-names.ts';
 /** kubelet: types/pod_update.go PodOperation. Static pods have SET and DELETE only by deletionTimestamp. */
 export type PodOperation = 'ADD' | 'UPDATE' | 'REMOVE' | 'RECONCILE' | 'DELETE';
 
-/** One of the sources of a node. Several may share a name, such as two URLs; the id is that of one of them alone. */
+/** One of the sources of a node. Several may share a name, such as two URLs; the id is unique. */
 export interface SourceId {
   id: string;
   source: SourceName;
@@ -16,29 +16,31 @@ export interface SourceId {
 export interface PodUpdate {
   op: PodOperation;
   source: SourceName;
-  /** Which source of that name: the id of its `SourceId`. */
+  /** The id of its `SourceId`. */
   sourceId: string;
   pods: Pod[];
 }
 
 /**
- * Merges the complete lists that the sources hand over (SETs) into single changes. kubelet: config/config.go podStorage
+ * Turns the complete lists of the sources (SETs) into single changes. kubelet: config/config.go podStorage
  *
- * INVARIANTS: a source owns its pods, the same UID in two sources is two entries; pods that go out are copies, the
- * entries kept here change in place; a pod that a source hands over is never changed by it, so that the very same
- * object is the same pod and is not compared.
+ * INVARIANTS: each source has its own entries, so one UID in two sources is two entries. Outgoing pods are copies, and
+ * entries change in place. Sources never change a pod that they passed here, so the same object is an unchanged pod.
  */
 export class PodConfig {
   private readonly sources = new Map<string, Map<string, Entry>>();
 
-  /** True: some source has a pod of this full name. */
+  /** True if some source has a pod with this full name. */
   declares(fullName: string): boolean {
     return [...this.sources.values()].some((pods) =>
       [...pods.values()].some(({ declared }) => podFullName(declared) === fullName),
     );
   }
 
-  /** Takes the list of a source; the returned updates are in the order in which the sync loop must see them. */
+  /**
+   * Merges the complete list of a source. Returns its changes in the order for the sync loop, and the pods that repeat
+   * a full name of the list.
+   */
   merge({ id, source }: SourceId, incoming: readonly Pod[], now: number): { updates: PodUpdate[]; duplicates: Pod[] } {
     const known = this.sources.get(id);
     // In one list the first pod of a full name wins. kubelet: config/config.go filterInvalidPods
@@ -75,13 +77,13 @@ export class PodConfig {
 }
 
 interface Entry {
-  /** As the source handed it over last. */
+  /** As in the last list of the source. */
   declared: Pod;
   /** With the annotations of the kubelet. */
   merged: Pod;
 }
 
-/** Takes over what the manifest says now and names the operation. kubelet: config/config.go checkAndUpdatePod */
+/** Applies the incoming pod. Returns undefined if nothing changed. kubelet: config/config.go checkAndUpdatePod */
 function updateInPlace(existing: Pod, incoming: Pod): PodOperation | undefined {
   if (!podsDifferSemantically(existing, incoming)) {
     if (isDeepStrictEqual(existing.status, incoming.status)) return undefined;
@@ -100,7 +102,7 @@ function updateInPlace(existing: Pod, incoming: Pod): PodOperation | undefined {
   return incoming.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE';
 }
 
-/** Annotations that the kubelet itself writes and that say nothing about what the user wants. */
+/** Annotations that the kubelet writes. A change of them is no change of the pod. */
 const localAnnotations: readonly string[] = [
   configAnnotations.source,
   configAnnotations.mirror,

@@ -4,7 +4,7 @@ import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { ManifestProblem } from '../view/events.ts';
 
-/** The complete list of pods a source declares now (a SET), with everything that is wrong with it. */
+/** The complete list of pods that a source declares now (a SET), with its problems. */
 export interface SourceUpdate {
   source: SourceName;
   where: string;
@@ -12,26 +12,26 @@ export interface SourceUpdate {
   /** ConfigMaps and Secrets; absent: none. */
   configObjects?: ConfigObject[];
   problems: ManifestProblem[];
-  /** Where pods say what they wait for; absent: none does, or nobody knows. */
+  /** Where manifests declare the dependencies of their pods; absent if there are none, or if they are unknown. */
   dependsOnPlaces?: DependsOnPlace[];
 }
 
-/** Somewhere pods are declared. */
+/** A folder, file, URL or stream that declares pods. */
 export interface PodSource {
   readonly source: SourceName;
-  /** Folder, file, URL or `<stdin>`, for people. */
+  /** Folder, file, URL or `<stdin>`, for display. */
   readonly where: string;
   /**
-   * Hands over a list at once and after every change, until the signal is aborted. `onProblems` tells what is wrong
-   * when there is no new list to hand over: the pods stay as they are.
+   * Calls `onUpdate` with a list at once and after every change, until the signal is aborted. Calls `onProblems` if
+   * there are problems and no new list. In that case the pods stay.
    */
   run(
     sink: { onUpdate: (update: SourceUpdate) => void; onProblems: (problems: ManifestProblem[]) => void },
     signal: AbortSignal,
   ): Promise<void>;
   /**
-   * Resolves once everything that was declared at the time of the call has been handed over. A source without it is
-   * asked by a clock alone.
+   * Resolves once `onUpdate` received everything that was declared at the time of the call. Sources that only poll have
+   * no such method.
    */
   settle?(): Promise<void>;
 }

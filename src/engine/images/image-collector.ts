@@ -191,8 +191,8 @@ export class ImageCollector {
 }
 
 /**
- * Updates the records after a listing of images. New images get `detectedAtMonotonic` as their first detection. kubelet:
- * images/image_gc_manager.go detectImages
+ * Updates the records after a listing of images. New images get `detectedAtMonotonic` as their first detection.
+ * kubelet: images/image_gc_manager.go detectImages
  */
 function nextImageRecords(
   records: readonly ImageRecord[],

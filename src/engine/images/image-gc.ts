@@ -37,8 +37,8 @@ export interface ImageGCPlan {
 }
 
 /**
- * Plan of one collection: too old images, then on a full disk the least recently used. `startedAtMonotonic` is the agent's
- * start, because use before it was not recorded. kubelet: images/image_gc_manager.go GarbageCollect
+ * Plan of one collection: too old images, then on a full disk the least recently used. `startedAtMonotonic` is the
+ * agent's start, because use before it was not recorded. kubelet: images/image_gc_manager.go GarbageCollect
  */
 export function computeImageGC(
   images: readonly ImageRecord[],

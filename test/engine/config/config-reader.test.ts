@@ -79,7 +79,7 @@ test('of two sources with one pod the first one has it, and the other one gets i
   files.set(web);
   url.set(makeStaticPod('web', { uid: 'u1' }), makeStaticPod('other', { uid: web.metadata.uid }), makeStaticPod('db'));
   expect(news()).toEqual(['ADD web-edge1', 'ADD db-edge1']);
-  const hint = 'It is taken from here when it is declared there no more.';
+  const hint = 'This one is used once the other source no longer declares it.';
   const from = { origin: 'https://box.example/pods', severity: 'error', hint };
   expect(reader.snapshot()[1]).toMatchObject({
     pods: 1,

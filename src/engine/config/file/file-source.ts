@@ -14,37 +14,37 @@ import { type ManifestChange, ManifestWatch } from './manifest-watch.ts';
 import { everything, type Look, rescan, Schedule, type Waiting } from './schedule.ts';
 import { loadNotes, notesOrigin, saveNotes, type SourceNotes } from './source-notes.ts';
 
-/** How long the first list waits, if a last good revision can replace it: it would be replaced again at once. */
+/** How long the first list waits for each kind of look, because a later revision would replace it at once. */
 const firstListMs: Record<Waiting, number> = { settling: 10_000, revising: 1000, held: 10_000, nothing: 0 };
-/** After so many changes between two looks the kernel may have lost some: it keeps 16384. */
+/** After so many changes between two looks everything is read again, because the kernel keeps only 16384 of them. */
 const maxChanges = 4096;
-/** Between two looks at a path that is not mounted: nobody reports mounts. */
+/** Time between two looks at an unmounted path, because the watch does not report mounts. */
 const mountCheckMs = 1000;
-/** The process that writes to a file is named once the file waits so long between two looks. */
+/** A file with such a time between two looks gets a problem that names its writer. */
 const longWaitMs = 300;
 
 interface Deps extends StaticPodNode {
-  /** Files or folders of manifests. */
+  /** Manifest files and folders. */
   paths: readonly string[];
   /** Milliseconds between full rescans. kubelet: fileCheckFrequency */
   fileCheckFrequencyMs: number;
   clock: Clock;
   logger: Logger;
-  /** Where the last good revision of every file is kept; undefined: nowhere. */
+  /** Store of the last good revision of every file; undefined if none is kept. */
   lastGood?: LastGoodManifests;
-  /** Where something is mounted now; undefined: this process asks for itself. */
+  /** Lists the current mount points; by default those of this process. */
   readMountPoints?: () => Promise<string[]>;
 }
 
 /**
  * Pods from files and folders of manifests. kubelet: config/file.go
  *
- * A one-way street: the watch and the clock put looks on the schedule; a look goes to the paths, then to the files that
- * are there, one revision each; what the revisions declare together is handed over.
+ * A one-way street: the watch and the clock put looks on the schedule. A look lists the paths, then reads one revision
+ * of each existing file. An update carries the objects of all these revisions.
  *
- * INVARIANTS: a change costs the reading of what changed. The first list is complete, and later on a file that is being
- * written keeps no other one waiting. A file is gone if its name is gone for a moment, from a folder that can be looked
- * at; anything else that happens to it leaves what it declared last. What was not looked at did not change.
+ * INVARIANTS: only changed files are read again. The first list is complete. After it, a file that is being written
+ * delays no other file. A file is removed only after its name was missing for a moment in a readable folder. Otherwise
+ * its last objects stay. A file that was not looked at counts as unchanged.
  */
 export class FileSource implements PodSource {
   readonly source = 'file';
@@ -55,15 +55,15 @@ export class FileSource implements PodSource {
   private readonly reader: ManifestReader;
   private readonly schedule = new Schedule();
   private readonly wakeUps = new AsyncQueue<'changed'>();
-  /** Undefined: nobody wants to know of changes. */
+  /** Undefined unless `run` runs. */
   private watch: ManifestWatch | undefined;
-  /** What the watch saw of files since the last look at them. */
+  /** Changes of files that the watch reported since the last look at each. */
   private readonly changes = new Map<string, FileChange>();
   private changeCount = 0;
-  /** Of the life before, until the first list of this one is complete. */
+  /** Notes of the last run, until the first list of this run is complete. */
   private notesBefore: SourceNotes | undefined;
   private isFirstListComplete = false;
-  /** Those that asked for the paths to be looked at, since the last look began. */
+  /** Pending `settle` calls since the last look began. */
   private asking: (() => void)[] = [];
 
   constructor(deps: Deps) {
@@ -99,8 +99,8 @@ export class FileSource implements PodSource {
   }
 
   /**
-   * Looks at everything, and resolves once that is handed over. A file that a process has open for writing counts as it
-   * was before.
+   * Looks at everything and resolves once the result was sent. A file that a process has open for writing keeps its
+   * known revision.
    */
   settle(): Promise<void> {
     return new Promise((resolve) => {
@@ -109,7 +109,7 @@ export class FileSource implements PodSource {
     });
   }
 
-  /** Looks at everything once, and again until nothing is about to change. */
+  /** Looks at everything, and looks again until no change is pending. */
   async read(signal?: AbortSignal): Promise<SourceUpdate> {
     const { clock, lastGood } = this.deps;
     const sinceMs = clock.monotonic();
@@ -120,7 +120,7 @@ export class FileSource implements PodSource {
       await this.look();
     }
     if (this.notesBefore !== undefined) {
-      // All that was there at the start was read: from now on the order is that of what happens.
+      // All files of the start are read. From now on the first file to declare an object owns it.
       await this.files.restoreOrder(this.notesBefore.contested);
       this.notesBefore = undefined;
       this.isFirstListComplete = true;
@@ -158,9 +158,9 @@ export class FileSource implements PodSource {
       this.lookSoon(everything);
       return;
     }
-    // What was written in place counts as that, whatever else happened to it.
+    // A write in place counts, even if the entry changed as well.
     this.changes.set(file, this.changes.get(file) === 'written' ? 'written' : how);
-    // A process that writes all the time does not keep us busy.
+    // A process that writes all the time must not keep the source busy.
     const isAwaited = (this.schedule.at(file) ?? 0) > this.deps.clock.monotonic();
     this.lookSoon(file, how === 'written' && isAwaited ? settleMs : 0);
   }
@@ -175,7 +175,7 @@ export class FileSource implements PodSource {
     if (this.wakeUps.length === 0) this.wakeUps.push('changed');
   }
 
-  /** Looks at what is due. Returns false if nothing is new. */
+  /** Carries out the due looks. Returns false if nothing changed. */
   private async look(): Promise<boolean> {
     const due = this.schedule.take(this.deps.clock.monotonic());
     this.changeCount = 0;
@@ -218,14 +218,14 @@ export class FileSource implements PodSource {
     return (await this.lookAt(changes)) || isNews;
   }
 
-  /** What the watch saw of these files. */
+  /** Takes out the reported changes of these files. */
   private takeChanges(files: readonly string[]): Map<string, FileChange> {
     const changes = new Map(files.map((file) => [file, this.changes.get(file)]));
     for (const file of files) this.changes.delete(file);
     return changes;
   }
 
-  /** Looks at the paths of these files. Returns false if nothing is wrong with them that is new. */
+  /** Looks at the paths of these files. Returns false if neither the paths nor their problems changed. */
   private async lookAtPathsOf(files: readonly string[]): Promise<boolean> {
     if (files.length === 0) return false;
     const news = await this.paths.look((path) => files.some((file) => isAt(file, path)));
@@ -233,10 +233,10 @@ export class FileSource implements PodSource {
     return news !== 'same';
   }
 
-  /** Looks at files. Returns false if everything is as it was. */
+  /** Looks at files. Returns false if none changed. */
   private async lookAt(changes: ReadonlyMap<string, FileChange>): Promise<boolean> {
     const requests = [...changes].map(([path, change]) => ({ path, change, known: this.files.fingerprint(path) }));
-    // Of files that are new at the same time the first one by name is seen first.
+    // New files are taken in the order of their names.
     requests.sort((a, b) => (a.path < b.path ? -1 : 1));
     const found = await this.reader.look(requests.filter(({ path }) => !this.paths.isAway(path)));
     const missing = [...found.keys()].filter((file) => found.get(file)?.is === 'missing' && this.files.has(file));
@@ -250,11 +250,11 @@ export class FileSource implements PodSource {
     return isNews;
   }
 
-  /** Takes what was found. Returns false if that is nothing new. */
+  /** Applies the result of a look at a file. Returns false if nothing changed. */
   private async take(file: string, found: Found): Promise<boolean> {
     switch (found.is) {
       case 'missing':
-        return this.lose(file);
+        return this.removeIfGone(file);
       case 'unchanged':
         return this.files.wait(file);
       case 'read':
@@ -270,8 +270,8 @@ export class FileSource implements PodSource {
     }
   }
 
-  /** Drops a file that is missing once that says that it is gone. Returns false if it stands. */
-  private lose(file: string): boolean {
+  /** Removes a missing file once it counts as gone. Returns false if it stays. */
+  private removeIfGone(file: string): boolean {
     if (!this.files.has(file)) return false;
     const goneAtMs = this.paths.goneAtMs(file);
     if (goneAtMs > this.deps.clock.monotonic()) {
@@ -284,7 +284,7 @@ export class FileSource implements PodSource {
   }
 
   private save(): void {
-    // Until then the disk says what was before.
+    // Until then the disk keeps the state of the last run.
     if (!this.isFirstListComplete) return;
     this.files.save();
     saveNotes(this.deps.lastGood, { mountPoints: this.paths.mountPoints, contested: this.files.contested() });
@@ -292,6 +292,6 @@ export class FileSource implements PodSource {
 }
 
 function waitsFor(file: string, { pid, command }: Writer): ManifestProblem {
-  const message = `process ${pid} (${command}) has it open for writing; it is read when that is done`;
+  const message = `process ${pid} (${command}) has it open for writing; it is read once the process closes it`;
   return { origin: file, severity: 'warning', message };
 }

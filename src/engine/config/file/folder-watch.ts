@@ -5,12 +5,12 @@ import { type FSWatcher, watch } from 'chokidar';
 import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
 
-/** Something happened in a folder under watch. */
+/** A change in a watched folder. */
 export interface FolderChange {
   folder: string;
-  /** Entry of the folder; undefined: the folder itself, or anything in it. */
+  /** Name of the changed entry; undefined if the folder itself or any entry may have changed. */
   name: string | undefined;
-  /** `written`: content or attributes changed in place. `entry`: it came, went, or was replaced. */
+  /** `written`: content or attributes changed in place. `entry`: the entry was added, removed or replaced. */
   how: 'written' | 'entry';
 }
 
@@ -21,19 +21,19 @@ interface Deps {
 }
 
 interface Watched {
-  /** Of the folder as it was when the watch began; another one may come in its place. */
+  /** Identity of the folder when the watch began, because another folder may replace it. */
   identity: string;
   watcher: FSWatcher;
-  /** Since `sinceMs`; monotonic. */
+  /** Changes since `sinceMs`; monotonic. */
   changes: number;
   sinceMs: number;
 }
 
-/** chokidar lists a folder after each change. With more changes a second than this, it is listed once a second. */
+/** With more changes a second the watch pauses, because chokidar lists the folder after each change. */
 const maxChangesASecond = 250;
 const restMs = 1000;
 
-/** Reports what changes in folders as the kernel reports it (inotify): at once, and with the name of the entry. */
+/** Reports changes in folders from inotify: at once, and with the name of the entry. */
 export class FolderWatch {
   private readonly deps: Deps;
   private readonly watched = new Map<string, Watched>();
@@ -45,8 +45,8 @@ export class FolderWatch {
   }
 
   /**
-   * What changes in the folder after this resolved is reported. A folder that is not there is not watched. Returns
-   * false if there is no watch that was not there before.
+   * Watches a folder. Every change after this resolved is reported. A missing folder is not watched. Returns true if a
+   * new watch began.
    */
   async add(folder: string): Promise<boolean> {
     const identity = await identityOf(folder);
@@ -55,7 +55,7 @@ export class FolderWatch {
     }
     this.drop(folder);
     if (identity === undefined) return false;
-    // The entries are ours to look at.
+    // chokidar watches the folder alone. The file source looks at the entries.
     const watcher = watch(folder, { ignored: (path) => path !== folder, ignoreInitial: true, atomic: false, depth: 0 });
     this.watched.set(folder, { identity, watcher, changes: 0, sinceMs: this.deps.clock.monotonic() });
     watcher.on('raw', (event, name: string | null) => {
@@ -70,12 +70,12 @@ export class FolderWatch {
       await once(watcher, 'ready');
       this.failed.delete(folder);
     } catch {
-      // The error was logged above; the rescan stands in.
+      // The error was logged above. The rescan finds the changes.
     }
     return this.watched.has(folder);
   }
 
-  /** Ends the watch of all folders but these. */
+  /** Ends the watch of all other folders. */
   keepOnly(folders: ReadonlySet<string>): void {
     for (const folder of this.watched.keys()) if (!folders.has(folder)) this.drop(folder);
     for (const [folder, cancel] of this.resting) {
@@ -88,7 +88,7 @@ export class FolderWatch {
   private changed(folder: string, event: string, name: string | null): void {
     const { onChange } = this.deps;
     const how = event === 'change' ? 'written' : 'entry';
-    // What happens to the folder itself carries its own name, and ends the watch: it was moved, removed or unmounted.
+    // An event with the folder's own name means that the folder was moved, removed or unmounted. That ends the watch.
     const isItself = name === null || (name === basename(folder) && how === 'entry');
     if (isItself) this.drop(folder);
     onChange({ folder, name: isItself ? undefined : name, how });
@@ -120,11 +120,11 @@ export class FolderWatch {
   private logFailure(folder: string, error: unknown): void {
     if (this.failed.has(folder)) return;
     this.failed.add(folder);
-    this.deps.logger.warn({ err: error, path: folder }, 'Watching a folder failed, the rescan still runs');
+    this.deps.logger.warn({ err: error, path: folder }, 'Watching a folder failed; the rescan finds its changes');
   }
 }
 
-/** Returns undefined if there is no such folder, or it cannot be looked at. */
+/** Device and inode. Returns undefined if the folder is missing or cannot be looked at. */
 async function identityOf(folder: string): Promise<string | undefined> {
   return stat(folder).then(
     (stats) => (stats.isDirectory() ? `${stats.dev}:${stats.ino}` : undefined),

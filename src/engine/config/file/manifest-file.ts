@@ -9,21 +9,21 @@ import { readRegularFile } from '../../host/regular-file.ts';
 import { loadManifest } from '../load-manifest.ts';
 import { ownershipProblems } from './manifest-paths.ts';
 
-/** What a manifest file says, or why it cannot be read. */
+/** The decoded content of a manifest file, or the problem that prevents reading it. */
 export interface Revision extends Manifests {
-  /** Changes whenever the content may have changed. */
+  /** Differs whenever the content may differ. */
   fingerprint: string;
-  /** Undefined: there was nothing to read. */
+  /** Undefined if the file cannot be read. */
   bytes?: Uint8Array;
 }
 
-/** A file that can be read. */
+/** A regular file, before it is read. */
 export interface Seen {
   fingerprint: string;
   stats: Stats;
 }
 
-/** What there is to read at a path. Returns undefined if there is nothing. Never rejects. */
+/** Returns a problem as a Revision if the path cannot be read, undefined if it does not exist. Never rejects. */
 export async function seeManifest(path: string): Promise<Seen | Revision | undefined> {
   try {
     const stats = await stat(path);
@@ -40,7 +40,10 @@ export async function seeManifest(path: string): Promise<Seen | Revision | undef
   } catch (error) {
     if (!hasCode(error, 'ENOENT', 'ENOTDIR')) return refused(path, { message: errorMessage(error) });
     if (!(await isLink(path))) return undefined;
-    return refused(path, { message: 'is a link to nothing', hint: 'Restore what it leads to, or remove the link.' });
+    return refused(path, {
+      message: 'is a link to nothing',
+      hint: 'Restore the target of the link, or remove the link.',
+    });
   }
 }
 
@@ -57,7 +60,7 @@ export async function readManifest(path: string, seen: Seen, node: StaticPodNode
   }
 }
 
-/** True for a link, wherever it leads. */
+/** True for a symbolic link, broken ones included. */
 export async function isLink(path: string): Promise<boolean> {
   return lstat(path).then(
     (stats) => stats.isSymbolicLink(),
@@ -65,7 +68,7 @@ export async function isLink(path: string): Promise<boolean> {
   );
 }
 
-/** It is the same as long as it is refused for the same reason. */
+/** The fingerprint is the reason, so the same refusal is not news. */
 function refused(path: string, problem: Pick<ManifestProblem, 'message' | 'hint'>): Revision {
   const problems: ManifestProblem[] = [{ origin: path, severity: 'error', ...problem }];
   return { fingerprint: `refused: ${problem.message}`, pods: [], configObjects: [], problems };

@@ -12,21 +12,21 @@ import type { Revision } from './manifest-file.ts';
 
 interface Deps extends StaticPodNode {
   clock: Clock;
-  /** Undefined: nothing is kept for the next life. */
+  /** Undefined if no revision is kept for the next start. */
   lastGood?: LastGoodManifests | undefined;
 }
 
 type Declared = Pick<Manifests, 'pods' | 'configObjects' | 'dependsOnPlaces'>;
 
 interface ManifestFile {
-  /** Of the newest revision that was read; empty: none was, in this life. */
+  /** Fingerprint of the newest revision; empty if none was read since the start. */
   fingerprint: string;
   declared: Declared;
-  /** What is wrong with the newest revision. */
+  /** Problems of the newest revision. */
   problems: ManifestProblem[];
-  /** The last good revision, and when it was read. */
+  /** The last good revision, and the time of reading it; wall clock. */
   lastGood: (Declared & { at: number }) | undefined;
-  /** Why a newer revision is not read yet; undefined: there is none. */
+  /** Why a newer revision is not read yet; undefined if there is no newer one. */
   waiting: ManifestProblem | undefined;
 }
 
@@ -39,11 +39,11 @@ const unread: ManifestFile = {
 };
 
 /**
- * The manifest files that are there, and what each declares. A file is a unit: while it is bad its last good revision
- * stands, as a whole. A file that never was good gives what is good of it.
+ * The existing manifest files and their declared objects. While a file is bad, its whole last good revision stays in
+ * use. If a file was never good, its good objects are used.
  *
- * INVARIANTS: of files that declare the same object the one that did so first gives it, and after a restart too;
- * nothing is written over on disk before `save`.
+ * INVARIANTS: if several files declare one object, the first of them owns it, after a restart too. Nothing on
+ * disk is overwritten before `save`.
  */
 export class ManifestFiles {
   private readonly deps: Deps;
@@ -72,13 +72,13 @@ export class ManifestFiles {
     return claimedKeys((this.files.get(path) ?? unread).declared).length > 0;
   }
 
-  /** When the newest running revision of the files with `isMeant` was read. Returns undefined if none runs. */
+  /** Read time of the newest good revision of the files with `isMeant` true. Returns undefined if none is good. */
   newestGoodAt(isMeant: (path: string) => boolean): number | undefined {
     const times = [...this.files].flatMap(([path, { lastGood }]) => (lastGood && isMeant(path) ? [lastGood.at] : []));
     return times.length === 0 ? undefined : Math.max(...times);
   }
 
-  /** The file says this now. */
+  /** Stores a new revision of a file. */
   async take(path: string, { fingerprint, bytes, problems, ...declared }: Revision): Promise<void> {
     const read = { fingerprint, problems, declared, waiting: undefined };
     if (isGood(read)) {
@@ -92,14 +92,14 @@ export class ManifestFiles {
       return;
     }
     const { at, pods } = lastGood;
-    const message = 'its last good revision stands';
+    const message = 'its last good revision stays in use';
     problems.push({ origin: path, severity: 'error', message, lastGoodAt: at, lastGoodPods: pods.map(podRef) });
     this.set(path, { ...read, declared: lastGood, lastGood });
   }
 
   /**
-   * What the file said before stands, in an earlier life too. `because`: why something newer is not read yet;
-   * undefined: there is nothing newer. Returns false if nothing is new.
+   * Keeps the known revision of the file, or the saved one of an earlier run. `because` says why a newer revision is
+   * not read yet; undefined if there is no newer one. Returns false if nothing changed.
    */
   async wait(path: string, because?: ManifestProblem): Promise<boolean> {
     const known = this.files.get(path);
@@ -108,14 +108,14 @@ export class ManifestFiles {
     return true;
   }
 
-  /** Takes what an earlier life read, of the files for which `isMeant` is true. */
+  /** Restores the saved revisions of an earlier run, for the files for which `isMeant` is true. */
   async restore(isMeant: (file: string) => boolean): Promise<void> {
     for (const { where } of (await this.deps.lastGood?.list('file')) ?? []) {
       if (isMeant(where) && !this.files.has(where)) this.set(where, await this.restored(where));
     }
   }
 
-  /** The file is gone, and what it declared goes with it. */
+  /** Removes a deleted file and its objects. */
   remove(path: string): void {
     this.files.delete(path);
     this.claims.set(path, []);
@@ -123,20 +123,20 @@ export class ManifestFiles {
     void this.deps.lastGood?.forget('file', path);
   }
 
-  /** Keeps the good revisions that are not kept yet for the next life. */
+  /** Saves the new good revisions for the next start. */
   save(): void {
     for (const [path, bytes] of this.unsaved) void this.deps.lastGood?.save('file', path, bytes);
     this.unsaved.clear();
   }
 
-  /** By key, the objects that several files declare: their files, the one that gives it first. */
+  /** By key of each object that several files declare: their paths, the owner first. */
   contested(): Map<string, readonly string[]> {
     return this.claims.contested();
   }
 
   /**
-   * Of the first list of a life: puts the files that declare one object in the order of the life before.
-   * `recorded` is its `contested`. What is not in it goes by which file declared it then, and by name.
+   * Restores the owners of an earlier run for objects that several files declare. `recorded` is `contested` of that
+   * run. Files that it misses are ordered by whether their saved revision declares the object, then by name.
    */
   async restoreOrder(recorded: ReadonlyMap<string, readonly string[]>): Promise<void> {
     for (const [key, files] of this.contested()) {
@@ -149,7 +149,7 @@ export class ManifestFiles {
     }
   }
 
-  /** All that the files declare, and all that is wrong with them. */
+  /** All objects and problems of the files. */
   contents(): Required<Manifests> {
     const contents: Required<Manifests> = { pods: [], configObjects: [], problems: [], dependsOnPlaces: [] };
     const refused = new Map<string, ManifestProblem>();

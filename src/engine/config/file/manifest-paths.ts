@@ -7,36 +7,36 @@ import { errorMessage, hasCode } from '../../../errors.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { mountPointOf, readMountPoints } from '../../host/mount-points.ts';
 
-/** After this time the files of a removed folder are gone: another folder may be put in its place. */
+/** The files of a removed folder are removed after this time, because another folder may replace it. */
 const folderGoneMs = 1000;
-/** After this time the files that are missing in a folder that came back are gone: they may be put there one by one. */
+/** Files missing in a recreated folder are removed after this time, because it may be filled file by file. */
 const folderFilledMs = 5000;
 
-/** What a path of manifests is now. */
+/** State of a manifest path. */
 type Place =
   | { is: 'folder'; files: string[]; links: string[]; real: string; mountPoint: string; problems: ManifestProblem[] }
-  /** Anything else that is there. The reader of files finds out whether it can be read. */
+  /** Any other entry. ManifestReader finds out whether it can be read. */
   | { is: 'file'; real: string; mountPoint: string }
-  /** The folder it was in is there, and it is not: it was removed. */
+  /** It was removed: its parent folder exists, but it does not. */
   | { is: 'removed'; because: string; hint: string }
-  /** It cannot be looked at: that says nothing about what is declared there now. */
+  /** It cannot be looked at, so its manifests are unknown. */
   | { is: 'away'; isUnmounted: boolean; because: string; hint: string };
 
 interface Deps {
-  /** Without slashes at the end. */
+  /** Without trailing slashes. */
   paths: readonly string[];
   clock: Clock;
-  /** Where something is mounted now; undefined: this process asks for itself. */
+  /** Lists the current mount points; by default those of this process. */
   readMountPoints?: (() => Promise<string[]>) | undefined;
 }
 
-/** The paths of manifests as they were at the last look. */
+/** The manifest paths, in their state of the last look. */
 export class ManifestPaths {
-  /** Mount points by path, without the root. Kept for the next life, because they may not be mounted then. */
+  /** Mount points by path, except the root. Saved for the next start, because they may be unmounted then. */
   mountPoints = new Map<string, string>();
   private readonly deps: Deps;
   private readonly places = new Map<string, Place>();
-  /** By folder: when files that are missing in it are gone; monotonic. At once if there is no entry. */
+  /** By folder: time after which its missing files count as removed; monotonic. At once without an entry. */
   private readonly losesFilesMs = new Map<string, number>();
 
   constructor(deps: Deps) {
@@ -44,8 +44,8 @@ export class ManifestPaths {
   }
 
   /**
-   * Looks at the paths for which `isMeant` is true. Returns whether one is `other` than it was, such as removed, or has
-   * new problems, or all are the `same`.
+   * Looks at the paths for which `isMeant` is true. Returns `other` if the state of one changed, such as to removed.
+   * Returns `problems` if only problems changed, otherwise `same`.
    */
   async look(isMeant: (path: string) => boolean): Promise<'same' | 'problems' | 'other'> {
     const mountPoints = await this.readMountPoints();
@@ -62,7 +62,7 @@ export class ManifestPaths {
     return news;
   }
 
-  /** The files that there are to read. */
+  /** The manifest files to read. */
   get files(): string[] {
     return this.each((path, place) => (place.is === 'file' ? [path] : place.is === 'folder' ? place.files : []));
   }
@@ -72,32 +72,32 @@ export class ManifestPaths {
     return this.each((_path, place) => (place.is === 'folder' ? place.links : []));
   }
 
-  /** True if something that has to be mounted is not. */
+  /** True if a path was on a mount point that is not mounted now. */
   get isUnmounted(): boolean {
     return [...this.places.values()].some((place) => place.is === 'away' && place.isUnmounted);
   }
 
-  /** True if nothing follows from what is found at the paths of this file. */
+  /** True if every path of this file is away, or was missing since the start. */
   isAway(file: string): boolean {
     return this.placesOf(file).every(([path, place]) => this.goneAtOf(file, path, place) === Infinity);
   }
 
-  /** True if a file is not read for its name. A path that the user named is read, whatever it is called. */
+  /** True if the name of a file excludes it. A path that the user named is always read. */
   isIgnored(file: string): boolean {
     return !this.deps.paths.includes(file) && ignoredBecause(file) !== undefined;
   }
 
-  /** When a missing file counts as gone, because it may come back. Monotonic; Infinity: not before it changes. */
+  /** Time after which a missing file counts as removed; monotonic. Infinity if its paths must change first. */
   goneAtMs(file: string): number {
     return Math.max(0, ...this.placesOf(file).map(([path, place]) => this.goneAtOf(file, path, place)));
   }
 
-  /** True if a file that is not known yet may have been there in an earlier life, and cannot be looked for. */
+  /** True if an unknown file may have existed in an earlier run and cannot be looked for now. */
   mayHaveHad(file: string): boolean {
     return this.placesOf(file).some(([path, { is }]) => is === 'away' || (is === 'removed' && file !== path));
   }
 
-  /** False: what was read since the last look may lie below or above a mount. */
+  /** False if a mount changed since the last look, so that the files read since may lie below or above it. */
   async areStill(): Promise<boolean> {
     const mountPoints = await this.readMountPoints();
     return [...this.places.values()].every(
@@ -105,7 +105,7 @@ export class ManifestPaths {
     );
   }
 
-  /** Notes what the paths are mounted on, if `isUsed` is true: only a path that has manifests can miss them. */
+  /** Notes the mount points of the paths for which `isUsed` is true, because only these have manifests to miss. */
   noteMountPoints(isUsed: (path: string) => boolean): void {
     for (const [path, place] of this.places) {
       if (place.is === 'away') continue;
@@ -114,14 +114,14 @@ export class ManifestPaths {
     }
   }
 
-  /** What is wrong with the paths. `newestGoodAt`: when the newest of what still runs for a path was read. */
+  /** Problems of the paths. `newestGoodAt` returns the read time of the newest good revision of a path. */
   problems(newestGoodAt: (path: string) => number | undefined): ManifestProblem[] {
     return this.each((origin, place) => {
       if (!('because' in place)) return problemsOf(place);
       const { because, hint } = place;
       const lastGoodAt = newestGoodAt(origin);
       if (lastGoodAt === undefined) return [{ origin, severity: 'error', message: because, hint }];
-      const message = `${because}; what was declared there stands`;
+      const message = `${because}; its last good manifests stay in use`;
       return [{ origin, severity: 'error', message, hint, lastGoodAt }];
     });
   }
@@ -147,7 +147,7 @@ export class ManifestPaths {
     const mountedOn = this.mountPoints.get(path);
     if (mountedOn !== undefined && !mountPoints.includes(mountedOn)) {
       const hint =
-        'Mount it. To give up what was declared there, stop the agent and remove <root-dir>/manifests-last-good.';
+        'Mount it. To drop the pods declared there, stop the agent and remove <root-dir>/manifests-last-good.';
       return { is: 'away', isUnmounted: true, because: `nothing is mounted on ${mountedOn}`, hint };
     }
     try {
@@ -170,7 +170,7 @@ export class ManifestPaths {
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     const pathOf = ({ name }: { name: string }): string => join(folder, name);
     const isIgnored = (entry: { name: string }): boolean => this.isIgnored(pathOf(entry));
-    // Kubernetes makes volumes of `..data` and what it leads to.
+    // No warnings for `..data` and its targets, because Kubernetes builds volumes of them.
     const named = entries.filter((entry) => isIgnored(entry) && !entry.name.startsWith('..'));
     const problems = named.map((entry) => ignoredProblem(pathOf(entry), entry.isDirectory()));
     return {
@@ -181,7 +181,7 @@ export class ManifestPaths {
   }
 }
 
-/** True if the file is the path of manifests, or in the folder that it is. */
+/** True if the file is the manifest path itself, or directly in that folder. */
 export function isAt(file: string, path: string): boolean {
   return file === path || dirname(file) === path;
 }
@@ -189,9 +189,8 @@ export function isAt(file: string, path: string): boolean {
 const extensions: readonly string[] = ['.yaml', '.yml', '.json'];
 
 /**
- * Why a file in a manifest folder is not read. Returns undefined if it is. The kubelet reads every file that does not
- * begin with a dot, so that a backup beside a manifest fights with it; here only manifests are read
- * (docs/architecture.md).
+ * Why a file in a manifest folder is not read. Returns undefined if it is read. The kubelet reads every file that does
+ * not begin with a dot, so a backup competes with its manifest. Here only manifests are read (docs/architecture.md).
  */
 export function ignoredBecause(path: string): string | undefined {
   const name = basename(path);
@@ -202,25 +201,25 @@ export function ignoredBecause(path: string): string | undefined {
 }
 
 /**
- * Warnings for a manifest, or a folder of manifests, that others than root and we ourselves can change: a user who can
- * write a manifest is root on this machine.
+ * Warnings for a manifest file or folder that users other than root and the agent's own can change, because a user who
+ * can write a manifest is root on this machine.
  */
 export function ownershipProblems(origin: string, { mode, uid }: Stats): ManifestProblem[] {
   const problems: ManifestProblem[] = [];
   const warn = (message: string, hint: string): void => {
     problems.push({ origin, severity: 'warning', message, hint });
   };
-  if ((mode & 0o002) !== 0) warn('everybody on this machine can write to it', 'Take the right away: chmod o-w.');
+  if ((mode & 0o002) !== 0) warn('everybody on this machine can write to it', 'Remove the permission: chmod o-w.');
   if (uid !== 0 && uid !== process.geteuid?.()) {
-    warn(`belongs to user ${uid}, who can run anything as root with it`, 'Give it to root: chown root.');
+    warn(`belongs to user ${uid}, who can run anything as root with it`, 'Make root the owner: chown root.');
   }
   return problems;
 }
 
 /**
- * When files that are missing in a folder of manifests are gone, now that the folder is something else than before.
- * Returns undefined if that stays as it is. Only a folder that was seen takes its files with it: one that was not there
- * at the start is not made yet, or not mounted.
+ * Time after which missing files count as removed, given the old and new state of their folder. Returns undefined if
+ * the time stays. Only a folder that was seen takes its files with it, because a folder that was missing at the start
+ * may be created or mounted later.
  */
 function nextLosesFilesMs(before: Place['is'] | undefined, is: Place['is'], now: number): number | undefined {
   if (is === before || is === 'away') return undefined;
@@ -238,12 +237,12 @@ function problemsOf(place: Place | undefined): ManifestProblem[] {
 }
 
 async function lookForMissing(path: string): Promise<Place> {
-  if (await isThere(path)) return away('is a link to nothing', 'Restore what it leads to.');
+  if (await exists(path)) return away('is a link to nothing', 'Restore the target of the link.');
   const above = dirname(path);
-  if (!(await isThere(above))) {
-    return away(`path does not exist, nor does ${above}`, 'Create it; it is read as soon as it is there.');
+  if (!(await exists(above))) {
+    return away(`path does not exist, nor does ${above}`, 'Create it; it is read as soon as it exists.');
   }
-  const hint = 'Create the file or folder; it is read as soon as it is there.';
+  const hint = 'Create the file or folder; it is read as soon as it exists.';
   return { is: 'removed', because: 'path does not exist', hint };
 }
 
@@ -251,7 +250,7 @@ function away(because: string, hint: string): Place {
   return { is: 'away', isUnmounted: false, because, hint };
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,

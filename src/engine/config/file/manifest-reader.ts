@@ -5,22 +5,25 @@ import type { Clock } from '../../../clock.ts';
 import { findWriters, isStillWriting, type Writer } from '../../host/file-writers.ts';
 import { readManifest, type Revision, type Seen, seeManifest } from './manifest-file.ts';
 
-/** What the watch saw of a file since the last look: it was written in place, or its name stands for another file. */
+/**
+ * How a file changed since the last look. `written`: in place. `entry`: its name was added, removed, or now leads to
+ * another file.
+ */
 export type FileChange = 'written' | 'entry' | undefined;
 
 export interface LookRequest {
   path: string;
-  /** Fingerprint of the known revision; undefined: the file is not known. */
+  /** Fingerprint of the known revision; undefined for a new file. */
   known: string | undefined;
   change: FileChange;
 }
 
 export type Found =
-  /** There is no such entry. */
+  /** The path does not exist. */
   | { is: 'missing' }
-  /** It is what is known. */
+  /** The known revision is still current. */
   | { is: 'unchanged' }
-  /** It seems to be written just now: look again after this time. `by`: the process that has it open. */
+  /** The file is possibly being written: look again after this time. `by`: the process that has it open. */
   | { is: 'in writing'; againInMs: number; by?: Writer }
   | { is: 'read'; revision: Revision };
 
@@ -28,32 +31,32 @@ interface Deps extends StaticPodNode {
   clock: Clock;
 }
 
-/** A file that may be in writing, as it was at the last look. */
+/** State at the last look of a file that is possibly being written. */
 interface Unsettled {
   fingerprint: string;
-  /** When it was seen like this first; monotonic. */
+  /** Time of the first look with this fingerprint; monotonic. */
   sinceMs: number;
   change: FileChange;
   writer?: Writer;
-  /** How often a writer was found. */
+  /** Number of looks that found a writer. */
   times: number;
 }
 
-/** A file written in place is read, and a missing one is gone, if it did not change for this long. */
+/** A file written in place must stay unchanged for this long before it is read, a missing one before it is removed. */
 export const settleMs = 10;
 /** Longest time between two looks at a file that a process has open. */
 const maxWaitMs = 1000;
-/** A file whose last write is longer ago than this counts as finished, unless the watch just saw it. */
+/** A file with an older last write counts as finished, unless the watch just reported a write. */
 const writtenLongAgoMs = 60_000;
-/** Open files at a time. */
+/** Files that are read at the same time. */
 const maxParallelReads = 16;
 
 /**
- * Reads manifest files, none of them half-written.
+ * Reads manifest files, and never returns one that is half-written.
  *
- * INVARIANTS: what came into place by a rename is read at once. What was written in place is read when nothing about it
- * changed for 10 ms. It counts only if then no process had it open for writing and nothing changed since. A known file
- * is missing when it was not there for 10 ms: some programs remove a file before they write it anew.
+ * INVARIANTS: a file renamed into place is read at once. A file written in place is read once it stayed unchanged for
+ * 10 ms. That content counts only if afterwards no process has the file open for writing and the file is unchanged. A
+ * known file is missing after 10 ms without it, because some programs remove a file before they write it again.
  */
 export class ManifestReader {
   private readonly deps: Deps;
@@ -64,7 +67,7 @@ export class ManifestReader {
     this.deps = deps;
   }
 
-  /** What there is at each of these paths, in their order. */
+  /** Looks at each of these paths. The results have the order of the requests. */
   async look(requests: readonly LookRequest[]): Promise<Map<string, Found>> {
     const look = async (request: LookRequest): Promise<[string, Found]> => [request.path, await this.lookAt(request)];
     const found = new Map(await Promise.all(requests.map((request) => this.limit(look, request))));
@@ -75,7 +78,7 @@ export class ManifestReader {
     return found;
   }
 
-  /** The file is not known any more. */
+  /** Drops the state of a removed file. */
   forget(path: string): void {
     this.unsettled.delete(path);
   }
@@ -91,7 +94,7 @@ export class ManifestReader {
     return revision === undefined ? this.unsettle(path, '', change) : { is: 'read', revision };
   }
 
-  /** Returns undefined if nobody writes to it, as far as that can be said without a look at all processes. */
+  /** Returns undefined if no process seems to write to the file. Does not look at all processes. */
   private async untilSettled(path: string, seen: Seen | undefined, news: FileChange): Promise<Found | undefined> {
     const before = this.unsettled.get(path);
     const change = news ?? before?.change;
@@ -122,7 +125,7 @@ export class ManifestReader {
     return { is: 'in writing', againInMs: Math.min(settleMs * 2 ** unsettled.times, maxWaitMs), by: writer };
   }
 
-  /** True for what may be only the beginning of a file; that it is bad then means nothing either. */
+  /** True if the content may be only the beginning of a file. Its problems do not count then. */
   private isDoubtful(path: string, found: Found): boolean {
     const unsettled = this.unsettled.get(path);
     const isContent = found.is === 'read' && found.revision.bytes !== undefined;
@@ -138,8 +141,8 @@ export class ManifestReader {
 }
 
 /**
- * A write stamps the content and the inode of a file with one time; only what comes after the last write, such as a
- * rename into the folder, leaves the inode with a later one. An empty file is one that was just made.
+ * True if the file may still be written. A write sets mtime and ctime to the same time. A ctime after the mtime means
+ * that something followed the last write, such as a rename. An empty file was probably just created.
  */
 function seemsInWriting({ size, mtimeMs, ctimeMs }: Stats, now: number): boolean {
   return Math.abs(now - mtimeMs) <= writtenLongAgoMs && (size === 0 || ctimeMs <= mtimeMs);

@@ -5,9 +5,9 @@ import type { Logger } from '../../../logger.ts';
 import { pathSteps } from '../../host/path-steps.ts';
 import { type FolderChange, FolderWatch } from './folder-watch.ts';
 
-/** What may have changed. */
+/** A possible change. */
 export interface ManifestChange {
-  /** This file only; undefined: anything. */
+  /** The changed file; undefined if any of them may have changed. */
   file: string | undefined;
   how: FolderChange['how'];
 }
@@ -18,27 +18,27 @@ interface Deps {
   logger: Logger;
 }
 
-/** What it means that an entry of a folder changes. */
+/** Meaning of a changed entry of a folder. */
 interface Followed {
   /** Real path. */
   folder: string;
-  /** Undefined: any entry of the folder. */
+  /** Name of the entry; undefined for all entries of the folder. */
   name?: string;
-  /** The file that the entry leads to, or the folder of manifests. Undefined if it decides where a path leads. */
+  /** The manifest file of the entry, or the folder of manifests. Undefined for a step on the way to a path. */
   leadsTo?: string;
 }
 
 /**
- * Reports which manifests may have changed: files in folders, files that links lead to wherever they are, the links
- * themselves, and paths that come, go or lead elsewhere.
+ * Reports manifests that may have changed: files in folders, links, the targets of links, and paths that are created,
+ * removed or lead to another target.
  *
- * INVARIANTS: what changes after a `follow…` resolved is reported; a caller that follows first and looks then misses
- * nothing. A round ends the watch of what was not followed in it.
+ * INVARIANTS: every change after a `follow…` resolved is reported. So a caller that first follows and then looks misses
+ * no change. The end of a round ends the watches that it did not follow.
  */
 export class ManifestWatch {
   private readonly onChange: (change: ManifestChange) => void;
   private readonly folders: FolderWatch;
-  /** In this round, or in the last one. */
+  /** The entries of the last round, and those that this round added. */
   private followed: Followed[] = [];
   private round = this.followed;
 
@@ -66,12 +66,12 @@ export class ManifestWatch {
       const last = steps.at(-1) ?? { folder: '/', name: '' };
       const real = join(last.folder, last.name);
       if (!(await isFolder(real))) return [...steps, { ...last, leadsTo: path }];
-      // Of its own entry a folder reports itself what matters.
+      // The watch of a folder also reports its removal, so its own entry needs no watch.
       return [...steps.slice(0, -1), { folder: real, leadsTo: path }];
     });
   }
 
-  /** Follows a link in a folder of manifests to wherever it leads. */
+  /** Follows a link in a folder of manifests to its target. */
   async followLink(file: string): Promise<void> {
     await this.follow(async () => (await pathSteps(file)).map((step) => ({ ...step, leadsTo: file })));
   }
@@ -86,7 +86,7 @@ export class ManifestWatch {
       for (const followed of await findWay()) {
         this.round.push(followed);
         if (this.round !== this.followed) this.followed.push(followed);
-        // The way may have become another one before the watch began.
+        // The way may have changed before the watch began.
         if (await this.folders.add(followed.folder)) isNew = true;
       }
     }
@@ -99,7 +99,7 @@ export class ManifestWatch {
       return one.name === undefined ? join(one.leadsTo, name) : one.leadsTo;
     });
     for (const file of new Set(files)) this.onChange({ file, how });
-    // A file that is written in place is still that file.
+    // A write in place does not change the way.
     const leads = concerned.some(({ leadsTo }) => leadsTo === undefined) && (how === 'entry' || files.length === 0);
     if (leads || name === undefined) this.onChange({ file: undefined, how });
   }

@@ -1,14 +1,14 @@
-/** Looks at everything, by the clock alone. */
+/** Looks at everything because the rescan is due. */
 export const rescan = Symbol('rescan');
-/** Looks at everything because a path is not what it was. */
+/** Looks at everything because a path may have changed. */
 export const everything = Symbol('everything');
 
-/** A file by its path, or everything. */
+/** The path of a file, or everything. */
 export type Look = string | typeof rescan | typeof everything;
 
 /**
- * What waits for a look: `settling`, what a file or path is, and nothing is known of it; `revising`, what a known file
- * declares next; `held`, a file that declares nothing yet, which a process may keep open for any time; `nothing`.
+ * Why a look is awaited. `settling`: the state of a file or path is unknown. `revising`: a known file may get a new
+ * revision. `held`: a process has a file open that declares nothing yet. `nothing`: a routine look.
  */
 export type Waiting = 'settling' | 'revising' | 'held' | 'nothing';
 
@@ -17,26 +17,26 @@ interface Due {
   waiting: Waiting;
 }
 
-/** When the file source looks at what, in one place. All times are monotonic. */
+/** The planned looks of the file source. All times are monotonic. */
 export class Schedule {
   private readonly due = new Map<Look, Due>();
 
-  /** When the next look is due; Infinity if none is. */
+  /** Time of the next look; Infinity if none is planned. */
   get nextMs(): number {
     return Math.min(...[...this.due.values()].map(({ atMs }) => atMs));
   }
 
-  /** When something is looked at; undefined if nobody plans to. */
+  /** Time of a look. Returns undefined if it is not planned. */
   at(look: Look): number | undefined {
     return this.due.get(look)?.atMs;
   }
 
-  /** Looks at that time or before. `Infinity` plans nothing. */
+  /** Plans a look at that time or earlier. `Infinity` plans nothing. */
   by(look: Look, atMs: number, waiting: Waiting): void {
     if (atMs < (this.at(look) ?? Infinity)) this.due.set(look, { atMs, waiting });
   }
 
-  /** Takes out what is due. If everything is, nothing stays. */
+  /** Takes out the due looks. A look at everything takes out all others too. */
   take(now: number): Set<Look> {
     const taken = new Set([...this.due].filter(([, { atMs }]) => atMs <= now).map(([look]) => look));
     if (taken.has(rescan) || taken.has(everything)) this.due.clear();
@@ -44,7 +44,7 @@ export class Schedule {
     return taken;
   }
 
-  /** True if something of such a kind is planned. */
+  /** True if a look is planned for which `isMeant` is true. */
   has(isMeant: (waiting: Waiting) => boolean): boolean {
     return [...this.due.values()].some(({ waiting }) => isMeant(waiting));
   }

@@ -32,7 +32,7 @@ async function mount(): Promise<void> {
 const standing = (): Declared => ({
   pods: ['one app:1'],
   configObjects: [],
-  problems: [`${folder.path}: error nothing is mounted on ${folder.path}; what was declared there stands`],
+  problems: [`${folder.path}: error nothing is mounted on ${folder.path}; its last good manifests stay in use`],
 });
 const well: Declared = { pods: ['one app:1'], configObjects: [], problems: [] };
 

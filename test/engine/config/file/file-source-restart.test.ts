@@ -55,7 +55,7 @@ describe('a file that broke while no agent ran', () => {
     expect(update.problems.at(-1)).toEqual({
       origin: folder.at('a.yaml'),
       severity: 'error',
-      message: 'its last good revision stands',
+      message: 'its last good revision stays in use',
       lastGoodAt: savedAt,
       lastGoodPods: pods.map(podRef),
     });
@@ -91,7 +91,7 @@ describe('a file that broke while no agent ran', () => {
     expect(await folder.read(folder.start())).toMatchObject(expected);
   });
 
-  test('is a unit: while one of its documents is bad all of the last good revision stands', async () => {
+  test('is a unit: while one of its documents is bad the whole last good revision stays in use', async () => {
     await folder.put('a.yaml', `${configMapManifest('settings', 'old')}---\n${podManifest('one')}`);
     const source = folder.start();
     await folder.read(source);
@@ -144,7 +144,7 @@ describe('a folder that is not there when the agent starts', () => {
   const absent = (name: string): Declared => ({
     pods: [`${name} app:1`],
     configObjects: [],
-    problems: [`${folder.path}: error path does not exist; what was declared there stands`],
+    problems: [`${folder.path}: error path does not exist; its last good manifests stay in use`],
   });
 
   beforeEach(async () => {
@@ -202,7 +202,7 @@ describe('a folder that is not there when the agent starts', () => {
     expect(await folder.read(source)).toEqual({
       pods: ['one app:1'],
       configObjects: [],
-      problems: ['manifests: error path does not exist; what was declared there stands'],
+      problems: ['manifests: error path does not exist; its last good manifests stay in use'],
     });
   });
 });
@@ -221,7 +221,7 @@ describe('a path that is away when the agent starts', () => {
       pods: ['one app:1', 'two app:1'],
       configObjects: [],
       problems: [
-        `usb/manifests: error path does not exist, nor does ${folder.at('usb')}; what was declared there stands`,
+        `usb/manifests: error path does not exist, nor does ${folder.at('usb')}; its last good manifests stay in use`,
       ],
     });
     expect((await source.read()).problems[0]?.lastGoodAt).toBe(Date.UTC(2025, 0, 1));

@@ -190,7 +190,7 @@ describe('from one look to the next', () => {
     await put('a.yaml', manifest('one').replace('spec:', 'spec: 7 #'));
     const broken = await read(source);
     expect(broken.pods).toEqual(['one-edge1 app:1']);
-    expect(broken.problems.at(-1)).toBe('a.yaml: error its last good revision stands');
+    expect(broken.problems.at(-1)).toBe('a.yaml: error its last good revision stays in use');
     expect(broken.problems.some((problem) => problem.startsWith('a.yaml: error '))).toBe(true);
     await put('a.yaml', manifest('one', 'app:3'));
     expect(await read(source)).toEqual({ pods: ['one-edge1 app:3'], problems: [] });
@@ -244,7 +244,7 @@ describe('from one look to the next', () => {
     await rm(join(folder, 'real'));
     expect(await read(source)).toEqual({
       pods: ['one-edge1 app:1'],
-      problems: ['a.yaml: error is a link to nothing', 'a.yaml: error its last good revision stands'],
+      problems: ['a.yaml: error is a link to nothing', 'a.yaml: error its last good revision stays in use'],
     });
     await rm(join(folder, 'a.yaml'));
     expect(await read(source)).toEqual({ pods: [], problems: [] });
