@@ -158,8 +158,10 @@ export class FileSource implements PodSource {
       this.lookSoon(everything);
       return;
     }
-    // A write in place counts, even if the entry changed as well.
-    this.changes.set(file, this.changes.get(file) === 'written' ? 'written' : how);
+    // A manifest that was written in place may be incomplete, even if the entry changed as well. Of an ignored file only
+    // the entry counts.
+    const kept = this.paths.isIgnored(file) ? 'entry' : 'written';
+    this.changes.set(file, this.changes.get(file) === kept ? kept : how);
     // A process that writes all the time must not keep the source busy.
     const isAwaited = (this.schedule.at(file) ?? 0) > this.deps.clock.monotonic();
     this.lookSoon(file, how === 'written' && isAwaited ? settleMs : 0);
@@ -209,7 +211,8 @@ export class FileSource implements PodSource {
     const changes = this.takeChanges([...due].filter((look) => typeof look === 'string'));
     const ignored: string[] = [];
     for (const [file, change] of changes) {
-      if (this.watch !== undefined && change === 'entry' && (await isLink(file))) await this.watch.followLink(file);
+      // Any change may hide that a link took the place of the file.
+      if (this.watch !== undefined && (await isLink(file))) await this.watch.followLink(file);
       if (!this.paths.isIgnored(file)) continue;
       changes.delete(file);
       if (change === 'entry') ignored.push(file);

@@ -39,7 +39,7 @@ export class ManifestWatch {
   private readonly onChange: (change: ManifestChange) => void;
   private readonly folders: FolderWatch;
   /** The entries of the last round, and those that this round added. */
-  private followed: Followed[] = [];
+  private followed = new Map<string, Followed>();
   private round = this.followed;
 
   constructor({ onChange, ...deps }: Deps) {
@@ -51,12 +51,12 @@ export class ManifestWatch {
   }
 
   beginRound(): void {
-    this.round = [];
+    this.round = new Map();
   }
 
   endRound(): void {
     this.followed = this.round;
-    this.folders.keepOnly(new Set(this.followed.map(({ folder }) => folder)));
+    this.folders.keepOnly(new Set([...this.followed.values()].map(({ folder }) => folder)));
   }
 
   /** Follows a file or folder of manifests, which need not exist. */
@@ -84,8 +84,7 @@ export class ManifestWatch {
     for (let isNew = true; isNew;) {
       isNew = false;
       for (const followed of await findWay()) {
-        this.round.push(followed);
-        if (this.round !== this.followed) this.followed.push(followed);
+        for (const known of [this.round, this.followed]) known.set(JSON.stringify(followed), followed);
         // The way may have changed before the watch began.
         if (await this.folders.add(followed.folder)) isNew = true;
       }
@@ -93,7 +92,8 @@ export class ManifestWatch {
   }
 
   private changed({ folder, name, how }: FolderChange): void {
-    const concerned = this.followed.filter((one) => one.folder === folder && (one.name ?? name) === name);
+    const all = [...this.followed.values()];
+    const concerned = all.filter((one) => one.folder === folder && (one.name ?? name) === name);
     const files = concerned.flatMap((one) => {
       if (one.leadsTo === undefined || name === undefined) return [];
       return one.name === undefined ? join(one.leadsTo, name) : one.leadsTo;

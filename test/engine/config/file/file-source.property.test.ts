@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../../../src/clock.ts';
+import { inTime } from '../../../../src/flow/in-time.ts';
+import { isFileAtWork } from '../../../file-operations.ts';
 import { propertyRuns, propertyTimeoutMs } from '../../../property-runs.ts';
 import { anyChange, anyOperation, FileSourceModel } from './file-source-model.ts';
 import { type Declared, ManifestFolder } from './manifest-folder.ts';
@@ -14,6 +17,13 @@ function shown({ pods, configObjects, problems }: Declared): FileSourceModel['ex
     return [`${file} is ${message.includes('is declared by') ? 'refused something' : 'bad'}`];
   });
   return { pods: pods.sort(), configObjects: configObjects.sort(), wrong: [...new Set(wrong)].sort() };
+}
+
+/** Real time, on a machine that is busy. */
+const maxWaitMs = 30_000;
+
+async function untilIt(recorder: SourceRecorder, isSo: () => boolean): Promise<void> {
+  while (!isSo()) await recorder.next();
 }
 
 test(
@@ -57,17 +67,28 @@ test(
             model.look();
             const expected = JSON.stringify(model.expected);
             if (expected === before) continue;
-            const isSo = (): boolean => {
+            const declared = (): string | undefined => {
               const update = recorder.updates.at(-1);
-              return update !== undefined && JSON.stringify(shown(folder.declared(update))) === expected;
+              return update && JSON.stringify(shown(folder.declared(update)));
             };
-            while (!isSo()) await whileTimePasses(folder.clock, recorder.next());
+            const waiting = inTime(
+              systemClock,
+              maxWaitMs,
+              untilIt(recorder, () => declared() === expected),
+            );
+            await whileTimePasses(folder.clock, waiting).catch((error: unknown) => {
+              const { clock, warnings } = folder;
+              const timers = `${clock.pending} timers, the next in ${clock.untilNextTimerMs} ms`;
+              const state = { change, expected, declared: declared(), timers, isFileAtWork: isFileAtWork(), warnings };
+              throw new Error(`The source does not tell of a change: ${JSON.stringify(state)}`, { cause: error });
+            });
           }
         } finally {
           await recorder.stop();
         }
       }),
-      propertyRuns(25),
+      // The first failure took long, and so would those that lead to the shortest one.
+      { ...propertyRuns(25), endOnFailure: true },
     );
   },
   propertyTimeoutMs,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { appendFileSync, chmodSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdir, open, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -383,6 +384,22 @@ describe('a running source', () => {
     await running.nextWithPods('two-edge1');
   });
 
+  test('follows a link that takes the place of a file in the moment in which that is written', async () => {
+    await mkdir(join(folder, 'links'));
+    await put('links/a.yaml', manifest('one'));
+    await put('real', manifest('two'));
+    const running = run(sourceOf(join(folder, 'links')));
+    await running.next();
+    // At once: the write begins a look, and the next one sees the rest together.
+    appendFileSync(join(folder, 'links', 'a.yaml'), '# written');
+    chmodSync(join(folder, 'links', 'a.yaml'), 0o600);
+    rmSync(join(folder, 'links', 'a.yaml'));
+    symlinkSync(join(folder, 'real'), join(folder, 'links', 'a.yaml'));
+    expect((await running.next()).pods).toEqual(['two-edge1']);
+    await put('real', manifest('three'));
+    expect((await running.next()).pods).toEqual(['three-edge1']);
+  });
+
   test('notices what happens to files that links lead to, wherever they are', async () => {
     await mkdir(join(folder, 'store'));
     await put('store/real', manifest('one'));
@@ -436,6 +453,16 @@ describe('a running source', () => {
     expect(await running.next()).toEqual({ pods: [], problems });
     await rm(join(folder, 'a.yaml.bak'));
     expect(await running.next()).toEqual({ pods: [], problems: [] });
+  });
+
+  test('says that a file is not read that is made and written during a look', async () => {
+    await put('a.yaml', manifest('one'));
+    const running = run(sourceOf());
+    await running.next();
+    appendFileSync(join(folder, 'a.yaml'), '# written');
+    writeFileSync(join(folder, 'a.yaml.bak'), 'written');
+    const problems = ['warning ignored: its name does not end in .yaml, .yml, .json'];
+    await running.nextThat((handed) => isDeepStrictEqual(handed.problems, problems));
   });
 
   test('looks at everything again after the check period, for what no watch tells', async () => {

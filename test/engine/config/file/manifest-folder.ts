@@ -31,6 +31,8 @@ export class ManifestFolder {
   readonly path: string;
   readonly rootDir: string;
   readonly clock: FakeClock;
+  /** What its sources warned of. */
+  readonly warnings: unknown[] = [];
   /** What is mounted, on this machine and on every other. */
   readMountPoints = (): Promise<string[]> => Promise.resolve(['/']);
   #lastGood: LastGoodManifests | undefined;
@@ -75,7 +77,7 @@ export class ManifestFolder {
       nodeName: 'edge1',
       fileCheckFrequencyMs: neverMs,
       clock: this.clock,
-      logger: silentLogger,
+      logger: { ...silentLogger, warn: (...words: unknown[]) => this.warnings.push(words) },
       lastGood: this.#lastGood,
       readMountPoints: this.readMountPoints,
     });
