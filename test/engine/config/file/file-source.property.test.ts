@@ -23,7 +23,9 @@ function shown({ pods, configObjects, problems }: Declared): FileSourceModel['ex
 const maxWaitMs = 30_000;
 
 async function untilIt(recorder: SourceRecorder, isSo: () => boolean): Promise<void> {
-  while (!isSo()) await recorder.next();
+  const ended = recorder.ended.then((cause) => Promise.reject(new Error('The source ended', { cause })));
+  ended.catch(() => undefined);
+  while (!isSo()) await Promise.race([recorder.next(), ended]);
 }
 
 test(
