@@ -158,8 +158,8 @@ export class FileSource implements PodSource {
       this.lookSoon(everything);
       return;
     }
-    // A manifest that was written in place may be incomplete, even if the entry changed as well. Of an ignored file only
-    // the entry counts.
+    // A write in place wins over a change of the entry, because the content may be incomplete. An ignored file is not
+    // read, so there the entry wins.
     const kept = this.paths.isIgnored(file) ? 'entry' : 'written';
     this.changes.set(file, this.changes.get(file) === kept ? kept : how);
     // A process that writes all the time must not keep the source busy.

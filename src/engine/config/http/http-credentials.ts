@@ -5,28 +5,28 @@ import { readRegularFile } from '../../host/regular-file.ts';
 import { HTTPFailure } from './http-failure.ts';
 import type { TLSOptions } from './http-request.ts';
 
-/** Files that say who we are to a server, and which authorities we believe. */
+/** Files with our credentials for a server, and with the authorities that we trust. */
 export interface HTTPCredentialFiles {
-  /** Certificates of authorities, PEM; in place of the well-known ones. */
+  /** Certificates of the trusted authorities, PEM. They replace the well-known ones. */
   caFile?: string;
-  /** Client certificate, PEM; with `keyFile`. */
+  /** Client certificate, PEM. Needs `keyFile`. */
   certFile?: string;
   keyFile?: string;
   /** A bearer token. */
   tokenFile?: string;
 }
 
-/** Far more than a bundle of all well-known authorities. */
+/** A bundle of all well-known authorities is much smaller. */
 const maxFileBytes = 4 * 1024 * 1024;
 
-/** What was in the files just now. */
+/** Contents of the files. */
 export interface HTTPCredentials {
   tls: TLSOptions;
   token?: string;
   warnings: ManifestProblem[];
 }
 
-/** Reads the files, which others may replace at any time. Rejects with an HTTPFailure for one that is of no use. */
+/** Reads the files anew, because they may be replaced at any time. Rejects with an HTTPFailure if one is unusable. */
 export async function readCredentials(files: HTTPCredentialFiles): Promise<HTTPCredentials> {
   const { caFile, certFile, keyFile, tokenFile } = files;
   const [ca, cert, key, token] = await Promise.all([caFile, certFile, keyFile, tokenFile].map(read));
@@ -43,16 +43,16 @@ async function read(path: string | undefined): Promise<string | undefined> {
   try {
     return (await readRegularFile(path, maxFileBytes, { followLinks: true })).toString('utf8');
   } catch (error) {
-    const hint = 'The URL is not asked without it.';
-    throw new HTTPFailure('refused', `cannot be asked: ${errorMessage(error)}`, { hint, cause: error });
+    const hint = 'The URL is not requested without it.';
+    throw new HTTPFailure('refused', `cannot be requested: ${errorMessage(error)}`, { hint, cause: error });
   }
 }
 
 function validToken(text: string, path: string): string {
   const token = text.trim();
   if (/^[\x21-\x7e]+$/.test(token)) return token;
-  const hint = 'The file has to contain the token and nothing else.';
-  throw new HTTPFailure('refused', `cannot be asked: ${path} contains no token`, { hint });
+  const hint = 'The file must contain only the token.';
+  throw new HTTPFailure('refused', `cannot be requested: ${path} contains no token`, { hint });
 }
 
 async function exposure(path: string | undefined): Promise<ManifestProblem[]> {

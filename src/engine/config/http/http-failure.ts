@@ -1,18 +1,18 @@
 import { errorMessage, hasCode } from '../../../errors.ts';
 
 /**
- * What a failed request says about the next one: `no answer` came, which may be over in a second; the server, or what
- * we know of it, `refused`; or it answered something that `is no manifest`, and another one may stand there any time;
- * or that `is a flood`: no manifest either, and costly to read.
+ * Kind of a failed request, which sets the time of the next one. `no answer`: may be over in a second. `refused`: by
+ * the server, or by our own checks. `is no manifest`: the answer may be replaced at any time. `is a flood`: no manifest
+ * either, and costly to read.
  */
 export type HTTPFailureKind = 'no answer' | 'refused' | 'is no manifest' | 'is a flood';
 
-/** Why a URL gave no manifest, with what to do about it. Never carries credentials or a query. */
+/** Why a URL returned no manifest, with a hint. Never contains credentials or a query. */
 export class HTTPFailure extends Error {
   override readonly name = 'HTTPFailure';
   readonly kind: HTTPFailureKind;
   readonly hint: string;
-  /** How long the server asks us to stay away. */
+  /** Wait that the server demands. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -27,46 +27,46 @@ export class HTTPFailure extends Error {
   }
 }
 
-/** Whatever a request threw, in words for the people who run the server or this machine. */
+/** Explains any error of a request to the operators of the server and of this machine. */
 export function toHTTPFailure(thrown: unknown): HTTPFailure {
-  // Both address families were tried.
+  // An AggregateError has one error for each address family.
   const error: unknown = thrown instanceof AggregateError ? thrown.errors[0] : thrown;
   if (error instanceof HTTPFailure) return error;
   const { message = messageOf(error), hint } = explanations.find(({ codes }) => hasCode(error, ...codes)) ?? {
-    hint: isAlert(error) ? clientCertificateHint : 'It is asked again by itself.',
+    hint: isAlert(error) ? clientCertificateHint : 'The request is repeated automatically.',
   };
   return new HTTPFailure('no answer', message, { hint, cause: thrown });
 }
 
-/** Why an answer with this status is none. kubelet: config/http.go extractFromURL takes 200 alone */
+/** The failure of an answer with this status. kubelet: config/http.go extractFromURL accepts only 200 */
 export function statusFailure(statusCode: number, retryAfterMs?: number): HTTPFailure {
   const hint = statusHints.get(statusCode) ?? (statusCode >= 500 ? serverHint : 'Only an answer of 200 is a manifest.');
   return new HTTPFailure('refused', `the server answered ${statusCode}`, { hint, retryAfterMs });
 }
 
-const serverHint = "Look into the server's log; it is asked again by itself.";
+const serverHint = "Look into the server's log. The request is repeated automatically.";
 const credentialsHint =
-  'Check what it asks for: --manifest-url-token-file, --manifest-url-header, --manifest-url-cert-file.';
+  'Check the required credentials: --manifest-url-token-file, --manifest-url-header, --manifest-url-cert-file.';
 const statusHints: ReadonlyMap<number, string> = new Map([
   [401, credentialsHint],
   [403, credentialsHint],
   [404, 'Check the path of the URL.'],
   [410, 'Check the path of the URL.'],
-  [429, 'It is asked again by itself, less often.'],
+  [429, 'The request is repeated automatically, less often.'],
 ]);
 
 const clientCertificateHint =
-  'The server wants another client certificate: --manifest-url-cert-file, --manifest-url-key-file.';
+  'The server requires another client certificate: --manifest-url-cert-file, --manifest-url-key-file.';
 
 interface Explanation {
   codes: readonly string[];
-  /** In place of the error's own. */
+  /** Replaces the message of the error. */
   message?: string;
   hint: string;
 }
 
 const explanations: readonly Explanation[] = [
-  { codes: ['ECONNREFUSED'], hint: 'Check that the server runs, and the port.' },
+  { codes: ['ECONNREFUSED'], hint: 'Check the port, and that the server runs.' },
   { codes: ['ENOTFOUND', 'EAI_AGAIN'], hint: 'Check the name of the server and the DNS of this machine.' },
   { codes: ['ENETUNREACH', 'EHOSTUNREACH', 'ETIMEDOUT'], hint: 'Check the network of this machine.' },
   {
@@ -90,7 +90,7 @@ const explanations: readonly Explanation[] = [
   {
     codes: ['ERR_TLS_CERT_ALTNAME_INVALID'],
     message: "the server's certificate is for another name",
-    hint: 'Use the name of the certificate in the URL, or issue one for the name that is there.',
+    hint: 'Use the name of the certificate in the URL, or issue a certificate for the name in the URL.',
   },
   {
     codes: ['EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'],
@@ -99,12 +99,12 @@ const explanations: readonly Explanation[] = [
   },
   {
     codes: ['ERR_OSSL_X509_KEY_VALUES_MISMATCH'],
-    message: 'the client certificate is of another key',
+    message: 'the client certificate does not match its key',
     hint: 'Give the key of --manifest-url-cert-file with --manifest-url-key-file.',
   },
   {
     codes: ['Z_DATA_ERROR', 'Z_BUF_ERROR'],
-    message: 'the body is no complete gzip data, though the server says so',
+    message: 'the body is not complete gzip data, although the server declares it as gzip',
     hint: serverHint,
   },
 ];
@@ -114,7 +114,7 @@ function isAlert(error: unknown): boolean {
   return hasOpenSSLReason(error) && /alert.*(certificate|unknown ca|access denied)/.test(error.reason);
 }
 
-/** OpenSSL's own message is of file names and numbers. */
+/** Uses the reason of OpenSSL, because its message consists of file names and numbers. */
 function messageOf(error: unknown): string {
   return hasOpenSSLReason(error) ? `TLS: ${error.reason}` : errorMessage(error);
 }

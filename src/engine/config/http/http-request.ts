@@ -2,9 +2,9 @@ import { type Agent, type IncomingMessage, type OutgoingHttpHeaders, request as 
 import { request as requestHTTPS } from 'node:https';
 import { limitInformational } from '../../network/http-get.ts';
 
-/** Who we are to a server, and whom we believe; PEM. */
+/** Our client certificate and the authorities that we trust; PEM. */
 export interface TLSOptions {
-  /** In place of the well-known authorities. */
+  /** Replaces the well-known authorities. */
   ca?: string;
   cert?: string;
   key?: string;
@@ -14,20 +14,20 @@ export interface HTTPRequest {
   url: URL;
   headers: OutgoingHttpHeaders;
   tls: TLSOptions;
-  /** URL of the proxy; undefined: none. */
+  /** URL of the proxy; undefined without a proxy. */
   proxy: string | undefined;
   signal: AbortSignal;
 }
 
 /**
- * Sends a GET request on a connection of its own. Resolves to the answer with its body unread, which ends with an error
- * when it is cut. Rejects with the error of the connection, or with some error once the signal is aborted.
+ * Sends a GET request on its own connection. Resolves to the answer before its body is read. The body ends with an
+ * error if the connection is cut. Rejects with the error of the connection, or with any error if the signal is aborted.
  */
 export async function getRequest({ url, headers, tls, proxy, signal }: HTTPRequest): Promise<IncomingMessage> {
   const agent = await agentFor(url, proxy);
   return new Promise((resolve, reject) => {
     const send = url.protocol === 'https:' ? requestHTTPS : requestHTTP;
-    // Said here, so that no variable of the environment can say otherwise.
+    // `rejectUnauthorized` is set so that no environment variable can disable it.
     const request = limitInformational(send(url, { ...tls, rejectUnauthorized: true, agent, headers, signal }));
     request.on('response', resolve).on('error', reject).end();
   });

@@ -5,7 +5,7 @@ import { nextCheckDelayMs } from './next-check-delay.ts';
 import type { PodSource, SourceUpdate } from '../pod-source.ts';
 import { type Check, RemoteManifest, type RemoteManifestOptions } from './remote-manifest.ts';
 
-/** How long the first answer is waited for before what the last run knew is handed over. */
+/** Wait for the first answer before the manifest of the last run is used. */
 const firstAnswerMs = 2000;
 
 interface Deps extends RemoteManifestOptions {
@@ -17,8 +17,8 @@ interface Deps extends RemoteManifestOptions {
 }
 
 /**
- * Pods from a URL, asked again and again. Without a server it declares what the last run knew, at once; when there is
- * nothing like that either, the source is not ready. kubelet: config/http.go NewSourceURL
+ * Pods from a URL that is requested periodically. Without an answer it declares the manifest of the last run. Without
+ * that either, the source is not ready. kubelet: config/http.go NewSourceURL
  */
 export class HTTPSource implements PodSource {
   readonly source = 'http';
@@ -43,7 +43,7 @@ export class HTTPSource implements PodSource {
     for (;;) {
       const check = await this.manifest.check(signal);
       stopWaiting();
-      this.tell(sink, check);
+      this.report(sink, check);
       failuresInARow = check.failure === failure ? failuresInARow + 1 : 1;
       failure = check.failure;
       if (failure === undefined) floods = 0;
@@ -53,17 +53,17 @@ export class HTTPSource implements PodSource {
     }
   }
 
-  /** Hands over what the last run knew when the server takes its time. Returns how to stop that. */
+  /** Reports the manifest of the last run if the server does not answer soon. Returns a function that cancels this. */
   private withoutAnswer(sink: Parameters<PodSource['run']>[0]): () => void {
     if (this.manifest.declared === undefined) return () => undefined;
     return this.deps.clock.after(firstAnswerMs, () => {
-      const hint = 'It is asked again by itself.';
+      const hint = 'The request is repeated automatically.';
       const problem = this.manifest.problem('warning', 'the server has not answered yet', hint);
-      this.tell(sink, { problems: [problem], warnings: [] });
+      this.report(sink, { problems: [problem], warnings: [] });
     });
   }
 
-  private tell({ onProblems, onUpdate }: Parameters<PodSource['run']>[0], { problems, warnings }: Check): void {
+  private report({ onProblems, onUpdate }: Parameters<PodSource['run']>[0], { problems, warnings }: Check): void {
     const { declared } = this.manifest;
     if (declared === undefined) {
       onProblems([...problems, ...warnings]);

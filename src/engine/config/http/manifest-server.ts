@@ -15,7 +15,7 @@ import { RequestLimits } from './request-limits.ts';
 
 const maxRedirects = 5;
 
-/** What a server says about an answer, to be asked whether it changed since. */
+/** Validators of an answer, for a conditional request. */
 export interface Validators {
   etag?: string;
   lastModified?: string;
@@ -23,27 +23,28 @@ export interface Validators {
 
 export type Answer = 'not modified' | { body: Buffer; validators: Validators };
 
-/** Fetches from the server while it is visited. Rejects with an HTTPFailure. */
+/** Requests to the server with one set of credentials and one time limit. */
 export interface Visit {
+  /** Rejects with an HTTPFailure. */
   get(url: URL, known?: Validators): Promise<Answer>;
-  /** What is wrong with the files of the credentials. */
+  /** Problems of the credential files. */
   warnings: readonly ManifestProblem[];
 }
 
 export interface ManifestServerOptions {
-  /** May carry user and password. */
+  /** May contain user and password. */
   url: URL;
-  /** Sent with every request; a name may be there more than once. */
+  /** Sent with every request. A name may occur more than once. */
   headers: readonly (readonly [name: string, value: string])[];
   files: HTTPCredentialFiles;
-  /** The proxy on the way to a URL; undefined: none. */
+  /** Returns the proxy for a URL, or undefined if it needs none. */
   proxyFor: (url: string) => string | undefined;
-  /** Takes what the token file holds. */
+  /** Receives the token of the token file. */
   secrets?: SecretValues;
   clock: Clock;
 }
 
-/** The server of a manifest URL, as far as it is to be trusted: it gets our credentials, and no other server does. */
+/** The server of a manifest URL. No other server gets our credentials. */
 export class ManifestServer {
   private readonly options: ManifestServerOptions;
 
@@ -52,7 +53,7 @@ export class ManifestServer {
   }
 
   /**
-   * Reads the credentials anew and lets `use` fetch with them, all within the time of one check. Rejects with an
+   * Reads the credentials anew and lets `use` fetch with them, within the RequestLimits of one check. Rejects with an
    * HTTPFailure, or with the signal's reason.
    */
   async visit<T>(signal: AbortSignal, use: (visit: Visit) => Promise<T>): Promise<T> {
@@ -88,7 +89,7 @@ export class ManifestServer {
       limits.progress();
       const { statusCode = 0, headers: answered } = response;
       if (statusCode === 200) return await readAnswer(response, limits);
-      // Nobody wants its body. An error of that would be nobody's either, and end the process.
+      // The body is not needed. Without a listener its error would end the process.
       response.on('error', () => undefined).destroy();
       if (statusCode === 304 && Object.keys(conditions).length > 0) return 'not modified';
       if (!redirectStatuses.has(statusCode)) {
@@ -96,14 +97,14 @@ export class ManifestServer {
       }
       target = redirectTarget(target, answered.location ?? '');
     }
-    const hint = 'Give the URL where the manifest is to --manifest-url.';
+    const hint = 'Give the final URL of the manifest to --manifest-url.';
     throw new HTTPFailure('refused', `the server redirects more than ${maxRedirects} times`, { hint });
   }
 
   private unencrypted(): ManifestProblem[] {
     const { url } = this.options;
     if (url.protocol === 'https:' || isThisMachine(url.hostname)) return [];
-    const message = 'what opens the server goes there unencrypted';
+    const message = 'the credentials are sent unencrypted';
     return [{ origin: shownURL(url), severity: 'warning', message, hint: 'Use https.' }];
   }
 
@@ -125,7 +126,7 @@ async function readAnswer(response: IncomingMessage, limits: RequestLimits): Pro
   return { body: await readBody(response, response.headers, limits), validators };
 }
 
-/** What all requests of a visit share. */
+/** Shared by all requests of a visit. */
 interface Session {
   headers: OutgoingHttpHeaders;
   tls: TLSOptions;

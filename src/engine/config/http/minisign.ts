@@ -1,13 +1,13 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 
-/** An Ed25519 key that signs manifests, as `minisign -G` makes it. */
+/** An Ed25519 public key for manifests, made by `minisign -G`. */
 export interface MinisignPublicKey {
-  /** 16 hex digits, as minisign prints it. */
+  /** 16 hex digits, in the format that minisign prints. */
   keyId: string;
   key: KeyObject;
 }
 
-/** Undefined for a text that is no public key of minisign: the base64 line of `minisign.pub`, 56 characters. */
+/** Parses the base64 line of `minisign.pub`, 56 characters. Returns undefined if the text is no public key. */
 export function parseMinisignPublicKey(text: string): MinisignPublicKey | undefined {
   const bytes = decodeBase64(text.trim(), algorithmBytes + keyIdBytes + publicKeyBytes);
   if (bytes?.toString('latin1', 0, algorithmBytes) !== 'Ed') return undefined;
@@ -15,17 +15,16 @@ export function parseMinisignPublicKey(text: string): MinisignPublicKey | undefi
   return { keyId: keyIdOf(bytes), key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }) };
 }
 
-/** What came of the check of a signature. */
+/** Result of the check of a signature. */
 export type Verification =
-  /** It is not signed by one of the keys. */
+  /** None of the keys signed it. */
   | { unsignedBecause: string }
-  /** It is. `signedAtSeconds`: since the epoch, as the trusted comment says; undefined: that says something else. */
+  /** One of the keys signed it. `signedAtSeconds`: since the epoch; undefined if the trusted comment has no time. */
   | { signedAtSeconds: number | undefined };
 
 /**
- * Checks that these bytes are signed by one of the keys. Takes the text of a `.minisig` file, of the legacy form (Ed,
- * over the content) and of the prehashed one (ED, over its BLAKE2b-512 hash). The trusted comment has to be the one
- * that was signed.
+ * Checks that one of the keys signed the content and the trusted comment. `signatureText` is the text of a `.minisig`
+ * file. Both forms are accepted: legacy (Ed, over the content) and prehashed (ED, over its BLAKE2b-512 hash).
  */
 export function verifyMinisign(
   content: Uint8Array,
@@ -40,12 +39,12 @@ export function verifyMinisign(
     return { unsignedBecause: `it is signed with the key ${keyId}, which is not one of the public keys` };
   }
   const signed = isPrehashed ? createHash('blake2b512').update(content).digest() : content;
-  if (!verify(null, signed, key, bytes)) return { unsignedBecause: 'the signature is of another content' };
+  if (!verify(null, signed, key, bytes)) return { unsignedBecause: 'the signature is for other content' };
   const commented = Buffer.concat([bytes, Buffer.from(trustedComment)]);
   if (!verify(null, commented, key, globalBytes)) {
     return { unsignedBecause: 'the trusted comment of the signature was changed' };
   }
-  // What minisign writes unless it is given a comment.
+  // The default trusted comment of minisign.
   const seconds = /^timestamp:([0-9]{1,12})(?=\s|$)/.exec(trustedComment)?.[1];
   return { signedAtSeconds: seconds === undefined ? undefined : Number(seconds) };
 }
@@ -60,7 +59,7 @@ interface Signature {
   isPrehashed: boolean;
   bytes: Buffer;
   trustedComment: string;
-  /** Over the signature and the trusted comment. */
+  /** Signature over `bytes` and the trusted comment. */
   globalBytes: Buffer;
 }
 
@@ -82,7 +81,7 @@ function parseSignature(text: string): Signature | undefined {
   };
 }
 
-/** The number is stored with its last byte first. */
+/** The key id is stored in little-endian order. */
 function keyIdOf(bytes: Buffer): string {
   const keyId = Buffer.from(bytes.subarray(algorithmBytes, algorithmBytes + keyIdBytes));
   return keyId.reverse().toString('hex').toUpperCase();

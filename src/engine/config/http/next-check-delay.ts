@@ -1,28 +1,28 @@
 import type { HTTPFailureKind } from './http-failure.ts';
 
-/** How a check of a URL ended. */
+/** Outcome of a check of a URL. */
 export interface CheckOutcome {
-  /** Undefined: the URL gave what is to be known of it now. */
+  /** Undefined if the check succeeded. */
   failure: HTTPFailureKind | undefined;
-  /** Checks in a row that failed like that, this one included. Of floods those since the last manifest. */
+  /** Consecutive failures of this kind, including this one. For floods: all floods since the last manifest. */
   failuresInARow: number;
-  /** How long the server asks us to stay away. */
+  /** Wait that the server demands. */
   retryAfterMs: number | undefined;
 }
 
 const firstRetryMs = 1000;
-/** The longest wait after a failure, unless the checks are further apart anyway. */
+/** The longest wait after a failure, unless the interval is longer. */
 const maxBackOffMs = 60_000;
-/** The same after a flood: each costs 10 MiB of the network and the memory. */
+/** The longest wait after a flood. It is longer because each flood costs 10 MiB of network and memory. */
 const maxFloodBackOffMs = 300_000;
-/** A server may ask for this much patience. */
+/** The longest wait that a server may demand. */
 const maxRetryAfterMs = 3_600_000;
 
 /**
- * Milliseconds until a URL is asked again. After an answer: the interval, ten percent more or less, so that the nodes
- * of a fleet spread out. Without an answer: one second, doubled each time, as the network may come up any moment. When
- * the server refused, or sent a flood: the interval, doubled each time. What the server asks for goes before that.
- * `random` is in [0, 1).
+ * Milliseconds until the next request. After an answer: the interval plus or minus 10 %, so that the nodes of a fleet
+ * spread out. Without an answer: one second, doubled each time, because the network may come up at any moment. After a
+ * refusal or a flood: the interval, doubled each time. A wait that the server demands replaces all of these. `random`
+ * is in [0, 1).
  */
 export function nextCheckDelayMs(
   { failure, failuresInARow, retryAfterMs }: CheckOutcome,
@@ -37,7 +37,7 @@ export function nextCheckDelayMs(
   return backOff * (0.5 + 0.5 * random);
 }
 
-/** Milliseconds that a `Retry-After` header asks for, be it seconds or a date; undefined when it says neither. */
+/** Milliseconds of a `Retry-After` header. Returns undefined if it holds neither seconds nor a date. */
 export function parseRetryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   if (/^\s*\d+\s*$/.test(text)) return Number(text) * 1000;

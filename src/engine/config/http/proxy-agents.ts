@@ -1,3 +1,3 @@
-/** A module of its own: loaded only when there is a proxy. */
+/** A separate module, so that it is loaded only for a proxy. */
 export { HttpProxyAgent } from 'http-proxy-agent';
 export { HttpsProxyAgent } from 'https-proxy-agent';

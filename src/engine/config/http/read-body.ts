@@ -7,9 +7,8 @@ import { HTTPFailure } from './http-failure.ts';
 import type { RequestLimits } from './request-limits.ts';
 
 /**
- * Reads a body to its end, or closes it. Rejects with an HTTPFailure when it has more than 10 MiB, unpacked, or an
- * encoding that was not asked for; with the reason of the limits when it takes too long; with the stream's error when
- * it is cut.
+ * Reads a body to its end, or closes it. Rejects with an HTTPFailure if it exceeds 10 MiB unpacked or has an unknown
+ * encoding. Rejects with the reason of the limits if it takes too long, and with the stream's error if it is cut.
  */
 export async function readBody(body: Readable, headers: IncomingHttpHeaders, limits: RequestLimits): Promise<Buffer> {
   const { signal } = limits;
@@ -34,7 +33,7 @@ export async function readBody(body: Readable, headers: IncomingHttpHeaders, lim
     else await pipeline(body, watch, collect, { signal });
   } catch (error) {
     body.destroy();
-    // A pipeline that is aborted does not say why.
+    // The error of an aborted pipeline lacks the reason.
     signal.throwIfAborted();
     throw error;
   }
@@ -49,8 +48,8 @@ function isPacked(encoding = 'identity'): boolean {
     case 'x-gzip':
       return true;
     default:
-      throw new HTTPFailure('is no manifest', 'the body has an encoding that was not asked for', {
-        hint: 'Let the server send it as it is, or with gzip.',
+      throw new HTTPFailure('is no manifest', 'the body has an encoding that was not requested', {
+        hint: 'Let the server send it unencoded, or with gzip.',
       });
   }
 }
@@ -58,6 +57,6 @@ function isPacked(encoding = 'identity'): boolean {
 function tooLarge(): HTTPFailure {
   const mebibytes = maxManifestBytes / 1024 / 1024;
   return new HTTPFailure('is a flood', `the body is larger than ${mebibytes} MiB`, {
-    hint: 'Is that a manifest? Check the path of the URL.',
+    hint: 'It is probably no manifest. Check the path of the URL.',
   });
 }

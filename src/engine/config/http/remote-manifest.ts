@@ -17,62 +17,62 @@ import { shownURL } from './url.ts';
 import { type ManifestTrust, trustManifest } from './trust-manifest.ts';
 
 export interface RemoteManifestOptions extends StaticPodNode, Omit<ManifestServerOptions, 'url'> {
-  /** May carry user and password, which nobody but the server gets to see. */
+  /** May contain user and password. Only the server gets them. */
   url: string;
   trust: ManifestTrust;
-  /** Absent: nothing is kept for the next life. */
+  /** Absent if no manifest is kept for the next start. */
   lastGood?: LastGoodManifests;
   clock: Clock;
 }
 
-/** What a URL declares. */
+/** The objects that a URL declares. */
 export interface Declared {
   update: SourceUpdate;
-  /** When the server said so last; milliseconds since the epoch. */
+  /** Time of the last answer that confirmed them; milliseconds since the epoch. */
   confirmedAt: number;
 }
 
-/** What came of a look at the server. */
+/** Result of a request to the server. */
 export interface Check {
-  /** Undefined: it said what it is to say. */
+  /** Undefined if the check succeeded. */
   failure?: HTTPFailureKind;
-  /** How long it asks us to stay away. */
+  /** Wait that the server demands. */
   retryAfterMs?: number | undefined;
-  /** What is wrong with its answer. */
+  /** Problems of the answer. */
   problems: readonly ManifestProblem[];
-  /** What is wrong besides. */
+  /** Other problems. */
   warnings: readonly ManifestProblem[];
 }
 
-/** A larger body that is no manifest is a flood. Most manifests have fewer bytes. */
+/** A larger body that is no manifest is a flood, because most manifests are smaller. */
 const maxCheapBytes = 512 * 1024;
 
-/** The newest body that was to be believed, and what came of it. */
+/** The newest trusted body. */
 interface Seen {
   digest: string;
   validators: Validators;
-  /** Empty: it is good. */
+  /** Empty if the body is good. */
   problems: ManifestProblem[];
 }
 
 /**
- * A manifest behind a URL, and what is known of it. kubelet: config/http.go extractFromURL
+ * The manifest of a URL and its state. kubelet: config/http.go extractFromURL
  *
- * INVARIANTS: only a new body that is whole, believed and free of errors changes what is declared, and it is taken as a
- * whole or not at all; it is kept on disk with what is needed to believe it again in the next life; a body that stays
- * the same is verified and decoded once; the query and the credentials show up nowhere.
+ * INVARIANTS: only a complete, trusted body without errors changes the declared objects, and it replaces all of them.
+ * It is saved with its signature, so that the next start can verify it again. An unchanged body is verified and decoded
+ * once. The query and the credentials are never shown.
  */
 export class RemoteManifest {
-  /** The URL as people see it. */
+  /** The URL as it is shown. */
   readonly where: string;
   private readonly options: RemoteManifestOptions;
   private readonly url: URL;
   private readonly server: ManifestServer;
   private seen: Seen | undefined;
   private current: Declared | undefined;
-  /** When the newest body that was taken was signed, in the last life too; seconds since the epoch. */
+  /** Time of the signature of the newest used body, in earlier runs too; seconds since the epoch. */
   private lastSignedAtSeconds: number | undefined;
-  /** Why the manifest of the last life is not taken. */
+  /** Why the manifest of the last run is not used. */
   private unusable: ManifestProblem[] = [];
 
   constructor(options: RemoteManifestOptions) {
@@ -82,12 +82,12 @@ export class RemoteManifest {
     this.server = new ManifestServer({ ...options, url: this.url });
   }
 
-  /** Undefined: nothing good was seen yet. */
+  /** Undefined before the first good manifest. */
   get declared(): Declared | undefined {
     return this.current;
   }
 
-  /** Takes what the last life kept, if it is still to be believed. */
+  /** Restores the saved manifest of the last run if it is still trusted. */
   async restore(): Promise<void> {
     const kept = await this.options.lastGood?.load('http', this.where);
     if (kept === undefined) return;
@@ -97,16 +97,16 @@ export class RemoteManifest {
       this.lastSignedAtSeconds = this.trust(kept.body, digest, signature);
     } catch (error) {
       const { message, hint } = toHTTPFailure(error);
-      this.unusable = [this.problem('warning', `the manifest of the last run is not taken: ${message}`, hint)];
+      this.unusable = [this.problem('warning', `the manifest of the last run is not used: ${message}`, hint)];
       return;
     }
     if (kept.tornDown === true) return;
-    // Another release may find errors where there were none.
+    // Another release may find new errors in it.
     this.unusable = this.take(kept.body, { digest, validators, confirmedAt: kept.savedAt });
     if (this.unusable.length > 0) this.seen = undefined;
   }
 
-  /** Asks the server. Rejects when the signal is aborted, and only then. */
+  /** Requests the manifest. Rejects only if the signal is aborted. */
   async check(signal: AbortSignal): Promise<Check> {
     let warnings: readonly ManifestProblem[] = [];
     let noManifest: HTTPFailureKind = 'is no manifest';
@@ -149,7 +149,7 @@ export class RemoteManifest {
     if (problems.length > 0) return;
     this.lastSignedAtSeconds = signedAtSeconds;
     const fetched = { ...validators, ...(signature !== undefined && { signature }) };
-    // Nobody waits for the disk.
+    // Does not wait for the disk.
     void lastGood?.save('http', this.where, body, { fetched });
   }
 
@@ -158,7 +158,7 @@ export class RemoteManifest {
     return trustManifest(body, { digest, signature, lastSignedAtSeconds }, this.options.trust);
   }
 
-  /** Takes a body that is to be believed. Returns what is wrong with it, when it is bad. */
+  /** Uses a trusted body unless it is bad. Returns the problems of a bad one. */
   private take(
     body: Uint8Array,
     { digest, validators, confirmedAt }: Omit<Seen, 'problems'> & Pick<Declared, 'confirmedAt'>,
@@ -189,7 +189,7 @@ export class RemoteManifest {
 function refuseNoManifest(body: Buffer): void {
   if (body.length === 0) {
     throw new HTTPFailure('is no manifest', 'the server answered 200 with an empty body', {
-      hint: 'Pods are taken away by an empty list: {"apiVersion":"v1","kind":"List","items":[]}',
+      hint: 'To remove all pods, serve an empty list: {"apiVersion":"v1","kind":"List","items":[]}',
     });
   }
   if (!/^\s*</.test(body.toString('latin1', 0, 512))) return;

@@ -2,14 +2,14 @@ import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../../clock.ts';
 import { HTTPFailure } from './http-failure.ts';
 
-/** A server silent for this long is given up. kubelet: config/http.go NewSourceURL has this limit for the whole */
+/** The longest silence of a server. kubelet: config/http.go NewSourceURL has this limit for the whole request */
 const stallMs = 10_000;
-/** So is one that is not done after this long, though it sends something now and then. */
+/** The longest time for the whole check, because a slow server may never be silent. */
 const totalMs = 60_000;
 
-/** The time that one check of a URL may take, redirects and signature included. Call `end` when it is over. */
+/** Time limits of one check of a URL, redirects and signature included. Call `end` after the check. */
 export class RequestLimits {
-  /** Aborted with an HTTPFailure when the time is over, or with the outer signal. */
+  /** Aborted with an HTTPFailure at a limit, or with the outer signal. */
   readonly signal: AbortSignal;
   private readonly clock: Clock;
   private readonly over = new AbortController();
@@ -19,7 +19,7 @@ export class RequestLimits {
   constructor(clock: Clock, outer: AbortSignal) {
     this.clock = clock;
     this.signal = AbortSignal.any([outer, this.over.signal]);
-    // Every redirect listens to it.
+    // Each redirect adds listeners, and more than ten would cause a warning.
     setMaxListeners(0, this.signal);
     this.cancelTotal = clock.after(totalMs, () => {
       this.giveUp(`the answer was not complete after ${totalMs / 1000} s`);
@@ -27,7 +27,7 @@ export class RequestLimits {
     this.cancelStall = this.armStall();
   }
 
-  /** The server sent something. */
+  /** Call when the server sent something. */
   progress(): void {
     this.cancelStall();
     this.cancelStall = this.armStall();
@@ -45,7 +45,7 @@ export class RequestLimits {
   }
 
   private giveUp(message: string): void {
-    const hint = 'Check the load of the server and the network; it is asked again by itself.';
+    const hint = 'Check the load of the server and the network. The request is repeated automatically.';
     this.over.abort(new HTTPFailure('no answer', message, { hint }));
   }
 }

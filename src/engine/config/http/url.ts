@@ -1,12 +1,12 @@
-/** Whether what is sent to this host name of a URL leaves this machine: not when it is a loopback address. */
+/** True if the host name of a URL is a loopback address. */
 export function isThisMachine(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.[0-9.]+$/.test(hostname);
 }
 
 /**
- * A URL as logs, listings and problems show it, and by which its source is known: without user and password, and with
- * `…` for the query, as those may be secrets. The fragment, which no server gets to see, stays: it tells URLs apart
- * that differ in their queries alone.
+ * A URL for logs, listings and problems, and as the name of its source. User, password and query may be secrets, so the
+ * first two are dropped and the query becomes `…`. The fragment stays, because it can distinguish URLs that differ only
+ * in their queries. No server sees it.
  */
 export function shownURL({ origin, pathname, search, hash }: URL): string {
   return `${origin}${pathname}${search === '' ? '' : '?…'}${hash}`;

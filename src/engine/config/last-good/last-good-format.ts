@@ -2,25 +2,25 @@ import { createHash } from 'node:crypto';
 import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
 
-/** A manifest with what is said about it, signature included. */
+/** A manifest with its metadata and signature. */
 export const maxLastGoodBytes = maxManifestBytes + 1024 * 1024;
 
-/** A manifest as it was when it was good. */
+/** The last good revision of a manifest. */
 export interface LastGood {
   source: SourceName;
   /** Path or URL. */
   where: string;
-  /** The bytes as they were read. */
+  /** The unchanged bytes. */
   body: Uint8Array;
-  /** When these bytes were read first; milliseconds since the epoch. */
+  /** Time of the first read of these bytes; milliseconds since the epoch. */
   savedAt: number;
-  /** What came with the body, when it was fetched from a URL. */
+  /** Set if the body was fetched from a URL. */
   fetched?: Fetched;
-  /** Its pods were torn down: it declares nothing, and only tells when the last manifest was signed. */
+  /** True if its pods were torn down. It declares nothing then, and only keeps the time of the last signature. */
   tornDown?: boolean;
 }
 
-/** Validators and signature of a manifest, to ask for changes and to verify the body again. */
+/** Validators for conditional requests, and the signature to verify the body again. */
 export interface Fetched {
   etag?: string;
   lastModified?: string;
@@ -28,13 +28,13 @@ export interface Fetched {
   signature?: string;
 }
 
-/** A line with the hash of all that follows, a line of JSON about the manifest, the manifest. */
+/** Format: a line with the hash of the rest, a line of JSON with the metadata, the manifest. */
 export function encodeLastGood({ body, ...about }: LastGood): Uint8Array {
   const content = Buffer.concat([Buffer.from(`${JSON.stringify(about)}\n`), body]);
   return Buffer.concat([Buffer.from(`${sha256(content)}\n`), content]);
 }
 
-/** Throws when the bytes are not whole, or not of this format. */
+/** Throws if the bytes are damaged or not in this format. */
 export function decodeLastGood(bytes: Buffer): LastGood {
   const content = bytes.subarray(bytes.indexOf('\n') + 1);
   if (bytes.subarray(0, -content.length - 1).toString('latin1') !== sha256(content)) {

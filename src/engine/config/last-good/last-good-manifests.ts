@@ -16,31 +16,30 @@ interface Deps {
   logger: Logger;
 }
 
-/** What the disk shall hold of one origin; undefined: nothing. */
+/** Desired content of the disk for one origin; undefined to delete it. */
 type Wanted = LastGood | undefined;
 
 /**
- * The newest good manifest of every origin, kept on disk for the times when the origin is broken or away:
- * `<root-dir>/manifests-last-good/`, one file an origin, readable by its owner alone.
+ * The newest good manifest of every origin, saved for the times when the origin is broken or away. There is one file an
+ * origin in `<root-dir>/manifests-last-good/`, readable by its owner alone.
  *
- * INVARIANTS: the name of a file tells its origin and its content, so that nothing is written, and nothing read, for a
- * manifest that did not change; a new file is complete before the one it replaces goes; a disk that is full or
- * read-only is said once and holds nobody up: what could not be written is tried again with the next change and at
- * `retry`. A folder that cannot be listed is listed again when it is needed next, and nothing in it is removed
- * meanwhile.
+ * INVARIANTS: file names contain hashes of origin and content, so unchanged manifests are neither read nor written. A
+ * new file is complete before the old one is removed. A full or read-only disk is logged once and delays no caller. A
+ * failed write is repeated with the next change and at `retry`. A folder that cannot be listed is listed again at its
+ * next use. Until then none of its files are removed.
  */
 export class LastGoodManifests {
   private readonly deps: Deps;
   private readonly folder: string;
-  /** Names of files by key; read from the disk when it is needed first. */
+  /** Names of files by key; read from the disk at the first use. */
   private names: Promise<Map<string, string[]>> | undefined;
-  /** Names of files that turned out not to be whole. */
+  /** Names of damaged files. */
   private readonly spoiled = new Set<string>();
   private readonly wanted = new Map<string, Wanted>();
-  /** Keys that `retain` keeps, by source, until the names of all others are known. */
+  /** Keys of pending `retain` calls by source, until the folder is listed. */
   private readonly retained = new Map<SourceName, ReadonlySet<string>>();
   private writing: Promise<void> | undefined;
-  /** Writing failed the last time. */
+  /** True if the last write failed. */
   private failed = false;
 
   constructor(deps: Deps) {
@@ -49,18 +48,18 @@ export class LastGoodManifests {
   }
 
   /**
-   * The newest good manifest of an origin; undefined when there is none, or none that is whole. Rejects with the error
-   * of the file system when that cannot be known now, and may be asked again.
+   * The newest good manifest of an origin. Returns undefined if none is saved, or none is intact. Rejects with the
+   * error of the file system if the folder cannot be read now. A later call may succeed.
    */
   async load(source: SourceName, where: string): Promise<LastGood | undefined> {
     return this.newest(keyOf(source, where), await this.readNames());
   }
 
-  /** What is kept for all origins of a source, in no order. Rejects as `load` does. */
+  /** The saved manifests of a source, in no order. Rejects as `load` does. */
   async list(source: SourceName): Promise<LastGood[]> {
     const names = await this.readNames();
     const found: LastGood[] = [];
-    // One after the other: a thousand of them are asked for only while a disk is away, and that is no time for hurry.
+    // One after the other, because this runs only at the start and may concern a thousand files.
     for (const key of new Set([...names.keys(), ...this.wanted.keys()])) {
       const newest = key.startsWith(`${source}-`) ? await this.newest(key, names) : undefined;
       if (newest !== undefined) found.push(newest);
@@ -69,32 +68,31 @@ export class LastGoodManifests {
   }
 
   /**
-   * Keeps a manifest that was read and is good. Never rejects; resolves when everything that is to be written is
-   * written, or could not be. `more`: see LastGood.
+   * Saves a good manifest. Resolves after all pending writes succeeded or failed. Never rejects. `more`: see LastGood.
    */
   save(source: SourceName, where: string, body: Uint8Array, more: Pick<LastGood, 'fetched'> = {}): Promise<void> {
     return this.want(keyOf(source, where), { source, where, body, savedAt: this.deps.clock.now(), ...more });
   }
 
-  /** Drops what is kept for an origin that is gone for good. Never rejects. */
+  /** Deletes the saved manifest of a removed origin. Never rejects. */
   forget(source: SourceName, where: string): Promise<void> {
     return this.want(keyOf(source, where), undefined);
   }
 
-  /** Drops what is kept for all origins of a source but these. Never rejects. */
+  /** Deletes the saved manifests of all other origins of a source. Never rejects. */
   async retain(source: SourceName, wheres: Iterable<string>): Promise<void> {
     this.retained.set(source, new Set([...wheres].map((where) => keyOf(source, where))));
     try {
       this.dropOthers(await this.readNames());
     } catch {
-      // `retry` reads them again, and logs why it cannot.
+      // `retry` lists the folder again and logs a failure.
     }
     await this.retry();
   }
 
   /**
-   * Drops what is kept for every origin, as its pods are torn down; it is gone from the disk when this resolves. Of a
-   * signed manifest the time of its signature stays, so that nobody can serve an older one. Rejects with the error of
+   * Deletes the saved manifests of all origins after a teardown of their pods. They are deleted from the disk when this
+   * resolves. A signed manifest stays as torn down, so that no older one is accepted later. Rejects with the error of
    * the file system.
    */
   async forgetAll(): Promise<void> {
@@ -106,7 +104,7 @@ export class LastGoodManifests {
     await syncFolder(this.folder);
   }
 
-  /** Writes what could not be written before. Never rejects. */
+  /** Repeats failed writes. Never rejects. */
   retry(): Promise<void> {
     if (this.wanted.size + this.retained.size === 0) return Promise.resolve();
     this.writing ??= this.write();
@@ -114,26 +112,26 @@ export class LastGoodManifests {
   }
 
   private want(key: string, wanted: Wanted): Promise<void> {
-    // At the end, where a write that is under way comes by.
+    // Moves the key to the end, so that a write in progress still reaches it.
     this.wanted.delete(key);
     this.wanted.set(key, wanted);
     return this.retry();
   }
 
-  /** One at a time: nobody waits for it, and the disk may be slow. */
+  /** Writes one file at a time, because no caller waits and the disk may be slow. */
   private async write(): Promise<void> {
     try {
       this.dropOthers(await this.readNames());
       for (const [key, wanted] of this.wanted) {
         await this.replace(key, wanted);
-        // It may have changed meanwhile.
+        // It may have changed during the write.
         if (this.wanted.get(key) === wanted) this.wanted.delete(key);
         this.failed = false;
       }
     } catch (error) {
-      this.sayFailure(error);
+      this.logFailure(error);
     } finally {
-      // At once: what is asked for from now on is not in this round any more.
+      // At once, because later changes need a new round.
       this.writing = undefined;
     }
   }
@@ -173,9 +171,9 @@ export class LastGoodManifests {
   }
 
   private async newest(key: string, names: ReadonlyMap<string, string[]>): Promise<LastGood | undefined> {
-    // What is not written yet counts as well.
+    // A pending write counts as written.
     if (this.wanted.has(key)) return this.wanted.get(key);
-    // A crash may have left the one that was replaced beside the one that replaces it.
+    // A crash may have left both the old and the new file.
     const entries = await Promise.all((names.get(key) ?? []).map((name) => this.read(name)));
     return entries.reduce((a, b) => ((b?.savedAt ?? -1) > (a?.savedAt ?? -1) ? b : a), undefined);
   }
@@ -185,7 +183,7 @@ export class LastGoodManifests {
     try {
       return decodeLastGood(await readRegularFile(path, maxLastGoodBytes));
     } catch (error) {
-      // Nothing is wrong with the file.
+      // The file itself may be intact.
       if (isOutOfResources(error)) throw error;
       this.spoiled.add(name);
       this.deps.logger.warn({ err: error, path }, 'A saved manifest cannot be used');
@@ -206,7 +204,7 @@ export class LastGoodManifests {
     for (const name of await this.folderContent()) {
       const key = /^([a-z]+-[0-9a-f]{32})-[0-9a-f]{32}$/.exec(name)?.[1];
       if (key !== undefined) byKey.set(key, [...(byKey.get(key) ?? []), name]);
-      // What a crash left of a write.
+      // Left by a crash during a write.
       else if (name.endsWith('.tmp')) await rm(join(this.folder, name), { force: true }).catch(() => undefined);
     }
     return byKey;
@@ -218,13 +216,13 @@ export class LastGoodManifests {
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return [];
       if (!hasCode(error, 'ENOTDIR')) throw error;
-      // Something else has its name, so there are none.
+      // The path is not a folder, so no manifests are saved.
       this.deps.logger.warn({ err: error, path: this.folder }, 'Saved manifests cannot be read');
       return [];
     }
   }
 
-  private sayFailure(error: unknown): void {
+  private logFailure(error: unknown): void {
     if (!this.failed) {
       this.deps.logger.warn({ err: error, path: this.folder }, 'Manifests cannot be saved for the next start');
     }
@@ -232,14 +230,14 @@ export class LastGoodManifests {
   }
 }
 
-/** Where the manifests of an agent are kept. */
+/** Folder of the saved manifests of an agent. */
 export function lastGoodFolder(rootDir: string): string {
   return join(rootDir, 'manifests-last-good');
 }
 
 const keyOf = (source: SourceName, where: string): string => `${source}-${hashOf(where)}`;
 
-/** Of everything but the time: a manifest that is read again is the one that is kept. */
+/** Hash of everything except `savedAt`, so that reading the same manifest again changes nothing. */
 const contentHash = (entry: LastGood): string => hashOf(encodeLastGood({ ...entry, savedAt: 0 }));
 
 const hashOf = (content: string | Uint8Array): string =>

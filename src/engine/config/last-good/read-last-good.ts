@@ -6,8 +6,8 @@ import { decodeLastGood, type LastGood, maxLastGoodBytes } from './last-good-for
 import { lastGoodFolder } from './last-good-manifests.ts';
 
 /**
- * The newest good manifest of every origin, for a program beside the agent: it writes nothing, and passes over what the
- * agent is writing. What was torn down is left out. Rejects when the folder may not be read.
+ * The newest good manifest of every origin, for programs beside the agent. Writes nothing, and skips files that the
+ * agent is writing. Omits torn-down manifests. Rejects if the folder cannot be read.
  */
 export async function readLastGood(rootDir: string): Promise<LastGood[]> {
   const folder = lastGoodFolder(rootDir);
@@ -33,7 +33,7 @@ async function readEntry(path: string): Promise<LastGood | undefined> {
   try {
     return decodeLastGood(await readRegularFile(path, maxLastGoodBytes));
   } catch {
-    // Replaced by a newer one meanwhile, or not whole: the agent says so when it needs it.
+    // The file was just replaced, or it is damaged. The agent logs damaged files when it needs them.
     return undefined;
   }
 }

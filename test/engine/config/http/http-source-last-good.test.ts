@@ -105,7 +105,7 @@ test('of another digest than is to be believed it is not taken, and the server i
   await server.stop();
   await agent.restart({ trust: { sha256: ['0'.repeat(64)], publicKeys: [] } });
   const unusable: unknown = expect.stringMatching(
-    /^warning the manifest of the last run is not taken: the SHA-256 of .* believed$/,
+    /^warning the manifest of the last run is not used: the SHA-256 of .* trusted$/,
   );
   expect(await agent.next()).toEqual({ pods: undefined, problems: [refused, unusable] });
   await agent.restart();
@@ -139,7 +139,7 @@ test('what was torn down is not taken, yet nothing that was signed before it is 
   server.answers.set('/pods.yaml.minisig', older);
   server.answer = other;
   await agent.restart();
-  const problem: unknown = expect.stringMatching(/it was signed at .*, before the one that was taken last/);
+  const problem: unknown = expect.stringMatching(/it was signed at .*, before the last used one/);
   expect(await agent.next()).toEqual({ pods: undefined, problems: [problem] });
   server.answers.set('/pods.yaml.minisig', signer.sign(other));
   await agent.askAgain();

@@ -80,7 +80,7 @@ describe('the certificate of a server', () => {
       'it is for another address',
       () => authority.issue('server', { ips: ['192.0.2.1'] }),
       "error the server's certificate is for another name",
-      'Use the name of the certificate in the URL, or issue one for the name that is there.',
+      'Use the name of the certificate in the URL, or issue a certificate for the name in the URL.',
     ],
   ];
   test.each(refusals)('is not believed when %s, and nothing is asked', async (_when, issue, problem, hint) => {
@@ -143,7 +143,7 @@ describe('a server that wants a client certificate', () => {
   test('is not asked with a certificate of another key, as in the middle of a replacement', async () => {
     const [one, two] = await Promise.all([authority.issue('edge1'), authority.issue('edge1')]);
     const { agent } = await asking(strict(), { files: await client({ cert: one.cert, key: two.key }) });
-    expect((await agent.next()).problems).toEqual(['error the client certificate is of another key']);
+    expect((await agent.next()).problems).toEqual(['error the client certificate does not match its key']);
   });
 });
 
@@ -191,9 +191,9 @@ describe('a bearer token', () => {
   });
 
   test.each([
-    ['no file', undefined, /^error cannot be asked: ENOENT/],
-    ['an empty file', '\n', /^error cannot be asked: .*token contains no token$/],
-    ['several words', 'first second', /^error cannot be asked: .*token contains no token$/],
+    ['no file', undefined, /^error cannot be requested: ENOENT/],
+    ['an empty file', '\n', /^error cannot be requested: .*token contains no token$/],
+    ['several words', 'first second', /^error cannot be requested: .*token contains no token$/],
   ])('that is %s keeps the server from being asked, and is not shown', async (_what, content, problem) => {
     const tokenFile = content === undefined ? join(folder, 'token') : await file('token', content);
     const { agent, server } = await asking(own, { files: { tokenFile } });

@@ -23,7 +23,7 @@ describe('digests that are to be believed', () => {
     const agent = await Asking.start({ url: server.url(), trust: { sha256: [digest(web)], publicKeys: [] } });
     expect(await agent.next()).toEqual(webRuns);
     server.answer = other;
-    const problem = `error the SHA-256 of the body is ${digest(other)}, which is not to be believed`;
+    const problem = `error the SHA-256 of the body is ${digest(other)}, which is not trusted`;
     expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [problem, stays] });
     server.answer = web;
     expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [] });
@@ -81,7 +81,7 @@ describe('a public key', () => {
     const agent = await asking();
     expect(await agent.next()).toEqual(webRuns);
     server.answer = other;
-    const problem = 'error the body is not to be believed: the signature is of another content';
+    const problem = 'error the body is not trusted: the signature is for other content';
     expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [problem, stays] });
     sign(other);
     expect(await agent.askAgain()).toEqual(otherRuns);
@@ -89,11 +89,11 @@ describe('a public key', () => {
 
   test.each([
     ['no signature', { status: 404 }, 'error no signature: the server answered 404'],
-    ['an empty one', '', 'error the body is not to be believed: the signature is not in the format of minisign'],
+    ['an empty one', '', 'error the body is not trusted: the signature is not in the format of minisign'],
     [
       'one of another key',
       new MinisignSigner().sign(web),
-      /^error the body is not to be believed: it is signed with the key \w+, which is not one of the public keys$/,
+      /^error the body is not trusted: it is signed with the key \w+, which is not one of the public keys$/,
     ],
   ])('does not believe a body with %s', async (_what, signature, problem) => {
     server.answers.set('/pods.yaml.minisig', signature);
@@ -106,7 +106,7 @@ describe('a public key', () => {
   describe('does not believe an old body again', () => {
     const at = (seconds: number): SigningOptions => ({ comment: `timestamp:${seconds}\tfile:pods.yaml` });
     const tooOld =
-      'error the body is not to be believed: it was signed at 2023-11-14T22:13:19.000Z, before the one that was taken last, ' +
+      'error the body is not trusted: it was signed at 2023-11-14T22:13:19.000Z, before the last used one, ' +
       'at 2023-11-14T22:13:20.000Z';
 
     /** The agent has taken `web`, which was signed at 1700000000. */
@@ -144,7 +144,7 @@ describe('a public key', () => {
       const agent = await askingAgain();
       server.answer = other;
       sign(other, { comment: 'release 7' });
-      const problem = 'error the body is not to be believed: its signature does not tell its time';
+      const problem = 'error the body is not trusted: its signature has no time';
       expect(await agent.askAgain()).toEqual({ pods: undefined, problems: [problem, stays] });
     });
 

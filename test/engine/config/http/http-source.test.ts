@@ -103,17 +103,17 @@ describe('an answer that is no good body', () => {
     [
       'a body that says it is packed and is not',
       { headers: { 'content-encoding': 'gzip' }, body: other },
-      'the body is no complete gzip data, though the server says so',
+      'the body is not complete gzip data, although the server declares it as gzip',
     ],
     [
       'a packed body without its end',
       { headers: { 'content-encoding': 'gzip' }, body: gzipSync(other).subarray(0, -9) },
-      'the body is no complete gzip data, though the server says so',
+      'the body is not complete gzip data, although the server declares it as gzip',
     ],
     [
-      'a body in an encoding that was not asked for',
+      'a body in an encoding that was not requested',
       { headers: { 'content-encoding': 'br' }, body: other },
-      'the body has an encoding that was not asked for',
+      'the body has an encoding that was not requested',
     ],
     [
       'a body that is shorter than it should be',
@@ -426,9 +426,9 @@ describe('a request', () => {
 
   test.each([
     ['https://box.example/', undefined, []],
-    ['http://box.example/', undefined, ['warning what opens the server goes there unencrypted']],
+    ['http://box.example/', undefined, ['warning the credentials are sent unencrypted']],
     ['http://box.example/', [], []],
-    ['http://me:secret@box.example/', [], ['warning what opens the server goes there unencrypted']],
+    ['http://me:secret@box.example/', [], ['warning the credentials are sent unencrypted']],
     ['http://[::1]/', undefined, []],
   ])('to %s with headers %o that opens something is warned of', async (url, headers, warnings) => {
     const proxy = await WebServer.start();

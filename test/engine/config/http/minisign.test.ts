@@ -46,7 +46,7 @@ describe.each([
   });
 
   test.each([
-    ['is of its content alone', 'Test', signature, 'the signature is of another content'],
+    ['is of its content alone', 'Test', signature, 'the signature is for other content'],
     [
       'is of its trusted comment too',
       'test',
