@@ -22,7 +22,7 @@ const maxFileBytes = 4 * 1024 * 1024;
 /** Contents of the files. */
 export interface HTTPCredentials {
   tls: TLSOptions;
-  token?: string;
+  token: string | undefined;
   warnings: ManifestProblem[];
 }
 
@@ -32,8 +32,8 @@ export async function readCredentials(files: HTTPCredentialFiles): Promise<HTTPC
   const [ca, cert, key, token] = await Promise.all([caFile, certFile, keyFile, tokenFile].map(read));
   const warnings = await Promise.all([keyFile, tokenFile].map(exposure));
   return {
-    tls: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) },
-    ...(token !== undefined && tokenFile !== undefined && { token: validToken(token, tokenFile) }),
+    tls: { ca, cert, key },
+    token: token === undefined ? undefined : validToken(token, tokenFile),
     warnings: warnings.flat(),
   };
 }
@@ -44,15 +44,15 @@ async function read(path: string | undefined): Promise<string | undefined> {
     return (await readRegularFile(path, maxFileBytes, { followLinks: true })).toString('utf8');
   } catch (error) {
     const hint = 'The URL is not requested without it.';
-    throw new HTTPFailure('refused', `cannot be requested: ${errorMessage(error)}`, { hint, cause: error });
+    throw new HTTPFailure('refused', `cannot be requested: ${errorMessage(error)}`, hint, { cause: error });
   }
 }
 
-function validToken(text: string, path: string): string {
+function validToken(text: string, path = ''): string {
   const token = text.trim();
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   const hint = 'The file must contain only the token.';
-  throw new HTTPFailure('refused', `cannot be requested: ${path} contains no token`, { hint });
+  throw new HTTPFailure('refused', `cannot be requested: ${path} contains no token`, hint);
 }
 
 async function exposure(path: string | undefined): Promise<ManifestProblem[]> {

@@ -5,9 +5,9 @@ import { limitInformational } from '../../network/http-get.ts';
 /** Our client certificate and the authorities that we trust; PEM. */
 export interface TLSOptions {
   /** Replaces the well-known authorities. */
-  ca?: string;
-  cert?: string;
-  key?: string;
+  ca?: string | undefined;
+  cert?: string | undefined;
+  key?: string | undefined;
 }
 
 export interface HTTPRequest {
@@ -35,6 +35,7 @@ export async function getRequest({ url, headers, tls, proxy, signal }: HTTPReque
 
 async function agentFor(url: URL, proxy: string | undefined): Promise<Agent | false> {
   if (proxy === undefined) return false;
-  const { HttpProxyAgent, HttpsProxyAgent } = await import('./proxy-agents.ts');
-  return url.protocol === 'https:' ? new HttpsProxyAgent(proxy) : new HttpProxyAgent(proxy);
+  return url.protocol === 'https:'
+    ? new (await import('https-proxy-agent')).HttpsProxyAgent(proxy)
+    : new (await import('http-proxy-agent')).HttpProxyAgent(proxy);
 }

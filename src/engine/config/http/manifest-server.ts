@@ -11,14 +11,14 @@ import { isThisMachine, shownURL } from './url.ts';
 import { parseRetryAfter } from './next-check-delay.ts';
 import { readBody } from './read-body.ts';
 import { redirectTarget } from './redirect-target.ts';
-import { RequestLimits } from './request-limits.ts';
+import { limitRequests, type RequestLimits } from './request-limits.ts';
 
 const maxRedirects = 5;
 
 /** Validators of an answer, for a conditional request. */
 export interface Validators {
-  etag?: string;
-  lastModified?: string;
+  etag?: string | undefined;
+  lastModified?: string | undefined;
 }
 
 export type Answer = 'not modified' | { body: Buffer; validators: Validators };
@@ -57,7 +57,7 @@ export class ManifestServer {
    * HTTPFailure, or with the signal's reason.
    */
   async visit<T>(signal: AbortSignal, use: (visit: Visit) => Promise<T>): Promise<T> {
-    const limits = new RequestLimits(this.options.clock, signal);
+    const limits = limitRequests(this.options.clock, signal);
     try {
       return await unlessAborted(this.open(limits).then(use), limits.signal);
     } catch (error) {
@@ -98,7 +98,7 @@ export class ManifestServer {
       target = redirectTarget(target, answered.location ?? '');
     }
     const hint = 'Give the final URL of the manifest to --manifest-url.';
-    throw new HTTPFailure('refused', `the server redirects more than ${maxRedirects} times`, { hint });
+    throw new HTTPFailure('refused', `the server redirects more than ${maxRedirects} times`, hint);
   }
 
   private unencrypted(): ManifestProblem[] {
@@ -122,8 +122,7 @@ export class ManifestServer {
 
 async function readAnswer(response: IncomingMessage, limits: RequestLimits): Promise<Answer> {
   const { etag, 'last-modified': lastModified } = response.headers;
-  const validators = { ...(etag !== undefined && { etag }), ...(lastModified !== undefined && { lastModified }) };
-  return { body: await readBody(response, response.headers, limits), validators };
+  return { body: await readBody(response, response.headers, limits), validators: { etag, lastModified } };
 }
 
 /** Shared by all requests of a visit. */
@@ -136,11 +135,7 @@ interface Session {
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 function withoutCredentials(url: URL): URL {
-  const plain = new URL(url);
-  plain.username = '';
-  plain.password = '';
-  plain.hash = '';
-  return plain;
+  return Object.assign(new URL(url), { username: '', password: '', hash: '' });
 }
 
 function basic({ username, password }: URL): string {

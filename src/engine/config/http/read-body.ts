@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Readable } from 'node:stream';
+import { PassThrough, type Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
@@ -22,15 +22,13 @@ export async function readBody(body: Readable, headers: IncomingHttpHeaders, lim
   const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
     let bytes = 0;
     for await (const chunk of source) {
-      bytes += chunk.length;
-      if (bytes > maxManifestBytes) throw tooLarge();
+      refuseFlood((bytes += chunk.length));
       chunks.push(chunk);
     }
   };
   try {
-    if (Number(headers['content-length']) > maxManifestBytes) throw tooLarge();
-    if (isPacked(headers['content-encoding'])) await pipeline(body, watch, createGunzip(), collect, { signal });
-    else await pipeline(body, watch, collect, { signal });
+    refuseFlood(Number(headers['content-length']));
+    await pipeline(body, watch, unpacker(headers['content-encoding']), collect, { signal });
   } catch (error) {
     body.destroy();
     // The error of an aborted pipeline lacks the reason.
@@ -40,23 +38,16 @@ export async function readBody(body: Readable, headers: IncomingHttpHeaders, lim
   return Buffer.concat(chunks);
 }
 
-function isPacked(encoding = 'identity'): boolean {
-  switch (encoding.toLowerCase()) {
-    case 'identity':
-      return false;
-    case 'gzip':
-    case 'x-gzip':
-      return true;
-    default:
-      throw new HTTPFailure('is no manifest', 'the body has an encoding that was not requested', {
-        hint: 'Let the server send it unencoded, or with gzip.',
-      });
-  }
+function unpacker(encoding = 'identity'): Transform {
+  if (/^identity$/i.test(encoding)) return new PassThrough();
+  if (/^(x-)?gzip$/i.test(encoding)) return createGunzip();
+  const hint = 'Let the server send it unencoded, or with gzip.';
+  throw new HTTPFailure('is no manifest', 'the body has an encoding that was not requested', hint);
 }
 
-function tooLarge(): HTTPFailure {
+function refuseFlood(bytes: number): void {
+  if (!(bytes > maxManifestBytes)) return;
   const mebibytes = maxManifestBytes / 1024 / 1024;
-  return new HTTPFailure('is a flood', `the body is larger than ${mebibytes} MiB`, {
-    hint: 'It is probably no manifest. Check the path of the URL.',
-  });
+  const hint = 'It is probably no manifest. Check the path of the URL.';
+  throw new HTTPFailure('is a flood', `the body is larger than ${mebibytes} MiB`, hint);
 }

@@ -7,17 +7,18 @@ import { HTTPFailure } from './http-failure.ts';
 export function redirectTarget(from: URL, location: string): URL {
   const target = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
   if (target === undefined) {
-    throw new HTTPFailure('refused', 'the server redirects to an invalid URL', {
-      hint: 'Give the final URL of the manifest to --manifest-url.',
-    });
+    const hint = 'Give the final URL of the manifest to --manifest-url.';
+    throw new HTTPFailure('refused', 'the server redirects to an invalid URL', hint);
   }
-  target.username = '';
-  target.password = '';
-  target.hash = '';
+  Object.assign(target, { username: '', password: '', hash: '' });
   if (target.origin === from.origin || isUpgrade(from, target)) return target;
-  throw new HTTPFailure('refused', `the server redirects to another one, ${target.origin}, which is not followed`, {
-    hint: 'If the manifest is there, give that URL to --manifest-url. The log-in page of a network redirects, too.',
-  });
+  const hint =
+    'If the manifest is there, give that URL to --manifest-url. The log-in page of a network redirects, too.';
+  throw new HTTPFailure(
+    'refused',
+    `the server redirects to another one, ${target.origin}, which is not followed`,
+    hint,
+  );
 }
 
 /** True for http to https as in HSTS: the default port becomes 443, any other port stays. RFC 6797 section 8.3 */

@@ -148,9 +148,8 @@ export class RemoteManifest {
     const problems = this.take(body, { digest, validators, confirmedAt: clock.now() });
     if (problems.length > 0) return;
     this.lastSignedAtSeconds = signedAtSeconds;
-    const fetched = { ...validators, ...(signature !== undefined && { signature }) };
     // Does not wait for the disk.
-    void lastGood?.save('http', this.where, body, { fetched });
+    void lastGood?.save('http', this.where, body, { fetched: { ...validators, signature } });
   }
 
   private trust(body: Uint8Array, digest: string, signature: string | undefined): number | undefined {
@@ -181,21 +180,19 @@ export class RemoteManifest {
     } catch (error) {
       const { kind, message, retryAfterMs } = toHTTPFailure(error);
       const hint = `It is read from ${shownURL(url)}.`;
-      throw new HTTPFailure(kind, `no signature: ${message}`, { hint, retryAfterMs, cause: error });
+      throw new HTTPFailure(kind, `no signature: ${message}`, hint, { retryAfterMs, cause: error });
     }
   }
 }
 
 function refuseNoManifest(body: Buffer): void {
   if (body.length === 0) {
-    throw new HTTPFailure('is no manifest', 'the server answered 200 with an empty body', {
-      hint: 'To remove all pods, serve an empty list: {"apiVersion":"v1","kind":"List","items":[]}',
-    });
+    const hint = 'To remove all pods, serve an empty list: {"apiVersion":"v1","kind":"List","items":[]}';
+    throw new HTTPFailure('is no manifest', 'the server answered 200 with an empty body', hint);
   }
   if (!/^\s*</.test(body.toString('latin1', 0, 512))) return;
-  throw new HTTPFailure('is no manifest', 'the server answered with a web page', {
-    hint: 'Is it the log-in page of a network, or the error page of a proxy? Look at it with curl.',
-  });
+  const hint = 'Is it the log-in page of a network, or the error page of a proxy? Look at it with curl.';
+  throw new HTTPFailure('is no manifest', 'the server answered with a web page', hint);
 }
 
 const digestOf = (body: Uint8Array): string => createHash('sha256').update(body).digest('hex');

@@ -7,45 +7,38 @@ const stallMs = 10_000;
 /** The longest time for the whole check, because a slow server may never be silent. */
 const totalMs = 60_000;
 
-/** Time limits of one check of a URL, redirects and signature included. Call `end` after the check. */
-export class RequestLimits {
+/** Time limits of one check of a URL, redirects and signature included. */
+export interface RequestLimits {
   /** Aborted with an HTTPFailure at a limit, or with the outer signal. */
-  readonly signal: AbortSignal;
-  private readonly clock: Clock;
-  private readonly over = new AbortController();
-  private readonly cancelTotal: () => void;
-  private cancelStall: () => void;
-
-  constructor(clock: Clock, outer: AbortSignal) {
-    this.clock = clock;
-    this.signal = AbortSignal.any([outer, this.over.signal]);
-    // Each redirect adds listeners, and more than ten would cause a warning.
-    setMaxListeners(0, this.signal);
-    this.cancelTotal = clock.after(totalMs, () => {
-      this.giveUp(`the answer was not complete after ${totalMs / 1000} s`);
-    });
-    this.cancelStall = this.armStall();
-  }
-
+  signal: AbortSignal;
   /** Call when the server sent something. */
-  progress(): void {
-    this.cancelStall();
-    this.cancelStall = this.armStall();
-  }
+  progress: () => void;
+  /** Call after the check. */
+  end: () => void;
+}
 
-  end(): void {
-    this.cancelTotal();
-    this.cancelStall();
-  }
-
-  private armStall(): () => void {
-    return this.clock.after(stallMs, () => {
-      this.giveUp(`the server sent nothing for ${stallMs / 1000} s`);
+/** Starts the time limits of a check. */
+export function limitRequests(clock: Clock, outer: AbortSignal): RequestLimits {
+  const over = new AbortController();
+  const signal = AbortSignal.any([outer, over.signal]);
+  // Each redirect adds listeners, and more than ten would cause a warning.
+  setMaxListeners(0, signal);
+  const giveUpAfter = (ms: number, message: string): (() => void) =>
+    clock.after(ms, () => {
+      const hint = 'Check the load of the server and the network. The request is repeated automatically.';
+      over.abort(new HTTPFailure('no answer', `${message} ${ms / 1000} s`, hint));
     });
-  }
-
-  private giveUp(message: string): void {
-    const hint = 'Check the load of the server and the network. The request is repeated automatically.';
-    this.over.abort(new HTTPFailure('no answer', message, { hint }));
-  }
+  const cancelTotal = giveUpAfter(totalMs, 'the answer was not complete after');
+  let cancelStall = giveUpAfter(stallMs, 'the server sent nothing for');
+  return {
+    signal,
+    progress: () => {
+      cancelStall();
+      cancelStall = giveUpAfter(stallMs, 'the server sent nothing for');
+    },
+    end: () => {
+      cancelTotal();
+      cancelStall();
+    },
+  };
 }

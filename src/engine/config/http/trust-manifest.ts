@@ -30,33 +30,30 @@ export function trustManifest(
   { sha256, publicKeys }: ManifestTrust,
 ): number | undefined {
   if (sha256.length > 0 && !sha256.includes(digest)) {
-    throw new HTTPFailure('is no manifest', `the SHA-256 of the body is ${digest}, which is not trusted`, {
-      hint: 'If this body is correct, add its SHA-256 to --manifest-url-sha256.',
-    });
+    const hint = 'If this body is correct, add its SHA-256 to --manifest-url-sha256.';
+    throw new HTTPFailure('is no manifest', `the SHA-256 of the body is ${digest}, which is not trusted`, hint);
   }
   if (publicKeys.length === 0) return undefined;
   const verification = verifyMinisign(body, signature ?? '', publicKeys);
   if ('unsignedBecause' in verification) {
-    throw new HTTPFailure('is no manifest', `the body is not trusted: ${verification.unsignedBecause}`, {
-      hint: 'Sign it with minisign -S and the key of --manifest-url-public-key, and put the .minisig beside it.',
-    });
+    const hint = 'Sign it with minisign -S and the key of --manifest-url-public-key, and put the .minisig beside it.';
+    throw untrusted(verification.unsignedBecause, hint);
   }
   const { signedAtSeconds } = verification;
-  if (lastSignedAtSeconds !== undefined) refuseOlder(signedAtSeconds, lastSignedAtSeconds);
+  if (lastSignedAtSeconds === undefined) return signedAtSeconds;
+  if (signedAtSeconds === undefined) {
+    const hint = 'Sign it with minisign -S without -t, as the one before. Without a time it may be an old one.';
+    throw untrusted('its signature has no time', hint);
+  }
+  if (signedAtSeconds < lastSignedAtSeconds) {
+    const because = `it was signed at ${timeOf(signedAtSeconds)}, before the last used one, at ${timeOf(lastSignedAtSeconds)}`;
+    throw untrusted(because, 'Somebody may serve an old manifest again. To use it again, sign it again.');
+  }
   return signedAtSeconds;
 }
 
-function refuseOlder(signedAtSeconds: number | undefined, lastSignedAtSeconds: number): void {
-  if (signedAtSeconds === undefined) {
-    throw new HTTPFailure('is no manifest', 'the body is not trusted: its signature has no time', {
-      hint: 'Sign it with minisign -S without -t, as the one before. Without a time it may be an old one.',
-    });
-  }
-  if (signedAtSeconds >= lastSignedAtSeconds) return;
-  const [signed, last] = [signedAtSeconds, lastSignedAtSeconds].map((at) => new Date(at * 1000).toISOString());
-  throw new HTTPFailure(
-    'is no manifest',
-    `the body is not trusted: it was signed at ${signed ?? ''}, before the last used one, at ${last ?? ''}`,
-    { hint: 'Somebody may serve an old manifest again. To use it again, sign it again.' },
-  );
+const timeOf = (seconds: number): string => new Date(seconds * 1000).toISOString();
+
+function untrusted(because: string, hint: string): HTTPFailure {
+  return new HTTPFailure('is no manifest', `the body is not trusted: ${because}`, hint);
 }

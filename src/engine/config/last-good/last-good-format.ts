@@ -22,10 +22,10 @@ export interface LastGood {
 
 /** Validators for conditional requests, and the signature to verify the body again. */
 export interface Fetched {
-  etag?: string;
-  lastModified?: string;
+  etag?: string | undefined;
+  lastModified?: string | undefined;
   /** Text of its `.minisig`. */
-  signature?: string;
+  signature?: string | undefined;
 }
 
 /** Format: a line with the hash of the rest, a line of JSON with the metadata, the manifest. */

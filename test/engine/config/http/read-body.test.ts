@@ -2,13 +2,13 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { readBody } from '../../../../src/engine/config/http/read-body.ts';
-import { RequestLimits } from '../../../../src/engine/config/http/request-limits.ts';
+import { limitRequests } from '../../../../src/engine/config/http/request-limits.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 
 /** Reads a body whose every chunk comes after a while. */
 async function read(chunks: Iterable<Buffer>, { pauseMs = 0, encoding = 'identity' } = {}): Promise<string> {
   const clock = new FakeClock();
-  const limits = new RequestLimits(clock, new AbortController().signal);
+  const limits = limitRequests(clock, new AbortController().signal);
   const drip = async function* (): AsyncIterable<Buffer> {
     for (const chunk of chunks) {
       await clock.advance(pauseMs);
