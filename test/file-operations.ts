@@ -1,3 +1,3 @@
-/** True while Node waits for an operation on files of this process. */
+/** True while a file operation of this process is pending. */
 export const isFileAtWork = (): boolean =>
   process.getActiveResourcesInfo().some((resource) => resource.startsWith('FSReq') || resource === 'CloseReq');

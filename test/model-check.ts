@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { propertyRuns, propertyTimeoutMs } from './property-runs.ts';
 
-/** A part under test with all that is around it. It notes what must never be, where that happens. */
+/** A part under test and its surroundings. Records violations of its invariants. */
 export interface Model {
   readonly violations: Iterable<string>;
 }
@@ -12,37 +12,37 @@ type MethodsOf<M> = {
 };
 type ArgumentsOf<F> = F extends (args: infer A extends readonly unknown[]) => void ? A : never;
 
-/** Methods of the model that are called in any order: how often each is chosen, and with which arguments. */
+/** Methods of the model that are called in random order, each with its weight and its arguments. */
 export type Steps<M> = {
   readonly [K in keyof M]?: readonly [weight: number, ...args: ArbitrariesOf<ArgumentsOf<MethodsOf<M>[K]>>];
 };
 type ArbitrariesOf<A extends readonly unknown[]> = { readonly [I in keyof A]: fc.Arbitrary<A[I]> };
 
 interface Check<M, S> {
-  /** What the model is opened with. */
+  /** Argument of `open`. */
   setUp?: fc.Arbitrary<S>;
   open: (setup: S) => M | Promise<M>;
   steps: Steps<M>;
   maxSteps: number;
   runs: number;
-  /** After each step: what was set off happens, what holds at every moment is checked. */
+  /** Runs after each step: carries out its consequences and checks the invariants. */
   afterStep?: (model: M) => void | Promise<void>;
-  /** After all steps: what holds once everything came to its end is checked. */
+  /** Runs after all steps: lets the model come to rest and checks its final state. */
   finish: (model: M) => void | Promise<void>;
   close?: (model: M) => Promise<void>;
 }
 
-/** A test of `checkModel`. */
+/** Defines a test that runs `checkModel`. */
 export function testModel<M extends Model, S = undefined>(title: string, check: Check<M, S>): void {
   test(title, () => checkModel(check), propertyTimeoutMs);
 }
 
 /**
- * Calls methods of a model at random, and rejects if there are violations then. The error has the shortest list of
- * calls that was found, and the command that runs it again.
+ * Calls random methods of a model. Rejects if there are violations afterwards. The error contains the shortest failing
+ * list of calls, and the command that runs it again.
  */
 export async function checkModel<M extends Model, S = undefined>(check: Check<M, S>): Promise<void> {
-  // Without `setUp` S is undefined.
+  // The cast is safe, because S is undefined without `setUp`.
   const { setUp = fc.constant(undefined as S), open, steps, maxSteps, runs, afterStep, finish, close } = check;
   const anySteps = fc.array(anyStepOf(steps), { maxLength: maxSteps, size: 'max' });
   const property = fc.asyncProperty(setUp, anySteps, async (setup, taken) => {
@@ -61,7 +61,7 @@ export async function checkModel<M extends Model, S = undefined>(check: Check<M,
   await fc.assert(property, propertyRuns(runs));
 }
 
-/** One call, which prints as such. */
+/** One call of a method. Its string form is the call. */
 class Step<M> {
   readonly name: keyof M;
   readonly args: readonly unknown[];
@@ -77,7 +77,7 @@ class Step<M> {
 }
 
 function anyStepOf<M>(steps: Steps<M>): fc.Arbitrary<Step<M>> {
-  // The keys of an object literal of this type are those of its type.
+  // The cast is safe, because the steps are an object literal.
   const entries = Object.entries(steps) as [string, readonly [number, ...fc.Arbitrary<unknown>[]]][];
   return fc.oneof(
     ...entries.map(([name, [weight, ...args]]) => ({

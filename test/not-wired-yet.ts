@@ -1,6 +1,6 @@
 /**
- * Code of src/ that no program runs yet, by the work that wires it. `knip --production` reports all other code that
- * only tests reach. A line goes when its work is done.
+ * Code of src/ that no program runs yet, by the work that will wire it. `knip --production` reports all other code that
+ * only tests reach. Delete a line once its work is done.
  */
 
 // Node-pressure eviction
@@ -12,5 +12,5 @@ export { unusedImages } from '../src/engine/images/image-gc.ts';
 export { nodeAllocatableCgroup } from '../src/engine/container-manager/cgroup-names.ts';
 export { nodeAllocatableReservation } from '../src/engine/container-manager/node-allocatable.ts';
 
-// No work: the recorded table of names asks for it
+// Nothing planned: the recorded table of names needs it
 export { checkDNS1035Label } from '../src/api/values/names.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 
-/** Gives the tests of a project a folder for their temporary files. The run fails when they leave any of them there. */
+/** Makes a folder for the temporary files of all tests of a project. The run fails if a file is left there. */
 export default async function setUp({ config }: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'kubelet-ts-tests-'));
   config.env = { ...config.env, TMPDIR: folder };
@@ -11,7 +11,7 @@ export default async function setUp({ config }: TestProject): Promise<() => Prom
     const left = await readdir(folder);
     await rm(folder, { recursive: true, force: true });
     if (left.length === 0) return;
-    // Vitest only prints what is thrown here.
+    // The exit code is set here, because Vitest only prints an error thrown in a teardown.
     process.exitCode = 1;
     throw new Error(`The tests left ${left.join(', ')} in their folder of temporary files`);
   };

@@ -9,9 +9,9 @@ interface Runs {
 }
 
 /**
- * How often a property is tried, and from which seed: always the same cases, so that a failure comes again. FC_SEED and
- * FC_RUNS in the environment try others: `FC_SEED=7 FC_RUNS=2000 npx vitest run property`. A failure prints the command
- * that tries its shortest case alone.
+ * Number of runs and seed of a property. By default the cases are always the same, so a failure can be repeated.
+ * FC_SEED and FC_RUNS in the environment select others: `FC_SEED=7 FC_RUNS=2000 npx vitest run property`. A failure
+ * prints the command that runs its shortest case alone.
  */
 export function propertyRuns(numRuns: number): Runs {
   const path = process.env['FC_PATH'] ?? '';
@@ -23,7 +23,7 @@ export function propertyRuns(numRuns: number): Runs {
   };
 }
 
-/** Timeout of a test with a property, for a machine that is busy; 0, which is none, where more runs are asked for. */
+/** Timeout of a test with a property, for a busy machine. 0 means no timeout and is used with FC_RUNS. */
 export const propertyTimeoutMs = fromEnvironment('FC_RUNS') === undefined ? 120_000 : 0;
 
 const printCommand: fc.Plugin<unknown> = () => ({

@@ -53,7 +53,7 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   reportFailures(tornDown, deps);
   if (!flags.all) return;
   if (tornDown.failures.some(({ mayRun }) => mayRun)) {
-    deps.stderr.write('hint: The managed containerd goes on, as containers of these pods may still run.\n');
+    deps.stderr.write('hint: The managed containerd keeps running, because containers of these pods may still run.\n');
     return;
   }
   const [{ hasManagedContainerd }, { ManagedContainerd }, { createLogger }] = await Promise.all([

@@ -31,9 +31,9 @@ export function registerWait(program: Command, deps: CommandDeps): void {
 }
 
 const examples = `
-The condition is about the manifests as they are on disk now, also right after an edit:
+The condition concerns the manifests now on disk, also right after an edit:
   ready      the pod of the edited manifest is Ready
-  updated    the edited manifest runs, Ready or not, and nothing of the one before
+  updated    the edited manifest runs, Ready or not, and the previous one has ended
   completed  the pod has completed
   deleted    the pod is gone
 wait also waits for a pod that is not declared yet, and for an agent that does not run yet. Exits with 1 at the timeout.
@@ -84,10 +84,10 @@ function inTime<T>(promise: Promise<T>, signal: AbortSignal, late: () => UserErr
 function notMet(
   waiting: readonly string[],
   { for: condition }: WaitFlags,
-  { why = 'the time is over', snapshot }: { why?: string; snapshot?: EngineSnapshot } = {},
+  { why = 'timed out', snapshot }: { why?: string; snapshot?: EngineSnapshot } = {},
 ): UserError {
   const texts = waiting.map((name) => (snapshot === undefined ? name : `${name} (${waitingText(name, snapshot)})`));
-  return new UserError(`${why}, and not ${condition}: ${texts.join(', ')}`, {
-    hint: 'kubelet-ts ps shows what they are doing.',
+  return new UserError(`${why} before these pods were ${condition}: ${texts.join(', ')}`, {
+    hint: 'kubelet-ts ps shows their state.',
   });
 }

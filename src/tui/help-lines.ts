@@ -37,8 +37,8 @@ export function leaveLines({ logFile }: Pick<ViewState, 'logFile'>): Line[] {
 }
 
 const leaveKeys = [
-  ['d', 'detach: kubelet-ts goes on'],
-  ['s', 'stop it: pods run on unsupervised'],
+  ['d', 'detach: kubelet-ts keeps running'],
+  ['s', 'stop it: pods keep running unsupervised'],
   ['esc', 'stay'],
 ] as const;
 

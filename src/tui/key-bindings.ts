@@ -19,8 +19,8 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['p', 'pause or continue the events'],
   ['?', 'this help'],
   ['esc', 'back'],
-  ['q', 'leave: asks if kubelet-ts goes on without a screen'],
-  ['ctrl-z', 'suspend the screen; kubelet-ts goes on'],
+  ['q', 'leave: asks if kubelet-ts keeps running without a screen'],
+  ['ctrl-z', 'suspend the screen; kubelet-ts keeps running'],
 ];
 
 /** A single key press, in ink's form. */

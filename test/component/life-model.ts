@@ -7,10 +7,10 @@ import { codes, type MethodName, Refusal } from '../fakes/fake-calls.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
 
-/** What a manifest says. */
+/** One version of a manifest. */
 export interface Revision {
   readonly value: number;
-  /** Its UID is in the manifest. Then only the value differs, which is changed in place. */
+  /** True if the manifest declares the UID. Revisions then differ only in `value`, and edits apply in place. */
   readonly hasUID: boolean;
   readonly hasInit: boolean;
   readonly hasSidecar: boolean;
@@ -21,27 +21,27 @@ interface RestartCount {
   readonly count: number;
   /** Monotonic milliseconds. */
   readonly at: number;
-  /** True: the engine crashed before this was in its history. */
+  /** True if the engine crashed before it wrote this to its history. */
   isUnwritten: boolean;
 }
 
 /** Time for a machine to come to rest. */
 const restMs = 120_000;
-/** The history on disk may lack what happened so shortly before a crash. The runtime has it as well. */
+/** The history on disk may lack events this shortly before a crash. The runtime has them as well. */
 const historyDelayMs = 1000;
 const maxRestartDelayMs = 20_000;
 const initRunsMs = 300;
 
 /**
- * A machine on which everything happens, and what must hold on it at every moment and when nothing happens any more.
- * Collects what did not.
+ * A machine on which everything may happen, with the invariants that must hold at every moment and at rest. Collects
+ * the violations.
  */
 export class LifeModel {
   readonly violations = new Set<string>();
   readonly #world: World;
   readonly #declared = new Map<string, Pod>();
   /**
-   * By `uid/container`, of pods that were declared all the time: the restart counts that were reported, newest last.
+   * The reported restart counts by `uid/container`, newest last. Only of pods that were declared all the time.
    */
   readonly #restarts = new Map<string, RestartCount[]>();
   #source = new ManualSource();
@@ -65,7 +65,7 @@ export class LifeModel {
     await this.#world.end();
   }
 
-  // What can happen.
+  // Steps.
 
   declare(name: string, revision: Revision): void {
     const pod = podOf(name, revision);
@@ -124,10 +124,10 @@ export class LifeModel {
     this.#forgetEngine();
   }
 
-  /** The engine is off as well, until it is booted. */
+  /** Crashes the engine as well, until `boot`. */
   async reboot(forgets: boolean): Promise<void> {
     this.crash();
-    // What it has in flight does not outlive it here.
+    // Calls in flight end before the runtime reboots.
     await this.pass(100);
     this.#world.runtime.reboot({ forgets });
     if (forgets) this.#loseUnwritten();
@@ -152,9 +152,9 @@ export class LifeModel {
     this.#check();
   }
 
-  // What must hold.
+  // Checks.
 
-  /** Nothing fails or hangs any more, an engine runs, and there is time: now everything is as declared. */
+  /** Ends all faults, runs an engine and lets time pass. Checks that everything is as declared afterwards. */
   async rest(): Promise<void> {
     this.recover();
     await this.boot(false);
@@ -171,7 +171,7 @@ export class LifeModel {
     this.#check();
   }
 
-  /** It hears of no manifest any more. */
+  /** Gives the next engine a new source, so that the old one receives no more manifests. */
   #forgetEngine(): void {
     this.#engine = undefined;
     this.#source = new ManualSource();
@@ -257,7 +257,7 @@ export class LifeModel {
     return this.#world.runtime.running().some((running) => running.startsWith(`${fullName(name)}/${container}#`));
   }
 
-  /** The runtime loses a container: counts that only the runtime had are not promised any more. */
+  /** Drops the counts that only the runtime had, because it loses a container. */
   #loseUnwritten(): void {
     for (const [key, counts] of this.#restarts) {
       this.#restarts.set(

@@ -1,13 +1,12 @@
 import type { Clock } from '../../src/clock.ts';
 
 /**
- * What an engine has of its world while it lives. Once it has ended nothing answers it and no time passes for it any
- * more.
+ * Wraps the clock and the services of an engine. After `end` they never answer, and no timer fires.
  */
 export class Mortal {
   #hasEnded = false;
 
-  /** As SIGKILL does: no `catch` and no `finally` of it runs. */
+  /** Ends the engine like SIGKILL: none of its `catch` and `finally` blocks runs. */
   end(): void {
     this.#hasEnded = true;
   }
@@ -24,7 +23,7 @@ export class Mortal {
     };
   }
 
-  /** The service, whose functions answer by promise or stream. */
+  /** Wraps a service whose methods return promises or streams. */
   service<S extends object>(service: S): S {
     return new Proxy(service, {
       get: (target, name, receiver) => {

@@ -30,23 +30,23 @@ import { isFileAtWork } from '../file-operations.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { Mortal } from './mortal.ts';
 
-/** Time moves to the millisecond of the next timer, and no further than this. */
+/** Time moves to the millisecond of the next timer, but by at most this much. */
 const maxStepMs = 100;
-/** More than any test waits for; who gets here waits for something that does not come. */
+/** Longer than any test waits. A test that reaches it waits in vain. */
 const patienceMs = 600_000;
 
 interface WorldOptions {
-  /** True: gRPC over a real socket, for tests of the connection. By default the engine calls the runtime directly. */
+  /** True for gRPC over a real socket, in tests of the connection. Otherwise the engine calls the runtime directly. */
   wire?: boolean;
 }
 
-/** Turns of the event loop without any sign of life after which nothing is going on. */
+/** The world is quiet after this many turns of the event loop without a sign of life. */
 const quietTurns = 4;
 
 /**
- * A machine: a runtime, a root-dir, and the engines that are started on them one after the other. Time passes only in
- * `until` and `pass`. It passes only while no file operation is under way, and while the runtime holds each call that
- * is under way: such a call waits for time or for the test.
+ * A machine: a runtime, a root-dir, and the engines that run on them one after the other. Time passes only in `until`
+ * and `pass`. It passes only while no file operation is pending and the runtime holds every pending call. Such a call
+ * waits for time or for the test.
  */
 export class World {
   readonly clock = new FakeClock();
@@ -56,7 +56,7 @@ export class World {
   readonly cgroups: FakeCgroups;
   readonly #hasWire: boolean;
   readonly #engines: Engine[] = [];
-  /** Calls to the runtime that the engines wait for. */
+  /** Pending calls of the engines to the runtime. */
   #callsUnderWay = 0;
   #signsOfLife = 0;
 
@@ -66,21 +66,21 @@ export class World {
     this.#hasWire = hasWire;
   }
 
-  /** Lasts until the test ends. */
+  /** Opens a world that ends with the test. */
   static async make(options?: WorldOptions): Promise<World> {
     const world = await World.open(options);
     onTestFinished(() => world.end());
     return world;
   }
 
-  /** Lasts until `end`; its folder lasts until the test ends. */
+  /** Opens a world that ends with `end`. Its folder is removed at the end of the test. */
   static async open({ wire = false }: WorldOptions = {}): Promise<World> {
     const world = new World(await temporaryFolder(), await FakeCgroups.make(2), wire);
     if (wire) await world.server.start({ socketPath: world.socketPath });
     return world;
   }
 
-  /** Engines that still run end first. */
+  /** Ends the running engines, then the runtime. */
   async end(): Promise<void> {
     for (const engine of this.#engines) await engine.kill();
     this.server.stop();
@@ -94,7 +94,7 @@ export class World {
     return join(this.folder, 'root');
   }
 
-  /** Starts an engine; it is stopped with the world, if not before. */
+  /** Starts an engine. It ends with the world at the latest. */
   async boot({
     isEvented = false,
     owner,
@@ -156,7 +156,7 @@ export class World {
     return { runtime: owned.runtime, foreignPods: owned };
   }
 
-  /** Lets time pass until it is so. */
+  /** Lets time pass until `isSo` returns true. Rejects after `patienceMs`. */
   async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
     const deadline = this.clock.monotonic() + patienceMs;
     for (;;) {
@@ -175,7 +175,7 @@ export class World {
     await this.until(() => this.clock.monotonic() >= end);
   }
 
-  /** What the runtime has, as `pod/container#attempt state`, sandboxes without container. */
+  /** The containers of the runtime as `pod/container#attempt state`, and its sandboxes as `pod#attempt state`. */
   async inventory(): Promise<string[]> {
     const [{ items }, { containers }] = await Promise.all([
       this.runtime.listPodSandbox(),
@@ -191,7 +191,7 @@ export class World {
     ].sort();
   }
 
-  /** Waits until all that is left to happen waits for time or for the test. */
+  /** Waits until all pending work waits for time or for the test. */
   async #settle(): Promise<void> {
     let seen = -1;
     for (let turns = 0; turns < quietTurns; turns++) {
@@ -225,7 +225,7 @@ export class World {
   }
 }
 
-/** One engine on a `World`, running. */
+/** A running engine on a `World`. */
 export class Engine {
   readonly kubelet: Kubelet;
   readonly events: EventRecorder;
@@ -236,7 +236,7 @@ export class Engine {
   readonly #die: () => void;
   #hasEnded = false;
 
-  /** `die`: from then on nothing reaches it and it reaches nothing. */
+  /** `die` cuts the engine off from the runtime and the clock. */
   constructor(world: World, kubelet: Kubelet, channel: Channel, die: () => void) {
     this.kubelet = kubelet;
     this.#world = world;
@@ -247,18 +247,18 @@ export class Engine {
     this.#ended = kubelet.run(this.#stopping.signal).finally(() => {
       this.#hasEnded = true;
     });
-    // Whoever kills it hears of an error.
+    // `kill` reports the error.
     this.#ended.catch(() => undefined);
   }
 
-  /** It ends at once, as by SIGKILL: its calls are cut off, nothing that it began goes on. */
+  /** Ends the engine like SIGKILL: cuts off its calls and continues nothing. */
   crash(): void {
     this.#hasEnded = true;
     this.#die();
     this.#channel.close();
   }
 
-  /** It ends, as by SIGTERM; what runs goes on running. */
+  /** Ends the engine like SIGTERM. Its pods keep running. */
   async kill(): Promise<void> {
     if (this.#hasEnded) return;
     this.#stopping.abort(new Error('the test is over'));
@@ -281,7 +281,7 @@ export class Engine {
     );
   }
 
-  /** Why a container does not run, as its waiting state says. */
+  /** Reason of the waiting state of a container. Returns undefined if it is not waiting. */
   waitingReason(name: string, container = 'main'): string | undefined {
     const statuses = this.pod(name)?.pod.status?.containerStatuses ?? [];
     return statuses.find((status) => status.name === container)?.state?.waiting?.reason;

@@ -62,7 +62,7 @@ test('a screen that is suspended and put into the background stops no agent, and
   await shell.type('q');
   await shell.until((screen) => screen.includes('LEAVE THE SCREEN'));
   await shell.type('d');
-  await shell.until((screen) => screen.includes('kubelet-ts goes on in the background'));
+  await shell.until((screen) => screen.includes('kubelet-ts keeps running in the background'));
   expect(await agentNow()).toEqual(running);
 });
 

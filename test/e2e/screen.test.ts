@@ -72,10 +72,10 @@ describe('leaving', () => {
     const screen = await terminal.until((text) => text.includes('\nicanon\necho\n'));
     expect(screen.trimEnd().split('\n')).toEqual([
       'before',
-      `kubelet-ts goes on in the background (pid ${pid}) with 1 pod.`,
+      `kubelet-ts keeps running in the background (pid ${pid}) with 1 pod.`,
       `  see them:    kubelet-ts ps ${flags()}`,
       `  its log:     ${agent.rootDir}/kubelet-ts.log`,
-      `  stop it:     kill -INT ${pid} (pods run on unsupervised)`,
+      `  stop it:     kill -INT ${pid} (pods keep running unsupervised)`,
       `  end it all:  kubelet-ts down ${flags()}`,
       'code 0',
       'icanon',
@@ -88,17 +88,17 @@ describe('leaving', () => {
     expect(await readFile(`${agent.rootDir}/kubelet-ts.log`, 'utf8')).toContain('Container runtime is ready');
   });
 
-  test('q and s stop the agent, and ps says that pods run unsupervised', async () => {
+  test('q and s stop the agent, and ps reports that pods run unsupervised', async () => {
     await terminal.type('q');
     await terminal.until((text) => text.includes('LEAVE THE SCREEN'));
     await terminal.type('s');
     const screen = await terminal.until((text) => text.includes('\nicanon\necho\n'));
     expect(screen.trimEnd().split('\n')).toEqual([
       'before',
-      'kubelet-ts stopped. 1 pod runs on unsupervised: nothing restarts or probes them.',
+      'kubelet-ts stopped. 1 pod keeps running unsupervised: nothing restarts or probes them.',
       `  see them:   kubelet-ts ps ${flags()}`,
       `  its log:    ${agent.rootDir}/kubelet-ts.log`,
-      '  supervise:  kubelet-ts run with the same words',
+      '  supervise:  kubelet-ts run with the same arguments',
       `  end them:   kubelet-ts down ${flags()}`,
       'code 0',
       'icanon',
@@ -126,7 +126,7 @@ describe('leaving', () => {
   test('SIGTERM ends the agent, and says that pods run on', async () => {
     process.kill(await screenPid(), 'SIGTERM');
     const screen = await terminal.until((text) => text.includes('\nicanon\necho\n'));
-    expect(screen).toContain('kubelet-ts stopped. 1 pod runs on unsupervised');
+    expect(screen).toContain('kubelet-ts stopped. 1 pod keeps running unsupervised');
     expect(screen).toContain('code 0');
     expect(await fetchAgent(socket())).toBeUndefined();
   });

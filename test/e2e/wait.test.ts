@@ -40,8 +40,8 @@ test('an edit that cannot start is waited for, and ps shows it in the row of the
       code: 1,
       stdout: '',
       stderr:
-        `error: the time is over, and not ${condition}: web (${reason})\n` +
-        'hint: kubelet-ts ps shows what they are doing.\n',
+        `error: timed out before these pods were ${condition}: web (${reason})\n` +
+        'hint: kubelet-ts ps shows their state.\n',
     });
   }
   const { stdout } = await agent.cli(['ps', '--no-headers']);

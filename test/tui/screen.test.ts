@@ -219,8 +219,8 @@ describe('keys', () => {
     await type(first);
     expect(stdout.screen().slice(1, 8)).toEqual([
       'LEAVE THE SCREEN',
-      '  d    detach: kubelet-ts goes on',
-      '  s    stop it: pods run on unsupervised',
+      '  d    detach: kubelet-ts keeps running',
+      '  s    stop it: pods keep running unsupervised',
       '  esc  stay',
       '',
       'Log: /var/log/k.log',
@@ -236,7 +236,7 @@ describe('keys', () => {
     stdout.resize(30, 5);
     await clock.advance(100);
     await type('q');
-    expect(stdout.screen()[1]).toBe('  d    detach: kubelet-ts goe…');
+    expect(stdout.screen()[1]).toBe('  d    detach: kubelet-ts kee…');
     stdout.resize(60, 12);
     await clock.advance(100);
     await type('q');

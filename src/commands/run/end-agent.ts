@@ -31,17 +31,17 @@ export async function endAgent(socketPath: string, deps: Deps): Promise<boolean>
   return true;
 }
 
-/** Sends SIGCONT too, because a stopped process handles no other signal but SIGKILL. */
+/** Sends SIGCONT too, because a stopped process handles only SIGKILL. */
 async function endProcess(agent: ProcessIdentity, { clock, stderr }: Deps): Promise<void> {
   await signalProcess(agent, 'SIGTERM');
   await signalProcess(agent, 'SIGCONT');
   if (await hasEnded(agent, clock)) return;
-  stderr.write(`warning: kubelet-ts (pid ${agent.pid}) goes on ${graceMs / 1000} s after SIGTERM; it is killed\n`);
+  stderr.write(`warning: kubelet-ts (pid ${agent.pid}) still runs ${graceMs / 1000} s after SIGTERM; it is killed\n`);
   await signalProcess(agent, 'SIGKILL');
   if (await hasEnded(agent, clock)) return;
   const state = (await describeState(agent)) ?? 'gone';
-  throw new UserError(`kubelet-ts (pid ${agent.pid}, ${state}) goes on after SIGKILL`, {
-    hint: 'It may wait for a disk or a network file system that does not answer. Mend that, and run this again.',
+  throw new UserError(`kubelet-ts (pid ${agent.pid}, ${state}) still runs after SIGKILL`, {
+    hint: 'It may wait for a disk or network file system that does not respond. Fix that, and run the command again.',
   });
 }
 

@@ -42,7 +42,7 @@ export async function runWithScreen({ rootDir, stderr }: { rootDir: string; stde
 interface Agent {
   child: ChildProcess;
   ended: Promise<AgentEnded>;
-  /** Resolves when its control socket answers. Never resolves if it ends before. */
+  /** Resolves when its control socket answers. Never resolves if the agent ends before. */
   ready: Promise<void>;
   /** Its output since the start, shown if it ends. */
   said: () => string;
@@ -50,7 +50,7 @@ interface Agent {
   signalled: boolean;
 }
 
-/** With the same arguments as this process. Without a terminal it shows no screen. */
+/** Starts the agent with the arguments of this process. Without a terminal it shows no screen. */
 function spawnAgent(logFile: string): Agent {
   const log = openLog(logFile);
   const { size } = fstatSync(log);
@@ -157,10 +157,10 @@ interface Facts {
 /** Printed after detaching: how to return to the agent and its pods. */
 function detachedText({ pid, pods, rootDir, logFile }: Facts & { pid: number }): string {
   const where = rootDirWords(rootDir);
-  return `kubelet-ts goes on in the background (pid ${pid}) with ${podCount(pods)}.
+  return `kubelet-ts keeps running in the background (pid ${pid}) with ${podCount(pods)}.
   see them:    kubelet-ts ps${where}
   its log:     ${logFile}
-  stop it:     kill -INT ${pid} (pods run on unsupervised)
+  stop it:     kill -INT ${pid} (pods keep running unsupervised)
   end it all:  kubelet-ts down${where}
 `;
 }
@@ -169,11 +169,11 @@ function detachedText({ pid, pods, rootDir, logFile }: Facts & { pid: number }):
 function stoppedText({ pods, rootDir, logFile }: Facts): string {
   if (pods === 0) return 'kubelet-ts stopped. It had no pods.\n';
   const where = rootDirWords(rootDir);
-  const goOn = pods === 1 ? 'runs' : 'run';
-  return `kubelet-ts stopped. ${podCount(pods)} ${goOn} on unsupervised: nothing restarts or probes them.
+  const keep = pods === 1 ? 'keeps' : 'keep';
+  return `kubelet-ts stopped. ${podCount(pods)} ${keep} running unsupervised: nothing restarts or probes them.
   see them:   kubelet-ts ps${where}
   its log:    ${logFile}
-  supervise:  kubelet-ts run with the same words
+  supervise:  kubelet-ts run with the same arguments
   end them:   kubelet-ts down${where}
 `;
 }

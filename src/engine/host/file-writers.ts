@@ -11,7 +11,7 @@ export interface Writer {
   command: string;
 }
 
-/** A file, identified as the kernel does. */
+/** A file, identified by device and inode. */
 interface Sought {
   path: string;
   name: string;
@@ -20,9 +20,9 @@ interface Sought {
 }
 
 /**
- * The processes that have one of these files open for writing, by path of the file. Node reports no close of a file, so
- * open files are looked up in /proc: about 0.1 ms a process. Processes that we may not inspect, and those of other
- * machines, are missing.
+ * The processes that have one of these files open for writing, by path of the file. Reads /proc, because Node reports
+ * no close of a file. That takes about 0.1 ms a process. Omits processes that we may not inspect, and those of other
+ * machines.
  */
 export async function findWriters(paths: readonly string[]): Promise<Map<string, Writer>> {
   const byName = new Map<string, Sought[]>();
@@ -44,7 +44,7 @@ export async function findWriters(paths: readonly string[]): Promise<Map<string,
   return found;
 }
 
-/** True while this process still has the file open for writing. */
+/** True if this process still has the file open for writing. */
 export async function isStillWriting(path: string, { pid, fd }: Writer): Promise<boolean> {
   const file = await seek(path);
   return file !== undefined && orUndefined(() => writerOf(file, String(pid), fd)) !== undefined;
@@ -56,7 +56,7 @@ async function seek(path: string): Promise<Sought | undefined> {
     const { dev, ino } = statSync(real);
     return { path, name: basename(real), dev, ino };
   } catch {
-    // The file is gone, so no process writes to it.
+    // A missing file has no writer.
     return undefined;
   }
 }

@@ -8,12 +8,12 @@ export interface PathStep {
   name: string;
 }
 
-/** As many links as the kernel follows. */
+/** The kernel follows at most this many links. */
 const maxLinks = 40;
 
 /**
  * The entries that decide where a path leads: each link on the way, and the last entry, or the first that is missing.
- * When one of them changes the path may lead elsewhere. `path` may be relative to `folder`, which is a real path.
+ * If one of them changes, the path may lead elsewhere. `path` may be relative to `folder`, which is a real path.
  */
 export async function pathSteps(path: string, folder = '/'): Promise<PathStep[]> {
   const steps: PathStep[] = [];
