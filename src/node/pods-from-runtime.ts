@@ -3,7 +3,7 @@ import type { Pod } from '../api/types.ts';
 import { defaultFeatureGates } from '../api/values/feature-gates.ts';
 import { formatTime } from '../api/values/time.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
-import { readLastGood } from '../engine/config/last-good/read-last-good.ts';
+import { readLastGood } from '../engine/config/last-good/last-good-manifests.ts';
 import { podUIDHash } from '../engine/config/load-manifest.ts';
 import { noProbeResults, noProbeWorkers } from '../engine/container/probe-results.ts';
 import type { RuntimePodStatus } from '../engine/container/runtime-pod-status.ts';

@@ -2,7 +2,7 @@ import { loadManifests, type Manifests } from '../../api/objects/load-manifests.
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import { podUIDHash } from '../../engine/config/load-manifest.ts';
 import type { LastGood } from '../../engine/config/last-good/last-good-format.ts';
-import { readLastGood } from '../../engine/config/last-good/read-last-good.ts';
+import { readLastGood } from '../../engine/config/last-good/last-good-manifests.ts';
 import { readTerminationMessage } from '../../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../../engine/kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { HTTPFailure, type HTTPFailureKind, toHTTPFailure } from './http-failure.ts';
+import { sha256 } from '../last-good/last-good-format.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import { isGood, loadManifest } from '../load-manifest.ts';
 import {
@@ -92,7 +92,7 @@ export class RemoteManifest {
     const kept = await this.options.lastGood?.load('http', this.where);
     if (kept === undefined) return;
     const { signature, ...validators } = kept.fetched ?? {};
-    const digest = digestOf(kept.body);
+    const digest = sha256(kept.body);
     try {
       this.lastSignedAtSeconds = this.trust(kept.body, digest, signature);
     } catch (error) {
@@ -136,7 +136,7 @@ export class RemoteManifest {
   }
 
   private async read({ body, validators }: Exclude<Answer, string>, visit: Visit): Promise<void> {
-    const digest = digestOf(body);
+    const digest = sha256(body);
     if (digest === this.seen?.digest) {
       this.seen.validators = validators;
       return;
@@ -194,5 +194,3 @@ function refuseNoManifest(body: Buffer): void {
   const hint = 'Is it the log-in page of a network, or the error page of a proxy? Look at it with curl.';
   throw new HTTPFailure('is no manifest', 'the server answered with a web page', hint);
 }
-
-const digestOf = (body: Uint8Array): string => createHash('sha256').update(body).digest('hex');

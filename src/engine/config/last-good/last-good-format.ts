@@ -47,22 +47,10 @@ export function decodeLastGood(bytes: Buffer): LastGood {
 }
 
 function isAbout(value: unknown): value is Omit<LastGood, 'body'> {
-  if (typeof value !== 'object' || value === null) return false;
-  if (!('source' in value && 'where' in value && 'savedAt' in value)) return false;
-  return (
-    (value.source === 'file' || value.source === 'http') &&
-    typeof value.where === 'string' &&
-    typeof value.savedAt === 'number' &&
-    (!('fetched' in value) || isFetched(value.fetched))
-  );
+  const { source, where, savedAt, fetched = {} } = Object(value) as Partial<Record<keyof LastGood, unknown>>;
+  const isKnown = (source === 'file' || source === 'http') && typeof where === 'string' && typeof savedAt === 'number';
+  return isKnown && Object.values(Object(fetched) as object).every((text) => typeof text === 'string');
 }
 
-function isFetched(value: unknown): value is Fetched {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    Object.values(value).every((text: unknown) => typeof text === 'string')
-  );
-}
-
-const sha256 = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex');
+/** 64 hex digits. */
+export const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex');

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../clock.ts';
@@ -7,7 +6,7 @@ import type { Logger } from '../../../logger.ts';
 import { replaceFile, syncFolder } from '../../../write-file-atomic.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
 import { readRegularFile } from '../../host/regular-file.ts';
-import { decodeLastGood, encodeLastGood, type LastGood, maxLastGoodBytes } from './last-good-format.ts';
+import { decodeLastGood, encodeLastGood, type LastGood, maxLastGoodBytes, sha256 } from './last-good-format.ts';
 import { makeFolder } from '../../../make-folder.ts';
 
 interface Deps {
@@ -80,14 +79,9 @@ export class LastGoodManifests {
   }
 
   /** Deletes the saved manifests of all other origins of a source. Never rejects. */
-  async retain(source: SourceName, wheres: Iterable<string>): Promise<void> {
+  retain(source: SourceName, wheres: Iterable<string>): Promise<void> {
     this.retained.set(source, new Set([...wheres].map((where) => keyOf(source, where))));
-    try {
-      this.dropOthers(await this.readNames());
-    } catch {
-      // `retry` lists the folder again and logs a failure.
-    }
-    await this.retry();
+    return this.retry();
   }
 
   /**
@@ -121,15 +115,19 @@ export class LastGoodManifests {
   /** Writes one file at a time, because no caller waits and the disk may be slow. */
   private async write(): Promise<void> {
     try {
-      this.dropOthers(await this.readNames());
+      const names = await this.readNames();
+      this.dropOthers(names);
       for (const [key, wanted] of this.wanted) {
         await this.replace(key, wanted);
         // It may have changed during the write.
         if (this.wanted.get(key) === wanted) this.wanted.delete(key);
         this.failed = false;
+        this.dropOthers(names);
       }
     } catch (error) {
-      this.logFailure(error);
+      const message = 'Manifests cannot be saved for the next start';
+      if (!this.failed) this.deps.logger.warn({ err: error, path: this.folder }, message);
+      this.failed = true;
     } finally {
       // At once, because later changes need a new round.
       this.writing = undefined;
@@ -148,9 +146,11 @@ export class LastGoodManifests {
   private async replace(key: string, wanted: Wanted): Promise<void> {
     const names = await this.readNames();
     const before = names.get(key) ?? [];
-    const name = wanted === undefined ? undefined : `${key}-${contentHash(wanted)}`;
-    if (name !== undefined && wanted !== undefined && (!before.includes(name) || this.spoiled.has(name))) {
-      await this.put(name, encodeLastGood(wanted));
+    const name = wanted && `${key}-${contentHash(wanted)}`;
+    if (wanted !== undefined && name !== undefined && (!before.includes(name) || this.spoiled.has(name))) {
+      await makeFolder(this.folder, 0o700);
+      await replaceFile(join(this.folder, name), encodeLastGood(wanted));
+      this.spoiled.delete(name);
       names.set(key, [...before, name]);
     }
     for (const other of before) if (other !== name) await rm(join(this.folder, other), { force: true });
@@ -158,30 +158,17 @@ export class LastGoodManifests {
     else names.set(key, [name]);
   }
 
-  private async put(name: string, bytes: Uint8Array): Promise<void> {
-    const path = join(this.folder, name);
-    try {
-      await replaceFile(path, bytes);
-    } catch (error) {
-      if (!hasCode(error, 'ENOENT')) throw error;
-      await makeFolder(this.folder, 0o700);
-      await replaceFile(path, bytes);
-    }
-    this.spoiled.delete(name);
-  }
-
   private async newest(key: string, names: ReadonlyMap<string, string[]>): Promise<LastGood | undefined> {
     // A pending write counts as written.
     if (this.wanted.has(key)) return this.wanted.get(key);
     // A crash may have left both the old and the new file.
-    const entries = await Promise.all((names.get(key) ?? []).map((name) => this.read(name)));
-    return entries.reduce((a, b) => ((b?.savedAt ?? -1) > (a?.savedAt ?? -1) ? b : a), undefined);
+    return newestOf(await Promise.all((names.get(key) ?? []).map((name) => this.read(name))));
   }
 
   private async read(name: string): Promise<LastGood | undefined> {
     const path = join(this.folder, name);
     try {
-      return decodeLastGood(await readRegularFile(path, maxLastGoodBytes));
+      return await readEntry(path);
     } catch (error) {
       // The file itself may be intact.
       if (isOutOfResources(error)) throw error;
@@ -200,34 +187,31 @@ export class LastGoodManifests {
   }
 
   private async listFolder(): Promise<Map<string, string[]>> {
-    const byKey = new Map<string, string[]>();
-    for (const name of await this.folderContent()) {
-      const key = /^([a-z]+-[0-9a-f]{32})-[0-9a-f]{32}$/.exec(name)?.[1];
-      if (key !== undefined) byKey.set(key, [...(byKey.get(key) ?? []), name]);
-      // Left by a crash during a write.
-      else if (name.endsWith('.tmp')) await rm(join(this.folder, name), { force: true }).catch(() => undefined);
-    }
-    return byKey;
-  }
-
-  private async folderContent(): Promise<string[]> {
-    try {
-      return await readdir(this.folder);
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return [];
+    const names = await namesIn(this.folder).catch((error: unknown) => {
       if (!hasCode(error, 'ENOTDIR')) throw error;
       // The path is not a folder, so no manifests are saved.
       this.deps.logger.warn({ err: error, path: this.folder }, 'Saved manifests cannot be read');
       return [];
+    });
+    for (const name of names) {
+      // Left by a crash during a write.
+      if (name.endsWith('.tmp')) await rm(join(this.folder, name), { force: true }).catch(() => undefined);
     }
+    return byKey(names);
   }
+}
 
-  private logFailure(error: unknown): void {
-    if (!this.failed) {
-      this.deps.logger.warn({ err: error, path: this.folder }, 'Manifests cannot be saved for the next start');
-    }
-    this.failed = true;
-  }
+/**
+ * The newest good manifest of every origin, for programs beside the agent. Writes nothing, and skips files that the
+ * agent is writing. Omits torn-down manifests. Rejects if the folder cannot be read.
+ */
+export async function readLastGood(rootDir: string): Promise<LastGood[]> {
+  const folder = lastGoodFolder(rootDir);
+  // The file was just replaced, or it is damaged. The agent logs damaged files when it needs them.
+  const read = (name: string): Promise<LastGood | undefined> => readEntry(join(folder, name)).catch(() => undefined);
+  const origins = [...byKey(await namesIn(folder)).values()];
+  const newest = await Promise.all(origins.map(async (names) => newestOf(await Promise.all(names.map(read)))));
+  return newest.flatMap((entry) => (entry === undefined || entry.tornDown === true ? [] : [entry]));
 }
 
 /** Folder of the saved manifests of an agent. */
@@ -240,5 +224,32 @@ const keyOf = (source: SourceName, where: string): string => `${source}-${hashOf
 /** Hash of everything except `savedAt`, so that reading the same manifest again changes nothing. */
 const contentHash = (entry: LastGood): string => hashOf(encodeLastGood({ ...entry, savedAt: 0 }));
 
-const hashOf = (content: string | Uint8Array): string =>
-  createHash('sha256').update(content).digest('hex').slice(0, 32);
+const hashOf = (content: string | Uint8Array): string => sha256(content).slice(0, 32);
+
+/** Sorted names of the files. Returns an empty list if there is no folder. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return (await readdir(folder)).sort();
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
+
+/** The names of saved manifests by key. */
+function byKey(names: readonly string[]): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const name of names) {
+    const key = /^([a-z]+-[0-9a-f]{32})-[0-9a-f]{32}$/.exec(name)?.[1];
+    if (key !== undefined) found.set(key, [...(found.get(key) ?? []), name]);
+  }
+  return found;
+}
+
+async function readEntry(path: string): Promise<LastGood> {
+  return decodeLastGood(await readRegularFile(path, maxLastGoodBytes));
+}
+
+function newestOf(entries: readonly (LastGood | undefined)[]): LastGood | undefined {
+  return entries.reduce((a, b) => ((b?.savedAt ?? -1) > (a?.savedAt ?? -1) ? b : a), undefined);
+}

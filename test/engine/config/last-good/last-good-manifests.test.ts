@@ -2,8 +2,7 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile }
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { LastGoodManifests } from '../../../../src/engine/config/last-good/last-good-manifests.ts';
-import { readLastGood } from '../../../../src/engine/config/last-good/read-last-good.ts';
+import { LastGoodManifests, readLastGood } from '../../../../src/engine/config/last-good/last-good-manifests.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
