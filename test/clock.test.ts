@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 
-/** Longer than a timer of Node can be, which then fires at once, with a warning. */
+/** Longer than the longest timer of Node. A longer timer fires at once, with a warning. */
 const monthMs = 31 * 24 * 3_600_000;
 
 test('waits that are longer than a timer can be are not over at once', async () => {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 const root = join(import.meta.dirname, '..');
 const { printWidth } = JSON.parse(readFileSync(join(root, '.prettierrc.json'), 'utf8')) as { printWidth: number };
 
-// prettier breaks code, and leaves comments as they are.
+// A test, because prettier wraps code but not comments.
 test('no comment is wider than code may be', () => {
   const isOurs = (path: string): boolean =>
     /\.(?:tsx?|mjs)$|\/scripts\/[^.]+$/.test(path) && !path.includes('/generated/');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { RpcError, UserError } from '../src/errors.ts';
 import { failureText } from '../src/failure-text.ts';
 
-/** As Node makes them. */
+/** Error in the form that Node creates. */
 function systemError(code: string, errno: number, more: object): Error {
   return Object.assign(new Error(`${code}: as Node says it`), { code, errno, ...more });
 }

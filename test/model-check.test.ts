@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { checkModel, type Steps } from './model-check.ts';
 
-/** Counts what is put in, and must not hold more than two. */
+/** Counts its items, and must not hold more than two. */
 class Shelf {
   readonly violations: string[] = [];
   #things = 0;

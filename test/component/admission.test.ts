@@ -8,7 +8,7 @@ import { type Engine, World } from './world.ts';
 
 const image = 'registry.example/app:1';
 
-/** A pod of one container that asks for so much CPU, on a node that has two. */
+/** A pod with one container that requests this much CPU. The node has 2. */
 function wanting(name: string, cpu: string, spec: Partial<PodSpec> = {}): Pod {
   return makeStaticPod(name, {
     uid: name,

@@ -22,7 +22,7 @@ function jump({ clock }: World, byMs: number): void {
   clock.setWallClock(clock.now() + byMs);
 }
 
-/** Milliseconds until it is so, within the steps in which time passes. */
+/** Milliseconds until `isSo` returns true, to the accuracy of the steps of `World`. */
 async function timeUntil(world: World, isSo: () => boolean): Promise<number> {
   const since = world.clock.monotonic();
   await world.until(isSo);
@@ -36,7 +36,7 @@ describe.each(jumps)('when the clock is set %s', (_where, byMs) => {
     const { world, source } = await boot();
     world.runtime.script('main', { exitAfterMs: 500, exitCode: 1 });
     source.set(makeStaticPod('web'));
-    // The third run waits 10 s for the end of the second.
+    // The third run starts 10 s after the end of the second.
     await world.until(() => starts(world) === 2 && world.runtime.running().length === 0);
     await world.pass(3000);
     jump(world, byMs);

@@ -12,12 +12,12 @@ import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
 
-/** An engine on a machine of its own; nothing is declared yet. */
+/** Boots an engine on a new machine, without declared objects. */
 async function boot(): Promise<{ world: World; engine: Engine; source: ManualSource }> {
   const world = await World.make();
   const source = new ManualSource();
   const engine = await world.boot({ sources: [source] });
-  // Undone before the folder goes, should the test fail.
+  // Unmounts before the folder is removed, in case the test fails.
   onTestFinished(async () => {
     for (const mountPoint of await mountPointsUnder(world.folder)) await execa('umount', ['-l', mountPoint]);
   });
@@ -39,7 +39,7 @@ const mounting = (spec: Partial<PodSpec> = {}) =>
 
 const fromSettings = { env: [{ name: 'MODE', valueFrom: { configMapKeyRef: { name: 'settings', key: 'mode' } } }] };
 
-/** Variables of the containers that were made, by name. */
+/** Environments of the created containers. */
 const environments = (world: World): Record<string, string>[] =>
   world.runtime
     .requestsOf('createContainer')
@@ -77,7 +77,7 @@ test('a container that lacks a key says which, and starts as soon as the key com
   const came = world.clock.now();
   source.setConfigObjects(makeConfigMap('settings', { mode: 'blue' }));
   await world.until(() => world.runtime.running().length === 1);
-  // Not a back-off later.
+  // At once, without a back-off.
   expect(world.clock.now() - came).toBeLessThan(1000);
   await world.until(() => engine.isReady('web-edge1'));
   expect(environments(world)).toEqual([{ MODE: 'blue' }]);

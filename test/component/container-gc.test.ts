@@ -12,7 +12,7 @@ async function runPod(): Promise<World> {
   return world;
 }
 
-/** Its sandbox dies, as in a power cut, and it gets another one. */
+/** Kills the sandbox of the pod, as a power cut does, and waits for the next one. */
 async function loseSandbox(world: World, attempt: number): Promise<void> {
   world.runtime.killSandbox('web-edge1');
   await world.until(() => world.runtime.running().includes(`web-edge1/main#${attempt}`));

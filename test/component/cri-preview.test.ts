@@ -72,12 +72,12 @@ const messages = {
   CreateContainer: CreateContainerRequest,
 };
 
-/** A previewed request as it is on the wire: with every member. */
+/** A previewed request in the form of the wire, with every field. */
 function whole(method: keyof typeof messages, { sandboxConfig: _, ...request }: { sandboxConfig?: unknown }): unknown {
   return printableRequest(messages[method].fromPartial(request));
 }
 
-/** A request of the engine, with what a preview cannot know in the preview's words. */
+/** A request of the engine, with the placeholders of a preview for values that a preview cannot know. */
 function withPlaceholders(request: object): unknown {
   const text = JSON.stringify(printableRequest({ ...request, sandboxConfig: undefined }))
     .replaceAll('10.88.0.1', '<pod IP>')

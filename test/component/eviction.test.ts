@@ -42,7 +42,7 @@ const message = 'Usage of EmptyDir volume "cache" exceeds the limit "64Ki". ';
 test('a pod that stays within the limit of its emptyDir is left alone', async () => {
   const { world, engine } = await runLimited();
   await fill(world, 32 * kibibyte);
-  // It is long, and takes no room.
+  // A sparse file is long and uses no space.
   await writeFile(join(cachePath(world), 'sparse'), '');
   await truncate(join(cachePath(world), 'sparse'), 1024 * kibibyte);
   await world.pass(60_000);
@@ -74,7 +74,7 @@ test('a pod that is evicted again and again comes back later every time', async 
   for (let time = 0; time < 3; time += 1) {
     await fill(world, 128 * kibibyte);
     await world.until(() => engine.messages('Evicted').length === time + 1);
-    // Until its worker is finished, the pod still looks like the one that ran before.
+    // Until its worker is finished, the pod shows the state of the previous run.
     await world.until(() => engine.pod('web-edge1')?.worker.state === 'finished');
     await world.until(() => engine.isReady('web-edge1') && engine.phase('web-edge1') === 'Running');
   }

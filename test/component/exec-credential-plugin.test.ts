@@ -14,7 +14,7 @@ beforeEach(async () => {
   clock = new FakeClock();
 });
 
-/** Runs a provider that is this shell script. */
+/** Runs this shell script as a provider. */
 async function run(
   script: string,
   more: { args?: string[]; env?: { name: string; value: string }[] } = {},
@@ -63,7 +63,7 @@ test('what it says on standard error is in no error', async () => {
 test('a provider that takes a minute is killed, with what it started', async () => {
   const started = join(binDir, 'started');
   execFileSync('mkfifo', [started]);
-  // What it started keeps its standard output open.
+  // The process that it started keeps its standard output open.
   const running = run(`sleep 1000 & echo > ${started}; wait`);
   const failed = expect(running).rejects.toThrow(new Error('it took longer than 60 seconds'));
   await readFile(started);

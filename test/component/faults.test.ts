@@ -16,7 +16,7 @@ test('an engine that cannot read its folder of pods waits until it can', async (
   const source = new ManualSource();
   source.set(makeStaticPod('web'));
   const booting = world.boot({ sources: [source] });
-  // Without the folder it begins nothing: a pod of an earlier life would not be known.
+  // Without the folder the engine starts nothing, because it cannot know the pods of an earlier run.
   await world.pass(5000);
   expect(world.runtime.running()).toEqual([]);
   await rm(folder);

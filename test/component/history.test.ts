@@ -20,7 +20,7 @@ const endsOf = async (engine: Engine): Promise<EndEntry[]> =>
 const eventsOf = async (engine: Engine): Promise<EventEntry[]> =>
   (await engine.kubelet.history(web)).filter((entry) => entry.kind === 'event');
 
-/** A new engine on the same machine, which declares these pods. */
+/** Boots a new engine on the same machine, with these pods. */
 async function boot(world: World, ...pods: Pod[]): Promise<Engine> {
   const source = new ManualSource();
   const engine = await world.boot({ sources: [source] });
@@ -35,13 +35,13 @@ async function running(pod = makeStaticPod('web')): Promise<{ world: World; engi
   return { world, engine };
 }
 
-/** The container dies of this, and the next instance runs. */
+/** Ends the container, and waits until its next instance runs. */
 async function restart(world: World, attempt: number, end: { oom?: boolean } = {}): Promise<void> {
   world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 137, end);
   await world.until(() => world.runtime.running().includes(`web-edge1/main#${attempt}`));
 }
 
-/** The runtime and the logs lose everything, as on a machine that has both in memory. */
+/** Deletes everything in the runtime and the logs, as a reboot does on a machine that has both in memory. */
 async function loseMachine(world: World): Promise<void> {
   const { items } = await world.runtime.listPodSandbox();
   const { containers } = await world.runtime.listContainers();
@@ -107,7 +107,7 @@ describe('the history of a pod', () => {
     const world = await World.make();
     const folder = historyFolder(world.rootDir);
     await mkdir(join(folder, '..'), { recursive: true });
-    // In the place of the folder there is a file.
+    // A file has the name of the folder.
     await writeFile(folder, '');
     const engine = await boot(world, makeStaticPod('web'));
     await world.until(() => engine.isReady('web-edge1'));
@@ -193,7 +193,7 @@ describe('what a Secret or a variable holds', () => {
     source.setConfigObjects(secret);
     source.set(pod);
     await world.until(() => engine.isReady('web-edge1'));
-    // Secret and pod go together.
+    // Removes the Secret and the pod at the same time.
     world.runtime.injectError('stopContainer', refusal, { times: 1 });
     source.setConfigObjects();
     source.set();

@@ -14,13 +14,13 @@ interface Hung {
   world: World;
   engine: Engine;
   source: ManualSource;
-  /** Lets the runtime go on with what it was asked for. */
+  /** Lets the runtime carry out the call. */
   goOn: () => void;
 }
 
-/** A pod of which the runtime does not answer a call: that of its second container where it makes several. */
+/** A pod with a call that the runtime does not answer. If several containers need the call, the second one. */
 async function hungIn(method: MethodName, { answersOnly = false } = {}): Promise<Hung> {
-  // Cancellation is that of gRPC.
+  // Over the wire, because gRPC cancels the calls.
   const world = await World.make({ wire: true });
   world.runtime.addImage(image);
   const source = new ManualSource();

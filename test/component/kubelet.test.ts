@@ -9,7 +9,7 @@ import { podAfter } from '../builders/pod-after.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { type Engine, World } from './world.ts';
 
-/** An engine that runs these pods, on a machine of its own. */
+/** Boots an engine with these pods on a new machine. */
 function running(...pods: Pod[]): Promise<{ world: World; engine: Engine; source: ManualSource }> {
   return runningFrom(new ManualSource(), ...pods);
 }
@@ -160,7 +160,7 @@ describe('a pod that is declared', () => {
     expect(world.runtime.running()).toEqual(['web-edge1/main#0']);
     await world.until(() => engine.isReady('web-edge1') && engine.kubelet.snapshot().pods.length === 1);
     expect((await second).at - changedAt).toBeGreaterThanOrEqual(7000);
-    // Not a back-off later: who waits for a name is told when it is free.
+    // At once, without a back-off, because a pod that waits for a name is notified.
     expect((await second).at - changedAt).toBeLessThan(8000);
     expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
     expect(await world.inventory()).toEqual(['web-edge1#0 SANDBOX_READY', 'web-edge1/main#0 CONTAINER_RUNNING']);
@@ -273,7 +273,7 @@ describe('an engine that ends', () => {
     source.set(makeStaticPod('web', { uid: 'second' }));
     await world.until(() => next.isReady('web-edge1'));
     expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
-    // Not a back-off later.
+    // Without a back-off.
     expect(world.clock.now() - bootedAt).toBeLessThan(10_000);
     await world.until(async () => (await podFolders(world)).length === 1);
     expect(await podFolders(world)).toEqual(['second']);
@@ -423,7 +423,7 @@ describe('orphans', () => {
     await engine.kill();
     const files = new ManualSource();
     const url = new ManualSource('http');
-    // Until the runtime is ready the sync loop handles nothing, and its inputs line up.
+    // Until the runtime is ready, the sync loop queues its inputs and handles none.
     world.runtime.setCondition('RuntimeReady', false);
     const next = await world.boot({ sources: [files, url] });
     files.set();

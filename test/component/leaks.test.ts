@@ -6,10 +6,10 @@ import { ManualSource } from '../fakes/manual-source.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { World } from './world.ts';
 
-/** Of each kind. A leak of one entry a pod shows with any number. */
+/** A leak of one entry a pod shows with any number. */
 const podsOfEachKind = 4;
 
-/** After half a minute. */
+/** States of the kinds of pods after half a minute. */
 const states = {
   plain: 'Running',
   fails: 'CrashLoopBackOff',
@@ -63,18 +63,18 @@ test('nothing in the engine names pods that came and went', async () => {
   await world.pass(5000);
   const names = new RegExp(['gone-', ...pods.map(({ metadata }) => metadata.uid)].join('|'));
   expect(collections(mentions(engine.kubelet, [world.runtime, world.clock], names))).toEqual({
-    // Of pods that were removed the newest 1,000 UIDs are kept on purpose.
+    // The newest 1,000 UIDs of removed pods are kept on purpose.
     'kubelet.parts.remains.removed': pods.length,
   });
 });
 
 function stateOf({ pod: { status = {} } }: PodSnapshot): string | undefined {
   const reason = status.containerStatuses?.[0]?.state?.waiting?.reason ?? status.reason ?? status.phase;
-  // Between two tries the one, right after each the other.
+  // Both are the same state: ErrImagePull right after a try, ImagePullBackOff until the next.
   return reason === 'ImagePullBackOff' ? 'ErrImagePull' : reason;
 }
 
-/** How often each part was found. */
+/** Number of paths by part of the kubelet. */
 function collections(paths: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const path of paths) {
@@ -84,7 +84,7 @@ function collections(paths: readonly string[]): Record<string, number> {
   return counts;
 }
 
-/** Where strings that match stand in what can be reached from an object, as paths. Not what only closures hold. */
+/** Paths of the matching strings that are reachable from an object. Does not look into closures. */
 function mentions(root: object, borders: readonly object[], pattern: RegExp): string[] {
   const seen = new Set<unknown>(borders);
   const found: string[] = [];

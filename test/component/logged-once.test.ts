@@ -12,9 +12,9 @@ const main = { name: 'main', image: 'registry.example/app:1' };
 
 interface Failure {
   pod?: Pod;
-  /** Makes the world so that the pod fails. */
+  /** Prepares the world so that the pod fails. */
   arrange?: (world: World) => void;
-  /** The one warning of its first minute, without what repeats it. */
+  /** The only warning of its first minute. Repetitions are left out. */
   line: string;
 }
 

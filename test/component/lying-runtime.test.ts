@@ -12,7 +12,7 @@ const earliest = -(2n ** 63n);
 
 type Answer = Record<string, unknown>;
 type Method = (...args: unknown[]) => Promise<Answer>;
-/** What a method answers in place of the truth. */
+/** By method: changes the true answer into a false one. */
 type Lies = Readonly<Record<string, (truth: Answer) => Answer>>;
 
 const sandboxes = (change: (items: PodSandbox[]) => unknown[]): Lies => ({
@@ -46,7 +46,7 @@ const foreignContainer = (id: string): object => ({
   labels: {},
 });
 
-/** Kinds of lies that say nothing against the pods that are there: these have to be left in peace. */
+/** Lies that do not contradict the running pods. These pods must stay untouched. */
 const harmless: Record<string, Lies> = {
   'sandboxes without metadata': sandboxes((items) => [
     { id: 'x', state: 'SANDBOX_READY' },
@@ -98,7 +98,7 @@ const harmless: Record<string, Lies> = {
   },
 };
 
-/** Kinds of lies about the pods themselves: what becomes of them is open, as long as the engine goes on. */
+/** Lies about the pods themselves. Any outcome is allowed, as long as the engine keeps running. */
 const contradictory: Record<string, Lies> = {
   'a status without anything': { containerStatus: () => ({}), podSandboxStatus: () => ({}) },
   'the status of another container': containerStatus((status) => ({ ...status, id: 'another' })),
@@ -124,13 +124,13 @@ const contradictory: Record<string, Lies> = {
   'a pulled image without a name': { pullImage: () => ({ imageRef: '' }), imageStatus: () => ({}) },
 };
 
-/** The wire takes whole messages alone. */
+/** Fills in missing fields, because the wire takes only complete messages. */
 const responses = { ...RuntimeServiceDefinition.methods, ...ImageServiceDefinition.methods } as unknown as Record<
   string,
   { responseType: { fromPartial: (answer: Answer) => Answer } }
 >;
 
-/** A runtime that answers as it is told. */
+/** Makes a runtime with false answers that the test chooses. */
 async function liar(): Promise<{ world: World; lie: (lies: Lies) => void }> {
   const world = await World.make();
   world.runtime.addImage(image);

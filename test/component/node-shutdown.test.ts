@@ -30,13 +30,13 @@ async function bootedNode(...pods: Pod[]): Promise<Node> {
 const boot = (world: World, source: ManualSource): Promise<Engine> =>
   world.boot({ sources: [source], node: makeNodeConfig(world.folder, { shutdown: settings }) });
 
-/** A pod that takes its time to stop, with a grace period of 60 seconds. */
+/** A pod that stops slowly, with a grace period of 60 seconds. */
 const pod = (name: string, dependsOn = '', spec: Partial<PodSpec> = {}): Pod =>
   podAfter(name, dependsOn, {
     spec: { terminationGracePeriodSeconds: 60, containers: [{ name, image: 'registry.example/app:1' }], ...spec },
   });
 
-/** Lets time pass until the pods are shut down; resolves to the milliseconds it took. */
+/** Lets time pass until the pods are shut down. Resolves to the milliseconds of the shutdown. */
 async function shutDown({ world, engine }: Node): Promise<number> {
   const startedAt = world.clock.monotonic();
   let isDone = false;
@@ -48,7 +48,7 @@ async function shutDown({ world, engine }: Node): Promise<number> {
   return world.clock.monotonic() - startedAt;
 }
 
-/** The seconds that containers were given, in their order. */
+/** Timeouts of the StopContainer calls in seconds, in order. */
 const stops = ({ runtime }: World): number[] =>
   runtime.requestsOf('stopContainer').map(({ timeout }) => Number(timeout));
 

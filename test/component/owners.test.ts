@@ -8,7 +8,7 @@ import { type Engine, World } from './world.ts';
 
 const image = 'registry.example/app:1';
 
-/** Two root-dirs on one runtime, on a node of one name. */
+/** Two root-dirs on one runtime, with the same node name. */
 async function twoOwners(): Promise<{ world: World; boot: (digit: 1 | 2) => Promise<Agent> }> {
   const world = await World.make();
   const boot = async (digit: 1 | 2): Promise<Agent> => {

@@ -33,7 +33,7 @@ beforeEach(async () => {
   });
 });
 
-/** A pod that mounts a volume of every kind that is made of files. */
+/** A pod that mounts one volume of every kind that consists of files. */
 function podWithAll(spec: Partial<PodSpec> = {}): Pod {
   const volumes: Volume[] = [
     { name: 'map', configMap: { name: 'settings' } },
@@ -51,7 +51,7 @@ function podWithAll(spec: Partial<PodSpec> = {}): Pod {
 const volumePath = (kind: string, name: string): string =>
   join(folder, 'pods', 'u1', 'volumes', `kubernetes.io~${kind}`, name);
 
-/** What a container would read, by volume and file. */
+/** Contents that a container would read, by volume and file. */
 async function contents(): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   const volumes = join(folder, 'pods', 'u1', 'volumes');

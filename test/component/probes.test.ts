@@ -7,7 +7,7 @@ import { type Engine, World } from './world.ts';
 const image = 'registry.example/app:1';
 
 /**
- * An engine that runs one pod `web` with this container; commands that are executed in it exit with `codes.get(word)`.
+ * Boots an engine with a pod `web` of this container. Commands executed in it exit with `codes.get(word)`.
  */
 async function running(
   more: Partial<Container>,

@@ -8,12 +8,12 @@ import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
 
-/** A revision of the pod `web`, of this UID and image. */
+/** A revision of the pod `web` with this UID and image. */
 function revision(uid: string, image: string, imagePullPolicy = 'IfNotPresent'): Pod {
   return makeStaticPod('web', { uid, spec: { containers: [{ name: 'main', image, imagePullPolicy }] } });
 }
 
-/** With a volume of an image, which its container mounts. */
+/** The pod with an image volume that its containers mount. */
 function withArt(pod: Pod, pullPolicy: string): Pod {
   const volumes = [{ name: 'art', image: { reference: 'art:1', pullPolicy } }];
   const volumeMounts = [{ name: 'art', mountPath: '/art' }];
@@ -21,7 +21,7 @@ function withArt(pod: Pod, pullPolicy: string): Pod {
   return { ...pod, spec: { ...pod.spec, volumes, containers } };
 }
 
-/** An engine on which the first revision runs. */
+/** Boots an engine and waits until the first revision runs. */
 async function runningFirst(
   featureGates: Partial<FeatureGates> = {},
 ): Promise<{ world: World; engine: Engine; source: ManualSource }> {
@@ -39,12 +39,12 @@ const refuseEveryPull = (world: World): void => {
   world.runtime.injectError('pullImage', new Refusal(codes.notFound, 'no such image'), { times: Infinity });
 };
 
-/** Of the first revision. */
+/** Calls that start the first revision. */
 const firstStart = ['runPodSandbox', 'createContainer', 'startContainer'];
 
 /**
- * The calls that change something since the first revision runs, in their order. Sandboxes are left out: they are
- * stopped once more when they go.
+ * Calls with an effect after the start of the first revision, in order. Stops of sandboxes are left out, because they
+ * are repeated before a removal.
  */
 const changes = (world: World): string[] =>
   world.runtime.calls
@@ -277,7 +277,7 @@ describe('a changed manifest', () => {
 });
 
 interface Asks {
-  /** The node has two. */
+  /** The node has 2. */
   cpu?: string;
   hostPort?: number;
   image?: string;
@@ -296,7 +296,7 @@ const afterPod = (pod: Pod, others: string): Pod => ({
   metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, [dependsOnAnnotation]: others } },
 });
 
-/** An engine on which these run. */
+/** Boots an engine and waits until these pods run. */
 async function running(...pods: Pod[]): Promise<{ world: World; engine: Engine; source: ManualSource }> {
   const world = await World.make();
   world.runtime.addImage('app:1');

@@ -7,8 +7,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 const setup = new URL('../../scripts/setup', import.meta.url).pathname;
 
 /**
- * A clone on a machine of root's that has these programs alone, and an apt-get and an npm that only note their
- * arguments.
+ * A clone on a machine with only these programs, as root. Its apt-get and npm only record their arguments.
  */
 async function bareMachine(packageManagers: readonly string[]): Promise<{ folder: string; path: string }> {
   const folder = await temporaryFolder();

@@ -11,7 +11,7 @@ async function bootedNode(): Promise<{ world: World; engine: Engine; source: Man
   return { world, engine, source };
 }
 
-/** One container whose readiness is what `scriptExec` says of its name. */
+/** One container whose readiness is the result of `scriptExec` for its name. */
 const probed = (name: string): Partial<PodSpec> => ({
   containers: [
     {
@@ -33,7 +33,7 @@ const waitingFor = (what: string): object => ({
   message: `Waiting for ${what}`,
 });
 
-/** Pods in the order in which their sandboxes were made. */
+/** Pods in the order of the creation of their sandboxes. */
 const started = ({ runtime }: World): (string | undefined)[] =>
   runtime.requestsOf('runPodSandbox').map(({ config }) => config?.metadata?.name);
 
@@ -96,7 +96,7 @@ describe('a pod that comes after another one', () => {
   test('starts when that completed', async () => {
     const { world, engine, source } = await bootedNode();
     world.runtime.script('migrate', { exitAfterMs: 3000 });
-    // It is never Ready: what is waited for is its end.
+    // The pod is never Ready, so others wait for its end.
     world.runtime.scriptExec(() => ({ exitCode: 1 }));
     const migrate = podAfter('migrate', '', { spec: { restartPolicy: 'Never', ...probed('migrate') } });
     source.set(migrate, podAfter('app', 'migrate'));

@@ -23,7 +23,7 @@ async function running(
   return { world, engine, reboot: () => world.boot({ sources: [source()] }) };
 }
 
-/** Since when what is so of the pod. */
+/** Start and transition times in the status of the pod. */
 function times(engine: Engine): object {
   const { startTime, conditions = [], containerStatuses = [] } = engine.pod('web-edge1')?.pod.status ?? {};
   return {
@@ -33,7 +33,7 @@ function times(engine: Engine): object {
   };
 }
 
-/** Every state of readiness that the engine was seen in. */
+/** Every readiness that the engine reported. */
 function seenReadiness(engine: Engine): boolean[] {
   return engine.events.events.flatMap((event) => (event.type === 'PodStatusChanged' ? [event.ready] : []));
 }
@@ -110,7 +110,7 @@ describe('after a restart of the agent', () => {
   test('a pod of which nothing was kept has been there since its sandbox was made', async () => {
     const { world, engine, reboot } = await running();
     const { startTime } = engine.pod('web-edge1')?.pod.status ?? {};
-    // Too soon for anything to be on the disk.
+    // Too early for a write to the disk.
     engine.crash();
     await world.pass(60_000);
     const next = await reboot();

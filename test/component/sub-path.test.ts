@@ -48,7 +48,7 @@ const partOf = (path: string): SubPath => ({
 
 const bind = (path: string): Promise<void> => bindSubPath(partOf(path));
 
-/** What there is to tell of a refusal: what the user is told, and what the log is. */
+/** The message of a refusal for the user, and its cause for the log. */
 async function refusal(path: string): Promise<{ told: string; because: string } | 'mounted'> {
   try {
     await bind(path);
@@ -61,11 +61,11 @@ async function refusal(path: string): Promise<{ told: string; because: string } 
 
 const modeOf = async (path: string): Promise<string> => ((await stat(path)).mode & 0o7777).toString(8);
 
-/** What the kernel tells of the mounts of this test, with their numbers, which no other mount gets meanwhile. */
+/** Lines of mountinfo of this test. Their ids are unique while the mounts exist. */
 const mountLines = async (): Promise<string[]> =>
   (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').filter((line) => line.includes(folder));
 
-/** The part of the volume that is mounted is this very file or folder. */
+/** Asserts that the mounted part of the volume is this file or folder itself. */
 async function expectBound(path: string): Promise<void> {
   const [bound, wanted] = await Promise.all([lstat(target), lstat(join(volumePath, path))]);
   expect({ ino: bound.ino, mounts: await mountPointsUnder(join(folder, 'pod')) }).toEqual({
@@ -275,10 +275,10 @@ test('what the machine mounts below a volume stays mounted when a part of the vo
   expect(await mountPointsUnder(folder)).toEqual([join(volumePath, 'a/disk'), volumePath]);
 });
 
-/** Number of renameat2, which perl does not know; 2 has it exchange two files. */
+/** Number of renameat2, because perl has no name for it. Its flag 2 exchanges two files. */
 const renameat2 = process.arch === 'arm64' ? 276 : 316;
 
-/** What containers can do all the time to the folder `$a` of a volume, for which `$out` leads out of it. */
+/** Changes that a container can repeat all the time on the folder `$a` of a volume. `$out` is outside the volume. */
 const attacks = [
   {
     attack: 'a folder and a link that take the place of each other at once',
@@ -311,7 +311,7 @@ test.each(attacks)('$attack does not lead out of the volume', async ({ script })
         await removeTree(join(folder, 'pod'));
       }
     }
-    // It was at it all the time.
+    // The attacker ran until now.
     expect(attacker.exitCode).toBeNull();
   } finally {
     attacker.kill('SIGKILL');

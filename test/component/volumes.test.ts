@@ -38,13 +38,13 @@ function openRoot(rootDir: string): { podDirs: PodDirs; manager: VolumeManager }
   };
 }
 
-/** The one volume of the pod where it is mounted from, or why it is not. */
+/** Mounts the pod's volume. Resolves with the mounted volume, or with the reason of the failure. */
 async function mountData(pod: Pod, volumeManager = manager): Promise<MountedVolume | string | undefined> {
   const { mounted, failures } = await volumeManager.mountPodVolumes(pod);
   return failures.get('data')?.message ?? mounted.get('data');
 }
 
-/** A pod with one volume, which its container mounts. */
+/** A pod with one volume that its container mounts. */
 function podWith(volume: Omit<Volume, 'name'>): Pod {
   const container = makeContainer({ volumeMounts: [{ name: 'data', mountPath: '/data' }] });
   return makePod({
@@ -55,7 +55,7 @@ function podWith(volume: Omit<Volume, 'name'>): Pod {
 
 const emptyDirPath = (): string => join(folder, 'pods', 'u1', 'volumes', 'kubernetes.io~empty-dir', 'data');
 
-/** Undoes what a failed test leaves mounted, lest the folder be deleted through it. */
+/** Unmounts at the end of the test, because a remaining mount would be deleted with the folder. */
 function unmountedAtEnd(path: string): void {
   onTestFinished(async () => {
     for (const mountPoint of await mountPointsUnder(path)) await execa('umount', ['-l', mountPoint]);
@@ -172,7 +172,7 @@ describe('a volume that passes mounts on', () => {
     return { ...pod, spec: { ...pod.spec, containers: [makeContainer({ volumeMounts })] } };
   };
 
-  /** Makes the folder a mount with this propagation, and tells what is mounted in it after the volume, and how. */
+  /** Makes the folder a mount with this propagation and mounts the volume. Returns the mounts below with their kind. */
   async function mountedBelow(propagation: 'private' | 'shared', mountPropagation: string): Promise<string[]> {
     unmountedAtEnd(folder);
     await execa('mount', ['--bind', folder, folder]);

@@ -20,8 +20,8 @@ import { readyFD, screenAgentVariable } from './screen-agent.ts';
 type AgentEnded = number;
 
 /**
- * Starts the agent in a process and session of its own, and shows its screen until the user leaves or the agent ends.
- * So events of the terminal do not affect the agent. Resolves with the exit code.
+ * Starts the agent in its own process and session, so that events of the terminal do not affect it. Shows its screen
+ * until the user leaves or the agent ends. Resolves with the exit code.
  */
 export async function runWithScreen({ rootDir, stderr }: { rootDir: string; stderr: Writable }): Promise<number> {
   await makeFolder(rootDir, 0o750);

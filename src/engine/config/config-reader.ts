@@ -51,8 +51,8 @@ interface Read {
 
 /**
  * Runs the sources, merges their lists and keeps their problems. If two sources declare one pod, the first one owns it
- * until it no longer declares it, because no source may take a pod from another. In the kubelet both own the pod, and
- * it stops when either source drops it. kubelet: config/config.go
+ * until it no longer declares it. So no source takes a pod from another. In the kubelet both own the pod, and it stops
+ * when either source drops it. kubelet: config/config.go
  */
 export class ConfigReader {
   /** In the order of the sources. */

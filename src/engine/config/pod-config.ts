@@ -38,8 +38,8 @@ export class PodConfig {
   }
 
   /**
-   * Merges the complete list of a source. Returns its changes in the order for the sync loop, and the pods that repeat
-   * a full name of the list.
+   * Merges the complete list of a source. Returns its changes in the order for the sync loop. `duplicates` are the pods
+   * that repeat a full name of the list.
    */
   merge({ id, source }: SourceId, incoming: readonly Pod[], now: number): { updates: PodUpdate[]; duplicates: Pod[] } {
     const known = this.sources.get(id);

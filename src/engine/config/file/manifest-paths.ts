@@ -97,7 +97,7 @@ export class ManifestPaths {
     return this.placesOf(file).some(([path, { is }]) => is === 'away' || (is === 'removed' && file !== path));
   }
 
-  /** False if a mount changed since the last look, so that the files read since may lie below or above it. */
+  /** False if a mount changed since the last look. The files read since may then lie below or above it. */
   async areStill(): Promise<boolean> {
     const mountPoints = await this.readMountPoints();
     return [...this.places.values()].every(
@@ -201,8 +201,8 @@ export function ignoredBecause(path: string): string | undefined {
 }
 
 /**
- * Warnings for a manifest file or folder that users other than root and the agent's own can change, because a user who
- * can write a manifest is root on this machine.
+ * Warnings for a manifest file or folder that users other than root and our own can change. Such a user could become
+ * root with a manifest.
  */
 export function ownershipProblems(origin: string, { mode, uid }: Stats): ManifestProblem[] {
   const problems: ManifestProblem[] = [];
@@ -218,8 +218,8 @@ export function ownershipProblems(origin: string, { mode, uid }: Stats): Manifes
 
 /**
  * Time after which missing files count as removed, given the old and new state of their folder. Returns undefined if
- * the time stays. Only a folder that was seen takes its files with it, because a folder that was missing at the start
- * may be created or mounted later.
+ * the time stays. A folder that is missing since the start removes no files, because it may be created or mounted
+ * later.
  */
 function nextLosesFilesMs(before: Place['is'] | undefined, is: Place['is'], now: number): number | undefined {
   if (is === before || is === 'away') return undefined;

@@ -42,7 +42,7 @@ interface Unsettled {
   times: number;
 }
 
-/** A file written in place must stay unchanged for this long before it is read, a missing one before it is removed. */
+/** A file written in place is read after this time without changes. A missing file is removed after it. */
 export const settleMs = 10;
 /** Longest time between two looks at a file that a process has open. */
 const maxWaitMs = 1000;
@@ -56,7 +56,7 @@ const maxParallelReads = 16;
  *
  * INVARIANTS: a file renamed into place is read at once. A file written in place is read once it stayed unchanged for
  * 10 ms. That content counts only if afterwards no process has the file open for writing and the file is unchanged. A
- * known file is missing after 10 ms without it, because some programs remove a file before they write it again.
+ * known file counts as missing after 10 ms, because some programs remove a file before they write it again.
  */
 export class ManifestReader {
   private readonly deps: Deps;

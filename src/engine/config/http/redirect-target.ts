@@ -2,7 +2,7 @@ import { HTTPFailure } from './http-failure.ts';
 
 /**
  * Target of a redirect. Throws an HTTPFailure unless it has the same origin, or the https origin of the same host. So
- * no other server gets our token and client certificate, and the log-in page of a network is not taken for the server.
+ * no other server gets our token and client certificate. Nor is the log-in page of a network taken for the server.
  */
 export function redirectTarget(from: URL, location: string): URL {
   const target = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
