@@ -13,14 +13,22 @@ const folderGoneMs = 1000;
 const folderFilledMs = 5000;
 
 /** State of a manifest path. */
-type Place =
-  | { is: 'folder'; files: string[]; links: string[]; real: string; mountPoint: string; problems: ManifestProblem[] }
-  /** Any other entry. ManifestReader finds out whether it can be read. */
-  | { is: 'file'; real: string; mountPoint: string }
-  /** It was removed: its parent folder exists, but it does not. */
-  | { is: 'removed'; because: string; hint: string }
-  /** It cannot be looked at, so its manifests are unknown. */
-  | { is: 'away'; isUnmounted: boolean; because: string; hint: string };
+interface Place {
+  /**
+   * `file`: any entry except a folder. ManifestReader finds out whether it can be read. `removed`: the parent folder
+   * exists, but the path does not. `away`: it cannot be looked at, so its manifests are unknown.
+   */
+  is: 'folder' | 'file' | 'removed' | 'away';
+  /** The manifest files to read. */
+  files: readonly string[];
+  /** The links in the folder. */
+  links: readonly string[];
+  problems: readonly ManifestProblem[];
+  /** Set if the path exists. */
+  location?: { real: string; mountPoint: string };
+  /** True if its mount point is not mounted. */
+  isUnmounted?: boolean;
+}
 
 interface Deps {
   /** Without trailing slashes. */
@@ -35,9 +43,8 @@ export class ManifestPaths {
   /** Mount points by path, except the root. Saved for the next start, because they may be unmounted then. */
   mountPoints = new Map<string, string>();
   private readonly deps: Deps;
-  private readonly places = new Map<string, Place>();
-  /** By folder: time after which its missing files count as removed; monotonic. At once without an entry. */
-  private readonly losesFilesMs = new Map<string, number>();
+  /** `losesFilesMs`: time after which the missing files of a folder count as removed; monotonic. */
+  private readonly places = new Map<string, Place & { losesFilesMs: number }>();
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -53,33 +60,32 @@ export class ManifestPaths {
     for (const path of this.deps.paths.filter(isMeant)) {
       const before = this.places.get(path);
       const place = await this.lookAt(path, mountPoints);
-      const atMs = nextLosesFilesMs(before?.is, place.is, this.deps.clock.monotonic());
-      if (atMs !== undefined) this.losesFilesMs.set(path, atMs);
-      this.places.set(path, place);
+      const losesFilesMs = nextLosesFilesMs(before, place.is, this.deps.clock.monotonic());
+      this.places.set(path, { ...place, losesFilesMs });
       if (before?.is !== place.is) news = 'other';
-      else if (news === 'same' && !isDeepStrictEqual(problemsOf(before), problemsOf(place))) news = 'problems';
+      else if (news === 'same' && !isDeepStrictEqual(before.problems, place.problems)) news = 'problems';
     }
     return news;
   }
 
   /** The manifest files to read. */
   get files(): string[] {
-    return this.each((path, place) => (place.is === 'file' ? [path] : place.is === 'folder' ? place.files : []));
+    return [...this.places.values()].flatMap(({ files }) => files);
   }
 
   /** The links in the folders. */
   get links(): string[] {
-    return this.each((_path, place) => (place.is === 'folder' ? place.links : []));
+    return [...this.places.values()].flatMap(({ links }) => links);
   }
 
   /** True if a path was on a mount point that is not mounted now. */
   get isUnmounted(): boolean {
-    return [...this.places.values()].some((place) => place.is === 'away' && place.isUnmounted);
+    return [...this.places.values()].some(({ isUnmounted }) => isUnmounted === true);
   }
 
   /** True if every path of this file is away, or was missing since the start. */
   isAway(file: string): boolean {
-    return this.placesOf(file).every(([path, place]) => this.goneAtOf(file, path, place) === Infinity);
+    return this.placesOf(file).every(({ goneAtMs }) => goneAtMs === Infinity);
   }
 
   /** True if the name of a file excludes it. A path that the user named is always read. */
@@ -89,54 +95,48 @@ export class ManifestPaths {
 
   /** Time after which a missing file counts as removed; monotonic. Infinity if its paths must change first. */
   goneAtMs(file: string): number {
-    return Math.max(0, ...this.placesOf(file).map(([path, place]) => this.goneAtOf(file, path, place)));
+    return Math.max(0, ...this.placesOf(file).map(({ goneAtMs }) => goneAtMs));
   }
 
   /** True if an unknown file may have existed in an earlier run and cannot be looked for now. */
   mayHaveHad(file: string): boolean {
-    return this.placesOf(file).some(([path, { is }]) => is === 'away' || (is === 'removed' && file !== path));
+    return this.placesOf(file).some(({ path, is }) => is === 'away' || (is === 'removed' && file !== path));
   }
 
   /** False if a mount changed since the last look. The files read since may then lie below or above it. */
   async areStill(): Promise<boolean> {
     const mountPoints = await this.readMountPoints();
     return [...this.places.values()].every(
-      (place) => !('real' in place) || mountPointOf(place.real, mountPoints) === place.mountPoint,
+      ({ location: at }) => at === undefined || mountPointOf(at.real, mountPoints) === at.mountPoint,
     );
   }
 
   /** Notes the mount points of the paths for which `isUsed` is true, because only these have manifests to miss. */
   noteMountPoints(isUsed: (path: string) => boolean): void {
-    for (const [path, place] of this.places) {
-      if (place.is === 'away') continue;
-      if ('real' in place && place.mountPoint !== '/' && isUsed(path)) this.mountPoints.set(path, place.mountPoint);
+    for (const [path, { is, location }] of this.places) {
+      if (is === 'away') continue;
+      if (location && location.mountPoint !== '/' && isUsed(path)) this.mountPoints.set(path, location.mountPoint);
       else this.mountPoints.delete(path);
     }
   }
 
   /** Problems of the paths. `newestGoodAt` returns the read time of the newest good revision of a path. */
   problems(newestGoodAt: (path: string) => number | undefined): ManifestProblem[] {
-    return this.each((origin, place) => {
-      if (!('because' in place)) return problemsOf(place);
-      const { because, hint } = place;
-      const lastGoodAt = newestGoodAt(origin);
-      if (lastGoodAt === undefined) return [{ origin, severity: 'error', message: because, hint }];
-      const message = `${because}; its last good manifests stay in use`;
-      return [{ origin, severity: 'error', message, hint, lastGoodAt }];
+    return [...this.places].flatMap(([path, { problems, location }]) => {
+      const lastGoodAt = location === undefined ? newestGoodAt(path) : undefined;
+      if (lastGoodAt === undefined) return problems;
+      return problems.map((problem) => {
+        return { ...problem, message: `${problem.message}; its last good manifests stay in use`, lastGoodAt };
+      });
     });
   }
 
-  private each<T>(items: (path: string, place: Place) => T[]): T[] {
-    return [...this.places].flatMap(([path, place]) => items(path, place));
-  }
-
-  private goneAtOf(file: string, path: string, { is }: Place): number {
-    if (is === 'away') return Infinity;
-    return file === path ? 0 : (this.losesFilesMs.get(path) ?? 0);
-  }
-
-  private placesOf(file: string): [string, Place][] {
-    return [...this.places].filter(([path]) => isAt(file, path));
+  /** The paths of this file, and the times after which it counts as removed from them. */
+  private placesOf(file: string): { path: string; is: Place['is']; goneAtMs: number }[] {
+    return [...this.places].flatMap(([path, { is, losesFilesMs }]) => {
+      if (!isAt(file, path)) return [];
+      return [{ path, is, goneAtMs: is === 'away' ? Infinity : file === path ? 0 : losesFilesMs }];
+    });
   }
 
   private readMountPoints(): Promise<string[]> {
@@ -148,24 +148,21 @@ export class ManifestPaths {
     if (mountedOn !== undefined && !mountPoints.includes(mountedOn)) {
       const hint =
         'Mount it. To drop the pods declared there, stop the agent and remove <root-dir>/manifests-last-good.';
-      return { is: 'away', isUnmounted: true, because: `nothing is mounted on ${mountedOn}`, hint };
+      return { ...missing('away', path, `nothing is mounted on ${mountedOn}`, hint), isUnmounted: true };
     }
     try {
       const stats = await stat(path);
       const real = await realpath(path);
-      const mountPoint = mountPointOf(real, mountPoints);
-      if (!stats.isDirectory()) return { is: 'file', real, mountPoint };
-      return { is: 'folder', real, mountPoint, ...(await this.list(path, stats)) };
+      const location = { real, mountPoint: mountPointOf(real, mountPoints) };
+      if (!stats.isDirectory()) return { is: 'file', files: [path], links: [], problems: [], location };
+      return { is: 'folder', ...(await this.list(path, stats)), location };
     } catch (error) {
-      if (!hasCode(error, 'ENOENT')) return away(errorMessage(error), 'Check its permissions.');
+      if (!hasCode(error, 'ENOENT')) return missing('away', path, errorMessage(error), 'Check its permissions.');
       return lookForMissing(path);
     }
   }
 
-  private async list(
-    folder: string,
-    stats: Stats,
-  ): Promise<Pick<Place & { is: 'folder' }, 'files' | 'links' | 'problems'>> {
+  private async list(folder: string, stats: Stats): Promise<Pick<Place, 'files' | 'links' | 'problems'>> {
     const entries = await readdir(folder, { withFileTypes: true });
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     const pathOf = ({ name }: { name: string }): string => join(folder, name);
@@ -217,13 +214,16 @@ export function ownershipProblems(origin: string, { mode, uid }: Stats): Manifes
 }
 
 /**
- * Time after which missing files count as removed, given the old and new state of their folder. Returns undefined if
- * the time stays. A folder that is missing since the start removes no files, because it may be created or mounted
- * later.
+ * Time after which missing files count as removed, given the old and new state of their folder. A folder that is
+ * missing since the start removes no files, because it may be created or mounted later.
  */
-function nextLosesFilesMs(before: Place['is'] | undefined, is: Place['is'], now: number): number | undefined {
-  if (is === before || is === 'away') return undefined;
-  if (is === 'removed') return before === 'folder' ? now + folderGoneMs : Infinity;
+function nextLosesFilesMs(
+  before: { is: Place['is']; losesFilesMs: number } | undefined,
+  is: Place['is'],
+  now: number,
+): number {
+  if (is === before?.is || is === 'away') return before?.losesFilesMs ?? 0;
+  if (is === 'removed') return before?.is === 'folder' ? now + folderGoneMs : Infinity;
   return is === 'folder' && before !== undefined ? now + folderFilledMs : 0;
 }
 
@@ -232,22 +232,19 @@ function ignoredProblem(origin: string, isFolder: boolean): ManifestProblem {
   return { origin, severity: 'warning', message: `ignored: ${because}` };
 }
 
-function problemsOf(place: Place | undefined): ManifestProblem[] {
-  return place?.is === 'folder' ? place.problems : [];
-}
-
 async function lookForMissing(path: string): Promise<Place> {
-  if (await exists(path)) return away('is a link to nothing', 'Restore the target of the link.');
+  if (await exists(path)) return missing('away', path, 'is a link to nothing', 'Restore the target of the link.');
   const above = dirname(path);
   if (!(await exists(above))) {
-    return away(`path does not exist, nor does ${above}`, 'Create it; it is read as soon as it exists.');
+    const hint = 'Create it; it is read as soon as it exists.';
+    return missing('away', path, `path does not exist, nor does ${above}`, hint);
   }
   const hint = 'Create the file or folder; it is read as soon as it exists.';
-  return { is: 'removed', because: 'path does not exist', hint };
+  return missing('removed', path, 'path does not exist', hint);
 }
 
-function away(because: string, hint: string): Place {
-  return { is: 'away', isUnmounted: false, because, hint };
+function missing(is: 'removed' | 'away', origin: string, message: string, hint: string): Place {
+  return { is, files: [], links: [], problems: [{ origin, severity: 'error', message, hint }] };
 }
 
 async function exists(path: string): Promise<boolean> {
