@@ -78,10 +78,18 @@ export class ConfigReader {
 
   /** Reads every source until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { faults } = this.deps;
-    const runOne = (read: Read): Promise<void> =>
-      faults.keepRunning(`source ${read.id.id}`, () => this.read(read, signal), signal);
-    await Promise.all(this.reads.map(runOne));
+    const runs = this.reads.map((read) => {
+      const onUpdate = (update: SourceUpdate): void => {
+        this.take(read, update);
+      };
+      const onProblems = (problems: ManifestProblem[]): void => {
+        read.problems = problems;
+        this.remember(read);
+      };
+      const run = (): Promise<void> => read.source.run({ onUpdate, onProblems }, signal);
+      return this.deps.faults.keepRunning(`source ${read.id.id}`, run, signal);
+    });
+    await Promise.all(runs);
   }
 
   /**
@@ -105,21 +113,6 @@ export class ConfigReader {
 
   snapshot(): SourceSnapshot[] {
     return this.reads.map(({ snapshot }) => ({ ...snapshot }));
-  }
-
-  private read(read: Read, signal: AbortSignal): Promise<void> {
-    return read.source.run(
-      {
-        onUpdate: (update) => {
-          this.take(read, update);
-        },
-        onProblems: (problems) => {
-          read.problems = problems;
-          this.remember(read);
-        },
-      },
-      signal,
-    );
   }
 
   private take(read: Read, { pods, problems, configObjects: objects = [] }: SourceUpdate): void {

@@ -51,21 +51,14 @@ export class PodConfig {
     for (const pod of incoming.filter(isFirst)) {
       const uid = pod.metadata.uid;
       const entry = known?.get(uid);
-      if (entry?.declared === pod) {
-        next.set(uid, entry);
-        continue;
-      }
-      const annotated = withAnnotations(pod, { [configAnnotations.source]: source });
-      if (entry === undefined) {
-        const seen = withAnnotations(annotated, { [configAnnotations.seen]: rfc3339Nano(now) });
-        next.set(uid, { declared: pod, merged: seen });
-        changed.ADD.push(seen);
-        continue;
-      }
-      const { merged } = entry;
+      const annotated = (more = {}): Pod => withAnnotations(pod, { [configAnnotations.source]: source, ...more });
+      const merged = entry?.merged ?? annotated({ [configAnnotations.seen]: rfc3339Nano(now) });
       next.set(uid, { declared: pod, merged });
-      const op = updateInPlace(merged, annotated);
-      if (op !== undefined) changed[op].push(merged);
+      if (entry === undefined) changed.ADD.push(merged);
+      else if (entry.declared !== pod) {
+        const op = updateInPlace(merged, annotated());
+        if (op !== undefined) changed[op].push(merged);
+      }
     }
     for (const [uid, { merged }] of known ?? []) if (!next.has(uid)) changed.REMOVE.push(merged);
     this.sources.set(id, next);
@@ -85,7 +78,7 @@ interface Entry {
 
 /** Applies the incoming pod. Returns undefined if nothing changed. kubelet: config/config.go checkAndUpdatePod */
 function updateInPlace(existing: Pod, incoming: Pod): PodOperation | undefined {
-  if (!podsDifferSemantically(existing, incoming)) {
+  if (isDeepStrictEqual(meaning(existing), meaning(incoming))) {
     if (isDeepStrictEqual(existing.status, incoming.status)) return undefined;
     assignOrDelete(existing, 'status', incoming.status);
     return 'RECONCILE';
@@ -108,10 +101,6 @@ const localAnnotations: readonly string[] = [
   configAnnotations.mirror,
   configAnnotations.seen,
 ];
-
-function podsDifferSemantically(a: Pod, b: Pod): boolean {
-  return !isDeepStrictEqual(meaning(a), meaning(b));
-}
 
 /** kubelet: config/config.go podsDifferSemantically */
 function meaning(pod: Pod): unknown {

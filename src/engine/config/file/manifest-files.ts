@@ -8,7 +8,7 @@ import type { ManifestProblem } from '../../view/events.ts';
 import { podRef } from '../../../api/values/pod-names.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import { isGood, loadManifest } from '../load-manifest.ts';
-import type { Revision } from './manifest-file.ts';
+import type { Revision } from './manifest-reader.ts';
 
 interface Deps extends StaticPodNode {
   clock: Clock;

@@ -31,7 +31,8 @@ export interface Visit {
   warnings: readonly ManifestProblem[];
 }
 
-export interface ManifestServerOptions {
+/** The server of a manifest URL. No other server gets our credentials. */
+export interface ManifestServer {
   /** May contain user and password. */
   url: URL;
   /** Sent with every request. A name may occur more than once. */
@@ -44,92 +45,86 @@ export interface ManifestServerOptions {
   clock: Clock;
 }
 
-/** The server of a manifest URL. No other server gets our credentials. */
-export class ManifestServer {
-  private readonly options: ManifestServerOptions;
-
-  constructor(options: ManifestServerOptions) {
-    this.options = options;
+/**
+ * Reads the credentials anew and lets `use` fetch with them, within the RequestLimits of one check. Rejects with an
+ * HTTPFailure, or with the signal's reason.
+ */
+export async function visitServer<T>(
+  server: ManifestServer,
+  signal: AbortSignal,
+  use: (visit: Visit) => Promise<T>,
+): Promise<T> {
+  const limits = limitRequests(server.clock, signal);
+  try {
+    return await unlessAborted(open(server, limits).then(use), limits.signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw toHTTPFailure(error);
+  } finally {
+    limits.end();
   }
+}
 
-  /**
-   * Reads the credentials anew and lets `use` fetch with them, within the RequestLimits of one check. Rejects with an
-   * HTTPFailure, or with the signal's reason.
-   */
-  async visit<T>(signal: AbortSignal, use: (visit: Visit) => Promise<T>): Promise<T> {
-    const limits = limitRequests(this.options.clock, signal);
-    try {
-      return await unlessAborted(this.open(limits).then(use), limits.signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw toHTTPFailure(error);
-    } finally {
-      limits.end();
+async function open(server: ManifestServer, limits: RequestLimits): Promise<Visit> {
+  const { tls, token, warnings } = await readCredentials(server.files);
+  if (token !== undefined) server.secrets?.set(`token for ${server.url.origin}`, [token]);
+  const headers = headersFor(server, token);
+  if (headers.authorization !== undefined) warnings.push(...unencrypted(server.url));
+  return { warnings, get: (url, known = {}) => get(url, known, { server, headers, tls, limits }) };
+}
+
+/** Shared by all requests of a visit. */
+interface Session {
+  server: ManifestServer;
+  headers: OutgoingHttpHeaders;
+  tls: TLSOptions;
+  limits: RequestLimits;
+}
+
+async function get(url: URL, known: Validators, { server, headers, tls, limits }: Session): Promise<Answer> {
+  const conditions = {
+    ...(known.etag !== undefined && { 'if-none-match': known.etag }),
+    ...(known.lastModified !== undefined && { 'if-modified-since': known.lastModified }),
+  };
+  const { signal } = limits;
+  let target = withoutCredentials(url);
+  for (let redirects = 0; redirects <= maxRedirects; redirects++) {
+    const proxy = server.proxyFor(target.href);
+    const response = await getRequest({ url: target, headers: { ...headers, ...conditions }, tls, proxy, signal });
+    limits.progress();
+    const { statusCode = 0, headers: answered } = response;
+    if (statusCode === 200) return await readAnswer(response, limits);
+    // The body is not needed. Without a listener its error would end the process.
+    response.on('error', () => undefined).destroy();
+    if (statusCode === 304 && Object.keys(conditions).length > 0) return 'not modified';
+    if (!redirectStatuses.has(statusCode)) {
+      throw statusFailure(statusCode, parseRetryAfter(answered['retry-after'], server.clock.now()));
     }
+    target = redirectTarget(target, answered.location ?? '');
   }
+  const hint = 'Give the final URL of the manifest to --manifest-url.';
+  throw new HTTPFailure('refused', `the server redirects more than ${maxRedirects} times`, hint);
+}
 
-  private async open(limits: RequestLimits): Promise<Visit> {
-    const { tls, token, warnings } = await readCredentials(this.options.files);
-    if (token !== undefined) this.options.secrets?.set(`token for ${this.options.url.origin}`, [token]);
-    const headers = this.headers(token);
-    if (headers.authorization !== undefined) warnings.push(...this.unencrypted());
-    return { warnings, get: (url, known = {}) => this.get(url, known, { headers, tls, limits }) };
-  }
+function unencrypted(url: URL): ManifestProblem[] {
+  if (url.protocol === 'https:' || isThisMachine(url.hostname)) return [];
+  const message = 'the credentials are sent unencrypted';
+  return [{ origin: shownURL(url), severity: 'warning', message, hint: 'Use https.' }];
+}
 
-  private async get(url: URL, known: Validators, { headers, tls, limits }: Session): Promise<Answer> {
-    const conditions = {
-      ...(known.etag !== undefined && { 'if-none-match': known.etag }),
-      ...(known.lastModified !== undefined && { 'if-modified-since': known.lastModified }),
-    };
-    const { signal } = limits;
-    let target = withoutCredentials(url);
-    for (let redirects = 0; redirects <= maxRedirects; redirects++) {
-      const proxy = this.options.proxyFor(target.href);
-      const response = await getRequest({ url: target, headers: { ...headers, ...conditions }, tls, proxy, signal });
-      limits.progress();
-      const { statusCode = 0, headers: answered } = response;
-      if (statusCode === 200) return await readAnswer(response, limits);
-      // The body is not needed. Without a listener its error would end the process.
-      response.on('error', () => undefined).destroy();
-      if (statusCode === 304 && Object.keys(conditions).length > 0) return 'not modified';
-      if (!redirectStatuses.has(statusCode)) {
-        throw statusFailure(statusCode, parseRetryAfter(answered['retry-after'], this.options.clock.now()));
-      }
-      target = redirectTarget(target, answered.location ?? '');
-    }
-    const hint = 'Give the final URL of the manifest to --manifest-url.';
-    throw new HTTPFailure('refused', `the server redirects more than ${maxRedirects} times`, hint);
+function headersFor({ url, headers }: ManifestServer, token: string | undefined): OutgoingHttpHeaders {
+  const all: OutgoingHttpHeaders = { 'user-agent': 'kubelet-ts', 'accept-encoding': 'gzip' };
+  for (const name of new Set(headers.map(([name]) => name.toLowerCase()))) {
+    all[name] = headers.filter(([other]) => other.toLowerCase() === name).map(([, value]) => value);
   }
-
-  private unencrypted(): ManifestProblem[] {
-    const { url } = this.options;
-    if (url.protocol === 'https:' || isThisMachine(url.hostname)) return [];
-    const message = 'the credentials are sent unencrypted';
-    return [{ origin: shownURL(url), severity: 'warning', message, hint: 'Use https.' }];
-  }
-
-  private headers(token: string | undefined): OutgoingHttpHeaders {
-    const { url, headers } = this.options;
-    const all: OutgoingHttpHeaders = { 'user-agent': 'kubelet-ts', 'accept-encoding': 'gzip' };
-    for (const name of new Set(headers.map(([name]) => name.toLowerCase()))) {
-      all[name] = headers.filter(([other]) => other.toLowerCase() === name).map(([, value]) => value);
-    }
-    if (url.username !== '' || url.password !== '') all.authorization = basic(url);
-    if (token !== undefined) all.authorization = `Bearer ${token}`;
-    return all;
-  }
+  if (url.username !== '' || url.password !== '') all.authorization = basic(url);
+  if (token !== undefined) all.authorization = `Bearer ${token}`;
+  return all;
 }
 
 async function readAnswer(response: IncomingMessage, limits: RequestLimits): Promise<Answer> {
   const { etag, 'last-modified': lastModified } = response.headers;
   return { body: await readBody(response, response.headers, limits), validators: { etag, lastModified } };
-}
-
-/** Shared by all requests of a visit. */
-interface Session {
-  headers: OutgoingHttpHeaders;
-  tls: TLSOptions;
-  limits: RequestLimits;
 }
 
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

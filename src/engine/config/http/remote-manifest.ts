@@ -5,18 +5,12 @@ import { HTTPFailure, type HTTPFailureKind, toHTTPFailure } from './http-failure
 import { sha256 } from '../last-good/last-good-format.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import { isGood, loadManifest } from '../load-manifest.ts';
-import {
-  type Answer,
-  ManifestServer,
-  type ManifestServerOptions,
-  type Validators,
-  type Visit,
-} from './manifest-server.ts';
+import { type Answer, type ManifestServer, type Validators, type Visit, visitServer } from './manifest-server.ts';
 import type { SourceUpdate } from '../pod-source.ts';
 import { shownURL } from './url.ts';
 import { type ManifestTrust, trustManifest } from './trust-manifest.ts';
 
-export interface RemoteManifestOptions extends StaticPodNode, Omit<ManifestServerOptions, 'url'> {
+export interface RemoteManifestOptions extends StaticPodNode, Omit<ManifestServer, 'url'> {
   /** May contain user and password. Only the server gets them. */
   url: string;
   trust: ManifestTrust;
@@ -67,7 +61,6 @@ export class RemoteManifest {
   readonly where: string;
   private readonly options: RemoteManifestOptions;
   private readonly url: URL;
-  private readonly server: ManifestServer;
   private seen: Seen | undefined;
   private current: Declared | undefined;
   /** Time of the signature of the newest used body, in earlier runs too; seconds since the epoch. */
@@ -79,7 +72,6 @@ export class RemoteManifest {
     this.options = options;
     this.url = new URL(options.url);
     this.where = shownURL(this.url);
-    this.server = new ManifestServer({ ...options, url: this.url });
   }
 
   /** Undefined before the first good manifest. */
@@ -93,8 +85,10 @@ export class RemoteManifest {
     if (kept === undefined) return;
     const { signature, ...validators } = kept.fetched ?? {};
     const digest = sha256(kept.body);
+    const { lastSignedAtSeconds } = this;
     try {
-      this.lastSignedAtSeconds = this.trust(kept.body, digest, signature);
+      const evidence = { digest, signature, lastSignedAtSeconds };
+      this.lastSignedAtSeconds = trustManifest(kept.body, evidence, this.options.trust);
     } catch (error) {
       const { message, hint } = toHTTPFailure(error);
       this.unusable = [this.problem('warning', `the manifest of the last run is not used: ${message}`, hint)];
@@ -111,7 +105,7 @@ export class RemoteManifest {
     let warnings: readonly ManifestProblem[] = [];
     let noManifest: HTTPFailureKind = 'is no manifest';
     try {
-      await this.server.visit(signal, async (visit) => {
+      await visitServer({ ...this.options, url: this.url }, signal, async (visit) => {
         warnings = visit.warnings;
         const answer = await visit.get(this.url, this.seen?.validators);
         if (answer === 'not modified') return;
@@ -144,17 +138,13 @@ export class RemoteManifest {
     refuseNoManifest(body);
     const { clock, lastGood, trust } = this.options;
     const signature = trust.publicKeys.length === 0 ? undefined : await this.fetchSignature(visit);
-    const signedAtSeconds = this.trust(body, digest, signature);
+    const { lastSignedAtSeconds } = this;
+    const signedAtSeconds = trustManifest(body, { digest, signature, lastSignedAtSeconds }, trust);
     const problems = this.take(body, { digest, validators, confirmedAt: clock.now() });
     if (problems.length > 0) return;
     this.lastSignedAtSeconds = signedAtSeconds;
     // Does not wait for the disk.
     void lastGood?.save('http', this.where, body, { fetched: { ...validators, signature } });
-  }
-
-  private trust(body: Uint8Array, digest: string, signature: string | undefined): number | undefined {
-    const { lastSignedAtSeconds } = this;
-    return trustManifest(body, { digest, signature, lastSignedAtSeconds }, this.options.trust);
   }
 
   /** Uses a trusted body unless it is bad. Returns the problems of a bad one. */
@@ -164,9 +154,8 @@ export class RemoteManifest {
   ): ManifestProblem[] {
     const { where } = this;
     const loaded = loadManifest(body, where, this.options, 'http');
-    const isBad = !isGood(loaded);
-    if (!isBad) this.current = { update: { source: 'http', where, ...loaded }, confirmedAt };
-    const problems = isBad ? loaded.problems : [];
+    const problems = isGood(loaded) ? [] : loaded.problems;
+    if (problems.length === 0) this.current = { update: { source: 'http', where, ...loaded }, confirmedAt };
     this.seen = { digest, validators, problems };
     return problems;
   }
