@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { type FSWatcher, watch } from 'chokidar';
+import { watch } from 'chokidar';
 import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
 
@@ -20,11 +20,13 @@ interface Deps {
   logger: Logger;
 }
 
+/** A folder under watch, or one that rests. */
 interface Watched {
-  /** Identity of the folder when the watch began, because another folder may replace it. */
-  identity: string;
-  watcher: FSWatcher;
-  /** Changes since `sinceMs`; monotonic. */
+  /** Device and inode at the start of the watch, because another folder may replace it. Undefined: it rests. */
+  identity: string | undefined;
+  /** Ends the watch, or the rest. */
+  close: () => void;
+  /** Since `sinceMs`; monotonic. */
   changes: number;
   sinceMs: number;
 }
@@ -37,7 +39,6 @@ const restMs = 1000;
 export class FolderWatch {
   private readonly deps: Deps;
   private readonly watched = new Map<string, Watched>();
-  private readonly resting = new Map<string, () => void>();
   private readonly failed = new Set<string>();
 
   constructor(deps: Deps) {
@@ -50,21 +51,21 @@ export class FolderWatch {
    */
   async add(folder: string): Promise<boolean> {
     const identity = await identityOf(folder);
-    if (this.resting.has(folder) || (identity !== undefined && this.watched.get(folder)?.identity === identity)) {
-      return false;
-    }
+    const known = this.watched.get(folder);
+    if (known !== undefined && (known.identity === undefined || known.identity === identity)) return false;
     this.drop(folder);
     if (identity === undefined) return false;
     // chokidar watches the folder alone. The file source looks at the entries.
     const watcher = watch(folder, { ignored: (path) => path !== folder, ignoreInitial: true, atomic: false, depth: 0 });
-    this.watched.set(folder, { identity, watcher, changes: 0, sinceMs: this.deps.clock.monotonic() });
+    const close = (): void => void watcher.close();
+    this.watched.set(folder, { identity, close, changes: 0, sinceMs: this.deps.clock.monotonic() });
     watcher.on('raw', (event, name: string | null) => {
       this.changed(folder, event, name);
     });
     watcher.on('error', (error) => {
       this.logFailure(folder, error);
       // The next look at the folder tries again.
-      if (this.watched.get(folder)?.watcher === watcher) this.drop(folder);
+      if (this.watched.get(folder)?.close === close) this.drop(folder);
     });
     try {
       await once(watcher, 'ready');
@@ -78,11 +79,6 @@ export class FolderWatch {
   /** Ends the watch of all other folders. */
   keepOnly(folders: ReadonlySet<string>): void {
     for (const folder of this.watched.keys()) if (!folders.has(folder)) this.drop(folder);
-    for (const [folder, cancel] of this.resting) {
-      if (folders.has(folder)) continue;
-      cancel();
-      this.resting.delete(folder);
-    }
   }
 
   private changed(folder: string, event: string, name: string | null): void {
@@ -105,15 +101,15 @@ export class FolderWatch {
 
   private rest(folder: string): void {
     this.drop(folder);
-    const cancel = this.deps.clock.after(restMs, () => {
-      this.resting.delete(folder);
+    const close = this.deps.clock.after(restMs, () => {
+      this.watched.delete(folder);
       this.deps.onChange({ folder, name: undefined, how: 'entry' });
     });
-    this.resting.set(folder, cancel);
+    this.watched.set(folder, { identity: undefined, close, changes: 0, sinceMs: 0 });
   }
 
   private drop(folder: string): void {
-    void this.watched.get(folder)?.watcher.close();
+    this.watched.get(folder)?.close();
     this.watched.delete(folder);
   }
 
@@ -126,8 +122,6 @@ export class FolderWatch {
 
 /** Device and inode. Returns undefined if the folder is missing or cannot be looked at. */
 async function identityOf(folder: string): Promise<string | undefined> {
-  return stat(folder).then(
-    (stats) => (stats.isDirectory() ? `${stats.dev}:${stats.ino}` : undefined),
-    () => undefined,
-  );
+  const stats = await stat(folder).catch(() => undefined);
+  return stats?.isDirectory() === true ? `${stats.dev}:${stats.ino}` : undefined;
 }

@@ -248,8 +248,5 @@ function missing(is: 'removed' | 'away', origin: string, message: string, hint: 
 }
 
 async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
+  return (await lstat(path).catch(() => undefined)) !== undefined;
 }

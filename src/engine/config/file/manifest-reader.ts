@@ -206,10 +206,7 @@ async function readManifest(path: string, seen: Seen, node: StaticPodNode): Prom
 
 /** True for a symbolic link, broken ones included. */
 export async function isLink(path: string): Promise<boolean> {
-  return lstat(path).then(
-    (stats) => stats.isSymbolicLink(),
-    () => false,
-  );
+  return (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
 }
 
 /** The fingerprint is the reason, so the same refusal is not news. */

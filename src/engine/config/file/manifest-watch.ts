@@ -106,8 +106,5 @@ export class ManifestWatch {
 }
 
 async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
+  return (await stat(path).catch(() => undefined))?.isDirectory() === true;
 }
