@@ -15,6 +15,7 @@ import { reasons } from '../view/reasons.ts';
 import type { SourceSnapshot } from '../view/snapshot.ts';
 import type { ConfigObjects } from './config-objects.ts';
 import { isMirrorPod } from '../../api/values/config-annotations.ts';
+import { declaredAlready } from './load-manifest.ts';
 import { PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
 import type { PodSource, SourceUpdate } from './pod-source.ts';
 
@@ -140,7 +141,11 @@ export class ConfigReader {
     for (const pod of read.declared ?? []) {
       const key = this.claims.taken(read, podKeys(pod));
       if (key === undefined) pods.push(pod);
-      else read.taken.push(this.taken(read, key));
+      else {
+        const owner = this.claims.owner(key)?.source.where ?? '';
+        const hint = 'This one is used once the other source no longer declares it.';
+        read.taken.push(declaredAlready(read.source.where, key, owner, hint));
+      }
     }
     const { updates, duplicates } = this.podConfig.merge(read.id, pods, clock.now());
     for (const pod of duplicates) {
@@ -179,18 +184,6 @@ export class ConfigReader {
       const message = `Its manifest is good again: ${origin}`;
       emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.manifestGood, message, pod });
     }
-  }
-
-  private taken(read: Read, key: string): ManifestProblem {
-    const isUID = key.startsWith('UID/');
-    const what = isUID ? key.replace('/', ' ') : key.replace('Pod/', 'pod ');
-    return {
-      origin: read.source.where,
-      field: isUID ? 'metadata.uid' : 'metadata.name',
-      message: `${what} is declared by ${this.claims.owner(key)?.source.where ?? ''} already`,
-      hint: 'This one is used once the other source no longer declares it.',
-      severity: 'error',
-    };
   }
 }
 

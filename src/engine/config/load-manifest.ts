@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { loadManifests, type Manifests } from '../../api/objects/load-manifests.ts';
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
+import type { ManifestProblem } from '../view/events.ts';
 
 /** Decodes the bytes of a file or URL. `origin` is the absolute path, or the URL as it is shown. */
 export function loadManifest(
@@ -16,6 +17,18 @@ export function loadManifest(
 /** True if all problems are warnings. */
 export function isGood({ problems }: Pick<Manifests, 'problems'>): boolean {
   return !problems.some(({ severity }) => severity === 'error');
+}
+
+/** A declared name or UID that belongs to another owner. `key` is one of `claimedKeys`. */
+export function declaredAlready(origin: string, key: string, owner: string, hint: string): ManifestProblem {
+  const field = key.startsWith('UID/') ? 'metadata.uid' : 'metadata.name';
+  return {
+    origin,
+    severity: 'error',
+    field,
+    message: `${key.replace('/', ' ')} is declared by ${owner} already`,
+    hint,
+  };
 }
 
 /** Hash for pod UIDs: 32 hex digits, the length of the kubelet's hash. */

@@ -84,7 +84,7 @@ test('of two sources with one pod the first one has it, and the other one gets i
   expect(reader.snapshot()[1]).toMatchObject({
     pods: 1,
     problems: [
-      { ...from, field: 'metadata.name', message: 'pod default/web-edge1 is declared by /manifests already' },
+      { ...from, field: 'metadata.name', message: 'Pod default/web-edge1 is declared by /manifests already' },
       { ...from, field: 'metadata.uid', message: `UID ${web.metadata.uid} is declared by /manifests already` },
     ],
   });

@@ -7,7 +7,7 @@ import type { Clock } from '../../../clock.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { podRef } from '../../../api/values/pod-names.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
-import { isGood, loadManifest } from '../load-manifest.ts';
+import { declaredAlready, isGood, loadManifest } from '../load-manifest.ts';
 import type { Revision } from './manifest-reader.ts';
 
 interface Deps extends StaticPodNode {
@@ -15,6 +15,9 @@ interface Deps extends StaticPodNode {
   /** Undefined if no revision is kept for the next start. */
   lastGood?: LastGoodManifests | undefined;
 }
+
+const otherName = 'Give one of them another name.';
+const otherUID = 'Leave it out, or give one of them another.';
 
 type Declared = Pick<Manifests, 'pods' | 'configObjects' | 'dependsOnPlaces'>;
 
@@ -87,14 +90,12 @@ export class ManifestFiles {
       return;
     }
     const lastGood = await this.findLastGood(path);
-    if (lastGood === undefined) {
-      this.set(path, { ...read, lastGood });
-      return;
+    if (lastGood !== undefined) {
+      const message = 'its last good revision stays in use';
+      const { at, pods } = lastGood;
+      problems.push({ origin: path, severity: 'error', message, lastGoodAt: at, lastGoodPods: pods.map(podRef) });
     }
-    const { at, pods } = lastGood;
-    const message = 'its last good revision stays in use';
-    problems.push({ origin: path, severity: 'error', message, lastGoodAt: at, lastGoodPods: pods.map(podRef) });
-    this.set(path, { ...read, declared: lastGood, lastGood });
+    this.set(path, { ...read, declared: lastGood ?? declared, lastGood });
   }
 
   /**
@@ -156,8 +157,10 @@ export class ManifestFiles {
     for (const [path, { declared, problems, waiting }] of this.files) {
       const isGiven = (keys: readonly string[]): boolean => {
         const key = this.claims.taken(path, keys);
-        if (key !== undefined) refused.set(`${path} ${key}`, refusal(path, key, this.claims.owner(key) ?? ''));
-        return key === undefined;
+        if (key === undefined) return true;
+        const hint = key.startsWith('UID/') ? otherUID : otherName;
+        refused.set(`${path} ${key}`, declaredAlready(path, key, this.claims.owner(key) ?? '', hint));
+        return false;
       };
       contents.problems.push(...problems, ...(waiting === undefined ? [] : [waiting]));
       contents.dependsOnPlaces.push(...(declared.dependsOnPlaces ?? []));
@@ -193,16 +196,4 @@ export class ManifestFiles {
     const saved = await this.deps.lastGood?.load('file', path);
     return saved !== undefined && claimedKeys(loadManifest(saved.body, path, this.deps)).includes(key);
   }
-}
-
-function refusal(origin: string, key: string, owner: string): ManifestProblem {
-  const [, kind = '', name = ''] = /^([^/]*)\/(.*)$/.exec(key) ?? [];
-  const isUID = kind === 'UID';
-  return {
-    origin,
-    severity: 'error',
-    field: isUID ? 'metadata.uid' : 'metadata.name',
-    message: `${kind} ${name} is declared by ${owner} already`,
-    hint: isUID ? 'Leave it out, or give one of them another.' : 'Give one of them another name.',
-  };
 }

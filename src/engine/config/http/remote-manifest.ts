@@ -59,10 +59,11 @@ interface Seen {
 export class RemoteManifest {
   /** The URL as it is shown. */
   readonly where: string;
+  /** Undefined before the first good manifest. */
+  declared: Declared | undefined;
   private readonly options: RemoteManifestOptions;
   private readonly url: URL;
   private seen: Seen | undefined;
-  private current: Declared | undefined;
   /** Time of the signature of the newest used body, in earlier runs too; seconds since the epoch. */
   private lastSignedAtSeconds: number | undefined;
   /** Why the manifest of the last run is not used. */
@@ -72,11 +73,6 @@ export class RemoteManifest {
     this.options = options;
     this.url = new URL(options.url);
     this.where = shownURL(this.url);
-  }
-
-  /** Undefined before the first good manifest. */
-  get declared(): Declared | undefined {
-    return this.current;
   }
 
   /** Restores the saved manifest of the last run if it is still trusted. */
@@ -121,7 +117,7 @@ export class RemoteManifest {
     const bad = this.seen?.problems ?? [];
     if (bad.length > 0) return { failure: noManifest, problems: [...bad, ...this.unusable], warnings };
     this.unusable = [];
-    if (this.current !== undefined) this.current.confirmedAt = this.options.clock.now();
+    if (this.declared !== undefined) this.declared.confirmedAt = this.options.clock.now();
     return { problems: [], warnings };
   }
 
@@ -155,7 +151,7 @@ export class RemoteManifest {
     const { where } = this;
     const loaded = loadManifest(body, where, this.options, 'http');
     const problems = isGood(loaded) ? [] : loaded.problems;
-    if (problems.length === 0) this.current = { update: { source: 'http', where, ...loaded }, confirmedAt };
+    if (problems.length === 0) this.declared = { update: { source: 'http', where, ...loaded }, confirmedAt };
     this.seen = { digest, validators, problems };
     return problems;
   }
