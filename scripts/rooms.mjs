@@ -389,7 +389,7 @@ async function main() {
   else if (readFileSync(page, 'utf8') !== wanted)
     problems.push('docs/architecture.md: the table of rooms is another one; node scripts/rooms.mjs --write');
   const atRunTime = [...edges].filter(([, { isType }]) => !isType).map(([edge]) => edge);
-  console.log(`${order.length} rooms, ${edges.size} edges, of which ${atRunTime.length} at run time`);
+  console.log(`${order.length} rooms, ${edges.size} edges, ${atRunTime.length} at run time`);
   console.log(`cycles at run time: ${cycles(atRunTime).length}; with types: ${cycles([...edges.keys()]).length}`);
   for (const cycle of cycles([...edges.keys()])) console.log(`  ${cycle.join(' ')}`);
   for (const problem of problems) console.error(problem);
