@@ -25,7 +25,7 @@ beforeAll(async () => {
   });
   await agent.untilReady('web');
   await agent.untilPod('big', ({ worker }) => worker.state === 'finished');
-  await agent.untilPod('crash', ({ pod }) => pod.status?.containerStatuses?.[0]?.restartCount === 1);
+  await agent.untilPod('crash', ({ pod }) => (pod.status?.containerStatuses?.[0]?.restartCount ?? 0) >= 1);
   const follow = agent.spawn(['logs', '-f', 'web', '-c', 'app']);
   let seen = '';
   follow.stdout.on('data', (chunk) => (seen += String(chunk)));
