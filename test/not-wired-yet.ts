@@ -9,6 +9,14 @@ export { EvictionManager } from '../src/engine/eviction/eviction-manager.ts';
 export { unusedImages } from '../src/engine/images/image-gc.ts';
 
 // Resource managers: reserved CPUs and memory
+export type { AffinityStore } from '../src/engine/container-manager/topology-manager/affinity-store.ts';
+export {
+  AllocationError,
+  type AllocationResult,
+} from '../src/engine/container-manager/topology-manager/allocation-error.ts';
+export * from '../src/engine/container-manager/topology-manager/bit-mask.ts';
+export type { HintProvider } from '../src/engine/container-manager/topology-manager/hint-provider.ts';
+export type { StateFile } from '../src/engine/container-manager/topology-manager/state-file.ts';
 export { nodeAllocatableCgroup } from '../src/engine/container-manager/cgroup-names.ts';
 export { nodeAllocatableReservation } from '../src/engine/container-manager/node-allocatable.ts';
 

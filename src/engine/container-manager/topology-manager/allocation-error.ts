@@ -1,0 +1,17 @@
+/**
+ * A refusal of a resource manager, which becomes the reason and the message of the pod. kubelet:
+ * util/admission/admission.go Error
+ */
+export class AllocationError extends Error {
+  override readonly name = 'AllocationError';
+  /** Such as `SMTAlignmentError`. */
+  readonly reason: string;
+
+  constructor(reason: string, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+/** Admitted, or why not. kubelet: util/admission/admission.go GetPodAdmitResult */
+export type AllocationResult = { admit: true } | { admit: false; reason: string; message: string };
