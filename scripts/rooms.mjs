@@ -119,9 +119,10 @@ const rooms = {
       'engine/config',
     ],
   ],
+  'engine/stats': ['usage of the node, its pods and containers', []],
   'engine/eviction': [
     'which pods go when the node runs short',
-    ['api/values', 'flow', 'engine/view', 'engine/pod-workers', 'engine/status', 'engine/volumes'],
+    ['api/values', 'flow', 'engine/view', 'engine/pod-workers', 'engine/status', 'engine/volumes', 'engine/stats'],
   ],
   'engine/kuberuntime': [
     'carries actions out: sandboxes, containers, hooks, removal',

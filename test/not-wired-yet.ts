@@ -8,6 +8,9 @@ export { parseEvictionThresholds } from '../src/api/values/eviction-thresholds.t
 export { EvictionManager } from '../src/engine/eviction/eviction-manager.ts';
 export { unusedImages } from '../src/engine/images/image-gc.ts';
 
+// Statistics
+export type { StatsProvider } from '../src/engine/stats/stats-provider.ts';
+
 // Resource managers: reserved CPUs and memory
 export type { AffinityStore } from '../src/engine/container-manager/topology-manager/affinity-store.ts';
 export {

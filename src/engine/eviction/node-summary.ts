@@ -1,39 +1,15 @@
-/** Usage of a node and its pods, as far as eviction needs it. kubelet: pkg/apis/stats/v1alpha1 Summary */
+import type { ContainerStats, NodeStats, PodStats } from '../stats/summary.ts';
+
+/** The parts of a `Summary` that eviction reads. */
 export interface NodeSummary {
-  node: {
-    memory?: MemoryStats;
-    /** File system of the root-dir. */
-    fs?: FsStats;
-    runtime?: { imageFs?: FsStats; containerFs?: FsStats };
-    rlimit?: { time: string; maxpid?: number; curproc?: number };
+  node: Pick<NodeStats, 'memory' | 'fs' | 'runtime' | 'rlimit'> & {
     /** The entry `pods` is the usage of all pods. */
-    systemContainers?: { name: string; memory?: MemoryStats }[];
+    systemContainers?: Pick<ContainerStats, 'name' | 'memory'>[];
   };
   pods: PodUsage[];
 }
 
-export interface PodUsage {
+export interface PodUsage extends Pick<PodStats, 'memory' | 'volume' | 'ephemeral-storage' | 'process_stats'> {
   podRef: { uid: string };
-  containers: { name: string; rootfs?: FsStats; logs?: FsStats }[];
-  memory?: MemoryStats;
-  volume?: (FsStats & { name: string })[];
-  'ephemeral-storage'?: FsStats;
-  process_stats?: { process_count?: number };
-}
-
-interface MemoryStats {
-  /** RFC 3339, as every `time`. */
-  time: string;
-  availableBytes?: number;
-  workingSetBytes?: number;
-}
-
-export interface FsStats {
-  time: string;
-  availableBytes?: number;
-  capacityBytes?: number;
-  usedBytes?: number;
-  inodesFree?: number;
-  inodes?: number;
-  inodesUsed?: number;
+  containers: Pick<ContainerStats, 'name' | 'rootfs' | 'logs'>[];
 }

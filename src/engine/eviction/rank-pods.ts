@@ -1,8 +1,9 @@
 import type { Pod, Volume } from '../../api/types.ts';
 import type { EvictionSignal } from '../../api/values/eviction-thresholds.ts';
 import { toQuantity } from '../../api/values/quantity.ts';
+import type { FsStats } from '../stats/summary.ts';
 import { type DiskLayout, diskOf, type UsagePart, usageParts } from './disk-layout.ts';
-import type { FsStats, PodUsage } from './node-summary.ts';
+import type { PodUsage } from './node-summary.ts';
 
 /** Usage of a pod. Returns undefined if unknown. */
 export type UsageOf = (pod: Pod) => PodUsage | undefined;

@@ -1,6 +1,7 @@
 import type { EvictionSignal } from '../../api/values/eviction-thresholds.ts';
 import type { Quantity, QuantityFormat } from '../../api/values/quantity.ts';
-import type { FsStats, NodeSummary } from './node-summary.ts';
+import type { FsStats } from '../stats/summary.ts';
+import type { NodeSummary } from './node-summary.ts';
 
 /** Available amount and capacity of a signal's resource. */
 export interface SignalObservation {
