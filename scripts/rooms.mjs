@@ -183,6 +183,7 @@ const rooms = {
       'engine/container-manager',
       'engine/outgoing',
       'engine/config/http',
+      'engine/gc',
     ],
   ],
   'node/log': [

@@ -1,5 +1,6 @@
 import type { ResourceList } from '../api/types.ts';
 import type { CgroupSettings } from './container-manager/cgroup-settings.ts';
+import type { ContainerGCPolicy } from './gc/container-gc.ts';
 import type { ImageSettings } from './images/image-manager.ts';
 import type { ContainerNode } from './kuberuntime/request/generate-container-config.ts';
 import type { RuntimeSettings } from './kuberuntime/request/runtime-settings.ts';
@@ -17,6 +18,8 @@ export interface NodeConfig extends CgroupSettings, RuntimeSettings {
   /** Longest wait before a container restarts, in milliseconds. kubelet: crashLoopBackOff.maxContainerRestartPeriod */
   maxContainerRestartPeriodMs: number;
   images: ImageSettings;
+  /** Ended containers that stay. */
+  containerGC: ContainerGCPolicy;
   /** Time for pods to end in a shutdown of the node. */
   shutdown: ShutdownSettings;
   /** True if limits of local storage are enforced. */

@@ -53,6 +53,7 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
     syncFrequencyMs: options.syncFrequency,
     maxContainerRestartPeriodMs: options.crashLoopBackOff.maxContainerRestartPeriod ?? maxContainerBackOffMs,
     images: imageSettings(options),
+    containerGC: options.containerGC,
     shutdown: {
       shutdownGracePeriodSeconds: Math.trunc(options.shutdownGracePeriod / 1000),
       shutdownGracePeriodCriticalPodsSeconds: Math.trunc(options.shutdownGracePeriodCriticalPods / 1000),

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
+import { defaultContainerGCPolicy } from '../../src/engine/gc/container-gc.ts';
 import { sysctlAllowlist } from '../../src/engine/lifecycle/sysctl-allowlist.ts';
 import type { NodeConfig } from '../../src/engine/node-config.ts';
 import { makeNodeResources } from '../engine/kuberuntime/node-resources.ts';
@@ -33,6 +34,7 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
       registryBurst: 0,
       gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
     },
+    containerGC: defaultContainerGCPolicy,
     shutdown: { shutdownGracePeriodSeconds: 0, shutdownGracePeriodCriticalPodsSeconds: 0, byPodPriority: [] },
     localStorageCapacityIsolation: true,
     featureGates: defaultFeatureGates,

@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeStaticPod } from '../builders/static-pod.ts';
+import { defaultContainerGCPolicy } from '../../src/engine/gc/container-gc.ts';
+import { makeNodeConfig } from '../builders/node-config.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { World } from './world.ts';
 
@@ -44,4 +46,57 @@ test('pods of others are left alone', async () => {
     'theirs#0 SANDBOX_NOTREADY',
     'theirs#1 SANDBOX_READY',
   ]);
+});
+
+describe('dead containers', () => {
+  /** Runs pod `web`, whose container ends `ends` times. */
+  async function crashing(ends: number, policy: Partial<typeof defaultContainerGCPolicy>): Promise<World> {
+    const world = await World.make();
+    const source = new ManualSource();
+    const containerGC = { ...defaultContainerGCPolicy, ...policy };
+    await world.boot({ sources: [source], node: makeNodeConfig(world.folder, { containerGC }) });
+    source.set(makeStaticPod('web'));
+    for (let attempt = 0; attempt < ends; attempt++) {
+      await world.until(() => world.runtime.running().includes(`web-edge1/main#${attempt}`));
+      world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+    }
+    await world.until(() => world.runtime.running().includes(`web-edge1/main#${ends}`));
+    return world;
+  }
+  const dead = async (world: World): Promise<string[]> =>
+    (await world.inventory()).filter((line) => line.endsWith('CONTAINER_EXITED'));
+
+  test('one of each container stays by default', async () => {
+    expect(await dead(await crashing(3, {}))).toEqual(['web-edge1/main#2 CONTAINER_EXITED']);
+  });
+
+  test('as many as are asked for stay', async () => {
+    expect(await dead(await crashing(4, { maxPerPodContainer: 3 }))).toEqual([
+      'web-edge1/main#1 CONTAINER_EXITED',
+      'web-edge1/main#2 CONTAINER_EXITED',
+      'web-edge1/main#3 CONTAINER_EXITED',
+    ]);
+  });
+
+  test('with 0 the last one stays for up to a minute', async () => {
+    const world = await crashing(2, { maxPerPodContainer: 0 });
+    expect(await dead(world)).toEqual(['web-edge1/main#1 CONTAINER_EXITED']);
+    await world.pass(61_000);
+    expect(await dead(world)).toEqual([]);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#2']);
+  });
+
+  test('a limit for the node holds beside the limit of each container', async () => {
+    const world = await crashing(3, { maxPerPodContainer: 2, maxContainers: 1 });
+    await world.pass(61_000);
+    expect(await dead(world)).toEqual(['web-edge1/main#2 CONTAINER_EXITED']);
+  });
+
+  test('younger ones stay', async () => {
+    const world = await crashing(1, { maxPerPodContainer: 0, minAgeMs: 180_000 });
+    await world.pass(121_000);
+    expect(await dead(world)).toEqual(['web-edge1/main#0 CONTAINER_EXITED']);
+    await world.pass(120_000);
+    expect(await dead(world)).toEqual([]);
+  });
 });

@@ -6,14 +6,11 @@ import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePod } from '../container/pod-records.ts';
 import { reasons } from '../view/reasons.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
-import { computeContainerGC, type ContainerGCPlan, type GCContainer } from './container-gc.ts';
+import { computeContainerGC, type ContainerGCPlan, type ContainerGCPolicy, type GCContainer } from './container-gc.ts';
 import type { PodRemover } from '../kuberuntime/pod-remover.ts';
 
 /** kubelet: kubelet.go ContainerGCPeriod */
 const periodMs = 60_000;
-
-/** Keeps the newest ended instance of each container, for its status and `logs --previous`. */
-const policy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
 
 /**
  * Grace period in seconds of a container in an unknown state, which may run. kubelet: kuberuntime_container.go
@@ -25,6 +22,7 @@ interface Deps {
   runtime: RuntimeService;
   runtimePods: RuntimePods;
   podRemover: PodRemover;
+  policy: ContainerGCPolicy;
   /** The pods of the runtime by its last listing. */
   listedPods: () => readonly RuntimePod[];
   /** Only these pods are touched. */
@@ -88,7 +86,7 @@ export class ContainerCollector {
   }
 
   private plan(pods: readonly RuntimePod[]): ContainerGCPlan {
-    const { clock, wallClock } = this.deps;
+    const { policy, clock, wallClock } = this.deps;
     const onMonotonicClock = <T extends { createdAt: number }>(made: T): T & { createdAtMonotonic: number } => ({
       ...made,
       createdAtMonotonic: wallClock.monotonicAt(made.createdAt),

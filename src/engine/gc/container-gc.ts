@@ -9,6 +9,12 @@ export interface ContainerGCPolicy {
   maxContainers: number;
 }
 
+/**
+ * Keeps the newest ended instance of each container, for its status and `logs --previous`. kubelet:
+ * cmd/kubelet/app/options/options.go NewKubeletFlags
+ */
+export const defaultContainerGCPolicy: ContainerGCPolicy = { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 };
+
 export interface ContainerGCRequest {
   policy: ContainerGCPolicy;
   nowMonotonic: number;

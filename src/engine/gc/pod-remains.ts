@@ -8,6 +8,7 @@ import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { isPodRunning, type RuntimePod } from '../container/pod-records.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { type PodRemover, surplusContainers } from '../kuberuntime/pod-remover.ts';
+import type { ContainerGCPolicy } from './container-gc.ts';
 
 /** More pods than are removed while a runtime makes one sandbox. */
 const maxRemembered = 1000;
@@ -18,6 +19,7 @@ interface Deps {
   /** The pods of the runtime by its last listing. */
   listedPods: () => readonly RuntimePod[];
   podRemover: PodRemover;
+  policy: Pick<ContainerGCPolicy, 'maxPerPodContainer'>;
   podCgroups: PodCgroups;
   podDirs: PodDirs;
   logger: Logger;
@@ -106,9 +108,10 @@ export class PodRemains {
     this.deps.faults.watch('clean-up of orphans', this.orphanCleanUp);
   }
 
-  /** Removes all but the newest dead instance of a container. */
+  /** Removes the oldest dead instances of a container. The newest always stays. */
   removeSurplus(status: RuntimePodStatus, containerName: string): void {
-    for (const container of surplusContainers(status, containerName)) {
+    const maxKept = Math.max(this.deps.policy.maxPerPodContainer, 1);
+    for (const container of surplusContainers(status, containerName, maxKept)) {
       this.deps.podRemover.removeContainer(status, container).catch((error: unknown) => {
         this.warn(status.uid, error, 'Removing a dead container failed');
       });

@@ -130,11 +130,15 @@ export class PodRemover {
 }
 
 /**
- * Dead instances of this container beyond the newest, which stays for its status and `logs --previous`. kubelet:
- * pod_container_deletor.go getContainersToDeleteInPod
+ * Dead instances of this container beyond the newest `maxKept`, which stay for its status and `logs --previous`.
+ * kubelet: pod_container_deletor.go getContainersToDeleteInPod
  */
-export function surplusContainers({ containerStatuses }: RuntimePodStatus, name: string): RuntimeContainerStatus[] {
-  return containerStatuses.filter((status) => status.name === name && status.state === 'exited').slice(1);
+export function surplusContainers(
+  { containerStatuses }: RuntimePodStatus,
+  name: string,
+  maxKept: number,
+): RuntimeContainerStatus[] {
+  return containerStatuses.filter((status) => status.name === name && status.state === 'exited').slice(maxKept);
 }
 
 /** Removes the matching entries of a folder. Does nothing if the folder is missing. */

@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { nearestName } from '../../api/text/nearest-name.ts';
 import { UserError } from '../../errors.ts';
 import { addConfigurationFlags } from './add-configuration-flags.ts';
-import { addRuntimeOptions, collect, list } from './flags.ts';
+import { addRuntimeOptions, collect, duration, integer, list } from './flags.ts';
 import { addFlagsWithoutEffect } from './flags-without-effect.ts';
 import { addManifestURLOptions } from './manifest-url-options.ts';
 
@@ -14,7 +14,22 @@ export function addNodeOptions(command: Command): Command {
     .option('--node-ip <ip>', 'address of the node; one for each family', list)
     .option('--image-credential-provider-config <path>', 'file that lists the programs for registry credentials')
     .option('--image-credential-provider-bin-dir <path>', 'folder of these programs')
-    .option('--node-labels <key=value>', 'additional labels of the node, for nodeSelector and affinity', list);
+    .option('--node-labels <key=value>', 'additional labels of the node, for nodeSelector and affinity', list)
+    .option(
+      '--maximum-dead-containers-per-container <n>',
+      'ended instances of each container that stay (default: 1)',
+      integer,
+    )
+    .option(
+      '--maximum-dead-containers <n>',
+      'ended containers of the node that stay; negative: no limit (default: -1)',
+      integer,
+    )
+    .option(
+      '--minimum-container-ttl-duration <duration>',
+      'younger containers stay after their end (default: 0s)',
+      duration,
+    );
   return readFlagsAsGo(addFlagsWithoutEffect(addConfigurationFlags(command)));
 }
 

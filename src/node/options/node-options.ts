@@ -11,6 +11,7 @@ import {
   type NodeAllocatableEnforcement,
   nodeAllocatableEnforcements,
 } from '../../engine/container-manager/node-allocatable.ts';
+import { type ContainerGCPolicy, defaultContainerGCPolicy } from '../../engine/gc/container-gc.ts';
 import { SecretValues } from '../../engine/outgoing/secret-values.ts';
 import { UserError } from '../../errors.ts';
 import { flagsLayer } from './add-configuration-flags.ts';
@@ -36,6 +37,8 @@ export interface NodeOptions
   nodeName: string;
   nodeIPs: string[];
   nodeLabels: Record<string, string>;
+  /** Ended containers that stay. */
+  containerGC: ContainerGCPolicy;
   /** File of credential providers, and the folder of their programs; empty for none. */
   imageCredentialProviderConfig: string;
   imageCredentialProviderBinDir: string;
@@ -57,6 +60,10 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
   hostnameOverride?: string;
   nodeIp?: string[];
   nodeLabels?: string[];
+  maximumDeadContainersPerContainer?: number;
+  maximumDeadContainers?: number;
+  /** Milliseconds. */
+  minimumContainerTtlDuration?: number;
   imageCredentialProviderConfig?: string;
   imageCredentialProviderBinDir?: string;
 }
@@ -82,6 +89,11 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     nodeName: nodeNameOf(given(flags.hostnameOverride) ?? hostname()),
     nodeIPs: givenNodeIPs.length > 0 ? givenNodeIPs : detectNodeIPs(),
     nodeLabels: parseNodeLabels(flags.nodeLabels?.filter(isGiven)),
+    containerGC: {
+      minAgeMs: flags.minimumContainerTtlDuration ?? defaultContainerGCPolicy.minAgeMs,
+      maxPerPodContainer: flags.maximumDeadContainersPerContainer ?? defaultContainerGCPolicy.maxPerPodContainer,
+      maxContainers: flags.maximumDeadContainers ?? defaultContainerGCPolicy.maxContainers,
+    },
     imageCredentialProviderConfig: flags.imageCredentialProviderConfig ?? '',
     imageCredentialProviderBinDir: flags.imageCredentialProviderBinDir ?? '',
     leaveOrphans: false,

@@ -34,6 +34,7 @@ test("the defaults are the kubelet's", async () => {
     nodeName: 'edge1',
     nodeIPs: ['192.0.2.1'],
     nodeLabels: {},
+    containerGC: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
     imageCredentialProviderConfig: '',
     imageCredentialProviderBinDir: '',
     leaveOrphans: false,
