@@ -132,6 +132,16 @@ describe('a restart count', () => {
     expect(world.runtime.running()).toEqual(['web-edge1/main#3']);
   });
 
+  test('goes on when the agent was killed right after a start, and the runtime and the logs have lost everything', async () => {
+    const { world, engine } = await running();
+    await restart(world, 1);
+    engine.crash();
+    await loseMachine(world);
+    const next = await boot(world, makeStaticPod('web'));
+    await world.until(() => next.isReady('web-edge1'));
+    expect(world.runtime.running()).toEqual(['web-edge1/main#2']);
+  });
+
   test('starts over with a pod that the runtime had lost before it was removed', async () => {
     const { world, engine } = await running();
     await restart(world, 1);

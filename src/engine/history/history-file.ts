@@ -16,6 +16,7 @@ const maxStemBytes = 200;
 /** Opens for reading too. O_NONBLOCK: does not wait for a named pipe in its place. */
 const appendFlags =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const syncFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Folder of the histories of this root-dir's pods. */
 export function historyFolder(rootDir: string): string {
@@ -45,14 +46,10 @@ export async function readHistory(path: string): Promise<string> {
 
 /**
  * Appends whole lines. First ends a line that a power loss or a full disk cut short, so that only this line is lost. If
- * the file becomes too long, a new one begins with `carried`. With `isToLast` it resolves after the data is on disk.
- * Rejects with the error of the file system.
+ * the file becomes too long, a new one begins with `carried`. The lines survive the end of this process, and a power
+ * loss after `syncHistory`. Rejects with the error of the file system.
  */
-export async function appendHistory(
-  path: string,
-  lines: string,
-  { carried, isToLast }: { carried: () => string; isToLast: boolean },
-): Promise<void> {
+export async function appendHistory(path: string, lines: string, carried: () => string): Promise<void> {
   await makeFolder(dirname(path), 0o700);
   let file = await openToAppend(path);
   try {
@@ -67,7 +64,22 @@ export async function appendHistory(
       text = carried() + lines;
     }
     await file.appendFile(text);
-    if (isToLast) await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Resolves when the newer file is on disk, or was removed. Rejects with the error of the file system. */
+export async function syncHistory(path: string): Promise<void> {
+  let file: FileHandle;
+  try {
+    file = await open(path, syncFlags);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return;
+    throw error;
+  }
+  try {
+    await file.datasync();
   } finally {
     await file.close();
   }

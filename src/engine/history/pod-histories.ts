@@ -8,11 +8,11 @@ import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { ContainerEnd, KubeletEvent } from '../view/events.ts';
 import { formatHistory, type HistoryEntry, type HistoryLine } from './history-entry.ts';
-import { appendHistory, historyPath, olderHalf, podOfHistoryFile, readHistory } from './history-file.ts';
+import { appendHistory, historyPath, olderHalf, podOfHistoryFile, readHistory, syncHistory } from './history-file.ts';
 import { historyOf, PodHistory } from './pod-history.ts';
 import { historiesWithCounts } from './removed-pods.ts';
 
-/** Lines within this time are written together. */
+/** Lines within this time are written together, and synced. Restart counts are written at once. */
 const batchMs = 1000;
 /** Delay before a failed write is tried again. */
 const retryMs = 30_000;
@@ -37,6 +37,10 @@ interface Kept {
   /** The read of the past under way, which new lines wait for. Undefined once done. */
   loading: Promise<void> | undefined;
   unwritten: HistoryLine[];
+  /** The newest append to the file. The next one follows it. */
+  appending: Promise<void>;
+  /** True if the file has lines that must still be synced to survive a power loss. */
+  isToSync: boolean;
 }
 
 type PodName = Pick<PodRef, 'namespace' | 'name'>;
@@ -45,8 +49,9 @@ type PodName = Pick<PodRef, 'namespace' | 'name'>;
  * The past of pods on disk: events, ends of containers, restart counts. It survives the agent, the runtime, the machine
  * and the pod.
  *
- * INVARIANTS: only readers of the past wait for the disk. One write runs at a time. A failing disk costs only the
- * oldest lines. No text of a Secret or a variable is written.
+ * INVARIANTS: only readers of the past and starts of containers wait for the disk. A start waits for an append, not for
+ * a sync. One append to a file runs at a time. A failing disk costs only the oldest lines. No text of a Secret or a
+ * variable is written.
  */
 export class PodHistories {
   private readonly deps: Deps;
@@ -75,9 +80,15 @@ export class PodHistories {
     return history.nextRestartCount(uid, containerName);
   }
 
-  /** Records that an instance of this container was created. */
-  containerCreated({ uid, ...pod }: PodRef, containerName: string, restartCount: number): void {
+  /**
+   * Records that an instance of this container was created. Resolves when the record survives the end of this process.
+   * Resolves at once while the disk fails.
+   */
+  async containerCreated({ uid, ...pod }: PodRef, containerName: string, restartCount: number): Promise<void> {
     this.write(pod, (history) => history.addRestarts(uid, containerName, restartCount));
+    const kept = await this.loaded(pod);
+    // The write of the batch reports an error.
+    if (!this.isFailing) await this.append(kept).catch(() => undefined);
   }
 
   /** Records that everything of the pod with this UID was removed. `pod` is undefined if its name is unknown. */
@@ -169,7 +180,14 @@ export class PodHistories {
   private keptAt(path: string): Kept {
     const known = this.kept.get(path);
     if (known !== undefined) return known;
-    const kept: Kept = { path, history: new PodHistory(), loading: undefined, unwritten: [] };
+    const kept: Kept = {
+      path,
+      history: new PodHistory(),
+      loading: undefined,
+      unwritten: [],
+      appending: Promise.resolve(),
+      isToSync: false,
+    };
     this.kept.set(path, kept);
     kept.loading = this.load(kept).finally(() => {
       kept.loading = undefined;
@@ -213,23 +231,48 @@ export class PodHistories {
 
   private async writeAll(): Promise<void> {
     const { logger, folder } = this.deps;
-    for (const kept of [...this.kept.values()]) {
-      const lines = kept.unwritten;
-      if (lines.length === 0) continue;
-      kept.unwritten = [];
-      try {
-        const carried = (): string => formatHistory(kept.history.restarts());
-        await appendHistory(kept.path, formatHistory(lines), { carried, isToLast: lines.some(isToLast) });
-        this.isFailing = false;
-      } catch (error) {
-        kept.unwritten = [...lines, ...kept.unwritten].slice(-maxUnwrittenLines);
-        if (!this.isFailing) logger.warn({ folder, err: errorMessage(error) }, 'Writing the history of pods failed');
-        this.isFailing = true;
-        this.flushIn(retryMs);
-        return;
+    try {
+      for (const kept of [...this.kept.values()]) {
+        await this.append(kept);
+        await this.sync(kept);
       }
+    } catch (error) {
+      if (!this.isFailing) logger.warn({ folder, err: errorMessage(error) }, 'Writing the history of pods failed');
+      this.isFailing = true;
+      this.flushIn(retryMs);
+      return;
     }
+    this.isFailing = false;
     await this.prune();
+  }
+
+  private append(kept: Kept): Promise<void> {
+    kept.appending = kept.appending.catch(() => undefined).then(() => this.appendUnwritten(kept));
+    return kept.appending;
+  }
+
+  private async appendUnwritten(kept: Kept): Promise<void> {
+    const lines = kept.unwritten;
+    if (lines.length === 0) return;
+    kept.unwritten = [];
+    try {
+      await appendHistory(kept.path, formatHistory(lines), () => formatHistory(kept.history.restarts()));
+      kept.isToSync ||= lines.some(isToLast);
+    } catch (error) {
+      kept.unwritten = [...lines, ...kept.unwritten].slice(-maxUnwrittenLines);
+      throw error;
+    }
+  }
+
+  private async sync(kept: Kept): Promise<void> {
+    if (!kept.isToSync) return;
+    kept.isToSync = false;
+    try {
+      await syncHistory(kept.path);
+    } catch (error) {
+      kept.isToSync = true;
+      throw error;
+    }
   }
 
   private async prune(): Promise<void> {

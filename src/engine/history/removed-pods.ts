@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { formatHistory } from './history-entry.ts';
-import { appendHistory, historyPath, readHistory } from './history-file.ts';
+import { appendHistory, historyPath, readHistory, syncHistory } from './history-file.ts';
 import { historyOf } from './pod-history.ts';
 
 /**
@@ -19,8 +19,8 @@ export async function writePodRemoved(
     if (!history.hasCounts(podUID)) continue;
     const line = { kind: 'removed', podUID } as const;
     history.replay(line);
-    const carried = (): string => formatHistory(history.restarts());
-    await appendHistory(path, formatHistory([line]), { carried, isToLast: true });
+    await appendHistory(path, formatHistory([line]), () => formatHistory(history.restarts()));
+    await syncHistory(path);
   }
 }
 

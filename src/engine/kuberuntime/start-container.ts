@@ -50,7 +50,8 @@ export interface StartContainerDeps {
 export interface RestartCounts {
   /** The lowest restart count that a new instance of this container may have. */
   nextRestartCount(pod: PodRef, containerName: string): Promise<number>;
-  containerCreated(pod: PodRef, containerName: string, restartCount: number): void;
+  /** Resolves when the count survives the end of this process, or cannot be written. Never rejects. */
+  containerCreated(pod: PodRef, containerName: string, restartCount: number): Promise<void>;
 }
 
 interface ContainerStart {
@@ -96,7 +97,7 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
       runtime.createContainer({ podSandboxId: podSandboxID, config, sandboxConfig }, options),
     ),
   );
-  deps.restartCounts.containerCreated(podRef(pod), name, restartCount);
+  const counted = deps.restartCounts.containerCreated(podRef(pod), name, restartCount);
   recorder.normal(reasons.created, `Created container: ${name}`, name);
 
   // Step 3: link its log for log shippers. Before the start, because a kill after it could prevent the link.
@@ -104,7 +105,8 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
     logger.warn({ err: error, pod: pod.metadata.name, containerName: name }, 'Linking the container log failed');
   });
 
-  // Step 4: start it. This takes the runtime far longer than the link.
+  // Step 4: start it. This takes the runtime far longer than the link. An instance that ran must have counted.
+  await counted;
   const starting = failingWith(reasons.runContainerError, start, () =>
     makingCall(clock, signal, (options) => runtime.startContainer({ containerId }, options)),
   );

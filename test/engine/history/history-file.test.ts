@@ -13,8 +13,7 @@ beforeEach(async () => {
   path = historyPath(join(folder, 'history'), { namespace: 'default', name: 'web-edge1' });
 });
 
-const append = (lines: string): Promise<void> =>
-  appendHistory(path, lines, { carried: () => '"carried"\n', isToLast: false });
+const append = (lines: string): Promise<void> => appendHistory(path, lines, () => '"carried"\n');
 
 const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 

@@ -21,10 +21,10 @@ test('only whose history is not in use is looked for among the declared pods', a
       logger: silentLogger,
     });
   const earlier = histories();
-  earlier.containerCreated({ uid: '1', namespace: 'default', name: 'gone' }, 'main', 3);
+  await earlier.containerCreated({ uid: '1', namespace: 'default', name: 'gone' }, 'main', 3);
   await earlier.close();
   const now = histories();
-  for (const name of ['a', 'b', 'c']) now.containerCreated({ uid: name, namespace: 'default', name }, 'main', 1);
+  for (const name of ['a', 'b', 'c']) await now.containerCreated({ uid: name, namespace: 'default', name }, 'main', 1);
   await now.close();
   expect(asked).toEqual(['gone']);
 });
@@ -42,7 +42,7 @@ test('of more than 200 pods that are gone the histories of those that went first
     clock: new FakeClock(),
     logger: silentLogger,
   });
-  histories.containerCreated({ uid: '1', namespace: 'default', name: 'here' }, 'main', 1);
+  await histories.containerCreated({ uid: '1', namespace: 'default', name: 'here' }, 'main', 1);
   await histories.close();
   const left = ['default_here.jsonl', 'notes.txt', '\x1b[2J', ...names.slice(3)];
   expect(readdirSync(folder).sort()).toEqual(left.sort());

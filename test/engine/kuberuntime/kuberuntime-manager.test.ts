@@ -72,7 +72,7 @@ function makeManager(): KuberuntimeManager {
     podRemover: new PodRemover({ runtime, ...node, foreignPods: noForeignPods(runtime) }),
     node,
     supportsRecursiveReadOnly: () => false,
-    restartCounts: { nextRestartCount: () => Promise.resolve(0), containerCreated: () => undefined },
+    restartCounts: { nextRestartCount: () => Promise.resolve(0), containerCreated: () => Promise.resolve() },
     clock,
     wallClock: new WallClockHistory(clock),
     backOff,
