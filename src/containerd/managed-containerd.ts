@@ -63,7 +63,12 @@ export class ManagedContainerd {
     this.#logger = options.logger.child({ component: 'managed-containerd' });
     this.paths = managedPaths(options.rootDir);
     this.endpoint = this.paths.endpoint;
-    this.#images = new ManagedImages({ paths: this.paths, clock: this.#clock, find: () => this.#find() });
+    this.#images = new ManagedImages({
+      paths: this.paths,
+      clock: this.#clock,
+      find: () => this.#find(),
+      pid: () => this.pid,
+    });
     this.#supervisor = new ContainerdSupervisor({
       host: new LinuxContainerdHost(this.paths, this.#clock),
       clock: this.#clock,

@@ -12,16 +12,21 @@ import type { ImportProgress } from './import-progress.ts';
 import type { ManagedPaths } from './managed-paths.ts';
 import { earlierPauseImageName, pauseImageArchive, pauseImageName } from './pause/pause-image.ts';
 import { chooseSnapshotter } from './snapshotter.ts';
+import { waitUntilReady } from './wait-until-ready.ts';
 
 export interface ManagedImagesDeps {
   readonly paths: ManagedPaths;
   readonly clock: Clock;
   readonly find: () => Promise<InstalledContainerd>;
+  /** PID of the running containerd. Undefined between its end and its restart. */
+  readonly pid: () => number | undefined;
 }
 
 const pollMs = 5;
+/** Restarts of containerd within this time repeat a step. */
+const patienceMs = 60_000;
 
-/** The images that a managed containerd gets from files. */
+/** The images that a managed containerd gets from files. A step during which containerd ended is repeated. */
 export class ManagedImages {
   readonly #deps: ManagedImagesDeps;
 
@@ -32,7 +37,11 @@ export class ManagedImages {
   /**
    * Imports the pause image under every name that containerd uses, unless present. Resolves to true if it was missing.
    */
-  async ensurePauseImage(signal: AbortSignal): Promise<boolean> {
+  ensurePauseImage(signal: AbortSignal): Promise<boolean> {
+    return this.#despiteRestarts(signal, () => this.#importMissingPauseImages(signal));
+  }
+
+  async #importMissingPauseImages(signal: AbortSignal): Promise<boolean> {
     let wasMissing = false;
     for (const name of await this.#pauseImageNames()) {
       if (await this.#withImageService((images) => isListed(images, name, signal))) continue;
@@ -57,7 +66,7 @@ export class ManagedImages {
     const file = join(this.#deps.paths.base, 'pause.tar');
     await writeFile(file, await pauseImageArchive(process.arch, name));
     try {
-      await this.importArchive(file, signal);
+      await this.#import(file, signal, () => undefined);
     } finally {
       await rm(file, { force: true });
     }
@@ -67,11 +76,15 @@ export class ManagedImages {
    * Imports one archive and protects its images from garbage collection. Resolves to their names when the CRI lists
    * them.
    */
-  async importArchive(
+  importArchive(
     file: string,
     signal: AbortSignal,
     onProgress: (progress: ImportProgress) => void = () => undefined,
   ): Promise<string[]> {
+    return this.#despiteRestarts(signal, () => this.#import(file, signal, onProgress));
+  }
+
+  async #import(file: string, signal: AbortSignal, onProgress: (progress: ImportProgress) => void): Promise<string[]> {
     const names = await importImageArchive(await this.#store(), file, { pinned: true, signal, onProgress });
     // The CRI plugin learns of an image by an event; until then, a pod would try to pull it.
     await this.#withImageService(async (images) => {
@@ -93,6 +106,25 @@ export class ManagedImages {
       store: `${root} ${String(ino)} ${String(birthtimeMs)}`,
       importArchive: (file) => this.importArchive(file, signal, onProgress),
     });
+  }
+
+  /** Repeats a failed step if containerd was restarted since its beginning. */
+  async #despiteRestarts<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
+    const { clock, paths, pid } = this.#deps;
+    const giveUpAtMonotonic = clock.monotonic() + patienceMs;
+    for (;;) {
+      const pidBefore = pid();
+      try {
+        return await step();
+      } catch (error) {
+        signal.throwIfAborted();
+        const timeoutMs = giveUpAtMonotonic - clock.monotonic();
+        if (timeoutMs <= 0) throw error;
+        // The calls that an end cuts short fail a moment before `pid` changes.
+        await waitUntilReady(paths.socket, { clock, signal, timeoutMs });
+        if (pid() === pidBefore) throw error;
+      }
+    }
   }
 
   async #store(): Promise<ImageStore> {

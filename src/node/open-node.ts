@@ -57,7 +57,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     openCgroups(options, connection.runtime, logger, signal),
     readMachine(options.rootDir),
     endsItsPods(options) ? openLogind() : undefined,
-    sendPodCIDR(options, connection.runtime, logger),
+    sendPodCIDR(options, connection.runtime, logger, signal),
   ]);
   const node = nodeConfig(options, machine, cgroupDriver);
   const kubelet = new Kubelet({
@@ -115,10 +115,16 @@ async function openLogind(): Promise<Logind> {
 }
 
 /** kubelet: kubelet_network.go updatePodCIDR */
-async function sendPodCIDR({ podCIDR }: NodeOptions, runtime: RuntimeService, logger: Logger): Promise<void> {
+async function sendPodCIDR(
+  { podCIDR }: NodeOptions,
+  runtime: RuntimeService,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
   if (podCIDR === '') return;
+  const request = { runtimeConfig: { networkConfig: { podCidr: podCIDR } } };
   try {
-    await runtime.updateRuntimeConfig({ runtimeConfig: { networkConfig: { podCidr: podCIDR } } });
+    await untilAnswered(() => runtime.updateRuntimeConfig(request), { clock: systemClock, signal });
   } catch (error) {
     logger.error({ podCIDR, err: errorMessage(error) }, 'The runtime did not take the pod CIDR');
   }
