@@ -52,7 +52,10 @@ const rooms = {
     'what the engine shows: events, reasons, snapshot',
     ['api/text', 'api/values', 'flow', 'engine/container'],
   ],
-  'engine/container-manager/topology-manager': ['on which NUMA nodes the resources of a container are allocated', []],
+  'engine/container-manager/topology-manager': [
+    'on which NUMA nodes the resources of a container are allocated',
+    ['api/values'],
+  ],
   'engine/container-manager': [
     'cgroups of node, QoS classes and pods; node allocatable',
     ['api/values', 'cri', 'engine/host', 'engine/view'],

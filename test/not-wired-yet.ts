@@ -12,14 +12,9 @@ export { unusedImages } from '../src/engine/images/image-gc.ts';
 export type { StatsProvider } from '../src/engine/stats/stats-provider.ts';
 
 // Resource managers: reserved CPUs and memory
-export type { AffinityStore } from '../src/engine/container-manager/topology-manager/affinity-store.ts';
-export {
-  AllocationError,
-  type AllocationResult,
-} from '../src/engine/container-manager/topology-manager/allocation-error.ts';
 export * from '../src/engine/container-manager/topology-manager/bit-mask.ts';
-export type { HintProvider } from '../src/engine/container-manager/topology-manager/hint-provider.ts';
 export type { StateFile } from '../src/engine/container-manager/topology-manager/state-file.ts';
+export { TopologyManager } from '../src/engine/container-manager/topology-manager/topology-manager.ts';
 export { nodeAllocatableCgroup } from '../src/engine/container-manager/cgroup-names.ts';
 export { nodeAllocatableReservation } from '../src/engine/container-manager/node-allocatable.ts';
 

@@ -8,6 +8,7 @@ import {
 } from './quantity.ts';
 import type { Container, Pod, ResourceList } from '../types.ts';
 import { checkAnnotationKey, checkQualifiedName } from './names.ts';
+import { goQuote } from './go-quote.ts';
 
 /**
  * Value of a fieldRef to the metadata of a pod, including whole maps. Returns undefined for any other path. A missing
@@ -40,7 +41,7 @@ export function metadataFieldValue(metadata: Partial<Pod['metadata']>, fieldPath
 export function formatMap(map: Readonly<Record<string, string>>): string {
   return Object.entries(map)
     .toSorted(([a], [b]) => compareCodePoints(a, b))
-    .map(([key, value]) => `${key}=${quote(value)}`)
+    .map(([key, value]) => `${key}=${goQuote(value)}`)
     .join('\n');
 }
 
@@ -94,29 +95,4 @@ function compareCodePoints(a: string, b: string): number {
   const right = Array.from(b, (character) => character.codePointAt(0) ?? 0);
   const at = left.findIndex((code, index) => code !== right[index]);
   return at === -1 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? -1);
-}
-
-const escapes: Readonly<Record<string, string>> = {
-  '"': '\\"',
-  '\\': '\\\\',
-  '\u0007': '\\a',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\v': '\\v',
-};
-
-/** Go's strconv.Quote: everything that does not print is escaped. */
-function quote(value: string): string {
-  const escaped = value.replaceAll(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    const hex = code.toString(16);
-    const simple = escapes[character];
-    if (simple !== undefined) return simple;
-    if (code < 0x80) return `\\x${hex.padStart(2, '0')}`;
-    return code < 0x1_0000 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
-  });
-  return `"${escaped}"`;
 }

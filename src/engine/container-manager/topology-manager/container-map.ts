@@ -1,0 +1,25 @@
+interface ContainerRef {
+  podUID: string;
+  containerName: string;
+}
+
+/** Containers of pods by their id in the runtime. kubelet: cm/containermap/container_map.go */
+export class ContainerMap {
+  private readonly refs = new Map<string, ContainerRef>();
+
+  add(podUID: string, containerName: string, containerID: string): void {
+    this.refs.set(containerID, { podUID, containerName });
+  }
+
+  /** Forgets the container. Returns its pod and name, or undefined if it is unknown. */
+  remove(containerID: string): ContainerRef | undefined {
+    const ref = this.refs.get(containerID);
+    this.refs.delete(containerID);
+    return ref;
+  }
+
+  /** True if the pod has a container of this name. */
+  has(podUID: string, containerName: string): boolean {
+    return [...this.refs.values()].some((ref) => ref.podUID === podUID && ref.containerName === containerName);
+  }
+}

@@ -1,0 +1,56 @@
+import type { FeatureGates } from '../../../api/values/feature-gates.ts';
+import { parseGoBool, parseGoInt } from '../../../api/values/go-numbers.ts';
+import { errorMessage } from '../../../errors.ts';
+
+/** kubelet: topologymanager/policy_options.go PolicyOptions */
+export interface TopologyPolicyOptions {
+  /** True: among equally many nodes, near ones are chosen. */
+  preferClosestNUMA: boolean;
+  /** A machine with more nodes is refused, because the effort doubles with each. */
+  maxAllowableNUMANodes: number;
+}
+
+const defaultMaxAllowableNUMANodes = 8;
+const preferClosest = 'prefer-closest-numa-nodes';
+const maxAllowable = 'max-allowable-numa-nodes';
+
+/**
+ * Reads topologyManagerPolicyOptions. Throws an `Error` for an unknown option or value. kubelet:
+ * topologymanager/policy_options.go NewPolicyOptions
+ */
+export function topologyPolicyOptions(
+  options: Readonly<Record<string, string>>,
+  gates: Pick<FeatureGates, 'TopologyManagerPolicyBetaOptions'>,
+): TopologyPolicyOptions {
+  const read = { preferClosestNUMA: false, maxAllowableNUMANodes: defaultMaxAllowableNUMANodes };
+  for (const [name, value] of Object.entries(options)) {
+    switch (name) {
+      case preferClosest:
+        read.preferClosestNUMA = explained(`bad value for option "${name}"`, () => parseGoBool(value));
+        break;
+      case maxAllowable:
+        if (!gates.TopologyManagerPolicyBetaOptions) {
+          throw new Error(`Topology Manager Policy Beta-level Options not enabled, but option "${name}" provided`);
+        }
+        read.maxAllowableNUMANodes = maxNodes(value);
+        break;
+      default:
+        throw new Error(`unknown Topology Manager Policy option: "${name}"`);
+    }
+  }
+  return read;
+}
+
+function maxNodes(value: string): number {
+  const nodes = explained(`unable to convert policy option to integer "${maxAllowable}"`, () => parseGoInt(value));
+  if (nodes >= defaultMaxAllowableNUMANodes) return nodes;
+  throw new Error(`the minimum value of "${maxAllowable}" should not be less than ${defaultMaxAllowableNUMANodes}`);
+}
+
+function explained<T>(what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(`${what}: ${errorMessage(error)}`, { cause: error });
+  }
+}

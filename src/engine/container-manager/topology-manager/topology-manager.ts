@@ -1,0 +1,150 @@
+import type { Container, Pod } from '../../../api/types.ts';
+import type { FeatureGates } from '../../../api/values/feature-gates.ts';
+import { errorMessage } from '../../../errors.ts';
+import { type AffinityStore, topologyPolicies, type TopologyPolicyName } from './affinity-store.ts';
+import { AllocationError, type AllocationResult } from './allocation-error.ts';
+import { ContainerMap } from './container-map.ts';
+import type { HintProvider } from './hint-provider.ts';
+import type { NUMANode } from './numa-info.ts';
+import { topologyPolicyOptions } from './policy-options.ts';
+import type { TopologyHint } from './topology-hint.ts';
+import { type TopologyPolicy, topologyPolicy } from './topology-policy.ts';
+
+export interface TopologySettings {
+  policy: string;
+  scope: string;
+  options: Readonly<Record<string, string>>;
+}
+
+interface Deps {
+  settings: TopologySettings;
+  nodes: readonly NUMANode[];
+  featureGates: Pick<FeatureGates, 'TopologyManagerPolicyBetaOptions'>;
+}
+
+const noAffinity: TopologyHint = { affinity: undefined, preferred: false };
+
+/**
+ * Decides on which NUMA nodes a container or pod runs, and has the resource managers allocate there. kubelet:
+ * topologymanager/topology_manager.go, scope.go
+ */
+export class TopologyManager implements AffinityStore {
+  readonly policyName: TopologyPolicyName;
+  /** Undefined: every manager allocates as it likes. */
+  private readonly policy: TopologyPolicy | undefined;
+  private readonly scope: string;
+  private readonly providers: HintProvider[] = [];
+  /** By UID of the pod and name of the container. */
+  private readonly affinities = new Map<string, Map<string, TopologyHint>>();
+  private readonly containers = new ContainerMap();
+
+  /** Throws an `Error` for settings that the kubelet refuses. kubelet: topology_manager.go NewManager */
+  constructor({ settings, nodes, featureGates }: Deps) {
+    this.scope = settings.scope;
+    // Without a policy the kubelet looks at nothing else.
+    if (settings.policy === 'none') {
+      this.policyName = 'none';
+      return;
+    }
+    const { preferClosestNUMA, maxAllowableNUMANodes } = topologyPolicyOptions(settings.options, featureGates);
+    if (preferClosestNUMA && nodes.some(({ distances }) => distances === undefined)) {
+      throw new Error('cannot discover NUMA topology: error getting NUMA distances from cadvisor');
+    }
+    if (nodes.length > maxAllowableNUMANodes) {
+      throw new Error(`unsupported on machines with more than ${maxAllowableNUMANodes} NUMA Nodes`);
+    }
+    this.policyName = policyNamed(settings.policy);
+    this.policy = topologyPolicy(this.policyName, { nodes, preferClosestNUMA });
+    if (!['container', 'pod'].includes(this.scope)) throw new Error(`unknown scope: "${this.scope}"`);
+  }
+
+  /** Providers are asked, and allocate, in the order in which they were added. */
+  addHintProvider(provider: HintProvider): void {
+    this.providers.push(provider);
+  }
+
+  affinityOf(podUID: string, containerName: string): TopologyHint {
+    return this.affinities.get(podUID)?.get(containerName) ?? noAffinity;
+  }
+
+  /**
+   * Allocates for all containers of a pod. Of a refused pod, allocations of earlier containers remain until the
+   * managers remove the state of pods that are not active. kubelet: scope_container.go, scope_pod.go, scope_none.go
+   * Admit
+   */
+  admit(pod: Pod): AllocationResult {
+    try {
+      if (this.policy === undefined) this.allocateAll(pod);
+      else if (this.scope === 'pod') this.allocatePod(pod, this.policy);
+      else this.allocateEach(pod, this.policy);
+      return { admit: true };
+    } catch (error) {
+      return { admit: false, ...refusal(error) };
+    }
+  }
+
+  /** Called when a container was created. */
+  addContainer(podUID: string, containerName: string, containerID: string): void {
+    this.containers.add(podUID, containerName, containerID);
+  }
+
+  /** Called when a container has ended. Forgets its affinity unless a newer container of its name exists. */
+  removeContainer(containerID: string): void {
+    const ref = this.containers.remove(containerID);
+    if (ref === undefined || this.containers.has(ref.podUID, ref.containerName)) return;
+    const ofPod = this.affinities.get(ref.podUID);
+    ofPod?.delete(ref.containerName);
+    if (ofPod?.size === 0) this.affinities.delete(ref.podUID);
+  }
+
+  private allocateAll(pod: Pod): void {
+    for (const container of containersOf(pod)) this.allocate(pod, container);
+  }
+
+  private allocateEach(pod: Pod, policy: TopologyPolicy): void {
+    for (const container of containersOf(pod)) {
+      const { affinity, admit } = policy(this.providers.map((provider) => provider.hints(pod, container)));
+      if (!admit) throw noLocality();
+      this.setAffinity(pod, container, affinity);
+      this.allocate(pod, container);
+    }
+  }
+
+  private allocatePod(pod: Pod, policy: TopologyPolicy): void {
+    const { affinity, admit } = policy(this.providers.map((provider) => provider.podHints(pod)));
+    if (!admit) throw noLocality();
+    for (const container of containersOf(pod)) {
+      this.setAffinity(pod, container, affinity);
+      this.allocate(pod, container);
+    }
+  }
+
+  private setAffinity(pod: Pod, container: Container, affinity: TopologyHint): void {
+    const { uid } = pod.metadata;
+    const ofPod = this.affinities.get(uid) ?? new Map<string, TopologyHint>();
+    this.affinities.set(uid, ofPod.set(container.name, affinity));
+  }
+
+  private allocate(pod: Pod, container: Container): void {
+    for (const provider of this.providers) provider.allocate(pod, container);
+  }
+}
+
+const containersOf = ({ spec }: Pod): Container[] => [...(spec.initContainers ?? []), ...spec.containers];
+
+function noLocality(): AllocationError {
+  return new AllocationError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
+}
+
+/** kubelet: util/admission/admission.go GetPodAdmitResult */
+function refusal(error: unknown): { reason: string; message: string } {
+  if (error instanceof AllocationError) return { reason: error.reason, message: error.message };
+  const message = `Allocate failed due to ${errorMessage(error)}, which is unexpected`;
+  return { reason: 'UnexpectedAdmissionError', message };
+}
+
+function policyNamed(name: string): Exclude<TopologyPolicyName, 'none'> {
+  const found = topologyPolicies.find((policy) => policy === name);
+  if (found === undefined || found === 'none') throw new Error(`unknown policy: "${name}"`);
+  return found;
+}
