@@ -52,6 +52,10 @@ const rooms = {
     'what the engine shows: events, reasons, snapshot',
     ['api/text', 'api/values', 'flow', 'engine/container'],
   ],
+  'engine/container-manager/cpu-topology': [
+    'lists of CPUs; sockets, cores and NUMA nodes of the machine',
+    ['api/values', 'engine/host'],
+  ],
   'engine/container-manager/topology-manager': [
     'on which NUMA nodes the resources of a container are allocated',
     ['api/values'],

@@ -1,0 +1,111 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasCode } from '../../../errors.ts';
+import { readRegularFile } from '../../host/regular-file.ts';
+import { CPUSet } from './cpu-set.ts';
+import type { DescribedMachine, DescribedNode } from './cpu-topology.ts';
+
+/** No file of sysfs that is read here is larger. */
+const maxFileBytes = 64 * 1024;
+/** CPUs whose files are read at the same time. */
+const maxAtOnce = 16;
+
+interface DescribedCPU {
+  readonly cpu: number;
+  readonly socket: number;
+  readonly siblings: CPUSet;
+  readonly l3: number | undefined;
+}
+
+/**
+ * The online processors of this machine by NUMA node. A machine whose kernel knows no NUMA nodes has node 0. Rejects
+ * with the error of the file system, or for content that is not sysfs'. cAdvisor: utils/sysinfo/sysinfo.go
+ * GetNodesInfo
+ */
+export async function discoverMachine(sysDir = '/sys/devices/system'): Promise<DescribedMachine> {
+  const online = CPUSet.parse((await textOf(join(sysDir, 'cpu/online'))) ?? '0');
+  const described = await describeAll(sysDir, online);
+  const nodes = await nodesOf(sysDir, online);
+  return { nodes: nodes.map(({ id, cpus, distances }) => ({ id, cores: coresOf(described, cpus), distances })) };
+}
+
+async function describeAll(sysDir: string, online: CPUSet): Promise<DescribedCPU[]> {
+  const cpus = [...online];
+  const described: DescribedCPU[] = [];
+  for (let first = 0; first < cpus.length; first += maxAtOnce) {
+    const some = cpus.slice(first, first + maxAtOnce);
+    described.push(...(await Promise.all(some.map((cpu) => describeCPU(join(sysDir, 'cpu', `cpu${cpu}`), cpu)))));
+  }
+  return described;
+}
+
+async function describeCPU(folder: string, cpu: number): Promise<DescribedCPU> {
+  const [socket, siblings, l3] = await Promise.all([
+    textOf(join(folder, 'topology/physical_package_id')),
+    textOf(join(folder, 'topology/thread_siblings_list')),
+    level3Cache(join(folder, 'cache')),
+  ]);
+  // Some ARM kernels report -1, and virtual machines nothing.
+  return { cpu, socket: Math.max(0, Number(socket ?? 0)), siblings: CPUSet.parse(siblings ?? String(cpu)), l3 };
+}
+
+async function level3Cache(folder: string): Promise<number | undefined> {
+  for (const name of await namesIn(folder, /^index\d+$/)) {
+    if ((await textOf(join(folder, name, 'level'))) !== '3') continue;
+    const id = await textOf(join(folder, name, 'id'));
+    return id === undefined ? undefined : Number(id);
+  }
+  return undefined;
+}
+
+async function nodesOf(
+  sysDir: string,
+  online: CPUSet,
+): Promise<{ id: number; cpus: CPUSet; distances: number[] | undefined }[]> {
+  const names = await namesIn(join(sysDir, 'node'), /^node\d+$/);
+  if (names.length === 0) return [{ id: 0, cpus: online, distances: undefined }];
+  const nodes = await Promise.all(
+    names.map(async (name) => {
+      const folder = join(sysDir, 'node', name);
+      const [cpus = '', distances] = await Promise.all([
+        textOf(join(folder, 'cpulist')),
+        textOf(join(folder, 'distance')),
+      ]);
+      return {
+        id: Number(name.slice('node'.length)),
+        cpus: CPUSet.parse(cpus).intersection(online),
+        distances: distances?.split(/\s+/).map(Number),
+      };
+    }),
+  );
+  return nodes.sort((a, b) => a.id - b.id);
+}
+
+/** Cores by their lowest CPU. A core counts to the node of the CPUs that it has there. */
+function coresOf(described: readonly DescribedCPU[], cpus: CPUSet): DescribedNode['cores'] {
+  const cores = new Map<string, DescribedNode['cores'][number]>();
+  for (const { cpu, socket, siblings, l3 } of described.filter(({ cpu }) => cpus.has(cpu))) {
+    const threads = siblings.union(new CPUSet([cpu])).intersection(cpus);
+    cores.set(threads.toString(), { socket, threads: [...threads], l3 });
+  }
+  return [...cores.values()];
+}
+
+/** Trimmed content. Resolves with undefined if the file is missing. */
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    return (await readRegularFile(path, maxFileBytes)).toString('utf8').trim();
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}
+
+async function namesIn(folder: string, form: RegExp): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => form.test(name));
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
