@@ -4,7 +4,7 @@ const waitTimeoutMs = 120_000;
 
 interface ContainerEvent {
   id: string;
-  type: 'exited' | 'removed';
+  type: 'exited' | 'removed' | 'outOfMemory';
 }
 
 /** Records from the runtime's events which containers exited, without polling. */

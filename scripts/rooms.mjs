@@ -66,6 +66,10 @@ const rooms = {
   ],
   'engine/history': ['what happened to pods, on disk', ['api/values', 'engine/host', 'engine/view']],
   'engine/outgoing': ['bounds texts that leave the engine and hides Secrets in them', ['api/values', 'engine/view']],
+  'engine/oom': [
+    'notices kills for lack of memory: process, container, figures',
+    ['api/values', 'flow', 'engine/container', 'engine/container-manager', 'engine/view'],
+  ],
   'engine/pleg': ['notices what happens in the runtime', ['cri', 'flow', 'engine/container', 'engine/view']],
   'engine/pod-workers': [
     'one worker a pod: when it is synced',
@@ -225,6 +229,7 @@ const rooms = {
       'api/objects',
       'engine/container-manager',
       'engine/history',
+      'engine/oom',
       'engine/outgoing',
       'engine/pleg',
       'engine/config',

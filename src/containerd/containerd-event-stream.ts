@@ -15,7 +15,7 @@ const filters = ['/tasks/oom', '/tasks/delete', '/containers/delete'].map(
 
 interface ContainerEvent {
   id: string;
-  type: 'exited' | 'removed';
+  type: 'exited' | 'removed' | 'outOfMemory';
   /** The end as the CRI plugin will report it. `finishedAt` is in milliseconds since the epoch. */
   end?: { exitCode: number; finishedAt: number; reason: string };
 }
@@ -52,9 +52,11 @@ export function containerEventReader(): (envelope: Envelope) => ContainerEvent |
   const outOfMemory = new Set<string>();
   return ({ event }) => {
     switch (event?.typeUrl) {
-      case 'containerd.events.TaskOOM':
-        outOfMemory.add(TaskOOM.decode(event.value).containerId);
-        return undefined;
+      case 'containerd.events.TaskOOM': {
+        const id = TaskOOM.decode(event.value).containerId;
+        outOfMemory.add(id);
+        return { id, type: 'outOfMemory' };
+      }
       case 'containerd.events.TaskDelete': {
         const { containerId, id, exitStatus, exitedAt } = TaskDelete.decode(event.value);
         if (id !== '' && id !== containerId) return undefined;

@@ -11,6 +11,7 @@ import type { ForeignPods } from './kuberuntime/owned-runtime.ts';
 import type { ReadTerminationMessage } from './kuberuntime/runtime-pods.ts';
 import type { Logind } from './lifecycle/logind.ts';
 import type { NodeConfig } from './node-config.ts';
+import type { KernelLog } from './oom/kernel-log.ts';
 import type { SecretValues } from './outgoing/secret-values.ts';
 import type { RuntimeEventStream } from './pleg/runtime-event-stream.ts';
 import type { CheckHealth } from './prober/run-probe.ts';
@@ -27,6 +28,10 @@ export interface KubeletDeps {
   sources: readonly PodSource[];
   node: NodeConfig;
   cgroups: CgroupManager;
+  /** Top folder of the cgroups. Undefined on cgroup v1. */
+  unifiedCgroups: string | undefined;
+  /** Opens the kernel's log at its oldest message. Throws if this machine does not show it. */
+  openKernelLog: () => KernelLog;
   /** Undefined if shutdowns of the machine are only noticed by SIGTERM, or not at all. */
   logind: Logind | undefined;
   /** The runtime's endpoint and why it was chosen, for the snapshot. */

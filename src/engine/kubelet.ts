@@ -202,6 +202,8 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
       keep('runtime state', parts.runtimeState),
       keep('pleg', parts.pleg),
       keep('event watch', parts.eventWatch),
+      keep('oom watcher', parts.oomWatcher),
+      ...(parts.memoryEvents === undefined ? [] : [keep('memory events', parts.memoryEvents)]),
       keep('config', parts.config),
       ...(deps.node.localStorageCapacityIsolation ? [keep('eviction', parts.localStorageEviction)] : []),
       keep('image collection', parts.imageCollector),

@@ -31,6 +31,10 @@ import { shutdownSeconds } from './lifecycle/node-shutdown-groups.ts';
 import { NodeShutdown } from './lifecycle/node-shutdown.ts';
 import { PodAdmission } from './lifecycle/pod-admission.ts';
 import { ShutdownWatch } from './lifecycle/shutdown-watch.ts';
+import { oomContainers } from './oom/find-oom-container.ts';
+import { MemoryEvents } from './oom/memory-events.ts';
+import { OOMWatcher } from './oom/oom-watcher.ts';
+import { podsCgroupFolder } from './oom/pods-cgroup-folder.ts';
 import { maxTerminationMessageBytes, OutgoingText } from './outgoing/outgoing-text.ts';
 import { EventWatch } from './pleg/event-watch.ts';
 import { GenericPleg } from './pleg/generic-pleg.ts';
@@ -135,11 +139,41 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       if (events.length > 0) inputs.push({ type: 'pleg', events, status });
     },
   });
+  const oomWatcher = new OOMWatcher({
+    ...oomContainers({
+      listedPod: (uid) => pleg.pod(uid),
+      declaredPod: (uid) => podManager.get(uid),
+      listedPodUIDOf: (id) => pleg.podUIDOf(id),
+      askPodUIDOf: (id) => runtimePods.podUIDOf(id, stopped),
+      askStatus: (id) => runtimePods.getContainerStatus(id, { signal: stopped }),
+    }),
+    openKernelLog: deps.openKernelLog,
+    clock,
+    emit,
+    logger: logger.child({ component: 'oom' }),
+  });
+  events.subscribe((event) => {
+    void oomWatcher.containerDied(event, stopped);
+  });
+  const podsFolder = podsCgroupFolder(deps.unifiedCgroups, node);
+  const memoryEvents =
+    podsFolder === undefined
+      ? undefined
+      : new MemoryEvents({
+          folder: podsFolder,
+          onKill: (podUID, containerIDs) => {
+            void oomWatcher.killedInPod(podUID, containerIDs, stopped);
+          },
+          clock,
+        });
   const eventWatch = new EventWatch({
     streams: deps.eventStreams,
     pleg,
     ends,
     podUIDOf: (id, signal) => runtimePods.podUIDOf(id, signal),
+    onOutOfMemory: (id) => {
+      void oomWatcher.killedIn(id, stopped);
+    },
     clock,
     logger: logger.child({ component: 'pleg' }),
   });
@@ -408,6 +442,8 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     cache,
     pleg,
     eventWatch,
+    oomWatcher,
+    memoryEvents,
     runtimeState,
     containerManager,
     histories,

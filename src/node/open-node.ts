@@ -7,6 +7,7 @@ import type { CgroupManager } from '../engine/container-manager/cgroup-manager.t
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
+import { openKernelLog } from '../engine/oom/kernel-log.ts';
 import { systemBusSocket } from '../engine/host/system-bus-socket.ts';
 import { readFilesystem } from '../engine/images/image-collector.ts';
 import { Kubelet } from '../engine/kubelet.ts';
@@ -69,6 +70,8 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     node,
     logind,
     cgroups,
+    unifiedCgroups: machine.cgroupVersion === 2 ? '/sys/fs/cgroup' : undefined,
+    openKernelLog,
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
     nodeCredentials: credentials,

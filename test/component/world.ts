@@ -121,6 +121,10 @@ export class World {
         clock: this.clock,
         driver: 'cgroupfs',
       }),
+      unifiedCgroups: undefined,
+      openKernelLog: () => {
+        throw new Error('this machine does not show the log of the kernel');
+      },
       logind: undefined,
       endpoint: { endpoint: this.socketPath, because: 'it is there' },
       leaveOrphans: false,

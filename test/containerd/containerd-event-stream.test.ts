@@ -34,6 +34,7 @@ test.each([
     envelope('containerd.events.ContainerDelete', ContainerDelete.encode({ id: 'c1' }).finish()),
     { id: 'c1', type: 'removed' },
   ],
+  ['a kill for lack of memory', outOfMemory('c1'), { id: 'c1', type: 'outOfMemory' }],
   ['something else', envelope('containerd.events.TaskStart', new Uint8Array()), undefined],
 ])('%s is told as what it is', (_what, told, event) => {
   expect(containerEventReader()(told)).toEqual(event);

@@ -37,6 +37,8 @@ interface Deps {
    * Pod UID of a container or sandbox that was not listed yet. Resolves with undefined if the runtime does not know it.
    */
   podUIDOf: (id: string, signal: AbortSignal) => Promise<string | undefined>;
+  /** Called when the kernel killed a process of this container because memory ran out. */
+  onOutOfMemory: (id: string) => void;
   clock: Clock;
   logger: Logger;
 }
@@ -76,7 +78,9 @@ export class EventWatch {
       try {
         for await (const event of stream.events(signal)) {
           this.begin(stream.name);
-          void this.lookAt(event, signal);
+          // The container may run on, and then nothing changed.
+          if (event.type === 'outOfMemory') this.deps.onOutOfMemory(event.id);
+          else void this.lookAt(event, signal);
         }
         logger.debug({ stream: stream.name }, 'The event stream of the runtime ended');
       } catch (error) {
@@ -139,6 +143,7 @@ function isSeen({ id, type }: RuntimeEvent, pod: RuntimePod | undefined): boolea
     case 'removed':
       return container === undefined && sandbox === undefined;
     case 'changed':
+    case 'outOfMemory':
       return true;
   }
 }

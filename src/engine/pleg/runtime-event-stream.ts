@@ -5,7 +5,8 @@ import type { ContainerEndNews } from '../container/container-ends.ts';
 export interface RuntimeEvent {
   /** Container or sandbox id. */
   id: string;
-  type: 'exited' | 'removed' | 'changed';
+  /** `outOfMemory`: the kernel killed one of its processes. */
+  type: 'exited' | 'removed' | 'changed' | 'outOfMemory';
   /** Absent if the stream does not report the pod. */
   podUID?: string;
   /** How it exited, if the stream reports that before the listings. */

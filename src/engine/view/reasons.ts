@@ -53,6 +53,7 @@ export const reasons = {
   manifestGood: 'ManifestGood',
   nodeAllocatableEnforced: 'NodeAllocatableEnforced',
   networkNotReady: 'NetworkNotReady',
+  oomKilling: 'OOMKilling',
   preempting: 'Preempting',
   probeWarning: 'ProbeWarning',
   pulled: 'Pulled',
@@ -60,6 +61,7 @@ export const reasons = {
   sandboxChanged: 'SandboxChanged',
   shutdown: 'Shutdown',
   started: 'Started',
+  systemOOM: 'SystemOOM',
   unhealthy: 'Unhealthy',
   // Not in the kubelet, because it does not run if a limit is refused.
   cgroupLimitRefused: 'CgroupLimitRefused',

@@ -77,6 +77,9 @@ async function start(streams: RuntimeEventStream[]): Promise<void> {
     pleg,
     ends,
     podUIDOf: (id, signal) => pods.podUIDOf(id, signal),
+    onOutOfMemory: (id) => {
+      events.push(`${id} out of memory`);
+    },
     clock,
     logger: silentLogger,
   });
@@ -116,6 +119,17 @@ describe('a stream', () => {
     stream.say({ id: container, type: 'exited' });
     await clock.advance(0);
     expect(taken()).toEqual([`a ContainerDied ${container}`]);
+  });
+
+  test('that tells of a killed process passes that on, without a look at the pod', async () => {
+    const { container } = await startPod('a');
+    await clock.advance(1000);
+    taken();
+    const before = runtime.requestsOf('listContainers').length;
+    stream.say({ id: container, type: 'outOfMemory' });
+    await clock.advance(0);
+    expect(taken()).toEqual([`${container} out of memory`]);
+    expect(runtime.requestsOf('listContainers').length).toBe(before);
   });
 
   test('that knows of an exit before the listings do makes them be read again', async () => {

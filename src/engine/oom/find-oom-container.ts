@@ -1,0 +1,48 @@
+import type { Pod } from '../../api/types.ts';
+import { type PodRef, podRef } from '../../api/values/pod-names.ts';
+import type { RuntimePod } from '../container/pod-records.ts';
+import type { OOMContainer } from './oom-watcher.ts';
+
+interface Deps {
+  /** A pod of this agent in the runtime, by its last listing. */
+  listedPod: (uid: string) => RuntimePod | undefined;
+  /** A pod that a manifest declares. */
+  declaredPod: (uid: string) => Pod | undefined;
+  /** Pod of a listed container. */
+  listedPodUIDOf: (containerID: string) => string | undefined;
+  /** Asks the runtime, for containers that are not listed yet. Resolves with undefined if it does not know the id. */
+  askPodUIDOf: (containerID: string) => Promise<string | undefined>;
+  askStatus: (containerID: string) => Promise<{ name: string } | undefined>;
+}
+
+/** Finds pods and containers of this agent for reports of kills. Pods of other owners are not found. */
+export function oomContainers(deps: Deps): {
+  findPod: (uid: string) => PodRef | undefined;
+  findContainer: (id: string) => Promise<OOMContainer | undefined>;
+} {
+  const findPod = (uid: string): PodRef | undefined => {
+    const listed = deps.listedPod(uid);
+    if (listed) return { namespace: listed.namespace, name: listed.name, uid };
+    const declared = deps.declaredPod(uid);
+    return declared && podRef(declared);
+  };
+  return {
+    findPod,
+    findContainer: async (id) => {
+      const podUID = deps.listedPodUIDOf(id) ?? (await deps.askPodUIDOf(id));
+      const pod = podUID === undefined ? undefined : findPod(podUID);
+      if (podUID === undefined || pod === undefined) return undefined;
+      const listed = deps.listedPod(podUID)?.containers.find((container) => container.id === id);
+      const { name } = listed ?? (await deps.askStatus(id)) ?? {};
+      // A sandbox has no status of a container.
+      if (name === undefined) return undefined;
+      return { id, pod, name, limit: memoryLimit(deps.declaredPod(podUID), name) };
+    },
+  };
+}
+
+function memoryLimit(pod: Pod | undefined, containerName: string): string | undefined {
+  const { initContainers = [], containers = [] } = pod?.spec ?? {};
+  const container = [...initContainers, ...containers].find(({ name }) => name === containerName);
+  return container?.resources?.limits?.['memory'];
+}

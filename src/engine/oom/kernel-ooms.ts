@@ -1,0 +1,97 @@
+/** A process that the kernel killed because memory ran out. */
+export interface KernelOOM {
+  pid: number;
+  name: string;
+  /** Memory of the process by kind, in KiB. */
+  anonKi: number;
+  fileKi: number;
+  shmemKi: number;
+  /** True if the machine ran out of memory. Otherwise a cgroup reached its limit. */
+  isSystem: boolean;
+  /** Cgroup of the process. Undefined if the kernel left it out, as it does when kills come fast. */
+  cgroup: string | undefined;
+  /** The cgroup that reached its limit, and this limit in KiB. */
+  limitCgroup: string | undefined;
+  limitKi: number | undefined;
+  /** True if all processes of the cgroup were killed with it. */
+  isWholeCgroup: boolean;
+}
+
+/** Facts that the kernel logs before it names the killed process. */
+type Report = Pick<KernelOOM, 'cgroup' | 'limitCgroup' | 'limitKi'> & { isSystem: boolean | undefined };
+
+const noReport: Report = { isSystem: undefined, cgroup: undefined, limitCgroup: undefined, limitKi: undefined };
+
+/**
+ * Reads kills out of the kernel's messages, of kernels since 3.10. The name of a process is text of a container, so
+ * every pattern matches to the end of its line. kubelet: cadvisor utils/oomparser/oomparser.go
+ */
+export class KernelOOMs {
+  private report = noReport;
+  /** The kill that the next messages may add to. */
+  private latest: KernelOOM | undefined;
+
+  /** Takes the next message. Returns a kill that it completes. */
+  take(message: string): KernelOOM | undefined {
+    if (message.includes(' invoked oom-killer: ')) return this.begin();
+    if (message.startsWith('oom-kill:')) return this.readSummary(message);
+    const [, task, limit] = /^Task in (\S+) killed as a result of limit of (\S+)$/.exec(message) ?? [];
+    if (task !== undefined) this.report = { ...this.report, isSystem: false, cgroup: task, limitCgroup: limit };
+    const [, limitKi] = /^memory: usage \d+kB, limit (\d+)kB, failcnt \d+$/.exec(message) ?? [];
+    if (limitKi !== undefined) this.report = { ...this.report, limitKi: Number(limitKi) };
+    if (message.startsWith('Memory cgroup out of memory: ')) this.report.isSystem ??= false;
+    if (/^Tasks in .* are going to be killed due to memory\.oom\.group set$/.test(message) && this.latest) {
+      this.latest.isWholeCgroup = true;
+    }
+    return this.readKill(message);
+  }
+
+  /** Returns the kill that waits for more messages, if any. Called when no message is left. */
+  flush(): KernelOOM | undefined {
+    const { latest } = this;
+    this.latest = undefined;
+    return latest;
+  }
+
+  private begin(): KernelOOM | undefined {
+    this.report = { ...noReport };
+    return this.flush();
+  }
+
+  private readSummary(message: string): KernelOOM | undefined {
+    const earlier = this.flush();
+    const [, constraint, places = ''] = /^oom-kill:constraint=(\w+),(.*?),task=.*,pid=\d+,uid=\d+$/.exec(message) ?? [];
+    // The kernel writes `global_oom` in the place of `oom_memcg=` if the machine ran out of memory.
+    const [, limitCgroup] = /,oom_memcg=(.*?),task_memcg=/.exec(places) ?? [];
+    const [, cgroup] = /,task_memcg=(.*)$/.exec(places) ?? [];
+    const isSystem = constraint !== 'CONSTRAINT_MEMCG';
+    this.report = { ...this.report, isSystem, cgroup, limitCgroup };
+    return earlier;
+  }
+
+  private readKill(message: string): KernelOOM | undefined {
+    const kill = /^(?:.*: )?Killed process (\d+)(?:, UID \d+,)? \((.*)\),? (total-vm:\d+kB.*)$/.exec(message);
+    if (kill === null) return undefined;
+    const [, pid, name = '', figures = ''] = kill;
+    // A whole cgroup is killed: the first process stands for all.
+    if (this.latest?.isWholeCgroup === true) return undefined;
+    const earlier = this.flush();
+    const { report } = this;
+    this.report = { ...noReport };
+    this.latest = {
+      pid: Number(pid),
+      name,
+      anonKi: figureKi(figures, 'anon-rss'),
+      fileKi: figureKi(figures, 'file-rss'),
+      shmemKi: figureKi(figures, 'shmem-rss'),
+      ...report,
+      isSystem: report.isSystem ?? true,
+      isWholeCgroup: false,
+    };
+    return earlier;
+  }
+}
+
+function figureKi(figures: string, name: string): number {
+  return Number(new RegExp(`\\b${name}:(\\d+)kB`).exec(figures)?.[1] ?? 0);
+}

@@ -1,0 +1,227 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { PodRef } from '../../api/values/pod-names.ts';
+import type { Clock } from '../../clock.ts';
+import { errorMessage } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { Emit } from '../view/event-bus.ts';
+import type { KubeletEvent } from '../view/events.ts';
+import { reasons } from '../view/reasons.ts';
+import { cgroupSteps } from './cgroup-place.ts';
+import type { KernelLog } from './kernel-log.ts';
+import { type KernelOOM, KernelOOMs } from './kernel-ooms.ts';
+import { containerOOMText, oomHint, plainOOMText, systemOOMText } from './oom-text.ts';
+
+/** The kernel's log is not skipped while the first pods start. */
+const firstReadAfterMs = 1000;
+/**
+ * Period between reads of the kernel's log, for processes outside of pods. Node cannot wait for that device. A sign of
+ * a kill in a pod leads to a read at once.
+ */
+const readPeriodMs = 5000;
+/** Records read before other work has its turn. A record takes some 10 µs. */
+const recordsPerTurn = 64;
+/** Waits for the kernel to log a kill that a runtime has reported, because it logs slowly on a serial console. */
+const kernelWaitsMs = [0, 50, 200, 1000];
+/** All signs of one kill come within this time. A container's further kills within it are counted, not reported. */
+const sameKillMs = 10_000;
+/** Containers whose latest report is remembered. */
+const maxRemembered = 1000;
+
+/** A container of a pod of this agent. */
+export interface OOMContainer {
+  id: string;
+  pod: PodRef;
+  name: string;
+  /** Memory limit of its manifest, such as `16Mi`. */
+  limit: string | undefined;
+}
+
+interface Deps {
+  /** Opens the kernel's log at its oldest message. Throws if this machine does not show it. */
+  openKernelLog: () => KernelLog;
+  /** Resolves with undefined if the id is not of a container of this agent's pods. */
+  findContainer: (id: string) => Promise<OOMContainer | undefined>;
+  /** The pod of this agent with that UID. */
+  findPod: (uid: string) => PodRef | undefined;
+  clock: Clock;
+  emit: Emit;
+  logger: Logger;
+}
+
+/** Kills of one container that were reported or counted. */
+interface Reported {
+  atMonotonic: number;
+  /** Kills since then. */
+  more: number;
+}
+
+/**
+ * Reports every process that the kernel kills because memory ran out. Three sources have such kills: the kernel's log,
+ * the runtime, and the cgroups of pods. Only the first has process and figures, so the others make it be read. If it
+ * does not have the kill, they are reported without. kubelet: oom/oom_watcher_linux.go
+ *
+ * INVARIANT: the signs of one kill lead to one event.
+ */
+export class OOMWatcher {
+  private readonly deps: Deps;
+  private readonly ooms = new KernelOOMs();
+  /** By container id, or by pod UID for kills in an unknown container of a pod. Newest last. */
+  private readonly reported = new Map<string, Reported>();
+  private readonly startedAt: number;
+  private kernelLog: KernelLog | undefined;
+  private reading: Promise<void> = Promise.resolve();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+    this.startedAt = deps.clock.now();
+  }
+
+  /** Reads the kernel's log until the signal is aborted. Resolves at once if this machine does not show it. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.deps;
+    await clock.sleep(firstReadAfterMs, { signal });
+    let kernelLog;
+    try {
+      kernelLog = this.deps.openKernelLog();
+    } catch (error) {
+      logger.info({ err: errorMessage(error) }, 'Events of processes killed for memory name no process');
+      return;
+    }
+    try {
+      // Kills from before the start belong to an earlier agent.
+      await readUpToNow(kernelLog, () => Promise.resolve(), signal);
+      this.kernelLog = kernelLog;
+      for (;;) {
+        await clock.sleep(readPeriodMs, { signal });
+        await this.readKernelLog(signal);
+      }
+    } finally {
+      this.kernelLog = undefined;
+      kernelLog.close();
+    }
+  }
+
+  /** Called when the runtime reports that a process of this container was killed. Does not reject. */
+  killedIn(containerID: string, signal: AbortSignal): Promise<void> {
+    return this.reporting(signal, async () => {
+      const container = await this.deps.findContainer(containerID);
+      if (container === undefined || (await this.isInKernelLog(containerID, signal))) return;
+      const { pod, name, limit } = container;
+      this.report(containerID, { pod, containerName: name, message: plainOOMText(limit), isSystem: false });
+    });
+  }
+
+  /** Called when the cgroup of this pod counts a kill, and those of these containers. Does not reject. */
+  async killedInPod(podUID: string, containerIDs: readonly string[], signal: AbortSignal): Promise<void> {
+    for (const id of containerIDs) await this.killedIn(id, signal);
+    if (containerIDs.length > 0) return;
+    await this.reporting(signal, async () => {
+      const pod = this.deps.findPod(podUID);
+      if (pod === undefined || (await this.isInKernelLog(podUID, signal))) return;
+      this.report(podUID, { pod, message: plainOOMText(undefined), isSystem: false });
+    });
+  }
+
+  /** Takes the ends of containers: runtimes without an event for a kill report it there. */
+  async containerDied(event: KubeletEvent, signal: AbortSignal): Promise<void> {
+    if (event.type !== 'ContainerDied' || event.end?.reason !== 'OOMKilled') return;
+    // An earlier agent has reported it. A kill of another process of the container may have been long ago.
+    if (event.end.finishedAt < this.startedAt || this.reported.has(event.id)) return;
+    await this.killedIn(event.id, signal);
+  }
+
+  private async reporting(signal: AbortSignal, report: () => Promise<void>): Promise<void> {
+    try {
+      await report();
+    } catch (error) {
+      if (!signal.aborted) this.deps.logger.warn({ err: errorMessage(error) }, 'Reporting a killed process failed');
+    }
+  }
+
+  /** True if the kernel's log has a kill in this container or pod within the time that its signs take. */
+  private async isInKernelLog(key: string, signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.deps;
+    const sinceMonotonic = clock.monotonic() - sameKillMs;
+    const isReported = (): boolean => (this.reported.get(key)?.atMonotonic ?? -Infinity) >= sinceMonotonic;
+    for (const waitMs of kernelWaitsMs) {
+      if (isReported() || this.kernelLog === undefined) break;
+      if (waitMs > 0) await clock.sleep(waitMs, { signal });
+      await this.readKernelLog(signal);
+    }
+    return isReported();
+  }
+
+  /** One read runs at a time. */
+  private readKernelLog(signal: AbortSignal): Promise<void> {
+    const read = this.reading.then(async () => {
+      if (this.kernelLog === undefined) return;
+      await readUpToNow(this.kernelLog, (message) => this.place(this.ooms.take(message)), signal);
+      await this.place(this.ooms.flush());
+    });
+    this.reading = read.catch(() => undefined);
+    return read;
+  }
+
+  /** Reports a kill to the pod, and to the node if the machine ran out of memory. */
+  private async place(oom: KernelOOM | undefined): Promise<void> {
+    if (oom === undefined) return;
+    const { emit, logger } = this.deps;
+    logger.debug({ ...oom }, 'The kernel killed a process because memory ran out');
+    if (oom.isSystem) {
+      const message = systemOOMText(oom);
+      emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.systemOOM, message, hint: oomHint(true) });
+    }
+    const steps = cgroupSteps(oom.cgroup ?? '');
+    const { isSystem } = oom;
+    const ofPod = steps.findIndex(({ podUID = '' }) => this.deps.findPod(podUID) !== undefined);
+    const pod = this.deps.findPod(steps[ofPod]?.podUID ?? '');
+    if (pod === undefined) return;
+    for (const { containerID } of steps.slice(ofPod + 1)) {
+      const container = await this.deps.findContainer(containerID);
+      if (container?.pod.uid !== pod.uid) continue;
+      const message = containerOOMText(oom, pod.uid, containerID);
+      this.report(containerID, { pod, containerName: container.name, message, isSystem });
+      return;
+    }
+    this.report(pod.uid, { pod, message: containerOOMText(oom, pod.uid, ''), isSystem });
+  }
+
+  private report(
+    key: string,
+    { isSystem, message, ...where }: { pod: PodRef; containerName?: string; message: string; isSystem: boolean },
+  ): void {
+    const { clock, emit } = this.deps;
+    const nowMonotonic = clock.monotonic();
+    const last = this.reported.get(key);
+    if (last !== undefined && nowMonotonic - last.atMonotonic < sameKillMs) {
+      last.more += 1;
+      return;
+    }
+    this.remember(where.pod.uid, nowMonotonic);
+    this.remember(key, nowMonotonic);
+    const more = last === undefined || last.more === 0 ? '' : `; ${last.more} more kills since the last report`;
+    const recorded = { type: 'Recorded', eventType: 'Warning', reason: reasons.oomKilling } as const;
+    emit({ ...recorded, message: message + more, hint: oomHint(isSystem), ...where });
+  }
+
+  private remember(key: string, atMonotonic: number): void {
+    this.reported.delete(key);
+    this.reported.set(key, { atMonotonic, more: 0 });
+    const [oldest] = this.reported.keys();
+    if (oldest !== undefined && this.reported.size > maxRemembered) this.reported.delete(oldest);
+  }
+}
+
+/** Hands on the kernel's messages up to now, with a turn for other work between many. */
+async function readUpToNow(
+  kernelLog: KernelLog,
+  take: (message: string) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const { messages, isAtEnd } = kernelLog.read(recordsPerTurn);
+    for (const message of messages) await take(message);
+    if (isAtEnd) return;
+    await nextTurn();
+  }
+}
