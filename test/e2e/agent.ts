@@ -79,6 +79,9 @@ export async function startAgent(options: AgentOptions = {}): Promise<Agent> {
   return agent;
 }
 
+/** The level of warnings in pino's lines. */
+const warnLevel = 40;
+
 /** Longer than an agent needs for anything that it logs. */
 const logDeadlineMs = 60_000;
 
@@ -147,7 +150,7 @@ export class Agent {
     });
     void this.#exited.then(() => this.#changes.emit('change'));
     await this.waitForLog(({ msg }) => msg === 'Container runtime is ready', since);
-    this.#watch = await EngineWatch.open(this.rootDir);
+    this.#watch = await EngineWatch.open(this.rootDir, () => this.#troubles());
   }
 
   /** The first log entry that fits, from all of this agent's lives or those after `since` entries. */
@@ -376,6 +379,10 @@ export class Agent {
       }
       await rm(this.rootDir, { recursive: true, force: true });
     }
+  }
+
+  #troubles(): string[] {
+    return this.#logs.filter(({ level }) => level >= warnLevel).map((entry) => JSON.stringify(entry));
   }
 
   get #running(): EngineWatch {

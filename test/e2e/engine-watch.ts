@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
-import type { EngineSnapshot } from '../../src/engine/view/snapshot.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../src/engine/view/snapshot.ts';
 import { controlSocketPath, fetchSnapshot } from '../../src/server/control-client.ts';
 
 /** Longer than anything an engine needs: a test that waits for this long waits in vain. */
@@ -11,12 +11,14 @@ const deadlineMs = 60_000;
 export class EngineWatch {
   readonly #rootDir: string;
   readonly #response: IncomingMessage;
+  readonly #troubles: () => readonly string[];
   readonly #changes = new EventEmitter();
   #isOpen = true;
 
-  private constructor(rootDir: string, response: IncomingMessage) {
+  private constructor(rootDir: string, response: IncomingMessage, troubles: () => readonly string[]) {
     this.#rootDir = rootDir;
     this.#response = response;
+    this.#troubles = troubles;
     // One listener for each wait.
     this.#changes.setMaxListeners(0);
     const lines = createInterface({ input: response });
@@ -29,11 +31,12 @@ export class EngineWatch {
     });
   }
 
-  static async open(rootDir: string): Promise<EngineWatch> {
+  /** `troubles` returns the warnings and errors in the agent's log, oldest first. */
+  static async open(rootDir: string, troubles: () => readonly string[] = () => []): Promise<EngineWatch> {
     const sent = request({ socketPath: controlSocketPath(rootDir), path: '/v1/events', agent: false });
     sent.end();
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    return new EngineWatch(rootDir, response);
+    return new EngineWatch(rootDir, response, troubles);
   }
 
   close(): void {
@@ -52,17 +55,47 @@ export class EngineWatch {
       if (snapshot !== undefined && isSo(snapshot)) return snapshot;
       if (!this.#isOpen) throw new Error(`the agent ended before ${waitedFor}`);
       await changed;
-      if (deadline.aborted) throw new Error(`waited in vain for ${waitedFor}\n${describe(snapshot)}`);
+      if (deadline.aborted) throw new Error(`waited in vain for ${waitedFor}\n${describe(snapshot, this.#troubles())}`);
     }
   }
 }
 
-function describe(snapshot: EngineSnapshot | undefined): string {
-  const pods = snapshot?.pods.map(({ pod, worker, events }) => ({
-    name: pod.metadata.name,
-    worker,
-    status: pod.status,
-    events: events.slice(-10),
-  }));
-  return JSON.stringify({ sources: snapshot?.sources, pods }, undefined, 1);
+/** Lines of each kind in the text of a failure. The first ones often have the cause. */
+const maxLines = 20;
+const maxLineLength = 400;
+
+function describe(snapshot: EngineSnapshot | undefined, troubles: readonly string[]): string {
+  if (snapshot === undefined) return ['the agent does not answer', ...bounded(troubles)].join('\n');
+  const { runtime, sources, faults, pods } = snapshot;
+  const broken = [runtime.error, runtime.networkError].filter((error) => error !== undefined);
+  return [
+    ...broken.map((error) => `runtime: ${error}`),
+    ...sources.map(
+      ({ where, ready, pods: count, problems }) =>
+        `source ${where}: ${ready ? `${count} pods` : 'not read yet'} ${problems.map(({ message }) => message).join('; ')}`,
+    ),
+    ...faults.map((fault) => `fault: ${JSON.stringify(fault)}`),
+    ...bounded(pods.flatMap(podLines)),
+    'warnings and errors in the log:',
+    ...bounded(troubles),
+  ].join('\n');
+}
+
+function podLines({ pod: { metadata, status = {} }, worker, rejection }: PodSnapshot): string[] {
+  const { lastSyncError, ...state } = worker;
+  return [
+    `pod ${metadata.name} ${status.phase ?? 'without a phase'} ${JSON.stringify(state)}`,
+    ...(rejection === undefined ? [] : [`  rejected: ${rejection.message}`]),
+    ...(lastSyncError === undefined ? [] : [`  last sync: ${lastSyncError}`]),
+    ...[...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].map(
+      (container) => `  ${container.name} #${container.restartCount} ${JSON.stringify(container.state)}`,
+    ),
+  ];
+}
+
+/** The first and the last lines, each cut. */
+function bounded(lines: readonly string[]): string[] {
+  const left = lines.length - 2 * maxLines;
+  const shown = left <= 0 ? lines : [...lines.slice(0, maxLines), `… ${left} more …`, ...lines.slice(-maxLines)];
+  return shown.map((line) => (line.length <= maxLineLength ? line : `${line.slice(0, maxLineLength)}…`));
 }

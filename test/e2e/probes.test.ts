@@ -53,7 +53,8 @@ test('a container whose liveness probe fails is started again', async () => {
   expect((await agent.cli(['exec', 'live', '--', 'rm', '/tmp/alive'])).code).toBe(0);
   const restarted = await agent.untilPod(
     'live',
-    (pod) => pod.pod.status?.containerStatuses?.[0]?.restartCount === 1 && isReady(pod),
+    // On a busy machine a probe can also fail by its time-out.
+    (pod) => (pod.pod.status?.containerStatuses?.[0]?.restartCount ?? 0) >= 1 && isReady(pod),
   );
   expect(reasonsOf(restarted)).toEqual(expect.arrayContaining(['Unhealthy', 'Killing']));
 });
