@@ -60,7 +60,7 @@ export async function serveControlSocket(
     else if (starting !== undefined) sendText(response, 202, starting);
     return reason !== undefined || starting !== undefined;
   };
-  const unread = new UnreadAnswers(maxUnreadBytes);
+  const unread = new UnreadAnswers({ maxBytes: maxUnreadBytes, clock: systemClock });
   const sendJSON = (response: ServerResponse, value: unknown): void => {
     response.writeHead(200, { 'content-type': 'application/json' });
     // Sends bytes, because Node would keep a text beside its bytes, with two bytes a letter if it has one `…`.
