@@ -125,8 +125,10 @@ export class SyncHandlers implements SyncHandler {
 
   handlePlegEvents(events: PodLifecycleEvent[], status: RuntimePodStatus): void {
     let worthSyncing = false;
+    const containers = new Map(status.containerStatuses.map((container) => [container.id, container]));
+    const died = new Set<string>();
     for (const { type, id, podUID, containerName } of events) {
-      const container = status.containerStatuses.find((other) => other.id === id);
+      const container = containers.get(id);
       this.deps.events.emit({
         type,
         id,
@@ -135,8 +137,9 @@ export class SyncHandlers implements SyncHandler {
         ...(container?.state === 'exited' ? { exitCode: container.exitCode, end: endOf(container) } : {}),
       });
       worthSyncing ||= type !== 'ContainerRemoved';
-      if (type === 'ContainerDied' && container !== undefined) this.deps.remains.removeSurplus(status, container.name);
+      if (type === 'ContainerDied' && container !== undefined) died.add(container.name);
     }
+    for (const containerName of died) this.deps.remains.removeSurplus(status, containerName);
     if (worthSyncing) this.handlePodSync(status.uid);
   }
 

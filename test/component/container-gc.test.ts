@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { defaultContainerGCPolicy } from '../../src/engine/gc/container-gc.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
+import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { World } from './world.ts';
 
@@ -99,4 +100,29 @@ describe('dead containers', () => {
     await world.pass(120_000);
     expect(await dead(world)).toEqual([]);
   });
+});
+
+test('a container that the runtime cannot remove delays no other one', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const containerGC = { ...defaultContainerGCPolicy, maxPerPodContainer: 0 };
+  const engine = await world.boot({ sources: [source], node: makeNodeConfig(world.folder, { containerGC }) });
+  source.set(makeStaticPod('web'), makeStaticPod('db'));
+  for (const pod of ['db-edge1', 'web-edge1']) {
+    await world.until(() => world.runtime.running().includes(`${pod}/main#0`));
+    world.runtime.exitContainer({ pod, container: 'main' }, 1);
+    await world.until(() => world.runtime.running().includes(`${pod}/main#1`));
+  }
+  const stuck = (await world.runtime.listContainers()).containers.find(({ metadata }) => metadata?.attempt === 0);
+  world.runtime.injectError('removeContainer', new Refusal(codes.unknown, 'device or resource busy'), {
+    when: ({ containerId }) => containerId === stuck?.id,
+  });
+  const failed = engine.events.waitFor('Recorded', ({ reason }) => reason === 'ContainerGCFailed');
+  await world.pass(61_000);
+  const dead = async (): Promise<number> =>
+    (await world.inventory()).filter((line) => line.endsWith('CONTAINER_EXITED')).length;
+  expect((await failed).message).toBe('1 removal failed: device or resource busy');
+  expect(await dead()).toBe(1);
+  await world.pass(60_000);
+  expect(await dead()).toBe(0);
 });

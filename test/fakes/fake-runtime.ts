@@ -78,7 +78,9 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
 
   constructor({ clock = new FakeClock() }: { clock?: Clock } = {}) {
     super(clock);
-    this.#world = new FakeSandboxes(clock, (event) => this.#events.emit('event', event));
+    this.#world = new FakeSandboxes(clock, (event) => {
+      if (this.#events.listenerCount('event') > 0) this.#events.emit('event', event());
+    });
     this.setCondition('RuntimeReady', true);
     this.setCondition('NetworkReady', true);
   }

@@ -40,24 +40,25 @@ export interface Exit {
  *   sandbox    READY ──► NOTREADY ──► removed
  *   container  CREATED ──► RUNNING ──► EXITED ──► removed
  *
- * Each step is told to `onEvent`. A step that is not in the picture is refused as containerd refuses it.
+ * Each step calls `onEvent`. A step that is not in the picture is refused as containerd refuses it.
  */
 export class FakeSandboxes {
   readonly sandboxes = new Map<string, FakeSandbox>();
   readonly containers = new Map<string, FakeContainer>();
   /** By `pod/container`: the most that ever ran at once. */
   readonly mostRunning = new Map<string, number>();
-  /** By pod: the most of its revisions, told by their UIDs, that ever ran at once. */
+  /** By pod: the most of its revisions, named by their UIDs, that ever ran at once. */
   readonly mostRevisions = new Map<string, number>();
   /** Addresses for a new sandbox with a network of its own. */
   ipsOf: (config: PodSandboxConfig) => string[] = () => [`10.88.${this.#made >> 8}.${this.#made & 255}`];
 
   readonly #clock: Clock;
-  readonly #onEvent: (event: ContainerEventResponse) => void;
+  readonly #onEvent: (event: () => ContainerEventResponse) => void;
   #made = 0;
   #lastStampNs = 0n;
 
-  constructor(clock: Clock, onEvent: (event: ContainerEventResponse) => void) {
+  /** `onEvent` makes the event only if somebody listens, because it has the status of the whole pod. */
+  constructor(clock: Clock, onEvent: (event: () => ContainerEventResponse) => void) {
     this.#clock = clock;
     this.#onEvent = onEvent;
   }
@@ -193,11 +194,12 @@ export class FakeSandboxes {
   }
 
   #emit(containerEventType: ContainerEventType, containerId: string, sandbox: FakeSandbox): void {
-    this.#onEvent(
+    const createdAt = this.#stamp();
+    this.#onEvent(() =>
       ContainerEventResponse.fromPartial({
         containerId,
         containerEventType,
-        createdAt: this.#stamp(),
+        createdAt,
         podSandboxStatus: sandbox.status,
         containersStatuses: this.containersOf(sandbox).map((container) => container.status),
       }),

@@ -76,13 +76,27 @@ export class ContainerCollector {
     if (isEmpty(this.plan(this.deps.listedPods().filter(isOurs)))) return;
     const pods = (await this.deps.runtimePods.getPods({ signal })).filter(isOurs);
     const { containersToStop, containersToRemove, sandboxesToRemove } = this.plan(pods);
-    for (const { id } of containersToStop) {
-      await this.deps.runtime.stopContainer({ containerId: id, timeout: stopTimeout }, { signal });
+    const errors: string[] = [];
+    const attempt = async (act: Promise<void>): Promise<boolean> => {
+      try {
+        await act;
+        return true;
+      } catch (error) {
+        signal.throwIfAborted();
+        errors.push(errorMessage(error));
+        return false;
+      }
+    };
+    const toStop = new Set(containersToStop);
+    for (const container of containersToRemove) {
+      if (toStop.has(container) && !(await attempt(this.stopContainer(container, signal)))) continue;
+      await attempt(this.removeContainer(pods, container, signal));
     }
-    for (const container of containersToRemove) await this.removeContainer(pods, container, signal);
-    for (const { id } of sandboxesToRemove) await this.deps.podRemover.removePodSandbox(id);
+    for (const { id } of sandboxesToRemove) await attempt(this.deps.podRemover.removePodSandbox(id));
     const changed = new Set([...containersToRemove, ...sandboxesToRemove].map(({ podUID }) => podUID));
     for (const uid of changed) this.deps.onPodChanged(uid);
+    if (errors.length === 1) throw new Error(`1 removal failed: ${errors.join()}`);
+    if (errors.length > 1) throw new Error(`${String(errors.length)} removals failed, the first: ${errors[0] ?? ''}`);
   }
 
   private plan(pods: readonly RuntimePod[]): ContainerGCPlan {
@@ -116,11 +130,13 @@ export class ContainerCollector {
     { id, podUID }: GCContainer,
     signal: AbortSignal,
   ): Promise<void> {
-    const listed = pods.find(({ uid }) => uid === podUID);
-    if (listed === undefined) return;
-    const { containerStatuses } = await this.deps.runtimePods.getPodStatus(podUID, { listed, signal });
-    const status = containerStatuses.find((candidate) => candidate.id === id);
-    if (status !== undefined) await this.deps.podRemover.removeContainer(listed, status);
+    const pod = pods.find(({ uid }) => uid === podUID);
+    const status = await this.deps.runtimePods.getContainerStatus(id, { signal });
+    if (pod !== undefined && status !== undefined) await this.deps.podRemover.removeContainer(pod, status);
+  }
+
+  private async stopContainer({ id }: GCContainer, signal: AbortSignal): Promise<void> {
+    await this.deps.runtime.stopContainer({ containerId: id, timeout: stopTimeout }, { signal });
   }
 }
 

@@ -111,11 +111,10 @@ export class PodRemains {
   /** Removes the oldest dead instances of a container. The newest always stays. */
   removeSurplus(status: RuntimePodStatus, containerName: string): void {
     const maxKept = Math.max(this.deps.policy.maxPerPodContainer, 1);
-    for (const container of surplusContainers(status, containerName, maxKept)) {
-      this.deps.podRemover.removeContainer(status, container).catch((error: unknown) => {
-        this.warn(status.uid, error, 'Removing a dead container failed');
-      });
-    }
+    const surplus = surplusContainers(status, containerName, maxKept);
+    void this.deps.podRemover.removeContainers(status, surplus).then((errors) => {
+      for (const error of errors) this.warn(status.uid, error, 'Removing a dead container failed');
+    });
   }
 
   private async cleanUpOrphans(isSpared: (uid: string) => boolean): Promise<void> {

@@ -31,6 +31,8 @@ interface PodIdentity {
   namespace: string;
 }
 
+type DeadContainer = Pick<RuntimeContainerStatus, 'id' | 'name' | 'restartCount'>;
+
 /**
  * Removes stopped containers and pods from the runtime, with their logs. kubelet: kuberuntime/kuberuntime_gc.go
  *
@@ -46,11 +48,26 @@ export class PodRemover {
   }
 
   /** Removes a dead container, its log with rotated files, and the link to the log. Does nothing for missing parts. */
-  async removeContainer(pod: PodIdentity, { id, name, restartCount }: RuntimeContainerStatus): Promise<void> {
-    const log = join(podLogsDirectory(this.deps.podLogsDir, pod), containerLogPath(name, restartCount));
-    await this.removeLogLink(pod, name, id);
-    await this.removeFromRuntime(id);
-    await removeEach(dirname(log), (file) => file.startsWith(basename(log)));
+  removeContainer(pod: PodIdentity, container: DeadContainer): Promise<void> {
+    return this.removeWithLogs(pod, container, filesIn);
+  }
+
+  /**
+   * Removes dead containers of a pod one after the other. Resolves with the errors of those that stay. Thousands share
+   * a folder of logs, which is read once.
+   */
+  async removeContainers(pod: PodIdentity, containers: readonly DeadContainer[]): Promise<unknown[]> {
+    const listings = new Map<string, Promise<string[]>>();
+    const listOnce = (folder: string): Promise<string[]> => {
+      const listing = listings.get(folder) ?? filesIn(folder);
+      listings.set(folder, listing);
+      return listing;
+    };
+    const errors: unknown[] = [];
+    for (const container of containers) {
+      await this.removeWithLogs(pod, container, listOnce).catch((error: unknown) => errors.push(error));
+    }
+    return errors;
   }
 
   /**
@@ -82,6 +99,18 @@ export class PodRemover {
     await Promise.all(pod.sandboxes.map(({ id }) => this.removePodSandbox(id)));
     if (this.areLogsShared(uid) || !isFileName(podLogsName(pod))) return;
     await rm(podLogsDirectory(this.deps.podLogsDir, pod), { recursive: true, force: true });
+  }
+
+  private async removeWithLogs(
+    pod: PodIdentity,
+    { id, name, restartCount }: DeadContainer,
+    list: (folder: string) => Promise<string[]>,
+  ): Promise<void> {
+    const log = join(podLogsDirectory(this.deps.podLogsDir, pod), containerLogPath(name, restartCount));
+    await this.removeLogLink(pod, name, id);
+    await this.removeFromRuntime(id);
+    const files = (await list(dirname(log))).filter((file) => file.startsWith(basename(log)));
+    await removeFiles(dirname(log), files);
   }
 
   /** True if another owner has a pod of this UID, whose logs are in the same folder. */
@@ -143,10 +172,19 @@ export function surplusContainers(
 
 /** Removes the matching entries of a folder. Does nothing if the folder is missing. */
 async function removeEach(folder: string, isMeant: (name: string) => boolean): Promise<void> {
+  await removeFiles(folder, (await filesIn(folder)).filter(isMeant));
+}
+
+async function removeFiles(folder: string, names: readonly string[]): Promise<void> {
+  await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
+}
+
+/** The names in a folder. Empty if the folder is missing. */
+async function filesIn(folder: string): Promise<string[]> {
   try {
-    const names = await readdir(folder);
-    await Promise.all(names.filter(isMeant).map((name) => rm(join(folder, name), { recursive: true, force: true })));
+    return await readdir(folder);
   } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error;
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
   }
 }
