@@ -43,7 +43,7 @@ const rooms = {
     'what rooms share of pods in the runtime: status, labels, hash, log paths',
     ['api/values', 'cri'],
   ],
-  'engine/logs': ['reading container logs', ['engine/host']],
+  'engine/logs': ['reading and rotating container logs', ['cri', 'engine/host']],
   'engine/pod-manager': ['the declared pods', ['api/values']],
   'engine/userns': ['user ids for user namespaces', ['cri', 'engine/host']],
   'engine/config/last-good': ['the last good manifests on disk', ['api/values', 'engine/host', 'api/decoding']],

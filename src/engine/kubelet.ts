@@ -208,6 +208,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
       ...(deps.node.localStorageCapacityIsolation ? [keep('eviction', parts.localStorageEviction)] : []),
       keep('image collection', parts.imageCollector),
       keep('container collection', parts.containerCollector),
+      keep('container logs', parts.containerLogManager),
       ...(parts.shutdownWatch === undefined ? [] : [keep('shutdown watch', parts.shutdownWatch)]),
       this.work(stopped),
     ];

@@ -31,6 +31,7 @@ import { shutdownSeconds } from './lifecycle/node-shutdown-groups.ts';
 import { NodeShutdown } from './lifecycle/node-shutdown.ts';
 import { PodAdmission } from './lifecycle/pod-admission.ts';
 import { ShutdownWatch } from './lifecycle/shutdown-watch.ts';
+import { ContainerLogManager } from './logs/container-log-manager.ts';
 import { oomContainers } from './oom/find-oom-container.ts';
 import { MemoryEvents } from './oom/memory-events.ts';
 import { OOMWatcher } from './oom/oom-watcher.ts';
@@ -426,6 +427,18 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     wallClock,
     emit,
   });
+  const containerLogManager = new ContainerLogManager({
+    settings: node.containerLogs,
+    runtime,
+    runningContainers: () =>
+      pleg
+        .pods()
+        .flatMap(({ uid: podUID, containers }) =>
+          containers.filter(({ state }) => state === 'running').map(({ id, name }) => ({ id, name, podUID })),
+        ),
+    clock,
+    logger: logger.child({ component: 'logs' }),
+  });
 
   const parts = {
     outgoing,
@@ -462,6 +475,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     shutdownWatch,
     imageCollector,
     containerCollector,
+    containerLogManager,
   };
   const handlers = new SyncHandlers({
     ...parts,

@@ -4,6 +4,7 @@ import type { ContainerGCPolicy } from './gc/container-gc.ts';
 import type { ImageSettings } from './images/image-manager.ts';
 import type { ContainerNode } from './kuberuntime/request/generate-container-config.ts';
 import type { RuntimeSettings } from './kuberuntime/request/runtime-settings.ts';
+import type { ContainerLogSettings } from './logs/container-log-manager.ts';
 import type { ShutdownSettings } from './lifecycle/node-shutdown-groups.ts';
 import type { SysctlAllowlist } from './lifecycle/sysctl-allowlist.ts';
 
@@ -20,6 +21,7 @@ export interface NodeConfig extends CgroupSettings, RuntimeSettings {
   images: ImageSettings;
   /** Ended containers that stay. */
   containerGC: ContainerGCPolicy;
+  containerLogs: ContainerLogSettings;
   /** Time for pods to end in a shutdown of the node. */
   shutdown: ShutdownSettings;
   /** True if limits of local storage are enforced. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { quantityValue, toQuantity } from '../api/values/quantity.ts';
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import type { Machine } from '../engine/container-manager/machine.ts';
 import {
@@ -54,6 +55,12 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
     maxContainerRestartPeriodMs: options.crashLoopBackOff.maxContainerRestartPeriod ?? maxContainerBackOffMs,
     images: imageSettings(options),
     containerGC: options.containerGC,
+    containerLogs: {
+      maxSizeBytes: quantityValue(toQuantity(options.containerLogMaxSize)),
+      maxFiles: options.containerLogMaxFiles,
+      maxWorkers: options.containerLogMaxWorkers,
+      monitorIntervalMs: options.containerLogMonitorInterval,
+    },
     shutdown: {
       shutdownGracePeriodSeconds: Math.trunc(options.shutdownGracePeriod / 1000),
       shutdownGracePeriodCriticalPodsSeconds: Math.trunc(options.shutdownGracePeriodCriticalPods / 1000),

@@ -35,6 +35,8 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
       gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
     },
     containerGC: defaultContainerGCPolicy,
+    // No logs are rotated, because a fake runtime writes none.
+    containerLogs: { maxSizeBytes: -1n, maxFiles: 5, maxWorkers: 1, monitorIntervalMs: 10_000 },
     shutdown: { shutdownGracePeriodSeconds: 0, shutdownGracePeriodCriticalPodsSeconds: 0, byPodPriority: [] },
     localStorageCapacityIsolation: true,
     featureGates: defaultFeatureGates,

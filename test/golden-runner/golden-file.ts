@@ -1,10 +1,15 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LogRotationCase } from './log-rotation-case.ts';
 import type { ManifestCase } from './manifest-case.ts';
+import type { StartCase } from './start-case.ts';
 
 /** A file of recorded cases. */
 export type GoldenFile = { path: string } & (
-  { kind: 'table'; table: string; cases: TableCase[] } | { kind: 'manifests'; cases: ManifestCase[] }
+  | { kind: 'table'; table: string; cases: TableCase[] }
+  | { kind: 'manifests'; cases: ManifestCase[] }
+  | { kind: 'log rotation'; cases: LogRotationCase[] }
+  | { kind: 'starts'; cases: StartCase[] }
 );
 
 export interface TableCase {
@@ -23,13 +28,15 @@ export function findGoldenFiles(path: string): GoldenFile[] {
     .flatMap((name) => findGoldenFiles(join(path, name)));
 }
 
-/** Undefined for a file that is in neither of the two formats. */
+/** Undefined for a file that is in none of the formats. */
 function readGoldenFile(path: string): GoldenFile | undefined {
   if (!/\.jsonl?$/.test(path)) return undefined;
   const lines = readFileSync(path, 'utf8').trim();
   if (path.endsWith('.json')) {
     const content = parse(lines);
-    return isTable(content) ? { path, kind: 'table', ...content } : undefined;
+    if (isTable(content)) return { path, kind: 'table', ...content };
+    if (isListOf(content, isLogRotation)) return { path, kind: 'log rotation', cases: content };
+    return isListOf(content, isStartWithLogFlags) ? { path, kind: 'starts', cases: content } : undefined;
   }
   const cases = lines.split('\n').map(parse);
   return cases.every(isManifestCase) ? { path, kind: 'manifests', cases } : undefined;
@@ -46,6 +53,20 @@ function parse(text: string): unknown {
 
 function isTable(value: unknown): value is { table: string; cases: TableCase[] } {
   return isObject(value) && typeof value['table'] === 'string' && Array.isArray(value['cases']);
+}
+
+function isListOf<T>(value: unknown, isOne: (one: unknown) => one is T): value is T[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isOne);
+}
+
+function isLogRotation(value: unknown): value is LogRotationCase {
+  return isObject(value) && Array.isArray(value['events']) && Array.isArray(value['finalFiles']);
+}
+
+/** Starts with flags of parts that are not built are recorded too. */
+function isStartWithLogFlags(value: unknown): value is StartCase {
+  if (!isObject(value) || typeof value['outcome'] !== 'string' || !Array.isArray(value['flags'])) return false;
+  return value['flags'].some((flag) => String(flag).startsWith('--container-log-'));
 }
 
 function isManifestCase(value: unknown): value is ManifestCase {

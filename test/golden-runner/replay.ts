@@ -2,7 +2,9 @@ import { errorMessage } from '../../src/errors.ts';
 import { deliberateDifferences, type Recording } from './deliberate-differences.ts';
 import { type Difference, differences, recordedDifferences } from './differences.ts';
 import type { GoldenFile, TableCase } from './golden-file.ts';
+import { type LogRotationCase, replayLogRotation } from './log-rotation-case.ts';
 import { type ManifestCase, replayManifest } from './manifest-case.ts';
+import { replayStart, type StartCase } from './start-case.ts';
 import type { TableAdapter } from './table-adapter.ts';
 import { tableAdapters, tablesToCome } from './table-adapters.ts';
 
@@ -27,6 +29,18 @@ export function casesOf(file: GoldenFile): ReplayedCase[] {
       run: () => outcome(() => compareManifest(manifestCase)),
     }));
   }
+  if (file.kind === 'log rotation') {
+    return file.cases.map((rotation) => ({
+      name: rotation.name,
+      run: () => outcome(async () => asComparison(rotation, await replayLogRotation(rotation))),
+    }));
+  }
+  if (file.kind === 'starts') {
+    return file.cases.map((start) => ({
+      name: start.flags.join(' '),
+      run: () => outcome(async () => asComparison(start, await replayStart(start))),
+    }));
+  }
   const adapter = tableAdapters.find(({ table }) => table === file.table);
   return file.cases.map((tableCase, index) => ({
     name: String(index),
@@ -47,6 +61,13 @@ interface Comparison {
 function compareManifest(manifestCase: ManifestCase): Comparison {
   const { expected, actual } = replayManifest(manifestCase);
   return { found: differences(expected, actual), recording: manifestCase };
+}
+
+function asComparison(
+  recording: LogRotationCase | StartCase,
+  { expected, actual }: { expected: unknown; actual: unknown },
+): Comparison {
+  return { found: differences(expected, actual), recording: { table: '', in: recording, out: expected } };
 }
 
 async function compareRow(adapter: TableAdapter, { in: input, out }: TableCase): Promise<Comparison> {

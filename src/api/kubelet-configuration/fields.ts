@@ -17,7 +17,6 @@ const apiServer = 'needs an API server';
 const server = 'the HTTPS server of the kubelet is not built yet';
 const webhook = 'asks an API server';
 const eviction = 'eviction is not built yet';
-const logRotation = 'log rotation is not built yet';
 const managers = 'the CPU, memory and topology managers are not built yet';
 const events = 'events go to the log and the screen, unlimited';
 const iptables = 'no iptables rules are made';
@@ -138,10 +137,18 @@ export const kubeletConfigurationFields = {
     featureGates: { kind: 'map bool', does: 'turns features on and off' },
     failSwapOn: { kind: '*bool', default: true, without: 'a node with swap starts; its pods get none' },
     memorySwap: { kind: 'MemorySwapConfiguration' },
-    containerLogMaxSize: { kind: 'string', default: '10Mi', without: logRotation },
-    containerLogMaxFiles: { kind: '*int32', default: 5, without: logRotation },
-    containerLogMaxWorkers: { kind: '*int32', default: 1, without: logRotation },
-    containerLogMonitorInterval: { kind: '*duration', default: 10 * second, without: logRotation },
+    containerLogMaxSize: {
+      kind: 'string',
+      default: '10Mi',
+      does: 'a larger container log is rotated; negative: none is',
+    },
+    containerLogMaxFiles: { kind: '*int32', default: 5, does: 'files of one container log' },
+    containerLogMaxWorkers: { kind: '*int32', default: 1, does: 'container logs compressed at a time' },
+    containerLogMonitorInterval: {
+      kind: '*duration',
+      default: 10 * second,
+      does: 'period of the checks of container logs, at least 3 s',
+    },
     configMapAndSecretChangeDetectionStrategy: { kind: 'string', default: 'Watch', without: apiServer },
     systemReserved: { kind: 'map string', does: 'reserved for the system, such as cpu=500m,memory=1Gi' },
     kubeReserved: { kind: 'map string', does: 'reserved for this agent and the runtime' },

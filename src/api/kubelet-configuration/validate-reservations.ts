@@ -14,9 +14,6 @@ export function validateReservations(errors: ConfigurationErrors, kc: KubeletCon
     if (resource !== 'memory') errors.add(field, 'only memory can be reserved for a QoS class');
     else if (!/^(100|[0-9]{1,2})%$/.test(share)) errors.add(field, `"${share}" must be a percentage up to 100%`);
   }
-  if ((parseQuantity(kc.containerLogMaxSize)?.nanos ?? 0n) <= 0n) {
-    errors.add('containerLogMaxSize', `"${kc.containerLogMaxSize}" must be a positive quantity such as "10Mi"`);
-  }
 }
 
 /** The field that names the cgroup for each enforcement. */

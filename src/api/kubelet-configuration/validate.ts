@@ -1,4 +1,5 @@
 import { formatDuration } from '../values/duration.ts';
+import { parseQuantity } from '../values/quantity.ts';
 import { checkLabelValue, checkQualifiedName, hasControlCharacter } from '../values/names.ts';
 import { type ConfigurationError, ConfigurationErrors } from './configuration-errors.ts';
 import type { FeatureGates } from '../values/feature-gates.ts';
@@ -21,6 +22,7 @@ export function validateKubeletConfiguration(kc: KubeletConfiguration, gates: Fe
   validateReservations(errors, kc);
   validateEviction(errors, kc);
   validatePodLogsDir(errors, kc.podLogsDir);
+  validateContainerLogMaxSize(errors, kc.containerLogMaxSize);
   validateLogging(errors, kc, gates);
   validateServer(errors, kc, gates);
   validateTaints(errors, kc);
@@ -178,6 +180,15 @@ function validatePodLogsDir(errors: ConfigurationErrors, path: string): void {
     errors.add('podLogsDir', `"${path}" must be a normal path`, 'Leave out "//", "/./", "/../" and a "/" at the end.');
   }
   if (/[^\p{ASCII}]/u.test(path)) errors.add('podLogsDir', `"${path}" must have ASCII characters only`);
+}
+
+const nanosPerByte = 1_000_000_000n;
+
+/** A negative size turns the rotation off. kubelet: logs/container_log_manager.go parseMaxSize */
+function validateContainerLogMaxSize(errors: ConfigurationErrors, size: string): void {
+  const quantity = parseQuantity(size);
+  if (quantity !== undefined && quantity.nanos % nanosPerByte === 0n) return;
+  errors.add('containerLogMaxSize', `"${size}" must be a whole number of bytes such as "10Mi"`);
 }
 
 function validateLogging(errors: ConfigurationErrors, { logging }: KubeletConfiguration, gates: FeatureGates): void {

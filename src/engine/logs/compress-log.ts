@@ -1,0 +1,43 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { OpenFolder } from '../host/open-folder.ts';
+import { openRegularFile } from '../host/regular-file.ts';
+import { compressedName, temporaryName } from './rotated-names.ts';
+
+const writeNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const mode = 0o644;
+
+/**
+ * Replaces a rotated log by its compressed form, `<name>.gz`, which survives a power cut. Leaves no part of it if that
+ * fails, for example on a full disk. Rejects if the log is still written. kubelet: logs/container_log_manager.go
+ * compressLog
+ */
+export async function compressLog(folder: OpenFolder, name: string, signal: AbortSignal): Promise<void> {
+  const source = await openRegularFile(folder.at(name));
+  try {
+    const target = await open(folder.at(temporaryName(name)), writeNew, mode);
+    try {
+      await compress(source, target, signal);
+      await rename(folder.at(temporaryName(name)), folder.at(compressedName(name)));
+    } catch (error) {
+      await rm(folder.at(temporaryName(name)), { force: true });
+      throw error;
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+  await unlink(folder.at(name));
+}
+
+async function compress(source: FileHandle, target: FileHandle, signal: AbortSignal): Promise<void> {
+  const plain = source.createReadStream({ autoClose: false });
+  await pipeline(plain, createGzip(), (chunks) => writeFile(target, chunks), { signal });
+  if ((await source.stat()).size !== plain.bytesRead) throw new Error('the log is still written');
+  // The umask limits the mode of a new file, but not chmod.
+  await target.chmod(mode);
+  await target.sync();
+}
