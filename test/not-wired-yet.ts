@@ -5,6 +5,7 @@
 
 // Node-pressure eviction
 export { parseEvictionThresholds } from '../src/api/values/eviction-thresholds.ts';
+export { MemoryWatch, nearPeriodsMs } from '../src/engine/eviction/memory-watch.ts';
 export { EvictionManager } from '../src/engine/eviction/eviction-manager.ts';
 export { unusedImages } from '../src/engine/images/image-gc.ts';
 
