@@ -60,6 +60,19 @@ const rooms = {
     'on which NUMA nodes the resources of a container are allocated',
     ['api/values'],
   ],
+  'engine/container-manager/checkpoint': [
+    'state files of the resource managers, as the kubelet reads them',
+    ['api/values'],
+  ],
+  'engine/container-manager/cpu-manager': [
+    'on which CPUs containers run',
+    [
+      'api/values',
+      'engine/container-manager/checkpoint',
+      'engine/container-manager/cpu-topology',
+      'engine/container-manager/topology-manager',
+    ],
+  ],
   'engine/container-manager': [
     'cgroups of node, QoS classes and pods; node allocatable',
     ['api/values', 'cri', 'engine/host', 'engine/view'],

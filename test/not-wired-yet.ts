@@ -13,7 +13,7 @@ export { unusedImages } from '../src/engine/images/image-gc.ts';
 export type { StatsProvider } from '../src/engine/stats/stats-provider.ts';
 
 // Resource managers: reserved CPUs and memory
-export { CPUTopology, type DescribedMachine } from '../src/engine/container-manager/cpu-topology/cpu-topology.ts';
+export { CPUManager } from '../src/engine/container-manager/cpu-manager/cpu-manager.ts';
 export { discoverMachine } from '../src/engine/container-manager/cpu-topology/discover-machine.ts';
 export * from '../src/engine/container-manager/topology-manager/bit-mask.ts';
 export type { StateFile } from '../src/engine/container-manager/topology-manager/state-file.ts';

@@ -1,7 +1,9 @@
 import type { Pod } from '../../src/api/types.ts';
 import type { AffinityStore } from '../../src/engine/container-manager/topology-manager/affinity-store.ts';
 import { bitMask, nodesOf } from '../../src/engine/container-manager/topology-manager/bit-mask.ts';
-import type { TopologyHint } from '../../src/engine/container-manager/topology-manager/topology-hint.ts';
+import type { HintProvider } from '../../src/engine/container-manager/topology-manager/hint-provider.ts';
+import type { StateFile } from '../../src/engine/container-manager/topology-manager/state-file.ts';
+import type { ResourceHints, TopologyHint } from '../../src/engine/container-manager/topology-manager/topology-hint.ts';
 
 /** A hint in the tables of the managers; nodes null is any node. */
 export interface RecordedHint {
@@ -37,4 +39,38 @@ export function recordedPods(): { named: (pod: Pod | string) => Pod } {
       return known;
     },
   };
+}
+
+/** A state file of a manager, with the content that it had before the start. */
+export class RecordedStateFile implements StateFile {
+  readonly path: string;
+  /** Undefined: there is no file. */
+  written: string | undefined;
+
+  constructor(name: string, content: string | undefined) {
+    this.path = `{root}/${name}`;
+    this.written = content;
+  }
+
+  get content(): string | undefined {
+    return this.written;
+  }
+
+  write(content: string): void {
+    this.written = content;
+  }
+}
+
+/** The hints of a manager for a pod and each of its containers; null is no hints. */
+export function recordedResourceHints(provider: HintProvider, pod: Pod): object {
+  const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  return {
+    pod: recordedHints(provider.podHints(pod)),
+    containers: Object.fromEntries(containers.map((one) => [one.name, recordedHints(provider.hints(pod, one))])),
+  };
+}
+
+function recordedHints(hints: ResourceHints | undefined): object | null {
+  if (hints === undefined) return null;
+  return Object.fromEntries([...hints].map(([name, list]) => [name, list?.map(recordedHint) ?? null]));
 }

@@ -1,7 +1,5 @@
 import type { Container } from '../../api/types.ts';
-
-const FNV_OFFSET_BASIS = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
+import { fnv1a32 } from '../../api/values/fnv-1a.ts';
 
 /**
  * Hash of a container's identity: its name and image. A change of any other field never restarts it. kubelet:
@@ -16,12 +14,6 @@ export function containerHash({ name, image = '' }: Container): number {
 /** The hash as the annotation `io.kubernetes.container.hash` holds it. */
 export function containerHashHex(container: Container): string {
   return containerHash(container).toString(16);
-}
-
-function fnv1a32(ascii: string): number {
-  let hash = FNV_OFFSET_BASIS;
-  for (let i = 0; i < ascii.length; i++) hash = Math.imul(hash ^ ascii.charCodeAt(i), FNV_PRIME);
-  return hash >>> 0;
 }
 
 const escapes: Readonly<Record<string, string>> = {

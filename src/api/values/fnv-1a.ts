@@ -1,0 +1,10 @@
+const offsetBasis = 0x811c9dc5;
+const prime = 0x01000193;
+const encoder = new TextEncoder();
+
+/** The 32-bit FNV-1a hash of a text in UTF-8. Go: hash/fnv New32a */
+export function fnv1a32(text: string): number {
+  let hash = offsetBasis;
+  for (const byte of encoder.encode(text)) hash = Math.imul(hash ^ byte, prime);
+  return hash >>> 0;
+}

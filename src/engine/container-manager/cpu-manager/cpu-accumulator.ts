@@ -1,0 +1,134 @@
+import type { CPUSet } from '../cpu-topology/cpu-set.ts';
+import type { CPULevel, CPUTopology } from '../cpu-topology/cpu-topology.ts';
+
+/** How CPUs are chosen. */
+export interface TakeOptions {
+  /** True: CPUs of different cores are preferred to whole cores. */
+  spreadAcrossCores: boolean;
+  /** True: CPUs that share a level 3 cache are preferred. */
+  alignByUncoreCache: boolean;
+}
+
+/**
+ * Takes a number of CPUs out of free ones: whole NUMA nodes and sockets first, then whole cores, then single CPUs, each
+ * from the parts of the machine with the fewest free CPUs. Throws an `Error` if fewer are free. kubelet:
+ * cpumanager/cpu_assignment.go takeByTopologyNUMAPacked
+ */
+export function takeCPUs(topology: CPUTopology, free: CPUSet, count: number, options: TakeOptions): CPUSet {
+  const accumulator = new CPUAccumulator(topology, free, count);
+  accumulator.takeWhole(accumulator.order[0]);
+  accumulator.takeWhole(accumulator.order[1]);
+  if (options.alignByUncoreCache) accumulator.takeByUncoreCache();
+  if (!options.spreadAcrossCores) accumulator.takeWhole('core');
+  accumulator.takeSingle(options.spreadAcrossCores ? 'socket' : 'core');
+  return accumulator.taken;
+}
+
+/** Throws the kubelet's error if fewer CPUs are free than needed. */
+export function checkEnough(topology: CPUTopology, free: CPUSet, count: number): void {
+  if (count <= free.intersection(topology.cpus).size) return;
+  throw new Error(`not enough cpus available to satisfy request: requested=${count}, available=${free.size}`);
+}
+
+/** NUMA nodes that have free CPUs, in the order in which CPUs are taken from them. */
+export function orderedNUMANodes(topology: CPUTopology, free: CPUSet): number[] {
+  return new CPUAccumulator(topology, free, 0).ordered('numaNode');
+}
+
+/** Takes CPUs until the need is met. kubelet: cpumanager/cpu_assignment.go cpuAccumulator */
+class CPUAccumulator {
+  /** Parts of the machine, each inside of the one before. */
+  readonly order: readonly [CPULevel, CPULevel, 'core'];
+  taken: CPUSet;
+  private readonly topology: CPUTopology;
+  private readonly count: number;
+  private free: CPUSet;
+
+  constructor(topology: CPUTopology, free: CPUSet, count: number) {
+    checkEnough(topology, free, count);
+    this.topology = topology;
+    this.free = free.intersection(topology.cpus);
+    this.count = count;
+    this.taken = free.filter(() => false);
+    const isNodeAboveSocket = topology.numSockets >= topology.numNUMANodes;
+    this.order = isNodeAboveSocket ? ['numaNode', 'socket', 'core'] : ['socket', 'numaNode', 'core'];
+  }
+
+  get needed(): number {
+    return this.count - this.taken.size;
+  }
+
+  /**
+   * Parts with free CPUs: by the parts around them, then those with fewer free CPUs first, then by their number.
+   * kubelet: cpu_assignment.go sortAvailableNUMANodes, sortAvailableSockets, sortAvailableCores
+   */
+  ordered(level: CPULevel): number[] {
+    const above = level === 'uncoreCache' ? 'numaNode' : this.order[this.order.indexOf(level) - 1];
+    if (above === undefined) return this.byFree(level, this.free);
+    return this.ordered(above).flatMap((id) => this.byFree(level, this.freeIn(above, id)));
+  }
+
+  /** Takes every part that is wholly free, and not larger than the need. */
+  takeWhole(level: CPULevel): void {
+    for (const id of this.ordered(level).filter((part) => this.isWhole(level, part))) {
+      const cpus = this.topology.cpusIn(level, id);
+      if (cpus.size <= this.needed && cpus.isSubsetOf(this.free)) this.take(cpus);
+    }
+  }
+
+  /** Takes whole caches, then whole cores of one cache if they are exactly the need. kubelet: takeUncoreCache */
+  takeByUncoreCache(): void {
+    for (const cache of this.ordered('uncoreCache')) {
+      if (this.needed >= this.topology.cpusPerUncoreCache) this.takeWhole('uncoreCache');
+      if (this.needed > 0) this.takeCoresOf(cache);
+      if (this.needed === 0) return;
+    }
+  }
+
+  /** Takes CPUs by their number within one part after the other. */
+  takeSingle(within: CPULevel): void {
+    const cpus = this.ordered(within).flatMap((id) => [...this.freeIn(within, id)]);
+    const chosen = new Set(cpus.slice(0, this.needed));
+    this.take(this.free.filter((cpu) => chosen.has(cpu)));
+  }
+
+  /** kubelet: cpu_assignment.go takePartialUncore */
+  private takeCoresOf(cache: number): void {
+    const { topology } = this;
+    const count = Math.floor(this.needed / topology.cpusPerCore);
+    const cores = topology.idsOf('core', this.freeIn('uncoreCache', cache)).slice(0, count);
+    const cpus = topology.cpusIn('core', ...cores).intersection(this.free);
+    if (cpus.size === this.needed) this.take(cpus);
+  }
+
+  private take(cpus: CPUSet): void {
+    this.taken = this.taken.union(cpus);
+    this.free = this.free.difference(cpus);
+  }
+
+  private isWhole(level: CPULevel, id: number): boolean {
+    const { cpusPerCore, cpusPerSocket } = this.topology;
+    const free = this.freeIn(level, id).size;
+    switch (level) {
+      case 'numaNode':
+      case 'uncoreCache':
+        return free === this.topology.cpusIn(level, id).size;
+      case 'socket':
+        return free === cpusPerSocket;
+      case 'core':
+        return free === cpusPerCore;
+    }
+  }
+
+  private byFree(level: CPULevel, among: CPUSet): number[] {
+    return this.topology
+      .idsOf(level, among)
+      .map((id) => ({ id, free: this.freeIn(level, id).size }))
+      .sort((a, b) => a.free - b.free || a.id - b.id)
+      .map(({ id }) => id);
+  }
+
+  private freeIn(level: CPULevel, id: number): CPUSet {
+    return this.topology.cpusIn(level, id).intersection(this.free);
+  }
+}

@@ -1,0 +1,34 @@
+import type { Container, Pod } from '../../../api/types.ts';
+import { CPUSet } from '../cpu-topology/cpu-set.ts';
+import type { ResourceHints } from '../topology-manager/topology-hint.ts';
+import type { CPUAssignments } from './cpu-assignments.ts';
+
+/** Decides on which CPUs containers run. kubelet: cpumanager/policy.go */
+export interface CPUPolicy {
+  readonly name: 'none' | 'static';
+  /** CPUs that containers can have for themselves. */
+  readonly allocatable: CPUSet;
+  /** Throws an `Error` with the kubelet's message if the assignments do not suit the policy and the machine. */
+  start(assignments: CPUAssignments): void;
+  hints(assignments: CPUAssignments, pod: Pod, container: Container): ResourceHints | undefined;
+  podHints(assignments: CPUAssignments, pod: Pod): ResourceHints | undefined;
+  /** Throws an `AllocationError`, or an `Error` if the kubelet's has no reason of its own. */
+  allocate(assignments: CPUAssignments, pod: Pod, container: Container): void;
+}
+
+/** Every container runs on all CPUs. Throws an `Error` for options. kubelet: cpumanager/policy_none.go */
+export function nonePolicy(options: Readonly<Record<string, string>>): CPUPolicy {
+  const given = Object.entries(options).sort(([a], [b]) => (a < b ? -1 : 1));
+  if (given.length > 0) {
+    const map = given.map(([name, value]) => `${name}:${value}`).join(' ');
+    throw new Error(`None policy: received unsupported options=map[${map}]`);
+  }
+  return {
+    name: 'none',
+    allocatable: CPUSet.empty,
+    start: () => undefined,
+    hints: () => undefined,
+    podHints: () => undefined,
+    allocate: () => undefined,
+  };
+}

@@ -1,0 +1,163 @@
+import type { CPUSet } from '../cpu-topology/cpu-set.ts';
+import type { CPUTopology } from '../cpu-topology/cpu-topology.ts';
+import { checkEnough, orderedNUMANodes, takeCPUs, type TakeOptions } from './cpu-accumulator.ts';
+
+interface DistributeOptions extends TakeOptions {
+  /** CPUs are taken from a node in multiples of this number. */
+  groupSize: number;
+}
+
+/** Free CPUs by NUMA node. */
+type FreeByNode = ReadonlyMap<number, number>;
+
+/** Some NUMA nodes that share a request evenly. */
+interface Split {
+  nodes: readonly number[];
+  /** CPUs from each of the nodes. */
+  share: number;
+  /** CPUs besides. */
+  remainder: number;
+  /** Nodes that give the remainder, in turn, a group each time. */
+  remainderNodes: readonly number[];
+  /** How unevenly CPUs are free afterwards. Lower is better. */
+  imbalance: number;
+}
+
+/**
+ * Takes a number of CPUs evenly from as few NUMA nodes as possible, so that all nodes remain equally free. Packs them
+ * if no nodes can share the request. Throws an `Error` if fewer CPUs are free. kubelet: cpumanager/cpu_assignment.go
+ * takeByTopologyNUMADistributed
+ */
+export function distributeCPUs(
+  topology: CPUTopology,
+  free: CPUSet,
+  count: number,
+  { groupSize, ...options }: DistributeOptions,
+): CPUSet {
+  checkEnough(topology, free, count);
+  const split = count % groupSize === 0 ? computeSplit(topology, free, count, groupSize) : undefined;
+  if (split === undefined) return takeCPUs(topology, free, count, options);
+  const freeIn = (node: number, taken: CPUSet): CPUSet =>
+    topology.cpusIn('numaNode', node).intersection(free).difference(taken);
+  let taken = free.filter(() => false);
+  const take = (node: number, size: number): void => {
+    taken = taken.union(takeCPUs(topology, freeIn(node, taken), size, options));
+  };
+  for (const node of split.nodes) take(node, split.share);
+  while (taken.size < count) {
+    const able = split.remainderNodes.filter((node) => freeIn(node, taken).size >= groupSize);
+    for (const node of able.slice(0, (count - taken.size) / groupSize)) take(node, groupSize);
+  }
+  return taken;
+}
+
+/** The best split over the smallest number of nodes that has one. */
+function computeSplit(topology: CPUTopology, free: CPUSet, count: number, groupSize: number): Split | undefined {
+  if (count < 1) return undefined;
+  const nodes = orderedNUMANodes(topology, free);
+  const freeByNode = new Map(
+    nodes.map((node) => [node, topology.cpusIn('numaNode', node).intersection(free).size] as const),
+  );
+  const [fewest, most] = usefulNodeCounts(topology, nodes.length, count, groupSize);
+  for (let size = fewest; size <= most; size++) {
+    let best: Split | undefined;
+    for (const some of combinations(nodes, size)) {
+      const split = splitOver(some, freeByNode, count, groupSize);
+      if (split !== undefined && split.imbalance < (best?.imbalance ?? Infinity)) best = split;
+      // No later one can be better.
+      if (best?.imbalance === 0) return best;
+    }
+    if (best !== undefined) return best;
+  }
+  return undefined;
+}
+
+/** kubelet: cpu_assignment.go rangeNUMANodesNeededToSatisfy */
+function usefulNodeCounts(
+  topology: CPUTopology,
+  freeNodes: number,
+  count: number,
+  groupSize: number,
+): [number, number] {
+  const groups = Math.ceil(count / groupSize);
+  const groupsOfMachine = Math.ceil(topology.cpus.size / groupSize);
+  const groupsPerNode = Math.ceil(groupsOfMachine / topology.numNUMANodes);
+  return [Math.ceil(groups / groupsPerNode), Math.min(groups, freeNodes)];
+}
+
+/** How these nodes share the request. Returns undefined if one of them lacks CPUs for its share. */
+function splitOver(
+  nodes: readonly number[],
+  freeByNode: FreeByNode,
+  count: number,
+  groupSize: number,
+): Split | undefined {
+  const freeOf = (node: number): number => freeByNode.get(node) ?? 0;
+  const groups = sum(nodes.map((node) => Math.floor(freeOf(node) / groupSize)));
+  const share = Math.floor(count / nodes.length / groupSize) * groupSize;
+  if (groups * groupSize < count || nodes.some((node) => freeOf(node) < share)) return undefined;
+  const after = new Map(freeByNode);
+  for (const node of nodes) after.set(node, freeOf(node) - share);
+  const remainder = count - share * nodes.length;
+  if (remainder === 0) return { nodes, share, remainder, remainderNodes: [], imbalance: imbalanceOf(after) };
+  const remaining = bestRemainder(nodes, after, remainder, groupSize);
+  return remaining && { nodes, share, remainder, ...remaining };
+}
+
+/** The nodes that give the remainder so that the others stay equally free; many are tried before few. */
+function bestRemainder(
+  nodes: readonly number[],
+  free: FreeByNode,
+  remainder: number,
+  groupSize: number,
+): Pick<Split, 'remainderNodes' | 'imbalance'> | undefined {
+  const able = nodes.filter((node) => (free.get(node) ?? 0) >= groupSize);
+  let best: Pick<Split, 'remainderNodes' | 'imbalance'> | undefined;
+  for (let size = able.length; size >= 1; size--) {
+    for (const remainderNodes of combinations(able, size)) {
+      const after = withoutRemainder(remainderNodes, free, remainder, groupSize);
+      if (after === undefined) continue;
+      const imbalance = imbalanceOf(after);
+      if (imbalance < (best?.imbalance ?? Infinity)) best = { remainderNodes, imbalance };
+    }
+  }
+  return best;
+}
+
+/** Free CPUs once the nodes gave the remainder. Returns undefined if they do not have so many whole groups. */
+function withoutRemainder(
+  nodes: readonly number[],
+  free: FreeByNode,
+  remainder: number,
+  groupSize: number,
+): FreeByNode | undefined {
+  const after = new Map(free);
+  for (let missing = remainder; missing > 0;) {
+    const able = nodes.filter((node) => (after.get(node) ?? 0) >= groupSize);
+    if (able.length === 0) return undefined;
+    for (const node of able.slice(0, missing / groupSize)) {
+      after.set(node, (after.get(node) ?? 0) - groupSize);
+      missing -= groupSize;
+    }
+  }
+  return after;
+}
+
+/** Standard deviation, by which the kubelet compares: to three digits. kubelet: cpu_assignment.go standardDeviation */
+function imbalanceOf(free: FreeByNode): number {
+  const counts = [...free.values()];
+  const mean = toThousandths(sum(counts) / counts.length);
+  return toThousandths(Math.sqrt(sum(counts.map((count) => (count - mean) ** 2)) / counts.length));
+}
+
+const toThousandths = (value: number): number => Math.round(value * 1000) / 1000;
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** Every choice of `size` of the values, in their order. */
+function* combinations(values: readonly number[], size: number): Generator<readonly number[]> {
+  if (size === 0) yield [];
+  if (size === 0) return;
+  for (const [index, value] of values.slice(0, Math.max(0, values.length - size + 1)).entries()) {
+    for (const others of combinations(values.slice(index + 1), size - 1)) yield [value, ...others];
+  }
+}

@@ -1,0 +1,74 @@
+import type { FeatureGates } from '../../../api/values/feature-gates.ts';
+import { parseGoBool } from '../../../api/values/go-numbers.ts';
+import { goQuote } from '../../../api/values/go-quote.ts';
+import { errorMessage } from '../../../errors.ts';
+
+/** The gates that cpuManagerPolicyOptions need. */
+export type OptionGates = Pick<FeatureGates, 'CPUManagerPolicyAlphaOptions' | 'CPUManagerPolicyBetaOptions'>;
+
+/** Of a kubelet 1.32. */
+const stages = {
+  'align-by-socket': 'Alpha',
+  'distribute-cpus-across-cores': 'Alpha',
+  'distribute-cpus-across-numa': 'Alpha',
+  'full-pcpus-only': 'Beta',
+  'prefer-align-cpus-by-uncorecache': 'Alpha',
+  'strict-cpu-reservation': 'Alpha',
+} as const;
+
+type OptionName = keyof typeof stages;
+
+/** Options of the static policy. kubelet: cpumanager/policy_options.go StaticPolicyOptions */
+export type StaticPolicyOptions = Readonly<Record<OptionName, boolean>>;
+
+/** The first of two options that cannot be used together. */
+const exclusive: readonly (readonly [OptionName, OptionName])[] = [
+  ['full-pcpus-only', 'distribute-cpus-across-cores'],
+  ['distribute-cpus-across-numa', 'distribute-cpus-across-cores'],
+  ['prefer-align-cpus-by-uncorecache', 'distribute-cpus-across-cores'],
+  ['prefer-align-cpus-by-uncorecache', 'distribute-cpus-across-numa'],
+];
+
+/**
+ * Reads cpuManagerPolicyOptions. Throws an `Error` with the kubelet's message for one that is unknown, switched off by
+ * its feature gate, without a truth value, or unusable beside another. kubelet: cpumanager/policy_options.go
+ * NewStaticPolicyOptions
+ */
+export function staticPolicyOptions(
+  given: Readonly<Record<string, string>>,
+  featureGates: OptionGates,
+): StaticPolicyOptions {
+  const options: Record<OptionName, boolean> = {
+    'align-by-socket': false,
+    'distribute-cpus-across-cores': false,
+    'distribute-cpus-across-numa': false,
+    'full-pcpus-only': false,
+    'prefer-align-cpus-by-uncorecache': false,
+    'strict-cpu-reservation': false,
+  };
+  for (const [name, value] of Object.entries(given)) options[availableOption(name, featureGates)] = truth(name, value);
+  for (const [one, other] of exclusive) {
+    if (!options[one] || !options[other]) continue;
+    throw new Error(`static policy options ${one} and ${other} can not be used at the same time`);
+  }
+  return options;
+}
+
+function availableOption(name: string, featureGates: OptionGates): OptionName {
+  if (!isOption(name)) throw new Error(`unknown CPU Manager Policy option: ${goQuote(name)}`);
+  const stage = stages[name];
+  if (featureGates[`CPUManagerPolicy${stage}Options`]) return name;
+  throw new Error(`CPU Manager Policy ${stage}-level Options not enabled, but option "${name}" provided`);
+}
+
+function isOption(name: string): name is OptionName {
+  return Object.hasOwn(stages, name);
+}
+
+function truth(name: string, value: string): boolean {
+  try {
+    return parseGoBool(value);
+  } catch (error) {
+    throw new Error(`bad value for option "${name}": ${errorMessage(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,226 @@
+import type { Container, Pod } from '../../../api/types.ts';
+import { isSidecar } from '../../../api/values/sidecars.ts';
+import { CPUSet } from '../cpu-topology/cpu-set.ts';
+import type { CPUTopology } from '../cpu-topology/cpu-topology.ts';
+import type { AffinityStore } from '../topology-manager/affinity-store.ts';
+import { AllocationError } from '../topology-manager/allocation-error.ts';
+import { type BitMask, nodesOf } from '../topology-manager/bit-mask.ts';
+import type { ResourceHints } from '../topology-manager/topology-hint.ts';
+import { takeCPUs } from './cpu-accumulator.ts';
+import type { CPUAssignments } from './cpu-assignments.ts';
+import { computeCPUHints } from './cpu-hints.ts';
+import type { CPUPolicy } from './cpu-policy.ts';
+import { distributeCPUs } from './distribute-cpus.ts';
+import { podRequestedCPUs, requestedCPUs } from './requested-cpus.ts';
+import type { StaticPolicyOptions } from './static-policy-options.ts';
+
+interface Deps {
+  topology: CPUTopology;
+  options: StaticPolicyOptions;
+  /** Number of CPUs that no container has for itself. */
+  numReserved: number;
+  /** Which those are. Empty: they are chosen like the CPUs of a container. */
+  reserved: CPUSet;
+  affinities: AffinityStore;
+}
+
+/**
+ * Containers of Guaranteed pods that request whole CPUs have them for themselves. All others share the rest. kubelet:
+ * cpumanager/policy_static.go
+ */
+export class StaticPolicy implements CPUPolicy {
+  readonly name = 'static';
+  readonly allocatable: CPUSet;
+  private readonly topology: CPUTopology;
+  private readonly options: StaticPolicyOptions;
+  private readonly affinities: AffinityStore;
+  private readonly reserved: CPUSet;
+  /** Reserved CPUs with the others of their cores. */
+  private readonly reservedCores: CPUSet;
+  /** CPUs of regular init containers of the pod that is being admitted, which its later containers can have too. */
+  private reusable: { podUID: string; cpus: CPUSet } = { podUID: '', cpus: CPUSet.empty };
+
+  /** Throws an `Error` if the machine cannot reserve so many CPUs, or does not suit the options. */
+  constructor({ topology, options, numReserved, reserved, affinities }: Deps) {
+    this.topology = topology;
+    this.options = options;
+    this.affinities = affinities;
+    this.checkSocketAlignment();
+    this.reserved = reserved.isEmpty ? this.takeReserved(numReserved) : reserved;
+    if (this.reserved.size !== numReserved) {
+      const found = `size of ${this.reserved.toString()} did not equal ${numReserved}`;
+      throw new Error(`[cpumanager] unable to reserve the required amount of CPUs (${found})`);
+    }
+    const [unknown] = this.reserved.difference(topology.cpus);
+    if (unknown !== undefined) throw new Error(`unknown CPU ID: ${unknown}`);
+    this.reservedCores = topology.cpusIn('core', ...topology.idsOf('core', this.reserved));
+    this.allocatable = topology.cpus.difference(this.reserved);
+  }
+
+  /** kubelet: policy_static.go validateState */
+  start(assignments: CPUAssignments): void {
+    const { all, shared } = assignments;
+    const isStrict = this.options['strict-cpu-reservation'];
+    const managed = isStrict ? this.allocatable : this.topology.cpus;
+    if (shared.isEmpty) {
+      if (all.length > 0) throw new Error('default cpuset cannot be empty');
+      assignments.share(managed);
+      return;
+    }
+    this.checkReserved(shared, isStrict);
+    for (const { podUID, containerName, cpus } of all) {
+      if (shared.intersection(cpus).isEmpty) continue;
+      const what = `pod: ${podUID}, container: ${containerName} cpuset: "${cpus.toString()}"`;
+      throw new Error(`${what} overlaps with default cpuset "${shared.toString()}"`);
+    }
+    const known = shared.union(...all.map(({ cpus }) => cpus));
+    if (known.equals(managed)) return;
+    const difference = `available CPUs "${managed.toString()}" doesn't match with CPUs in state "${known.toString()}"`;
+    throw new Error(`current set of ${difference}`);
+  }
+
+  /** kubelet: policy_static.go GetTopologyHints */
+  hints(assignments: CPUAssignments, pod: Pod, container: Container): ResourceHints | undefined {
+    const request = requestedCPUs(pod, container);
+    if (request === 0) return undefined;
+    const assigned = assignments.exclusive(pod.metadata.uid, container.name);
+    if (assigned === undefined) return this.hintsFor(request, this.free(assignments), this.reusableBy(pod));
+    return assigned.size === request ? this.hintsFor(request, assigned, CPUSet.empty) : nothingFits;
+  }
+
+  /** kubelet: policy_static.go GetPodTopologyHints */
+  podHints(assignments: CPUAssignments, pod: Pod): ResourceHints | undefined {
+    const request = podRequestedCPUs(pod);
+    if (request === 0) return undefined;
+    let assigned = CPUSet.empty;
+    for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+      const cpus = assignments.exclusive(pod.metadata.uid, container.name);
+      if (cpus !== undefined && cpus.size !== requestedCPUs(pod, container)) return nothingFits;
+      if (cpus !== undefined) assigned = assigned.union(cpus);
+    }
+    if (assigned.size === request) return this.hintsFor(request, assigned, CPUSet.empty);
+    return this.hintsFor(request, this.free(assignments), this.reusableBy(pod).union(assigned));
+  }
+
+  /** kubelet: policy_static.go Allocate */
+  allocate(assignments: CPUAssignments, pod: Pod, container: Container): void {
+    const request = requestedCPUs(pod, container);
+    if (request === 0) return;
+    // Before the CPUs that it has already, as in the kubelet.
+    if (this.options['full-pcpus-only']) this.checkWholeCores(assignments, request);
+    const { uid } = pod.metadata;
+    const assigned = assignments.exclusive(uid, container.name);
+    const cpus = assigned ?? this.choose(assignments, pod, container, request);
+    if (assigned === undefined) assignments.assign({ podUID: uid, containerName: container.name, cpus });
+    this.noteReusable(pod, container, cpus);
+  }
+
+  /** Takes CPUs of the container's NUMA nodes first. kubelet: policy_static.go allocateCPUs */
+  private choose(assignments: CPUAssignments, pod: Pod, container: Container, request: number): CPUSet {
+    const free = this.free(assignments).union(this.reusableBy(pod));
+    const { affinity } = this.affinities.affinityOf(pod.metadata.uid, container.name);
+    const near = affinity === undefined ? CPUSet.empty : this.cpusNear(affinity).intersection(free);
+    const aligned = this.take(near, Math.min(request, near.size));
+    return aligned.union(this.take(free.difference(aligned), request - aligned.size));
+  }
+
+  /** kubelet: policy_static.go getAlignedCPUs */
+  private cpusNear(affinity: BitMask): CPUSet {
+    const { topology } = this;
+    const near = topology.cpusIn('numaNode', ...nodesOf(affinity));
+    return this.options['align-by-socket'] ? topology.cpusIn('socket', ...topology.idsOf('socket', near)) : near;
+  }
+
+  /** kubelet: policy_static.go takeByTopology */
+  private take(free: CPUSet, count: number): CPUSet {
+    const { topology, options } = this;
+    const how = {
+      spreadAcrossCores: options['distribute-cpus-across-cores'],
+      alignByUncoreCache: options['prefer-align-cpus-by-uncorecache'],
+    };
+    if (!options['distribute-cpus-across-numa']) return takeCPUs(topology, free, count, how);
+    return distributeCPUs(topology, free, count, {
+      ...how,
+      groupSize: options['full-pcpus-only'] ? Math.max(1, topology.cpusPerCore) : 1,
+    });
+  }
+
+  private takeReserved(count: number): CPUSet {
+    try {
+      return this.take(this.topology.cpus, count);
+    } catch {
+      // The machine has fewer, which the caller notices.
+      return CPUSet.empty;
+    }
+  }
+
+  private hintsFor(request: number, free: CPUSet, reusable: CPUSet): ResourceHints {
+    const alignBySocket = this.options['align-by-socket'];
+    return new Map([['cpu', computeCPUHints(this.topology, { request, free, reusable, alignBySocket })]]);
+  }
+
+  /** CPUs that a container can have for itself. */
+  private free(assignments: CPUAssignments): CPUSet {
+    return assignments.shared.difference(this.reserved);
+  }
+
+  private reusableBy({ metadata }: Pod): CPUSet {
+    return this.reusable.podUID === metadata.uid ? this.reusable.cpus : CPUSet.empty;
+  }
+
+  /** kubelet: policy_static.go updateCPUsToReuse */
+  private noteReusable(pod: Pod, container: Container, cpus: CPUSet): void {
+    const isInit = (pod.spec.initContainers ?? []).some(({ name }) => name === container.name);
+    const before = this.reusableBy(pod);
+    this.reusable = {
+      podUID: pod.metadata.uid,
+      // A restartable init container runs beside all later containers.
+      cpus: isInit && !isSidecar(container) ? before.union(cpus) : before.difference(cpus),
+    };
+  }
+
+  private checkWholeCores(assignments: CPUAssignments, request: number): void {
+    const { cpusPerCore } = this.topology;
+    if (request % cpusPerCore !== 0) {
+      throw smtAlignmentError(`requested ${request} cpus not multiple cpus per core = ${cpusPerCore}`);
+    }
+    // A core with a reserved CPU has no room for whole cores.
+    const free = assignments.shared.difference(this.reservedCores).size;
+    if (request <= free) return;
+    const shortage = `available physical CPUs = ${free}, requested CPUs = ${request}, CPUs per core = ${cpusPerCore}`;
+    throw smtAlignmentError(`not enough free physical CPUs: ${shortage}`);
+  }
+
+  private checkReserved(shared: CPUSet, isStrict: boolean): void {
+    const reservedAndShared = this.reserved.intersection(shared);
+    if (isStrict && !reservedAndShared.isEmpty) {
+      const which = `"${reservedAndShared.toString()}" are present in defaultCpuSet: "${shared.toString()}"`;
+      throw new Error(`some of strictly reserved cpus: ${which}`);
+    }
+    if (isStrict || reservedAndShared.equals(this.reserved)) return;
+    const which = `"${this.reserved.toString()}" are present in defaultCpuSet: "${shared.toString()}"`;
+    throw new Error(`not all reserved cpus: ${which}`);
+  }
+
+  /** kubelet: policy_options.go ValidateStaticPolicyOptions */
+  private checkSocketAlignment(): void {
+    if (!this.options['align-by-socket']) return;
+    if (this.affinities.policyName === 'single-numa-node') {
+      throw new Error(
+        'Topolgy manager single-numa-node policy is incompatible with CPUManager align-by-socket policy option',
+      );
+    }
+    if (this.topology.numSockets > this.topology.numNUMANodes) {
+      throw new Error(
+        'Align by socket is not compatible with hardware where number of sockets are more than number of NUMA',
+      );
+    }
+  }
+}
+
+const nothingFits: ResourceHints = new Map([['cpu', []]]);
+
+/** kubelet: policy_static.go SMTAlignmentError */
+function smtAlignmentError(problem: string): AllocationError {
+  return new AllocationError('SMTAlignmentError', `SMT Alignment Error: ${problem}`);
+}
