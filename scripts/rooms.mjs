@@ -62,7 +62,7 @@ const rooms = {
   ],
   'engine/container-manager/checkpoint': [
     'state files of the resource managers, as the kubelet reads them',
-    ['api/values'],
+    ['api/values', 'engine/host', 'engine/container-manager/topology-manager'],
   ],
   'engine/container-manager/cpu-manager': [
     'on which CPUs containers run',

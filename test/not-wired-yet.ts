@@ -13,6 +13,7 @@ export { unusedImages } from '../src/engine/images/image-gc.ts';
 export type { StatsProvider } from '../src/engine/stats/stats-provider.ts';
 
 // Resource managers: reserved CPUs and memory
+export { DiskStateFile, startWithStateFile } from '../src/engine/container-manager/checkpoint/disk-state-file.ts';
 export { CPUManager } from '../src/engine/container-manager/cpu-manager/cpu-manager.ts';
 export { discoverMachine } from '../src/engine/container-manager/cpu-topology/discover-machine.ts';
 export * from '../src/engine/container-manager/topology-manager/bit-mask.ts';

@@ -1,8 +1,8 @@
 import { errorMessage } from '../../../errors.ts';
 
 /**
- * The state file of a resource manager is not as it was written: no JSON, another checksum, or lists that cannot be
- * read. The agent sets such a file aside; the kubelet does not start.
+ * The state file of a resource manager cannot be used, though the settings are the same: it is not as it was written,
+ * contradicts itself, or is of another machine. The agent sets such a file aside; the kubelet does not start.
  */
 export class MalformedCheckpoint extends Error {
   override readonly name = 'MalformedCheckpoint';

@@ -84,8 +84,7 @@ export class CPUManager implements HintProvider {
 
   /**
    * Called once, before all other methods, with the containers that the runtime has. Throws a `MalformedCheckpoint` if
-   * the file cannot be read, and an `Error` if it suits other settings or another machine. Both have the kubelet's
-   * message.
+   * the file cannot be used, and an `Error` if it is of other settings. Both have the kubelet's message.
    */
   start(file: StateFile, containers: readonly RuntimeContainer[] = []): void {
     for (const container of containers) this.containers.add(container, container.id);

@@ -8,7 +8,10 @@ export interface CPUPolicy {
   readonly name: 'none' | 'static';
   /** CPUs that containers can have for themselves. */
   readonly allocatable: CPUSet;
-  /** Throws an `Error` with the kubelet's message if the assignments do not suit the policy and the machine. */
+  /**
+   * Throws a `MalformedCheckpoint` if the assignments contradict themselves or the machine, and an `Error` if they
+   * contradict the settings. Both have the kubelet's message.
+   */
   start(assignments: CPUAssignments): void;
   hints(assignments: CPUAssignments, pod: Pod, container: Container): ResourceHints | undefined;
   podHints(assignments: CPUAssignments, pod: Pod): ResourceHints | undefined;

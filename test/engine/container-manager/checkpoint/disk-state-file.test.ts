@@ -1,0 +1,92 @@
+import { mkdir, readdir, readFile, rmdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import {
+  DiskStateFile,
+  startWithStateFile,
+} from '../../../../src/engine/container-manager/checkpoint/disk-state-file.ts';
+import { MalformedCheckpoint } from '../../../../src/engine/container-manager/checkpoint/malformed-checkpoint.ts';
+import type { StateFile } from '../../../../src/engine/container-manager/topology-manager/state-file.ts';
+import type { Logger } from '../../../../src/logger.ts';
+import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { silentLogger } from '../../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
+
+async function openIn(folder: string): Promise<{ file: DiskStateFile; path: string }> {
+  const [clock, path] = [new FakeClock(), join(folder, 'state')];
+  return { file: await DiskStateFile.open({ path, clock, logger: silentLogger }), path };
+}
+
+/** A manager that takes only one content. */
+function accepting(content: string | undefined, refusal: Error): { start: (file: StateFile) => void } {
+  return {
+    start: (file) => {
+      if (file.content !== content) throw refusal;
+      file.write('new');
+    },
+  };
+}
+
+test('the newest content gets to the disk', async () => {
+  const folder = await temporaryFolder();
+  const { file, path } = await openIn(folder);
+  expect(file.content).toBeUndefined();
+  for (const content of ['a', 'b', 'c']) file.write(content);
+  await file.close();
+  expect({ content: await readFile(path, 'utf8'), names: await readdir(folder) }).toEqual({
+    content: 'c',
+    names: ['state'],
+  });
+});
+
+test('a write that failed is tried again', async () => {
+  const [path, clock] = [join(await temporaryFolder(), 'state'), new FakeClock()];
+  // No file can replace it.
+  await mkdir(join(path, 'inside'), { recursive: true });
+  let file: DiskStateFile | undefined;
+  await new Promise<void>((resolve) => {
+    const logger: Logger = {
+      ...silentLogger,
+      warn: () => {
+        resolve();
+      },
+    };
+    void DiskStateFile.open({ path, clock, logger }).then((opened) => {
+      file = opened;
+      file.write('a');
+    });
+  });
+  await rmdir(join(path, 'inside'));
+  await rmdir(path);
+  await clock.advance(10_000);
+  await file?.close();
+  expect(await readFile(path, 'utf8')).toBe('a');
+});
+
+test('a file that cannot be used is set aside', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'state'), 'old');
+  const { file, path } = await openIn(folder);
+  await startWithStateFile(accepting(undefined, new MalformedCheckpoint('x')), file, silentLogger);
+  await file.close();
+  expect({ now: await readFile(path, 'utf8'), aside: await readFile(`${path}.malformed`, 'utf8') }).toEqual({
+    now: 'new',
+    aside: 'old',
+  });
+});
+
+test('a file of other settings stays, and the start fails', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'state'), 'old');
+  const { file, path } = await openIn(folder);
+  const start = startWithStateFile(accepting(undefined, new Error('other policy')), file, silentLogger);
+  await expect(start).rejects.toThrow('other policy');
+  expect(await readFile(path, 'utf8')).toBe('old');
+});
+
+test('a link in place of the file is not followed', async () => {
+  const folder = await temporaryFolder();
+  await symlink('/proc/self/environ', join(folder, 'state'));
+  const { file } = await openIn(folder);
+  expect(file.content).toBe('');
+});
