@@ -17,6 +17,7 @@ import { errorMessage } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { endsItsPods } from './agent-end.ts';
+import { keepProcesses } from './keep-processes.ts';
 import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
 import { importImages, type OnStarting } from './import-images.ts';
 import { nodeCgroupDriver } from './node-cgroup-driver.ts';
@@ -88,9 +89,11 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     random: Math.random,
     logger,
   });
+  const releaseProcesses = keepProcesses(options, { runtimePID: runtime.pid, faults, logger });
   return {
     kubelet,
     close: () => {
+      releaseProcesses();
       connection.close();
       runtime.release();
     },
@@ -137,6 +140,8 @@ interface NodeRuntime {
   endpoint: { endpoint: string; because: string };
   connection: OwnRuntimeConnection;
   release: () => void;
+  /** PID of a runtime that the agent started. */
+  pid: () => number | undefined;
   /** Wraps a runtime so that a missing pause image is loaded again. */
   withPauseImage: (runtime: RuntimeService) => RuntimeService;
   /** Names of the images from archives. */
@@ -154,15 +159,13 @@ async function openNodeRuntime(
     wait: onWaiting && { onWaiting, signal },
   });
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
-  const { release, withPauseImage, keptImages } = endpoint.managed
-    ? await startManaged(request)
-    : warnOfOrphanShims(endpoint.endpoint, logger);
+  const started = endpoint.managed ? await startManaged(request) : warnOfOrphanShims(endpoint.endpoint, logger);
   const { rootDir } = options;
   const connection = await openOwnRuntime(endpoint.endpoint, { rootDir, makesPods: true, logger, signal }, options);
-  return { endpoint, connection, release, withPauseImage, keptImages };
+  return { endpoint, connection, ...started };
 }
 
-type Started = Pick<NodeRuntime, 'release' | 'withPauseImage' | 'keptImages'>;
+type Started = Pick<NodeRuntime, 'release' | 'pid' | 'withPauseImage' | 'keptImages'>;
 
 /** Milliseconds to wait, because the check reads all processes and pods come first. */
 const orphanShimsAfterMs = 5000;
@@ -180,6 +183,7 @@ function warnOfOrphanShims(endpoint: string, logger: Logger): Started {
       cancel();
       released.abort();
     },
+    pid: () => undefined,
     // The pause image of another containerd is not ours to load.
     withPauseImage: (runtime) => runtime,
     keptImages: [],
@@ -202,6 +206,7 @@ async function startManaged({ options, logger, signal, onStarting }: NodeRequest
     release: () => {
       managed.release();
     },
+    pid: () => managed.pid,
     withPauseImage: (runtime) => managed.withPauseImage(runtime),
     keptImages: names,
   };

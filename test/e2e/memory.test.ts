@@ -1,4 +1,7 @@
+import { readFile, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readCgroupMounts } from '../../src/engine/container-manager/cgroup-mounts.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
@@ -10,12 +13,28 @@ const hungry = makePod('hungry', {
   containers: [shell('app', `tail /dev/zero; ${serve}`, { resources: { limits: { memory: '16Mi' } } })],
 });
 
+const agentCgroup = '/kubelet-ts-e2e-agent';
+
 beforeAll(async () => {
-  agent = await startAgent();
+  agent = await startAgent({ flags: ['--kubelet-cgroups', agentCgroup] });
   // The kernel's log is read from a second after the start.
   await agent.waitForLog(({ msg }) => msg === 'Following the event stream of the runtime');
 });
-afterAll(() => agent.cleanUp());
+afterAll(async () => {
+  await agent.cleanUp();
+  for (const top of await cgroupTops()) await rmdir(join(top, agentCgroup));
+});
+
+const cgroupTops = async (): Promise<Set<string>> => {
+  const { controllers, hierarchies, version } = await readCgroupMounts();
+  return new Set(version === 2 ? hierarchies : controllers.values());
+};
+
+test('the agent runs in the cgroup of kubeletCgroups', async () => {
+  const tops = [...(await cgroupTops())];
+  const processes = await Promise.all(tops.map((top) => readFile(join(top, agentCgroup, 'cgroup.procs'), 'utf8')));
+  expect(processes).toEqual(tops.map(() => `${agent.pid}\n`));
+});
 
 describe('a process that the kernel kills for its memory', () => {
   const message =

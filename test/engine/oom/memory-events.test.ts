@@ -1,11 +1,10 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { AsyncQueue } from '../../../src/flow/async-queue.ts';
 import { MemoryEvents } from '../../../src/engine/oom/memory-events.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
-import { isFileAtWork } from '../../file-operations.ts';
+import { untilFilesRest } from '../../file-operations.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 /** A tree as of the systemd driver on cgroup v2. */
@@ -49,14 +48,6 @@ beforeEach(async () => {
   });
   await untilFilesRest();
 });
-
-/** Waits until all counts are read. */
-async function untilFilesRest(): Promise<void> {
-  for (let turns = 0; turns < 4; turns++) {
-    await nextTurn();
-    if (isFileAtWork()) turns = 0;
-  }
-}
 
 const nextKill = (): Promise<[string, string[]]> => kills.pull(new AbortController().signal);
 
