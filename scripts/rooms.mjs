@@ -143,7 +143,10 @@ const rooms = {
       'engine/config',
     ],
   ],
-  'engine/stats': ['usage of the node, its pods and containers', []],
+  'engine/stats': [
+    'usage of the node, its pods and containers',
+    ['api/values', 'cri', 'flow', 'engine/container', 'engine/container-manager', 'engine/volumes'],
+  ],
   'engine/eviction': [
     'which pods go when the node runs short',
     ['api/values', 'flow', 'engine/view', 'engine/pod-workers', 'engine/status', 'engine/volumes', 'engine/stats'],
@@ -197,7 +200,7 @@ const rooms = {
   ],
   engine: ['the kubelet: made by new-kubelet.ts, driven by sync-loop.ts', ['api/values', 'cri', 'flow', 'engine/*']],
   tui: ['the screen', ['api/values', 'engine/view']],
-  server: ['healthz, control socket and its client', ['flow', 'engine/view', 'engine/history']],
+  server: ['healthz, control socket and its client', ['flow', 'engine/view', 'engine/history', 'engine/stats']],
   'node/options': [
     'flags and configuration files to options',
     [
@@ -245,6 +248,7 @@ const rooms = {
       'engine/oom',
       'engine/outgoing',
       'engine/pleg',
+      'engine/stats',
       'engine/config',
       'engine/images',
       'engine/kuberuntime/request',

@@ -10,7 +10,7 @@ export { EvictionManager } from '../src/engine/eviction/eviction-manager.ts';
 export { unusedImages } from '../src/engine/images/image-gc.ts';
 
 // Statistics
-export type { StatsProvider } from '../src/engine/stats/stats-provider.ts';
+export { fetchStats } from '../src/server/control-client.ts';
 
 // Resource managers: reserved CPUs and memory
 export { DiskStateFile, startWithStateFile } from '../src/engine/container-manager/checkpoint/disk-state-file.ts';

@@ -3,4 +3,19 @@ import type * as cri from './generated/cri.ts';
 
 export type PodSandboxConfig = cri.DeepPartial<cri.PodSandboxConfig>;
 export type ContainerConfig = cri.DeepPartial<cri.ContainerConfig>;
-export type { Container, ContainerStatus, Image, PodSandbox, PodSandboxStatus } from './generated/cri.ts';
+export type {
+  Container,
+  ContainerStats,
+  ContainerStatus,
+  CpuUsage,
+  FilesystemUsage,
+  Image,
+  MemoryUsage,
+  NetworkInterfaceUsage,
+  NetworkUsage,
+  PodSandbox,
+  PodSandboxStats,
+  PodSandboxStatus,
+  SwapUsage,
+  UInt64Value,
+} from './generated/cri.ts';

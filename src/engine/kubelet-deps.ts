@@ -15,6 +15,7 @@ import type { KernelLog } from './oom/kernel-log.ts';
 import type { SecretValues } from './outgoing/secret-values.ts';
 import type { RuntimeEventStream } from './pleg/runtime-event-stream.ts';
 import type { CheckHealth } from './prober/run-probe.ts';
+import type { StatsHost } from './stats/stats-host.ts';
 
 /** The engine's dependencies. */
 export interface KubeletDeps {
@@ -32,6 +33,8 @@ export interface KubeletDeps {
   unifiedCgroups: string | undefined;
   /** Opens the kernel's log at its oldest message. Throws if this machine does not show it. */
   openKernelLog: () => KernelLog;
+  /** Where usage is measured. */
+  statsHost: StatsHost;
   /** Undefined if shutdowns of the machine are only noticed by SIGTERM, or not at all. */
   logind: Logind | undefined;
   /** The runtime's endpoint and why it was chosen, for the snapshot. */

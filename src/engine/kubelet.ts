@@ -10,6 +10,8 @@ import { containerGracePeriodSeconds } from './kuberuntime/actions/termination-g
 import { computeStopOrder } from './lifecycle/stop-order.ts';
 import { type KubeletParts, newKubelet } from './new-kubelet.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
+import type { StatsProvider, SummaryRequest } from './stats/stats-provider.ts';
+import type { Summary } from './stats/summary.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 import type { KubeletEvent } from './view/events.ts';
@@ -31,7 +33,7 @@ export interface UnremovedPod {
  * The engine. Runs its parts until it is stopped, and shows their state. A stop leaves every container running.
  * kubelet: kubelet.go Kubelet
  */
-export class Kubelet implements EngineView, EngineHistory, EngineSettling {
+export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<StatsProvider, 'summary'> {
   private readonly deps: KubeletDeps;
   private readonly stopping = new AbortController();
   private readonly parts: KubeletParts;
@@ -102,6 +104,10 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
 
   history(pod: { namespace: string; name: string }): Promise<HistoryEntry[]> {
     return this.parts.histories.entries(pod);
+  }
+
+  summary(request: SummaryRequest): Promise<Summary> {
+    return this.parts.stats.summary(request);
   }
 
   /** Why the sync loop is blocked. Returns undefined if it is not. */
@@ -209,6 +215,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling {
       keep('image collection', parts.imageCollector),
       keep('container collection', parts.containerCollector),
       keep('container logs', parts.containerLogManager),
+      keep('statistics', parts.stats),
       ...(parts.shutdownWatch === undefined ? [] : [keep('shutdown watch', parts.shutdownWatch)]),
       this.work(stopped),
     ];

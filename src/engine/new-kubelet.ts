@@ -47,6 +47,7 @@ import { PodWorkers } from './pod-workers/pod-workers.ts';
 import { WorkQueue } from './pod-workers/work-queue.ts';
 import { ProberManager } from './prober/prober-manager.ts';
 import { RuntimeState } from './runtime-state.ts';
+import { newStats } from './new-stats.ts';
 import { activeDeadlineLeftMs } from './status/active-deadline.ts';
 import { ipFamilyOf } from './status/generate-pod-status.ts';
 import { ReasonCache } from './status/reason-cache.ts';
@@ -333,6 +334,13 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     stopped,
   });
 
+  const stats = newStats({
+    deps,
+    podStatuses: () => pleg.pods().map(({ uid }) => cache.get(uid)),
+    podOf: (uid) => podManager.get(uid) ?? workers.pods().find(({ metadata }) => metadata.uid === uid),
+    volumeManager,
+  });
+
   // Decisions for the whole node: admission, eviction, shutdown and garbage collection.
   const evictions = new PodEvictions({ workers, statusManager, emit, clock });
   const localStorageEviction = new LocalStorageEviction({
@@ -476,6 +484,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     imageCollector,
     containerCollector,
     containerLogManager,
+    stats,
   };
   const handlers = new SyncHandlers({
     ...parts,

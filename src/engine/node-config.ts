@@ -26,6 +26,8 @@ export interface NodeConfig extends CgroupSettings, RuntimeSettings {
   shutdown: ShutdownSettings;
   /** True if limits of local storage are enforced. */
   localStorageCapacityIsolation: boolean;
+  /** Shortest time between two looks at the volumes of a pod. Not positive: never. kubelet: volumeStatsAggPeriod */
+  volumeStatsAggPeriodMs: number;
   /** Capacity of the node. kubelet: node.status.capacity */
   capacity: ResourceList;
   /** kubelet: node.metadata.labels */

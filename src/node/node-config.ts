@@ -69,6 +69,7 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
       ),
     },
     localStorageCapacityIsolation: options.localStorageCapacityIsolation,
+    volumeStatsAggPeriodMs: options.volumeStatsAggPeriod,
     featureGates: options.featureGates,
     selinuxEnabled: machine.selinuxEnabled,
     capacity,

@@ -13,6 +13,7 @@ import { readFilesystem } from '../engine/images/image-collector.ts';
 import { Kubelet } from '../engine/kubelet.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import type { Logind } from '../engine/lifecycle/logind.ts';
+import { readStatsHost } from '../engine/stats/stats-host.ts';
 import { errorMessage } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
@@ -55,9 +56,10 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   await setOwnOOMScoreAdj(options.oomScoreAdj, logger);
   const runtime = await openNodeRuntime(request, onWaiting);
   const { connection } = runtime;
-  const [{ cgroupDriver, cgroups }, machine, logind] = await Promise.all([
+  const [{ cgroupDriver, cgroups }, machine, statsHost, logind] = await Promise.all([
     openCgroups(options, connection.runtime, logger, signal),
     readMachine(options.rootDir),
+    readStatsHost(runtime.pid),
     endsItsPods(options) ? openLogind() : undefined,
     sendPodCIDR(options, connection.runtime, logger, signal),
   ]);
@@ -73,6 +75,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     cgroups,
     unifiedCgroups: machine.cgroupVersion === 2 ? '/sys/fs/cgroup' : undefined,
     openKernelLog,
+    statsHost,
     endpoint: runtime.endpoint,
     leaveOrphans: options.leaveOrphans,
     nodeCredentials: credentials,

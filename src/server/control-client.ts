@@ -2,6 +2,7 @@ import { access, constants, watch } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HistoryEntry } from '../engine/history/history-entry.ts';
+import type { Summary } from '../engine/stats/summary.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { hasCode, isOutOfWatches } from '../errors.ts';
@@ -40,6 +41,14 @@ export async function fetchHistory(
 ): Promise<HistoryEntry[] | undefined> {
   const query = new URLSearchParams({ namespace, name });
   return ask<HistoryEntry[]>(path, `/v1/history?${query.toString()}`);
+}
+
+/** The statistics of the agent that serves this socket. Returns undefined if no agent answers. */
+export async function fetchStats(
+  path: string,
+  { maxAgeMs, cpuAndMemoryOnly = false }: { maxAgeMs: number; cpuAndMemoryOnly?: boolean },
+): Promise<Summary | undefined> {
+  return ask<Summary>(path, `/v1/stats?maxAge=${maxAgeMs}${cpuAndMemoryOnly ? '&cpuAndMemoryOnly' : ''}`);
 }
 
 /** The agent that serves this socket, even one that is still starting. Returns undefined if none answers. */

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import type { EngineHistory } from '../engine/history/history-entry.ts';
+import type { StatsProvider } from '../engine/stats/stats-provider.ts';
 import type { EngineSettling, EngineView } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { exclusively } from '../exclusively.ts';
@@ -22,7 +23,7 @@ const maxUnreadEventBytes = 1024 * 1024;
 const maxUnreadBytes = 4 * 1024 * 1024;
 
 interface ControlSocketDeps {
-  view: Promise<EngineView & EngineHistory & EngineSettling>;
+  view: Promise<EngineView & EngineHistory & EngineSettling & Pick<StatsProvider, 'summary'>>;
   /** Aborted if the socket is no longer needed. */
   signal?: AbortSignal;
   /** The unbounded wait before the engine can be built, if there is one. */
@@ -38,6 +39,7 @@ interface ControlSocketDeps {
  * - `GET /v1/agent`: the identity of the agent.
  * - `GET /v1/snapshot`; with `settled`, once it includes what is on disk now.
  * - `GET /v1/history` of one pod.
+ * - `GET /v1/stats`: the statistics, at most `maxAge` milliseconds old; with `cpuAndMemoryOnly`, these figures alone.
  * - `GET /v1/events`: one JSON object a line, until the reader disconnects.
  * - `POST /v1/shutdown`.
  *
@@ -83,6 +85,14 @@ export async function serveControlSocket(
       const pod = { namespace: searchParams.get('namespace') ?? '', name: searchParams.get('name') ?? '' };
       const engine = await view;
       sendJSON(response, await engine.history(pod));
+    },
+    'GET /v1/stats': async (request, response) => {
+      if (answersWithoutEngine(request, response)) return;
+      const query = queryOf(request.url);
+      // A text that is no number asks for a new sample.
+      const maxAgeMs = Number(query.get('maxAge')) || 0;
+      const engine = await view;
+      sendJSON(response, await engine.summary({ maxAgeMs, cpuAndMemoryOnly: query.has('cpuAndMemoryOnly') }));
     },
     'GET /v1/events': async (_request, response) => {
       const engine = await view;

@@ -39,6 +39,7 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
     containerLogs: { maxSizeBytes: -1n, maxFiles: 5, maxWorkers: 1, monitorIntervalMs: 10_000 },
     shutdown: { shutdownGracePeriodSeconds: 0, shutdownGracePeriodCriticalPodsSeconds: 0, byPodPriority: [] },
     localStorageCapacityIsolation: true,
+    volumeStatsAggPeriodMs: 60_000,
     featureGates: defaultFeatureGates,
     selinuxEnabled: false,
     capacity: { cpu: '2', memory: '1124Mi', pods: '110' },

@@ -126,6 +126,7 @@ export class World {
         throw new Error('this machine does not show the log of the kernel');
       },
       logind: undefined,
+      statsHost: { cgroups: {}, procFolder: join(this.folder, 'proc'), runtimePID: () => undefined },
       endpoint: { endpoint: this.socketPath, because: 'it is there' },
       leaveOrphans: false,
       nodeCredentials: () => Promise.resolve([]),

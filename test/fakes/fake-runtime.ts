@@ -14,6 +14,7 @@ import {
   type Image,
   type PodSandboxConfig,
   type PodSandboxFilter,
+  type PodSandboxStats,
   type RuntimeCondition,
   type StatusResponse,
 } from '../../src/cri/generated/cri.ts';
@@ -63,6 +64,8 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   };
   /** Stats by container id, for containers that have any. */
   readonly stats = new Map<string, DeepPartial<ContainerStats>>();
+  /** Stats of pods. Without any the runtime does not know the call, like many. */
+  readonly podStats: DeepPartial<PodSandboxStats>[] = [];
   cgroupDriver: CgroupDriver = CgroupDriver.CGROUPFS;
   /** What a verbose status shows besides, each as JSON. */
   statusInfo: Record<string, string> = {};
@@ -311,6 +314,11 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
       .map((container) => this.#statsOf(container)),
   }));
 
+  readonly listPodSandboxStats = this.unary('listPodSandboxStats', () => {
+    if (this.podStats.length === 0) throw unimplemented('listPodSandboxStats');
+    return { stats: this.podStats };
+  });
+
   // Images.
 
   readonly listImages = this.unary('listImages', ({ filter }) => {
@@ -336,7 +344,8 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   readonly imageFsInfo = this.unary('imageFsInfo', () => {
     const usedBytes = this.images.list().reduce((sum, { size }) => sum + size, 0n);
     const fsId = { mountpoint: '/var/lib/fake' };
-    return { imageFilesystems: [{ fsId, usedBytes: { value: usedBytes }, inodesUsed: { value: 0n } }] };
+    const timestamp = BigInt(this.clock.now()) * 1_000_000n;
+    return { imageFilesystems: [{ timestamp, fsId, usedBytes: { value: usedBytes }, inodesUsed: { value: 0n } }] };
   });
 
   // What the runtime does not have, like many real ones.
@@ -345,7 +354,6 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   readonly checkpointPod = this.#unimplemented('checkpointPod');
   readonly restorePod = this.#unimplemented('restorePod');
   readonly podSandboxStats = this.#unimplemented('podSandboxStats');
-  readonly listPodSandboxStats = this.#unimplemented('listPodSandboxStats');
   readonly listMetricDescriptors = this.#unimplemented('listMetricDescriptors');
   readonly listPodSandboxMetrics = this.#unimplemented('listPodSandboxMetrics');
   readonly streamPodSandboxes = this.#unimplementedStream('streamPodSandboxes');

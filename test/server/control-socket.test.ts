@@ -7,11 +7,14 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { KubeletEvent } from '../../src/engine/view/events.ts';
 import type { HistoryEntry, EngineHistory } from '../../src/engine/history/history-entry.ts';
+import type { StatsProvider, SummaryRequest } from '../../src/engine/stats/stats-provider.ts';
+import type { Summary } from '../../src/engine/stats/summary.ts';
 import type { EngineSettling, EngineSnapshot, EngineView } from '../../src/engine/view/snapshot.ts';
 import {
   fetchAgent,
   fetchHistory,
   fetchSnapshot,
+  fetchStats,
   followEvents,
   requestShutdown,
   waitForEnd,
@@ -45,7 +48,7 @@ const history: HistoryEntry[] = [
 ];
 
 /** An engine as far as the socket sees it. */
-class View implements EngineView, EngineHistory, EngineSettling {
+class View implements EngineView, EngineHistory, EngineSettling, Pick<StatsProvider, 'summary'> {
   readonly listeners = new Set<(event: KubeletEvent) => void>();
   snapshot(): EngineSnapshot {
     return snapshot;
@@ -57,6 +60,10 @@ class View implements EngineView, EngineHistory, EngineSettling {
   }
   history({ namespace, name }: { namespace: string; name: string }): Promise<HistoryEntry[]> {
     return Promise.resolve(namespace === 'default' && name === 'web-edge1' ? history : []);
+  }
+  /** The name of the node is the request. */
+  summary(request: SummaryRequest): Promise<Summary> {
+    return Promise.resolve({ node: { nodeName: JSON.stringify(request), startTime: '' }, pods: [] });
   }
   subscribe(listener: (event: KubeletEvent) => void): () => void {
     this.listeners.add(listener);
@@ -122,6 +129,18 @@ async function untilListeners(count: number): Promise<void> {
 const ready: KubeletEvent = { at: 5, type: 'RuntimeReady', name: 'fake', version: '1' };
 
 describe('the socket', () => {
+  test('tells the usage of the node, as old as may be', async () => {
+    await serve();
+    const asked = [
+      await fetchStats(path, { maxAgeMs: 15_000 }),
+      await fetchStats(path, { maxAgeMs: 0, cpuAndMemoryOnly: true }),
+    ];
+    expect(asked.map((summary) => JSON.parse(summary?.node.nodeName ?? '') as unknown)).toEqual([
+      { maxAgeMs: 15_000, cpuAndMemoryOnly: false },
+      { maxAgeMs: 0, cpuAndMemoryOnly: true },
+    ]);
+  });
+
   test('tells what happened to the pod that is asked for', async () => {
     await serve();
     expect(await fetchHistory(path, { namespace: 'default', name: 'web-edge1' })).toEqual(history);

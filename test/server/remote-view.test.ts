@@ -38,6 +38,7 @@ async function serve() {
     snapshot: () => snapshot,
     history: () => Promise.resolve([]),
     settled: () => Promise.resolve(),
+    summary: () => Promise.reject(new Error('nobody asks')),
     subscribe: (listener: (told: KubeletEvent) => void) => {
       readers.add(listener);
       return () => readers.delete(listener);

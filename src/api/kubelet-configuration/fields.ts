@@ -77,7 +77,11 @@ export const kubeletConfigurationFields = {
       default: 80,
       does: 'disk usage in percent at which that deletion stops',
     },
-    volumeStatsAggPeriod: { kind: 'duration', default: minute, without: 'volume statistics are not built yet' },
+    volumeStatsAggPeriod: {
+      kind: 'duration',
+      default: minute,
+      does: 'how often the volumes of a pod are measured; negative: never',
+    },
     kubeletCgroups: { kind: 'string', does: 'cgroup that the agent moves itself into' },
     systemCgroups: { kind: 'string', does: 'cgroup that processes of the root cgroup are moved into' },
     cgroupRoot: { kind: 'string', does: 'cgroup that holds those of pods' },

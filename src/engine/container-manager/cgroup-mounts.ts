@@ -28,7 +28,7 @@ export async function readCgroupMounts(mountInfoFile = '/proc/self/mountinfo'): 
 
 /** Parses mountinfo. For cgroup v2 it has no controllers; the file `cgroup.controllers` lists them. */
 export function parseCgroupMounts(mountInfo: string): CgroupMounts {
-  const mounts = mountInfo.split('\n').flatMap(cgroupMount);
+  const mounts = parseCgroupMountPoints(mountInfo);
   const controllers = new Map<CgroupController, string>();
   for (const { path, options } of mounts) {
     // If a hierarchy is mounted twice, the first mount is used.
@@ -39,14 +39,20 @@ export function parseCgroupMounts(mountInfo: string): CgroupMounts {
   return { version: 2, controllers: new Map(), hierarchies: hierarchies.slice(0, 1) };
 }
 
-interface Mount {
+/** A mounted hierarchy of cgroups. */
+export interface CgroupMountPoint {
   path: string;
   type: string;
   /** In version 1 they include the names of the controllers. */
   options: string[];
 }
 
-function cgroupMount(line: string): Mount[] {
+/** Every mounted hierarchy in mountinfo, also those without controllers. */
+export function parseCgroupMountPoints(mountInfo: string): CgroupMountPoint[] {
+  return mountInfo.split('\n').flatMap(cgroupMount);
+}
+
+function cgroupMount(line: string): CgroupMountPoint[] {
   const [place = '', system = ''] = line.split(' - ');
   const [type = '', , options = ''] = system.split(' ');
   const path = place.split(' ')[4];

@@ -1,14 +1,14 @@
 import type { Summary } from './summary.ts';
 
 /**
- * Statistics of the node and its pods. All users share one sample at a time: nothing is sampled while nobody asks or
- * subscribes. kubelet: server/stats/summary.go SummaryProvider
+ * Statistics of the node and its pods. All users share the samples: nothing is sampled while nobody asks or subscribes.
+ * kubelet: server/stats/summary.go SummaryProvider
  */
 export interface StatsProvider {
   /**
    * The newest sample if it is at most `maxAgeMs` old, or else a new one. 0 asks for one that begins now. Figures that
-   * could not be read are absent. Rejects with the signal's reason, or if the node itself cannot be read. Never waits
-   * for a container runtime longer than some seconds.
+   * could not be read are absent. Waits at most some seconds for a runtime that does not answer. Rejects with the
+   * signal's reason.
    */
   summary(request: SummaryRequest): Promise<Summary>;
   /**
@@ -20,6 +20,8 @@ export interface StatsProvider {
 
 export interface SummaryRequest {
   maxAgeMs: number;
+  /** Only these figures of the node, pods and containers are needed. This takes less time. */
+  cpuAndMemoryOnly?: boolean;
   signal?: AbortSignal;
 }
 

@@ -5,12 +5,26 @@ import { walkTree } from '../host/walk-tree.ts';
 /** Block size of `stat`'s counts, on every file system. */
 const blockBytes = 512n;
 
+/** Disk usage of a folder and its content. */
+export interface TreeUsage {
+  bytes: bigint;
+  /** Number of files and folders, the folder itself included. */
+  inodes: number;
+}
+
 /**
- * Disk usage in bytes of a folder and its content. Counts a file with several names once and ignores mounts inside.
- * Stops counting above `enough`. kubelet: pkg/volume/util/fs/fs.go DiskUsage
+ * Disk usage in bytes of a folder and its content. Stops counting above `enough`. See `treeUsage`.
  */
 export async function diskUsage(path: string, enough: bigint): Promise<bigint> {
-  let bytes = (await lstat(path, { bigint: true })).blocks * blockBytes;
+  return (await treeUsage(path, ({ bytes }) => bytes > enough)).bytes;
+}
+
+/**
+ * Disk usage of a folder and its content. Counts a file with several names once and ignores mounts inside. Stops
+ * counting when `isEnough` returns true. kubelet: pkg/volume/util/fs/fs.go DiskUsage
+ */
+export async function treeUsage(path: string, isEnough: (usage: TreeUsage) => boolean): Promise<TreeUsage> {
+  const usage: TreeUsage = { bytes: (await lstat(path, { bigint: true })).blocks * blockBytes, inodes: 1 };
   const counted = new Set<string>();
   await walkTree(path, async (folder, { name }) => {
     const stats = await lstat(folder.at(name), { bigint: true }).catch((error: unknown) => {
@@ -20,9 +34,11 @@ export async function diskUsage(path: string, enough: bigint): Promise<bigint> {
     if (stats === undefined) return undefined;
     const { dev, ino, nlink, blocks } = stats;
     const file = `${dev}:${ino}`;
-    if (!counted.has(file)) bytes += blocks * blockBytes;
+    if (counted.has(file)) return undefined;
+    usage.bytes += blocks * blockBytes;
+    usage.inodes += 1;
     if (nlink > 1n) counted.add(file);
-    return bytes > enough ? 'stop' : undefined;
+    return isEnough(usage) ? 'stop' : undefined;
   });
-  return bytes;
+  return usage;
 }

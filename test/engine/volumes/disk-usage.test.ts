@@ -1,7 +1,7 @@
 import { link, lstat, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { diskUsage } from '../../../src/engine/volumes/disk-usage.ts';
+import { diskUsage, treeUsage } from '../../../src/engine/volumes/disk-usage.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;
@@ -25,6 +25,7 @@ test('counts what files and folders take, a file with two names once, and not wh
   await symlink(join(folder, 'large'), join(volume, 'link'));
   const expected = await blocksOf(volume, join(volume, 'sub'), join(volume, 'same'), join(volume, 'link'));
   expect(await diskUsage(volume, unlimited)).toBe(expected);
+  expect(await treeUsage(volume, () => false)).toEqual({ bytes: expected, inodes: 4 });
   expect(expected).toBeGreaterThan(50_000n);
 });
 

@@ -1,0 +1,60 @@
+import type { Pod } from '../api/types.ts';
+import { cgroupPath, qosCgroups } from './container-manager/cgroup-names.ts';
+import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
+import type { KubeletDeps } from './kubelet-deps.ts';
+import { DiskUsageCache } from './stats/disk-usage-cache.ts';
+import { Filesystems } from './stats/filesystem-stats.ts';
+import { RuntimeStats } from './stats/runtime-stats.ts';
+import { SampledStats } from './stats/sampled-stats.ts';
+import { Sampler } from './stats/sampler.ts';
+import { statsPods } from './stats/stats-pods.ts';
+import type { VolumeManager } from './volumes/volume-manager.ts';
+
+interface Sources {
+  deps: Pick<KubeletDeps, 'clock' | 'imageService' | 'logger' | 'node' | 'random' | 'runtime' | 'statsHost'>;
+  /** Statuses of all pods in the runtime. */
+  podStatuses: () => readonly RuntimePodStatus[];
+  /** Returns undefined for a pod without a manifest. */
+  podOf: (uid: string) => Pod | undefined;
+  volumeManager: Pick<VolumeManager, 'mountPoints'>;
+}
+
+/** Makes the statistics of the node and its pods. Nothing is measured yet. */
+export function newStats({ deps, podStatuses, podOf, volumeManager }: Sources): SampledStats {
+  const { clock, imageService, node, random, runtime, statsHost } = deps;
+  const { nodeName, rootDir, podLogsDir, cgroupRoot, cgroupsPerQOS, cgroupDriver, volumeStatsAggPeriodMs } = node;
+  const logger = deps.logger.child({ component: 'stats' });
+  const filesystems = new Filesystems(clock);
+  const podsCgroup = cgroupsPerQOS ? cgroupPath(qosCgroups(cgroupRoot).root, cgroupDriver) : cgroupRoot;
+  const sampler = new Sampler({
+    host: statsHost,
+    nodeName,
+    rootDir,
+    cgroupRoot,
+    podsCgroup,
+    pods: () => Promise.resolve(statsPods(podStatuses())),
+    podOf,
+    runtimeStats: new RuntimeStats({ runtime, imageService, clock, logger }),
+    filesystems,
+    disk: new DiskUsageCache({
+      volumeStatsAggPeriodMs,
+      podLogsDir,
+      podOf,
+      volumePaths: (pod) => ownVolumePaths(pod, volumeManager),
+      filesystems,
+      clock,
+      random,
+      logger,
+    }),
+    clock,
+  });
+  return new SampledStats({ sample: (options) => sampler.sample(options), clock });
+}
+
+/** Folders of the volumes that belong to the pod. Those of the machine and images are not its usage. */
+function ownVolumePaths(pod: Pod, volumeManager: Sources['volumeManager']): Map<string, string> {
+  const mounts = [...volumeManager.mountPoints(pod)];
+  return new Map(
+    mounts.flatMap(([name, { managed, hostPath }]) => (managed && hostPath !== '' ? [[name, hostPath]] : [])),
+  );
+}

@@ -1,0 +1,127 @@
+import type { CgroupSource, CgroupSources } from './cgroup-sources.ts';
+import { keyedNumber, type KernelFiles, numberOf } from './kernel-files.ts';
+import type { PSIData, PSIStats } from './summary.ts';
+
+/** Usage of one cgroup with everything below. A figure that the kernel does not count is absent. */
+export interface CgroupUsage {
+  /** CPU time in nanoseconds. */
+  cpuNanos?: number;
+  memory?: CgroupMemory;
+  /** Processes and threads. */
+  tasks?: number;
+  psi?: { cpu?: PSIStats; memory?: PSIStats; io?: PSIStats };
+}
+
+export interface CgroupMemory {
+  usageBytes: number;
+  /** Usage without inactive cache of files. */
+  workingSetBytes: number;
+  rssBytes?: number;
+  pageFaults?: number;
+  majorPageFaults?: number;
+  /** Absent without a limit. */
+  limitBytes?: number;
+  swapBytes?: number;
+  /** Absent without a limit. In version 1 it is one of memory and swap together. */
+  swapLimitBytes?: number;
+}
+
+/** Larger limits mean none. kubelet: stats/helper.go maxMemorySize */
+const maxLimitBytes = 2 ** 62;
+
+/** Returns undefined if this cgroup is in no hierarchy. */
+export function readCgroupUsage(
+  files: KernelFiles,
+  sources: CgroupSources,
+  cgroup: string,
+  { cpuAndMemoryOnly = false } = {},
+): CgroupUsage | undefined {
+  const cpuNanos = sources.cpu && readCPU(files, sources.cpu, cgroup);
+  const memory = sources.memory && readMemory(files, sources.memory, cgroup, !cpuAndMemoryOnly);
+  if (cpuNanos === undefined && memory === undefined) return undefined;
+  const usage = { ...(cpuNanos !== undefined && { cpuNanos }), ...(memory && { memory }) };
+  if (cpuAndMemoryOnly) return usage;
+  const tasks = sources.pids && files.readNumber(`${sources.pids.top}${cgroup}/pids.current`);
+  const psi = sources.unified === undefined ? undefined : readPressure(files, `${sources.unified}${cgroup}`);
+  return { ...usage, ...(tasks !== undefined && { tasks }), ...(psi && { psi }) };
+}
+
+function readCPU(files: KernelFiles, { version, top }: CgroupSource, cgroup: string): number | undefined {
+  if (version === 1) return files.readNumber(`${top}${cgroup}/cpuacct.usage`);
+  const micros = keyedNumber(files.read(`${top}${cgroup}/cpu.stat`) ?? '', 'usage_usec');
+  return micros === undefined ? undefined : micros * 1000;
+}
+
+/** kubelet: cadvisor container/libcontainer/handler.go setMemoryStats */
+function readMemory(
+  files: KernelFiles,
+  { version, top }: CgroupSource,
+  cgroup: string,
+  withSwap: boolean,
+): CgroupMemory | undefined {
+  const folder = `${top}${cgroup}`;
+  const names = version === 1 ? filesV1 : filesV2;
+  const stat = files.read(`${folder}/memory.stat`) ?? '';
+  const anonymous = keyedNumber(stat, names.anonymous);
+  const usageBytes = files.readNumber(`${folder}/${names.usage}`);
+  if (usageBytes === undefined) return undefined;
+  const limitBytes = limitOf(files.read(`${folder}/${names.limit}`));
+  const inUse = version === 1 ? keyedNumber(stat, 'total_swap') : files.readNumber(`${folder}/memory.swap.current`);
+  const swapBytes = withSwap ? inUse : undefined;
+  const swapLimitBytes = withSwap ? limitOf(files.read(`${folder}/${names.swapLimit}`)) : undefined;
+  const pageFaults = keyedNumber(stat, 'pgfault');
+  const majorPageFaults = keyedNumber(stat, 'pgmajfault');
+  return {
+    usageBytes,
+    workingSetBytes: Math.max(0, usageBytes - (keyedNumber(stat, names.inactiveFile) ?? 0)),
+    ...(anonymous !== undefined && { rssBytes: anonymous }),
+    ...(pageFaults !== undefined && { pageFaults }),
+    ...(majorPageFaults !== undefined && { majorPageFaults }),
+    ...(limitBytes !== undefined && { limitBytes }),
+    ...(swapBytes !== undefined && { swapBytes }),
+    ...(swapLimitBytes !== undefined && { swapLimitBytes }),
+  };
+}
+
+const filesV1 = {
+  usage: 'memory.usage_in_bytes',
+  limit: 'memory.limit_in_bytes',
+  swapLimit: 'memory.memsw.limit_in_bytes',
+  anonymous: 'total_rss',
+  inactiveFile: 'total_inactive_file',
+};
+const filesV2: typeof filesV1 = {
+  usage: 'memory.current',
+  limit: 'memory.max',
+  swapLimit: 'memory.swap.max',
+  anonymous: 'anon',
+  inactiveFile: 'inactive_file',
+};
+
+function limitOf(text: string | undefined): number | undefined {
+  const bytes = numberOf(text);
+  return bytes === undefined || bytes > maxLimitBytes ? undefined : bytes;
+}
+
+function readPressure(files: KernelFiles, folder: string): CgroupUsage['psi'] {
+  const [cpu, memory, io] = ['cpu', 'memory', 'io'].map((resource) =>
+    parsePressure(files.read(`${folder}/${resource}.pressure`)),
+  );
+  if (cpu === undefined && memory === undefined && io === undefined) return undefined;
+  return { ...(cpu && { cpu }), ...(memory && { memory }), ...(io && { io }) };
+}
+
+/** Parses a file of pressure. Returns undefined if the kernel does not measure it. */
+export function parsePressure(text: string | undefined): PSIStats | undefined {
+  const some = pressureLine(text, 'some');
+  // Older kernels have no `full` for the CPU.
+  return some && { some, full: pressureLine(text, 'full') ?? { total: 0, avg10: 0, avg60: 0, avg300: 0 } };
+}
+
+function pressureLine(text: string | undefined, kind: 'some' | 'full'): PSIData | undefined {
+  const pattern = new RegExp(`^${kind} avg10=([\\d.]+) avg60=([\\d.]+) avg300=([\\d.]+) total=(\\d+)$`, 'm');
+  const match = pattern.exec(text ?? '');
+  if (match === null) return undefined;
+  const [avg10 = 0, avg60 = 0, avg300 = 0, total = 0] = match.slice(1).map(Number);
+  return { total, avg10, avg60, avg300 };
+}

@@ -1,0 +1,153 @@
+import type { Pod } from '../../api/types.ts';
+import { podLimits } from '../../api/values/resource-totals.ts';
+import type { Clock } from '../../clock.ts';
+import { errorMessage, hasCode } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { containerLogsDirectory } from '../container/log-paths.ts';
+import { treeUsage } from '../volumes/disk-usage.ts';
+import type { Filesystems } from './filesystem-stats.ts';
+import type { StatsPod } from './stats-pods.ts';
+import type { VolumeStats } from './summary.ts';
+
+interface Deps {
+  /** Shortest time between two looks at the volumes of a pod. Not positive: volumes are not measured. */
+  volumeStatsAggPeriodMs: number;
+  podLogsDir: string;
+  /** Returns undefined for a pod without a manifest. */
+  podOf: (uid: string) => Pod | undefined;
+  /** Folders of a pod's volumes by name, without those that are shared with the machine. */
+  volumePaths: (pod: Pod) => ReadonlyMap<string, string>;
+  filesystems: Filesystems;
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  logger: Logger;
+}
+
+/** Measured usage of one pod. */
+export interface PodDiskUsage {
+  volumes?: VolumeStats[];
+  /** Logs by container. */
+  logs: ReadonlyMap<string, UsedDisk>;
+}
+
+export interface UsedDisk {
+  time: string;
+  usedBytes: number;
+  inodesUsed: number;
+}
+
+interface Entry {
+  dueAtMonotonic: number;
+  usage?: PodDiskUsage;
+}
+
+/** Time between two looks at the logs of a pod, and at all of a pod with limits. */
+const logsPeriodMs = 60_000;
+const limitedPeriodMs = 10_000;
+/** A folder with more files counts as one with so many. */
+const maxInodes = 1_000_000;
+/** Largest share of time spent on measuring, because large volumes take long. */
+const maxShare = 0.01;
+
+/**
+ * Disk usage of volumes and logs, measured in the background, one folder after the other. A pod is measured again after
+ * one to two periods, so that not all are at once; one with limits on disk at every sample. kubelet:
+ * server/stats/volume_stat_calculator.go
+ */
+export class DiskUsageCache {
+  private readonly deps: Deps;
+  private readonly entries = new Map<string, Entry>();
+  private isMeasuring = false;
+  private nextAtMonotonic = -Infinity;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** The last measured usage of a pod. Returns undefined if it was not measured yet. */
+  of(podUID: string): PodDiskUsage | undefined {
+    return this.entries.get(podUID)?.usage;
+  }
+
+  /** Begins to measure pods that are due, without waiting. Forgets all other pods. */
+  refresh(pods: readonly StatsPod[]): void {
+    const { clock } = this.deps;
+    const known = new Set(pods.map(({ uid }) => uid));
+    for (const uid of this.entries.keys()) if (!known.has(uid)) this.entries.delete(uid);
+    const nowMonotonic = clock.monotonic();
+    if (this.isMeasuring || nowMonotonic < this.nextAtMonotonic) return;
+    const due = pods.filter(({ uid }) => (this.entries.get(uid)?.dueAtMonotonic ?? -Infinity) <= nowMonotonic);
+    if (due.length > 0) void this.measureAll(due);
+  }
+
+  private async measureAll(pods: readonly StatsPod[]): Promise<void> {
+    const { clock, logger } = this.deps;
+    this.isMeasuring = true;
+    const startedAtMonotonic = clock.monotonic();
+    for (const pod of pods) {
+      const usage = await this.measure(pod).catch((error: unknown) => {
+        logger.warn({ err: errorMessage(error), podUID: pod.uid }, 'Measuring the disk usage of a pod failed');
+        return undefined;
+      });
+      const dueAtMonotonic = clock.monotonic() + this.periodMs(pod);
+      this.entries.set(pod.uid, { dueAtMonotonic, ...(usage && { usage }) });
+    }
+    const endedAtMonotonic = clock.monotonic();
+    this.nextAtMonotonic = endedAtMonotonic + (endedAtMonotonic - startedAtMonotonic) / maxShare;
+    this.isMeasuring = false;
+  }
+
+  private periodMs({ uid }: StatsPod): number {
+    const { volumeStatsAggPeriodMs, podOf, random } = this.deps;
+    const pod = podOf(uid);
+    // A little less than the period of samples, so that none is missed.
+    if (pod !== undefined && hasDiskLimit(pod)) return limitedPeriodMs / 2;
+    return (volumeStatsAggPeriodMs > 0 ? volumeStatsAggPeriodMs : logsPeriodMs) * (1 + random());
+  }
+
+  /** A folder that cannot be measured is left out. */
+  private async measure(pod: StatsPod): Promise<PodDiskUsage> {
+    const logs = new Map<string, UsedDisk>();
+    for (const { name } of pod.containers) {
+      const used = await this.used(containerLogsDirectory(this.deps.podLogsDir, pod, name));
+      if (used !== undefined) logs.set(name, used);
+    }
+    const volumes = await this.measureVolumes(pod);
+    return { logs, ...(volumes && { volumes }) };
+  }
+
+  private async measureVolumes({ uid }: StatsPod): Promise<VolumeStats[] | undefined> {
+    const { volumeStatsAggPeriodMs, podOf, volumePaths, filesystems } = this.deps;
+    const pod = podOf(uid);
+    if (pod === undefined || volumeStatsAggPeriodMs <= 0) return undefined;
+    const volumes: VolumeStats[] = [];
+    for (const [name, path] of volumePaths(pod)) {
+      const [used, filesystem] = [await this.used(path), await filesystems.read(path)];
+      if (used === undefined) continue;
+      volumes.push({ ...filesystem, ...used, name });
+    }
+    return volumes;
+  }
+
+  private async used(path: string): Promise<UsedDisk | undefined> {
+    const { clock, logger } = this.deps;
+    try {
+      const { bytes, inodes } = await treeUsage(path, (usage) => usage.inodes >= maxInodes);
+      return { time: new Date(clock.now()).toISOString(), usedBytes: Number(bytes), inodesUsed: inodes };
+    } catch (error) {
+      // The folder is not made yet, or was removed with its pod.
+      if (!hasCode(error, 'ENOENT')) logger.warn({ err: errorMessage(error), path }, 'Measuring a folder failed');
+      return undefined;
+    }
+  }
+}
+
+/** True if more than so much disk usage evicts the pod. */
+function hasDiskLimit(pod: Pod): boolean {
+  return (
+    podLimits(pod).has('ephemeral-storage') ||
+    pod.spec.containers.some(({ resources }) => resources?.limits?.['ephemeral-storage'] !== undefined) ||
+    (pod.spec.volumes ?? []).some(({ emptyDir }) => emptyDir?.sizeLimit !== undefined)
+  );
+}

@@ -1,0 +1,49 @@
+import { statfs } from 'node:fs/promises';
+import type { Clock } from '../../clock.ts';
+import { inTime } from '../../flow/in-time.ts';
+import type { FsStats } from './summary.ts';
+
+/** Size and free space of a whole file system, in bytes and inodes. */
+export type FilesystemFigures = Required<Omit<FsStats, 'time'>>;
+
+/** A disk that does not answer, such as a network file system, must not delay a sample for longer. */
+const patienceMs = 2000;
+
+/** Reads file systems, each at most once at a time. */
+export class Filesystems {
+  private readonly clock: Clock;
+  private readonly underWay = new Map<string, Promise<FilesystemFigures>>();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  /** The file system at a path. Resolves with undefined if it does not answer in time or the path is missing. */
+  async read(path: string): Promise<FilesystemFigures | undefined> {
+    try {
+      return await inTime(this.clock, patienceMs, this.underWay.get(path) ?? this.begin(path));
+    } catch {
+      return undefined;
+    }
+  }
+
+  private begin(path: string): Promise<FilesystemFigures> {
+    const reading = readFilesystem(path).finally(() => this.underWay.delete(path));
+    this.underWay.set(path, reading);
+    // It may fail after nobody waits for it.
+    reading.catch(() => undefined);
+    return reading;
+  }
+}
+
+async function readFilesystem(path: string): Promise<FilesystemFigures> {
+  const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
+  return {
+    availableBytes: bavail * bsize,
+    capacityBytes: blocks * bsize,
+    usedBytes: (blocks - bfree) * bsize,
+    inodesFree: ffree,
+    inodes: files,
+    inodesUsed: files - ffree,
+  };
+}

@@ -1,0 +1,137 @@
+import { statSync } from 'node:fs';
+import type { CgroupMemory } from './cgroup-usage.ts';
+import { keyedNumber } from './kernel-files.ts';
+import { networkStats } from './network-stats.ts';
+import { cpuStats, memoryStats, swapStats } from './figures.ts';
+import { parseProcessCgroup } from './process-cgroup.ts';
+import type { ContainerStats, MemoryStats, NodeStats, RlimitStats, SwapStats } from './summary.ts';
+import type { UsageReader } from './usage-reader.ts';
+
+/** Figures of the machine that come from the kernel alone. */
+export type KernelNodeStats = Omit<NodeStats, 'nodeName' | 'fs' | 'runtime'>;
+
+interface NodeRequest {
+  /** The cgroup over all pods, below the mount. */
+  podsCgroup: string;
+  cpuAndMemoryOnly: boolean;
+}
+
+/** Usage of the machine, from its root cgroup and from /proc. kubelet: server/stats/summary.go Get */
+export function readNodeStats(reader: UsageReader, { podsCgroup, cpuAndMemoryOnly }: NodeRequest): KernelNodeStats {
+  const { files, host } = reader;
+  const inProc = (name: string): string => files.read(`${host.procFolder}/${name}`) ?? '';
+  const reading = reader.read({ cgroup: '', cpuAndMemoryOnly });
+  const { time, cgroup } = reading;
+  const memInfo = inProc('meminfo');
+  const usage = cgroup?.memory ?? rootMemory(reader, memInfo);
+  const memory = usage && machineMemory(memoryStats({ ...cgroup, memory: usage }, time), memInfo);
+  const [cpu, swap, rlimit] = [cpuStats(reading), machineSwap(memInfo, time), readRlimit(reader, time)];
+  const network = cpuAndMemoryOnly ? '' : inProc('1/net/dev');
+  return {
+    systemContainers: readSystemContainers(reader, { podsCgroup, cpuAndMemoryOnly }),
+    startTime: new Date((keyedNumber(inProc('stat'), 'btime') ?? 0) * 1000).toISOString(),
+    ...(cpu && { cpu }),
+    ...(memory && { memory }),
+    ...(!cpuAndMemoryOnly && swap && { swap }),
+    ...(!cpuAndMemoryOnly && rlimit && { rlimit }),
+    ...(network !== '' && { network: networkStats(network, time) }),
+    ...(cgroup?.psi?.io && { io: { time, psi: cgroup.psi.io } }),
+  };
+}
+
+/** kubelet: server/stats/summary_sys_containers.go GetSystemContainersStats */
+function readSystemContainers(reader: UsageReader, { podsCgroup, cpuAndMemoryOnly }: NodeRequest): ContainerStats[] {
+  const cgroups = {
+    pods: podsCgroup,
+    kubelet: cgroupOf(reader, 'self'),
+    runtime: cgroupOf(reader, reader.host.runtimePID()),
+  };
+  return Object.entries(cgroups).flatMap(([name, path]): ContainerStats[] => {
+    if (path === undefined) return [];
+    const reading = reader.read({ cgroup: path, cpuAndMemoryOnly });
+    const { time, cgroup } = reading;
+    if (cgroup === undefined) return [];
+    const [cpu, memory, swap] = [cpuStats(reading), memoryStats(cgroup, time), swapStats(cgroup, time)];
+    return [
+      {
+        name,
+        startTime: new Date(madeAt(reader, path)).toISOString(),
+        ...(cpu && { cpu }),
+        ...(memory && { memory }),
+        ...(!cpuAndMemoryOnly && swap && { swap }),
+        ...(cgroup.psi?.io && { io: { time, psi: cgroup.psi.io } }),
+      },
+    ];
+  });
+}
+
+/** The cgroup of a process now. Returns undefined if it has none of its own. */
+function cgroupOf({ files, host }: UsageReader, pid: number | 'self' | undefined): string | undefined {
+  return pid === undefined ? undefined : parseProcessCgroup(files.read(`${host.procFolder}/${pid}/cgroup`) ?? '');
+}
+
+/** When a cgroup was made, in milliseconds since the epoch. */
+function madeAt({ host }: UsageReader, cgroup: string): number {
+  const top = (host.cgroups.memory ?? host.cgroups.cpu)?.top ?? '';
+  return Math.trunc(statSync(`${top}${cgroup}/cgroup.procs`, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+}
+
+/** Usage of the root cgroup of version 2, which counts no memory. kubelet: runc fs2/memory.go rootStatsFromMeminfo */
+function rootMemory({ files, host }: UsageReader, memInfo: string): CgroupMemory | undefined {
+  const { memory } = host.cgroups;
+  const stat = memory?.version === 2 ? (files.read(`${memory.top}/memory.stat`) ?? '') : '';
+  const [anonymous, file] = [keyedNumber(stat, 'anon'), keyedNumber(stat, 'file')];
+  if (anonymous === undefined || file === undefined) return memoryOfMemInfo(memInfo);
+  const [pageFaults, majorPageFaults] = [keyedNumber(stat, 'pgfault'), keyedNumber(stat, 'pgmajfault')];
+  return {
+    usageBytes: anonymous + file,
+    workingSetBytes: Math.max(0, anonymous + file - (keyedNumber(stat, 'inactive_file') ?? 0)),
+    rssBytes: anonymous,
+    ...(pageFaults !== undefined && { pageFaults }),
+    ...(majorPageFaults !== undefined && { majorPageFaults }),
+  };
+}
+
+/** Memory as /proc/meminfo reports it, where no cgroup counts it. */
+function memoryOfMemInfo(memInfo: string): CgroupMemory | undefined {
+  const [total, free] = [memInfoBytes(memInfo, 'MemTotal'), memInfoBytes(memInfo, 'MemFree')];
+  if (total === undefined || free === undefined) return undefined;
+  const inactiveFile = memInfoBytes(memInfo, 'Inactive(file)') ?? 0;
+  const rssBytes = memInfoBytes(memInfo, 'AnonPages');
+  return {
+    usageBytes: total - free,
+    workingSetBytes: Math.max(0, total - free - inactiveFile),
+    ...(rssBytes !== undefined && { rssBytes }),
+  };
+}
+
+/**
+ * Available is the memory of the machine less the working set, whatever limit the root cgroup reports. kubelet:
+ * cadvisor container/common/helpers.go GetSpec
+ */
+function machineMemory(stats: MemoryStats | undefined, memInfo: string): MemoryStats | undefined {
+  const total = memInfoBytes(memInfo, 'MemTotal');
+  if (stats === undefined || total === undefined) return stats;
+  return { ...stats, availableBytes: Math.max(0, total - (stats.workingSetBytes ?? 0)) };
+}
+
+function machineSwap(memInfo: string, time: string): SwapStats | undefined {
+  const [total, free] = [memInfoBytes(memInfo, 'SwapTotal'), memInfoBytes(memInfo, 'SwapFree')];
+  if (total === undefined || free === undefined) return undefined;
+  return { time, swapAvailableBytes: free, swapUsageBytes: total - free };
+}
+
+/** kubelet: stats/pidlimit/pidlimit_linux.go Stats */
+function readRlimit({ files, host }: UsageReader, time: string): RlimitStats | undefined {
+  const limits = ['pid_max', 'threads-max'].flatMap(
+    (name) => files.readNumber(`${host.procFolder}/sys/kernel/${name}`) ?? [],
+  );
+  const tasks = /^\S+ \S+ \S+ \d+\/(\d+) /.exec(files.read(`${host.procFolder}/loadavg`) ?? '')?.[1];
+  if (limits.length === 0 || tasks === undefined) return undefined;
+  return { time, maxpid: Math.min(...limits), curproc: Number(tasks) };
+}
+
+function memInfoBytes(memInfo: string, key: string): number | undefined {
+  const line = new RegExp(`^${key.replace(/[()]/g, '\\$&')}:\\s+(\\d+) kB$`, 'm').exec(memInfo)?.[1];
+  return line === undefined ? undefined : Number(line) * 1024;
+}

@@ -1,0 +1,141 @@
+import type { Pod, Volume } from '../../api/types.ts';
+import type { PodDiskUsage, UsedDisk } from './disk-usage-cache.ts';
+import { cpuStats, diskStats, freeSpace, memoryStats, swapStats } from './figures.ts';
+import type { FilesystemFigures } from './filesystem-stats.ts';
+import type { RuntimeContainerFigures, RuntimePodFigures } from './runtime-figures.ts';
+import type { StatsPod } from './stats-pods.ts';
+import type { ContainerStats, CPUStats, FsStats, MemoryStats, NetworkStats, PodStats, SwapStats } from './summary.ts';
+import type { Reading } from './usage-reader.ts';
+
+export interface ContainerReading extends Reading {
+  runtime: RuntimeContainerFigures | undefined;
+  /** Free swap of the machine, in bytes. */
+  swapFreeBytes: number | undefined;
+  /** Disk of its writable layer. */
+  layerDisk: FilesystemFigures | undefined;
+  logs: UsedDisk | undefined;
+  rootFs: FilesystemFigures | undefined;
+}
+
+export interface PodReading extends Reading {
+  runtime: RuntimePodFigures | undefined;
+  network: NetworkStats | undefined;
+  disk: PodDiskUsage | undefined;
+  rootFs: FilesystemFigures | undefined;
+  /** Undefined without a manifest. */
+  pod: Pod | undefined;
+}
+
+/**
+ * Prefers figures of the cgroup, because those of a runtime may be old. kubelet: stats/cri_stats_provider.go
+ * makeContainerStats
+ */
+export function containerStats(
+  { name, startedAt }: StatsPod['containers'][number],
+  reading: ContainerReading,
+): ContainerStats {
+  const { time, cgroup, runtime, layerDisk, logs, rootFs } = reading;
+  const cpu = cpuStats(reading, runtime?.cpu);
+  const memory = cgroup?.memory ? memoryStats(cgroup, time) : runtime?.memory;
+  const swap = cgroup?.memory ? containerSwap(reading) : runtime?.swap;
+  return {
+    name,
+    startTime: new Date(startedAt).toISOString(),
+    ...(cpu && { cpu }),
+    ...(memory && { memory }),
+    ...(runtime?.writableLayer && { rootfs: diskStats(runtime.writableLayer, layerDisk) }),
+    ...(logs && { logs: { ...freeSpace(rootFs), ...logs } }),
+    ...(swap && { swap }),
+    ...(cgroup?.psi?.io && { io: { time, psi: cgroup.psi.io } }),
+  };
+}
+
+/** Without a cgroup and without figures of the runtime, a pod uses as much as its containers together. */
+export function podStats(
+  { name, namespace, uid, startedAt }: StatsPod,
+  containers: ContainerStats[],
+  reading: PodReading,
+): PodStats {
+  const { time, cgroup, runtime, disk, rootFs, pod } = reading;
+  const cpu = cpuStats(reading, runtime?.cpu) ?? sumCPU(containers);
+  const memory = cgroup?.memory ? memoryStats(cgroup, time) : (runtime?.memory ?? sumMemory(containers));
+  const network = reading.network ?? runtime?.network;
+  const ephemeralStorage = ephemeralStorageStats(containers, disk, rootFs, pod);
+  const processCount = cgroup?.tasks ?? runtime?.processCount;
+  const swap = cgroup && swapStats(cgroup, time);
+  return {
+    podRef: { name, namespace, uid },
+    startTime: new Date(startedAt).toISOString(),
+    containers,
+    ...(cpu && { cpu }),
+    ...(memory && { memory }),
+    ...(network && { network }),
+    ...(disk?.volumes && disk.volumes.length > 0 && { volume: disk.volumes }),
+    ...(ephemeralStorage && { 'ephemeral-storage': ephemeralStorage }),
+    ...(processCount !== undefined && { process_stats: { process_count: processCount } }),
+    ...(swap && { swap }),
+    ...(cgroup?.psi?.io && { io: { time, psi: cgroup.psi.io } }),
+  };
+}
+
+/** A container can use the free swap of the machine, up to its limit. */
+function containerSwap({ time, cgroup, swapFreeBytes = 0 }: ContainerReading): SwapStats | undefined {
+  const swap = cgroup && swapStats(cgroup, time);
+  return swap && { ...swap, swapAvailableBytes: Math.min(swap.swapAvailableBytes ?? swapFreeBytes, swapFreeBytes) };
+}
+
+/** kubelet: stats/helper.go calcEphemeralStorage */
+function ephemeralStorageStats(
+  containers: readonly ContainerStats[],
+  disk: PodDiskUsage | undefined,
+  rootFs: FilesystemFigures | undefined,
+  pod: Pod | undefined,
+): FsStats | undefined {
+  const onDisk = new Set((pod?.spec.volumes ?? []).filter(isLocalEphemeral).map(({ name }) => name));
+  const parts: FsStats[] = [
+    ...containers.flatMap(({ rootfs, logs }) => [rootfs, logs].filter((part) => part !== undefined)),
+    ...(disk?.volumes ?? []).filter(({ name }) => onDisk.has(name)),
+  ];
+  const [newest] = parts.map(({ time }) => time).toSorted((a, b) => (a > b ? -1 : 1));
+  if (newest === undefined) return undefined;
+  return {
+    time: newest,
+    ...freeSpace(rootFs),
+    usedBytes: parts.reduce((sum, { usedBytes = 0 }) => sum + usedBytes, 0),
+    inodesUsed: parts.reduce((sum, { inodesUsed = 0 }) => sum + inodesUsed, 0),
+  };
+}
+
+/** kubelet: pkg/volume/util/util.go IsLocalEphemeralVolume */
+function isLocalEphemeral({ emptyDir, configMap, gitRepo }: Volume): boolean {
+  return Boolean(configMap ?? gitRepo) || (emptyDir !== undefined && (emptyDir.medium ?? '') === '');
+}
+
+function sumCPU(containers: readonly ContainerStats[]): CPUStats | undefined {
+  return sumOf(
+    containers.flatMap(({ cpu }) => cpu ?? []),
+    ['usageNanoCores', 'usageCoreNanoSeconds'],
+  );
+}
+
+function sumMemory(containers: readonly ContainerStats[]): MemoryStats | undefined {
+  return sumOf(
+    containers.flatMap(({ memory }) => memory ?? []),
+    ['usageBytes', 'workingSetBytes', 'rssBytes', 'pageFaults', 'majorPageFaults'],
+  );
+}
+
+/** Sums these figures, each if all parts have it. Returns undefined without parts. */
+function sumOf<K extends string>(
+  parts: readonly ({ time: string } & Partial<Record<K, number>>)[],
+  figures: readonly K[],
+): ({ time: string } & Partial<Record<K, number>>) | undefined {
+  const [first] = parts;
+  if (first === undefined) return undefined;
+  const sums: Partial<Record<K, number>> = {};
+  for (const figure of figures) {
+    const values = parts.flatMap((part) => part[figure] ?? []);
+    if (values.length === parts.length) sums[figure] = values.reduce<number>((sum, value) => sum + value, 0);
+  }
+  return { time: first.time, ...sums };
+}

@@ -1,0 +1,147 @@
+import type * as cri from '../../cri/types.ts';
+import type { InterfaceStats, MemoryStats, NetworkStats, SwapStats } from './summary.ts';
+
+/** Figures of a container as the runtime reports them. Those that cannot be true are absent. */
+export interface RuntimeContainerFigures {
+  cpu?: RuntimeCPU;
+  memory?: MemoryStats;
+  swap?: SwapStats;
+  writableLayer?: RuntimeDisk;
+}
+
+export interface RuntimePodFigures {
+  cpu?: RuntimeCPU;
+  memory?: MemoryStats;
+  network?: NetworkStats;
+  processCount?: number;
+}
+
+export interface RuntimeCPU {
+  nanos: number;
+  /** When it was measured, in milliseconds since the epoch. */
+  at: number;
+}
+
+/** Usage of a disk by images or by one writable layer. */
+export interface RuntimeDisk {
+  time: string;
+  /** A path on that disk. */
+  mountpoint: string;
+  usedBytes: number;
+  inodesUsed?: number;
+}
+
+/** Larger counters are negative numbers that were written without a sign. */
+const maxCounter = 2n ** 62n;
+/** Clocks of a runtime in a virtual machine differ a little. */
+const maxAheadMs = 5000;
+
+export function containerFigures(stats: cri.ContainerStats, now: number): RuntimeContainerFigures {
+  const [cpu, memory, swap, writableLayer] = [
+    cpuFigures(stats.cpu, now),
+    memoryFigures(stats.memory, now),
+    swapFigures(stats.swap, now),
+    diskFigures(stats.writableLayer, now),
+  ];
+  return {
+    ...(cpu && { cpu }),
+    ...(memory && { memory }),
+    ...(swap && { swap }),
+    ...(writableLayer && { writableLayer }),
+  };
+}
+
+export function podFigures({ linux }: cri.PodSandboxStats, now: number): RuntimePodFigures {
+  const [cpu, memory, network] = [
+    cpuFigures(linux?.cpu, now),
+    memoryFigures(linux?.memory, now),
+    networkFigures(linux?.network, now),
+  ];
+  const processCount = counter(linux?.process?.processCount);
+  return {
+    ...(cpu && { cpu }),
+    ...(memory && { memory }),
+    ...(network && { network }),
+    ...(processCount !== undefined && { processCount }),
+  };
+}
+
+export function diskFigures(usage: cri.FilesystemUsage | undefined, now: number): RuntimeDisk | undefined {
+  const time = timeOf(usage?.timestamp, now);
+  const usedBytes = counter(usage?.usedBytes);
+  const inodesUsed = counter(usage?.inodesUsed);
+  const mountpoint = usage?.fsId?.mountpoint ?? '';
+  if (time === undefined || usedBytes === undefined || !mountpoint.startsWith('/')) return undefined;
+  return { time, mountpoint, usedBytes, ...(inodesUsed !== undefined && { inodesUsed }) };
+}
+
+function cpuFigures(usage: cri.CpuUsage | undefined, now: number): RuntimeCPU | undefined {
+  const at = trueTime(usage?.timestamp, now);
+  const nanos = counter(usage?.usageCoreNanoSeconds);
+  return at === undefined || nanos === undefined ? undefined : { nanos, at };
+}
+
+function memoryFigures(usage: cri.MemoryUsage | undefined, now: number): MemoryStats | undefined {
+  const time = timeOf(usage?.timestamp, now);
+  if (time === undefined) return undefined;
+  return withCounters<MemoryStats>(
+    { time },
+    {
+      availableBytes: usage?.availableBytes,
+      usageBytes: usage?.usageBytes,
+      workingSetBytes: usage?.workingSetBytes,
+      rssBytes: usage?.rssBytes,
+      pageFaults: usage?.pageFaults,
+      majorPageFaults: usage?.majorPageFaults,
+    },
+  );
+}
+
+function swapFigures(usage: cri.SwapUsage | undefined, now: number): SwapStats | undefined {
+  const time = timeOf(usage?.timestamp, now);
+  if (time === undefined) return undefined;
+  return withCounters<SwapStats>(
+    { time },
+    { swapAvailableBytes: usage?.swapAvailableBytes, swapUsageBytes: usage?.swapUsageBytes },
+  );
+}
+
+function networkFigures(usage: cri.NetworkUsage | undefined, now: number): NetworkStats | undefined {
+  const time = timeOf(usage?.timestamp, now);
+  if (time === undefined) return undefined;
+  const chosen = usage?.defaultInterface;
+  return {
+    time,
+    ...(chosen ? interfaceFigures(chosen) : { name: '' }),
+    interfaces: [...(chosen ? [chosen] : []), ...(usage?.interfaces ?? [])].map(interfaceFigures),
+  };
+}
+
+function interfaceFigures({ name, rxBytes, rxErrors, txBytes, txErrors }: cri.NetworkInterfaceUsage): InterfaceStats {
+  return withCounters<InterfaceStats>({ name }, { rxBytes, rxErrors, txBytes, txErrors });
+}
+
+/** Adds the counters that can be true. */
+function withCounters<T extends object>(base: T, counters: Record<string, cri.UInt64Value | undefined>): T {
+  const known = Object.entries(counters).flatMap(([name, value]) => {
+    const figure = counter(value);
+    return figure === undefined ? [] : [[name, figure] as const];
+  });
+  return { ...base, ...Object.fromEntries(known) };
+}
+
+function counter(value: cri.UInt64Value | undefined): number | undefined {
+  return value === undefined || value.value < 0n || value.value > maxCounter ? undefined : Number(value.value);
+}
+
+function timeOf(nanos: bigint | undefined, now: number): string | undefined {
+  const at = trueTime(nanos, now);
+  return at === undefined ? undefined : new Date(at).toISOString();
+}
+
+/** Milliseconds since the epoch. Returns undefined for a time that is missing or in the future. */
+function trueTime(nanos: bigint | undefined, now: number): number | undefined {
+  if (nanos === undefined || nanos <= 0n) return undefined;
+  const at = Number(nanos / 1_000_000n);
+  return at > now + maxAheadMs ? undefined : at;
+}

@@ -1,0 +1,95 @@
+import type { Clock } from '../../clock.ts';
+import { isUnimplemented } from '../../cri/errors.ts';
+import type { ImageService } from '../../cri/image-service.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import type { CallOptions } from '../../cri/service.ts';
+import { errorMessage } from '../../errors.ts';
+import { inTime } from '../../flow/in-time.ts';
+import type { Logger } from '../../logger.ts';
+import {
+  containerFigures,
+  diskFigures,
+  podFigures,
+  type RuntimeContainerFigures,
+  type RuntimeDisk,
+  type RuntimePodFigures,
+} from './runtime-figures.ts';
+
+interface Deps {
+  runtime: Pick<RuntimeService, 'listContainerStats' | 'listPodSandboxStats'>;
+  imageService: Pick<ImageService, 'imageFsInfo'>;
+  clock: Clock;
+  logger: Logger;
+}
+
+export interface RuntimeDisks {
+  imageFs?: RuntimeDisk;
+  /** Disk of the writable layers. */
+  containerFs?: RuntimeDisk;
+}
+
+/** Longest wait for an answer. */
+const patienceMs = 2000;
+/** After a failure a call is left out for so long, because a runtime in trouble should not get more work. */
+const retryAfterMs = 60_000;
+const retryUnimplementedAfterMs = 600_000;
+
+/** Usage as the runtime reports it. A call that fails or hangs gives no figures, and is left out for a minute. */
+export class RuntimeStats {
+  private readonly deps: Deps;
+  /** Failed calls, and when they are tried again. */
+  private readonly retryAtMonotonic = new Map<string, number>();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Running containers of all owners, by id. */
+  async containers(): Promise<ReadonlyMap<string, RuntimeContainerFigures>> {
+    const answer = await this.ask('ListContainerStats', (options) => this.deps.runtime.listContainerStats({}, options));
+    const now = this.deps.clock.now();
+    return new Map((answer?.stats ?? []).map((stats) => [stats.attributes?.id ?? '', containerFigures(stats, now)]));
+  }
+
+  /** Pods of all owners, by UID. */
+  async pods(): Promise<ReadonlyMap<string, RuntimePodFigures>> {
+    const answer = await this.ask('ListPodSandboxStats', (options) =>
+      this.deps.runtime.listPodSandboxStats({}, options),
+    );
+    const now = this.deps.clock.now();
+    return new Map(
+      (answer?.stats ?? []).map((stats) => [stats.attributes?.metadata?.uid ?? '', podFigures(stats, now)]),
+    );
+  }
+
+  /** kubelet: stats/cri_stats_provider.go ImageFsStats */
+  async disks(): Promise<RuntimeDisks> {
+    const answer = await this.ask('ImageFsInfo', (options) => this.deps.imageService.imageFsInfo({}, options));
+    const now = this.deps.clock.now();
+    const imageFs = diskFigures(answer?.imageFilesystems[0], now);
+    // Older runtimes report one disk for both.
+    const containerFs = diskFigures(answer?.containerFilesystems[0], now) ?? imageFs;
+    return { ...(imageFs && { imageFs }), ...(containerFs && { containerFs }) };
+  }
+
+  private async ask<T>(call: string, send: (options: CallOptions) => Promise<T>): Promise<T | undefined> {
+    const { clock, logger } = this.deps;
+    const retryAtMonotonic = this.retryAtMonotonic.get(call);
+    if (retryAtMonotonic !== undefined && clock.monotonic() < retryAtMonotonic) return undefined;
+    const over = new AbortController();
+    try {
+      const answer = await inTime(clock, patienceMs, send({ signal: over.signal }));
+      this.retryAtMonotonic.delete(call);
+      return answer;
+    } catch (error) {
+      const isMissing = isUnimplemented(error);
+      if (retryAtMonotonic === undefined && !isMissing)
+        logger.warn({ call, err: errorMessage(error) }, 'The runtime reports no statistics, figures are missing');
+      const waitMs = isMissing ? retryUnimplementedAfterMs : retryAfterMs;
+      this.retryAtMonotonic.set(call, clock.monotonic() + waitMs);
+      return undefined;
+    } finally {
+      over.abort(new Error('no longer waited for'));
+    }
+  }
+}

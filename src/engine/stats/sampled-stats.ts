@@ -1,0 +1,131 @@
+import type { Clock } from '../../clock.ts';
+import { unlessAborted } from '../../flow/unless-aborted.ts';
+import type { StatsProvider, StatsSubscription, SummaryRequest } from './stats-provider.ts';
+import type { Summary } from './summary.ts';
+
+interface Deps {
+  /** Measures once. Is not called before the call before has ended. */
+  sample: (options: { cpuAndMemoryOnly: boolean }) => Promise<Summary>;
+  clock: Clock;
+}
+
+interface Sample {
+  cpuAndMemoryOnly: boolean;
+  startedAtMonotonic: number;
+  result: Promise<Summary>;
+}
+
+/**
+ * Samples of one measuring, shared by all that ask. One sample is taken at a time, and the last one is kept. Regular
+ * samples are only taken while there are subscribers.
+ */
+export class SampledStats implements StatsProvider {
+  private readonly deps: Deps;
+  private readonly subscriptions = new Set<StatsSubscription>();
+  /** Newest samples that succeeded, the larger and the smaller kind. */
+  private newest: { cpuAndMemoryOnly: boolean; startedAtMonotonic: number; summary: Summary }[] = [];
+  private underWay: Sample | undefined;
+  /** The sample that begins when the one under way has ended. */
+  private next: { wanted: { cpuAndMemoryOnly: boolean }; result: Promise<Summary> } | undefined;
+  private notifySubscribed: () => void = () => undefined;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  async summary({ maxAgeMs, cpuAndMemoryOnly = false, signal }: SummaryRequest): Promise<Summary> {
+    signal?.throwIfAborted();
+    const result = this.young(maxAgeMs, cpuAndMemoryOnly) ?? this.sampleWithin(maxAgeMs, cpuAndMemoryOnly);
+    return signal === undefined ? result : unlessAborted(Promise.resolve(result), signal);
+  }
+
+  subscribe(subscription: StatsSubscription): () => void {
+    this.subscriptions.add(subscription);
+    this.notifySubscribed();
+    return () => {
+      this.subscriptions.delete(subscription);
+      this.notifySubscribed();
+    };
+  }
+
+  /** Samples regularly for the subscribers. Rejects with the signal's reason once it is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.deps;
+    for (let lastAtMonotonic = clock.monotonic(); ;) {
+      if (!(await this.untilDue(lastAtMonotonic, signal))) continue;
+      lastAtMonotonic = clock.monotonic();
+      const summary = await this.summary({ maxAgeMs: 0, signal });
+      for (const { onSample } of this.subscriptions) onSample(summary);
+    }
+  }
+
+  /** Resolves with true when a sample is due, and with false when the subscriptions changed before. */
+  private async untilDue(lastAtMonotonic: number, signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.deps;
+    const changed = new AbortController();
+    this.notifySubscribed = () => {
+      changed.abort();
+    };
+    // Infinity without subscribers.
+    const periodMs = Math.min(...[...this.subscriptions].map((subscription) => subscription.periodMs));
+    const waitMs = Math.max(0, lastAtMonotonic + periodMs - clock.monotonic());
+    try {
+      await clock.sleep(waitMs, { signal: AbortSignal.any([signal, changed.signal]) });
+      return true;
+    } catch {
+      signal.throwIfAborted();
+      return false;
+    }
+  }
+
+  private young(maxAgeMs: number, cpuAndMemoryOnly: boolean): Summary | undefined {
+    const oldestMonotonic = this.deps.clock.monotonic() - maxAgeMs;
+    return this.newest.find(
+      (sample) => sample.startedAtMonotonic > oldestMonotonic && (cpuAndMemoryOnly || !sample.cpuAndMemoryOnly),
+    )?.summary;
+  }
+
+  /** The sample under way if it began late enough, or else one that begins after it. */
+  private sampleWithin(maxAgeMs: number, cpuAndMemoryOnly: boolean): Promise<Summary> {
+    const { underWay, next } = this;
+    if (underWay === undefined && next === undefined) return this.begin(cpuAndMemoryOnly);
+    const isYoung = underWay !== undefined && this.deps.clock.monotonic() - underWay.startedAtMonotonic < maxAgeMs;
+    if (isYoung && (cpuAndMemoryOnly || !underWay.cpuAndMemoryOnly)) return underWay.result;
+    if (next !== undefined) {
+      // The larger sample serves both.
+      next.wanted.cpuAndMemoryOnly &&= cpuAndMemoryOnly;
+      return next.result;
+    }
+    return this.beginAfter(underWay?.result, cpuAndMemoryOnly);
+  }
+
+  private beginAfter(before: Promise<unknown> | undefined, cpuAndMemoryOnly: boolean): Promise<Summary> {
+    const wanted = { cpuAndMemoryOnly };
+    const ended = Promise.resolve(before).catch(() => undefined);
+    const result = ended.then(() => {
+      this.next = undefined;
+      return this.begin(wanted.cpuAndMemoryOnly);
+    });
+    this.next = { wanted, result };
+    return result;
+  }
+
+  private begin(cpuAndMemoryOnly: boolean): Promise<Summary> {
+    const startedAtMonotonic = this.deps.clock.monotonic();
+    const measuring = async (): Promise<Summary> => {
+      try {
+        const summary = await this.deps.sample({ cpuAndMemoryOnly });
+        const larger = cpuAndMemoryOnly ? this.newest.filter((sample) => !sample.cpuAndMemoryOnly) : [];
+        this.newest = [{ cpuAndMemoryOnly, startedAtMonotonic, summary }, ...larger];
+        return summary;
+      } finally {
+        this.underWay = undefined;
+      }
+    };
+    const result = measuring();
+    // All that asked may have stopped waiting.
+    result.catch(() => undefined);
+    this.underWay = { cpuAndMemoryOnly, startedAtMonotonic, result };
+    return result;
+  }
+}

@@ -1,0 +1,195 @@
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import type { DiskUsageCache } from './disk-usage-cache.ts';
+import { diskStats } from './figures.ts';
+import type { FilesystemFigures, Filesystems } from './filesystem-stats.ts';
+import { networkStats } from './network-stats.ts';
+import { readNodeStats } from './node-stats.ts';
+import { PodCgroupPaths } from './pod-cgroup-paths.ts';
+import { containerStats, podStats } from './pod-stats.ts';
+import type { RuntimeContainerFigures, RuntimePodFigures } from './runtime-figures.ts';
+import type { RuntimeDisks, RuntimeStats } from './runtime-stats.ts';
+import type { StatsHost } from './stats-host.ts';
+import type { StatsPod } from './stats-pods.ts';
+import type { NetworkStats, NodeStats, PodStats, Summary } from './summary.ts';
+import { UsageReader } from './usage-reader.ts';
+
+export interface SamplerDeps {
+  host: StatsHost;
+  nodeName: string;
+  rootDir: string;
+  cgroupRoot: string;
+  /** The cgroup over all pods, below the mount. */
+  podsCgroup: string;
+  /** Pods to measure. */
+  pods: () => Promise<readonly StatsPod[]>;
+  /** Returns undefined for a pod without a manifest. */
+  podOf: (uid: string) => Pod | undefined;
+  runtimeStats: RuntimeStats;
+  filesystems: Filesystems;
+  disk: DiskUsageCache;
+  clock: Clock;
+}
+
+/** Figures that the runtime and the disks report, and no cgroup. */
+interface Reported {
+  containers: ReadonlyMap<string, RuntimeContainerFigures>;
+  pods: ReadonlyMap<string, RuntimePodFigures>;
+  disks: RuntimeDisks;
+  /** Disks by a path on them. */
+  filesystems: ReadonlyMap<string, FilesystemFigures>;
+}
+
+interface SampleContext extends Reported {
+  cpuAndMemoryOnly: boolean;
+  swapFreeBytes: number | undefined;
+}
+
+/** The event loop gets a turn after the cgroups of so many pods. */
+const podsATurn = 50;
+
+/** Measures everything once. INVARIANT: one sample at a time. */
+export class Sampler {
+  private readonly deps: SamplerDeps;
+  private readonly reader: UsageReader;
+  private readonly paths: PodCgroupPaths;
+  /** A process in the network of each sandbox, by its id. */
+  private readonly networkPIDs = new Map<string, string>();
+
+  constructor(deps: SamplerDeps) {
+    this.deps = deps;
+    this.reader = new UsageReader(deps);
+    this.paths = new PodCgroupPaths({ sources: deps.host.cgroups, cgroupRoot: deps.cgroupRoot });
+  }
+
+  /** A figure that cannot be read is left out. */
+  async sample({ cpuAndMemoryOnly = false } = {}): Promise<Summary> {
+    const { nodeName, podsCgroup, clock, disk } = this.deps;
+    const pods = await this.deps.pods();
+    this.retain(pods);
+    if (!cpuAndMemoryOnly) disk.refresh(pods);
+    const reported = await this.ask(pods, cpuAndMemoryOnly);
+    const kernel = readNodeStats(this.reader, { podsCgroup, cpuAndMemoryOnly });
+    const context = { ...reported, cpuAndMemoryOnly, swapFreeBytes: kernel.swap?.swapAvailableBytes };
+    const measured: PodStats[] = [];
+    for (const [index, pod] of pods.entries()) {
+      if (index > 0 && index % podsATurn === 0) await clock.sleep(0);
+      measured.push(this.readPod(pod, context));
+    }
+    this.reader.endSample();
+    return { node: { nodeName, ...kernel, ...this.nodeDisks(context) }, pods: measured };
+  }
+
+  private async ask(pods: readonly StatsPod[], cpuAndMemoryOnly: boolean): Promise<Reported> {
+    const { runtimeStats, filesystems, rootDir } = this.deps;
+    const isPodWithout = pods.some(({ uid }) => this.paths.ofPod(uid) === undefined);
+    const isContainerWithout = pods.some(({ uid, containers }) =>
+      containers.some(({ id }) => this.paths.ofContainer(uid, id) === undefined),
+    );
+    const [containers, runtimePods, disks]: [Reported['containers'], Reported['pods'], RuntimeDisks] =
+      await Promise.all([
+        isContainerWithout || (!cpuAndMemoryOnly && pods.length > 0)
+          ? runtimeStats.containers()
+          : new Map<string, never>(),
+        isPodWithout ? runtimeStats.pods() : new Map<string, never>(),
+        cpuAndMemoryOnly ? {} : runtimeStats.disks(),
+      ]);
+    if (cpuAndMemoryOnly) {
+      const [ofContainers, ofPods] = [cpuAndMemoryOf(containers), cpuAndMemoryOf(runtimePods)];
+      return { containers: ofContainers, pods: ofPods, disks, filesystems: new Map() };
+    }
+    const ours = pods.flatMap((pod) => pod.containers.map(({ id }) => containers.get(id)?.writableLayer));
+    const paths = [...ours, disks.imageFs, disks.containerFs].flatMap((disk) => disk?.mountpoint ?? []);
+    const read = [...new Set([rootDir, ...paths])].map(
+      async (path): Promise<[string, FilesystemFigures | undefined]> => [path, await filesystems.read(path)],
+    );
+    const known = (await Promise.all(read)).flatMap(([path, figures]) => (figures ? [[path, figures] as const] : []));
+    return { containers, pods: runtimePods, disks, filesystems: new Map(known) };
+  }
+
+  private readPod(pod: StatsPod, context: SampleContext): PodStats {
+    const { disk, rootDir, podOf } = this.deps;
+    const { cpuAndMemoryOnly, filesystems } = context;
+    const rootFs = filesystems.get(rootDir);
+    const usage = cpuAndMemoryOnly ? undefined : disk.of(pod.uid);
+    const runtime = context.pods.get(pod.uid);
+    const reading = this.reader.read({
+      cgroup: this.paths.ofPod(pod.uid),
+      cpuAndMemoryOnly,
+      runtime: { key: pod.uid, cpu: runtime?.cpu },
+    });
+    const containers = pod.containers.map((container) => {
+      const figures = context.containers.get(container.id);
+      return containerStats(container, {
+        ...this.reader.read({
+          cgroup: this.paths.ofContainer(pod.uid, container.id),
+          cpuAndMemoryOnly,
+          runtime: { key: container.id, cpu: figures?.cpu },
+        }),
+        runtime: figures,
+        swapFreeBytes: context.swapFreeBytes,
+        layerDisk: filesystems.get(figures?.writableLayer?.mountpoint ?? ''),
+        logs: usage?.logs.get(container.name),
+        rootFs,
+      });
+    });
+    const network = cpuAndMemoryOnly || !pod.hasNetwork ? undefined : this.readNetwork(pod, reading.time);
+    return podStats(pod, containers, { ...reading, runtime, network, disk: usage, rootFs, pod: podOf(pod.uid) });
+  }
+
+  private nodeDisks({ disks, filesystems, cpuAndMemoryOnly }: SampleContext): Pick<NodeStats, 'fs' | 'runtime'> {
+    if (cpuAndMemoryOnly) return {};
+    const rootFs = filesystems.get(this.deps.rootDir);
+    const { imageFs, containerFs } = disks;
+    return {
+      ...(rootFs && { fs: { time: new Date(this.deps.clock.now()).toISOString(), ...rootFs } }),
+      ...((imageFs ?? containerFs) && {
+        runtime: {
+          ...(imageFs && { imageFs: diskStats(imageFs, filesystems.get(imageFs.mountpoint)) }),
+          ...(containerFs && { containerFs: diskStats(containerFs, filesystems.get(containerFs.mountpoint)) }),
+        },
+      }),
+    };
+  }
+
+  /** Interfaces in the network of a pod, as its sandbox sees them. */
+  private readNetwork({ uid, sandboxID }: StatsPod, time: string): NetworkStats | undefined {
+    const { files, host } = this.reader;
+    const readWith = (pid: string | undefined): string | undefined =>
+      pid === undefined ? undefined : files.read(`${host.procFolder}/${pid}/net/dev`);
+    const known = readWith(this.networkPIDs.get(sandboxID));
+    if (known !== undefined) return networkStats(known, time);
+    const pid = this.firstProcess(this.paths.ofContainer(uid, sandboxID));
+    const text = readWith(pid);
+    if (pid === undefined || text === undefined) return undefined;
+    this.networkPIDs.set(sandboxID, pid);
+    return networkStats(text, time);
+  }
+
+  private firstProcess(cgroup: string | undefined): string | undefined {
+    const { files, host } = this.reader;
+    const top = (host.cgroups.memory ?? host.cgroups.cpu)?.top;
+    if (cgroup === undefined || top === undefined) return undefined;
+    const [pid = ''] = (files.read(`${top}${cgroup}/cgroup.procs`) ?? '').split('\n');
+    // A process of another PID namespace is listed as 0.
+    return /^[1-9]\d*$/.test(pid) ? pid : undefined;
+  }
+
+  /** Forgets all other pods. */
+  private retain(pods: readonly StatsPod[]): void {
+    const sandboxes = new Set(pods.map(({ sandboxID }) => sandboxID));
+    const ids = [...sandboxes, ...pods.flatMap(({ containers }) => containers.map(({ id }) => id))];
+    this.paths.retain(new Set(pods.map(({ uid }) => uid)), new Set(ids));
+    for (const id of this.networkPIDs.keys()) if (!sandboxes.has(id)) this.networkPIDs.delete(id);
+  }
+}
+
+/** Leaves out all other figures. */
+function cpuAndMemoryOf<T extends { cpu?: object; memory?: object }>(
+  figures: ReadonlyMap<string, T>,
+): ReadonlyMap<string, Pick<T, 'cpu' | 'memory'>> {
+  const kept = [...figures].map(
+    ([key, { cpu, memory }]) => [key, { ...(cpu && { cpu }), ...(memory && { memory }) }] as const,
+  );
+  return new Map(kept);
+}

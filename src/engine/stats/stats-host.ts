@@ -1,0 +1,15 @@
+import { type CgroupSources, readCgroupSources } from './cgroup-sources.ts';
+
+/** The parts of the machine that are measured. */
+export interface StatsHost {
+  cgroups: CgroupSources;
+  /** Normally `/proc`. */
+  procFolder: string;
+  /** The process of the runtime, if it is known. */
+  runtimePID: () => number | undefined;
+}
+
+/** This machine. Without cgroup mounts, only /proc is read. */
+export async function readStatsHost(runtimePID: StatsHost['runtimePID']): Promise<StatsHost> {
+  return { cgroups: await readCgroupSources().catch(() => ({})), procFolder: '/proc', runtimePID };
+}

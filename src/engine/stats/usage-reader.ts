@@ -1,0 +1,52 @@
+import type { Clock } from '../../clock.ts';
+import { type CgroupUsage, readCgroupUsage } from './cgroup-usage.ts';
+import { CPURates } from './cpu-rates.ts';
+import { KernelFiles } from './kernel-files.ts';
+import type { RuntimeCPU } from './runtime-figures.ts';
+import type { StatsHost } from './stats-host.ts';
+
+/** One reading of the usage of a cgroup. */
+export interface Reading {
+  time: string;
+  /** Undefined if there is no cgroup, as for a pod in a virtual machine. */
+  cgroup: CgroupUsage | undefined;
+  /** Billionths of a core since an earlier sample. */
+  usageNanoCores: number | undefined;
+}
+
+/** What to read of a cgroup. */
+export interface UsageRequest {
+  /** Path below the mount, empty for the root. */
+  cgroup: string | undefined;
+  cpuAndMemoryOnly: boolean;
+  /** CPU time as the runtime reports it, for what has no cgroup, and a name for it. */
+  runtime?: { key: string; cpu: RuntimeCPU | undefined };
+}
+
+/** Reads cgroups, and computes the CPU usage since the sample before. */
+export class UsageReader {
+  readonly host: StatsHost;
+  readonly files = new KernelFiles();
+  private readonly clock: Clock;
+  private readonly rates = new CPURates();
+
+  constructor({ host, clock }: { host: StatsHost; clock: Clock }) {
+    this.host = host;
+    this.clock = clock;
+  }
+
+  read({ cgroup: path, cpuAndMemoryOnly, runtime }: UsageRequest): Reading {
+    const { files, host, clock, rates } = this;
+    const time = new Date(clock.now()).toISOString();
+    const cgroup = path === undefined ? undefined : readCgroupUsage(files, host.cgroups, path, { cpuAndMemoryOnly });
+    if (path !== undefined && cgroup?.cpuNanos !== undefined)
+      return { time, cgroup, usageNanoCores: rates.next(`cgroup ${path}`, cgroup.cpuNanos, clock.monotonic()) };
+    const { key = '', cpu } = runtime ?? {};
+    return { time, cgroup, usageNanoCores: cpu && rates.next(`runtime ${key}`, cpu.nanos, cpu.at) };
+  }
+
+  /** Ends a sample. Usage of what this sample did not read is forgotten. */
+  endSample(): void {
+    this.rates.endSample();
+  }
+}

@@ -1,0 +1,127 @@
+import { lstat, mkdir, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import type { Pod } from '../../../src/api/types.ts';
+import { DiskUsageCache, type PodDiskUsage } from '../../../src/engine/stats/disk-usage-cache.ts';
+import { Filesystems } from '../../../src/engine/stats/filesystem-stats.ts';
+import type { StatsPod } from '../../../src/engine/stats/stats-pods.ts';
+import { makeStaticPod } from '../../builders/static-pod.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+
+const pod: StatsPod = {
+  ...{ uid: 'u1', name: 'web-edge1', namespace: 'default', startedAt: 0, sandboxID: 's1', hasNetwork: true },
+  containers: [{ id: 'c1', name: 'main', startedAt: 0 }],
+};
+
+let folder: string;
+let clock: FakeClock;
+let manifest: Pod;
+/** Pods whose volumes were looked up. */
+let looks: number;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  clock = new FakeClock(Date.UTC(2025, 0, 1));
+  looks = 0;
+  manifest = makeStaticPod('web', { uid: 'u1' });
+  await mkdir(join(folder, 'cache', 'sub'), { recursive: true });
+  await writeFile(join(folder, 'cache', 'sub', 'file'), Buffer.alloc(50_000, 1));
+  await mkdir(join(folder, 'logs', 'default_web-edge1_u1', 'main'), { recursive: true });
+  await writeFile(join(folder, 'logs', 'default_web-edge1_u1', 'main', '0.log'), 'a line\n');
+});
+
+function cacheWith({ volumeStatsAggPeriodMs = 60_000, random = 0 } = {}): DiskUsageCache {
+  return new DiskUsageCache({
+    volumeStatsAggPeriodMs,
+    podLogsDir: join(folder, 'logs'),
+    podOf: (uid) => (uid === 'u1' ? manifest : undefined),
+    volumePaths: () => {
+      looks += 1;
+      return new Map([
+        ['cache', join(folder, 'cache')],
+        ['unmounted', join(folder, 'missing')],
+      ]);
+    },
+    filesystems: new Filesystems(clock),
+    clock,
+    random: () => random,
+    logger: silentLogger,
+  });
+}
+
+/** Asks for a measurement, and waits until its usage is there. */
+async function measured(cache: DiskUsageCache): Promise<PodDiskUsage | undefined> {
+  const before = cache.of('u1');
+  cache.refresh([pod]);
+  while (cache.of('u1') === before) await lstat(folder);
+  return cache.of('u1');
+}
+
+const blockBytesOf = async (...paths: string[]): Promise<number> =>
+  (await Promise.all(paths.map((path) => lstat(path)))).reduce((sum, { blocks }) => sum + blocks * 512, 0);
+
+test('measures volumes and logs in the background', async () => {
+  const cache = cacheWith();
+  cache.refresh([pod]);
+  expect(cache.of('u1')).toBeUndefined();
+  const time = '2025-01-01T00:00:00.000Z';
+  const { blocks, bsize, files } = await statfs(folder);
+  const logs = join(folder, 'logs', 'default_web-edge1_u1', 'main');
+  const volume = join(folder, 'cache');
+  expect(await measured(cacheWith())).toEqual({
+    logs: new Map([['main', { time, usedBytes: await blockBytesOf(logs, join(logs, '0.log')), inodesUsed: 2 }]]),
+    volumes: [
+      {
+        name: 'cache',
+        time,
+        capacityBytes: blocks * bsize,
+        inodes: files,
+        availableBytes: expect.any(Number) as number,
+        inodesFree: expect.any(Number) as number,
+        usedBytes: await blockBytesOf(volume, join(volume, 'sub'), join(volume, 'sub', 'file')),
+        inodesUsed: 3,
+      },
+    ],
+  });
+});
+
+test('measures a pod again after one to two periods', async () => {
+  const cache = cacheWith({ random: 0.5 });
+  await measured(cache);
+  await clock.advance(89_000);
+  cache.refresh([pod]);
+  await clock.advance(0);
+  expect(looks).toBe(1);
+  await clock.advance(1000);
+  await measured(cache);
+  expect(looks).toBe(2);
+});
+
+test('measures a pod with a limit on disk at every sample', async () => {
+  manifest = makeStaticPod('web', {
+    uid: 'u1',
+    spec: { containers: [], volumes: [{ name: 'cache', emptyDir: { sizeLimit: '64Ki' } }] },
+  });
+  const cache = cacheWith();
+  for (let sample = 0; sample < 3; sample += 1) {
+    await measured(cache);
+    await clock.advance(10_000);
+  }
+  expect(looks).toBe(3);
+});
+
+test('a negative period measures logs alone', async () => {
+  const usage = await measured(cacheWith({ volumeStatsAggPeriodMs: -1 }));
+  expect(usage?.logs.size).toBe(1);
+  expect(usage?.volumes).toBeUndefined();
+  expect(looks).toBe(0);
+});
+
+test('forgets pods that are gone', async () => {
+  const cache = cacheWith();
+  await measured(cache);
+  cache.refresh([]);
+  expect(cache.of('u1')).toBeUndefined();
+});

@@ -1,0 +1,117 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { SampledStats } from '../../../src/engine/stats/sampled-stats.ts';
+import type { Summary } from '../../../src/engine/stats/summary.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+
+let clock: FakeClock;
+let stats: SampledStats;
+/** Samples so far, as `full` or `small`. Each takes a second. */
+let samples: string[];
+let failure: Error | undefined;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  samples = [];
+  failure = undefined;
+  stats = new SampledStats({
+    clock,
+    sample: async ({ cpuAndMemoryOnly }) => {
+      const name = `${cpuAndMemoryOnly ? 'small' : 'full'} ${samples.length + 1}`;
+      samples.push(name);
+      await clock.sleep(1000);
+      if (failure !== undefined) throw failure;
+      return summaryOf(name);
+    },
+  });
+});
+
+const summaryOf = (nodeName: string): Summary => ({ node: { nodeName, startTime: '' }, pods: [] });
+
+/** The names of the samples that these requests got, all made now. */
+async function ask(...requests: Parameters<SampledStats['summary']>[0][]): Promise<string[]> {
+  const asked = requests.map((request) => stats.summary(request));
+  await clock.advance(5000);
+  return (await Promise.all(asked)).map(({ node }) => node.nodeName);
+}
+
+const small = { cpuAndMemoryOnly: true };
+
+test('a sample serves all that ask while it is young enough', async () => {
+  expect(await ask({ maxAgeMs: 10_000 }, { maxAgeMs: 10_000, ...small })).toEqual(['full 1', 'full 1']);
+  expect(await ask({ maxAgeMs: 10_000 }, { maxAgeMs: 10_000, ...small })).toEqual(['full 1', 'full 1']);
+  expect(await ask({ maxAgeMs: 9000 })).toEqual(['full 2']);
+});
+
+test('0 asks for a sample that begins now: after the one under way, and once for several', async () => {
+  const first = stats.summary({ maxAgeMs: 10_000 });
+  await clock.advance(500);
+  expect(await ask({ maxAgeMs: 0 }, { maxAgeMs: 0 }, { maxAgeMs: 501 })).toEqual(['full 2', 'full 2', 'full 1']);
+  expect((await first).node.nodeName).toBe('full 1');
+});
+
+test('a small sample does not serve the one that needs all, but all serves both', async () => {
+  expect(await ask({ maxAgeMs: 10_000, ...small }, { maxAgeMs: 10_000 })).toEqual(['small 1', 'full 2']);
+  expect(await ask({ maxAgeMs: 10_000, ...small })).toEqual(['full 2']);
+  expect(await ask({ maxAgeMs: 0, ...small })).toEqual(['small 3']);
+  expect(await ask({ maxAgeMs: 60_000 }, { maxAgeMs: 60_000, ...small })).toEqual(['full 2', 'small 3']);
+});
+
+test('a sample that waits becomes large when one asks for all', async () => {
+  const requests = [{ maxAgeMs: 0, ...small }, { maxAgeMs: 0, ...small }, { maxAgeMs: 0 }];
+  expect(await ask(...requests)).toEqual(['small 1', 'full 2', 'full 2']);
+});
+
+test('a request that is given up does not end the sample of others', async () => {
+  const leaving = new AbortController();
+  const left = stats.summary({ maxAgeMs: 0, signal: leaving.signal });
+  const stayed = stats.summary({ maxAgeMs: 1000 });
+  leaving.abort(new Error('left'));
+  await expect(left).rejects.toThrow('left');
+  await clock.advance(1000);
+  expect((await stayed).node.nodeName).toBe('full 1');
+});
+
+test('a failed sample fails those that wait for it, and the next one is taken', async () => {
+  failure = new Error('broken');
+  const asked = [stats.summary({ maxAgeMs: 0 }), stats.summary({ maxAgeMs: 0 })].map((summary) =>
+    summary.catch((error: unknown) => error),
+  );
+  await clock.advance(1000);
+  failure = undefined;
+  await clock.advance(1000);
+  expect(await Promise.all(asked)).toEqual([new Error('broken'), summaryOf('full 2')]);
+});
+
+/** Runs the regular samples until the test ends. */
+function runSamples(): void {
+  const stopping = new AbortController();
+  const ran = stats.run(stopping.signal).catch(() => undefined);
+  onTestFinished(() => {
+    stopping.abort(new Error('over'));
+    return ran;
+  });
+}
+
+test('nothing is sampled without a subscriber', async () => {
+  runSamples();
+  await clock.advance(3_600_000);
+  expect(samples).toEqual([]);
+});
+
+test('subscribers share the samples of the shortest period, until all have left', async () => {
+  runSamples();
+  const seen: string[] = [];
+  const subscribe = (name: string, periodMs: number): (() => void) =>
+    stats.subscribe({ periodMs, onSample: ({ node }) => seen.push(`${name}: ${node.nodeName}`) });
+  const endSlow = subscribe('slow', 60_000);
+  await clock.advance(10_000);
+  const endQuick = subscribe('quick', 10_000);
+  await clock.advance(11_000);
+  expect(seen).toEqual(['slow: full 1', 'quick: full 1', 'slow: full 2', 'quick: full 2']);
+  endQuick();
+  await clock.advance(50_000);
+  expect(samples).toEqual(['full 1', 'full 2']);
+  endSlow();
+  await clock.advance(600_000);
+  expect(samples).toEqual(['full 1', 'full 2']);
+});
