@@ -73,6 +73,20 @@ const rooms = {
       'engine/container-manager/topology-manager',
     ],
   ],
+  'engine/container-manager/memory-manager': [
+    'on which NUMA nodes the memory of containers is',
+    ['api/values', 'engine/host', 'engine/container-manager/checkpoint', 'engine/container-manager/topology-manager'],
+  ],
+  'engine/container-manager/resource-managers': [
+    'topology, CPU and memory manager together',
+    [
+      'api/values',
+      'engine/container-manager/cpu-topology',
+      'engine/container-manager/topology-manager',
+      'engine/container-manager/cpu-manager',
+      'engine/container-manager/memory-manager',
+    ],
+  ],
   'engine/container-manager': [
     'cgroups of node, QoS classes and pods; node allocatable',
     ['api/values', 'cri', 'engine/host', 'engine/view'],

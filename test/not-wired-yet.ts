@@ -14,11 +14,9 @@ export { fetchStats } from '../src/server/control-client.ts';
 
 // Resource managers: reserved CPUs and memory
 export { DiskStateFile, startWithStateFile } from '../src/engine/container-manager/checkpoint/disk-state-file.ts';
-export { CPUManager } from '../src/engine/container-manager/cpu-manager/cpu-manager.ts';
 export { discoverMachine } from '../src/engine/container-manager/cpu-topology/discover-machine.ts';
-export * from '../src/engine/container-manager/topology-manager/bit-mask.ts';
-export type { StateFile } from '../src/engine/container-manager/topology-manager/state-file.ts';
-export { TopologyManager } from '../src/engine/container-manager/topology-manager/topology-manager.ts';
+export { discoverMemory } from '../src/engine/container-manager/memory-manager/discover-memory.ts';
+export { ResourceManagers } from '../src/engine/container-manager/resource-managers/resource-managers.ts';
 export { nodeAllocatableCgroup } from '../src/engine/container-manager/cgroup-names.ts';
 export { nodeAllocatableReservation } from '../src/engine/container-manager/node-allocatable.ts';
 

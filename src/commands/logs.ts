@@ -117,7 +117,7 @@ async function printLogs(
 }
 
 async function printLog(
-  { stdout, stderr }: CommandDeps,
+  { stdout }: CommandDeps,
   opened: OpenPod,
   { container, path }: Source,
   options: Omit<ReadLogsOptions, 'path'>,
@@ -133,10 +133,7 @@ async function printLog(
   const done = new AbortController();
   const finished = options.follow === true ? watchContainerEnd(opened, container.name, done.signal) : undefined;
   try {
-    const onProblem = (problem: string): void => {
-      stderr.write(`warning: ${visible(problem)}\n`);
-    };
-    await readLogs({ ...options, path, onProblem, ...(finished === undefined ? {} : { finished }) }, (bytes) =>
+    await readLogs({ ...options, path, ...(finished === undefined ? {} : { finished }) }, (bytes) =>
       writeFully(stdout, lines === undefined ? bytes : lines.add(bytes)),
     );
     if (lines !== undefined) await writeFully(stdout, lines.rest());

@@ -94,9 +94,33 @@ export function divideAwayFromZero(a: bigint, b: bigint): bigint {
   return a > 0n === b > 0n ? quotient + 1n : quotient - 1n;
 }
 
+/**
+ * The amount that a text stands for, if Go keeps it as an integer. Returns undefined for any other, such as `1.5Gi`,
+ * `1000m` and `100Ti`, though two of them are whole numbers. kubelet: quantity.go ParseQuantity, AsInt64
+ */
+export function quantityAsInt64(text: string): bigint | undefined {
+  const match = quantityPattern.exec(text);
+  const [, sign = '', leading = '', fraction = '', suffixText = ''] = match ?? [];
+  const suffix = parseSuffix(suffixText);
+  if (match === null || suffix === undefined) return undefined;
+  const whole = leading || '0';
+  const scale = suffix.exponent - fraction.length;
+  const isInteger =
+    suffix.format === 'BinarySI'
+      ? fraction === '' && binaryPrecision(whole, suffix) >= 0
+      : whole.length + fraction.length <= maxInt64Digits && scale >= 0;
+  if (!isInteger) return undefined;
+  const factor = suffix.format === 'BinarySI' ? 2n ** BigInt(suffix.exponent) : 10n ** BigInt(scale);
+  const amount = BigInt(whole + fraction) * factor;
+  if (amount > maxInt64) return undefined;
+  return sign === '-' ? -amount : amount;
+}
+
 const unit = 1_000_000_000n;
 const milli = 1_000_000n;
 const maxInt64 = 2n ** 63n - 1n;
+/** kubelet: quantity.go maxInt64Factors */
+const maxInt64Digits = 18;
 /** Larger exponents are refused before they cost memory. No real amount needs them. */
 const maxExponent = 1000;
 const maxTextLength = 1000;
@@ -156,12 +180,16 @@ function toNanos(digits: bigint, fractionDigits: number, suffix: Suffix): bigint
 function isKeptAsWritten(whole: string, fraction: string, suffix: Suffix): boolean {
   const digits = whole + fraction;
   if (suffix.format === 'BinarySI') {
-    const precision = 15 - whole.length - Math.floor((suffix.exponent * 3) / 10) - 1;
-    return fraction === '' && precision >= 0 && Number(digits) % 8 !== 0;
+    return fraction === '' && binaryPrecision(whole, suffix) >= 0 && Number(digits) % 8 !== 0;
   }
   const scale = suffix.exponent - fraction.length;
-  if (digits.length > 18 || scale < -9) return false;
+  if (digits.length > maxInt64Digits || scale < -9) return false;
   return scale % 3 === 0 && !digits.endsWith('000') && !digits.startsWith('0');
+}
+
+/** Decimal digits that are left for a binary amount. Go calculates those below 0 with any precision. */
+function binaryPrecision(whole: string, { exponent }: Suffix): number {
+  return 15 - whole.length - Math.floor((exponent * 3) / 10) - 1;
 }
 
 function formatBinary(value: bigint): string {

@@ -3,6 +3,7 @@ import {
   formatQuantity,
   maxQuantity,
   parseQuantity,
+  quantityAsInt64,
   roundUpToMilli,
   toQuantity,
 } from '../../../src/api/values/quantity.ts';
@@ -27,4 +28,20 @@ test('refuses at once what no machine has', () => {
 
 test('keeps the larger of two quantities as it is written', () => {
   expect(formatQuantity(maxQuantity(toQuantity('1024Mi'), toQuantity('1G')))).toBe('1Gi');
+});
+
+test.each([
+  ['1Gi', 1_073_741_824n],
+  ['1.5k', 1500n],
+  ['-2', -2n],
+  ['99Ti', 108_851_651_149_824n],
+  ['100Ti', undefined],
+  ['1.5Gi', undefined],
+  ['1000m', undefined],
+  ['1.0', undefined],
+  ['9E', 9_000_000_000_000_000_000n],
+  ['10E', undefined],
+  ['x', undefined],
+])('Go keeps %s as the integer %s', (text, expected) => {
+  expect(quantityAsInt64(text)).toBe(expected);
 });

@@ -18,6 +18,16 @@ export class ContainerMap {
     return ref;
   }
 
+  /** Forgets all containers of this name in the pod. */
+  removeAll(podUID: string, containerName: string): void {
+    this.retain((ref) => ref.podUID !== podUID || ref.containerName !== containerName);
+  }
+
+  /** Forgets all other containers. */
+  retain(isKept: (ref: Readonly<ContainerRef>) => boolean): void {
+    for (const [id, ref] of this.refs) if (!isKept(ref)) this.refs.delete(id);
+  }
+
   /** True if the pod has a container of this name. */
   has(podUID: string, containerName: string): boolean {
     return [...this.refs.values()].some((ref) => ref.podUID === podUID && ref.containerName === containerName);

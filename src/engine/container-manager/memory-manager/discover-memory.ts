@@ -1,0 +1,64 @@
+import { readdir } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import { hasCode } from '../../../errors.ts';
+import { readRegularFile } from '../../host/regular-file.ts';
+import type { NUMAMemory } from './machine-memory.ts';
+
+/** No file of sysfs that is read here is larger. */
+const maxFileBytes = 64 * 1024;
+
+/**
+ * The memory of this machine by NUMA node. A machine whose kernel knows no NUMA nodes has node 0. Rejects with the
+ * error of the file system, or for content that is not sysfs'. cAdvisor: utils/sysinfo/sysinfo.go GetNodesInfo
+ */
+export async function discoverMemory(sysDir = '/sys'): Promise<NUMAMemory[]> {
+  const nodes = join(sysDir, 'devices/system/node');
+  const ids = (await namesIn(nodes, /^node\d+$/)).map((name) => Number(name.slice('node'.length)));
+  if (ids.length === 0) {
+    return [{ id: 0, bytes: BigInt(totalmem()), hugePages: await hugePagesIn(join(sysDir, 'kernel/mm/hugepages')) }];
+  }
+  return Promise.all(
+    ids
+      .sort((a, b) => a - b)
+      .map(async (id) => {
+        const folder = join(nodes, `node${id}`);
+        const [meminfo, hugePages] = await Promise.all([
+          textOf(join(folder, 'meminfo')),
+          hugePagesIn(join(folder, 'hugepages')),
+        ]);
+        return { id, bytes: totalBytes(meminfo, id), hugePages };
+      }),
+  );
+}
+
+/** The number of `Node 0 MemTotal: 16303428 kB`. */
+function totalBytes(meminfo: string, id: number): bigint {
+  const [, kibibytes] = /^Node \d+ MemTotal:\s+(\d+) kB$/m.exec(meminfo) ?? [];
+  if (kibibytes === undefined) throw new Error(`The kernel does not report the memory of NUMA node ${id}`);
+  return BigInt(kibibytes) * 1024n;
+}
+
+async function hugePagesIn(folder: string): Promise<NUMAMemory['hugePages']> {
+  const names = await namesIn(folder, /^hugepages-\d+kB$/);
+  const sizes = names.map((name) => Number(/\d+/.exec(name)?.[0])).sort((a, b) => a - b);
+  return Promise.all(
+    sizes.map(async (kibibytes) => ({
+      sizeBytes: BigInt(kibibytes) * 1024n,
+      pages: BigInt((await textOf(join(folder, `hugepages-${kibibytes}kB`, 'nr_hugepages'))).trim()),
+    })),
+  );
+}
+
+async function textOf(path: string): Promise<string> {
+  return (await readRegularFile(path, maxFileBytes)).toString('utf8');
+}
+
+async function namesIn(folder: string, form: RegExp): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => form.test(name));
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,111 @@
+import {
+  type BitMask,
+  bitMask,
+  countOf,
+  includesMask,
+  isNarrower,
+  masksOf,
+  nodesOf,
+} from '../topology-manager/bit-mask.ts';
+import type { ResourceHints, TopologyHint } from '../topology-manager/topology-hint.ts';
+import type { MemoryRequests } from './memory-requests.ts';
+import { areGroupsEqual, type MachineMemory, type MemoryBlock, sumOf } from './memory-state.ts';
+
+/** Nodes on which all types of memory fit. */
+export type MemoryHint = TopologyHint & { readonly affinity: BitMask };
+
+/** Bytes of a type on these nodes that the pod's init containers leave to its later containers. */
+export type Reusable = (nodes: BitMask, type: string) => bigint;
+
+/**
+ * The sets of nodes that hold the requests. A node is used either for itself or in one group. Returns none if nothing
+ * fits. kubelet: memorymanager/policy_static.go calculateHints
+ */
+export function memoryHints(machine: MachineMemory, requests: MemoryRequests, reusable: Reusable): MemoryHint[] {
+  const all = [...machine.keys()].sort((a, b) => a - b);
+  let smallest = all.length;
+  const fitting: BitMask[] = [];
+  for (const mask of masksOf(all)) {
+    const nodes = nodesOf(mask);
+    const holds = (kind: 'allocatable' | 'free', extra: Reusable = () => 0n): boolean =>
+      [...requests].every(([type, bytes]) => sumOf(machine, nodes, type, kind) + extra(mask, type) >= bytes);
+    if (!holds('allocatable')) continue;
+    smallest = Math.min(smallest, nodes.length);
+    if (isUsedOtherwise(machine, nodes) || isInGroup(machine, nodes)) continue;
+    if (holds('free', reusable)) fitting.push(mask);
+  }
+  return fitting.map((affinity) => ({ affinity, preferred: countOf(affinity) === smallest }));
+}
+
+/** The same hints for each type of memory. */
+export function hintsByType(hints: readonly MemoryHint[], requests: MemoryRequests): ResourceHints {
+  return hints.length === 0 ? new Map() : new Map([...requests.keys()].map((type) => [type, hints]));
+}
+
+/**
+ * Hints that repeat an allocation, as after a restart of the agent. Returns undefined if the requests are other ones.
+ * kubelet: memorymanager/policy_static.go regenerateHints
+ */
+export function allocatedHints(blocks: readonly MemoryBlock[], requests: MemoryRequests): ResourceHints | undefined {
+  if (blocks.length !== requests.size) return undefined;
+  if (blocks.some(({ type, size }) => requests.get(type) !== size)) return undefined;
+  return new Map(
+    [...requests.keys()].map((type) => [
+      type,
+      blocks
+        .filter((block) => block.type === type)
+        .map(({ numaAffinity }) => ({ affinity: bitMask(numaAffinity), preferred: true })),
+    ]),
+  );
+}
+
+/** The first of the best hints. kubelet: memorymanager/policy_static.go findBestHint */
+export function bestMemoryHint(hints: readonly MemoryHint[]): MemoryHint | undefined {
+  return hints.reduce<MemoryHint | undefined>((best, hint) => {
+    if (best === undefined) return hint;
+    if (hint.preferred !== best.preferred) return hint.preferred ? hint : best;
+    return isNarrower(hint.affinity, best.affinity) ? hint : best;
+  }, undefined);
+}
+
+/**
+ * The best hint that extends an affinity. The kubelet misses groups whose last node is the affinity's last one.
+ * kubelet: memorymanager/policy_static.go extendTopologyManagerHint, isHintInGroup
+ */
+export function extendedHint(hints: readonly MemoryHint[], affinity: BitMask): MemoryHint | undefined {
+  const last = nodesOf(affinity).at(-1);
+  return bestMemoryHint(
+    hints.filter((hint) => includesMask(hint.affinity, affinity) && nodesOf(hint.affinity).at(-1) !== last),
+  );
+}
+
+/** kubelet: memorymanager/policy_static.go isAffinitySatisfyRequest */
+export function isEnough(
+  machine: MachineMemory,
+  affinity: BitMask,
+  requests: MemoryRequests,
+  reusable: Reusable,
+): boolean {
+  const nodes = nodesOf(affinity);
+  return [...requests].every(
+    ([type, bytes]) => sumOf(machine, nodes, type, 'free') + reusable(affinity, type) >= bytes,
+  );
+}
+
+/**
+ * True if a node of several is used for itself, or in another group. kubelet: memorymanager/policy_static.go
+ * isAffinityViolatingNUMAAllocations
+ */
+export function isUsedOtherwise(machine: MachineMemory, nodes: readonly number[]): boolean {
+  if (nodes.length === 1) return false;
+  return nodes.some((node) => {
+    const { numberOfAssignments = 0, cells = [] } = machine.get(node) ?? {};
+    return numberOfAssignments > 0 && !areGroupsEqual(cells, nodes);
+  });
+}
+
+/** True if it is one node, and used in a group. */
+function isInGroup(machine: MachineMemory, [node, ...others]: readonly number[]): boolean {
+  if (node === undefined || others.length > 0) return false;
+  return (machine.get(node)?.cells.length ?? 1) > 1;
+}

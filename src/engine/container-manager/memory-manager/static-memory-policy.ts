@@ -1,0 +1,262 @@
+import type { Container, Pod } from '../../../api/types.ts';
+import { podQOSClass } from '../../../api/values/qos.ts';
+import { isSidecar } from '../../../api/values/sidecars.ts';
+import type { AffinityStore } from '../topology-manager/affinity-store.ts';
+import { type BitMask, bitMask, nodesOf } from '../topology-manager/bit-mask.ts';
+import type { ResourceHints } from '../topology-manager/topology-hint.ts';
+import { emptyMachine, type NUMAMemory } from './machine-memory.ts';
+import {
+  allocatedHints,
+  bestMemoryHint,
+  extendedHint,
+  hintsByType,
+  isEnough,
+  isUsedOtherwise,
+  type MemoryHint,
+  memoryHints,
+  type Reusable,
+} from './memory-hints.ts';
+import { containerMemoryRequests, type MemoryRequests, podMemoryRequests } from './memory-requests.ts';
+import {
+  areGroupsEqual,
+  copyOfMachine,
+  type MachineMemory,
+  type MemoryBlock,
+  type MemoryState,
+  type MemoryTable,
+  release,
+  reserve,
+  sumOf,
+} from './memory-state.ts';
+import type { SystemReserved } from './reserved-memory.ts';
+
+interface Deps {
+  nodes: readonly NUMAMemory[];
+  reserved: SystemReserved;
+  affinities: AffinityStore;
+}
+
+/** Gives the containers of Guaranteed pods memory on certain nodes. kubelet: memorymanager/policy_static.go */
+export class StaticMemoryPolicy {
+  private readonly affinities: AffinityStore;
+  private readonly unused: MachineMemory;
+
+  /** Throws an `Error` if no memory is reserved, or more than a node has. kubelet: policy_static.go NewPolicyStatic */
+  constructor({ nodes, reserved, affinities }: Deps) {
+    if ([...reserved.values()].every((ofNode) => (ofNode.get('memory') ?? 0n) === 0n)) {
+      throw new Error('[memorymanager] you should specify the system reserved memory');
+    }
+    this.affinities = affinities;
+    this.unused = emptyMachine(nodes, reserved);
+  }
+
+  /**
+   * Returns the state to begin with. Throws an `Error` if the file of an earlier start does not fit the machine.
+   * kubelet: policy_static.go validateState
+   */
+  start({ machine, assignments }: MemoryState): MemoryState {
+    if (machine.size > 0) {
+      if (!isSameMachine(machine, this.expected({ machine, assignments }))) {
+        throw new Error('[memorymanager] the expected machine state is different from the real one');
+      }
+      return { machine, assignments };
+    }
+    if (assignments.size > 0) {
+      throw new Error('[memorymanager] machine state can not be empty when it has memory assignments');
+    }
+    return { machine: copyOfMachine(this.unused), assignments };
+  }
+
+  /** kubelet: policy_static.go GetTopologyHints */
+  hints(state: MemoryState, pod: Pod, container: Container): ResourceHints | undefined {
+    if (podQOSClass(pod) !== 'Guaranteed') return undefined;
+    const requests = requestsOrNone(() => containerMemoryRequests(container));
+    if (requests === undefined) return undefined;
+    const blocks = blocksOf(state, pod, container);
+    return blocks ? allocatedHints(blocks, requests) : newHints(state, pod, requests);
+  }
+
+  /**
+   * After a restart the requests of the whole pod are compared with the first container's blocks, as in the kubelet.
+   * kubelet: policy_static.go GetPodTopologyHints
+   */
+  podHints(state: MemoryState, pod: Pod): ResourceHints | undefined {
+    if (podQOSClass(pod) !== 'Guaranteed') return undefined;
+    const requests = requestsOrNone(() => podMemoryRequests(pod));
+    if (requests === undefined) return undefined;
+    const first = [...(pod.spec.initContainers ?? []), ...pod.spec.containers]
+      .map((container) => blocksOf(state, pod, container))
+      .find((blocks) => blocks !== undefined);
+    return first ? allocatedHints(first, requests) : newHints(state, pod, requests);
+  }
+
+  /**
+   * Returns true if the state changed. Throws an `Error` if the memory cannot be allocated. kubelet: policy_static.go
+   * Allocate
+   */
+  allocate(state: MemoryState, pod: Pod, container: Container): boolean {
+    if (podQOSClass(pod) !== 'Guaranteed') return false;
+    if (blocksOf(state, pod, container) !== undefined) return false;
+    const requests = containerMemoryRequests(container);
+    const reusable = reusableBy(state, pod);
+    const affinity = this.affinityFor(state, pod, container, requests);
+    const blocks = [...requests].map(([type, size]) => ({ numaAffinity: nodesOf(affinity), type, size }));
+    for (const block of blocks) {
+      const reused = reusable(affinity, block.type);
+      reserve(state.machine, { ...block, size: block.size > reused ? block.size - reused : 0n });
+    }
+    setBlocks(state, pod, container, blocks);
+    for (const block of blocks) takeFromInitContainers(state, pod, container, block);
+    return true;
+  }
+
+  /** Returns true if the state changed. kubelet: policy_static.go RemoveContainer */
+  remove({ machine, assignments }: MemoryState, podUID: string, containerName: string): boolean {
+    const ofPod = assignments.get(podUID);
+    const blocks = ofPod?.get(containerName);
+    if (ofPod === undefined || blocks === undefined) return false;
+    ofPod.delete(containerName);
+    if (ofPod.size === 0) assignments.delete(podUID);
+    for (const block of blocks) release(machine, block);
+    return true;
+  }
+
+  private affinityFor(state: MemoryState, pod: Pod, container: Container, requests: MemoryRequests): BitMask {
+    const { machine } = state;
+    const { affinity, preferred } = this.affinities.affinityOf(pod.metadata.uid, container.name);
+    const chosen = affinity === undefined ? ownHint(state, pod, requests) : { affinity, preferred };
+    if (preferred && !chosen.preferred) throw new Error('[memorymanager] failed to find the default preferred hint');
+    const hint = isEnough(machine, chosen.affinity, requests, reusableBy(state, pod))
+      ? chosen
+      : extendedHint(fitting(state, pod, requests), chosen.affinity);
+    if (hint === undefined) {
+      throw new Error('[memorymanager] failed to find NUMA nodes to extend the current topology hint');
+    }
+    if (chosen.preferred && !hint.preferred) {
+      throw new Error('[memorymanager] failed to find the extended preferred hint');
+    }
+    if (isUsedOtherwise(machine, nodesOf(hint.affinity))) {
+      throw new Error('[memorymanager] preferred hint violates NUMA node allocation');
+    }
+    return hint.affinity;
+  }
+
+  /** The machine with these assignments. */
+  private expected({ assignments }: MemoryState): MachineMemory {
+    const machine = copyOfMachine(this.unused);
+    for (const [uid, ofPod] of assignments) {
+      for (const [container, blocks] of ofPod) {
+        for (const block of blocks) {
+          checkBlock(machine, block, `(pod: ${uid}, container: ${container})`);
+          reserve(machine, block);
+        }
+      }
+    }
+    return machine;
+  }
+}
+
+function newHints(state: MemoryState, pod: Pod, requests: MemoryRequests): ResourceHints {
+  return hintsByType(fitting(state, pod, requests), requests);
+}
+
+function fitting(state: MemoryState, pod: Pod, requests: MemoryRequests): MemoryHint[] {
+  return memoryHints(state.machine, requests, reusableBy(state, pod));
+}
+
+/** kubelet: policy_static.go getDefaultHint */
+function ownHint(state: MemoryState, pod: Pod, requests: MemoryRequests): MemoryHint {
+  const hint = bestMemoryHint(fitting(state, pod, requests));
+  if (hint !== undefined) return hint;
+  throw new Error(
+    '[memorymanager] failed to get the default NUMA affinity, no NUMA nodes with enough memory is available',
+  );
+}
+
+/**
+ * The memory of a pod's init containers, which later containers take over. The kubelet counts it apart from the state.
+ * kubelet: policy_static.go getPodReusableMemory
+ */
+function reusableBy(state: MemoryState, pod: Pod): Reusable {
+  const blocks = (pod.spec.initContainers ?? [])
+    .filter((init) => !isSidecar(init))
+    .flatMap((init) => blocksOf(state, pod, init) ?? []);
+  return (nodes, type) =>
+    blocks
+      .filter((block) => block.type === type && bitMask(block.numaAffinity) === nodes)
+      .reduce((sum, { size }) => sum + size, 0n);
+}
+
+function requestsOrNone(read: () => MemoryRequests): MemoryRequests | undefined {
+  try {
+    return read();
+  } catch {
+    // The allocation fails with the error.
+    return undefined;
+  }
+}
+
+function blocksOf({ assignments }: MemoryState, pod: Pod, container: Container): MemoryBlock[] | undefined {
+  return assignments.get(pod.metadata.uid)?.get(container.name);
+}
+
+function setBlocks({ assignments }: MemoryState, pod: Pod, container: Container, blocks: MemoryBlock[]): void {
+  const ofPod = assignments.get(pod.metadata.uid) ?? new Map<string, MemoryBlock[]>();
+  assignments.set(pod.metadata.uid, ofPod.set(container.name, blocks));
+}
+
+/**
+ * Shrinks the blocks of earlier init containers by the memory that they left to this container. kubelet:
+ * policy_static.go updateInitContainersMemoryBlocks
+ */
+function takeFromInitContainers(state: MemoryState, pod: Pod, container: Container, taken: MemoryBlock): void {
+  let left = taken.size;
+  for (const init of pod.spec.initContainers ?? []) {
+    if (init.name === container.name) return;
+    if (isSidecar(init)) continue;
+    for (const block of blocksOf(state, pod, init) ?? []) {
+      if (block.type !== taken.type || !areGroupsEqual(block.numaAffinity, taken.numaAffinity)) continue;
+      const reused = block.size < left ? block.size : left;
+      block.size -= reused;
+      left -= reused;
+    }
+  }
+}
+
+function checkBlock(machine: MachineMemory, { numaAffinity, type }: MemoryBlock, owner: string): void {
+  for (const node of numaAffinity) {
+    const memory = machine.get(node);
+    if (memory === undefined) {
+      throw new Error(`[memorymanager] ${owner} the memory assignment uses the NUMA that does not exist`);
+    }
+    if (!memory.memoryMap.has(type)) {
+      throw new Error(`[memorymanager] ${owner} the memory assignment uses memory resource that does not exist`);
+    }
+  }
+}
+
+/** Compares free and reserved memory by group. kubelet: policy_static.go areMachineStatesEqual */
+function isSameMachine(one: MachineMemory, other: MachineMemory): boolean {
+  if (one.size !== other.size) return false;
+  return [...one.keys()].every((node) => isSameNode(node, one, other));
+}
+
+function isSameNode(node: number, one: MachineMemory, other: MachineMemory): boolean {
+  const [memory, wanted] = [one.get(node), other.get(node)];
+  if (memory?.numberOfAssignments !== wanted?.numberOfAssignments) return false;
+  const { cells = [], memoryMap = new Map<string, MemoryTable>() } = memory ?? {};
+  if (!areGroupsEqual(cells, wanted?.cells ?? []) || memoryMap.size !== wanted?.memoryMap.size) return false;
+  return [...memoryMap].every(
+    ([type, table]) =>
+      isSameSize(table, wanted.memoryMap.get(type)) &&
+      sumOf(one, cells, type, 'free') === sumOf(other, cells, type, 'free') &&
+      sumOf(one, cells, type, 'reserved') === sumOf(other, cells, type, 'reserved'),
+  );
+}
+
+/** kubelet: policy_static.go areMemoryStatesEqual */
+function isSameSize(one: MemoryTable, other: MemoryTable | undefined): boolean {
+  return (
+    one.total === other?.total && one.systemReserved === other.systemReserved && one.allocatable === other.allocatable
+  );
+}

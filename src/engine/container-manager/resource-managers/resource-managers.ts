@@ -1,0 +1,139 @@
+import type { Container, Pod, PodStatus } from '../../../api/types.ts';
+import type { FeatureGates } from '../../../api/values/feature-gates.ts';
+import { errorMessage } from '../../../errors.ts';
+import {
+  CPUManager,
+  type CPUManagerSettings,
+  type Reconciliation,
+  type RuntimeContainer,
+} from '../cpu-manager/cpu-manager.ts';
+import { CPUSet } from '../cpu-topology/cpu-set.ts';
+import type { DescribedMachine } from '../cpu-topology/cpu-topology.ts';
+import type { NUMAMemory } from '../memory-manager/machine-memory.ts';
+import { MemoryManager, type MemorySettings } from '../memory-manager/memory-manager.ts';
+import type { AllocationResult } from '../topology-manager/allocation-error.ts';
+import type { StateFile } from '../topology-manager/state-file.ts';
+import { TopologyManager, type TopologySettings } from '../topology-manager/topology-manager.ts';
+
+export interface ResourceManagerSettings {
+  topology: TopologySettings;
+  cpu: CPUManagerSettings;
+  memory: MemorySettings;
+}
+
+interface Deps {
+  settings: ResourceManagerSettings;
+  machine: DescribedMachine;
+  memory: readonly NUMAMemory[];
+  featureGates: FeatureGates;
+  /** Pods whose containers may run. */
+  activePods: () => readonly Pod[];
+  /** True once every source has reported its pods, so that `activePods` is complete. */
+  sourcesReady: () => boolean;
+  podStatus: (podUID: string) => PodStatus | undefined;
+  /** Has the runtime move a container to these CPUs, given as a list such as `0-3,8`. */
+  updateContainer: (containerID: string, cpus: string) => Promise<void>;
+}
+
+/** A manager that does not take its settings or its state file. */
+export class ResourceManagerError extends Error {
+  override readonly name = 'ResourceManagerError';
+  readonly manager: 'topology' | 'cpu' | 'memory';
+
+  constructor(manager: 'topology' | 'cpu' | 'memory', cause: unknown) {
+    super(errorMessage(cause), { cause });
+    this.manager = manager;
+  }
+}
+
+/** CPUs and memory nodes of a container, as lists. Empty: any. */
+export interface ContainerSets {
+  cpusetCpus: string;
+  cpusetMems: string;
+}
+
+/**
+ * The topology, CPU and memory managers together. kubelet: cm/container_manager_linux.go,
+ * internal_container_lifecycle_linux.go
+ */
+export class ResourceManagers {
+  readonly topology: TopologyManager;
+  readonly cpu: CPUManager;
+  readonly memory: MemoryManager;
+
+  /** Throws a `ResourceManagerError` for settings that the kubelet refuses, the first one in its order. */
+  constructor({ settings, machine, memory, featureGates, ...engine }: Deps) {
+    const topology = madeBy(
+      'topology',
+      () => new TopologyManager({ settings: settings.topology, nodes: machine.nodes, featureGates }),
+    );
+    const affinities = topology;
+    this.cpu = madeBy(
+      'cpu',
+      () => new CPUManager({ settings: settings.cpu, machine, affinities, featureGates, ...engine }),
+    );
+    this.memory = madeBy(
+      'memory',
+      () => new MemoryManager({ settings: settings.memory, nodes: memory, affinities, ...engine }),
+    );
+    topology.addHintProvider(this.cpu);
+    topology.addHintProvider(this.memory);
+    this.topology = topology;
+  }
+
+  /**
+   * Called once, before all other methods, with the containers that the runtime has. Throws a `ResourceManagerError`
+   * for a state file that the kubelet refuses.
+   */
+  start(files: { cpu: StateFile; memory: StateFile }, containers: readonly RuntimeContainer[] = []): void {
+    madeBy('cpu', () => {
+      this.cpu.start(files.cpu, containers);
+    });
+    madeBy('memory', () => {
+      this.memory.start(files.memory);
+    });
+  }
+
+  /** Allocates for all containers of a pod. kubelet: topologymanager/scope.go Admit */
+  admit(pod: Pod): AllocationResult {
+    return this.topology.admit(pod);
+  }
+
+  /** For a new container. kubelet: internal_container_lifecycle_linux.go PreCreateContainer */
+  setsOf(pod: Pod, container: Container): ContainerSets {
+    const { uid } = pod.metadata;
+    return {
+      cpusetCpus: this.cpu.effectiveCPUs(uid, container.name).toString(),
+      cpusetMems: this.memory.nodesOf(uid, container.name).join(','),
+    };
+  }
+
+  /**
+   * Called when a container was created, with the sets that it has. kubelet: internal_container_lifecycle.go
+   * PreStartContainer
+   */
+  preStart(pod: Pod, container: Container, containerID: string, { cpusetCpus }: ContainerSets): void {
+    const { uid } = pod.metadata;
+    this.cpu.addContainer(uid, container.name, containerID, CPUSet.parse(cpusetCpus));
+    this.memory.addContainer(pod, container, containerID);
+    this.topology.addContainer(uid, container.name, containerID);
+  }
+
+  /** Called when a container has ended. kubelet: internal_container_lifecycle.go PostStopContainer */
+  postStop(containerID: string): void {
+    this.topology.removeContainer(containerID);
+  }
+
+  /** Moves running containers to the CPUs that they should have. */
+  reconcile(): Promise<Reconciliation> {
+    return this.cpu.reconcile();
+  }
+}
+
+function madeBy<T>(manager: ResourceManagerError['manager'], make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw new ResourceManagerError(manager, error);
+  }
+}
