@@ -14,6 +14,7 @@ import type { CommandDeps } from './io/deps.ts';
 import { boolean, referenceVersion } from '../node/options/flags.ts';
 import type { OnStarting } from '../node/import-images.ts';
 import { logEvents } from '../node/log/log-events.ts';
+import { setKernelTunables } from '../node/kernel-tunables.ts';
 import { addLogOptions, addNodeOptions } from '../node/options/node-flags.ts';
 import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
@@ -98,6 +99,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
     const onServing = screen?.reportReady;
     const agent = { options, sources, logger, faults, stopping, onWaiting, onStarting, onServing };
     await withAgent(agent, async (kubelet) => {
+      if (!options.protectKernelDefaults) await setKernelTunables(logger);
       unhealthyBecause = () => kubelet.unhealthyBecause();
       healthz ??= await openHealthz(options, () => unhealthyBecause(), faults);
       if (endsItsPods(options)) ending.podsOf(kubelet);

@@ -27,6 +27,7 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
   const { rootDir, podLogsDir, nodeName, nodeIPs, resolvConf, clusterDNS, clusterDomain } = options;
   const { cgroupsPerQOS, evictionHard } = options;
   refuseCgroupVersion(options, machine);
+  refuseSwap(options, machine);
   const capacity = nodeCapacity(machine, options);
   const kept = { ...withReservedCPUs(options, options.reservedSystemCPUs, machine.onlineCPUs), evictionHard };
   // The kernel can limit the processes of pods, but a node's status does not show the limit.
@@ -51,6 +52,7 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
       kubeReservedCgroup: options.kubeReservedCgroup,
     },
     podPidsLimit: options.podPidsLimit,
+    isTmpfsSwapped: machine.swaps.length > 0 && !machine.hasTmpfsNoswap,
     syncFrequencyMs: options.syncFrequency,
     maxContainerRestartPeriodMs: options.crashLoopBackOff.maxContainerRestartPeriod ?? maxContainerBackOffMs,
     images: imageSettings(options),
@@ -109,6 +111,16 @@ function refuseCgroupVersion({ failCgroupV1, singleProcessOOMKill }: NodeOptions
   }
 }
 
+/**
+ * The kubelet also refuses swap if nobody set failSwapOn. kubelet: cm/container_manager_linux.go NewContainerManager
+ */
+function refuseSwap({ refusesSwap }: Pick<NodeOptions, 'refusesSwap'>, { swaps }: Machine): void {
+  if (!refusesSwap || swaps.length === 0) return;
+  throw new UserError(`swap is on (${swaps.map(({ name }) => name).join(', ')}), and failSwapOn is set`, {
+    hint: 'Run swapoff -a and remove the swap from /etc/fstab, or set failSwapOn: false. Pods get no swap by default.',
+  });
+}
+
 /** kubelet: cm/node_container_manager_linux.go validateNodeAllocatable */
 function refuseOverReservation(reservations: NodeReservations): void {
   const [resource] = overReservedResources(reservations);
@@ -146,6 +158,12 @@ interface ContainerNodeOptions {
   /** Milliseconds. */
   cpuCFSQuotaPeriod: number;
   singleProcessOOMKill?: boolean;
+  memorySwap: { swapBehavior: string };
+}
+
+function swapForPods({ swaps }: Machine, { memorySwap }: Pick<ContainerNodeOptions, 'memorySwap'>): bigint {
+  if (memorySwap.swapBehavior !== 'LimitedSwap') return 0n;
+  return swaps.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0n);
 }
 
 /** The facts about this node that its containers depend on. */
@@ -161,6 +179,7 @@ function containerNode(machine: Machine, options: ContainerNodeOptions): Contain
       singleProcessOOMKill: machine.cgroupVersion === 1 || (options.singleProcessOOMKill ?? false),
       memoryCapacityBytes: machine.memoryBytes,
       hasSwapController: machine.hasSwapController,
+      swapForPodsBytes: swapForPods(machine, options),
       hugePageSizes: machine.hugePages.map(({ sizeBytes }) => sizeBytes),
     },
   };

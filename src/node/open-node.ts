@@ -23,6 +23,7 @@ import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
 import { importImages, type OnStarting } from './import-images.ts';
 import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
+import { checkNodeFitness } from './node-fitness.ts';
 import { nodeCredentials } from './node-credentials.ts';
 import type { NodeOptions } from './options/node-options.ts';
 import { setOwnOOMScoreAdj } from './own-oom-score.ts';
@@ -63,6 +64,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     endsItsPods(options) ? openLogind() : undefined,
     sendPodCIDR(options, connection.runtime, logger, signal),
   ]);
+  await checkNodeFitness(options, machine, logger);
   const node = nodeConfig(options, machine, cgroupDriver);
   const kubelet = new Kubelet({
     runtime: runtime.withPauseImage(connection.runtime),

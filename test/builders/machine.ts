@@ -16,6 +16,8 @@ export function makeMachine(changes: Partial<Machine> = {}): Machine {
     ],
     maxPIDs: 32_768n,
     hasSwapController: true,
+    swaps: [],
+    hasTmpfsNoswap: false,
     selinuxEnabled: false,
     appArmorEnabled: false,
     kernelRelease: '6.1.0-31-amd64',

@@ -26,6 +26,7 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
       kubeReservedCgroup: '',
     },
     podPidsLimit: -1,
+    isTmpfsSwapped: false,
     syncFrequencyMs: 60_000,
     maxContainerRestartPeriodMs: 300_000,
     images: {

@@ -1,18 +1,29 @@
-import { access, cp, mkdir, readdir, rename, rm, stat, symlink } from 'node:fs/promises';
+import { access, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import type { TestProject } from 'vitest/node';
 import { findContainerd } from '../../src/containerd/find-containerd.ts';
+import { kernelTunables } from '../../src/node/kernel-tunables.ts';
 import { errorMessage, UserError } from '../../src/errors.ts';
 import { buildTestImages } from '../images/build-test-images.ts';
 
 const repository = join(import.meta.dirname, '../..');
 
 /** Makes what every e2e test needs, and fails, rather than skips, on a machine where they cannot run. */
-export default async function setUp(project: TestProject): Promise<void> {
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   await checkMachine();
+  const settings = await kernelSettings();
   const [program] = await Promise.all([buildProgram(), buildTestImages(join(repository, '.cache/images'))]);
   project.provide('program', program);
+  return async () => {
+    for (const [path, value] of settings) await writeFile(path, value);
+  };
+}
+
+/** The settings of the kernel that an agent changes, by their path. */
+async function kernelSettings(): Promise<[string, string][]> {
+  const paths = Object.keys(kernelTunables).map((name) => join('/proc/sys', ...name.split('.')));
+  return Promise.all(paths.map(async (path): Promise<[string, string]> => [path, await readFile(path, 'utf8')]));
 }
 
 async function checkMachine(): Promise<void> {

@@ -2,6 +2,7 @@ import { readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readCgroupMounts } from '../../src/engine/container-manager/cgroup-mounts.ts';
+import { requireKernelTunables } from '../../src/node/kernel-tunables.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
@@ -34,6 +35,10 @@ test('the agent runs in the cgroup of kubeletCgroups', async () => {
   const tops = [...(await cgroupTops())];
   const processes = await Promise.all(tops.map((top) => readFile(join(top, agentCgroup, 'cgroup.procs'), 'utf8')));
   expect(processes).toEqual(tops.map(() => `${agent.pid}\n`));
+});
+
+test('the kernel has the settings that the kubelet requires', async () => {
+  await expect(requireKernelTunables()).resolves.toBeUndefined();
 });
 
 describe('a process that the kernel kills for its memory', () => {

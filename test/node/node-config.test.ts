@@ -63,6 +63,27 @@ describe('nodeConfig', () => {
     await expect(nodeOf(flag)).rejects.toThrow(`more ${resource} is reserved than the node has`);
   });
 
+  test('is not made of a machine with swap if the user set failSwapOn', async () => {
+    const machine = makeMachine({ swaps: [{ name: '/dev/zram0', sizeBytes: 1n << 30n }] });
+    const refused = optionsOf('--fail-swap-on').then((options) => nodeConfig(options, machine, 'cgroupfs'));
+    await expect(refused).rejects.toThrow('swap is on (/dev/zram0), and failSwapOn is set');
+    for (const flags of [[], ['--fail-swap-on=false']]) {
+      const { isTmpfsSwapped, containerNode } = nodeConfig(await optionsOf(...flags), machine, 'cgroupfs');
+      expect([isTmpfsSwapped, containerNode.resources.swapForPodsBytes]).toEqual([true, 0n]);
+    }
+  });
+
+  test('lets pods swap with LimitedSwap, and keeps memory-backed volumes out if the kernel can', async () => {
+    const swaps = [1n, 2n].map((sizeBytes) => ({ name: '/swap', sizeBytes }));
+    const options = { ...(await optionsOf()), memorySwap: { swapBehavior: 'LimitedSwap' } };
+    const { isTmpfsSwapped, containerNode } = nodeConfig(
+      options,
+      makeMachine({ swaps, hasTmpfsNoswap: true }),
+      'cgroupfs',
+    );
+    expect([isTmpfsSwapped, containerNode.resources.swapForPodsBytes]).toEqual([false, 3n]);
+  });
+
   test('has no ephemeral storage to offer when that is not isolated', async () => {
     const { capacity, allocatable } = await nodeOf('--local-storage-capacity-isolation=false');
     expect([capacity['ephemeral-storage'], allocatable['ephemeral-storage']]).toEqual([undefined, undefined]);

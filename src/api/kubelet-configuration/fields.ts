@@ -134,12 +134,12 @@ export const kubeletConfigurationFields = {
     evictionMinimumReclaim: { kind: 'map string', without: eviction },
     podsPerCore: { kind: 'int32', does: 'limits maxPods to this number per CPU' },
     enableControllerAttachDetach: { kind: '*bool', default: true, without: apiServer },
-    protectKernelDefaults: { kind: 'bool', without: 'settings of the kernel are not touched' },
+    protectKernelDefaults: { kind: 'bool', does: 'requires settings of the kernel instead of setting them' },
     makeIPTablesUtilChains: { kind: '*bool', default: true, without: iptables },
     iptablesMasqueradeBit: { kind: '*int32', default: 14, without: iptables },
     iptablesDropBit: { kind: '*int32', default: 15, without: iptables },
     featureGates: { kind: 'map bool', does: 'turns features on and off' },
-    failSwapOn: { kind: '*bool', default: true, without: 'a node with swap starts; its pods get none' },
+    failSwapOn: { kind: '*bool', default: true, does: 'refuses to start with swap; only if it is set, not by default' },
     memorySwap: { kind: 'MemorySwapConfiguration' },
     containerLogMaxSize: {
       kind: 'string',
@@ -211,7 +211,9 @@ export const kubeletConfigurationFields = {
     cacheAuthorizedTTL: { kind: 'duration', default: 5 * minute, without: webhook },
     cacheUnauthorizedTTL: { kind: 'duration', default: 30 * second, without: webhook },
   },
-  MemorySwapConfiguration: { swapBehavior: { kind: 'string', without: 'static pods never swap, as in the kubelet' } },
+  MemorySwapConfiguration: {
+    swapBehavior: { kind: 'string', does: '`LimitedSwap`: Burstable pods may swap, on cgroup v2; `NoSwap`: none' },
+  },
   CrashLoopBackOffConfig: { maxContainerRestartPeriod: { kind: '*duration', does: 'longest wait before a restart' } },
   LoggingConfiguration: {
     format: { kind: 'string', default: 'text', does: '`text` or `json`' },

@@ -6,11 +6,12 @@ const systemCriticalPriority = 2_000_000_000;
 /** True for static pods and pods of system priority. kubelet: types/pod_update.go IsCriticalPod */
 export function isCriticalPod({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): boolean {
   const annotations = metadata.annotations ?? {};
-  return (
-    isStaticPod({ metadata }) ||
-    'kubernetes.io/config.mirror' in annotations ||
-    (spec.priority ?? 0) >= systemCriticalPriority
-  );
+  return isStaticPod({ metadata }) || 'kubernetes.io/config.mirror' in annotations || hasSystemPriority({ spec });
+}
+
+/** True for the priority of pods that a cluster cannot do without. */
+export function hasSystemPriority({ spec }: Pick<Pod, 'spec'>): boolean {
+  return (spec.priority ?? 0) >= systemCriticalPriority;
 }
 
 /** kubelet: types/pod_update.go IsNodeCriticalPod */

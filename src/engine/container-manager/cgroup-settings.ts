@@ -9,6 +9,8 @@ export interface CgroupSettings {
   nodeAllocatable: NodeAllocatableSettings;
   /** Maximum number of processes of a pod. No limit if it is not positive. */
   podPidsLimit: number;
+  /** True if content of memory-backed volumes can reach the disk. */
+  isTmpfsSwapped: boolean;
   containerNode: {
     resources: { cpuCFSQuota: boolean; cpuCFSQuotaPeriodMicros: number; hugePageSizes: readonly bigint[] };
   };

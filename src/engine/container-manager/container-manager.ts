@@ -2,6 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import { errorMessage, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Emit } from '../view/event-bus.ts';
+import { reasons } from '../view/reasons.ts';
 import type { CgroupManager } from './cgroup-manager.ts';
 import type { CgroupSettings } from './cgroup-settings.ts';
 import { CgroupRefusalReport } from './cgroup-refusal-report.ts';
@@ -20,6 +21,15 @@ interface Deps {
   logger: Logger;
 }
 
+/** kubelet: cm/container_manager_linux.go NewContainerManager */
+const memoryOnDisk = {
+  type: 'Recorded',
+  eventType: 'Warning',
+  reason: reasons.possibleMemoryBackedVolumesOnDisk,
+  message:
+    'The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.',
+} as const;
+
 /** All cgroups of the node. kubelet: cm/container_manager_linux.go */
 export class ContainerManager {
   readonly podCgroups: PodCgroups;
@@ -36,7 +46,9 @@ export class ContainerManager {
 
   /** Called before the first pod. Throws a `UserError` if a configured cgroup is missing. */
   async start(): Promise<void> {
-    for (const cgroup of reservedCgroups(this.deps.node)) await this.enforceReserved(cgroup);
+    const { node, emit } = this.deps;
+    if (node.isTmpfsSwapped) emit(memoryOnDisk);
+    for (const cgroup of reservedCgroups(node)) await this.enforceReserved(cgroup);
     try {
       await this.qosCgroups.start();
     } catch (error) {

@@ -3,6 +3,7 @@ import { cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { hasCode } from '../../errors.ts';
 import { pathExists } from '../host/path-exists.ts';
+import { hasTmpfsNoswap } from '../host/mounts.ts';
 import { parseCPUList } from './reserved-cpus.ts';
 
 /** Properties of the machine that containers depend on. */
@@ -21,6 +22,9 @@ export interface Machine {
   /** Maximum number of processes and threads. */
   maxPIDs: bigint;
   hasSwapController: boolean;
+  swaps: Swap[];
+  /** True if a tmpfs can be kept out of swap. */
+  hasTmpfsNoswap: boolean;
   selinuxEnabled: boolean;
   appArmorEnabled: boolean;
   /** Such as `6.1.0-31-amd64`. */
@@ -28,15 +32,22 @@ export interface Machine {
   thermalThrottlePaths: string[];
 }
 
+/** A file or device of swap in use. */
+export interface Swap {
+  name: string;
+  sizeBytes: bigint;
+}
+
 /** `CGROUP2_SUPER_MAGIC` of the kernel's magic.h. */
 const cgroup2Magic = 0x63677270;
 
 export async function readMachine(rootDir: string): Promise<Machine> {
   const [cgroups, disk] = await Promise.all([controllersOfMachine(), statfs(rootDir, { bigint: true })]);
-  const [cpuNumbers, pages, pids, selinuxEnabled, appArmor, throttlePaths] = await Promise.all([
+  const [cpuNumbers, pages, pids, swaps, selinuxEnabled, appArmor, throttlePaths] = await Promise.all([
     onlineCPUs(),
     hugePages(),
     maxPIDs(),
+    readSwaps(),
     // This file system exists only while the kernel has a policy.
     pathExists('/sys/fs/selinux/enforce'),
     appArmorEnabled(),
@@ -50,6 +61,8 @@ export async function readMachine(rootDir: string): Promise<Machine> {
     ephemeralStorageBytes: disk.blocks * disk.bsize,
     hugePages: pages,
     maxPIDs: pids,
+    swaps,
+    hasTmpfsNoswap: hasTmpfsNoswap(release()),
     selinuxEnabled,
     appArmorEnabled: appArmor,
     kernelRelease: release(),
@@ -89,6 +102,26 @@ async function maxPIDs(): Promise<bigint> {
     readNumber('/proc/sys/kernel/threads-max'),
   ]);
   return pids < threads ? pids : threads;
+}
+
+/** kubelet: util/swap/swap_util.go IsSwapOn */
+async function readSwaps(): Promise<Swap[]> {
+  try {
+    return parseSwaps(await readFile('/proc/swaps', 'utf8'));
+  } catch (error) {
+    // The kernel has no swap.
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
+
+/** The lines of /proc/swaps below its heading. */
+export function parseSwaps(text: string): Swap[] {
+  const [, ...lines] = text.trim().split('\n');
+  return lines.map((line) => {
+    const [name = '', , kibibytes = '0'] = line.split(/\s+/);
+    return { name, sizeBytes: BigInt(kibibytes) * 1024n };
+  });
 }
 
 async function readNumber(path: string): Promise<bigint> {

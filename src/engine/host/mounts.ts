@@ -16,7 +16,7 @@ export async function isMountPoint(path: string): Promise<boolean> {
 export async function mountTmpfs(path: string, sizeBytes: bigint | undefined): Promise<void> {
   if (await isMountPoint(path)) return;
   const size = sizeBytes === undefined ? [] : [`size=${sizeBytes.toString()}`];
-  if (mayKeepOutOfSwap()) {
+  if (hasTmpfsNoswap(release())) {
     try {
       await mount('tmpfs', path, [...size, 'noswap']);
       return;
@@ -76,9 +76,9 @@ async function mountsUnder(path: string): Promise<Mount[]> {
   return mounts.filter(({ mountPoint }) => mountPoint === real || mountPoint.startsWith(`${real}/`)).reverse();
 }
 
-/** tmpfs has the option since Linux 6.4. */
-function mayKeepOutOfSwap(): boolean {
-  const [major = 0, minor = 0] = release().split('.').map(Number);
+/** True if tmpfs of this kernel release has the option `noswap`: since Linux 6.4. */
+export function hasTmpfsNoswap(kernelRelease: string): boolean {
+  const [major = 0, minor = 0] = kernelRelease.split('.').map(Number);
   return major > 6 || (major === 6 && minor >= 4);
 }
 

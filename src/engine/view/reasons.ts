@@ -54,6 +54,7 @@ export const reasons = {
   nodeAllocatableEnforced: 'NodeAllocatableEnforced',
   networkNotReady: 'NetworkNotReady',
   oomKilling: 'OOMKilling',
+  possibleMemoryBackedVolumesOnDisk: 'PossibleMemoryBackedVolumesOnDisk',
   preempting: 'Preempting',
   probeWarning: 'ProbeWarning',
   pulled: 'Pulled',

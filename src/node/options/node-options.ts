@@ -42,6 +42,8 @@ export interface NodeOptions
   /** File of credential providers, and the folder of their programs; empty for none. */
   imageCredentialProviderConfig: string;
   imageCredentialProviderBinDir: string;
+  /** True if the user asked for an end at the start of a node with swap. */
+  refusesSwap: boolean;
   /** True leaves our pods that no manifest declares, instead of stopping them. */
   leaveOrphans: boolean;
   /** Values that no text may contain. Starts with the credentials of URLs; the engine and the sources add theirs. */
@@ -70,7 +72,12 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
 
 /** Reads the configuration files and applies the flags over them. Throws a `UserError` for mistakes. */
 export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]): Promise<NodeOptions> {
-  const { configuration, featureGates, warnings } = await readConfiguration(flags, flagsLayer(flags));
+  const {
+    configuration,
+    isGiven: isFieldGiven,
+    featureGates,
+    warnings,
+  } = await readConfiguration(flags, flagsLayer(flags));
   const { staticPodPath, containerRuntimeEndpoint } = configuration;
   const paths = (flags.podManifestPath ?? [staticPodPath]).filter(isGiven);
   const urlOptions = manifestURLOptions({ ...manifestURLFlags(configuration), ...flags });
@@ -96,6 +103,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     },
     imageCredentialProviderConfig: flags.imageCredentialProviderConfig ?? '',
     imageCredentialProviderBinDir: flags.imageCredentialProviderBinDir ?? '',
+    refusesSwap: configuration.failSwapOn && isFieldGiven('failSwapOn'),
     leaveOrphans: false,
     secrets: secretsOfURLs(urlOptions),
     warnings: [...warnOfFlags(flags), ...warnings],

@@ -23,6 +23,8 @@ export interface ConfigurationFiles {
 /** The checked configuration of a node. */
 export interface NodeConfiguration {
   configuration: KubeletConfiguration;
+  /** True if a file or flag sets the field. */
+  isGiven: (field: keyof KubeletConfiguration) => boolean;
   featureGates: FeatureGates;
   /** Warnings, such as for unknown fields. */
   warnings: ManifestProblem[];
@@ -53,7 +55,12 @@ export async function readConfiguration(
   });
   refuseErrors(outcome.problems);
   if (!outcome.resolved) throw new Error('A configuration without errors is there');
-  return { ...outcome.resolved, warnings: [...problems, ...outcome.problems] };
+  const layers = [...(file ? [file] : []), ...dropIns, flags];
+  return {
+    ...outcome.resolved,
+    isGiven: (field) => layers.some(({ given }) => given[field] !== undefined),
+    warnings: [...problems, ...outcome.problems],
+  };
 }
 
 async function readLayer(path: string, problems: ManifestProblem[]): Promise<ConfigurationLayer | undefined> {

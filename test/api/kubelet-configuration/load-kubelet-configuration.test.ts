@@ -70,7 +70,7 @@ describe('the file', () => {
         failSwapOn: false,
         staticPodPath: '/etc/kubernetes/manifests',
       },
-      unused: ['authentication.x509.clientCAFile', 'hairpinMode', 'failSwapOn'],
+      unused: ['authentication.x509.clientCAFile', 'hairpinMode'],
     },
     'kind.json': {
       differs: {
@@ -80,7 +80,7 @@ describe('the file', () => {
         imageGCHighThresholdPercent: 100,
         evictionHard: { 'nodefs.available': '0%', 'nodefs.inodesFree': '0%', 'imagefs.available': '0%' },
       },
-      unused: ['failSwapOn'],
+      unused: [],
     },
     'edge.yaml': {
       differs: {

@@ -9,6 +9,7 @@ export function makeNodeResources(changes: Partial<NodeResources> = {}): NodeRes
     singleProcessOOMKill: false,
     memoryCapacityBytes: 8n * 1024n ** 3n,
     hasSwapController: true,
+    swapForPodsBytes: 0n,
     hugePageSizes: [],
     ...changes,
   };

@@ -37,6 +37,7 @@ test("the defaults are the kubelet's", async () => {
     containerGC: { minAgeMs: 0, maxPerPodContainer: 1, maxContainers: -1 },
     imageCredentialProviderConfig: '',
     imageCredentialProviderBinDir: '',
+    refusesSwap: false,
     leaveOrphans: false,
     secrets: new SecretValues(),
     warnings: [],
@@ -416,4 +417,17 @@ test('secrets of manifest URLs and their headers are hidden', async () => {
   );
   const told = 'p4ss%2Dword p4ss-word ?key=quer%79-value query-value, Bearer header-token, header-token, other-header';
   expect(secrets.hide(told)).toBe('<hidden> <hidden> ?<hidden> <hidden>, <hidden>, <hidden>, <hidden>');
+});
+
+describe('swap is refused', () => {
+  test.each([
+    ['', [], false],
+    ['failSwapOn: true', [], true],
+    ['failSwapOn: false', [], false],
+    ['', ['--fail-swap-on'], true],
+    ['failSwapOn: true', ['--fail-swap-on=false'], false],
+  ])('only if the user says so: file %j, flags %j', async (field, flags, refusesSwap) => {
+    const path = await writeTemporary('kubelet.yaml', field);
+    expect((await optionsOf('--config', path, ...flags)).refusesSwap).toBe(refusesSwap);
+  });
 });

@@ -1,3 +1,5 @@
+import { hasSystemPriority } from '../../../api/values/critical-pod.ts';
+import { podQOSClass } from '../../../api/values/qos.ts';
 import { podLevelAmounts } from '../../../api/values/pod-level-resources.ts';
 import { podLimits, podRequests, type ResourceTotals } from '../../../api/values/resource-totals.ts';
 import type { Container, Pod, ResourceList } from '../../../api/types.ts';
@@ -21,6 +23,8 @@ export interface NodeResources {
   memoryCapacityBytes: bigint;
   /** True if the kernel can limit a cgroup's swap. */
   hasSwapController: boolean;
+  /** Swap of the machine in bytes if pods may use it: LimitedSwap. 0 otherwise. */
+  swapForPodsBytes: bigint;
   /** Huge page sizes of the machine in bytes. */
   hugePageSizes: readonly bigint[];
   /** Set with the feature gate MemoryQoS, on cgroup v2 only. */
@@ -47,7 +51,8 @@ export function containerResources(pod: Pod, container: Container, node: NodeRes
     ...(node.cgroupVersion === 1 && node.hasSwapController && noSwap(resources)),
     unified: {
       ...unified,
-      ...(node.cgroupVersion === 2 && node.hasSwapController && { 'memory.swap.max': '0' }),
+      ...(node.cgroupVersion === 2 &&
+        node.hasSwapController && { 'memory.swap.max': swapLimit(pod, container, node).toString() }),
       ...memoryQoS(memoryBytes(requests), memoryBytes(toTotals(container.resources?.limits)), node),
     },
   };
@@ -97,7 +102,20 @@ function cpuQuota(limitMilliCPU: bigint, periodMicros: number): LinuxContainerRe
   return { cpuQuota: milliCPUToQuota(limitMilliCPU, periodMicros), cpuPeriod: periodMicros };
 }
 
-/** No swap, because static pods are critical and critical pods never swap, under any swapBehavior. */
+/**
+ * A Burstable container's share of the swap is that of its request in the memory. Others do not swap, nor do pods of
+ * system priority. In the kubelet static pods are critical and never swap. kubelet:
+ * kuberuntime/kuberuntime_container_linux.go GetContainerSwapBehavior, calcSwapForBurstablePods
+ */
+function swapLimit(pod: Pod, { resources }: Container, node: NodeResources): bigint {
+  if (podQOSClass(pod) !== 'Burstable' || hasSystemPriority(pod)) return 0n;
+  const request = memoryBytes(toTotals(resources?.requests));
+  if (request === memoryBytes(toTotals(resources?.limits))) return 0n;
+  const share = Number(request) / Number(node.memoryCapacityBytes);
+  return BigInt(Math.trunc(share * Number(node.swapForPodsBytes)));
+}
+
+/** On cgroup v1 no pod may swap, under any swapBehavior. */
 function noSwap({ memoryLimitInBytes = 0n }: LinuxContainerResources): LinuxContainerResources {
   return { memorySwapLimitInBytes: memoryLimitInBytes };
 }

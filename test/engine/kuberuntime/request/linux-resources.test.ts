@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Container } from '../../../../src/api/types.ts';
+import type { Container, PodSpec } from '../../../../src/api/types.ts';
 import {
   containerResources,
   type NodeResources,
@@ -46,6 +46,37 @@ describe('containerResources', () => {
   it('says nothing about swap where the kernel cannot limit it', () => {
     const resources = resourcesOf(limited, { hasSwapController: false });
     expect(resources.unified).toEqual({ 'memory.oom.group': '1' });
+  });
+
+  describe('with LimitedSwap', () => {
+    const swapOf = (container: Container, spec: Partial<PodSpec> = {}, node: Partial<NodeResources> = {}) => {
+      const resources = makeNodeResources({ swapForPodsBytes: 4n * 1024n ** 3n, ...node });
+      const pod = makePod({ spec: { containers: [container], ...spec } });
+      return containerResources(pod, container, resources).unified?.['memory.swap.max'];
+    };
+
+    it("gives a Burstable container the part of the swap that its request is of the node's memory", () => {
+      // 16 MiB of 8 GiB, of 4 GiB of swap.
+      expect(swapOf(limited)).toBe(String(8n * mebibyte));
+      expect(swapOf(makeContainer({ resources: { requests: { memory: '1000' } } }))).toBe('500');
+    });
+
+    it.each([
+      ['without a request', makeContainer({ resources: { requests: { cpu: '1' } } }), {}],
+      [
+        'with a request as large as its limit',
+        makeContainer({ resources: { requests: { memory: '1Gi', cpu: '1' }, limits: { memory: '1Gi' } } }),
+        {},
+      ],
+      ['of a BestEffort pod', makeContainer(), {}],
+      ['of system priority', limited, { priority: 2_000_000_000 }],
+    ])('gives none to a container %s', (_what, container, spec) => {
+      expect(swapOf(container, spec)).toBe('0');
+    });
+
+    it('gives none on cgroup v1', () => {
+      expect(swapOf(limited, {}, { cgroupVersion: 1 })).toBeUndefined();
+    });
   });
 
   it('sends neither quota nor period when CPU limits are not enforced', () => {

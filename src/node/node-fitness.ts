@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises';
+import type { Machine } from '../engine/container-manager/machine.ts';
+import { hasCode } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { requireKernelTunables } from './kernel-tunables.ts';
+import type { NodeOptions } from './options/node-options.ts';
+
+/** kubelet: cm/container_manager_linux.go validateSystemRequirements */
+const requiredControllers = { 1: ['cpu', 'cpuacct', 'cpuset', 'memory'], 2: ['cpu', 'cpuset', 'memory'] } as const;
+
+/**
+ * Compares the machine with the requirements of the kubelet, and logs the differences. Throws a `UserError` for
+ * settings of the kernel if protectKernelDefaults is set. Pods run without the rest, which the kubelet refuses.
+ */
+export async function checkNodeFitness(
+  options: Pick<NodeOptions, 'protectKernelDefaults' | 'memorySwap'>,
+  machine: Machine,
+  logger: Pick<Logger, 'info' | 'warn'>,
+): Promise<void> {
+  if (options.protectKernelDefaults) await requireKernelTunables();
+  const { cgroupVersion } = machine;
+  const missing = missingControllers(cgroupVersion, await offeredControllers(cgroupVersion));
+  if (missing.length > 0) {
+    const hint = 'Add cgroup_enable=NAME to the command line of the kernel, or mount the controllers.';
+    logger.warn({ missing, hint }, 'Cgroup controllers are missing, pods run without their limits');
+  }
+  noteSwap(options, machine, logger);
+}
+
+function noteSwap(
+  { memorySwap }: Pick<NodeOptions, 'memorySwap'>,
+  { swaps, hasSwapController, cgroupVersion }: Machine,
+  logger: Pick<Logger, 'info' | 'warn'>,
+): void {
+  const names = swaps.map(({ name }) => name);
+  if (swaps.length === 0) return;
+  if (!hasSwapController) logger.warn({ swap: names }, 'Swap is on, and the kernel cannot keep pods out of it');
+  else if (memorySwap.swapBehavior === 'LimitedSwap' && cgroupVersion === 2) {
+    logger.info({ swap: names }, 'Swap is on, and Burstable pods get their share of it');
+  } else logger.info({ swap: names }, 'Swap is on, and pods get none of it');
+}
+
+/** The required controllers that are not among the offered ones. */
+export function missingControllers(version: 1 | 2, offered: readonly string[]): string[] {
+  return requiredControllers[version].filter((name) => !offered.includes(name));
+}
+
+/** Empty without cgroups, as in some containers. */
+async function offeredControllers(version: 1 | 2): Promise<string[]> {
+  try {
+    if (version === 1) return mountedControllers(await readFile('/proc/self/mountinfo', 'utf8'));
+    return (await readFile('/sys/fs/cgroup/cgroup.controllers', 'utf8')).trim().split(' ');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
+
+/** Controllers of the mounted hierarchies of cgroup v1. */
+export function mountedControllers(mountInfo: string): string[] {
+  const mounts = mountInfo.split('\n').filter((line) => line.includes(' - cgroup '));
+  return mounts.flatMap((line) => line.split(' ').at(-1)?.split(',') ?? []);
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { checkNodeFitness, missingControllers, mountedControllers } from '../../src/node/node-fitness.ts';
+import { makeMachine } from '../builders/machine.ts';
+
+const zram = { name: '/dev/zram0', sizeBytes: 1n << 30n };
+
+async function noted(swapBehavior: string, machine: Parameters<typeof makeMachine>[0]): Promise<string[]> {
+  const logged: string[] = [];
+  const note =
+    (level: string) =>
+    (facts: object, message: string): void => {
+      if ('swap' in facts) logged.push(`${level} ${message}: ${String(facts.swap)}`);
+    };
+  await checkNodeFitness({ protectKernelDefaults: false, memorySwap: { swapBehavior } }, makeMachine(machine), {
+    info: note('info'),
+    warn: note('warn'),
+  } as Parameters<typeof checkNodeFitness>[2]);
+  return logged;
+}
+
+describe('swap of the machine', () => {
+  const none = 'info Swap is on, and pods get none of it: /dev/zram0';
+
+  test.each([
+    ['is off', '', { swaps: [] }, []],
+    ['is kept from pods', '', {}, [none]],
+    ['is kept from pods on cgroup v1', 'LimitedSwap', { cgroupVersion: 1 as const }, [none]],
+    ['is shared', 'LimitedSwap', {}, ['info Swap is on, and Burstable pods get their share of it: /dev/zram0']],
+    [
+      'cannot be kept from pods',
+      'NoSwap',
+      { hasSwapController: false },
+      ['warn Swap is on, and the kernel cannot keep pods out of it: /dev/zram0'],
+    ],
+  ])('%s', async (_how, swapBehavior, machine, lines) => {
+    expect(await noted(swapBehavior, { swaps: [zram], ...machine })).toEqual(lines);
+  });
+});
+
+describe('controllers', () => {
+  test('that the kubelet requires and the machine lacks', () => {
+    expect(missingControllers(1, ['cpu', 'cpuacct', 'pids'])).toEqual(['cpuset', 'memory']);
+    expect(missingControllers(2, ['cpu', 'cpuset', 'memory', 'pids'])).toEqual([]);
+  });
+
+  test('of cgroup v1 are the options of its mounts', () => {
+    const mountInfo = `31 24 0:26 / /sys/fs/cgroup rw,nosuid - tmpfs tmpfs rw,mode=755
+32 31 0:27 / /sys/fs/cgroup/unified rw,nosuid - cgroup2 cgroup2 rw,nsdelegate
+33 31 0:28 / /sys/fs/cgroup/systemd rw,nosuid - cgroup cgroup rw,xattr,name=systemd
+36 31 0:31 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid - cgroup cgroup rw,cpu,cpuacct
+`;
+    expect(mountedControllers(mountInfo)).toEqual(['rw', 'xattr', 'name=systemd', 'rw', 'cpu', 'cpuacct']);
+  });
+});
