@@ -12,6 +12,7 @@ export class ManualSource implements PodSource {
   readonly where: string;
   #sink: Sink | undefined;
   #pods: Pod[] | undefined;
+  #derivedUIDs: string[] = [];
   #configObjects: ConfigObject[] = [];
 
   constructor(source: SourceName = 'file', where = `<${source}>`) {
@@ -22,6 +23,14 @@ export class ManualSource implements PodSource {
   /** These are all the pods it declares from now on. */
   set(...pods: Pod[]): void {
     this.#pods = pods;
+    this.#derivedUIDs = [];
+    this.#handOver();
+  }
+
+  /** As `set`, for manifests that set no UID. */
+  setDerived(...pods: Pod[]): void {
+    this.#pods = pods;
+    this.#derivedUIDs = pods.map(({ metadata }) => metadata.uid);
     this.#handOver();
   }
 
@@ -49,6 +58,7 @@ export class ManualSource implements PodSource {
   #handOver(): void {
     if (this.#pods === undefined) return;
     const { source, where } = this;
-    this.#sink?.onUpdate({ source, where, pods: this.#pods, configObjects: this.#configObjects, problems: [] });
+    const [configObjects, derivedUIDs] = [this.#configObjects, this.#derivedUIDs];
+    this.#sink?.onUpdate({ source, where, pods: this.#pods, configObjects, problems: [], derivedUIDs });
   }
 }

@@ -22,6 +22,8 @@ export interface Manifests {
   problems: ManifestProblem[];
   /** Places of the depends-on annotations; absent if there are none. */
   dependsOnPlaces?: DependsOnPlace[];
+  /** UIDs that are derived from the content of the manifest, because it sets none; absent if there are none. */
+  derivedUIDs?: string[];
 }
 
 /**
@@ -32,6 +34,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
   const pods: Pod[] = [];
   const configObjects: ConfigObject[] = [];
   const dependsOnPlaces: DependsOnPlace[] = [];
+  const derivedUIDs: string[] = [];
   const problems = new ProblemList();
   const names = new DeclaredNames();
   const ignored: Declarations['ignored'] = [];
@@ -58,6 +61,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
       else if (loaded.pod) {
         pods.push(loaded.pod);
         if (loaded.dependsOnPlace) dependsOnPlaces.push(loaded.dependsOnPlace);
+        if (loaded.isUIDDerived === true) derivedUIDs.push(loaded.pod.metadata.uid);
       } else if (loaded.configObject) configObjects.push(loaded.configObject);
     }
   }
@@ -72,12 +76,14 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     configObjects,
     problems: problems.list(options.origin),
     ...(dependsOnPlaces.length > 0 && { dependsOnPlaces }),
+    ...(derivedUIDs.length > 0 && { derivedUIDs }),
   };
 }
 
 interface LoadedObject {
   pod?: Pod;
   dependsOnPlace?: DependsOnPlace;
+  isUIDDerived?: boolean;
   configObject?: ConfigObject;
   problems: ManifestProblem[];
 }

@@ -12,6 +12,7 @@ import { doubtfulFields } from '../validation/doubtful-fields.ts';
 import { unsafeTexts } from '../validation/unsafe-texts.ts';
 import { type FieldError, validatePod } from '../validation/validate-pod.ts';
 import { dependsOn, dependsOnField, type DependsOnPlace, validateDependsOn } from '../values/depends-on.ts';
+import { validateInPlace } from '../values/in-place.ts';
 import { validateMaxRestartPeriod } from '../values/max-restart-period.ts';
 import { checkDNS1123Subdomain, nearestValidName } from '../values/names.ts';
 import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
@@ -22,6 +23,8 @@ export interface LoadResult {
   pod?: Pod;
   /** Place of the pod's depends-on annotation, if it has one. */
   dependsOnPlace?: DependsOnPlace;
+  /** True if the manifest sets no UID, so that the pod's UID is derived from its content. */
+  isUIDDerived?: boolean;
   problems: ManifestProblem[];
 }
 
@@ -55,6 +58,7 @@ export function toValidPod(
   if (errors.length === 0) {
     return {
       pod,
+      isUIDDerived: raw.metadata?.uid === undefined,
       ...dependsOnPlace(pod, locate),
       problems: firstProblems(
         [...unsupportedFields(pod, options.featureGates), ...doubtfulFields(raw)],
@@ -101,5 +105,12 @@ function refusedByLoader(pod: Pod): FieldError[] {
     ),
   );
   const claims = spec.resourceClaims ? [refuse('spec.resourceClaims')] : [];
-  return [...unsafeTexts(pod), ...bundles, ...claims, ...validateDependsOn(pod), ...validateMaxRestartPeriod(pod)];
+  return [
+    ...unsafeTexts(pod),
+    ...bundles,
+    ...claims,
+    ...validateDependsOn(pod),
+    ...validateMaxRestartPeriod(pod),
+    ...validateInPlace(pod),
+  ];
 }

@@ -16,7 +16,7 @@ import type { SourceSnapshot } from '../view/snapshot.ts';
 import type { ConfigObjects } from './config-objects.ts';
 import { isMirrorPod } from '../../api/values/config-annotations.ts';
 import { declaredAlready } from './load-manifest.ts';
-import { PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
+import { type Identify, PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
 import type { PodSource, SourceUpdate } from './pod-source.ts';
 
 interface Deps {
@@ -29,6 +29,8 @@ interface Deps {
   faults: Pick<Faults, 'keepRunning'>;
   clock: Clock;
   emit: Emit;
+  /** Chooses the UID of a pod whose manifest sets none. */
+  identify: Identify;
   /** Receives the changes of pods, in the order in which they must be handled. */
   onUpdate: (update: PodUpdate) => void;
   /** Receives the keys of added, changed and removed ConfigMaps and Secrets, before the pods of the same list. */
@@ -42,6 +44,8 @@ interface Read {
   readonly snapshot: SourceSnapshot;
   /** The pods of its last list; undefined before the first one. */
   declared: readonly Pod[] | undefined;
+  /** UIDs of these pods that are derived from their manifests. */
+  derivedUIDs: ReadonlySet<string>;
   /** Problems that the source reports. */
   problems: ManifestProblem[];
   /** Refused changes of immutable objects. */
@@ -70,6 +74,7 @@ export class ConfigReader {
       source,
       snapshot: { source: source.source, where: source.where, ready: false, pods: 0, problems: [] },
       declared: undefined,
+      derivedUIDs: new Set(),
       problems: [],
       immutable: [],
       taken: [],
@@ -116,10 +121,12 @@ export class ConfigReader {
     return this.reads.map(({ snapshot }) => ({ ...snapshot }));
   }
 
-  private take(read: Read, { pods, problems, configObjects: objects = [] }: SourceUpdate): void {
+  private take(read: Read, update: SourceUpdate): void {
+    const { pods, problems, configObjects: objects = [], derivedUIDs = [] } = update;
     const { configObjects, featureGates, onConfigObjectsChanged, secrets } = this.deps;
     const { id } = read.id;
     read.declared = pods.filter((pod) => !isMirrorPod(pod)).map((pod) => withoutDisabledFields(pod, featureGates));
+    read.derivedUIDs = new Set(derivedUIDs);
     read.problems = problems;
     // First, because the next lines already log and emit events about these pods.
     secrets.set(id, secretsOf(objects));
@@ -147,7 +154,9 @@ export class ConfigReader {
         read.taken.push(declaredAlready(read.source.where, key, owner, hint));
       }
     }
-    const { updates, duplicates } = this.podConfig.merge(read.id, pods, clock.now());
+    const identify: Identify = (pod, previous) =>
+      read.derivedUIDs.has(pod.metadata.uid) ? this.deps.identify(pod, previous) : pod;
+    const { updates, duplicates } = this.podConfig.merge(read.id, pods, clock.now(), identify);
     for (const pod of duplicates) {
       const message = `pod ${pod.metadata.namespace}/${pod.metadata.name} is declared twice`;
       podEventRecorder(emit, pod).warning(reasons.failedValidation, message);
@@ -177,13 +186,24 @@ export class ConfigReader {
       const cause = now.find((problem) => problem.origin === origin && problem.lastGoodPods === undefined);
       const where = [origin, cause?.line].filter((part) => part !== undefined).join(':');
       const message = `Its manifest is broken, its last good revision stays in use: ${where}: ${cause?.message ?? ''}`;
-      emit({ type: 'Recorded', eventType: 'Warning', reason: reasons.manifestBroken, message, pod });
+      emit({
+        type: 'Recorded',
+        eventType: 'Warning',
+        reason: reasons.manifestBroken,
+        message,
+        pod: this.runningRef(pod),
+      });
     }
     for (const [uid, { pod, origin }] of stoodBefore) {
       if (standsNow.has(uid) || !this.podConfig.declares(`${pod.name}_${pod.namespace}`)) continue;
       const message = `Its manifest is good again: ${origin}`;
-      emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.manifestGood, message, pod });
+      emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.manifestGood, message, pod: this.runningRef(pod) });
     }
+  }
+
+  /** The declared pod of this name. Its UID may be from an earlier revision. */
+  private runningRef(pod: PodRef): PodRef {
+    return { ...pod, uid: this.podConfig.uidOf(`${pod.name}_${pod.namespace}`) ?? pod.uid };
   }
 }
 

@@ -37,25 +37,41 @@ export class PodConfig {
     );
   }
 
+  /** UID under which the pod of this full name is declared. Returns undefined if it is not. */
+  uidOf(fullName: string): string | undefined {
+    for (const pods of this.sources.values())
+      for (const { merged } of pods.values()) if (podFullName(merged) === fullName) return merged.metadata.uid;
+    return undefined;
+  }
+
   /**
    * Merges the complete list of a source. Returns its changes in the order for the sync loop. `duplicates` are the pods
-   * that repeat a full name of the list.
+   * that repeat a full name of the list. `identify` is asked about new and changed pods.
    */
-  merge({ id, source }: SourceId, incoming: readonly Pod[], now: number): { updates: PodUpdate[]; duplicates: Pod[] } {
+  merge(
+    { id, source }: SourceId,
+    incoming: readonly Pod[],
+    now: number,
+    identify: Identify = (pod) => pod,
+  ): { updates: PodUpdate[]; duplicates: Pod[] } {
     const known = this.sources.get(id);
+    const entries = [...(known?.values() ?? [])];
+    const unchanged = new Map(entries.map((entry) => [entry.declared, entry.merged]));
+    const named = new Map(entries.map(({ merged }) => [podFullName(merged), merged]));
     // In one list the first pod of a full name wins. kubelet: config/config.go filterInvalidPods
     const unique = new Map([...incoming].reverse().map((pod) => [podFullName(pod), pod]));
     const isFirst = (pod: Pod): boolean => unique.get(podFullName(pod)) === pod;
     const next = new Map<string, Entry>();
     const changed: Record<PodOperation, Pod[]> = { ADD: [], UPDATE: [], REMOVE: [], RECONCILE: [], DELETE: [] };
-    for (const pod of incoming.filter(isFirst)) {
+    for (const declared of incoming.filter(isFirst)) {
+      const pod = unchanged.get(declared) ?? identify(declared, named.get(podFullName(declared)));
       const uid = pod.metadata.uid;
       const entry = known?.get(uid);
       const annotated = (more = {}): Pod => withAnnotations(pod, { [configAnnotations.source]: source, ...more });
       const merged = entry?.merged ?? annotated({ [configAnnotations.seen]: rfc3339Nano(now) });
-      next.set(uid, { declared: pod, merged });
+      next.set(uid, { declared, merged });
       if (entry === undefined) changed.ADD.push(merged);
-      else if (entry.declared !== pod) {
+      else if (entry.declared !== declared) {
         const op = updateInPlace(merged, annotated());
         if (op !== undefined) changed[op].push(merged);
       }
@@ -68,6 +84,9 @@ export class PodConfig {
     };
   }
 }
+
+/** Chooses the UID of a declared pod. `previous` is the pod of this name in the last list of the source, if any. */
+export type Identify = (pod: Pod, previous: Pod | undefined) => Pod;
 
 interface Entry {
   /** As in the last list of the source. */

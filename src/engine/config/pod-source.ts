@@ -14,6 +14,11 @@ export interface SourceUpdate {
   problems: ManifestProblem[];
   /** Where manifests declare the dependencies of their pods; absent if there are none, or if they are unknown. */
   dependsOnPlaces?: DependsOnPlace[];
+  /**
+   * UIDs that are derived from the content of a manifest. A pod with such a UID may keep an earlier one. Absent if
+   * there are none.
+   */
+  derivedUIDs?: string[];
 }
 
 /** A folder, file, URL or stream that declares pods. */

@@ -48,16 +48,17 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
     clock: systemClock,
     logger: quiet,
   });
-  const { pods, configObjects = [], problems, dependsOnPlaces = [] } = await source.read();
+  const { pods, configObjects = [], problems, dependsOnPlaces = [], derivedUIDs = [] } = await source.read();
   if (stdin !== undefined) {
     const read = loadManifest(stdin, stdinOrigin, { nodeName, featureGates, cronJobs });
     pods.push(...read.pods);
     configObjects.push(...read.configObjects);
     problems.push(...read.problems);
     dependsOnPlaces.push(...(read.dependsOnPlaces ?? []));
+    derivedUIDs.push(...(read.derivedUIDs ?? []));
   }
   const all = [...missing, ...problems, ...startOrderProblems(pods, dependsOnPlaces)];
-  return { source: 'file', where: manifests.join(', '), pods, configObjects, problems: all };
+  return { source: 'file', where: manifests.join(', '), pods, configObjects, problems: all, derivedUIDs };
 }
 
 /** Joins the declarations of several sources. */
@@ -68,6 +69,7 @@ export function joined(updates: readonly SourceUpdate[]): SourceUpdate & { confi
     pods: updates.flatMap(({ pods }) => pods),
     configObjects: updates.flatMap(({ configObjects = [] }) => configObjects),
     problems: updates.flatMap(({ problems }) => problems),
+    derivedUIDs: updates.flatMap(({ derivedUIDs = [] }) => derivedUIDs),
   };
 }
 

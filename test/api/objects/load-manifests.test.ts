@@ -27,8 +27,20 @@ describe('one single pod', () => {
     ['two JSON objects', '{"apiVersion":"v1","kind":"Pod"} {}'],
   ])('of %s is what loadPod makes of it', (_what, text) => {
     const { pod, problems } = loadPod(text, loadOptions);
-    expect(loadManifests(text, loadOptions)).toEqual({ pods: pod ? [pod] : [], configObjects: [], problems });
+    expect(loadManifests(text, loadOptions)).toEqual({
+      pods: pod ? [pod] : [],
+      configObjects: [],
+      problems,
+      ...(pod && { derivedUIDs: [pod.metadata.uid] }),
+    });
   });
+});
+
+test('only UIDs that no manifest sets are derived', () => {
+  const named = podText('b').replace('metadata: {', 'metadata: {uid: own, ');
+  const { pods, derivedUIDs } = loadManifests([podText('a'), named].join('---\n'), loadOptions);
+  expect(derivedUIDs).toEqual([pods[0]?.metadata.uid]);
+  expect(pods[1]?.metadata.uid).toBe('own');
 });
 
 test('the pods of a text are those that loadPod makes of each document', () => {

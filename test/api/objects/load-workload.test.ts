@@ -38,6 +38,7 @@ describe('the pod', () => {
     expect(loadManifests(text, loadOptions)).toEqual({
       pods: [loadPod(pod, loadOptions).pod],
       configObjects: [],
+      derivedUIDs: [loadPod(pod, loadOptions).pod?.metadata.uid],
       problems: [],
     });
   });

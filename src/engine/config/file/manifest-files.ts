@@ -19,7 +19,7 @@ interface Deps extends StaticPodNode {
 const otherName = 'Give one of them another name.';
 const otherUID = 'Leave it out, or give one of them another.';
 
-type Declared = Pick<Manifests, 'pods' | 'configObjects' | 'dependsOnPlaces'>;
+type Declared = Pick<Manifests, 'pods' | 'configObjects' | 'dependsOnPlaces' | 'derivedUIDs'>;
 
 interface ManifestFile {
   /** Fingerprint of the newest revision; empty if none was read since the start. */
@@ -152,7 +152,13 @@ export class ManifestFiles {
 
   /** All objects and problems of the files. */
   contents(): Required<Manifests> {
-    const contents: Required<Manifests> = { pods: [], configObjects: [], problems: [], dependsOnPlaces: [] };
+    const contents: Required<Manifests> = {
+      pods: [],
+      configObjects: [],
+      problems: [],
+      dependsOnPlaces: [],
+      derivedUIDs: [],
+    };
     const refused = new Map<string, ManifestProblem>();
     for (const [path, { declared, problems, waiting }] of this.files) {
       const isGiven = (keys: readonly string[]): boolean => {
@@ -164,6 +170,7 @@ export class ManifestFiles {
       };
       contents.problems.push(...problems, ...(waiting === undefined ? [] : [waiting]));
       contents.dependsOnPlaces.push(...(declared.dependsOnPlaces ?? []));
+      contents.derivedUIDs.push(...(declared.derivedUIDs ?? []));
       for (const pod of declared.pods) if (isGiven(podKeys(pod))) contents.pods.push(pod);
       for (const object of declared.configObjects)
         if (isGiven([configObjectKey(object)])) contents.configObjects.push(object);

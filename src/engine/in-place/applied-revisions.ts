@@ -1,0 +1,234 @@
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pLimit from 'p-limit';
+import type { Container, Pod } from '../../api/types.ts';
+import { configAnnotations } from '../../api/values/config-annotations.ts';
+import { podFullName } from '../../api/values/pod-names.ts';
+import { errorMessage, hasCode } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { replaceFile } from '../../write-file-atomic.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { readRegularFile } from '../host/regular-file.ts';
+import { computePodChange, type PodChange } from './compute-pod-change.ts';
+import { containerResize } from './container-resize.ts';
+import { type AppliedRevision, decodeRevision, encodeRevision } from './revision-file.ts';
+
+interface Deps {
+  podDir: (uid: string) => string;
+  /** False if every change replaces its pod. */
+  isEnabled: boolean;
+  logger: Logger;
+}
+
+interface Kept extends AppliedRevision {
+  /** True if the file has this revision. */
+  isWritten: boolean;
+}
+
+const fileName = 'revision.json';
+/** Above the largest manifest. */
+const maxFileBytes = 16 * 1024 * 1024;
+/** Files that are read at a time. */
+const maxReads = 16;
+
+/**
+ * The revision that each pod runs, with containers that still have the resources of an earlier one. It is stored in the
+ * pod's folder and is removed with it. So the next agent knows the revision, after a kill at any moment too.
+ *
+ * INVARIANTS: a revision is on the disk before anything of it is carried out in place. A file is whole or absent. If it
+ * is absent, the next change replaces the pod. No folder is made here.
+ */
+export class AppliedRevisions {
+  private readonly deps: Deps;
+  private readonly kept = new Map<string, Kept>();
+  private readonly writing = new Map<string, Promise<void>>();
+  private isFailing = false;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Loads the revisions of an earlier agent. Skips files that are missing or damaged. */
+  async load(uids: readonly string[]): Promise<void> {
+    const limit = pLimit(maxReads);
+    await Promise.all(
+      uids.map((uid) =>
+        limit(async () => {
+          const revision = await this.read(uid);
+          if (revision !== undefined && !this.kept.has(uid)) this.kept.set(uid, { ...revision, isWritten: true });
+        }),
+      ),
+    );
+  }
+
+  /** The revision that the pod runs. Returns undefined if it is unknown. */
+  of(uid: string): Pod | undefined {
+    return this.kept.get(uid)?.pod;
+  }
+
+  /** The known revisions of pods of this full name. */
+  named(fullName: string): Pod[] {
+    return [...this.kept.values()].flatMap(({ pod }) => (podFullName(pod) === fullName ? [pod] : []));
+  }
+
+  /** Resources of containers that still have those of an earlier revision, by container id. */
+  outdated(uid: string): Readonly<Record<string, Container['resources']>> {
+    return this.kept.get(uid)?.outdated ?? {};
+  }
+
+  /** True if resources of the pod or its containers are not those of its revision yet. */
+  isResizing(uid: string): boolean {
+    return this.kept.get(uid)?.isResizing ?? false;
+  }
+
+  /**
+   * Makes this the revision that the pod runs. Called by its worker before each sync, so that no container is being
+   * made meanwhile. Resolves with the change from the earlier revision.
+   */
+  async accept(pod: Pod, podStatus: RuntimePodStatus): Promise<PodChange> {
+    const { uid } = pod.metadata;
+    const known = this.kept.get(uid);
+    if (known === undefined) {
+      this.keep(uid, { pod, outdated: {}, isResizing: false });
+      // Nothing depends on the file until the manifest changes.
+      void this.write(uid, false);
+      return { kind: 'none' };
+    }
+    if (known.pod === pod && known.isWritten) return { kind: 'none' };
+    const change = computePodChange(known.pod, pod);
+    const isResize = this.deps.isEnabled && change.kind === 'inPlace' && change.resize.length > 0;
+    const outdated = isResize ? outdatedAfter(known, pod, podStatus) : known.outdated;
+    const next = { pod, outdated, isResizing: known.isResizing || isResize };
+    const isSame = known.isWritten && textOf(known) === textOf(next);
+    this.keep(uid, next, isSame);
+    if (!isSame) await this.write(uid, change.kind === 'inPlace');
+    return this.deps.isEnabled ? change : { kind: 'none' };
+  }
+
+  /** Notes that this container has the resources of the pod's revision. */
+  containerResized(uid: string, containerID: string): void {
+    const kept = this.kept.get(uid);
+    if (kept !== undefined) kept.outdated = without(kept.outdated, containerID);
+  }
+
+  /** Notes that all resources are those of the revision. */
+  async resized(uid: string): Promise<void> {
+    const kept = this.kept.get(uid);
+    if (kept?.isResizing !== true) return;
+    this.keep(uid, { pod: kept.pod, outdated: {}, isResizing: false });
+    await this.write(uid, false);
+  }
+
+  /** Forgets a pod that starts over. */
+  forget(uid: string): void {
+    this.kept.delete(uid);
+  }
+
+  /** Forgets the pod before its folder is removed. Resolves when no write to it is under way. */
+  async release(uid: string): Promise<void> {
+    this.forget(uid);
+    await this.writing.get(uid);
+  }
+
+  /** Resolves when no write is under way. */
+  async close(): Promise<void> {
+    await Promise.all(this.writing.values());
+  }
+
+  private keep(uid: string, revision: AppliedRevision, isWritten = false): void {
+    this.kept.set(uid, { ...revision, isWritten });
+  }
+
+  /** Writes the file after an earlier write of it. Never rejects. `isDurable`: it survives a power cut. */
+  private write(uid: string, isDurable: boolean): Promise<void> {
+    const writing = (this.writing.get(uid) ?? Promise.resolve())
+      .then(() => this.writeNow(uid, isDurable))
+      .finally(() => {
+        if (this.writing.get(uid) === writing) this.writing.delete(uid);
+      });
+    this.writing.set(uid, writing);
+    return writing;
+  }
+
+  private async writeNow(uid: string, isDurable: boolean): Promise<void> {
+    const kept = this.kept.get(uid);
+    if (kept === undefined) return;
+    const path = join(this.deps.podDir(uid), fileName);
+    const bytes = encodeRevision(storedPart(kept));
+    try {
+      if (isDurable) await replaceFile(path, bytes);
+      else {
+        await writeFile(`${path}.tmp`, bytes, { mode: 0o600 });
+        await rename(`${path}.tmp`, path);
+      }
+      kept.isWritten = true;
+      this.isFailing = false;
+    } catch (error) {
+      // The pod's folder does not exist yet, or was removed. Other failures are tried again with the next sync.
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
+      const message = 'Writing the revision of a pod failed, a change while no agent runs may replace the pod';
+      if (!this.isFailing) this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, message);
+      this.isFailing = true;
+    }
+  }
+
+  private async read(uid: string): Promise<AppliedRevision | undefined> {
+    try {
+      const revision = await readRevision(this.deps.podDir(uid));
+      return revision?.pod.metadata.uid === uid ? revision : undefined;
+    } catch (error) {
+      this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Reading the revision of a pod failed');
+      return undefined;
+    }
+  }
+}
+
+/** The revision in a pod's folder. Resolves with undefined if there is no valid one. Rejects if it may not be read. */
+export async function readRevision(podDir: string): Promise<AppliedRevision | undefined> {
+  try {
+    return decodeRevision(await readRegularFile(join(podDir, fileName), maxFileBytes));
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Containers that do not have the resources of the next revision. Earlier ones stay, because their resize may be under
+ * way in the runtime.
+ */
+function outdatedAfter(
+  { pod: current, outdated }: AppliedRevision,
+  next: Pod,
+  { containerStatuses }: RuntimePodStatus,
+): AppliedRevision['outdated'] {
+  const present = containerStatuses.filter(({ state }) => state === 'running' || state === 'created');
+  return Object.fromEntries(
+    present.flatMap(({ id, name }) => {
+      if (id in outdated) return [[id, outdated[id]]];
+      const [before, after] = [findContainer(current, name), findContainer(next, name)];
+      if (before === undefined || after === undefined) return [];
+      return containerResize(before, after) === undefined ? [] : [[id, before.resources ?? {}]];
+    }),
+  );
+}
+
+function findContainer({ spec }: Pod, name: string): Container | undefined {
+  return [...(spec.initContainers ?? []), ...spec.containers].find((container) => container.name === name);
+}
+
+/** Text to compare. The time of the first sight differs from one agent to the next. */
+function textOf(revision: AppliedRevision): string {
+  const { pod, ...rest } = storedPart(revision);
+  const annotations = without(pod.metadata.annotations ?? {}, configAnnotations.seen);
+  return JSON.stringify({ ...rest, pod: { ...pod, metadata: { ...pod.metadata, annotations } } });
+}
+
+/** Without the status, which is not a part of the manifest. */
+function storedPart({ pod: { metadata, spec }, outdated, isResizing }: AppliedRevision): AppliedRevision {
+  return { pod: { metadata, spec }, outdated, isResizing };
+}
+
+function without<T>(from: Readonly<Record<string, T>>, key: string): Record<string, T> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => name !== key));
+}

@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Container, Pod } from '../../api/types.ts';
+import { configAnnotations } from '../../api/values/config-annotations.ts';
+import { defaultImagePullPolicy } from '../../api/values/image-name.ts';
+import { mayChangeInPlace } from '../../api/values/in-place.ts';
+import { hasPodLevelResources } from '../../api/values/pod-level-resources.ts';
+import { podQOSClass } from '../../api/values/qos.ts';
+import { isSidecar } from '../../api/values/sidecars.ts';
+import { containerResize, isLimitRemoved, withoutResizable } from './container-resize.ts';
+
+/** How a pod goes from one revision to the next. */
+export type PodChange =
+  | { kind: 'none' }
+  | {
+      kind: 'inPlace';
+      /** Names of containers with other cpu or memory. */
+      resize: ResizedContainer[];
+      /** Names of containers with another image. Only these restart. */
+      images: string[];
+    }
+  /** `because` completes the sentence "The pod is replaced: …". */
+  | { kind: 'replace'; because: string };
+
+export interface ResizedContainer {
+  name: string;
+  /** True if the container's resizePolicy wants a restart. */
+  restart: boolean;
+}
+
+/**
+ * Decides if a running pod can take its next revision in place. It can if only images, cpu and memory of its regular
+ * containers and sidecars differ. Ignores the UID, the status and the kubelet's own annotations.
+ *
+ * The kubelet does this only for pods of an API server: kubelet.go canResizePod,
+ * pkg/apis/core/validation/validation.go ValidatePodResize, ValidatePodUpdate
+ */
+export function computePodChange(current: Pod, desired: Pod): PodChange {
+  if (!isDeepStrictEqual(frameOf(current), frameOf(desired)) || !haveSamePullPolicies(current, desired)) {
+    return { kind: 'replace', because: 'its manifest changed' };
+  }
+  const pairs = changeable(desired).map((next, index) => ({ before: changeable(current)[index] ?? next, next }));
+  const resized = pairs.flatMap(({ before, next }) => {
+    const resize = containerResize(before, next);
+    return resize === undefined ? [] : [{ name: next.name, restart: resize.restart }];
+  });
+  const images = pairs.filter(({ before, next }) => before.image !== next.image).map(({ next }) => next.name);
+  if (resized.length + images.length === 0) return { kind: 'none' };
+  const because = obstacle(current, desired, pairs, images.length > 0 || resized.some(({ restart }) => restart));
+  if (because !== undefined) return { kind: 'replace', because };
+  return { kind: 'inPlace', resize: resized, images };
+}
+
+function obstacle(
+  current: Pod,
+  desired: Pod,
+  pairs: readonly { before: Container; next: Container }[],
+  isRestart: boolean,
+): string | undefined {
+  if (!mayChangeInPlace(desired)) return 'its annotation wants no changes in place';
+  if (isRestart && desired.spec.restartPolicy !== 'Always') return 'its restartPolicy is not Always';
+  const isResize = pairs.some(({ before, next }) => containerResize(before, next) !== undefined);
+  if (!isResize) return undefined;
+  if (hasPodLevelResources(desired.spec)) return 'it has pod-level resources';
+  const [before, after] = [podQOSClass({ spec: current.spec }), podQOSClass({ spec: desired.spec })];
+  if (before !== after) return `its QoS class changes from ${before} to ${after}`;
+  const unlimited = pairs.find((pair) => isLimitRemoved(pair.before, pair.next));
+  return unlimited && `a limit of container ${unlimited.next.name} is removed`;
+}
+
+/** The containers that can change in place, in one order. A regular init container would have to run again. */
+function changeable({ spec }: Pod): Container[] {
+  return [...(spec.initContainers ?? []).filter(isSidecar), ...spec.containers];
+}
+
+/** Everything that does not change in place, as plain JSON, because one side may be from the disk. */
+function frameOf({ metadata: { uid: _uid, annotations = {}, ...metadata }, spec }: Pod): unknown {
+  const kept = Object.entries(annotations).filter(([key]) => !ownAnnotations.includes(key));
+  const frame = {
+    metadata: { ...metadata, annotations: Object.fromEntries(kept) },
+    spec: {
+      ...spec,
+      initContainers: spec.initContainers?.map((container) =>
+        isSidecar(container) ? containerFrame(container) : container,
+      ),
+      containers: spec.containers.map(containerFrame),
+    },
+  };
+  return JSON.parse(JSON.stringify(frame)) as unknown;
+}
+
+const ownAnnotations: readonly string[] = Object.values(configAnnotations);
+
+function containerFrame({ image: _image, imagePullPolicy: _policy, resources, ...container }: Container): object {
+  return { ...container, resources: withoutResizable(resources) };
+}
+
+/** True if each policy stays, or follows from the image on both sides. */
+function haveSamePullPolicies(current: Pod, desired: Pod): boolean {
+  const before = changeable(current);
+  return changeable(desired).every(({ image, imagePullPolicy }, index) => {
+    const other = before[index];
+    const isDefault = imagePullPolicy === defaultImagePullPolicy(image ?? '');
+    const wasDefault = other?.imagePullPolicy === defaultImagePullPolicy(other?.image ?? '');
+    return imagePullPolicy === other?.imagePullPolicy || (isDefault && wasDefault);
+  });
+}

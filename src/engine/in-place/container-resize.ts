@@ -1,0 +1,68 @@
+import type { Container } from '../../api/types.ts';
+import { compareQuantities, toQuantity } from '../../api/values/quantity.ts';
+
+type Resources = NonNullable<Container['resources']>;
+
+/** Resources that can change in place. */
+const resizable = ['cpu', 'memory'] as const;
+const parts = ['requests', 'limits'] as const;
+
+/** A change of a container's cpu or memory. */
+export interface ContainerResize {
+  /** True if the resizePolicy of a changed resource wants a restart. */
+  restart: boolean;
+  /** Such as `memory limit 64Mi → 128Mi`. */
+  changes: string[];
+}
+
+/** Returns undefined if cpu and memory stay. Amounts count, not their texts. */
+export function containerResize(
+  current: Pick<Container, 'resources'>,
+  desired: Pick<Container, 'resources' | 'resizePolicy'>,
+): ContainerResize | undefined {
+  const changed = resizable.flatMap((resource) =>
+    parts.flatMap((part) => {
+      const [before, after] = [current.resources?.[part]?.[resource], desired.resources?.[part]?.[resource]];
+      return isSameAmount(before, after) ? [] : [{ resource, part, before, after }];
+    }),
+  );
+  if (changed.length === 0) return undefined;
+  const restart = (desired.resizePolicy ?? []).some(
+    ({ resourceName, restartPolicy }) =>
+      restartPolicy === 'RestartContainer' && changed.some(({ resource }) => resource === resourceName),
+  );
+  const words = { requests: 'request', limits: 'limit' };
+  return {
+    restart,
+    changes: changed.map(
+      ({ resource, part, before, after }) => `${resource} ${words[part]} ${before ?? 'none'} → ${after ?? 'none'}`,
+    ),
+  };
+}
+
+/** True if a limit of cpu or memory is removed. A runtime cannot remove one of a running container. */
+export function isLimitRemoved(current: Pick<Container, 'resources'>, desired: Pick<Container, 'resources'>): boolean {
+  return resizable.some(
+    (resource) => !isNone(current.resources?.limits?.[resource]) && isNone(desired.resources?.limits?.[resource]),
+  );
+}
+
+/** The resources that cannot change in place. Returns undefined if there are none. */
+export function withoutResizable(resources: Resources | undefined): Partial<Resources> | undefined {
+  const kept = Object.entries(resources ?? {}).flatMap(([part, amounts]) => {
+    if (part !== 'requests' && part !== 'limits') return [[part, amounts] as const];
+    const others = Object.entries(amounts as Record<string, string>).filter(
+      ([resource]) => !resizable.some((name) => name === resource),
+    );
+    return others.length === 0 ? [] : [[part, Object.fromEntries(others)] as const];
+  });
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+const isNone = (text: string | undefined): boolean => toQuantity(text).nanos === 0n;
+
+/** A missing amount differs from zero, because it decides how defaults and sums are made. */
+function isSameAmount(before: string | undefined, after: string | undefined): boolean {
+  if (before === undefined || after === undefined) return before === after;
+  return compareQuantities(toQuantity(before), toQuantity(after)) === 0;
+}

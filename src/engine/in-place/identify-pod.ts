@@ -1,0 +1,35 @@
+import type { Pod } from '../../api/types.ts';
+import { configAnnotations } from '../../api/values/config-annotations.ts';
+import { computePodChange } from './compute-pod-change.ts';
+
+/** A revision of a declared pod that may run. */
+export interface KnownPod {
+  pod: Pod;
+  /** True if it ended or ends. A change of its manifest starts it again. */
+  isOver: boolean;
+}
+
+/**
+ * The declared pod, under the UID of the revision that runs if it can take that revision's place without a new pod.
+ * `known`: revisions of the same full name, the most likely one first.
+ *
+ * The kubelet derives the UID from the manifest, so that each change of a manifest is another pod: config/common.go
+ * applyDefaults. Here that UID only names the revision, in the annotation `kubernetes.io/config.hash`.
+ */
+export function identifyPod(declared: Pod, known: readonly KnownPod[], isEnabled: boolean): Pod {
+  const revision = declared.metadata.uid;
+  if (known.some(({ pod }) => pod.metadata.uid === revision)) return declared;
+  const running =
+    known.find(({ pod }) => revisionOf(pod) === revision) ??
+    known.find(({ pod, isOver }) => isEnabled && !isOver && computePodChange(pod, declared).kind !== 'replace');
+  return running === undefined ? declared : withUID(declared, running.pod.metadata.uid);
+}
+
+/** The name of a pod's revision: the UID that its manifest would give it. */
+export function revisionOf({ metadata }: Pod): string {
+  return metadata.annotations?.[configAnnotations.hash] ?? metadata.uid;
+}
+
+function withUID(pod: Pod, uid: string): Pod {
+  return { ...pod, metadata: { ...pod.metadata, uid } };
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import type { Container, Pod } from '../../api/types.ts';
+
+/** The revision that a pod runs, and what of the earlier one is left. */
+export interface AppliedRevision {
+  pod: Pod;
+  /** Resources of containers that still have those of an earlier revision, by container id. */
+  outdated: Record<string, Container['resources']>;
+  /** True until the resources of all containers and of the pod's cgroup are those of the revision. */
+  isResizing: boolean;
+}
+
+/** Format: a line with the hash of the rest, then JSON. */
+export function encodeRevision(revision: AppliedRevision): Uint8Array {
+  const content = JSON.stringify(revision);
+  return Buffer.from(`${hashOf(content)}\n${content}`);
+}
+
+/** Returns undefined if the bytes are damaged, or from another release. */
+export function decodeRevision(bytes: Buffer): AppliedRevision | undefined {
+  const text = bytes.toString('utf8');
+  const end = text.indexOf('\n');
+  const content = text.slice(end + 1);
+  if (text.slice(0, Math.max(0, end)) !== hashOf(content)) return undefined;
+  const value: unknown = JSON.parse(content);
+  return isRevision(value) ? value : undefined;
+}
+
+/** The hash shows that we wrote the file, so that the rest of its shape is known. */
+function isRevision(value: unknown): value is AppliedRevision {
+  const { pod, outdated, isResizing } = Object(value) as Partial<Record<keyof AppliedRevision, unknown>>;
+  return typeof pod === 'object' && typeof outdated === 'object' && typeof isResizing === 'boolean';
+}
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
