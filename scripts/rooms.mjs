@@ -47,7 +47,14 @@ const rooms = {
   'engine/pod-manager': ['the declared pods', ['api/values']],
   'engine/userns': ['user ids for user namespaces', ['cri', 'engine/host']],
   'engine/config/last-good': ['the last good manifests on disk', ['api/values', 'engine/host', 'api/decoding']],
-  'engine/kuberuntime/actions': ['decides what a sync does (pure)', ['api/values', 'flow', 'engine/container']],
+  'engine/in-place': [
+    'which changes of a manifest keep its pod, and the revision that each pod runs',
+    ['api/values', 'engine/host', 'engine/container'],
+  ],
+  'engine/kuberuntime/actions': [
+    'decides what a sync does (pure)',
+    ['api/values', 'flow', 'engine/container', 'engine/in-place'],
+  ],
   'engine/view': [
     'what the engine shows: events, reasons, snapshot',
     ['api/text', 'api/values', 'flow', 'engine/container'],
@@ -283,6 +290,7 @@ const rooms = {
       'engine/host',
       'engine/container',
       'engine/config/last-good',
+      'engine/in-place',
       'engine/kuberuntime/actions',
       'engine/view',
       'api/objects',

@@ -115,6 +115,7 @@ const wideColumns: Column[] = [
 /** Such as `Running (update: ErrImagePull)`. */
 function statusText({ listed, update }: ShownPod): string {
   const text = podStatusText(listed.pod, listed.worker);
+  if (listed.waitingUpdate !== undefined) return `${text} (update: ${listed.waitingUpdate.reason})`;
   return update === undefined ? text : `${text} (update: ${podStatusText(update.pod, update.worker)})`;
 }
 
@@ -131,14 +132,14 @@ function toList(pods: readonly ListedPod[]): { apiVersion: 'v1'; kind: 'List'; i
   return { apiVersion: 'v1', kind: 'List', items };
 }
 
-/** Why pods wait or were not admitted, which the table has no room for. */
+/** Why pods or their updates wait, or were not admitted, which the table has no room for. */
 function waits(pods: readonly ListedPod[]): string {
   return pods
-    .filter(({ pod, rejection }) => rejection !== undefined || pod.status?.reason === reasons.waitingForPods)
-    .map(
-      ({ pod: { metadata, status } }) =>
-        `${visible(`${metadata.namespace}/${metadata.name}: ${status?.message ?? ''}`)}\n`,
-    )
+    .flatMap(({ pod: { metadata, status }, rejection, waitingUpdate }) => {
+      const isWaiting = rejection !== undefined || status?.reason === reasons.waitingForPods;
+      const messages = [...(isWaiting ? [status?.message ?? ''] : []), waitingUpdate?.message ?? []].flat();
+      return messages.map((message) => `${visible(`${metadata.namespace}/${metadata.name}: ${message}`)}\n`);
+    })
     .join('');
 }
 
@@ -157,7 +158,7 @@ function warnings(snapshot: EngineSnapshot | undefined): string {
 
 /** A pod with data that only a running agent has. */
 export type ListedPod = Pick<PodSnapshot, 'pod'> &
-  Partial<Pick<PodSnapshot, 'worker' | 'pulls' | 'replacedBy' | 'rejection'>>;
+  Partial<Pick<PodSnapshot, 'worker' | 'pulls' | 'replacedBy' | 'rejection' | 'waitingUpdate'>>;
 
 /** One pod of the list: its current revision and the one that will replace it. */
 interface ShownPod {

@@ -60,6 +60,8 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
     const running: Promise<void>[] = [];
     try {
       const earlier = await deps.faults.untilDone('pod folders', () => parts.podDirs.podUIDs(), stopped);
+      // First, because the sources compare their manifests with them.
+      await parts.revisions.load(earlier);
       parts.handlers.adopt(earlier);
       running.push(...this.startParts(stopped));
       await Promise.all(running);
@@ -75,7 +77,12 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
       parts.workQueue.stop();
       await Promise.allSettled(running);
       await this.finishSyncs();
-      await Promise.all([parts.histories.close(), parts.statusRecords.close(), parts.wallClockStore.close()]);
+      await Promise.all([
+        parts.histories.close(),
+        parts.statusRecords.close(),
+        parts.revisions.close(),
+        parts.wallClockStore.close(),
+      ]);
     }
   }
 
@@ -85,6 +92,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
     return {
       nodeName: node.nodeName,
       startedAt: this.startedAt,
+      ...(!node.inPlace && { inPlace: false as const }),
       runtime: { endpoint: endpoint.endpoint, chosenBecause: endpoint.because, ...runtime },
       faults: faults.snapshot(),
       ...rest,

@@ -1,3 +1,4 @@
+import { podFullName } from '../api/values/pod-names.ts';
 import { AsyncQueue } from '../flow/async-queue.ts';
 import { BackOff } from '../flow/back-off.ts';
 import { WallClockHistory } from '../flow/wall-clock-history.ts';
@@ -18,9 +19,13 @@ import { contentStore, contentStoreProgress } from './images/content-store.ts';
 import { ImageCollector } from './images/image-collector.ts';
 import { ImageManager } from './images/image-manager.ts';
 import { ImagesAhead } from './images-ahead.ts';
+import { AppliedRevisions } from './in-place/applied-revisions.ts';
+import { identifyPod } from './in-place/identify-pod.ts';
+import { InPlaceUpdates } from './in-place-updates.ts';
 import { layerIngests } from './images/layer-ingests.ts';
 import { PullCredentials } from './images/pull-credentials.ts';
 import { PullWatch } from './images/pull-watch.ts';
+import { knownRevisions } from './known-revisions.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
 import { crashLoopBackOffLimits } from './kuberuntime/actions/crash-loop-back-off.ts';
 import { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
@@ -80,6 +85,11 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     clock,
     logger: logger.child({ component: 'status' }),
   });
+  const revisions = new AppliedRevisions({
+    podDir: (uid) => podDirs.podDir(uid),
+    isEnabled: node.inPlace,
+    logger: logger.child({ component: 'in-place' }),
+  });
   const statusManager = new StatusManager({
     emit,
     outgoing,
@@ -95,6 +105,10 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     faults: faults,
     clock,
     emit,
+    identify: (pod, previous) => {
+      const known = knownRevisions({ podManager, workers, statusManager, revisions }, podFullName(pod), previous);
+      return identifyPod(pod, known, node.inPlace);
+    },
     onUpdate: (update) => {
       inputs.push({ type: 'config', update });
     },
@@ -226,6 +240,8 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       void news.relist(uid);
     },
     onPodRemoved: (uid, pod) => {
+      // Its file went with its folder. If the pod starts over, the file is written again.
+      revisions.forget(uid);
       histories.podRemoved(uid, pod);
     },
   });
@@ -267,6 +283,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       podDirs,
       configObjects,
       podRemover,
+      podCgroups: containerManager.podResize,
       userNamespaces: node.featureGates.UserNamespacesSupport
         ? new UserNamespaces({ podDirs, isSupported: () => runtimeState.supportsUserNamespaces })
         : undefined,
@@ -282,6 +299,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     volumeManager,
     statusManager,
     statusRecords,
+    revisions,
     prober,
     reasonCache,
     containerManager,
@@ -298,7 +316,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     },
     isPodGone: (uid) => podManager.get(uid) === undefined || workers.isRestartRequested(uid),
     removePod: async (uid) => {
-      await statusRecords.release(uid);
+      await Promise.all([statusRecords.release(uid), revisions.release(uid)]);
       await remains.removePod(uid);
     },
   });
@@ -339,6 +357,21 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     podStatuses: () => pleg.pods().map(({ uid }) => cache.get(uid)),
     podOf: (uid) => podManager.get(uid) ?? workers.pods().find(({ metadata }) => metadata.uid === uid),
     volumeManager,
+  });
+  const inPlaceUpdates = new InPlaceUpdates({
+    node,
+    podManager,
+    workers,
+    runningRevision: (uid) => revisions.of(uid),
+    runtimePods: () => pleg.pods(),
+    pullForUpdate: (pod, signal) => syncer.pullForUpdate(pod, signal),
+    onReady: (podUID) => {
+      inputs.push({ type: 'sync', podUID });
+    },
+    emit,
+    clock,
+    logger: logger.child({ component: 'in-place' }),
+    stopped,
   });
 
   // Decisions for the whole node: admission, eviction, shutdown and garbage collection.
@@ -413,7 +446,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     runtime: { ...runtime, listContainers: deps.foreignPods.listAllContainers },
     imageService: deps.imageService,
     policy: node.images.gc,
-    pods: () => [...podManager.pods(), ...workers.pods()],
+    pods: () => [...podManager.pods(), ...workers.pods(), ...inPlaceUpdates.pods()],
     keptImages: deps.keptImages,
     readFilesystem: deps.readFilesystem,
     clock,
@@ -475,6 +508,8 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     imageManager,
     workers,
     imagesAhead,
+    inPlaceUpdates,
+    revisions,
     pullWatch,
     evictions,
     localStorageEviction,

@@ -28,6 +28,8 @@ export interface NodeConfig extends CgroupSettings, RuntimeSettings {
   localStorageCapacityIsolation: boolean;
   /** Shortest time between two looks at the volumes of a pod. Not positive: never. kubelet: volumeStatsAggPeriod */
   volumeStatsAggPeriodMs: number;
+  /** False if every change of a manifest replaces its pod, as in the kubelet. */
+  inPlace: boolean;
   /** Capacity of the node. kubelet: node.status.capacity */
   capacity: ResourceList;
   /** kubelet: node.metadata.labels */

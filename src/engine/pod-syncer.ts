@@ -11,7 +11,9 @@ import type { RuntimePod } from './container/pod-records.ts';
 import { mayBeRunning, type RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { SyncResult } from './container/sync-result.ts';
 import type { PodDirs } from './host/pod-dirs.ts';
-import type { KuberuntimeManager } from './kuberuntime/kuberuntime-manager.ts';
+import type { AppliedRevisions } from './in-place/applied-revisions.ts';
+import type { PodChange } from './in-place/compute-pod-change.ts';
+import type { KuberuntimeManager, SyncedResize } from './kuberuntime/kuberuntime-manager.ts';
 import type { PodSyncer } from './pod-workers/pod-worker.ts';
 import { NetworkNotReadyError, SyncPodError } from './pod-workers/sync-pod-error.ts';
 import type { SyncPodType } from './pod-workers/update-pod-options.ts';
@@ -41,6 +43,7 @@ interface Deps {
   volumeManager: VolumeManager;
   statusManager: StatusManager;
   statusRecords: StatusRecords;
+  revisions: AppliedRevisions;
   reasonCache: ReasonCache;
   containerManager: ContainerManager;
   prober: ProberManager;
@@ -98,7 +101,10 @@ export class KubeletPodSyncer implements PodSyncer {
     // Step 3: make the pod's folder, before anything else of the pod, because it marks the pod as ours.
     await makeFolder(podDirs.podDir(uid), 0o750);
 
-    // Step 4: make the pod's cgroup, before any process.
+    // Step 4: note the revision, before anything of it is carried out.
+    await this.acceptRevision(pod, podStatus, recorder);
+
+    // Step 5: make the pod's cgroup, before any process.
     signal.throwIfAborted();
     await containerManager.ensurePodCgroup(pod, mayBeRunning(podStatus)).catch((error: unknown) => {
       recorder.warning(
@@ -111,16 +117,17 @@ export class KubeletPodSyncer implements PodSyncer {
       });
     });
 
-    // Step 5: mount the volumes.
+    // Step 6: mount the volumes.
     const volumes = await this.mountVolumes(pod, recorder);
 
-    // Step 6: add the probes, which wait until their containers run.
+    // Step 7: add the probes, which wait until their containers run.
     signal.throwIfAborted();
     prober.addPod(pod);
 
-    // Step 7: sync the runtime.
+    // Step 8: sync the runtime.
     const probes = prober.results;
-    const results = await kuberuntime.syncPod({ pod, podStatus, probes, volumes, recorder, signal });
+    const resize = this.resizeOf(uid);
+    const results = await kuberuntime.syncPod({ pod, podStatus, probes, volumes, recorder, signal, resize });
     reasonCache.update(uid, results);
     if (results.length > 0) this.deps.onPodChanged(uid);
     this.updateStatus(pod, podStatus, false);
@@ -141,9 +148,16 @@ export class KubeletPodSyncer implements PodSyncer {
     );
     reasonCache.update(uid, results);
     this.updateStatus(pod, { uid, name, namespace, ips: [], containerStatuses: [], sandboxStatuses: [] }, false);
-    const missing = results.filter(({ error }) => error !== undefined).map(({ target }) => target);
-    if (missing.length > 0)
-      recorder.warning(reasons.replacementWaits, `No image for ${missing.join(', ')}: ${runsOnUntilThen}`);
+    this.reportMissingImages(results, recorder);
+    throwOnFailure(results, clock.monotonic());
+  }
+
+  /** Pulls the images of a running pod's next revision. Rejects if a pull failed. The status stays. */
+  async pullForUpdate(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { kuberuntime, clock, emit } = this.deps;
+    const recorder = podEventRecorder(emit, pod);
+    const results = await kuberuntime.pullAhead(pod, recorder, signal);
+    this.reportMissingImages(results, recorder);
     throwOnFailure(results, clock.monotonic());
   }
 
@@ -187,6 +201,34 @@ export class KubeletPodSyncer implements PodSyncer {
     await containerManager.podCgroups.remove(uid);
     // The remains of a finished pod stay for `logs` and its status until its manifest is removed.
     if (isPodGone(uid)) await this.deps.removePod(uid);
+  }
+
+  private reportMissingImages(results: readonly SyncResult[], recorder: PodEventRecorder): void {
+    const missing = results.filter(({ error }) => error !== undefined).map(({ target }) => target);
+    if (missing.length > 0)
+      recorder.warning(reasons.replacementWaits, `No image for ${missing.join(', ')}: ${runsOnUntilThen}`);
+  }
+
+  /** Makes this revision the one that the pod runs. The event of a resize follows once it is carried out. */
+  private async acceptRevision(pod: Pod, podStatus: RuntimePodStatus, recorder: PodEventRecorder): Promise<void> {
+    const change = await this.deps.revisions.accept(pod, podStatus);
+    if (change.kind !== 'inPlace') return;
+    const restarting = [...change.images, ...change.resize.flatMap(({ name, restart }) => (restart ? [name] : []))];
+    const what = restarting.length === 0 ? 'no container restarts' : `only ${restarting.join(', ')} restarts`;
+    recorder.normal(reasons.updatedInPlace, `Updated in place, ${what}: ${changeWords(change)}`);
+  }
+
+  /** Returns undefined if the pod's resources are those of its revision. */
+  private resizeOf(uid: string): SyncedResize | undefined {
+    const { revisions } = this.deps;
+    if (!revisions.isResizing(uid)) return undefined;
+    const onResized = (containerID: string): void => {
+      revisions.containerResized(uid, containerID);
+    };
+    const onFinished = (): void => {
+      void revisions.resized(uid);
+    };
+    return { outdated: revisions.outdated(uid), onResized, onFinished };
   }
 
   /** Mounts the volumes. A volume that keeps its old content after a failed update does not fail the sync. */
@@ -265,6 +307,15 @@ export class KubeletPodSyncer implements PodSyncer {
     prober.triggerReadiness(uid, status);
     return status;
   }
+}
+
+/** Such as `image of app; resources of app, cache`. */
+function changeWords({ images, resize }: Extract<PodChange, { kind: 'inPlace' }>): string {
+  const parts = [
+    ['image', images],
+    ['resources', resize.map(({ name }) => name)],
+  ] as const;
+  return parts.flatMap(([what, names]) => (names.length === 0 ? [] : [`${what} of ${names.join(', ')}`])).join('; ');
 }
 
 const isTerminal = ({ phase }: PodStatus): boolean => phase === 'Succeeded' || phase === 'Failed';

@@ -10,6 +10,7 @@ import type { ContainerEnd } from './view/events.ts';
 import type { Housekeeping } from './housekeeping.ts';
 import type { ImageManager } from './images/image-manager.ts';
 import type { ImagesAhead } from './images-ahead.ts';
+import type { InPlaceUpdates } from './in-place-updates.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { PodLifecycleEvent } from './container/pod-lifecycle-event.ts';
@@ -46,6 +47,7 @@ interface Deps {
   housekeeping: Housekeeping;
   admission: PodAdmission;
   imagesAhead: ImagesAhead;
+  inPlaceUpdates: InPlaceUpdates;
   /** True if a source declares a pod of this full name now. Its update may not be handled yet. */
   isNameDeclared: (fullName: string) => boolean;
   leaveOrphans: boolean;
@@ -81,9 +83,10 @@ export class SyncHandlers implements SyncHandler {
 
   /** kubelet: kubelet.go HandlePodAdditions, HandlePodUpdates, HandlePodRemoves, HandlePodReconcile */
   handleConfig({ op, pods, source, sourceId }: PodUpdate): void {
-    const { podManager, workers, admission, housekeeping } = this.deps;
+    const { podManager, workers, admission, housekeeping, inPlaceUpdates } = this.deps;
     const { emit } = this.deps.events;
-    const ordered = admission.inOrder(pods);
+    // A change in place may wait. Then the current revision stays the declared one.
+    const ordered = admission.inOrder(pods).map((pod) => (op === 'REMOVE' ? pod : inPlaceUpdates.declared(pod)));
     // First, so that a pod finds the pods of the same list that it waits for, in any order.
     if (op !== 'REMOVE') for (const pod of ordered) podManager.setPod(pod);
     for (const pod of ordered) {
@@ -100,7 +103,8 @@ export class SyncHandlers implements SyncHandler {
           else workers.updatePod({ type: 'update', pod });
           break;
         case 'REMOVE':
-          this.revisions.retire(pod, source);
+          inPlaceUpdates.forget(pod.metadata.uid);
+          this.revisions.retire(podManager.get(pod.metadata.uid) ?? pod, source);
           break;
         case 'RECONCILE':
           break;
@@ -144,6 +148,7 @@ export class SyncHandlers implements SyncHandler {
   }
 
   handlePodSync(podUID: string): void {
+    this.deps.inPlaceUpdates.proceed();
     const pod = this.deps.podManager.get(podUID);
     // A pod that was not admitted gets no worker.
     if (pod === undefined || this.deps.admission.isWaiting(podUID)) return;
@@ -152,6 +157,7 @@ export class SyncHandlers implements SyncHandler {
   }
 
   handleAdmission(): void {
+    this.deps.inPlaceUpdates.proceed();
     const { podManager, admission } = this.deps;
     for (const uid of admission.takeDue()) {
       const pod = podManager.get(uid);
@@ -208,6 +214,8 @@ export class SyncHandlers implements SyncHandler {
     const isSpared = (uid: string): boolean =>
       known.has(uid) || this.mayBeDeclared(uid) || this.revisions.isRunningOn(uid);
     if (!this.deps.leaveOrphans) remains.startOrphanCleanUp(isSpared);
+    // A pod that ended may have left room.
+    this.deps.inPlaceUpdates.proceed();
     backOff.gc();
     this.deps.imageManager.forgetFailures();
   }

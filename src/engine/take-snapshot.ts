@@ -1,8 +1,10 @@
-import type { Pod, PodSpec, PodStatus } from '../api/types.ts';
+import type { Container, Pod, PodSpec, PodStatus } from '../api/types.ts';
 import { configAnnotations } from '../api/values/config-annotations.ts';
 import { podFullName } from '../api/values/pod-names.ts';
 import { containerHash } from './container/container-hash.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
+import { containerResize } from './in-place/container-resize.ts';
+import type { OutdatedResources } from './kuberuntime/actions/compute-resize-actions.ts';
 import type { KubeletParts } from './new-kubelet.ts';
 import type { OutgoingText } from './outgoing/outgoing-text.ts';
 import type { EngineSnapshot, PodSnapshot } from './view/snapshot.ts';
@@ -66,10 +68,17 @@ function podSnapshot(
   replacedBy: string | undefined,
 ): PodSnapshot {
   const { statusManager, workQueue, admission, workers, pullWatch, events, cache, outgoing } = parts;
+  const { inPlaceUpdates, revisions } = parts;
   const { uid } = declared.metadata;
   const status = statusManager.get(uid) ?? declared.status;
   const pod = status === undefined ? declared : { ...declared, status: withNodeIPs(status, declared.spec, nodeIPs) };
-  const outdated = outdatedContainers(pod, cache.get(uid));
+  const newest = inPlaceUpdates.nextOf(uid) ?? declared;
+  const outdated = outdatedContainers(pod, newest, {
+    podStatus: cache.get(uid),
+    applied: revisions.of(uid) ?? declared,
+    resources: revisions.outdated(uid),
+  });
+  const waitingUpdate = inPlaceUpdates.waitOf(uid);
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = admission.rejectionOf(uid);
   const pulls = pullWatch.of(uid);
@@ -78,6 +87,9 @@ function podSnapshot(
     source: pod.metadata.annotations?.[configAnnotations.source] === 'http' ? 'http' : 'file',
     ...(replacedBy === undefined ? {} : { replacedBy }),
     ...(outdated.length === 0 ? {} : { outdatedContainers: outdated }),
+    ...(waitingUpdate === undefined
+      ? {}
+      : { waitingUpdate: { ...waitingUpdate, message: outgoing.text(waitingUpdate.message) } }),
     worker: { ...shownWorker(workers.snapshot(uid), outgoing), ...(nextSyncAt === undefined ? {} : { nextSyncAt }) },
     ...(rejection === undefined ? {} : { rejection: { ...rejection, message: outgoing.text(rejection.message) } }),
     ...(pulls.length === 0 ? {} : { pulls }),
@@ -94,17 +106,28 @@ function shownWorker<W extends { lastSyncError?: string }>(worker: W, outgoing: 
 
 const sortKey = ({ metadata: { namespace, name } }: Pod): string => `${namespace}/${name}`;
 
-/** Names of running containers that were made from an earlier manifest of the same UID. */
-export function outdatedContainers({ spec, status }: Pod, runtimeStatus: RuntimePodStatus): string[] {
+/**
+ * Names of running containers with the image or the resources of an earlier manifest of the same UID. `newest`: the pod
+ * by its newest manifest, which may wait. `applied`: by the one that its worker carried out last.
+ */
+export function outdatedContainers(
+  { status }: Pod,
+  newest: Pod,
+  runs: { podStatus: RuntimePodStatus; applied: Pod; resources: OutdatedResources },
+): string[] {
   const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
   return statuses.flatMap(({ name, containerID = '', state }) => {
-    const container = containers.find((declared) => declared.name === name);
-    if (state?.running === undefined || container === undefined) return [];
+    const [current, container] = [findContainer(runs.applied.spec, name), findContainer(newest.spec, name)];
+    if (state?.running === undefined || current === undefined || container === undefined) return [];
     const id = containerID.slice(containerID.indexOf('://') + '://'.length);
-    const made = runtimeStatus.containerStatuses.find((known) => known.id === id);
-    return made?.hash === containerHash(container) ? [] : [name];
+    const made = runs.podStatus.containerStatuses.find((known) => known.id === id);
+    const isResized = id in runs.resources || containerResize(current, container) !== undefined;
+    return made?.hash === containerHash(container) && !isResized ? [] : [name];
   });
+}
+
+function findContainer({ initContainers = [], containers }: PodSpec, name: string): Container | undefined {
+  return [...initContainers, ...containers].find((container) => container.name === name);
 }
 
 /**

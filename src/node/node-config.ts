@@ -70,6 +70,7 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
         ({ priority, shutdownGracePeriodSeconds: seconds }) => ({ priority, seconds }),
       ),
     },
+    inPlace: options.inPlace,
     localStorageCapacityIsolation: options.localStorageCapacityIsolation,
     volumeStatsAggPeriodMs: options.volumeStatsAggPeriod,
     featureGates: options.featureGates,

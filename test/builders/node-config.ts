@@ -41,6 +41,7 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
     shutdown: { shutdownGracePeriodSeconds: 0, shutdownGracePeriodCriticalPodsSeconds: 0, byPodPriority: [] },
     localStorageCapacityIsolation: true,
     volumeStatsAggPeriodMs: 60_000,
+    inPlace: true,
     featureGates: defaultFeatureGates,
     selinuxEnabled: false,
     capacity: { cpu: '2', memory: '1124Mi', pods: '110' },

@@ -20,7 +20,7 @@ export function descriptionText(found: FoundPod, now: number): string {
 }
 
 function podText(
-  { pod, source, worker, rejection, pulls = [] }: FoundPod['pods'][number],
+  { pod, source, worker, rejection, pulls = [], ...update }: FoundPod['pods'][number],
   problems: readonly ManifestProblem[],
   now: number,
 ): string {
@@ -47,6 +47,7 @@ function podText(
     ['Restart Policy', spec.restartPolicy],
     ['Worker', worker?.state ?? '<no agent>'],
     ['Sync Error', worker?.lastSyncError],
+    ['Update', updateText(update)],
   ]);
   const conditions = (status.conditions ?? []).map(({ type, status: value, reason, message }): [string, string] => [
     type,
@@ -59,6 +60,16 @@ function podText(
     conditions.length === 0 ? '' : `Conditions:\n${fields(2, conditions)}`,
     volumesText(spec.volumes ?? []),
   ].join('');
+}
+
+/** What of the newest manifest is not carried out in place yet. Returns undefined if nothing is left. */
+function updateText({
+  waitingUpdate,
+  outdatedContainers = [],
+}: Pick<FoundPod['pods'][number], 'waitingUpdate' | 'outdatedContainers'>): string | undefined {
+  if (waitingUpdate !== undefined) return `waits: ${waitingUpdate.reason}: ${waitingUpdate.message}`;
+  if (outdatedContainers.length === 0) return undefined;
+  return `image or resources of an earlier manifest: ${outdatedContainers.join(', ')}`;
 }
 
 /** Such as `2000001000 (system-node-critical)`. */

@@ -14,8 +14,9 @@ export function isConditionMet(name: string, condition: WaitCondition, snapshot:
   if (condition === 'deleted') return revisions.length === 0;
   const declared = revisions.find(({ replacedBy }) => replacedBy === undefined);
   if (declared === undefined) return false;
-  const { pod, worker, outdatedContainers = [] } = declared;
-  const isCurrent = worker.state !== 'terminating' && worker.state !== 'terminated' && outdatedContainers.length === 0;
+  const { pod, worker, outdatedContainers = [], waitingUpdate } = declared;
+  const isEnding = worker.state === 'terminating' || worker.state === 'terminated';
+  const isCurrent = !isEnding && outdatedContainers.length === 0 && waitingUpdate === undefined;
   switch (condition) {
     case 'ready':
       return isCurrent && isReady(pod);
@@ -29,7 +30,8 @@ export function isConditionMet(name: string, condition: WaitCondition, snapshot:
 /** What an awaited pod is doing, such as `ErrImagePull`. */
 export function waitingText(name: string, snapshot: EngineSnapshot): string {
   const declared = revisionsOf(name, snapshot).find(({ replacedBy }) => replacedBy === undefined);
-  return declared === undefined ? 'not declared' : podStatusText(declared.pod, declared.worker);
+  if (declared === undefined) return 'not declared';
+  return declared.waitingUpdate?.reason ?? podStatusText(declared.pod, declared.worker);
 }
 
 function revisionsOf(name: string, { pods, nodeName }: EngineSnapshot): PodSnapshot[] {

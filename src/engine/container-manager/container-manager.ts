@@ -29,6 +29,13 @@ const memoryOnDisk = {
   message:
     'The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.',
 } as const;
+/** Changes the limits of a running pod's cgroup. */
+export interface PodCgroupResize {
+  /** Makes room for the resources of both revisions of the pod. */
+  raise(current: Pod, next: Pod): Promise<void>;
+  /** Sets the limits of this revision. Rejects if the kernel cannot lower them now. */
+  resize(pod: Pod): Promise<void>;
+}
 
 /** All cgroups of the node. kubelet: cm/container_manager_linux.go */
 export class ContainerManager {
@@ -65,6 +72,15 @@ export class ContainerManager {
     await this.qosCgroups.settled();
     await this.podCgroups.ensure(pod, isRunning);
   }
+
+  /** The limits of running pods. The shares of their QoS class follow. */
+  readonly podResize: PodCgroupResize = {
+    raise: async (current, next) => {
+      await this.qosCgroups.update();
+      await this.podCgroups.raise(current, next);
+    },
+    resize: (pod) => this.podCgroups.resize(pod),
+  };
 
   /** kubelet: cm/node_container_manager_linux.go enforceExistingCgroup */
   private async enforceReserved({ name, limits, path, flag }: ReservedCgroup): Promise<void> {

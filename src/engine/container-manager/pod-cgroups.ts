@@ -7,6 +7,7 @@ import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
 import { podCgroupName } from './cgroup-names.ts';
 import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
 import { type CgroupLimits, podCgroupLimits } from './pod-cgroup-limits.ts';
+import { raisedLimits } from './raised-limits.ts';
 import { removePodCgroup } from './remove-pod-cgroup.ts';
 
 interface Deps {
@@ -37,6 +38,28 @@ export class PodCgroups {
     const found = await cgroups.apply(name, this.limitsOf(pod));
     refusals.report(found);
     if (node.podPidsLimit > 0) throwOnPidsRefusal(found);
+  }
+
+  /** Makes room for the resources of both revisions of a running pod. */
+  async raise(current: Pod, next: Pod): Promise<void> {
+    await this.setLimits(next, raisedLimits(this.limitsOf(current), this.limitsOf(next)));
+  }
+
+  /**
+   * Sets the limits of a running pod. Rejects if the kernel refuses them for now, such as a memory limit below the
+   * usage. kubelet: cm/pod_container_manager_linux.go SetPodCgroupConfig
+   */
+  async resize(pod: Pod): Promise<void> {
+    await this.setLimits(pod, this.limitsOf(pod));
+  }
+
+  private async setLimits(pod: Pod, limits: CgroupLimits): Promise<void> {
+    const { node, cgroups, refusals } = this.deps;
+    if (!node.cgroupsPerQOS) return;
+    const found = await cgroups.apply(podCgroupName(node.cgroupRoot, podQOSClass(pod), pod.metadata.uid), limits);
+    const busy = found.find(({ error }) => hasCode(error, 'EBUSY'));
+    if (busy !== undefined) throw new Error(`${busy.path}: ${busy.error.message}`, { cause: busy.error });
+    refusals.report(found);
   }
 
   /** Removes the pod's cgroup and kills its processes. Does nothing if it is missing. */

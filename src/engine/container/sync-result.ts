@@ -1,6 +1,6 @@
 /** One step that a sync took. kubelet: container/sync_result.go SyncResult */
 export interface SyncResult {
-  action: 'killPod' | 'killContainer' | 'createPodSandbox' | 'configPodSandbox' | 'startContainer';
+  action: 'killPod' | 'killContainer' | 'createPodSandbox' | 'configPodSandbox' | 'startContainer' | 'resizePod';
   /** Pod or container name. */
   target: string;
   error?: unknown;

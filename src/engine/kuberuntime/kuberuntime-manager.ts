@@ -3,6 +3,7 @@ import type { PodSandboxConfig, PodSandboxStatus } from '../../cri/types.ts';
 import { errorMessage } from '../../errors.ts';
 import type { BackOff } from '../../flow/back-off.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
+import type { PodCgroupResize } from '../container-manager/container-manager.ts';
 import type { PodRemover } from './pod-remover.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
 import type { ProbeResults } from '../container/probe-results.ts';
@@ -11,6 +12,11 @@ import { reasons } from '../view/reasons.ts';
 import type { UserNamespaces } from '../userns/user-namespaces.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { computePodActions } from './actions/compute-pod-actions.ts';
+import {
+  type ContainerToResize,
+  computeResizeActions,
+  type OutdatedResources,
+} from './actions/compute-resize-actions.ts';
 import { crashLoopWait, endedRun } from './actions/crash-loop-back-off.ts';
 import { pullImageVolumesAhead } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
@@ -19,6 +25,7 @@ import { podLogsDirectory } from '../container/log-paths.ts';
 import { makingCall } from './making-call.ts';
 import type { PodActions } from './actions/pod-actions.ts';
 import { podSandboxConfig } from './pod-sandbox-config.ts';
+import { resizePod } from './resize-pod.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { hasSidecar } from '../../api/values/sidecars.ts';
 import { type StartContainerDeps, startContainer } from './start-container.ts';
@@ -32,6 +39,7 @@ interface Deps extends StartContainerDeps {
   backOff: BackOff;
   wallClock: Pick<WallClockHistory, 'monotonicAt'>;
   podRemover: PodRemover;
+  podCgroups: PodCgroupResize;
 }
 
 export interface PodSync {
@@ -41,6 +49,17 @@ export interface PodSync {
   volumes: ReadonlyMap<string, MountedVolume>;
   recorder: PodEventRecorder;
   signal: AbortSignal;
+  /** A resize of the pod in place. Undefined if its resources are those of its revision. */
+  resize?: SyncedResize | undefined;
+}
+
+/** A resize of a running pod. */
+export interface SyncedResize {
+  outdated: OutdatedResources;
+  /** Called for each container that has its new resources. */
+  onResized: (containerID: string) => void;
+  /** Called once the whole pod has its new resources. */
+  onFinished: () => void;
 }
 
 interface Sandbox {
@@ -52,6 +71,8 @@ interface Sandbox {
 /** Carries out the actions of `computePodActions` over the CRI. kubelet: kuberuntime/kuberuntime_manager.go */
 export class KuberuntimeManager {
   private readonly deps: Deps;
+  /** Ids of containers that the runtime cannot resize, so that they restart. */
+  private readonly notResizable = new Set<string>();
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -66,7 +87,13 @@ export class KuberuntimeManager {
     const results: SyncResult[] = [];
 
     // Step 1: compute the actions.
-    const actions = computePodActions(pod, podStatus, sync.probes);
+    const { actions, containersToResize } = computeResizeActions(
+      pod,
+      podStatus,
+      computePodActions(pod, podStatus, sync.probes),
+      sync.resize?.outdated ?? {},
+      this.notResizable,
+    );
     this.deps.logger.debug({ pod: formatPod(pod), actions }, 'Computed pod actions');
     if (actions.createSandbox && actions.sandboxID !== '') {
       recorder.normal(reasons.sandboxChanged, 'Pod sandbox changed, it will be killed and re-created.');
@@ -85,13 +112,16 @@ export class KuberuntimeManager {
           killContainer(this.deps, pod, { ...kill, podIPs: podStatus.ips }, recorder),
         );
         if (!killed) return results;
+        this.notResizable.delete(kill.containerID);
       }
+      // Step 4: resize the other containers. A failure does not hold up the start of containers.
+      if (sync.resize !== undefined) results.push(...(await this.resize(sync, sync.resize, containersToResize)));
     }
 
-    // Step 4: remove all but the newest finished instance of each init container.
+    // Step 5: remove all but the newest finished instance of each init container.
     await this.pruneInitContainers(sync);
 
-    // Step 5: the sandbox. The kubelet makes its configuration even if no container is started.
+    // Step 6: the sandbox. The kubelet makes its configuration even if no container is started.
     const init = at(pod.spec.initContainers ?? [], initContainersToStart(pod, actions));
     const containers = at(pod.spec.containers, actions.containersToStart);
     if (!actions.createSandbox && init.length === 0 && containers.length === 0) return results;
@@ -100,13 +130,13 @@ export class KuberuntimeManager {
       : await this.existingSandbox(sync, actions.sandboxID, actions.attempt, results);
     if (sandbox === undefined) return results;
 
-    // Step 6: start init containers, without sidecars one at a time. A failed sidecar does not hold up the others.
+    // Step 7: start init containers, without sidecars one at a time. A failed sidecar does not hold up the others.
     for (const container of init) {
       const started = await this.start(sync, container, sandbox, results);
       if (!started && container.restartPolicy !== 'Always') return results;
     }
 
-    // Step 7: start the containers. A failed one does not hold up the others.
+    // Step 8: start the containers. A failed one does not hold up the others.
     for (const container of containers) {
       await this.start(sync, container, sandbox, results);
     }
@@ -142,6 +172,18 @@ export class KuberuntimeManager {
     gracePeriodOverride?: number,
   ): Promise<void> {
     return killPod(this.deps, pod, podStatus, recorder, gracePeriodOverride);
+  }
+
+  private resize(
+    { pod, recorder, signal }: PodSync,
+    { outdated, onResized, onFinished }: SyncedResize,
+    containersToResize: readonly ContainerToResize[],
+  ): Promise<SyncResult[]> {
+    const onRefused = (containerID: string): void => {
+      this.notResizable.add(containerID);
+    };
+    const progress = { onResized, onFinished, onRefused };
+    return resizePod(this.deps, { pod, outdated, containersToResize, recorder, signal, ...progress });
   }
 
   private async createSandbox(sync: PodSync, attempt: number, results: SyncResult[]): Promise<Sandbox | undefined> {

@@ -68,6 +68,10 @@ export const reasons = {
   cgroupLimitRefused: 'CgroupLimitRefused',
   // Not in the kubelet, because it stops a pod before the images of its next revision are present.
   replacementWaits: 'ReplacementWaits',
+  // Not in the kubelet, because it changes no static pod in place.
+  resized: 'Resized',
+  resizeError: 'ResizeError',
+  updatedInPlace: 'UpdatedInPlace',
   // Not in the kubelet: another owner has a pod with the same UID.
   podUIDTaken: 'PodUIDTaken',
   // Not in the kubelet: pods that wait for each other.

@@ -9,6 +9,8 @@ export interface EngineSnapshot {
   nodeName: string;
   /** Milliseconds since the epoch, as every `…At` here. */
   startedAt: number;
+  /** False if every change of a manifest replaces its pod. Absent if changes are made in place. */
+  inPlace?: false;
   runtime: RuntimeSnapshot;
   pleg: PlegSnapshot;
   sources: SourceSnapshot[];
@@ -53,8 +55,13 @@ export interface PodSnapshot {
   source: SourceName;
   /** UID of the revision that is declared now and waits for this one to end. Absent if this is the declared one. */
   replacedBy?: string;
-  /** Containers of its status that were made from an earlier manifest under the same UID. Absent if empty. */
+  /**
+   * Containers of its status with the image or the resources of an earlier manifest under the same UID. Absent if
+   * empty.
+   */
   outdatedContainers?: string[];
+  /** Why the newest manifest of this pod is not carried out in place yet. Absent if it is. */
+  waitingUpdate?: WaitingUpdate;
   worker: WorkerSnapshot;
   /** Why the pod was not admitted, and when admission is tried again. */
   rejection?: Rejection;
@@ -62,6 +69,13 @@ export interface PodSnapshot {
   pulls?: PullSnapshot[];
   /** The pod's newest events, oldest first, at most 64. */
   events: KubeletEvent[];
+}
+
+/** Why a change in place waits, while the earlier revision of the pod runs on. */
+export interface WaitingUpdate {
+  /** Such as `OutOfmemory`, `Pulling` or `ErrImagePull`. */
+  reason: string;
+  message: string;
 }
 
 /** Why a pod cannot run on this node now. kubelet: lifecycle/interfaces.go PodAdmitResult */

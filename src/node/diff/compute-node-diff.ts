@@ -4,6 +4,8 @@ import type { RuntimeContainerStatus, RuntimePodStatus } from '../../engine/cont
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
+import { computePodChange } from '../../engine/in-place/compute-pod-change.ts';
+import { revisionOf } from '../../engine/in-place/identify-pod.ts';
 import { noProbeResults } from '../../engine/container/probe-results.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { type ConfigObjectChange, computeConfigObjectChanges } from './config-object-changes.ts';
@@ -33,7 +35,9 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
     const running = runningPod(current.pods, pod);
     return {
       pod,
-      change: running ? changeOf(running, pod, desired) : change('start', pod, 'no pod of this name runs'),
+      change: running
+        ? changeOf(running, pod, current.inPlace, desired)
+        : change('start', pod, 'no pod of this name runs'),
     };
   });
   const names = new Set(desired.pods.map(podFullName));
@@ -60,21 +64,50 @@ function runningPod(pods: readonly CurrentPod[], desired: Pod): CurrentPod | und
   return named.find(({ pod }) => pod.metadata.uid === desired.metadata.uid) ?? named.at(-1);
 }
 
-function changeOf(current: CurrentPod, desired: Pod, { uidUnder }: DesiredNode): PodChange {
-  const { uid } = current.pod.metadata;
-  const isSame = uid === desired.metadata.uid;
-  const wouldBeSame = current.origin !== undefined && uidUnder(desired, current.origin) === uid;
+function changeOf(
+  current: CurrentPod,
+  desired: Pod,
+  inPlace: boolean,
+  { uidUnder, derivedUIDs = [] }: DesiredNode,
+): PodChange {
+  const isCurrent = (uid: string | undefined): boolean =>
+    uid === current.pod.metadata.uid || uid === revisionOf(current.pod);
+  const isSame = isCurrent(desired.metadata.uid);
+  const wouldBeSame = current.origin !== undefined && isCurrent(uidUnder(desired, current.origin));
   const differences = podDifferences(current, desired);
   if (!isSame && !wouldBeSame) {
-    const because = differences.length > 0 ? 'its manifest changed' : 'the text of its manifest changed';
-    return { ...change('restart', desired, `${because}, and its UID with it`), differences };
+    const isDerived = derivedUIDs.includes(desired.metadata.uid);
+    const because = replacedBecause(current, desired, { isDerived, inPlace });
+    if (because !== undefined) return { ...change('restart', desired, `replaces the pod: ${because}`), differences };
   }
   if (differences.length === 0) return change('stay', desired, '');
   const actions = computePodActions(desired, current.status ?? allRunning(current.pod), noProbeResults);
-  const containers = startedContainers(desired, actions);
+  const podChange = inPlace && current.status === undefined ? computePodChange(current.pod, desired) : undefined;
+  const resized = podChange?.kind === 'inPlace' ? podChange.resize : [];
+  const started = startedContainers(desired, actions);
+  const containers = [...new Set([...started, ...resized.flatMap(({ name, restart }) => (restart ? [name] : []))])];
   if (actions.killPod) return { ...change('restart', desired, 'its sandbox changes'), differences };
-  if (containers.length === 0) return { ...change('update', desired, 'no container restarts'), differences };
+  if (containers.length === 0) {
+    const because = resized.length > 0 ? 'resized in place, no container restarts' : 'no container restarts';
+    return { ...change('update', desired, because), differences };
+  }
   return { ...change('restart', desired, 'only these containers'), containers, differences };
+}
+
+/** Why the pod is replaced. Returns undefined if it takes the desired revision in place. */
+function replacedBecause(
+  { pod, status }: CurrentPod,
+  desired: Pod,
+  { isDerived, inPlace }: { isDerived: boolean; inPlace: boolean },
+): string | undefined {
+  if (!isDerived) return 'its UID changes';
+  if (status !== undefined) return 'the manifest that it was made from is unknown';
+  const phase = pod.status?.phase;
+  if (phase === 'Succeeded' || phase === 'Failed') return 'it has ended';
+  if (phase === undefined && pod.spec.restartPolicy !== 'Always') return 'no agent runs, so it may have ended';
+  const podChange = computePodChange(pod, desired);
+  if (podChange.kind === 'replace') return podChange.because;
+  return inPlace ? undefined : 'the agent runs with --in-place=false';
 }
 
 function startedContainers(

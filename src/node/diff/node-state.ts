@@ -8,6 +8,8 @@ export interface CurrentNode {
   pods: CurrentPod[];
   /** ConfigMaps and Secrets of the manifests as last read. */
   configObjects: ConfigObject[];
+  /** False if its agent replaces every pod whose manifest changed. */
+  inPlace: boolean;
 }
 
 export interface CurrentPod {
@@ -26,6 +28,8 @@ export interface DesiredNode {
   configObjects: readonly ConfigObject[];
   /** The fetched URLs, without secrets. Pods of other URLs stay. */
   urls: readonly string[];
+  /** UIDs that are derived from the manifests. Absent if there are none. */
+  derivedUIDs?: readonly string[];
   /** The UID that a pod would have if its manifest were at this path or URL. */
   uidUnder: (pod: Pod, origin: string) => string | undefined;
 }

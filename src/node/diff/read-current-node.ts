@@ -1,5 +1,7 @@
 import { loadManifests, type Manifests } from '../../api/objects/load-manifests.ts';
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
+import type { Pod } from '../../api/types.ts';
+import { configAnnotations } from '../../api/values/config-annotations.ts';
 import { podUIDHash } from '../../engine/config/load-manifest.ts';
 import type { LastGood } from '../../engine/config/last-good/last-good-format.ts';
 import { readLastGood } from '../../engine/config/last-good/last-good-manifests.ts';
@@ -8,6 +10,9 @@ import { RuntimePods } from '../../engine/kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { PodDirs } from '../../engine/host/pod-dirs.ts';
+import type { AppliedRevision } from '../../engine/in-place/revision-file.ts';
+import { readRevision } from '../../engine/in-place/applied-revisions.ts';
+import { revisionOf } from '../../engine/in-place/identify-pod.ts';
 import type { Connect } from '../runtime-connection.ts';
 import type { CurrentNode, CurrentPod } from './node-state.ts';
 
@@ -32,31 +37,48 @@ export async function readCurrentNode(request: Request): Promise<CurrentNode> {
   return {
     pods: snapshot ? snapshotPods(snapshot, kept) : await runtimePods(request, kept),
     configObjects: kept.flatMap(({ configObjects }) => configObjects),
+    inPlace: snapshot?.inPlace ?? true,
   };
 }
 
 function snapshotPods({ pods }: EngineSnapshot, kept: readonly KeptManifest[]): CurrentPod[] {
   return pods
     .filter(({ worker }) => worker.state !== 'terminating')
-    .map(({ pod, source }) => ({ pod, source, ...originOf(pod.metadata.uid, kept) }));
+    .map(({ pod, source }) => ({ pod, source, ...originOf(pod, kept) }));
 }
 
 async function runtimePods(request: Request, kept: readonly KeptManifest[]): Promise<CurrentPod[]> {
   const { rootDir, runtimeEndpoint, connect } = request;
-  const ours = await new PodDirs({ rootDir }).podUIDs();
+  const podDirs = new PodDirs({ rootDir });
+  const ours = await podDirs.podUIDs();
   if (ours.length === 0) return [];
   const connection = await connect({ rootDir, ...(runtimeEndpoint !== undefined && { runtimeEndpoint }) });
   try {
     const pods = new RuntimePods({ runtime: connection.runtime, readTerminationMessage });
     const statuses = await Promise.all(ours.map((uid) => pods.getPodStatus(uid)));
-    return statuses.filter(({ name }) => name !== '').map((status) => runtimePod(status, kept));
+    const named = statuses.filter(({ name }) => name !== '');
+    return await Promise.all(
+      named.map(async (status) => runtimePod(status, await readRevision(podDirs.podDir(status.uid)), kept)),
+    );
   } finally {
     connection.close();
   }
 }
 
-function runtimePod(status: RuntimePodStatus, kept: readonly KeptManifest[]): CurrentPod {
+function runtimePod(
+  status: RuntimePodStatus,
+  revision: AppliedRevision | undefined,
+  kept: readonly KeptManifest[],
+): CurrentPod {
   const { uid, name, namespace, containerStatuses } = status;
+  if (revision !== undefined) {
+    const { pod } = revision;
+    return {
+      pod,
+      source: pod.metadata.annotations?.[configAnnotations.source] === 'http' ? 'http' : 'file',
+      ...originOf(pod, kept),
+    };
+  }
   const manifest = kept.find(({ pods }) => pods.some(({ metadata }) => metadata.uid === uid));
   const pod = manifest?.pods.find(({ metadata }) => metadata.uid === uid);
   if (manifest && pod) return { pod, source: manifest.source, origin: manifest.where };
@@ -68,7 +90,8 @@ function runtimePod(status: RuntimePodStatus, kept: readonly KeptManifest[]): Cu
   };
 }
 
-function originOf(uid: string, kept: readonly KeptManifest[]): { origin?: string } {
-  const manifest = kept.find(({ pods }) => pods.some(({ metadata }) => metadata.uid === uid));
+function originOf(pod: Pod, kept: readonly KeptManifest[]): { origin?: string } {
+  const revision = revisionOf(pod);
+  const manifest = kept.find(({ pods }) => pods.some(({ metadata }) => metadata.uid === revision));
   return manifest ? { origin: manifest.where } : {};
 }

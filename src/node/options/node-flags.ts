@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { nearestName } from '../../api/text/nearest-name.ts';
 import { UserError } from '../../errors.ts';
 import { addConfigurationFlags } from './add-configuration-flags.ts';
-import { addRuntimeOptions, collect, duration, integer, list } from './flags.ts';
+import { addRuntimeOptions, boolean, collect, duration, integer, list } from './flags.ts';
 import { addFlagsWithoutEffect } from './flags-without-effect.ts';
 import { addManifestURLOptions } from './manifest-url-options.ts';
 
@@ -14,6 +14,11 @@ export function addNodeOptions(command: Command): Command {
     .option('--node-ip <ip>', 'address of the node; one for each family', list)
     .option('--image-credential-provider-config <path>', 'file that lists the programs for registry credentials')
     .option('--image-credential-provider-bin-dir <path>', 'folder of these programs')
+    .option(
+      '--in-place [boolean]',
+      'change images, cpu and memory of running pods in place (default: true); false replaces the pod',
+      boolean,
+    )
     .option('--node-labels <key=value>', 'additional labels of the node, for nodeSelector and affinity', list)
     .option(
       '--maximum-dead-containers-per-container <n>',

@@ -44,6 +44,8 @@ export interface NodeOptions
   imageCredentialProviderBinDir: string;
   /** True if the user asked for an end at the start of a node with swap. */
   refusesSwap: boolean;
+  /** False replaces every pod whose manifest changed, as the kubelet does. */
+  inPlace: boolean;
   /** True leaves our pods that no manifest declares, instead of stopping them. */
   leaveOrphans: boolean;
   /** Values that no text may contain. Starts with the credentials of URLs; the engine and the sources add theirs. */
@@ -68,6 +70,7 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
   minimumContainerTtlDuration?: number;
   imageCredentialProviderConfig?: string;
   imageCredentialProviderBinDir?: string;
+  inPlace?: boolean;
 }
 
 /** Reads the configuration files and applies the flags over them. Throws a `UserError` for mistakes. */
@@ -104,6 +107,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     imageCredentialProviderConfig: flags.imageCredentialProviderConfig ?? '',
     imageCredentialProviderBinDir: flags.imageCredentialProviderBinDir ?? '',
     refusesSwap: configuration.failSwapOn && isFieldGiven('failSwapOn'),
+    inPlace: flags.inPlace ?? true,
     leaveOrphans: false,
     secrets: secretsOfURLs(urlOptions),
     warnings: [...warnOfFlags(flags), ...warnings],

@@ -10,7 +10,7 @@ import type { EngineSnapshot, PodSnapshot } from '../../../src/engine/view/snaps
 import { makePod } from '../../builders/pods.ts';
 import { makeSnapshot } from '../../tui/make-snapshot.ts';
 
-interface Revision extends Pick<PodSnapshot, 'replacedBy' | 'outdatedContainers'> {
+interface Revision extends Pick<PodSnapshot, 'replacedBy' | 'outdatedContainers' | 'waitingUpdate'> {
   uid: string;
   phase?: string;
   isReady?: boolean;
@@ -30,6 +30,7 @@ const met = (snapshot: EngineSnapshot, name = 'web'): WaitCondition[] =>
   waitConditions.filter((condition) => isConditionMet(name, condition, snapshot));
 
 const ready = { uid: 'new', isReady: true };
+const noRoom = { reason: 'OutOfcpu', message: 'no room' };
 
 describe('what a pod is', () => {
   test.each<[string, Revision[], WaitCondition[]]>([
@@ -38,6 +39,7 @@ describe('what a pod is', () => {
     ['Pending', [{ uid: 'new', phase: 'Pending' }], []],
     ['completed', [{ uid: 'new', phase: 'Succeeded', state: 'finished' }], ['completed', 'updated']],
     ['Ready, and not declared any more', [{ ...ready, state: 'terminating' }], []],
+    ['Ready, with a change that waits', [{ ...ready, waitingUpdate: noRoom }], []],
     ['Ready by an image of before', [{ ...ready, outdatedContainers: ['main'] }], []],
     [
       'Ready, and to be replaced',
@@ -55,6 +57,10 @@ describe('what a pod is', () => {
   test.each(['web', 'web-edge1', 'default/web', 'default/web-edge1'])('whether it is called %s', (name) => {
     expect(met(snapshotOf(ready), name)).toEqual(['ready', 'updated']);
   });
+});
+
+test('what it does is why its change waits', () => {
+  expect(waitingText('web', snapshotOf({ ...ready, waitingUpdate: noRoom }))).toBe('OutOfcpu');
 });
 
 test('what it does is that of the declared revision', () => {

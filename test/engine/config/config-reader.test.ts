@@ -22,6 +22,7 @@ function reading(...sources: PodSource[]): { reader: ConfigReader; news: () => s
     configObjects: new ConfigObjects(),
     clock: new FakeClock(),
     emit: () => undefined,
+    identify: (pod) => pod,
     onUpdate: (update) => {
       updates.push(update);
     },

@@ -70,6 +70,7 @@ function makeManager(): KuberuntimeManager {
     podDirs,
     configObjects: new ConfigObjects(),
     podRemover: new PodRemover({ runtime, ...node, foreignPods: noForeignPods(runtime) }),
+    podCgroups: { raise: () => Promise.resolve(), resize: () => Promise.resolve() },
     node,
     supportsRecursiveReadOnly: () => false,
     restartCounts: { nextRestartCount: () => Promise.resolve(0), containerCreated: () => Promise.resolve() },

@@ -18,12 +18,25 @@ test.each([
 ])('a container %s', (_what, id, outdated) => {
   const pod = makePod({ spec: { containers: [now] }, status: { containerStatuses: [statusOf(id)] } });
   const containerStatuses = [makeContainerStatus(before, { id: 'old' }), makeContainerStatus(now, { id: 'new' })];
-  expect(outdatedContainers(pod, makePodStatus(pod, { containerStatuses }))).toEqual(outdated);
+  const podStatus = makePodStatus(pod, { containerStatuses });
+  expect(outdatedContainers(pod, pod, { podStatus, applied: pod, resources: {} })).toEqual(outdated);
 });
 
 test('what does not run is not outdated, nor what is not declared any more', () => {
   const ended = statusOf('old', { terminated: { exitCode: 0 } });
   const removed = { ...statusOf('old'), name: 'removed' };
   const pod = makePod({ spec: { containers: [now] }, status: { containerStatuses: [ended, removed] } });
-  expect(outdatedContainers(pod, makePodStatus(pod, { containerStatuses: [] }))).toEqual([]);
+  const podStatus = makePodStatus(pod, { containerStatuses: [] });
+  expect(outdatedContainers(pod, pod, { podStatus, applied: pod, resources: {} })).toEqual([]);
+});
+
+test('a container is outdated until it has the image and the resources of the newest manifest', () => {
+  const larger = makeContainer({ image: 'web:2', resources: { limits: { memory: '64Mi' } } });
+  const pod = makePod({ spec: { containers: [now] }, status: { containerStatuses: [statusOf('new')] } });
+  const next = makePod({ spec: { containers: [larger] } });
+  const podStatus = makePodStatus(pod, { containerStatuses: [makeContainerStatus(now, { id: 'new' })] });
+  // The update waits, then its worker carries it out, then the container has its resources.
+  expect(outdatedContainers(pod, next, { podStatus, applied: pod, resources: {} })).toEqual(['web']);
+  expect(outdatedContainers(pod, next, { podStatus, applied: next, resources: { new: {} } })).toEqual(['web']);
+  expect(outdatedContainers(pod, next, { podStatus, applied: next, resources: {} })).toEqual([]);
 });

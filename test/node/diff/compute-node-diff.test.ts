@@ -17,11 +17,12 @@ interface Desired {
   configObjects?: ConfigObject[];
   urls?: string[];
   uidUnder?: (pod: Pod, origin: string) => string;
+  derivedUIDs?: string[];
 }
 
 function nodeDiff(current: Partial<CurrentNode>, desired: Desired): NodeDiff {
   return computeNodeDiff(
-    { pods: [], configObjects: [], ...current },
+    { pods: [], configObjects: [], inPlace: true, ...current },
     { pods: [], configObjects: [], urls: [], uidUnder: () => undefined, ...desired },
   );
 }
@@ -59,10 +60,10 @@ describe('what becomes of a pod', () => {
     );
   });
 
-  test('all of it restarts when its UID is another one, and the fields say why', () => {
+  test('all of it restarts when its manifest sets another UID, and the fields say what else changed', () => {
     expect(podsOf([running(pod('web', '1', image('1')))], { pods: [pod('web', '2', image('2'))] })).toBe(
       [
-        '~ restart  default/web (its manifest changed, and its UID with it)',
+        '~ restart  default/web (replaces the pod: its UID changes)',
         '      spec.containers[0].image: "web:1" → "web:2"',
         '1 to restart',
         '',
@@ -70,9 +71,61 @@ describe('what becomes of a pod', () => {
     );
   });
 
-  test('all of it restarts when only the spelling of its manifest changed', () => {
-    expect(podsOf([running(pod('web', '1'))], { pods: [pod('web', '2')] })).toBe(
-      '~ restart  default/web (the text of its manifest changed, and its UID with it)\n1 to restart\n',
+  const derivedUIDs = ['2'];
+  const sized = (memory: string, restartPolicy = 'NotRequired'): Partial<PodSpec> => ({
+    containers: [
+      makeContainer({
+        resources: { requests: { memory: '8Mi' }, limits: { memory } },
+        resizePolicy: [{ resourceName: 'memory', restartPolicy }],
+      }),
+    ],
+  });
+
+  test.each<[string, Partial<PodSpec>, Partial<PodSpec>, boolean, string]>([
+    ['another image', image('1'), image('2'), true, '~ restart  default/web (container web)'],
+    [
+      'more memory',
+      sized('16Mi'),
+      sized('32Mi'),
+      true,
+      '~ update   default/web (resized in place, no container restarts)',
+    ],
+    [
+      'more memory, which wants a restart',
+      sized('16Mi', 'RestartContainer'),
+      sized('32Mi', 'RestartContainer'),
+      true,
+      '~ restart  default/web (container web)',
+    ],
+    [
+      'more memory, with an agent that replaces pods',
+      sized('16Mi'),
+      sized('32Mi'),
+      false,
+      '~ restart  default/web (replaces the pod: the agent runs with --in-place=false)',
+    ],
+    ['the first limit', {}, sized('32Mi'), true, '~ restart  default/web (replaces the pod: its manifest changed)'],
+    ['only another spelling', image('1'), image('1'), true, '= stay     default/web'],
+  ])('it goes the way that its change allows: %s', (_what, before, after, inPlace, line) => {
+    const text = nodeDiffText(
+      nodeDiff({ pods: [running(pod('web', '1', before))], inPlace }, { pods: [pod('web', '2', after)], derivedUIDs }),
+      false,
+    );
+    expect(text.split('\n')[0]).toBe(line);
+  });
+
+  test('all of it restarts when it ended', () => {
+    const ended = { ...pod('web', '1', image('1')), status: { phase: 'Failed' } };
+    expect(podsOf([running(ended)], { pods: [pod('web', '2', image('2'))], derivedUIDs })).toContain(
+      '~ restart  default/web (replaces the pod: it has ended)',
+    );
+  });
+
+  test('it stays when its revision came to it in place', () => {
+    const metadata = { name: 'web', uid: '1', annotations: { 'kubernetes.io/config.hash': '2' } };
+    const changed = makePod({ metadata, spec: image('2') });
+    expect(podsOf([running(changed)], { pods: [pod('web', '2', image('2'))], derivedUIDs })).toBe(
+      '= stay     default/web\n1 to stay\n',
     );
   });
 

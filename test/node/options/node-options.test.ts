@@ -38,6 +38,7 @@ test("the defaults are the kubelet's", async () => {
     imageCredentialProviderConfig: '',
     imageCredentialProviderBinDir: '',
     refusesSwap: false,
+    inPlace: true,
     leaveOrphans: false,
     secrets: new SecretValues(),
     warnings: [],

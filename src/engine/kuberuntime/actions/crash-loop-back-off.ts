@@ -3,7 +3,7 @@ import type { Container, Pod } from '../../../api/types.ts';
 import { type BackOff, type BackOffLimits, defaultBackOffLimits } from '../../../flow/back-off.ts';
 import { formatPod } from '../../../api/values/pod-names.ts';
 import type { WallClockHistory } from '../../../flow/wall-clock-history.ts';
-import { containerHashHex } from '../../container/container-hash.ts';
+import { containerHash, containerHashHex } from '../../container/container-hash.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../../container/runtime-pod-status.ts';
 
 /** The newest ended run of a container, for its back-off. */
@@ -25,7 +25,8 @@ export function endedRun(
   podStatus: RuntimePodStatus,
 ): EndedRun | undefined {
   const exited = podStatus.containerStatuses.find(({ name, state }) => name === container.name && hasEnded(state));
-  if (exited === undefined) return undefined;
+  // A run of another image shows nothing about this one.
+  if (exited?.hash !== containerHash(container)) return undefined;
   return {
     key: stableKey(pod, container),
     endedAtMonotonic: wallClock.monotonicAt(endOf(exited)),

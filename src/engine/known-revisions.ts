@@ -1,0 +1,38 @@
+import type { Pod } from '../api/types.ts';
+import { podFullName } from '../api/values/pod-names.ts';
+import type { AppliedRevisions } from './in-place/applied-revisions.ts';
+import type { KnownPod } from './in-place/identify-pod.ts';
+import type { PodManager } from './pod-manager/pod-manager.ts';
+import type { PodWorkers } from './pod-workers/pod-workers.ts';
+import type { StatusManager } from './status/status-manager.ts';
+
+interface Parts {
+  podManager: Pick<PodManager, 'pods'>;
+  workers: Pick<PodWorkers, 'pods' | 'isPodTerminationRequested'>;
+  statusManager: Pick<StatusManager, 'get'>;
+  revisions: Pick<AppliedRevisions, 'named'>;
+}
+
+/**
+ * The revisions under this full name that may run, the most likely one first: the one in the last list of the source,
+ * those of this agent, then those of an earlier agent.
+ */
+export function knownRevisions(
+  { podManager, workers, statusManager, revisions }: Parts,
+  fullName: string,
+  previous: Pod | undefined,
+): KnownPod[] {
+  const isNamed = (pod: Pod): boolean => podFullName(pod) === fullName;
+  const isOver = ({ metadata: { uid } }: Pod): boolean => {
+    const phase = statusManager.get(uid)?.phase;
+    return phase === 'Succeeded' || phase === 'Failed' || workers.isPodTerminationRequested(uid);
+  };
+  const own = [...(previous === undefined ? [] : [previous]), ...podManager.pods(), ...workers.pods()].filter(isNamed);
+  const uids = new Set(own.map(({ metadata }) => metadata.uid));
+  const earlier = revisions.named(fullName).filter(({ metadata }) => !uids.has(metadata.uid));
+  return [
+    ...own.map((pod) => ({ pod, isOver: isOver(pod) })),
+    // Pods with another restartPolicy may have ended meanwhile.
+    ...earlier.map((pod) => ({ pod, isOver: pod.spec.restartPolicy !== 'Always' })),
+  ];
+}

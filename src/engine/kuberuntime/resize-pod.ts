@@ -1,0 +1,114 @@
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import { isUnimplemented } from '../../cri/errors.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import { errorMessage } from '../../errors.ts';
+import type { PodCgroupResize } from '../container-manager/container-manager.ts';
+import type { SyncResult } from '../container/sync-result.ts';
+import type { PodEventRecorder } from '../view/event-recorder.ts';
+import { reasons } from '../view/reasons.ts';
+import type { ContainerToResize, OutdatedResources } from './actions/compute-resize-actions.ts';
+import { makingCall } from './making-call.ts';
+import { containerResources, type NodeResources } from './request/linux-resources.ts';
+
+export interface ResizeDeps {
+  runtime: Pick<RuntimeService, 'updateContainerResources'>;
+  podCgroups: PodCgroupResize;
+  node: { containerNode: { resources: NodeResources } };
+  clock: Clock;
+}
+
+export interface PodResize {
+  pod: Pod;
+  outdated: OutdatedResources;
+  containersToResize: readonly ContainerToResize[];
+  recorder: PodEventRecorder;
+  signal: AbortSignal;
+  /** Called for each container that has its new resources. */
+  onResized: (containerID: string) => void;
+  /** Called once the pod's cgroup and all running containers have their new resources. */
+  onFinished: () => void;
+  /** Called for a container that the runtime cannot update. */
+  onRefused: (containerID: string) => void;
+}
+
+/**
+ * Gives running containers their new resources without a restart. The pod's cgroup is raised before its containers and
+ * lowered after them, so that neither limits the other too early. Failures are in the results; the next sync repeats
+ * everything. Rejects only if aborted. kubelet: kuberuntime_manager.go doPodResizeAction
+ */
+export async function resizePod(deps: ResizeDeps, resize: PodResize): Promise<SyncResult[]> {
+  const { pod, outdated, containersToResize, recorder } = resize;
+  const { podCgroups } = deps;
+  const target = pod.metadata.name;
+
+  // Step 1: the pod's cgroup takes the earlier resources and the next ones.
+  const raised = await attempt(target, () => podCgroups.raise(withResources(pod, outdated, containersToResize), pod));
+  if (raised.error !== undefined) return failed(recorder, [raised]);
+
+  // Step 2: the containers. A refused one does not hold up the others.
+  const results: SyncResult[] = [];
+  for (const container of containersToResize) results.push(await resizeContainer(deps, resize, container));
+  if (results.some(({ error }) => error !== undefined)) return failed(recorder, results);
+
+  // Step 3: the pod's cgroup takes only the next ones.
+  const lowered = await attempt(target, () => podCgroups.resize(pod));
+  if (lowered.error !== undefined) return failed(recorder, [...results, lowered]);
+  resize.onFinished();
+  return results;
+}
+
+async function resizeContainer(
+  { runtime, node, clock }: ResizeDeps,
+  { pod, recorder, signal, onResized, onRefused }: PodResize,
+  { containerID, name, changes }: ContainerToResize,
+): Promise<SyncResult> {
+  const container = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].find((other) => other.name === name);
+  if (container === undefined) return { action: 'resizePod', target: name };
+  const linux = containerResources(pod, container, node.containerNode.resources);
+  const result = await attempt(name, () =>
+    makingCall(clock, signal, (options) =>
+      runtime.updateContainerResources({ containerId: containerID, linux }, options),
+    ),
+  );
+  signal.throwIfAborted();
+  if (result.error === undefined) {
+    onResized(containerID);
+    if (changes.length > 0) {
+      recorder.normal(reasons.resized, `Resized container ${name} without a restart: ${changes.join(', ')}`, name);
+    }
+  } else if (isUnimplemented(result.error)) onRefused(containerID);
+  return result;
+}
+
+async function attempt(target: string, act: () => Promise<unknown>): Promise<SyncResult> {
+  try {
+    await act();
+    return { action: 'resizePod', target };
+  } catch (error) {
+    return { action: 'resizePod', target, error, reason: reasons.resizeError, message: errorMessage(error) };
+  }
+}
+
+function failed(recorder: PodEventRecorder, results: SyncResult[]): SyncResult[] {
+  for (const { target, error, message = '' } of results) {
+    if (error !== undefined) recorder.warning(reasons.resizeError, `Resizing ${target} in place failed: ${message}`);
+  }
+  return results;
+}
+
+/** The pod with the resources that its containers still have. */
+function withResources(pod: Pod, outdated: OutdatedResources, resizes: readonly ContainerToResize[]): Pod {
+  const before = new Map(resizes.map(({ name, containerID }) => [name, outdated[containerID]]));
+  const earlier = <C extends { name: string }>(container: C): C =>
+    before.has(container.name) ? { ...container, resources: before.get(container.name) } : container;
+  const { initContainers, containers } = pod.spec;
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      ...(initContainers !== undefined && { initContainers: initContainers.map(earlier) }),
+      containers: containers.map(earlier),
+    },
+  };
+}

@@ -1,0 +1,385 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Pod, RawPod } from '../../src/api/types.ts';
+import { isConditionMet } from '../../src/commands/wait/wait-condition.ts';
+import { makeNodeConfig } from '../builders/node-config.ts';
+import { makeStaticPod } from '../builders/static-pod.ts';
+import { codes, Refusal } from '../fakes/fake-calls.ts';
+import { ManualSource } from '../fakes/manual-source.ts';
+import { type Engine, World } from './world.ts';
+
+interface Revision {
+  image?: string;
+  memory?: string;
+  cpu?: string;
+  annotations?: Record<string, string>;
+  spec?: Partial<RawPod['spec']>;
+  resizePolicy?: { resourceName: string; restartPolicy: string }[];
+  uid?: string;
+}
+
+/** A revision of the pod `web` with the containers `main` and `side`. Its UID is derived unless it has one. */
+function revision({ image = 'app:1', memory = '64Mi', cpu = '100m', resizePolicy, ...rest }: Revision = {}): Pod {
+  const { annotations, spec, uid } = rest;
+  return makeStaticPod('web', {
+    ...(uid !== undefined && { uid }),
+    ...(annotations !== undefined && { annotations }),
+    spec: {
+      containers: [
+        {
+          name: 'main',
+          image,
+          resources: { requests: { cpu }, limits: { memory } },
+          ...(resizePolicy !== undefined && { resizePolicy }),
+        },
+        { name: 'side', image: 'side:1' },
+      ],
+      ...spec,
+    },
+  });
+}
+
+interface Running {
+  world: World;
+  engine: Engine;
+  source: ManualSource;
+  first: Pod;
+}
+
+/** Boots an engine and waits until the first revision runs. */
+async function runningFirst(first: Pod = revision(), { inPlace = true } = {}): Promise<Running> {
+  const world = await World.make();
+  for (const image of ['app:1', 'side:1', 'registry.example/app:1']) world.runtime.addImage(image);
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source], node: makeNodeConfig(world.folder, { inPlace }) });
+  source.setDerived(first);
+  await world.until(() => engine.isReady('web-edge1'));
+  await world.pass(2000);
+  return { world, engine, source, first };
+}
+
+/** Calls with an effect, in order, after the start of the first revision. */
+const changes = (world: World): string[] =>
+  world.runtime.calls
+    .map(({ method }) => method)
+    .filter((method) => /^(run|create|start|stopContainer|pull|update)/.test(method))
+    .slice(['runPodSandbox', ...['main', 'side'].flatMap(() => ['createContainer', 'startContainer'])].length);
+
+const isUpdated = (engine: Engine): boolean => isConditionMet('web', 'updated', engine.kubelet.snapshot());
+
+const memoryLimits = (world: World): (bigint | undefined)[] =>
+  world.runtime.requestsOf('updateContainerResources').map(({ linux }) => linux?.memoryLimitInBytes);
+
+const uids = (engine: Engine): string[] => engine.kubelet.snapshot().pods.map(({ pod }) => pod.metadata.uid);
+
+const MiB = 2n ** 20n;
+
+describe('a change of cpu or memory', () => {
+  test('is carried out without a restart, and the pod stays the same one', async () => {
+    const { world, engine, source, first } = await runningFirst();
+    const ip = engine.pod('web-edge1')?.pod.status?.podIP;
+    source.setDerived(revision({ memory: '128Mi', cpu: '200m' }));
+    await engine.kubelet.settled();
+    expect(isUpdated(engine)).toBe(false);
+    await world.until(() => isUpdated(engine));
+    expect(changes(world)).toEqual(['updateContainerResources']);
+    expect(memoryLimits(world)).toEqual([128n * MiB]);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0', 'web-edge1/side#0']);
+    expect(uids(engine)).toEqual([first.metadata.uid]);
+    expect(engine.pod('web-edge1')?.pod.status?.podIP).toBe(ip);
+    expect(engine.messages('UpdatedInPlace')).toEqual(['Updated in place, no container restarts: resources of main']);
+    expect(engine.messages('Resized')).toEqual([
+      'Resized container main without a restart: cpu request 100m → 200m, memory request 64Mi → 128Mi, ' +
+        'memory limit 64Mi → 128Mi',
+    ]);
+  });
+
+  test('restarts only the container whose resizePolicy wants it', async () => {
+    const resizePolicy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
+    const { world, engine, source } = await runningFirst(revision({ resizePolicy }));
+    source.setDerived(revision({ resizePolicy, cpu: '200m' }));
+    await world.until(() => isUpdated(engine));
+    expect(changes(world)).toEqual(['updateContainerResources']);
+    source.setDerived(revision({ resizePolicy, cpu: '200m', memory: '128Mi' }));
+    await world.until(() => isUpdated(engine));
+    expect(changes(world).slice(1)).toEqual(['stopContainer', 'createContainer', 'startContainer']);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#1', 'web-edge1/side#0']);
+    expect(world.runtime.requestsOf('createContainer').at(-1)?.config?.linux?.resources?.memoryLimitInBytes).toBe(
+      128n * MiB,
+    );
+  });
+
+  test('that does not fit waits while the pod runs on, and follows when there is room', async () => {
+    const { world, engine, source } = await runningFirst();
+    const other = makeStaticPod('other', {
+      spec: { containers: [{ name: 'main', image: 'app:1', resources: { requests: { cpu: '1500m' } } }] },
+    });
+    source.setDerived(revision(), other);
+    await world.until(() => engine.isReady('other-edge1'));
+    source.setDerived(revision({ cpu: '1' }), other);
+    await world.until(() => engine.messages('ReplacementWaits').length === 1);
+    expect(engine.messages('ReplacementWaits')).toEqual([
+      "Node didn't have enough resource: cpu, requested: 1000, used: 1500, capacity: 2000 (it requests 1 cpu, and other " +
+        'pods hold 1.5 of the 2 of this node); the revision before this one runs on until then',
+    ]);
+    expect(engine.pod('web-edge1')?.waitingUpdate?.reason).toBe('OutOfcpu');
+    expect(engine.phase('web-edge1')).toBe('Running');
+    expect(isUpdated(engine)).toBe(false);
+    await world.pass(60_000);
+    expect(memoryLimits(world)).toEqual([]);
+    source.setDerived(revision({ cpu: '1' }));
+    await world.until(() => isUpdated(engine));
+    expect(memoryLimits(world)).toEqual([64n * MiB]);
+  });
+
+  test('that the runtime refuses is tried again, and the pod runs on', async () => {
+    const { world, engine, source } = await runningFirst();
+    world.runtime.injectError('updateContainerResources', new Refusal(codes.unknown, 'device or resource busy'), {
+      times: 2,
+    });
+    source.setDerived(revision({ memory: '32Mi' }));
+    await world.until(() => engine.messages('ResizeError').length === 2);
+    expect(engine.messages('ResizeError')[0]).toContain('Resizing main in place failed: ');
+    expect(isUpdated(engine)).toBe(false);
+    await world.until(() => isUpdated(engine));
+    expect(memoryLimits(world)).toEqual([32n * MiB, 32n * MiB, 32n * MiB]);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0', 'web-edge1/side#0']);
+  });
+
+  test('that the runtime cannot carry out restarts the container', async () => {
+    const { world, engine, source } = await runningFirst();
+    world.runtime.injectError('updateContainerResources', new Refusal(codes.unimplemented, 'unknown method'), {
+      times: Infinity,
+    });
+    source.setDerived(revision({ memory: '128Mi' }));
+    await world.until(() => isUpdated(engine));
+    expect(world.runtime.running()).toEqual(['web-edge1/main#1', 'web-edge1/side#0']);
+  });
+
+  test('that is taken back while the runtime hangs ends with the first resources', async () => {
+    const { world, engine, source } = await runningFirst();
+    const release = world.runtime.hang('updateContainerResources');
+    source.setDerived(revision({ memory: '128Mi' }));
+    await world.runtime.waitForCall('updateContainerResources');
+    source.setDerived(revision());
+    await engine.kubelet.settled();
+    expect(isUpdated(engine)).toBe(false);
+    release();
+    await world.until(() => isUpdated(engine));
+    expect(memoryLimits(world).at(-1)).toBe(64n * MiB);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0', 'web-edge1/side#0']);
+  });
+
+  test('does not hold up the end of its pod while the runtime hangs', async () => {
+    const { world, engine, source } = await runningFirst();
+    world.runtime.hang('updateContainerResources');
+    source.setDerived(revision({ memory: '128Mi' }));
+    await world.runtime.waitForCall('updateContainerResources');
+    source.setDerived();
+    await world.until(async () => (await world.inventory()).length === 0);
+    expect(engine.kubelet.snapshot().pods).toEqual([]);
+  });
+
+  test('of a pod with its own UID is carried out too', async () => {
+    const { world, engine, source } = await runningFirst();
+    source.set();
+    await world.until(() => engine.kubelet.snapshot().pods.length === 0);
+    source.set(revision({ uid: 'own' }));
+    await world.until(() => engine.isReady('web-edge1'));
+    source.set(revision({ uid: 'own', memory: '128Mi' }));
+    await world.until(() => isUpdated(engine));
+    expect(memoryLimits(world)).toEqual([128n * MiB]);
+    source.set(revision({ uid: 'other', memory: '256Mi' }));
+    await world.until(() => isUpdated(engine));
+    expect(uids(engine)).toEqual(['other']);
+  });
+});
+
+describe('a change of an image', () => {
+  test('restarts that container alone, after its image was pulled', async () => {
+    const { world, engine, source, first } = await runningFirst();
+    source.setDerived(revision({ image: 'app:2' }));
+    await world.until(() => isUpdated(engine));
+    expect(changes(world)).toEqual(['pullImage', 'stopContainer', 'createContainer', 'startContainer']);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#1', 'web-edge1/side#0']);
+    expect(uids(engine)).toEqual([first.metadata.uid]);
+    expect(engine.messages('UpdatedInPlace')).toEqual(['Updated in place, only main restarts: image of main']);
+  });
+
+  test('whose image cannot be had leaves the container running, and says so', async () => {
+    const { world, engine, source, first } = await runningFirst();
+    world.runtime.injectError('pullImage', new Refusal(codes.notFound, 'no such image'), { times: Infinity });
+    source.setDerived(revision({ image: 'typo:2' }));
+    await world.until(() => engine.pod('web-edge1')?.waitingUpdate?.reason === 'ImagePullBackOff');
+    expect(engine.messages('ReplacementWaits')[0]).toBe(
+      'No image for main: the revision before this one runs on until then',
+    );
+    expect(isUpdated(engine)).toBe(false);
+    world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+    await world.until(() => world.runtime.running().includes('web-edge1/main#1'));
+    source.setDerived(revision());
+    await world.until(() => isUpdated(engine));
+    expect(engine.pod('web-edge1')?.waitingUpdate).toBeUndefined();
+    await world.pass(60_000);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#1', 'web-edge1/side#0']);
+    expect(uids(engine)).toEqual([first.metadata.uid]);
+  });
+
+  test('starts a container that waits for its back-off at once', async () => {
+    const { world, engine, source } = await runningFirst();
+    world.runtime.script('main', { exitAfterMs: 100, exitCode: 1 });
+    world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+    await world.until(() => engine.waitingReason('web-edge1') === 'CrashLoopBackOff');
+    await world.pass(200_000);
+    await world.until(() => engine.waitingReason('web-edge1') === 'CrashLoopBackOff');
+    world.runtime.script('main', {});
+    world.runtime.addImage('app:2');
+    const at = world.clock.monotonic();
+    source.setDerived(revision({ image: 'app:2' }));
+    await world.until(() => isUpdated(engine) && engine.isReady('web-edge1'));
+    expect(world.clock.monotonic() - at).toBeLessThan(2000);
+    expect(world.runtime.requestsOf('runPodSandbox')).toHaveLength(1);
+  });
+
+  test('of the last of many quick edits wins', async () => {
+    const { world, engine, source, first } = await runningFirst();
+    for (const image of ['app:2', 'app:3', 'app:4']) source.setDerived(revision({ image, memory: '128Mi' }));
+    source.setDerived(revision({ image: 'app:5', memory: '256Mi' }));
+    await world.until(() => isUpdated(engine));
+    expect(world.runtime.running()).toEqual(['web-edge1/main#1', 'web-edge1/side#0']);
+    const { config } = world.runtime.requestsOf('createContainer').at(-1) ?? {};
+    expect(config?.image?.userSpecifiedImage).toBe('app:5');
+    expect(config?.linux?.resources?.memoryLimitInBytes).toBe(256n * MiB);
+    expect(uids(engine)).toEqual([first.metadata.uid]);
+  });
+});
+
+describe('a change replaces the pod', () => {
+  const optOut = { 'kubelet-ts.io/in-place': 'false' };
+  test.each<[string, Pod, Pod, boolean]>([
+    [
+      'if its annotation says so',
+      revision({ annotations: optOut }),
+      revision({ annotations: optOut, memory: '1Mi' }),
+      true,
+    ],
+    ['with --in-place=false', revision(), revision({ memory: '128Mi' }), false],
+    ['if another field changed too', revision(), revision({ memory: '128Mi', spec: { hostname: 'web' } }), true],
+  ])('%s', async (_when, first, second, inPlace) => {
+    const { world, engine, source } = await runningFirst(first, { inPlace });
+    source.setDerived(second);
+    await world.until(() => isUpdated(engine));
+    expect(uids(engine)).toEqual([second.metadata.uid]);
+    expect(world.runtime.requestsOf('runPodSandbox')).toHaveLength(2);
+  });
+
+  test('that was changed in place before, and back', async () => {
+    const { world, engine, source, first } = await runningFirst();
+    source.setDerived(revision({ memory: '128Mi' }));
+    await world.until(() => isUpdated(engine));
+    const renamed = revision({ memory: '128Mi', spec: { hostname: 'web' } });
+    source.setDerived(renamed);
+    await world.until(() => isUpdated(engine));
+    expect(uids(engine)).toEqual([renamed.metadata.uid]);
+    await world.until(() => engine.isReady('web-edge1'));
+    await world.pass(5000);
+    source.setDerived(first);
+    await world.until(() => isUpdated(engine) && engine.isReady('web-edge1'));
+    expect(uids(engine)).toEqual([first.metadata.uid]);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0', 'web-edge1/side#0']);
+  });
+});
+
+describe('over the end of the agent', () => {
+  const second = revision({ image: 'app:2', memory: '128Mi' });
+
+  async function bootAgain({ world }: Running, declared: Pod): Promise<Engine> {
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    source.setDerived(declared);
+    await world.until(() => isUpdated(engine) && engine.isReady('web-edge1'));
+    return engine;
+  }
+
+  test('a pod that was changed in place stays as it is', async () => {
+    const running = await runningFirst();
+    const { world, engine, source, first } = running;
+    source.setDerived(second);
+    await world.until(() => isUpdated(engine));
+    await world.pass(2000);
+    const before = changes(world).length;
+    engine.crash();
+    const again = await bootAgain(running, second);
+    await world.pass(60_000);
+    expect(changes(world).slice(before)).toEqual([]);
+    expect(uids(again)).toEqual([first.metadata.uid]);
+  });
+
+  test('a change while no agent ran is carried out in place', async () => {
+    const running = await runningFirst();
+    running.engine.crash();
+    const again = await bootAgain(running, second);
+    expect(changes(running.world)).toEqual(['pullImage', 'stopContainer', 'createContainer', 'startContainer']);
+    expect(uids(again)).toEqual([running.first.metadata.uid]);
+  });
+
+  test('a resize while no agent ran is carried out without a restart', async () => {
+    const running = await runningFirst();
+    await running.engine.kill();
+    await bootAgain(running, revision({ memory: '128Mi' }));
+    expect(changes(running.world)).toEqual(['updateContainerResources']);
+    expect(memoryLimits(running.world)).toEqual([128n * MiB]);
+  });
+
+  test('a change while no agent ran replaces the pod if its revision is unknown', async () => {
+    const running = await runningFirst();
+    const { world, engine, first } = running;
+    engine.crash();
+    await rm(join(world.rootDir, 'pods', first.metadata.uid, 'revision.json'));
+    const again = await bootAgain(running, second);
+    expect(uids(again)).toEqual([second.metadata.uid]);
+  });
+
+  test.each([
+    'updateContainerResources',
+    'imageStatus',
+    'pullImage',
+    'stopContainer',
+    'createContainer',
+    'startContainer',
+  ] as const)('a kill at %s changes neither the pod nor the result', async (method) => {
+    const running = await runningFirst();
+    const { world, engine, source, first } = running;
+    const isResize = method === 'updateContainerResources';
+    const next = isResize ? revision({ memory: '128Mi' }) : second;
+    const release = world.runtime.hang(method);
+    source.setDerived(next);
+    await world.runtime.waitForCall(method);
+    engine.crash();
+    release();
+    const again = await bootAgain(running, next);
+    await world.pass(60_000);
+    expect(uids(again)).toEqual([first.metadata.uid]);
+    expect(world.runtime.requestsOf('runPodSandbox')).toHaveLength(1);
+    const names = world.runtime.running().map((name) => name.replace(/#.*/, ''));
+    expect(names).toEqual(['web-edge1/main', 'web-edge1/side']);
+    expect(world.runtime.running().includes('web-edge1/main#0')).toBe(isResize);
+    expect(world.runtime.running()).toContain('web-edge1/side#0');
+    expect(world.runtime.maxConcurrentRunning('web-edge1', 'main')).toBe(1);
+    if (isResize) expect(memoryLimits(world).at(-1)).toBe(128n * MiB);
+  });
+
+  test('a kill in the middle of a change that is taken back meanwhile ends with the first resources', async () => {
+    const running = await runningFirst();
+    const { world, engine, source, first } = running;
+    const release = world.runtime.hang('updateContainerResources');
+    source.setDerived(revision({ memory: '128Mi' }));
+    await world.runtime.waitForCall('updateContainerResources');
+    engine.crash();
+    release();
+    await bootAgain(running, first);
+    expect(memoryLimits(world).at(-1)).toBe(64n * MiB);
+    expect(world.runtime.running()).toEqual(['web-edge1/main#0', 'web-edge1/side#0']);
+  });
+});
