@@ -75,6 +75,7 @@ const rooms = {
     'on which CPUs containers run',
     [
       'api/values',
+      'flow',
       'engine/container-manager/checkpoint',
       'engine/container-manager/cpu-topology',
       'engine/container-manager/topology-manager',

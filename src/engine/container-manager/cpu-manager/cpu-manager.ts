@@ -48,6 +48,8 @@ export interface Reconciled {
   containerName: string;
   /** Empty if the runtime does not run it yet. */
   containerID: string;
+  /** Why the runtime did not move it. */
+  err?: string;
 }
 
 /** Which containers have the CPUs they should have. */
@@ -181,20 +183,24 @@ export class CPUManager implements HintProvider {
     const container = { podUID, containerName };
     this.containers.add(container, containerID);
     const cpus = this.assignments.effective(podUID, containerName);
-    const isAsItShould =
-      !cpus.isEmpty &&
-      (this.containers.cpusOf(container)?.equals(cpus) === true || (await this.move(containerID, cpus)));
-    if (isAsItShould) this.containers.setCPUs(container, cpus);
-    (isAsItShould ? success : failure).push({ podName, containerName, containerID });
+    const isThere = !cpus.isEmpty && this.containers.cpusOf(container)?.equals(cpus) === true;
+    const err = isThere ? undefined : await this.move(containerID, cpus);
+    if (err !== undefined) {
+      failure.push({ podName, containerName, containerID, err });
+      return;
+    }
+    this.containers.setCPUs(container, cpus);
+    success.push({ podName, containerName, containerID });
   }
 
-  /** Resolves with false if the runtime refuses; the next reconciliation tries again. */
-  private async move(containerID: string, cpus: CPUSet): Promise<boolean> {
+  /** Resolves with the problem if it could not be moved; the next reconciliation tries again. */
+  private async move(containerID: string, cpus: CPUSet): Promise<string | undefined> {
+    if (cpus.isEmpty) return 'there are no shared CPUs';
     try {
       await this.deps.updateContainer(containerID, cpus.toString());
-      return true;
-    } catch {
-      return false;
+      return undefined;
+    } catch (error) {
+      return errorMessage(error);
     }
   }
 
