@@ -117,7 +117,7 @@ async function printLogs(
 }
 
 async function printLog(
-  { stdout }: CommandDeps,
+  { stdout, stderr }: CommandDeps,
   opened: OpenPod,
   { container, path }: Source,
   options: Omit<ReadLogsOptions, 'path'>,
@@ -133,7 +133,10 @@ async function printLog(
   const done = new AbortController();
   const finished = options.follow === true ? watchContainerEnd(opened, container.name, done.signal) : undefined;
   try {
-    await readLogs({ ...options, path, ...(finished === undefined ? {} : { finished }) }, (bytes) =>
+    const onProblem = (problem: string): void => {
+      stderr.write(`warning: ${visible(problem)}\n`);
+    };
+    await readLogs({ ...options, path, onProblem, ...(finished === undefined ? {} : { finished }) }, (bytes) =>
       writeFully(stdout, lines === undefined ? bytes : lines.add(bytes)),
     );
     if (lines !== undefined) await writeFully(stdout, lines.rest());

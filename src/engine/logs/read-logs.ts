@@ -1,27 +1,27 @@
 /**
- * Reads one container's log. Following is a loop over one open file:
+ * Reads one container's log, from its oldest rotated file. Following is a loop over one open file:
  * 1. Read to the end and write whole lines.
- * 2. Look for the next file: a new, non-empty file of the same name (log rotation), or `<n+1>.log` (container restart).
- *    Its first write comes after the last write to this file, so this file is read to its end once more.
+ * 2. Look for the next file: one of this log that has content (log rotation), or `<n+1>.log` (container restart). Its
+ *    first write comes after the last write to this file, so this file is read to its end once more.
  * 3. Stop if the container has finished. Else wait until the kernel reports a change in the directory.
  * For example, 0.log is read, renamed to 0.log.20240506-070809 and read on. A new 0.log gets a line and is read. Then
  * 1.log appears.
  */
-import { readdir, realpath, stat, type FileHandle } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { UserError, hasCode } from '../../errors.ts';
-import { openRegularFile } from '../host/regular-file.ts';
 import { ChangeWatch } from './change-watch.ts';
-import { findTailOffset } from './find-tail-offset.ts';
+import { DamagedLog, type LogFile } from './log-file.ts';
 import { LogFormatter, type LogFormatOptions } from './log-formatter.ts';
 import { parseLogLine, type LogFormat } from './log-line.ts';
+import { LogTrail } from './log-trail.ts';
 
 export interface ReadLogsOptions extends LogFormatOptions {
-  /** Log file of one attempt of the container: `ContainerStatus.logPath`. Earlier rotated files are not read. */
+  /** Log of one attempt of the container: `ContainerStatus.logPath`. Its rotated files are read before it. */
   path: string;
-  /** Begins with this many last lines of the file. A line in parts counts once a part. */
+  /** Begins with this many last lines. A line in parts counts once a part. */
   tailLines?: number;
-  /** With `tailLines`: searches only this many bytes at the end. */
+  /** With `tailLines`: searches only this many bytes at the end, and no compressed files. */
   tailBytes?: number;
   /** Continues with later output, across rotations and restarts of the container. */
   follow?: boolean;
@@ -29,12 +29,13 @@ export interface ReadLogsOptions extends LogFormatOptions {
   finished?: AbortSignal;
   /** Ends the reading at once. `readLogs` rejects with its reason. */
   signal?: AbortSignal;
+  /** Called with a sentence about a part of the log that is left out. */
+  onProblem?: (message: string) => void;
 }
 
 /** Takes a piece of the log. The next call waits for the returned promise. */
 export type LogSink = (bytes: Buffer, stream: 'stdout' | 'stderr') => Promise<void>;
 
-const blockBytes = 64 * 1024;
 /**
  * Longest entry. A runtime cuts output into entries of 16 KiB, so only a forged log has a longer one. The rest of it is
  * left out.
@@ -43,20 +44,20 @@ const maxEntryBytes = 1024 * 1024;
 const newline = 0x0a;
 
 /**
- * Passes the container's exact output to `sink`, with parts of a line joined. Resolves at the end of the file or at
+ * Passes the container's exact output to `sink`, with parts of a line joined. Resolves at the end of the log or at
  * `limitBytes`; with `follow`, when the container has finished. kubelet: cri-client logs.go ReadLogs
  */
 export async function readLogs(options: ReadLogsOptions, sink: LogSink): Promise<void> {
-  const { follow = false, finished, signal } = options;
+  const { path, follow = false, finished, signal } = options;
   signal?.throwIfAborted();
   const log = new LogReader(options, sink);
-  const changes = follow ? await watchLog(options.path) : undefined;
+  const changes = follow ? await watchLog(path) : undefined;
   const wake = (): void => changes?.wake();
   finished?.addEventListener('abort', wake, { once: true });
   signal?.addEventListener('abort', wake, { once: true });
   try {
-    await log.open(options.path, options);
-    if (changes === undefined) await log.readToEnd({ last: true });
+    await log.open(path, options);
+    if (changes === undefined) await readOnce(log);
     else await followLog(log, changes, options);
   } finally {
     finished?.removeEventListener('abort', wake);
@@ -66,21 +67,24 @@ export async function readLogs(options: ReadLogsOptions, sink: LogSink): Promise
   }
 }
 
+async function readOnce(log: LogReader): Promise<void> {
+  while (!log.isFull && (await log.nextFile({ isFollowing: false }))) await log.readToEnd({ last: true });
+}
+
 async function followLog(log: LogReader, changes: ChangeWatch, options: ReadLogsOptions): Promise<void> {
+  await log.nextFile({ isFollowing: false });
   changes.entriesChanged = true;
   for (;;) {
     options.signal?.throwIfAborted();
     const isFinished = options.finished?.aborted === true;
     await log.readToEnd();
     if (log.isFull) return;
-    const next = await nextFile(log, changes, isFinished);
-    if (next.path !== undefined) {
-      await log.readToEnd({ last: true });
-      await log.open(next.path);
+    const found = await nextFile(log, changes, isFinished);
+    if (found === 'next') {
       changes.entriesChanged = true;
       continue;
     }
-    if (isFinished || next.directoryGone) {
+    if (isFinished || found === 'gone') {
       await log.readToEnd({ last: true });
       return;
     }
@@ -90,33 +94,36 @@ async function followLog(log: LogReader, changes: ChangeWatch, options: ReadLogs
 
 /** Watches the directory of the log and, if the log is a link as with cri-dockerd, the directory of its target. */
 async function watchLog(path: string): Promise<ChangeWatch> {
-  const target = await realpath(path).catch((error: unknown) => {
-    throw openFailure(path, error);
-  });
-  return new ChangeWatch(new Set([dirname(path), dirname(target)]));
-}
-
-async function nextFile(
-  log: LogReader,
-  changes: ChangeWatch,
-  isFinished: boolean,
-): Promise<{ path?: string; directoryGone: boolean }> {
-  if (await log.isReplaced()) return { path: log.path, directoryGone: false };
-  if (!changes.entriesChanged && !isFinished) return { directoryGone: false };
-  changes.entriesChanged = false;
-  const directory = dirname(log.path);
+  // The log is missing while it is rotated.
+  const target = await realpath(path).catch(() => path);
   try {
-    const next = nextAttempt(basename(log.path), await readdir(directory));
-    return next === undefined ? { directoryGone: false } : { path: join(directory, next), directoryGone: false };
+    return new ChangeWatch(new Set([dirname(path), dirname(target)]));
   } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error;
-    return { directoryGone: true };
+    throw openFailure(path, error);
   }
 }
 
-/** The log in `names` of the first restart after `current`. */
+/** Moves to the next file if there is one. `gone`: the directory of the log was removed. */
+async function nextFile(log: LogReader, changes: ChangeWatch, isFinished: boolean): Promise<'next' | 'none' | 'gone'> {
+  if (!changes.entriesChanged && !isFinished && !(await log.isReplaced())) return 'none';
+  changes.entriesChanged = false;
+  if (await log.nextFile({ isFollowing: true })) return 'next';
+  const directory = dirname(log.path);
+  try {
+    const next = nextAttempt(basename(log.path), await readdir(directory));
+    if (next === undefined) return 'none';
+    await log.readToEnd({ last: true });
+    await log.open(join(directory, next));
+    return (await log.nextFile({ isFollowing: false })) ? 'next' : 'none';
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    return 'gone';
+  }
+}
+
+/** The log of the first restart after `current`, of which `names` may have rotated files only. */
 function nextAttempt(current: string, names: readonly string[]): string | undefined {
-  const attemptOf = (name: string): number => Number(/^(\d+)\.log$/.exec(name)?.[1] ?? NaN);
+  const attemptOf = (name: string): number => Number(/^(\d+)\.log(?:\.|$)/.exec(name)?.[1] ?? NaN);
   const later = names.map(attemptOf).filter((attempt) => attempt > attemptOf(current));
   return later.length === 0 ? undefined : `${String(Math.min(...later))}.log`;
 }
@@ -125,12 +132,11 @@ function nextAttempt(current: string, names: readonly string[]): string | undefi
 class LogReader {
   readonly #formatter: LogFormatter;
   readonly #sink: LogSink;
-  readonly #signal: AbortSignal | undefined;
-  readonly #follow: boolean;
-  readonly #block = Buffer.allocUnsafe(blockBytes);
-  path = '';
-  #file: FileHandle | undefined;
-  #position = 0;
+  readonly #options: ReadLogsOptions;
+  #trail: LogTrail | undefined;
+  #file: LogFile | undefined;
+  /** Bytes of the file that are left to read. */
+  #bytesLeft = Infinity;
   #linesLeft = Infinity;
   #format: LogFormat | undefined;
   /** The start of a line that is not complete yet. */
@@ -140,50 +146,58 @@ class LogReader {
   constructor(options: ReadLogsOptions, sink: LogSink) {
     this.#formatter = new LogFormatter(options);
     this.#sink = sink;
-    this.#signal = options.signal;
-    this.#follow = options.follow ?? false;
+    this.#options = options;
+  }
+
+  get path(): string {
+    return this.#trail?.path ?? this.#options.path;
   }
 
   get isFull(): boolean {
     return this.#formatter.isFull || this.#linesLeft === 0;
   }
 
-  async open(
-    path: string,
-    { tailLines, tailBytes }: Pick<ReadLogsOptions, 'tailLines' | 'tailBytes'> = {},
-  ): Promise<void> {
+  /** Begins with the log of another instance. */
+  async open(path: string, tail: Pick<ReadLogsOptions, 'tailLines' | 'tailBytes'> = {}): Promise<void> {
     await this.close();
-    this.path = path;
     this.#format = undefined;
-    // cri-dockerd makes logs links.
-    this.#file = await openRegularFile(path, { followLinks: true }).catch((error: unknown) => {
+    this.#trail = await LogTrail.open(path, tail).catch((error: unknown) => {
       throw openFailure(path, error);
     });
-    this.#position = tailLines === undefined ? 0 : await findTailOffset(this.#file, tailLines, tailBytes);
     // Without `follow`, lines written while the tail is read are left out.
-    this.#linesLeft = tailLines === undefined || this.#follow ? Infinity : tailLines;
+    this.#linesLeft = tail.tailLines === undefined || this.#options.follow === true ? Infinity : tail.tailLines;
   }
 
   async close(): Promise<void> {
-    await this.#file?.close();
+    await this.#trail?.close();
+    this.#trail = undefined;
     this.#file = undefined;
   }
 
-  /** True if `path` is now another, non-empty file. */
-  async isReplaced(): Promise<boolean> {
-    try {
-      const [named, opened] = await Promise.all([stat(this.path), this.#file?.stat()]);
-      return named.size > 0 && (named.ino !== opened?.ino || named.dev !== opened.dev);
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return false;
-      throw error;
+  /** Moves to the next file, after the rest of this one. Resolves with false if there is none. */
+  async nextFile({ isFollowing }: { isFollowing: boolean }): Promise<boolean> {
+    const previous = this.#file;
+    const next = await this.#trail?.next({ isFollowing });
+    if (next === undefined) return false;
+    if (previous !== undefined) {
+      await this.readToEnd({ last: true });
+      await previous.close();
     }
+    this.#file = next;
+    this.#bytesLeft =
+      isFollowing || this.#options.follow === true ? Infinity : (this.#trail?.sizeAtOpening ?? Infinity);
+    return true;
+  }
+
+  /** True if the path is now another, non-empty file. */
+  async isReplaced(): Promise<boolean> {
+    return (await this.#trail?.isReplaced()) === true;
   }
 
   /** Writes every whole line up to the end of the file. With `last` also the text after the last newline. */
   async readToEnd({ last = false } = {}): Promise<void> {
     while (!this.isFull) {
-      this.#signal?.throwIfAborted();
+      this.#options.signal?.throwIfAborted();
       const bytes = await this.#readBlock();
       if (bytes.length === 0) break;
       this.#takeLines(bytes);
@@ -197,16 +211,20 @@ class LogReader {
   }
 
   async #readBlock(): Promise<Buffer> {
-    if (this.#file === undefined) return Buffer.alloc(0);
-    const { bytesRead } = await this.#file.read(this.#block, 0, blockBytes, this.#position);
-    this.#position += bytesRead;
-    if (bytesRead === 0 && (await this.#file.stat()).size < this.#position) {
-      // Truncated in place, as by logrotate's `copytruncate`: starts again.
-      this.#position = 0;
+    if (this.#file === undefined || this.#bytesLeft <= 0) return Buffer.alloc(0);
+    try {
+      const bytes = await this.#file.read(() => {
+        this.#incomplete = Buffer.alloc(0);
+      });
+      this.#bytesLeft -= bytes.length;
+      return bytes;
+    } catch (error) {
+      if (!(error instanceof DamagedLog)) throw error;
+      this.#options.onProblem?.(`${this.#file.path} is damaged, the rest of it is left out: ${error.message}`);
+      this.#bytesLeft = 0;
       this.#incomplete = Buffer.alloc(0);
-      return this.#readBlock();
+      return Buffer.alloc(0);
     }
-    return this.#block.subarray(0, bytesRead);
   }
 
   #takeLines(bytes: Buffer): void {
@@ -218,15 +236,20 @@ class LogReader {
       start = end + 1;
     }
     const rest = bytes.subarray(start, start + maxEntryBytes - this.#incomplete.length);
-    this.#incomplete = Buffer.concat([this.#incomplete, rest]);
+    if (rest.length > 0) this.#incomplete = Buffer.concat([this.#incomplete, rest]);
   }
 
   #takeLine(line: Buffer): void {
+    const file = this.#file;
+    if (file !== undefined && file.linesToSkip > 0) {
+      file.linesToSkip -= 1;
+      return;
+    }
     this.#linesLeft -= 1;
     const parsed = parseLogLine(line, this.#format);
     if (parsed === undefined) {
-      // The first line decides the format. Later damaged lines are left out.
-      if (this.#format !== undefined) return;
+      // The first line decides the format. Later damaged lines are left out, and those of rotated files.
+      if (this.#format !== undefined || file?.path !== this.path) return;
       throw new UserError(`${this.path}: the first line is neither in CRI nor in Docker JSON log format`);
     }
     this.#format = parsed.format;

@@ -122,5 +122,7 @@ const keyOf = (podUID: string, container: string): string => `${podUID}/${contai
 async function logFiles(folder: string): Promise<string[]> {
   // The folder is deleted, or not created yet.
   const names = await readdir(folder).catch(() => []);
-  return names.filter((name) => /^\d+\.log$/.test(name)).sort((a, b) => Number.parseInt(a) - Number.parseInt(b));
+  // A log has only its rotated files while it is rotated.
+  const logs = new Set(names.flatMap((name) => /^\d+\.log(?=\.|$)/.exec(name)?.[0] ?? []));
+  return [...logs].sort((a, b) => Number.parseInt(a) - Number.parseInt(b));
 }

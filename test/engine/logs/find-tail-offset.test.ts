@@ -9,7 +9,7 @@ async function tailOf(text: string, lineCount: number): Promise<string> {
   await writeFile(path, text);
   const file = await open(path);
   try {
-    return text.slice(await findTailOffset(file, lineCount));
+    return text.slice((await findTailOffset(file, lineCount)).offset);
   } finally {
     await file.close();
   }

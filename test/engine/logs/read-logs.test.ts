@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFile, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readLogTail } from '../../../src/engine/logs/read-log-tail.ts';
 import { readLogs, type ReadLogsOptions } from '../../../src/engine/logs/read-logs.ts';
@@ -105,6 +106,16 @@ describe('a log that is read once', () => {
     expect([await tail(250_000), await tail(270_000)]).toEqual(['far\nnear\n', 'near\n']);
   });
 
+  test('ends where the log ended at the start, so a container that writes faster cannot hold it up', async () => {
+    await writeFile(path, entry('one'));
+    let text = '';
+    await readLogs({ path }, async (bytes) => {
+      text += bytes.toString();
+      await appendFile(path, entry('more'));
+    });
+    expect(text).toBe('one\n');
+  });
+
   test('may be behind a link', async () => {
     await writeFile(join(directory, 'store'), entry('kept elsewhere'));
     await symlink('store', path);
@@ -148,6 +159,107 @@ describe('a log that is read once', () => {
   test('says that a log file is missing', async () => {
     await expect(read()).rejects.toThrow(`the log file ${path} does not exist`);
     await expect(read({ follow: true })).rejects.toThrow(`the log file ${path} does not exist`);
+  });
+});
+
+describe('a log with rotated files', () => {
+  const first = '20240506-070800';
+  const second = '20240506-070900';
+
+  /** `a` and `b` in a compressed file, `c` and `d` in an uncompressed one, `e` in the log. */
+  async function rotatedLog(): Promise<void> {
+    await writeFile(`${path}.${first}.gz`, gzipSync(entry('a') + entry('b')));
+    await writeFile(`${path}.${second}`, entry('c') + entry('d'));
+    await writeFile(path, entry('e'));
+  }
+
+  test('is read from the oldest on', async () => {
+    await rotatedLog();
+    await writeFile(`${path}.note`, 'other\n');
+    await writeFile(join(directory, `1.log.${first}`), entry('other'));
+    expect(await read()).toBe('a\nb\nc\nd\ne\n');
+  });
+
+  test('has last lines in as many files as needed', async () => {
+    await rotatedLog();
+    const tails = await Promise.all([0, 1, 2, 3, 4, 5, 6].map((tailLines) => read({ tailLines })));
+    expect(tails.map((text) => text.replaceAll('\n', ''))).toEqual(['', 'e', 'de', 'cde', 'bcde', 'abcde', 'abcde']);
+  });
+
+  test('has last lines of a failed container in the newest rotated file, while the log is missing', async () => {
+    await rotatedLog();
+    await rm(path);
+    const tail = async (maxLines: number): Promise<string> =>
+      Buffer.from(await readLogTail(path, { maxLines, maxBytes: 100 })).toString();
+    expect([await tail(1), await tail(80)]).toEqual(['d\n', 'c\nd\n']);
+  });
+
+  test('is read once where a file was being compressed', async () => {
+    await rotatedLog();
+    await writeFile(`${path}.${second}.gz`, gzipSync(entry('c') + entry('d')));
+    await writeFile(`${path}.${second}.gz.tmp`, 'half');
+    expect(await read()).toBe('a\nb\nc\nd\ne\n');
+  });
+
+  test('is read while it is missing, because it is being rotated', async () => {
+    await rotatedLog();
+    await rm(path);
+    expect(await read()).toBe('a\nb\nc\nd\n');
+    const log = follow({ tailLines: 1 });
+    await log.seen('d\n');
+    await appendFile(`${path}.${second}`, entry('late'));
+    await log.seen('late\n');
+    await writeFile(path, entry('new'));
+    await log.seen('new\n');
+    log.finish();
+    expect(await log.done).toBe('d\nlate\nnew\n');
+  });
+
+  test('is read without the rest of a damaged file, which is said', async () => {
+    await rotatedLog();
+    const packed = gzipSync(entry('a') + entry('b'.repeat(5000)));
+    await writeFile(`${path}.${first}.gz`, packed.subarray(0, -20));
+    const problems: string[] = [];
+    const onProblem = (problem: string): void => {
+      problems.push(problem);
+    };
+    expect(await read({ onProblem })).toBe('a\nc\nd\ne\n');
+    await writeFile(`${path}.${first}.gz`, 'no gzip file');
+    expect(await read({ onProblem, tailLines: 10 })).toBe('c\nd\ne\n');
+    expect(problems).toEqual(
+      ['unexpected end of file', 'incorrect header check'].map(
+        (reason) => `${path}.${first}.gz is damaged, the rest of it is left out: ${reason}`,
+      ),
+    );
+  });
+
+  test('is read without what is no regular file', async () => {
+    await rotatedLog();
+    await rm(`${path}.${first}.gz`);
+    execFileSync('mkfifo', [`${path}.${first}.gz`]);
+    await rm(`${path}.${second}`);
+    await symlink('/etc/hostname', `${path}.${second}`);
+    expect(await read()).toBe('e\n');
+  });
+
+  test('is read in bounded memory, however much a compressed file holds', async () => {
+    await rotatedLog();
+    await writeFile(`${path}.${first}.gz`, gzipSync(Buffer.concat([Buffer.from(entry('a')), Buffer.alloc(128 << 20)])));
+    const before = process.memoryUsage().rss;
+    expect(await read({ tailLines: 10 })).toBe('a\nc\nd\ne\n');
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 << 20);
+  });
+
+  test('is read over restarts, those of each instance first', async () => {
+    await rotatedLog();
+    const log = follow();
+    await log.seen('e\n');
+    await writeFile(join(directory, `1.log.${second}.gz`), gzipSync(entry('f')));
+    await log.seen('f\n');
+    await writeFile(join(directory, '1.log'), entry('g'));
+    await log.seen('g\n');
+    log.finish();
+    expect(await log.done).toBe('a\nb\nc\nd\ne\nf\ng\n');
   });
 });
 

@@ -1,0 +1,166 @@
+import type { FileHandle } from 'node:fs/promises';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { hasCode } from '../../errors.ts';
+import { openRegularFile } from '../host/regular-file.ts';
+
+const blockBytes = 64 * 1024;
+/** A container can write much less between two checks of its log. A forged file may hold much more. */
+const maxPlainBytes = 4 * 1024 ** 3;
+/** The start of a log has a time in nanoseconds, so two files never begin with the same bytes. */
+const beginningBytes = 256;
+
+/** A compressed log is no gzip file, ends too early, or is too large. */
+export class DamagedLog extends Error {}
+
+/** One file of a log, held open. It stays readable after it is renamed, compressed or deleted. */
+export class LogFile {
+  readonly path: string;
+  readonly isCompressed: boolean;
+  /** Device and inode. */
+  readonly identity: string;
+  /** Size at the time of opening, in bytes as stored. */
+  readonly size: number;
+  /** The reader drops this number of lines at the start. */
+  linesToSkip = 0;
+  private readonly handle: FileHandle;
+  private readonly block = Buffer.allocUnsafe(blockBytes);
+  private position = 0;
+  private unpacked: AsyncGenerator<Buffer, undefined> | undefined;
+
+  private constructor(path: string, handle: FileHandle, stats: { dev: bigint; ino: bigint; size: bigint }) {
+    this.path = path;
+    this.isCompressed = path.endsWith('.gz');
+    this.handle = handle;
+    this.identity = `${stats.dev}:${stats.ino}`;
+    this.size = Number(stats.size);
+  }
+
+  /** Rejects like `openRegularFile`. */
+  static async open(path: string, options: { followLinks?: boolean } = {}): Promise<LogFile> {
+    const handle = await openRegularFile(path, options);
+    try {
+      return new LogFile(path, handle, await handle.stat({ bigint: true }));
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  /**
+   * The next piece of the log. Valid until the next call. Empty at the end of the file, which may grow. Rejects with
+   * `DamagedLog` if it cannot be unpacked. `onRestart` is called if the file was truncated and is read again.
+   */
+  async read(onRestart: () => void): Promise<Buffer> {
+    if (this.isCompressed) return this.readUnpacked();
+    const { bytesRead } = await this.handle.read(this.block, 0, blockBytes, this.position);
+    if (bytesRead === 0 && (await this.handle.stat()).size < this.position) {
+      // Truncated in place, as by logrotate's `copytruncate`.
+      this.position = 0;
+      onRestart();
+      return this.read(onRestart);
+    }
+    this.position += bytesRead;
+    return this.block.subarray(0, bytesRead);
+  }
+
+  /** Continues at this place of an uncompressed file. */
+  seek(position: number): void {
+    this.position = position;
+  }
+
+  /** The uncompressed file, to search it. */
+  get file(): FileHandle {
+    return this.handle;
+  }
+
+  /** Number of lines of a compressed file, up to the place where it is damaged. */
+  async countLines(): Promise<number> {
+    let lines = 0;
+    await this.unpackAll((bytes) => {
+      for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) lines += 1;
+      return true;
+    });
+    return lines;
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return (await this.handle.stat()).size === 0;
+  }
+
+  /** True if both are the same log, which may have been compressed since `this` was opened. */
+  async isSameLog(later: LogFile): Promise<boolean> {
+    if (later.identity === this.identity) return true;
+    return later.isCompressed && !this.isCompressed && (await this.beginning()).equals(await later.beginning());
+  }
+
+  async close(): Promise<void> {
+    await this.unpacked?.return(undefined);
+    await this.handle.close();
+  }
+
+  private async readUnpacked(): Promise<Buffer> {
+    this.unpacked ??= unpack(this.handle);
+    const { value } = await this.unpacked.next();
+    return value ?? Buffer.alloc(0);
+  }
+
+  /** The first bytes of the log. Empty if it is damaged. */
+  private async beginning(): Promise<Buffer> {
+    if (!this.isCompressed) {
+      const bytes = Buffer.alloc(beginningBytes);
+      const { bytesRead } = await this.handle.read(bytes, 0, beginningBytes, 0);
+      return bytes.subarray(0, bytesRead);
+    }
+    let beginning: Buffer = Buffer.alloc(0);
+    await this.unpackAll((bytes) => {
+      beginning = Buffer.concat([beginning, bytes]);
+      return beginning.length < beginningBytes;
+    });
+    return beginning.subarray(0, beginningBytes);
+  }
+
+  /** Passes the pieces of a compressed file to `take` until that returns false, or up to the place of damage. */
+  private async unpackAll(take: (bytes: Buffer) => boolean): Promise<void> {
+    try {
+      for await (const bytes of unpack(this.handle)) if (!take(bytes)) return;
+    } catch (error) {
+      if (!(error instanceof DamagedLog)) throw error;
+    }
+  }
+}
+
+const newline = 0x0a;
+
+/** Codes of zlib. */
+const damages = ['Z_DATA_ERROR', 'Z_BUF_ERROR', 'Z_NEED_DICT'];
+
+/** Unpacks from the start of the file. Holds a few blocks in memory. */
+async function* unpack(handle: FileHandle): AsyncGenerator<Buffer, undefined> {
+  const gunzip = createGunzip({ chunkSize: blockBytes });
+  pipeline(Readable.from(blocksOf(handle)), gunzip, () => {
+    // Errors reach the loop below.
+  });
+  let length = 0;
+  try {
+    for await (const bytes of gunzip as AsyncIterable<Buffer>) {
+      length += bytes.length;
+      if (length > maxPlainBytes) throw new DamagedLog('it is larger than 4 GiB');
+      yield bytes;
+    }
+  } catch (error) {
+    if (error instanceof Error && hasCode(error, ...damages)) {
+      throw new DamagedLog(error.message, { cause: error });
+    }
+    throw error;
+  }
+}
+
+async function* blocksOf(handle: FileHandle): AsyncGenerator<Buffer, undefined> {
+  for (let position = 0; ;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(blockBytes), 0, blockBytes, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import type { PodStatus } from '../../../../src/api/types.ts';
+import { defaultFeatureGates } from '../../../../src/api/values/feature-gates.ts';
+import { toQuantity } from '../../../../src/api/values/quantity.ts';
+import { MalformedCheckpoint } from '../../../../src/engine/container-manager/checkpoint/malformed-checkpoint.ts';
+import { CPUContainers } from '../../../../src/engine/container-manager/cpu-manager/cpu-containers.ts';
+import { CPUManager } from '../../../../src/engine/container-manager/cpu-manager/cpu-manager.ts';
+import { CPUSet } from '../../../../src/engine/container-manager/cpu-topology/cpu-set.ts';
+import { makeContainer, makePod } from '../../../builders/pods.ts';
+
+const amounts = { cpu: '2', memory: '64Mi' };
+const exclusive = makePod({
+  metadata: { uid: 'exclusive' },
+  spec: { containers: [makeContainer({ resources: { requests: amounts, limits: amounts } })] },
+});
+const shared = makePod({ metadata: { uid: 'shared', name: 'shared' } });
+
+/** A manager of four CPUs, the first of them reserved, and what the runtime was asked. */
+function makeManager(options: { status?: PodStatus; content?: string } = {}) {
+  const updates: string[] = [];
+  const pods = [shared];
+  const manager = new CPUManager({
+    settings: { policy: 'static', options: {}, reserved: toQuantity('1'), reservedCPUs: CPUSet.empty },
+    machine: { nodes: [{ id: 0, cores: [0, 1, 2, 3].map((cpu) => ({ socket: 0, threads: [cpu] })) }] },
+    affinities: { policyName: 'none', affinityOf: () => ({ affinity: undefined, preferred: false }) },
+    featureGates: defaultFeatureGates,
+    activePods: () => pods,
+    sourcesReady: () => true,
+    podStatus: (uid) => (uid === 'shared' ? options.status : undefined),
+    updateContainer: (id, cpus) => {
+      updates.push(`${id} ${cpus}`);
+      return Promise.resolve();
+    },
+  });
+  manager.start({ path: '/root-dir/cpu_manager_state', content: options.content, write: () => undefined });
+  return { manager, pods, updates };
+}
+
+function runningStatus(containerID: string): PodStatus {
+  const state = { running: { startedAt: '2025-01-01T00:00:00Z' } };
+  const container = { name: 'web', image: '', imageID: '', ready: true, restartCount: 0, state };
+  return { containerStatuses: [{ ...container, containerID }] };
+}
+
+test('a container that was made while the shared CPUs were others is moved, though they are the old ones again', async () => {
+  const status = runningStatus('containerd://new');
+  const { manager, pods, updates } = makeManager({ status });
+  await manager.reconcile();
+  pods.push(exclusive);
+  manager.allocate(exclusive, makeContainer(exclusive.spec.containers[0]));
+  const cpus = manager.effectiveCPUs('shared', 'web');
+  manager.addContainer('shared', 'web', 'new', cpus);
+  pods.pop();
+  await manager.reconcile();
+  expect({ made: cpus.toString(), updates }).toEqual({ made: '0,3', updates: ['new 0-3', 'new 0-3'] });
+});
+
+test.each([
+  ['no JSON', '{'],
+  ['another checksum', '{"policyName":"static","defaultCpuSet":"0-3","checksum":1}'],
+  ['CPUs that are no list', '{"policyName":"static","defaultCpuSet":"0-x","checksum":0}'],
+  ['CPUs of another machine', '{"policyName":"static","defaultCpuSet":"0-7","checksum":0}'],
+  ['a CPU twice', '{"policyName":"static","defaultCpuSet":"0-3","entries":{"p":{"c":"1"}},"checksum":0}'],
+])('a state file with %s can be set aside', (_what, content) => {
+  expect(() => makeManager({ content })).toThrow(MalformedCheckpoint);
+});
+
+test.each([
+  ['policy', '{"policyName":"none","defaultCpuSet":"","checksum":0}'],
+  ['reservation', '{"policyName":"static","defaultCpuSet":"1-3","entries":{"p":{"c":"0"}},"checksum":0}'],
+])('a state file of another %s is refused', (_what, content) => {
+  expect(() => makeManager({ content })).not.toThrow(MalformedCheckpoint);
+  expect(() => makeManager({ content })).toThrow();
+});
+
+test('a container that always restarts is known by its newest ids only', () => {
+  const containers = new CPUContainers();
+  const container = { podUID: 'p', containerName: 'c' };
+  for (let run = 0; run < 1000; run++) containers.add(container, `id${run}`);
+  expect([0, 991, 992, 999].map((run) => containers.find(`id${run}`) !== undefined)).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ]);
+});
