@@ -14,6 +14,7 @@ export { fetchStats } from '../src/server/control-client.ts';
 
 // Resource managers: reserved CPUs and memory
 export { DiskStateFile, startWithStateFile } from '../src/engine/container-manager/checkpoint/disk-state-file.ts';
+export { CPUReconciler } from '../src/engine/container-manager/cpu-manager/cpu-reconciler.ts';
 export { discoverMachine } from '../src/engine/container-manager/cpu-topology/discover-machine.ts';
 export { discoverMemory } from '../src/engine/container-manager/memory-manager/discover-memory.ts';
 export { ResourceManagers } from '../src/engine/container-manager/resource-managers/resource-managers.ts';
