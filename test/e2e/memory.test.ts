@@ -1,4 +1,4 @@
-import { readFile, rmdir } from 'node:fs/promises';
+import { appendFile, readFile, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readCgroupMounts } from '../../src/engine/container-manager/cgroup-mounts.ts';
@@ -46,6 +46,9 @@ describe('a process that the kernel kills for its memory', () => {
     /^Out of memory: killed process \d+ \(tail\), anon-rss 1\d{4}Ki, file-rss \d+(Ki|Mi)?, shmem-rss 0; limit of the (container|pod) 16Mi$/;
 
   test('is one event with container, process and figures', async () => {
+    // A privileged container could write this. The kernel marks it as a program's.
+    const forged = 'Out of memory: Killed process 1 (forged) total-vm:9kB, anon-rss:9kB, file-rss:0kB, shmem-rss:0kB';
+    await appendFile('/dev/kmsg', `<0>${forged}\n`);
     await agent.write('hungry.yaml', hungry);
     const { time, ...killed } = await agent.waitForLog(({ reason }) => reason === 'OOMKilling');
     expect(typeof time).toBe('string');
@@ -57,6 +60,7 @@ describe('a process that the kernel kills for its memory', () => {
       reason: 'OOMKilling',
       hint: 'Find out why its memory grows, or raise resources.limits.memory.',
     });
+    expect(agent.logs.filter(({ reason }) => reason === 'SystemOOM')).toEqual([]);
   });
 
   test('is in the history, once, also after its container ended', async () => {

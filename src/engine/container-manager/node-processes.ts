@@ -45,7 +45,8 @@ const runtimeOOMScoreAdj = -999;
  */
 export class NodeProcesses {
   private readonly deps: Deps;
-  private readonly refused = new Set<string>();
+  /** Those of the agent were logged when it set its score at the start. */
+  private readonly refused = new Set(['the agent']);
 
   constructor(deps: Deps) {
     this.deps = deps;

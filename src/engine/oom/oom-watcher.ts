@@ -24,6 +24,8 @@ const recordsPerTurn = 64;
 const kernelWaitsMs = [0, 50, 200, 1000];
 /** All signs of one kill come within this time. A container's further kills within it are counted, not reported. */
 const sameKillMs = 10_000;
+/** Runtimes put a container directly below its pod, or one cgroup further down. Containers name those below. */
+const maxStepsToContainer = 2;
 /** Containers whose latest report is remembered. */
 const maxRemembered = 1000;
 
@@ -176,7 +178,7 @@ export class OOMWatcher {
     const ofPod = steps.findIndex(({ podUID = '' }) => this.deps.findPod(podUID) !== undefined);
     const pod = this.deps.findPod(steps[ofPod]?.podUID ?? '');
     if (pod === undefined) return;
-    for (const { containerID } of steps.slice(ofPod + 1)) {
+    for (const { containerID } of steps.slice(ofPod + 1, ofPod + 1 + maxStepsToContainer)) {
       const container = await this.deps.findContainer(containerID);
       if (container?.pod.uid !== pod.uid) continue;
       const message = containerOOMText(oom, pod.uid, containerID);

@@ -91,7 +91,7 @@ describe('the oom_score_adj', () => {
   });
 
   test('that may not be lowered is said once', async () => {
-    const processes = make({ oomScoreAdj: 0 }, () => Promise.reject(new Error('EACCES: permission denied')));
+    const processes = make({}, () => Promise.reject(new Error('EACCES: permission denied')));
     await processes.keep();
     await processes.keep();
     expect(logged).toEqual([

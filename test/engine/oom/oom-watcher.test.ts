@@ -24,11 +24,14 @@ let events: EventRecorder;
 let watcher: OOMWatcher;
 /** Messages that the kernel logged and nobody read. */
 let logged: string[];
+/** Containers that were looked for. */
+let asked: string[];
 const { signal } = new AbortController();
 
 beforeEach(async () => {
   clock = new FakeClock();
   events = new EventRecorder(clock);
+  asked = [];
   logged = cgroupKill({ pid: 1, name: 'before-the-start' });
   await start(() => ({
     read: (maxRecords) => {
@@ -42,7 +45,10 @@ beforeEach(async () => {
 async function start(openKernelLog: () => KernelLog): Promise<void> {
   watcher = new OOMWatcher({
     openKernelLog,
-    findContainer: (id) => Promise.resolve(id === app.id ? app : undefined),
+    findContainer: (id) => {
+      asked.push(id);
+      return Promise.resolve(id === app.id ? app : undefined);
+    },
     findPod: (uid) => (uid === podUID ? pod : undefined),
     clock,
     emit: events.emit,
@@ -157,6 +163,12 @@ describe('a kill in a container', () => {
     expect(recorded()).toEqual([
       `OOMKilling web-edge1 -: Out of memory: killed process 3108 (tail), ${figures}; limit of the pod 16Mi`,
     ]);
+  });
+
+  test('is looked for at two places, however deep its cgroup is', async () => {
+    logged.push(...cgroupKill(tail, { cgroup: `${podCgroup}/gone${'/x'.repeat(1000)}` }));
+    await clock.advance(5000);
+    expect(asked).toEqual(['gone', 'x']);
   });
 
   test('many times over is counted: an event every ten seconds', async () => {
