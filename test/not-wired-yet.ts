@@ -9,9 +9,6 @@ export { MemoryWatch, nearPeriodsMs } from '../src/engine/eviction/memory-watch.
 export { EvictionManager } from '../src/engine/eviction/eviction-manager.ts';
 export { unusedImages } from '../src/engine/images/image-gc.ts';
 
-// Statistics
-export { fetchStats } from '../src/server/control-client.ts';
-
 // Resource managers: reserved CPUs and memory
 export { DiskStateFile, startWithStateFile } from '../src/engine/container-manager/checkpoint/disk-state-file.ts';
 export { CPUReconciler } from '../src/engine/container-manager/cpu-manager/cpu-reconciler.ts';
