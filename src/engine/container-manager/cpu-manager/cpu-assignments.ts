@@ -2,7 +2,7 @@ import { errorMessage } from '../../../errors.ts';
 import { CPUSet } from '../cpu-topology/cpu-set.ts';
 import { MalformedCheckpoint } from '../checkpoint/malformed-checkpoint.ts';
 import type { StateFile } from '../topology-manager/state-file.ts';
-import { type CPUCheckpoint, type FindContainer, formatCheckpoint, parseCheckpoint } from './cpu-checkpoint.ts';
+import { type CPUCheckpoint, type FindContainer, formatCPUCheckpoint, parseCPUCheckpoint } from './cpu-checkpoint.ts';
 
 /** An assignment of CPUs to a container. */
 export interface Assignment {
@@ -36,7 +36,7 @@ export class CPUAssignments {
       this.write();
       return;
     }
-    const { defaultCPUSet, entries } = checkPolicy(parseCheckpoint(file.content, findContainer), policyName);
+    const { defaultCPUSet, entries } = checkPolicy(parseCPUCheckpoint(file.content, findContainer), policyName);
     const parsed = (text: string, what: string): CPUSet => parseCPUs(text, what);
     this.sharedCPUs = parsed(defaultCPUSet, `could not parse default cpu set "${defaultCPUSet}"`);
     this.byPod = new Map(
@@ -96,7 +96,7 @@ export class CPUAssignments {
   private write(): void {
     const entries = [...this.byPod].map(([uid, ofPod]) => [uid, textsOf(ofPod)] as const);
     this.file.write(
-      formatCheckpoint({
+      formatCPUCheckpoint({
         policyName: this.policyName,
         defaultCPUSet: this.shared.toString(),
         entries: new Map(entries),
