@@ -91,6 +91,7 @@ const rooms = {
       'api/values',
       'engine/container-manager/cpu-topology',
       'engine/container-manager/topology-manager',
+      'engine/container-manager/checkpoint',
       'engine/container-manager/cpu-manager',
       'engine/container-manager/memory-manager',
     ],
@@ -131,7 +132,15 @@ const rooms = {
   ],
   'engine/kuberuntime/request': [
     'pod to CRI message (pure)',
-    ['api/values', 'cri', 'engine/network', 'engine/container', 'engine/userns', 'engine/container-manager'],
+    [
+      'api/values',
+      'cri',
+      'engine/network',
+      'engine/container',
+      'engine/userns',
+      'engine/container-manager',
+      'engine/container-manager/resource-managers',
+    ],
   ],
   'engine/status': [
     'status of a pod, and its record on disk',
@@ -190,6 +199,7 @@ const rooms = {
       'engine/images',
       'engine/kuberuntime/request',
       'engine/volumes',
+      'engine/container-manager/resource-managers',
     ],
   ],
   'engine/lifecycle': [
@@ -203,6 +213,7 @@ const rooms = {
       'engine/kuberuntime/request',
       'engine/status',
       'engine/kuberuntime',
+      'engine/container-manager/resource-managers',
     ],
   ],
   'engine/gc': [
@@ -282,6 +293,10 @@ const rooms = {
       'engine/gc',
       'node/log',
       'engine',
+      'engine/container-manager/checkpoint',
+      'engine/container-manager/cpu-topology',
+      'engine/container-manager/memory-manager',
+      'engine/container-manager/resource-managers',
     ],
   ],
   'node/diff': [
@@ -347,7 +362,6 @@ const rooms = {
     'finds the pod that a user means',
     ['api/text', 'api/values', 'cri', 'engine/container', 'engine/view', 'server', 'commands/io'],
   ],
-  'commands/top': ['tables of `top`', ['engine/stats']],
   'commands/validate': ['text of `validate`', ['api/text', 'api/values', 'engine/config', 'commands/io']],
   'commands/describe': [
     'text of `describe`',
@@ -375,7 +389,6 @@ const rooms = {
       'engine/logs',
       'containerd',
       'engine/view',
-      'engine/stats',
       'engine/config',
       'server',
       'engine/config/http',

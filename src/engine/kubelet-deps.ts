@@ -4,6 +4,7 @@ import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { Logger } from '../logger.ts';
 import type { PodSource } from './config/pod-source.ts';
 import type { CgroupManager } from './container-manager/cgroup-manager.ts';
+import type { EngineOfManagers, PodResources } from './container-manager/resource-managers/pod-resources.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { ImageFilesystem } from './images/image-gc.ts';
 import type { DockerConfig } from './images/docker-config.ts';
@@ -29,6 +30,8 @@ export interface KubeletDeps {
   sources: readonly PodSource[];
   node: NodeConfig;
   cgroups: CgroupManager;
+  /** Makes the managers of CPUs and memory nodes. Undefined if nothing is allocated to pods. */
+  podResources?: ((engine: EngineOfManagers) => PodResources) | undefined;
   /** Top folder of the cgroups. Undefined on cgroup v1. */
   unifiedCgroups: string | undefined;
   /** Opens the kernel's log at its oldest message. Throws if this machine does not show it. */

@@ -1,7 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../api/types.ts';
-import { defaultInPlacePolicy } from '../api/values/in-place.ts';
 import { errorMessage } from '../errors.ts';
 import { inTime } from '../flow/in-time.ts';
 import type { PodUpdate } from './config/pod-config.ts';
@@ -84,6 +82,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
         parts.statusRecords.close(),
         parts.revisions.close(),
         parts.wallClockStore.close(),
+        parts.podResources?.close(),
       ]);
     }
   }
@@ -94,7 +93,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
     return {
       nodeName: node.nodeName,
       startedAt: this.startedAt,
-      ...(!isDeepStrictEqual(node.inPlace, defaultInPlacePolicy) && { inPlace: node.inPlace }),
+      ...(!node.inPlace && { inPlace: false as const }),
       runtime: { endpoint: endpoint.endpoint, chosenBecause: endpoint.because, ...runtime },
       faults: faults.snapshot(),
       ...rest,
@@ -234,10 +233,15 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
   /** Makes the cgroups over all pods, then runs the sync loop. The sources and the runtime are read meanwhile. */
   private async work(stopped: AbortSignal): Promise<void> {
     const { faults } = this.deps;
-    await faults.untilDone('cgroups', () => this.parts.containerManager.start(), stopped);
+    const { containerManager, podResources, housekeeping } = this.parts;
+    await faults.untilDone('cgroups', () => containerManager.start(), stopped);
+    if (podResources !== undefined) await faults.untilDone('resource managers', () => podResources.start(), stopped);
     stopped.throwIfAborted();
-    this.parts.housekeeping.start();
-    await faults.keepRunning('sync loop', () => this.loop(stopped), stopped);
+    housekeeping.start();
+    await Promise.all([
+      faults.keepRunning('sync loop', () => this.loop(stopped), stopped),
+      podResources && faults.keepRunning('resource managers', () => podResources.run(stopped), stopped),
+    ]);
   }
 
   private loop(stopped: AbortSignal): Promise<void> {

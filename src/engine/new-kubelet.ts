@@ -87,7 +87,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   });
   const revisions = new AppliedRevisions({
     podDir: (uid) => podDirs.podDir(uid),
-    policy: node.inPlace,
+    isEnabled: node.inPlace,
     logger: logger.child({ component: 'in-place' }),
   });
   const statusManager = new StatusManager({
@@ -221,6 +221,20 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     logger: logger.child({ component: 'history' }),
   });
   events.subscribe(histories.record);
+  const podResources = deps.podResources?.({
+    activePods: () => workers.activePods(),
+    sourcesReady: () => handlers.hasSeenAllSources,
+    podStatus: (uid) => statusManager.get(uid),
+    updateContainer: async (containerId, cpusetCpus) => {
+      await runtime.updateContainerResources({ containerId, linux: { cpusetCpus } });
+    },
+  });
+  if (podResources !== undefined) {
+    events.subscribe((event) => {
+      if (event.type === 'ContainerDied') podResources.postStop(event.id);
+      if (event.type === 'ContainerStarted' || event.type === 'WorkerStateChanged') podResources.soon();
+    });
+  }
   const podRemover = new PodRemover({ runtime, ...node, foreignPods: deps.foreignPods });
   const remains: PodRemains = new PodRemains({
     runtimePods,
@@ -290,6 +304,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       node,
       supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,
       restartCounts: histories,
+      podResources,
       clock,
       wallClock,
       backOff,
@@ -402,6 +417,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       // The pod starts again when there is room.
       workers.updatePod({ type: 'create', pod });
     },
+    podResources,
     foreignPods: deps.foreignPods,
     statusManager,
     clock,
@@ -486,6 +502,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     events,
     inputs,
     podManager,
+    podResources,
     statusManager,
     statusRecords,
     podDirs,
@@ -521,7 +538,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     containerLogManager,
     stats,
   };
-  const handlers = new SyncHandlers({
+  const handlers: SyncHandlers = new SyncHandlers({
     ...parts,
     runtimeName: () => runtimeState.name,
     sourceIds: config.sourceIds,

@@ -76,6 +76,11 @@ export class SyncHandlers implements SyncHandler {
     this.revisions.adopt(earlierPods);
   }
 
+  /** True once the first list of every source was handled. */
+  get hasSeenAllSources(): boolean {
+    return this.deps.sourceIds.every(({ id }) => this.sourcesSeen.has(id));
+  }
+
   /** True if the pod is no longer declared, but runs until its next revision may start. */
   isOutgoing(pod: Pod): boolean {
     return this.revisions.isOutgoing(pod);

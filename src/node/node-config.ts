@@ -70,10 +70,7 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
         ({ priority, shutdownGracePeriodSeconds: seconds }) => ({ priority, seconds }),
       ),
     },
-    inPlace: {
-      isEnabled: options.inPlace,
-      isPinning: options.cpuManagerPolicy === 'static' || options.memoryManagerPolicy === 'Static',
-    },
+    inPlace: options.inPlace,
     localStorageCapacityIsolation: options.localStorageCapacityIsolation,
     volumeStatsAggPeriodMs: options.volumeStatsAggPeriod,
     featureGates: options.featureGates,

@@ -6,13 +6,16 @@ import type { PodSource } from '../engine/config/pod-source.ts';
 import type { CgroupManager } from '../engine/container-manager/cgroup-manager.ts';
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
+import { nodeAllocatableReservation } from '../engine/container-manager/node-allocatable.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { openKernelLog } from '../engine/oom/kernel-log.ts';
 import { systemBusSocket } from '../engine/host/system-bus-socket.ts';
 import { readFilesystem } from '../engine/images/image-collector.ts';
 import { Kubelet } from '../engine/kubelet.ts';
+import type { KubeletDeps } from '../engine/kubelet-deps.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import type { Logind } from '../engine/lifecycle/logind.ts';
+import type { NodeConfig } from '../engine/node-config.ts';
 import { readStatsHost } from '../engine/stats/stats-host.ts';
 import { errorMessage } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
@@ -66,6 +69,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   ]);
   await checkNodeFitness(options, machine, logger);
   const node = nodeConfig(options, machine, cgroupDriver);
+  const podResources = await openManagers(options, node, logger);
   const kubelet = new Kubelet({
     runtime: runtime.withPauseImage(connection.runtime),
     foreignPods: connection.foreignPods,
@@ -75,6 +79,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     node,
     logind,
     cgroups,
+    podResources,
     unifiedCgroups: machine.cgroupVersion === 2 ? '/sys/fs/cgroup' : undefined,
     openKernelLog,
     statsHost,
@@ -113,6 +118,27 @@ async function openCgroups(
 ): Promise<{ cgroupDriver: CgroupDriver; cgroups: CgroupManager }> {
   const cgroupDriver = await untilAnswered(() => nodeCgroupDriver(options, runtime), { clock: systemClock, signal });
   return { cgroupDriver, cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger }) };
+}
+
+/** Loaded on demand, because most nodes give no pod CPUs of its own. */
+async function openManagers(
+  options: NodeOptions,
+  { nodeAllocatable }: NodeConfig,
+  logger: Logger,
+): Promise<KubeletDeps['podResources']> {
+  const { cpuManagerPolicy, cpuManagerPolicyOptions, memoryManagerPolicy, topologyManagerPolicy } = options;
+  const isUsed =
+    cpuManagerPolicy !== 'none' ||
+    Object.keys(cpuManagerPolicyOptions).length > 0 ||
+    memoryManagerPolicy !== 'None' ||
+    topologyManagerPolicy !== 'none';
+  if (!isUsed) return undefined;
+  const { openPodResources } = await import('./open-pod-resources.ts');
+  return openPodResources(options, {
+    nodeReservation: nodeAllocatableReservation(nodeAllocatable.reservations),
+    clock: systemClock,
+    logger: logger.child({ component: 'resource-managers' }),
+  });
 }
 
 /** Loaded on demand, because most nodes do not end their pods at a shutdown. */

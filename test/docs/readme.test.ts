@@ -11,7 +11,6 @@ import { registerLogs } from '../../src/commands/logs.ts';
 import { registerPs } from '../../src/commands/ps.ts';
 import { registerRun } from '../../src/commands/run.ts';
 import { registerRunOnce } from '../../src/commands/run-once.ts';
-import { registerTop } from '../../src/commands/top.ts';
 import { registerValidate } from '../../src/commands/validate.ts';
 import { registerWait } from '../../src/commands/wait.ts';
 
@@ -79,7 +78,6 @@ function registered(): Command {
     registerRun,
     registerRunOnce,
     registerPs,
-    registerTop,
     registerLogs,
     registerExec,
     registerWait,

@@ -17,7 +17,6 @@ const apiServer = 'needs an API server';
 const server = 'the HTTPS server of the kubelet is not built yet';
 const webhook = 'asks an API server';
 const eviction = 'eviction is not built yet';
-const managers = 'the CPU, memory and topology managers are not built yet';
 const events = 'events go to the log and the screen, unlimited';
 const iptables = 'no iptables rules are made';
 const klog = 'an option of klog';
@@ -87,17 +86,37 @@ export const kubeletConfigurationFields = {
     cgroupRoot: { kind: 'string', does: 'cgroup that holds those of pods' },
     cgroupsPerQOS: { kind: '*bool', default: true, does: 'pods have cgroups by QoS class' },
     cgroupDriver: { kind: 'string', default: 'cgroupfs', does: 'used if the runtime does not report its own' },
-    cpuManagerPolicy: { kind: 'string', default: 'none', without: managers },
+    cpuManagerPolicy: {
+      kind: 'string',
+      default: 'none',
+      does: '`static`: containers of Guaranteed pods with whole CPUs have these for themselves',
+    },
     singleProcessOOMKill: {
       kind: '*bool',
       does: 'on cgroup v2, an OOM kill ends one process rather than the whole container',
     },
-    cpuManagerPolicyOptions: { kind: 'map string', without: managers },
-    cpuManagerReconcilePeriod: { kind: 'duration', default: 10 * second, without: managers },
-    memoryManagerPolicy: { kind: 'string', default: 'None', without: managers },
-    topologyManagerPolicy: { kind: 'string', default: 'none', without: managers },
-    topologyManagerScope: { kind: 'string', default: 'container', without: managers },
-    topologyManagerPolicyOptions: { kind: 'map string', without: managers },
+    cpuManagerPolicyOptions: { kind: 'map string', does: 'options of the policy `static`' },
+    cpuManagerReconcilePeriod: {
+      kind: 'duration',
+      default: 10 * second,
+      does: 'period between checks that containers have their CPUs',
+    },
+    memoryManagerPolicy: {
+      kind: 'string',
+      default: 'None',
+      does: '`Static`: the memory of Guaranteed pods is on certain NUMA nodes',
+    },
+    topologyManagerPolicy: {
+      kind: 'string',
+      default: 'none',
+      does: 'whether CPUs and memory of a pod must be on the same NUMA nodes',
+    },
+    topologyManagerScope: {
+      kind: 'string',
+      default: 'container',
+      does: '`pod`: all containers of a pod are on the same NUMA nodes',
+    },
+    topologyManagerPolicyOptions: { kind: 'map string', does: 'options of the topology manager' },
     qosReserved: { kind: 'map string', without: 'the gate QOSReserved is not built yet' },
     runtimeRequestTimeout: { kind: 'duration', default: 2 * minute, does: 'how long a call to the runtime may take' },
     hairpinMode: { kind: 'string', default: 'promiscuous-bridge', without: 'the network belongs to the runtime' },
@@ -156,7 +175,7 @@ export const kubeletConfigurationFields = {
     configMapAndSecretChangeDetectionStrategy: { kind: 'string', default: 'Watch', without: apiServer },
     systemReserved: { kind: 'map string', does: 'reserved for the system, such as cpu=500m,memory=1Gi' },
     kubeReserved: { kind: 'map string', does: 'reserved for this agent and the runtime' },
-    reservedSystemCPUs: { kind: 'string', does: 'CPUs reserved for the system; only their number has an effect' },
+    reservedSystemCPUs: { kind: 'string', does: 'CPUs that no container has for itself' },
     showHiddenMetricsForVersion: { kind: 'string', without: server },
     systemReservedCgroup: { kind: 'string', does: 'cgroup of the system, required to enforce its reservation' },
     kubeReservedCgroup: { kind: 'string', does: 'cgroup of agent and runtime, required to enforce their reservation' },
@@ -179,7 +198,7 @@ export const kubeletConfigurationFields = {
     shutdownGracePeriodCriticalPods: { kind: 'duration', does: 'part of shutdownGracePeriod for critical pods' },
     shutdownGracePeriodByPodPriority: { kind: '[]ShutdownGracePeriodByPodPriority' },
     crashLoopBackOff: { kind: 'CrashLoopBackOffConfig' },
-    reservedMemory: { kind: '[]MemoryReservation', without: managers },
+    reservedMemory: { kind: '[]MemoryReservation', does: 'memory of each NUMA node that is not for containers' },
     enableProfilingHandler: { kind: '*bool', default: true, without: server },
     enableDebugFlagsHandler: { kind: '*bool', default: true, without: server },
     seccompDefault: { kind: '*bool', default: false, does: "the runtime's seccomp profile for containers without one" },
@@ -230,10 +249,7 @@ export const kubeletConfigurationFields = {
     priority: { kind: '!int32', does: 'lowest priority of the group' },
     shutdownGracePeriodSeconds: { kind: '!int64', does: 'time for the group to stop when the node shuts down' },
   },
-  MemoryReservation: {
-    numaNode: { kind: '!int32', without: managers },
-    limits: { kind: '!map quantity', without: managers },
-  },
+  MemoryReservation: { numaNode: { kind: '!int32' }, limits: { kind: '!map quantity' } },
   Taint: {
     key: { kind: '!string', without: apiServer },
     value: { kind: 'string', without: apiServer },

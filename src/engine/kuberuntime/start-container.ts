@@ -17,6 +17,7 @@ import {
   podLogsDirectory,
 } from '../container/log-paths.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import type { ImageManager } from '../images/image-manager.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
@@ -26,6 +27,7 @@ import { containerMounts } from './container-mounts.ts';
 import { withImageVolumes } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { makingCall } from './making-call.ts';
+import { withContainerSets } from './request/container-sets.ts';
 import { makeEnvironment } from './request/environment.ts';
 import { generateContainerConfig } from './request/generate-container-config.ts';
 import type { RuntimeSettings } from './request/runtime-settings.ts';
@@ -42,6 +44,8 @@ export interface StartContainerDeps {
   supportsRecursiveReadOnly: () => boolean;
   /** Restart counts that survive a loss of the runtime's data. */
   restartCounts: RestartCounts;
+  /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
+  podResources?: Pick<PodResources, 'setsOf' | 'preStart'> | undefined;
   clock: Clock;
   logger: Logger;
 }
@@ -89,14 +93,16 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
 
   // Step 2: create the container.
   const restartCount = await counting;
-  const config = await failingWith(reasons.createContainerConfigError, start, () =>
-    containerConfig(deps, { ...start, volumes }, image, restartCount),
-  );
+  const { config, sets } = await failingWith(reasons.createContainerConfigError, start, async () => {
+    const made = await containerConfig(deps, { ...start, volumes }, image, restartCount);
+    return withContainerSets(made, deps.podResources?.setsOf(pod, container));
+  });
   const { containerId } = await failingWith(reasons.createContainerError, start, () =>
     makingCall(clock, signal, (options) =>
       runtime.createContainer({ podSandboxId: podSandboxID, config, sandboxConfig }, options),
     ),
   );
+  if (sets !== undefined) deps.podResources?.preStart(pod, container, containerId, sets);
   const counted = deps.restartCounts.containerCreated(podRef(pod), name, restartCount);
   recorder.normal(reasons.created, `Created container: ${name}`, name);
 

@@ -34,26 +34,40 @@ type Refusal = Omit<Rejection, 'retriedWhen'> & Partial<Pick<Rejection, 'retried
 /** Admitted after `preempt` have ended, or rejected. */
 export type Admission = { admit: true; preempt: Pod[] } | { admit: false; rejection: Rejection };
 
-/** Decides whether a pod may run beside `others`. Pods in `needed`, by UID, are never preempted for it. */
+/** Allocates CPUs and memory nodes for a pod. Returns why it cannot, or undefined. */
+export type Allocate = (pod: Pod) => Refusal | undefined;
+
+/**
+ * Decides whether a pod may run beside `others`. Pods in `needed`, by UID, are never preempted for it. Calls `allocate`
+ * at most once, even if the pod is refused later.
+ */
 export function admitPod(
   pod: Pod,
   others: readonly Pod[],
   node: AdmissionNode,
   needed: ReadonlySet<string> = new Set(),
+  allocate: Allocate = () => undefined,
 ): Admission {
-  const decision = decide(pod, others, node, needed);
+  const decision = decide(pod, { others, node, needed, allocate });
   if (!('refusal' in decision)) return { admit: true, preempt: decision.preempt };
   // A refusal on an empty node too does not end with other pods.
-  const alone = decide(pod, [], node, needed);
+  const alone = decide(pod, { others: [], node, needed, allocate: () => undefined });
   const retriedWhen = 'refusal' in alone ? (alone.refusal.retriedWhen ?? 'its manifest changes') : 'a pod ends';
   return { admit: false, rejection: { retriedWhen, ...decision.refusal } };
 }
 
 type Decision = { preempt: Pod[] } | { refusal: Refusal };
 
+interface Circumstances {
+  others: readonly Pod[];
+  node: AdmissionNode;
+  needed: ReadonlySet<string>;
+  allocate: Allocate;
+}
+
 /** The first refusing handler decides. kubelet: kubelet.go canAdmitPod */
-function decide(pod: Pod, others: readonly Pod[], node: AdmissionNode, needed: ReadonlySet<string>): Decision {
-  const before = pressureRefusal(pod, node) ?? sysctlRefusal(pod, node) ?? osRefusal(pod);
+function decide(pod: Pod, { others, node, needed, allocate }: Circumstances): Decision {
+  const before = pressureRefusal(pod, node) ?? sysctlRefusal(pod, node) ?? allocate(pod) ?? osRefusal(pod);
   if (before !== undefined) return { refusal: before };
   const fit = fitOrPreempt(pod, others, node, needed);
   if ('refusal' in fit) return fit;

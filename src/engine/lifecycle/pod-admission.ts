@@ -1,6 +1,7 @@
 import { allDependencies } from '../../api/values/depends-on.ts';
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
+import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
 import type { Emit } from '../view/event-bus.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
 import { reasons, runsOnUntilThen } from '../view/reasons.ts';
@@ -8,7 +9,7 @@ import { type ForeignPods, takenMessage } from '../kuberuntime/owned-runtime.ts'
 import type { StatusManager } from '../status/status-manager.ts';
 import type { AdmissionNews } from './admission-news.ts';
 import type { Rejection } from '../view/snapshot.ts';
-import { type Admission, type AdmissionNode, admitPod } from './admit-pod.ts';
+import { type Admission, type AdmissionNode, admitPod, type Allocate } from './admit-pod.ts';
 import { portExchange, type Replacement } from './port-exchange.ts';
 import { computeStartOrder } from './start-order.ts';
 
@@ -21,6 +22,8 @@ interface Deps {
   isRunning: (uid: string) => boolean;
   /** Ends a pod to make room. */
   killPod: (victim: Pod) => void;
+  /** CPUs and memory nodes of pods. Undefined if nothing is allocated to pods. */
+  podResources?: Pick<PodResources, 'admit' | 'readmit'> | undefined;
   foreignPods: Pick<ForeignPods, 'holderOf' | 'awaitFreeing'>;
   statusManager: StatusManager;
   clock: Clock;
@@ -69,6 +72,7 @@ export class PodAdmission {
     const { uid } = pod.metadata;
     if (this.deps.isRunning(uid)) {
       this.forget(uid);
+      this.readmit(pod);
       return true;
     }
     const alone = { current: undefined, next: pod };
@@ -78,7 +82,7 @@ export class PodAdmission {
       return false;
     }
     if (this.isRoomBeingMade(uid)) return false;
-    const admission = this.judge(alone);
+    const admission = this.judge(alone, [alone], (admitted) => this.allocate(admitted));
     if (!admission.admit) {
       this.hold(pod, { for: 'change', rejection: admission.rejection });
       return false;
@@ -182,7 +186,11 @@ export class PodAdmission {
   }
 
   /** Judges the pod beside all active ones, as if these replacements were made. */
-  private judge(replacement: Replacement, together: readonly Replacement[] = [replacement]): Admission {
+  private judge(
+    replacement: Replacement,
+    together: readonly Replacement[] = [replacement],
+    allocate?: Allocate,
+  ): Admission {
     const { activePods, declaredPods, node } = this.deps;
     const { next } = replacement;
     const stopped = new Set([next, ...together.flatMap(({ current }) => current ?? [])].map(uidOf));
@@ -191,7 +199,21 @@ export class PodAdmission {
     const started = together.map((other) => other.next).filter((other) => uidOf(other) !== uidOf(next));
     // The pod depends on these, so they are not preempted for it.
     const needed = new Set([...allDependencies(next, declaredPods())].map(uidOf));
-    return admitPod(next, [...atWork, ...started], node(), needed);
+    return admitPod(next, [...atWork, ...started], node(), needed, allocate);
+  }
+
+  /** kubelet: cm/topologymanager/scope.go Admit */
+  private allocate(pod: Pod): ReturnType<Allocate> {
+    const result = this.deps.podResources?.admit(pod);
+    return result === undefined || result.admit ? undefined : { reason: result.reason, message: result.message };
+  }
+
+  /** A running pod is allocated its resources again, as after a restart of the agent. It runs on if it is refused. */
+  private readmit(pod: Pod): void {
+    const result = this.deps.podResources?.readmit(pod);
+    if (result === undefined || result.admit) return;
+    const { reason, message } = result;
+    podEventRecorder(this.deps.emit, pod).warning(reason, `${message}. It runs on, with shared CPUs`);
   }
 
   private waitingFor(what: Wait['for']): string[] {

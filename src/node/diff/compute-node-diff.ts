@@ -6,7 +6,6 @@ import { configAnnotations } from '../../api/values/config-annotations.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
 import { computePodChange } from '../../engine/in-place/compute-pod-change.ts';
 import { revisionOf } from '../../engine/in-place/identify-pod.ts';
-import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import { noProbeResults } from '../../engine/container/probe-results.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { type ConfigObjectChange, computeConfigObjectChanges } from './config-object-changes.ts';
@@ -68,7 +67,7 @@ function runningPod(pods: readonly CurrentPod[], desired: Pod): CurrentPod | und
 function changeOf(
   current: CurrentPod,
   desired: Pod,
-  inPlace: InPlacePolicy,
+  inPlace: boolean,
   { uidUnder, derivedUIDs = [] }: DesiredNode,
 ): PodChange {
   const isCurrent = (uid: string | undefined): boolean =>
@@ -83,7 +82,7 @@ function changeOf(
   }
   if (differences.length === 0) return change('stay', desired, '');
   const actions = computePodActions(desired, current.status ?? allRunning(current.pod), noProbeResults);
-  const podChange = current.status === undefined ? computePodChange(current.pod, desired, inPlace) : undefined;
+  const podChange = inPlace && current.status === undefined ? computePodChange(current.pod, desired) : undefined;
   const resized = podChange?.kind === 'inPlace' ? podChange.resize : [];
   const started = startedContainers(desired, actions);
   const containers = [...new Set([...started, ...resized.flatMap(({ name, restart }) => (restart ? [name] : []))])];
@@ -99,15 +98,16 @@ function changeOf(
 function replacedBecause(
   { pod, status }: CurrentPod,
   desired: Pod,
-  { isDerived, inPlace }: { isDerived: boolean; inPlace: InPlacePolicy },
+  { isDerived, inPlace }: { isDerived: boolean; inPlace: boolean },
 ): string | undefined {
   if (!isDerived) return 'its UID changes';
   if (status !== undefined) return 'the manifest that it was made from is unknown';
   const phase = pod.status?.phase;
   if (phase === 'Succeeded' || phase === 'Failed') return 'it has ended';
   if (phase === undefined && pod.spec.restartPolicy !== 'Always') return 'no agent runs, so it may have ended';
-  const podChange = computePodChange(pod, desired, inPlace);
-  return podChange.kind === 'replace' ? podChange.because : undefined;
+  const podChange = computePodChange(pod, desired);
+  if (podChange.kind === 'replace') return podChange.because;
+  return inPlace ? undefined : 'the agent runs with --in-place=false';
 }
 
 function startedContainers(

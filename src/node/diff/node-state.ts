@@ -1,5 +1,4 @@
 import type { ConfigObject } from '../../api/values/config-object.ts';
-import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
@@ -9,7 +8,8 @@ export interface CurrentNode {
   pods: CurrentPod[];
   /** ConfigMaps and Secrets of the manifests as last read. */
   configObjects: ConfigObject[];
-  inPlace: InPlacePolicy;
+  /** False if its agent replaces every pod whose manifest changed. */
+  inPlace: boolean;
 }
 
 export interface CurrentPod {

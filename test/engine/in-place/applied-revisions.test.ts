@@ -28,11 +28,7 @@ beforeEach(async () => {
 
 const file = (): string => join(folder, uid, 'revision.json');
 const makeRevisions = (isEnabled = true): AppliedRevisions =>
-  new AppliedRevisions({
-    podDir: (of) => join(folder, of),
-    policy: { isEnabled, isPinning: false },
-    logger: silentLogger,
-  });
+  new AppliedRevisions({ podDir: (of) => join(folder, of), isEnabled, logger: silentLogger });
 
 async function reloaded(): Promise<AppliedRevisions> {
   await revisions.close();
@@ -110,10 +106,7 @@ describe('a resize', () => {
   test('is none if changes replace pods', async () => {
     revisions = makeRevisions(false);
     await revisions.accept(small, status(small));
-    expect(await revisions.accept(large, status(small))).toEqual({
-      kind: 'replace',
-      because: 'the agent runs with --in-place=false',
-    });
+    expect(await revisions.accept(large, status(small))).toEqual({ kind: 'none' });
     expect(revisions.isResizing(uid)).toBe(false);
   });
 });

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
 import { raisedLimits } from '../../../src/engine/container-manager/raised-limits.ts';
 import type { CgroupLimits } from '../../../src/engine/container-manager/pod-cgroup-limits.ts';
-import { defaultInPlacePolicy } from '../../../src/api/values/in-place.ts';
 import { computePodChange } from '../../../src/engine/in-place/compute-pod-change.ts';
 import { identifyPod, revisionOf } from '../../../src/engine/in-place/identify-pod.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
@@ -47,7 +46,7 @@ test(
   () => {
     fc.assert(
       fc.property(anyRevision, anyRevision, (current, desired) => {
-        const change = computePodChange(current, desired, defaultInPlacePolicy);
+        const change = computePodChange(current, desired);
         if (change.kind === 'replace') return;
         expect(frame(current)).toEqual(frame(desired));
         const images = change.kind === 'none' ? [] : change.images;
@@ -56,7 +55,7 @@ test(
           all(desired).flatMap(({ name, image }, index) => (all(current)[index]?.image === image ? [] : [name])),
         );
         // The way back is the same way, but for limits that would be removed.
-        const back = computePodChange(desired, current, defaultInPlacePolicy);
+        const back = computePodChange(desired, current);
         if (back.kind === 'replace') expect(back.because).toContain('is removed');
         else expect(back).toEqual(change);
       }),
@@ -76,7 +75,7 @@ test(
           pod: { ...pod, metadata: { ...pod.metadata, uid } },
           isOver,
         }));
-        const { metadata, ...rest } = identifyPod(declared, known, { isEnabled, isPinning: false });
+        const { metadata, ...rest } = identifyPod(declared, known, isEnabled);
         expect({ ...rest, metadata: { ...metadata, uid: declared.metadata.uid } }).toEqual(declared);
         if (metadata.uid === declared.metadata.uid) return;
         const reasons = known
@@ -84,7 +83,7 @@ test(
           .map(
             ({ pod, isOver }) =>
               revisionOf(pod) === declared.metadata.uid ||
-              (!isOver && computePodChange(pod, declared, { isEnabled, isPinning: false }).kind !== 'replace'),
+              (isEnabled && !isOver && computePodChange(pod, declared).kind !== 'replace'),
           );
         expect(reasons).toContain(true);
       }),

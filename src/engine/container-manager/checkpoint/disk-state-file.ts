@@ -5,7 +5,6 @@ import type { Logger } from '../../../logger.ts';
 import { replaceFile } from '../../../write-file-atomic.ts';
 import { readRegularFile } from '../../host/regular-file.ts';
 import type { StateFile } from '../topology-manager/state-file.ts';
-import { MalformedCheckpoint } from './malformed-checkpoint.ts';
 
 /** Enough for thousands of containers with their own CPUs. */
 const maxFileBytes = 4 * 1024 * 1024;
@@ -54,7 +53,7 @@ export class DiskStateFile implements StateFile {
 
   /** Renames the file, so that a start without it follows. Rejects with the error of the file system. */
   async setAside(): Promise<string> {
-    const aside = `${this.path}.malformed`;
+    const aside = `${this.path}.unusable`;
     await rename(this.path, aside);
     this.content = undefined;
     return aside;
@@ -105,8 +104,9 @@ export class DiskStateFile implements StateFile {
 }
 
 /**
- * Starts a manager with its file. Sets a file that it cannot use aside, and starts without. Throws the manager's error
- * if the file belongs to other settings.
+ * Starts a manager with its file. Sets a file that it cannot use aside, and starts without: one that is damaged, of
+ * another policy, or of a machine with other memory. The kubelet does not start with such a file. Rejects with the
+ * error of the file system.
  */
 export async function startWithStateFile(
   manager: { start: (file: StateFile) => void },
@@ -116,7 +116,6 @@ export async function startWithStateFile(
   try {
     manager.start(file);
   } catch (error) {
-    if (!(error instanceof MalformedCheckpoint)) throw error;
     const aside = await file.setAside();
     logger.warn({ path: file.path, aside, err: errorMessage(error) }, 'The state file is unusable and was set aside');
     manager.start(file);

@@ -63,26 +63,20 @@ test('a write that failed is tried again', async () => {
   expect(await readFile(path, 'utf8')).toBe('a');
 });
 
-test('a file that cannot be used is set aside', async () => {
-  const folder = await temporaryFolder();
-  await writeFile(join(folder, 'state'), 'old');
-  const { file, path } = await openIn(folder);
-  await startWithStateFile(accepting(undefined, new MalformedCheckpoint('x')), file, silentLogger);
-  await file.close();
-  expect({ now: await readFile(path, 'utf8'), aside: await readFile(`${path}.malformed`, 'utf8') }).toEqual({
-    now: 'new',
-    aside: 'old',
-  });
-});
-
-test('a file of other settings stays, and the start fails', async () => {
-  const folder = await temporaryFolder();
-  await writeFile(join(folder, 'state'), 'old');
-  const { file, path } = await openIn(folder);
-  const start = startWithStateFile(accepting(undefined, new Error('other policy')), file, silentLogger);
-  await expect(start).rejects.toThrow('other policy');
-  expect(await readFile(path, 'utf8')).toBe('old');
-});
+test.each([new MalformedCheckpoint('x'), new Error('another policy')])(
+  'a file is set aside if it is refused: %s',
+  async (refusal) => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'state'), 'old');
+    const { file, path } = await openIn(folder);
+    await startWithStateFile(accepting(undefined, refusal), file, silentLogger);
+    await file.close();
+    expect({ now: await readFile(path, 'utf8'), aside: await readFile(`${path}.unusable`, 'utf8') }).toEqual({
+      now: 'new',
+      aside: 'old',
+    });
+  },
+);
 
 test('a link in place of the file is not followed', async () => {
   const folder = await temporaryFolder();

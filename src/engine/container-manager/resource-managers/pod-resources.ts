@@ -1,0 +1,138 @@
+import type { Container, Pod, PodStatus } from '../../../api/types.ts';
+import type { FeatureGates } from '../../../api/values/feature-gates.ts';
+import type { Clock } from '../../../clock.ts';
+import type { Logger } from '../../../logger.ts';
+import { type DiskStateFile, startWithStateFile } from '../checkpoint/disk-state-file.ts';
+import { CPUReconciler } from '../cpu-manager/cpu-reconciler.ts';
+import type { DescribedMachine } from '../cpu-topology/cpu-topology.ts';
+import type { NUMAMemory } from '../memory-manager/machine-memory.ts';
+import type { AllocationResult } from '../topology-manager/allocation-error.ts';
+import { type ContainerSets, ResourceManagers, type ResourceManagerSettings } from './resource-managers.ts';
+
+/** What the managers need of the engine. */
+export interface EngineOfManagers {
+  /** Pods whose containers may run. */
+  activePods: () => readonly Pod[];
+  /** True once every source has reported its pods. */
+  sourcesReady: () => boolean;
+  podStatus: (podUID: string) => PodStatus | undefined;
+  /** Has the runtime move a container to these CPUs, given as a list such as `0-3,8`. */
+  updateContainer: (containerID: string, cpus: string) => Promise<void>;
+}
+
+interface Deps {
+  settings: ResourceManagerSettings;
+  machine: DescribedMachine;
+  memory: readonly NUMAMemory[];
+  featureGates: FeatureGates;
+  files: { cpu: DiskStateFile; memory: DiskStateFile };
+  /** Milliseconds between two checks that containers have their CPUs. */
+  reconcilePeriodMs: number;
+  clock: Clock;
+  logger: Logger;
+}
+
+/**
+ * CPUs and memory nodes of pods, while the agent runs. kubelet: cm/container_manager_linux.go
+ *
+ * INVARIANT: no container is created before its pod has been admitted by the managers.
+ */
+export class PodResources {
+  private readonly deps: Deps;
+  private readonly engine: EngineOfManagers;
+  private readonly managers: ResourceManagers;
+  private readonly reconciler: CPUReconciler;
+  /** UIDs of pods that were admitted and are active since. */
+  private readonly admitted = new Set<string>();
+  /** The pod that is being admitted is active, though it has no worker. */
+  private admitting: Pod | undefined;
+
+  /** Throws a `ResourceManagerError` for settings that the kubelet refuses. */
+  constructor(deps: Deps, engine: EngineOfManagers) {
+    this.deps = deps;
+    this.engine = engine;
+    this.managers = new ResourceManagers({ ...deps, ...engine, activePods: () => this.activePods() });
+    this.reconciler = new CPUReconciler({
+      reconcile: () => this.managers.reconcile(),
+      periodMs: deps.reconcilePeriodMs,
+      clock: deps.clock,
+      logger: deps.logger,
+    });
+  }
+
+  /** Reads the state files. Called before all other methods. Rejects with the error of the file system. */
+  async start(): Promise<void> {
+    const { files, logger } = this.deps;
+    await startWithStateFile(this.managers.cpu, files.cpu, logger);
+    await startWithStateFile(this.managers.memory, files.memory, logger);
+  }
+
+  /** Moves containers to their CPUs until the signal is aborted. kubelet: cpumanager/cpu_manager.go Start */
+  async run(signal: AbortSignal): Promise<void> {
+    // Without CPUs of its own no container has to leave others alone.
+    if (this.deps.settings.cpu.policy !== 'none') await this.reconciler.run(signal);
+  }
+
+  /** A pod came or went, or a container started. */
+  soon(): void {
+    this.reconciler.soon();
+  }
+
+  /** Resolves when the state files are written. */
+  async close(): Promise<void> {
+    const { files } = this.deps;
+    await Promise.all([files.cpu.close(), files.memory.close()]);
+  }
+
+  /** Allocates for all containers of a pod that does not run. */
+  admit(pod: Pod): AllocationResult {
+    this.admitting = pod;
+    try {
+      const result = this.managers.admit(pod);
+      if (result.admit) this.admitted.add(pod.metadata.uid);
+      return result;
+    } finally {
+      this.admitting = undefined;
+    }
+  }
+
+  /**
+   * Allocates for a pod that runs, as after a restart of the agent. If it is refused, it keeps running on the shared
+   * CPUs. The kubelet would end it.
+   */
+  readmit(pod: Pod): AllocationResult {
+    const result = this.admit(pod);
+    this.admitted.add(pod.metadata.uid);
+    return result;
+  }
+
+  /** The sets of a new container. Throws an `Error` if its pod is restarted and its resources are in use by now. */
+  setsOf(pod: Pod, container: Container): ContainerSets {
+    if (!this.admitted.has(pod.metadata.uid)) {
+      const result = this.admit(pod);
+      if (!result.admit) throw new Error(`${result.reason}: ${result.message}`);
+    }
+    return this.managers.setsOf(pod, container);
+  }
+
+  /** Called when a container was created, with the sets that it has. */
+  preStart(pod: Pod, container: Container, containerID: string, sets: ContainerSets): void {
+    this.managers.preStart(pod, container, containerID, sets);
+  }
+
+  /** Called when a container has ended. */
+  postStop(containerID: string): void {
+    this.managers.postStop(containerID);
+  }
+
+  /** The managers free the resources of all other pods. */
+  private activePods(): Pod[] {
+    const { admitting } = this;
+    const uid = admitting?.metadata.uid;
+    const others = this.engine.activePods().filter(({ metadata }) => metadata.uid !== uid);
+    const active = admitting === undefined ? others : [...others, admitting];
+    const uids = new Set(active.map(({ metadata }) => metadata.uid));
+    for (const admitted of this.admitted) if (!uids.has(admitted)) this.admitted.delete(admitted);
+    return active;
+  }
+}
