@@ -362,6 +362,7 @@ const rooms = {
     'finds the pod that a user means',
     ['api/text', 'api/values', 'cri', 'engine/container', 'engine/view', 'server', 'commands/io'],
   ],
+  'commands/top': ['tables of `top`', ['engine/stats']],
   'commands/validate': ['text of `validate`', ['api/text', 'api/values', 'engine/config', 'commands/io']],
   'commands/describe': [
     'text of `describe`',
@@ -389,6 +390,7 @@ const rooms = {
       'engine/logs',
       'containerd',
       'engine/view',
+      'engine/stats',
       'engine/config',
       'server',
       'engine/config/http',

@@ -9,9 +9,6 @@ export { MemoryWatch, nearPeriodsMs } from '../src/engine/eviction/memory-watch.
 export { EvictionManager } from '../src/engine/eviction/eviction-manager.ts';
 export { unusedImages } from '../src/engine/images/image-gc.ts';
 
-// Statistics
-export { fetchStats } from '../src/server/control-client.ts';
-
 // Nothing planned: the recorded table of names needs it
 export { nodeAllocatableCgroup } from '../src/engine/container-manager/cgroup-names.ts';
 export { checkDNS1035Label } from '../src/api/values/names.ts';

@@ -30,6 +30,10 @@ const commands: Record<string, CommandEntry> = {
     load: async () => (await import('./wait.ts')).registerWait,
   },
   ps: { summary: 'List the pods of this node', load: async () => (await import('./ps.ts')).registerPs },
+  top: {
+    summary: 'Show the CPU and memory that pods or the node use',
+    load: async () => (await import('./top.ts')).registerTop,
+  },
   describe: { summary: 'Show a pod and its past', load: async () => (await import('./describe.ts')).registerDescribe },
   logs: { summary: 'Print the logs of a pod', load: async () => (await import('./logs.ts')).registerLogs },
   exec: { summary: 'Run a command in a container', load: async () => (await import('./exec.ts')).registerExec },

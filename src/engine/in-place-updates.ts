@@ -68,9 +68,8 @@ export class InPlaceUpdates {
     const running = this.runningPod(uid);
     const before = this.waiting.get(uid);
     this.forget(uid);
-    if (!node.inPlace || current === undefined || running === undefined) return next;
-    if (workers.isPodTerminationRequested(uid)) return next;
-    const change = computePodChange(current, next);
+    if (current === undefined || running === undefined || workers.isPodTerminationRequested(uid)) return next;
+    const change = computePodChange(current, next, node.inPlace);
     if (change.kind !== 'inPlace') return next;
     const toPull = withContainers(next, (name) => change.images.includes(name) && isContainerRunning(running, name));
     const waiting = { current, next, toPull, shown: before?.shown ?? pulling };

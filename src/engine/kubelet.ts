@@ -1,5 +1,7 @@
 import { setMaxListeners } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../api/types.ts';
+import { defaultInPlacePolicy } from '../api/values/in-place.ts';
 import { errorMessage } from '../errors.ts';
 import { inTime } from '../flow/in-time.ts';
 import type { PodUpdate } from './config/pod-config.ts';
@@ -93,7 +95,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
     return {
       nodeName: node.nodeName,
       startedAt: this.startedAt,
-      ...(!node.inPlace && { inPlace: false as const }),
+      ...(!isDeepStrictEqual(node.inPlace, defaultInPlacePolicy) && { inPlace: node.inPlace }),
       runtime: { endpoint: endpoint.endpoint, chosenBecause: endpoint.because, ...runtime },
       faults: faults.snapshot(),
       ...rest,

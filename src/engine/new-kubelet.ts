@@ -87,7 +87,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   });
   const revisions = new AppliedRevisions({
     podDir: (uid) => podDirs.podDir(uid),
-    isEnabled: node.inPlace,
+    policy: node.inPlace,
     logger: logger.child({ component: 'in-place' }),
   });
   const statusManager = new StatusManager({

@@ -1,4 +1,5 @@
 import type { ResourceList } from '../api/types.ts';
+import type { InPlacePolicy } from '../api/values/in-place.ts';
 import type { CgroupSettings } from './container-manager/cgroup-settings.ts';
 import type { ContainerGCPolicy } from './gc/container-gc.ts';
 import type { ImageSettings } from './images/image-manager.ts';
@@ -28,8 +29,7 @@ export interface NodeConfig extends CgroupSettings, RuntimeSettings {
   localStorageCapacityIsolation: boolean;
   /** Shortest time between two looks at the volumes of a pod. Not positive: never. kubelet: volumeStatsAggPeriod */
   volumeStatsAggPeriodMs: number;
-  /** False if every change of a manifest replaces its pod, as in the kubelet. */
-  inPlace: boolean;
+  inPlace: InPlacePolicy;
   /** Capacity of the node. kubelet: node.status.capacity */
   capacity: ResourceList;
   /** kubelet: node.metadata.labels */

@@ -70,7 +70,10 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
         ({ priority, shutdownGracePeriodSeconds: seconds }) => ({ priority, seconds }),
       ),
     },
-    inPlace: options.inPlace,
+    inPlace: {
+      isEnabled: options.inPlace,
+      isPinning: options.cpuManagerPolicy === 'static' || options.memoryManagerPolicy === 'Static',
+    },
     localStorageCapacityIsolation: options.localStorageCapacityIsolation,
     volumeStatsAggPeriodMs: options.volumeStatsAggPeriod,
     featureGates: options.featureGates,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { defaultContainerGCPolicy } from '../../src/engine/gc/container-gc.ts';
+import { defaultInPlacePolicy } from '../../src/api/values/in-place.ts';
 import { sysctlAllowlist } from '../../src/engine/lifecycle/sysctl-allowlist.ts';
 import type { NodeConfig } from '../../src/engine/node-config.ts';
 import { makeNodeResources } from '../engine/kuberuntime/node-resources.ts';
@@ -41,7 +42,7 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
     shutdown: { shutdownGracePeriodSeconds: 0, shutdownGracePeriodCriticalPodsSeconds: 0, byPodPriority: [] },
     localStorageCapacityIsolation: true,
     volumeStatsAggPeriodMs: 60_000,
-    inPlace: true,
+    inPlace: defaultInPlacePolicy,
     featureGates: defaultFeatureGates,
     selinuxEnabled: false,
     capacity: { cpu: '2', memory: '1124Mi', pods: '110' },

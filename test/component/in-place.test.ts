@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Pod, RawPod } from '../../src/api/types.ts';
+import { defaultInPlacePolicy } from '../../src/api/values/in-place.ts';
 import { isConditionMet } from '../../src/commands/wait/wait-condition.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
@@ -52,7 +53,10 @@ async function runningFirst(first: Pod = revision(), { inPlace = true } = {}): P
   const world = await World.make();
   for (const image of ['app:1', 'side:1', 'registry.example/app:1']) world.runtime.addImage(image);
   const source = new ManualSource();
-  const engine = await world.boot({ sources: [source], node: makeNodeConfig(world.folder, { inPlace }) });
+  const engine = await world.boot({
+    sources: [source],
+    node: makeNodeConfig(world.folder, { inPlace: { ...defaultInPlacePolicy, isEnabled: inPlace } }),
+  });
   source.setDerived(first);
   await world.until(() => engine.isReady('web-edge1'));
   await world.pass(2000);

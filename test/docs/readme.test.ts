@@ -11,6 +11,7 @@ import { registerLogs } from '../../src/commands/logs.ts';
 import { registerPs } from '../../src/commands/ps.ts';
 import { registerRun } from '../../src/commands/run.ts';
 import { registerRunOnce } from '../../src/commands/run-once.ts';
+import { registerTop } from '../../src/commands/top.ts';
 import { registerValidate } from '../../src/commands/validate.ts';
 import { registerWait } from '../../src/commands/wait.ts';
 
@@ -78,6 +79,7 @@ function registered(): Command {
     registerRun,
     registerRunOnce,
     registerPs,
+    registerTop,
     registerLogs,
     registerExec,
     registerWait,

@@ -1,6 +1,16 @@
 import type { Pod } from '../types.ts';
 import { type FieldError, FieldErrors } from './field-errors.ts';
 
+/** Changes of running pods that the node carries out in place. */
+export interface InPlacePolicy {
+  /** False if every change replaces the pod, as in the kubelet. */
+  isEnabled: boolean;
+  /** True if a resource manager gives processors or memory of their own to Guaranteed pods. */
+  isPinning: boolean;
+}
+
+export const defaultInPlacePolicy: InPlacePolicy = { isEnabled: true, isPinning: false };
+
 /** `"false"`: every change of the manifest replaces the pod. `"true"` is the default. */
 const annotation = 'kubelet-ts.io/in-place';
 

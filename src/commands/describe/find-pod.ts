@@ -12,7 +12,7 @@ import { controlSocketPath, fetchHistory } from '../../server/control-client.ts'
 import { agentSnapshot } from '../pod/agent-snapshot.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
-import { parseReference } from '../pod/select-pod.ts';
+import { parseReference } from '../pod/pods-meant.ts';
 
 /** A pod as found in the agent, the runtime and the history. */
 export interface FoundPod {

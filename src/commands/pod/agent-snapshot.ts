@@ -12,16 +12,28 @@ export async function agentSnapshot(
   stderr: Writable,
   consequence?: string,
 ): Promise<EngineSnapshot | undefined> {
+  const snapshot = await agentAnswer(rootDir, stderr, (socketPath) => fetchSnapshot(socketPath));
+  if (snapshot === 'none' && consequence !== undefined) {
+    stderr.write(`warning: no kubelet-ts runs on ${rootDir}: ${consequence}\n`);
+  }
+  return snapshot === 'none' || snapshot === 'silent' ? undefined : snapshot;
+}
+
+/**
+ * An answer of the agent, for a command that works without it. Returns `none` if no agent runs. Returns `silent` with a
+ * warning on stderr if the agent is stuck or still starts.
+ */
+export async function agentAnswer<T>(
+  rootDir: string,
+  stderr: Writable,
+  ask: (socketPath: string) => Promise<T | undefined>,
+): Promise<T | 'none' | 'silent'> {
   try {
-    const snapshot = await fetchSnapshot(controlSocketPath(rootDir));
-    if (snapshot === undefined && consequence !== undefined) {
-      stderr.write(`warning: no kubelet-ts runs on ${rootDir}: ${consequence}\n`);
-    }
-    return snapshot;
+    return (await ask(controlSocketPath(rootDir))) ?? 'none';
   } catch (error) {
     if (!(error instanceof AgentSilentError || error instanceof AgentStartingError)) throw error;
     stderr.write(`warning: ${error.message}; the data is from the container runtime\n`);
     stderr.write(`hint: ${error.hint ?? ''}\n`);
-    return undefined;
+    return 'silent';
   }
 }

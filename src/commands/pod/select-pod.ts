@@ -5,6 +5,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { Container, PodSandbox } from '../../cri/types.ts';
 import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
+import { type PodReference, podsMeant } from './pods-meant.ts';
 import { brokenManifests, type KnownPod, whyNotStarted } from './why-not-started.ts';
 
 /** A pod in the runtime, with more data from the agent if one runs. */
@@ -26,15 +27,6 @@ export interface PodContainer {
   readonly isInit: boolean;
   /** Newest first. Empty if the container was not created yet. */
   readonly attempts: readonly Container[];
-}
-
-/** A user's reference to a pod. */
-export interface PodReference {
-  /** `name`, a static pod's name without the node's, or `namespace/name`. May begin with `pod/`. */
-  readonly pod: string;
-  readonly namespace?: string | undefined;
-  /** Suffix of the names of static pods. */
-  readonly nodeName: string;
 }
 
 /**
@@ -64,7 +56,7 @@ export async function selectPod(
 
 /** The matching pod's sandbox: a ready one first, then the newest. */
 export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodReference, known?: KnownNode): PodSandbox {
-  const found = meant(sandboxes, reference, ({ metadata }) => metadata);
+  const found = podsMeant(sandboxes, reference, ({ metadata }) => metadata);
   const fullNames = [...new Set(found.map(fullName))];
   if (fullNames.length > 1) {
     throw new UserError(`several pods match "${reference.pod}": ${fullNames.sort().join(', ')}`, {
@@ -75,7 +67,7 @@ export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodRefe
     (a, b) => Number(isReady(b)) - Number(isReady(a)) || Number(b.createdAt - a.createdAt) || b.id.localeCompare(a.id),
   );
   if (newest !== undefined) return newest;
-  const [declared] = meant(known?.pods ?? [], reference, ({ pod }) => pod.metadata);
+  const [declared] = podsMeant(known?.pods ?? [], reference, ({ pod }) => pod.metadata);
   if (declared !== undefined) throw notStarted(declared);
   const others = [
     ...sandboxes.map(({ metadata }) => metadata),
@@ -92,24 +84,6 @@ export function findSandbox(sandboxes: readonly PodSandbox[], reference: PodRefe
 export interface KnownNode {
   readonly pods: readonly KnownPod[];
   readonly sources: readonly Pick<SourceSnapshot, 'problems'>[];
-}
-
-/** The pods that a reference matches: by name, or by name plus node name, also of an earlier node name. */
-function meant<T>(
-  pods: readonly T[],
-  reference: PodReference,
-  metadataOf: (pod: T) => { name: string; namespace: string } | undefined,
-): T[] {
-  const { namespace, name } = parseReference(reference);
-  const inNamespace = pods.filter((pod) => namespace === undefined || metadataOf(pod)?.namespace === namespace);
-  const named = (wanted: (podName: string) => boolean): T[] =>
-    inNamespace.filter((pod) => wanted(metadataOf(pod)?.name ?? ''));
-  const steps = [
-    named((podName) => podName === name),
-    named((podName) => podName === `${name}-${reference.nodeName}`),
-    named((podName) => podName.startsWith(`${name}-`)),
-  ];
-  return steps.find((step) => step.length > 0) ?? [];
 }
 
 function notStarted(declared: KnownPod): UserError {
@@ -158,24 +132,6 @@ export function isRunning(container: PodContainer): boolean {
 
 export function podTitle({ namespace, name }: SelectedPod): string {
   return `${namespace}/${name}`;
-}
-
-/** The parts of a pod's name. Throws a `UserError` if it is invalid. */
-export function parseReference({ pod, namespace }: Pick<PodReference, 'pod' | 'namespace'>): {
-  namespace: string | undefined;
-  name: string;
-} {
-  const parts = pod.split('/');
-  if (['pod', 'pods', 'po'].includes(parts[0] ?? '') && parts.length > 1) parts.shift();
-  const [first = '', second, ...others] = parts;
-  if (others.length > 0 || first === '' || second === '') {
-    throw new UserError(`"${pod}" is not the name of a pod`, { hint: 'Name it as name or namespace/name.' });
-  }
-  if (second === undefined) return { namespace, name: first };
-  if (namespace !== undefined && namespace !== first) {
-    throw new UserError(`"${pod}" names another namespace than --namespace ${namespace}`);
-  }
-  return { namespace: first, name: second };
 }
 
 function unknownPod(

@@ -29,6 +29,7 @@ const memoryOnDisk = {
   message:
     'The tmpfs noswap option is not supported. Memory-backed volumes (e.g. secrets, emptyDirs, etc.) might be swapped to disk and should no longer be considered secure.',
 } as const;
+
 /** Changes the limits of a running pod's cgroup. */
 export interface PodCgroupResize {
   /** Makes room for the resources of both revisions of the pod. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import pLimit from 'p-limit';
 import type { Container, Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
+import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
@@ -15,8 +16,7 @@ import { type AppliedRevision, decodeRevision, encodeRevision } from './revision
 
 interface Deps {
   podDir: (uid: string) => string;
-  /** False if every change replaces its pod. */
-  isEnabled: boolean;
+  policy: InPlacePolicy;
   logger: Logger;
 }
 
@@ -95,14 +95,14 @@ export class AppliedRevisions {
       return { kind: 'none' };
     }
     if (known.pod === pod && known.isWritten) return { kind: 'none' };
-    const change = computePodChange(known.pod, pod);
-    const isResize = this.deps.isEnabled && change.kind === 'inPlace' && change.resize.length > 0;
+    const change = computePodChange(known.pod, pod, this.deps.policy);
+    const isResize = change.kind === 'inPlace' && change.resize.length > 0;
     const outdated = isResize ? outdatedAfter(known, pod, podStatus) : known.outdated;
     const next = { pod, outdated, isResizing: known.isResizing || isResize };
     const isSame = known.isWritten && textOf(known) === textOf(next);
     this.keep(uid, next, isSame);
     if (!isSame) await this.write(uid, change.kind === 'inPlace');
-    return this.deps.isEnabled ? change : { kind: 'none' };
+    return change;
   }
 
   /** Notes that this container has the resources of the pod's revision. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Container, Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import { defaultImagePullPolicy } from '../../api/values/image-name.ts';
-import { mayChangeInPlace } from '../../api/values/in-place.ts';
+import { type InPlacePolicy, mayChangeInPlace } from '../../api/values/in-place.ts';
 import { hasPodLevelResources } from '../../api/values/pod-level-resources.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
@@ -31,10 +31,10 @@ export interface ResizedContainer {
  * Decides if a running pod can take its next revision in place. It can if only images, cpu and memory of its regular
  * containers and sidecars differ. Ignores the UID, the status and the kubelet's own annotations.
  *
- * The kubelet does this only for pods of an API server: kubelet.go canResizePod,
+ * `policy`: of the node. The kubelet does this only for pods of an API server: kubelet.go canResizePod,
  * pkg/apis/core/validation/validation.go ValidatePodResize, ValidatePodUpdate
  */
-export function computePodChange(current: Pod, desired: Pod): PodChange {
+export function computePodChange(current: Pod, desired: Pod, policy: InPlacePolicy): PodChange {
   if (!isDeepStrictEqual(frameOf(current), frameOf(desired)) || !haveSamePullPolicies(current, desired)) {
     return { kind: 'replace', because: 'its manifest changed' };
   }
@@ -45,24 +45,29 @@ export function computePodChange(current: Pod, desired: Pod): PodChange {
   });
   const images = pairs.filter(({ before, next }) => before.image !== next.image).map(({ next }) => next.name);
   if (resized.length + images.length === 0) return { kind: 'none' };
-  const because = obstacle(current, desired, pairs, images.length > 0 || resized.some(({ restart }) => restart));
+  if (!policy.isEnabled) return { kind: 'replace', because: 'the agent runs with --in-place=false' };
+  const isRestart = images.length > 0 || resized.some(({ restart }) => restart);
+  const because =
+    obstacle(desired, isRestart) ?? (resized.length > 0 ? resizeObstacle(current, desired, pairs, policy) : undefined);
   if (because !== undefined) return { kind: 'replace', because };
   return { kind: 'inPlace', resize: resized, images };
 }
 
-function obstacle(
+function obstacle(desired: Pod, isRestart: boolean): string | undefined {
+  if (!mayChangeInPlace(desired)) return 'its annotation wants no changes in place';
+  return isRestart && desired.spec.restartPolicy !== 'Always' ? 'its restartPolicy is not Always' : undefined;
+}
+
+function resizeObstacle(
   current: Pod,
   desired: Pod,
   pairs: readonly { before: Container; next: Container }[],
-  isRestart: boolean,
+  { isPinning }: InPlacePolicy,
 ): string | undefined {
-  if (!mayChangeInPlace(desired)) return 'its annotation wants no changes in place';
-  if (isRestart && desired.spec.restartPolicy !== 'Always') return 'its restartPolicy is not Always';
-  const isResize = pairs.some(({ before, next }) => containerResize(before, next) !== undefined);
-  if (!isResize) return undefined;
   if (hasPodLevelResources(desired.spec)) return 'it has pod-level resources';
   const [before, after] = [podQOSClass({ spec: current.spec }), podQOSClass({ spec: desired.spec })];
   if (before !== after) return `its QoS class changes from ${before} to ${after}`;
+  if (isPinning && after === 'Guaranteed') return 'a resource manager assigns processors or memory to it';
   const unlimited = pairs.find((pair) => isLimitRemoved(pair.before, pair.next));
   return unlimited && `a limit of container ${unlimited.next.name} is removed`;
 }

@@ -1,5 +1,6 @@
 import type { Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
+import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import { computePodChange } from './compute-pod-change.ts';
 
 /** A revision of a declared pod that may run. */
@@ -16,12 +17,12 @@ export interface KnownPod {
  * The kubelet derives the UID from the manifest, so that each change of a manifest is another pod: config/common.go
  * applyDefaults. Here that UID only names the revision, in the annotation `kubernetes.io/config.hash`.
  */
-export function identifyPod(declared: Pod, known: readonly KnownPod[], isEnabled: boolean): Pod {
+export function identifyPod(declared: Pod, known: readonly KnownPod[], policy: InPlacePolicy): Pod {
   const revision = declared.metadata.uid;
   if (known.some(({ pod }) => pod.metadata.uid === revision)) return declared;
   const running =
     known.find(({ pod }) => revisionOf(pod) === revision) ??
-    known.find(({ pod, isOver }) => isEnabled && !isOver && computePodChange(pod, declared).kind !== 'replace');
+    known.find(({ pod, isOver }) => !isOver && computePodChange(pod, declared, policy).kind !== 'replace');
   return running === undefined ? declared : withUID(declared, running.pod.metadata.uid);
 }
 

@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/types.ts';
+import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { KubeletEvent, ManifestProblem } from './events.ts';
 import type { PodWorkerState } from './pod-worker-state.ts';
@@ -9,8 +10,8 @@ export interface EngineSnapshot {
   nodeName: string;
   /** Milliseconds since the epoch, as every `…At` here. */
   startedAt: number;
-  /** False if every change of a manifest replaces its pod. Absent if changes are made in place. */
-  inPlace?: false;
+  /** Changes of pods that are carried out in place. Absent for the default. */
+  inPlace?: InPlacePolicy;
   runtime: RuntimeSnapshot;
   pleg: PlegSnapshot;
   sources: SourceSnapshot[];

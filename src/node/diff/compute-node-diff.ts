@@ -6,6 +6,7 @@ import { configAnnotations } from '../../api/values/config-annotations.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
 import { computePodChange } from '../../engine/in-place/compute-pod-change.ts';
 import { revisionOf } from '../../engine/in-place/identify-pod.ts';
+import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import { noProbeResults } from '../../engine/container/probe-results.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { type ConfigObjectChange, computeConfigObjectChanges } from './config-object-changes.ts';
@@ -67,7 +68,7 @@ function runningPod(pods: readonly CurrentPod[], desired: Pod): CurrentPod | und
 function changeOf(
   current: CurrentPod,
   desired: Pod,
-  inPlace: boolean,
+  inPlace: InPlacePolicy,
   { uidUnder, derivedUIDs = [] }: DesiredNode,
 ): PodChange {
   const isCurrent = (uid: string | undefined): boolean =>
@@ -82,7 +83,7 @@ function changeOf(
   }
   if (differences.length === 0) return change('stay', desired, '');
   const actions = computePodActions(desired, current.status ?? allRunning(current.pod), noProbeResults);
-  const podChange = inPlace && current.status === undefined ? computePodChange(current.pod, desired) : undefined;
+  const podChange = current.status === undefined ? computePodChange(current.pod, desired, inPlace) : undefined;
   const resized = podChange?.kind === 'inPlace' ? podChange.resize : [];
   const started = startedContainers(desired, actions);
   const containers = [...new Set([...started, ...resized.flatMap(({ name, restart }) => (restart ? [name] : []))])];
@@ -98,16 +99,15 @@ function changeOf(
 function replacedBecause(
   { pod, status }: CurrentPod,
   desired: Pod,
-  { isDerived, inPlace }: { isDerived: boolean; inPlace: boolean },
+  { isDerived, inPlace }: { isDerived: boolean; inPlace: InPlacePolicy },
 ): string | undefined {
   if (!isDerived) return 'its UID changes';
   if (status !== undefined) return 'the manifest that it was made from is unknown';
   const phase = pod.status?.phase;
   if (phase === 'Succeeded' || phase === 'Failed') return 'it has ended';
   if (phase === undefined && pod.spec.restartPolicy !== 'Always') return 'no agent runs, so it may have ended';
-  const podChange = computePodChange(pod, desired);
-  if (podChange.kind === 'replace') return podChange.because;
-  return inPlace ? undefined : 'the agent runs with --in-place=false';
+  const podChange = computePodChange(pod, desired, inPlace);
+  return podChange.kind === 'replace' ? podChange.because : undefined;
 }
 
 function startedContainers(

@@ -1,4 +1,5 @@
 import type { ConfigObject } from '../../api/values/config-object.ts';
+import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
@@ -8,8 +9,7 @@ export interface CurrentNode {
   pods: CurrentPod[];
   /** ConfigMaps and Secrets of the manifests as last read. */
   configObjects: ConfigObject[];
-  /** False if its agent replaces every pod whose manifest changed. */
-  inPlace: boolean;
+  inPlace: InPlacePolicy;
 }
 
 export interface CurrentPod {

@@ -2,6 +2,7 @@ import { loadManifests, type Manifests } from '../../api/objects/load-manifests.
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import type { Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
+import { defaultInPlacePolicy } from '../../api/values/in-place.ts';
 import { podUIDHash } from '../../engine/config/load-manifest.ts';
 import type { LastGood } from '../../engine/config/last-good/last-good-format.ts';
 import { readLastGood } from '../../engine/config/last-good/last-good-manifests.ts';
@@ -37,7 +38,7 @@ export async function readCurrentNode(request: Request): Promise<CurrentNode> {
   return {
     pods: snapshot ? snapshotPods(snapshot, kept) : await runtimePods(request, kept),
     configObjects: kept.flatMap(({ configObjects }) => configObjects),
-    inPlace: snapshot?.inPlace ?? true,
+    inPlace: snapshot?.inPlace ?? defaultInPlacePolicy,
   };
 }
 

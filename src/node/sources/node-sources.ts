@@ -2,6 +2,7 @@ import { getProxyForUrl } from 'proxy-from-env';
 import { systemClock } from '../../clock.ts';
 import { FileSource } from '../../engine/config/file/file-source.ts';
 import { HTTPSource } from '../../engine/config/http/http-source.ts';
+import { LargeBodies } from '../../engine/config/http/large-bodies.ts';
 import type { RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
 import { isThisMachine } from '../../engine/config/http/url.ts';
 import { LastGoodManifests } from '../../engine/config/last-good/last-good-manifests.ts';
@@ -31,9 +32,10 @@ export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
       }),
     );
   }
+  const largeBodies = new LargeBodies(systemClock);
   for (const url of options.manifestURLs) {
     const httpCheckFrequencyMs = options.httpCheckFrequency;
-    const manifest = remoteManifest(options, url);
+    const manifest = remoteManifest(options, url, largeBodies);
     sources.push(new HTTPSource({ ...manifest, httpCheckFrequencyMs, lastGood, random: Math.random }));
   }
   // Drops last good manifests of sources that are no longer named. The file source drops its own.
@@ -44,13 +46,18 @@ export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
 }
 
 /** The options for fetching a manifest URL. */
-export function remoteManifest(options: NodeOptions, url: string): RemoteManifestOptions {
+export function remoteManifest(
+  options: NodeOptions,
+  url: string,
+  largeBodies = new LargeBodies(systemClock),
+): RemoteManifestOptions {
   return {
     url,
     headers: options.manifestURLHeaders,
     files: options.manifestURLFiles,
     trust: options.manifestURLTrust,
     proxyFor,
+    largeBodies,
     secrets: options.secrets,
     nodeName: options.nodeName,
     featureGates: options.featureGates,

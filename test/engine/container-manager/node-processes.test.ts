@@ -107,6 +107,12 @@ test('the agent moves itself into kubeletCgroups, and stays there', async () => 
   expect(cgroups.writes).toEqual(['cpu', 'memory'].map((top) => `${top}/agents/kubelet-ts/cgroup.procs ${agent}`));
 });
 
+test('on cgroup v2 there is one cgroup for all controllers', async () => {
+  cgroups = await FakeCgroups.make(2);
+  await make({ kubeletCgroups: '/agent' }).keep();
+  expect(cgroups.writes).toEqual([`agent/cgroup.procs ${agent}`]);
+});
+
 describe('systemCgroups', () => {
   test('takes the processes of the root cgroup, but for the first and those of the kernel', async () => {
     await addProcess(1, '0');

@@ -28,7 +28,11 @@ beforeEach(async () => {
 
 const file = (): string => join(folder, uid, 'revision.json');
 const makeRevisions = (isEnabled = true): AppliedRevisions =>
-  new AppliedRevisions({ podDir: (of) => join(folder, of), isEnabled, logger: silentLogger });
+  new AppliedRevisions({
+    podDir: (of) => join(folder, of),
+    policy: { isEnabled, isPinning: false },
+    logger: silentLogger,
+  });
 
 async function reloaded(): Promise<AppliedRevisions> {
   await revisions.close();
@@ -106,7 +110,10 @@ describe('a resize', () => {
   test('is none if changes replace pods', async () => {
     revisions = makeRevisions(false);
     await revisions.accept(small, status(small));
-    expect(await revisions.accept(large, status(small))).toEqual({ kind: 'none' });
+    expect(await revisions.accept(large, status(small))).toEqual({
+      kind: 'replace',
+      because: 'the agent runs with --in-place=false',
+    });
     expect(revisions.isResizing(uid)).toBe(false);
   });
 });

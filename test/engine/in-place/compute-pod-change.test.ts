@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod, RawPod } from '../../../src/api/types.ts';
+import { defaultInPlacePolicy } from '../../../src/api/values/in-place.ts';
 import { computePodChange, type PodChange } from '../../../src/engine/in-place/compute-pod-change.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 
@@ -122,8 +123,29 @@ describe('a change from one revision to the next', () => {
       replace('its annotation wants no changes in place'),
     ],
   ])('%s', (_what, current, desired, change) => {
-    expect(computePodChange(current, desired)).toEqual(change);
+    expect(computePodChange(current, desired, defaultInPlacePolicy)).toEqual(change);
     // One side may be from the disk.
-    expect(computePodChange(JSON.parse(JSON.stringify(current)) as Pod, desired)).toEqual(change);
+    expect(computePodChange(JSON.parse(JSON.stringify(current)) as Pod, desired, defaultInPlacePolicy)).toEqual(change);
+  });
+});
+
+describe('the policy of the node', () => {
+  const guaranteed = (cpu: string): Pod => sized({ requests: { cpu, memory: '1Gi' }, limits: { cpu, memory: '1Gi' } });
+  const burstable = (cpu: string): Pod => sized({ requests: { cpu } });
+
+  test('may be to replace pods', () => {
+    const policy = { isEnabled: false, isPinning: false };
+    expect(computePodChange(burstable('1'), burstable('2'), policy)).toEqual(
+      replace('the agent runs with --in-place=false'),
+    );
+    expect(computePodChange(burstable('1'), burstable('1000m'), policy)).toEqual({ kind: 'none' });
+  });
+
+  test('may be to give processors to Guaranteed pods, which a resize would not change', () => {
+    const policy = { isEnabled: true, isPinning: true };
+    expect(computePodChange(guaranteed('1'), guaranteed('2'), policy)).toEqual(
+      replace('a resource manager assigns processors or memory to it'),
+    );
+    expect(computePodChange(burstable('1'), burstable('2'), policy)).toEqual(inPlace([['main', false]], []));
   });
 });

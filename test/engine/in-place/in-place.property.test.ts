@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
 import { raisedLimits } from '../../../src/engine/container-manager/raised-limits.ts';
 import type { CgroupLimits } from '../../../src/engine/container-manager/pod-cgroup-limits.ts';
+import { defaultInPlacePolicy } from '../../../src/api/values/in-place.ts';
 import { computePodChange } from '../../../src/engine/in-place/compute-pod-change.ts';
 import { identifyPod, revisionOf } from '../../../src/engine/in-place/identify-pod.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
@@ -46,7 +47,7 @@ test(
   () => {
     fc.assert(
       fc.property(anyRevision, anyRevision, (current, desired) => {
-        const change = computePodChange(current, desired);
+        const change = computePodChange(current, desired, defaultInPlacePolicy);
         if (change.kind === 'replace') return;
         expect(frame(current)).toEqual(frame(desired));
         const images = change.kind === 'none' ? [] : change.images;
@@ -55,7 +56,7 @@ test(
           all(desired).flatMap(({ name, image }, index) => (all(current)[index]?.image === image ? [] : [name])),
         );
         // The way back is the same way, but for limits that would be removed.
-        const back = computePodChange(desired, current);
+        const back = computePodChange(desired, current, defaultInPlacePolicy);
         if (back.kind === 'replace') expect(back.because).toContain('is removed');
         else expect(back).toEqual(change);
       }),
@@ -75,7 +76,7 @@ test(
           pod: { ...pod, metadata: { ...pod.metadata, uid } },
           isOver,
         }));
-        const { metadata, ...rest } = identifyPod(declared, known, isEnabled);
+        const { metadata, ...rest } = identifyPod(declared, known, { isEnabled, isPinning: false });
         expect({ ...rest, metadata: { ...metadata, uid: declared.metadata.uid } }).toEqual(declared);
         if (metadata.uid === declared.metadata.uid) return;
         const reasons = known
@@ -83,7 +84,7 @@ test(
           .map(
             ({ pod, isOver }) =>
               revisionOf(pod) === declared.metadata.uid ||
-              (isEnabled && !isOver && computePodChange(pod, declared).kind !== 'replace'),
+              (!isOver && computePodChange(pod, declared, { isEnabled, isPinning: false }).kind !== 'replace'),
           );
         expect(reasons).toContain(true);
       }),

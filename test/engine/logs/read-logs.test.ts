@@ -186,6 +186,12 @@ describe('a log with rotated files', () => {
     expect(tails.map((text) => text.replaceAll('\n', ''))).toEqual(['', 'e', 'de', 'cde', 'bcde', 'abcde', 'abcde']);
   });
 
+  test('has last lines also while the log itself is empty', async () => {
+    await rotatedLog();
+    await writeFile(path, '');
+    expect([await read({ tailLines: 1 }), await read({ tailLines: 3 })]).toEqual(['d\n', 'b\nc\nd\n']);
+  });
+
   test('has last lines of a failed container in the newest rotated file, while the log is missing', async () => {
     await rotatedLog();
     await rm(path);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PodSpec, Pod } from '../../../src/api/types.ts';
 import type { ConfigObject } from '../../../src/api/values/config-object.ts';
+import { defaultInPlacePolicy } from '../../../src/api/values/in-place.ts';
 import { computeNodeDiff, type NodeDiff } from '../../../src/node/diff/compute-node-diff.ts';
 import { nodeDiffText } from '../../../src/commands/diff/node-diff-text.ts';
 import type { CurrentNode, CurrentPod } from '../../../src/node/diff/node-state.ts';
@@ -22,7 +23,7 @@ interface Desired {
 
 function nodeDiff(current: Partial<CurrentNode>, desired: Desired): NodeDiff {
   return computeNodeDiff(
-    { pods: [], configObjects: [], inPlace: true, ...current },
+    { pods: [], configObjects: [], inPlace: defaultInPlacePolicy, ...current },
     { pods: [], configObjects: [], urls: [], uidUnder: () => undefined, ...desired },
   );
 }
@@ -108,7 +109,10 @@ describe('what becomes of a pod', () => {
     ['only another spelling', image('1'), image('1'), true, '= stay     default/web'],
   ])('it goes the way that its change allows: %s', (_what, before, after, inPlace, line) => {
     const text = nodeDiffText(
-      nodeDiff({ pods: [running(pod('web', '1', before))], inPlace }, { pods: [pod('web', '2', after)], derivedUIDs }),
+      nodeDiff(
+        { pods: [running(pod('web', '1', before))], inPlace: { isEnabled: inPlace, isPinning: false } },
+        { pods: [pod('web', '2', after)], derivedUIDs },
+      ),
       false,
     );
     expect(text.split('\n')[0]).toBe(line);

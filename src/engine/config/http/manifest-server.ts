@@ -7,6 +7,7 @@ import { unlessAborted } from '../../../flow/unless-aborted.ts';
 import { type HTTPCredentialFiles, readCredentials } from './http-credentials.ts';
 import { HTTPFailure, statusFailure, toHTTPFailure } from './http-failure.ts';
 import { getRequest, type TLSOptions } from './http-request.ts';
+import type { LargeBodies } from './large-bodies.ts';
 import { isThisMachine, shownURL } from './url.ts';
 import { parseRetryAfter } from './next-check-delay.ts';
 import { readBody } from './read-body.ts';
@@ -42,6 +43,8 @@ export interface ManifestServer {
   proxyFor: (url: string) => string | undefined;
   /** Receives the token of the token file. */
   secrets?: SecretValues;
+  /** Shared by all servers. */
+  largeBodies: LargeBodies;
   clock: Clock;
 }
 
@@ -93,7 +96,7 @@ async function get(url: URL, known: Validators, { server, headers, tls, limits }
     const response = await getRequest({ url: target, headers: { ...headers, ...conditions }, tls, proxy, signal });
     limits.progress();
     const { statusCode = 0, headers: answered } = response;
-    if (statusCode === 200) return await readAnswer(response, limits);
+    if (statusCode === 200) return await readAnswer(response, limits, server.largeBodies);
     // The body is not needed. Without a listener its error would end the process.
     response.on('error', () => undefined).destroy();
     if (statusCode === 304 && Object.keys(conditions).length > 0) return 'not modified';
@@ -122,9 +125,10 @@ function headersFor({ url, headers }: ManifestServer, token: string | undefined)
   return all;
 }
 
-async function readAnswer(response: IncomingMessage, limits: RequestLimits): Promise<Answer> {
+async function readAnswer(response: IncomingMessage, limits: RequestLimits, largeBodies: LargeBodies): Promise<Answer> {
   const { etag, 'last-modified': lastModified } = response.headers;
-  return { body: await readBody(response, response.headers, limits), validators: { etag, lastModified } };
+  const body = await readBody(response, response.headers, limits, largeBodies);
+  return { body, validators: { etag, lastModified } };
 }
 
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

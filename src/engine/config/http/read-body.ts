@@ -4,15 +4,22 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
 import { HTTPFailure } from './http-failure.ts';
+import { type LargeBodies, maxCheapBytes } from './large-bodies.ts';
 import type { RequestLimits } from './request-limits.ts';
 
 /**
  * Reads a body to its end, or closes it. Rejects with an HTTPFailure if it exceeds 10 MiB unpacked or has an unknown
  * encoding. Rejects with the reason of the limits if it takes too long, and with the stream's error if it is cut.
  */
-export async function readBody(body: Readable, headers: IncomingHttpHeaders, limits: RequestLimits): Promise<Buffer> {
+export async function readBody(
+  body: Readable,
+  headers: IncomingHttpHeaders,
+  limits: RequestLimits,
+  largeBodies: LargeBodies,
+): Promise<Buffer> {
   const { signal } = limits;
-  const chunks: Buffer[] = [];
+  const read = new GrowingBytes();
+  let endTurn: (() => void) | undefined;
   const watch = async function* (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
     for await (const chunk of source) {
       limits.progress();
@@ -20,22 +27,50 @@ export async function readBody(body: Readable, headers: IncomingHttpHeaders, lim
     }
   };
   const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
-    let bytes = 0;
     for await (const chunk of source) {
-      refuseFlood((bytes += chunk.length));
-      chunks.push(chunk);
+      refuseFlood(read.length + chunk.length);
+      if (read.length + chunk.length > maxCheapBytes) {
+        endTurn ??= await largeBodies.turn(signal);
+        largeBodies.received(chunk.length);
+      }
+      read.add(chunk);
     }
   };
   try {
     refuseFlood(Number(headers['content-length']));
     await pipeline(body, watch, unpacker(headers['content-encoding']), collect, { signal });
+    return read.copy();
   } catch (error) {
     body.destroy();
     // The error of an aborted pipeline lacks the reason.
     signal.throwIfAborted();
     throw error;
+  } finally {
+    read.free();
+    endTurn?.();
   }
-  return Buffer.concat(chunks);
+}
+
+/** Grows in place. Its memory is free at once after `free`, not at the next collection of garbage. */
+class GrowingBytes {
+  length = 0;
+  private readonly memory = new ArrayBuffer(0, { maxByteLength: maxManifestBytes });
+
+  /** Throws a RangeError beyond `maxManifestBytes`. */
+  add(chunk: Buffer): void {
+    const needed = this.length + chunk.length;
+    if (needed > this.memory.byteLength) this.memory.resize(Math.max(needed, Math.min(2 * needed, maxManifestBytes)));
+    chunk.copy(Buffer.from(this.memory), this.length);
+    this.length = needed;
+  }
+
+  copy(): Buffer {
+    return Buffer.from(Buffer.from(this.memory, 0, this.length));
+  }
+
+  free(): void {
+    this.memory.resize(0);
+  }
 }
 
 function unpacker(encoding = 'identity'): Transform {

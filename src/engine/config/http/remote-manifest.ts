@@ -2,6 +2,7 @@ import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import type { ManifestProblem } from '../../view/events.ts';
 import { HTTPFailure, type HTTPFailureKind, toHTTPFailure } from './http-failure.ts';
+import { maxCheapBytes } from './large-bodies.ts';
 import { sha256 } from '../last-good/last-good-format.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import { isGood, loadManifest } from '../load-manifest.ts';
@@ -37,9 +38,6 @@ export interface Check {
   /** Other problems. */
   warnings: readonly ManifestProblem[];
 }
-
-/** A larger body that is no manifest is a flood, because most manifests are smaller. */
-const maxCheapBytes = 512 * 1024;
 
 /** The newest trusted body. */
 interface Seen {

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { HTTPSource } from '../../../../src/engine/config/http/http-source.ts';
+import { LargeBodies } from '../../../../src/engine/config/http/large-bodies.ts';
 import { LastGoodManifests } from '../../../../src/engine/config/last-good/last-good-manifests.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
 import { type Handed, SourceRecorder } from '../source-recorder.ts';
 
-type Options = Omit<ConstructorParameters<typeof HTTPSource>[0], 'clock' | 'lastGood'>;
+type Options = Omit<ConstructorParameters<typeof HTTPSource>[0], 'clock' | 'lastGood' | 'largeBodies'>;
 
 /** A manifest of a pod. */
 export const podManifest = (name: string): string =>
@@ -76,7 +77,8 @@ export class Asking {
   #begin(options: Options): { recorder: SourceRecorder; lastGood: LastGoodManifests } {
     const { clock } = this;
     const lastGood = new LastGoodManifests({ rootDir: this.#rootDir, clock, logger: silentLogger });
-    return { lastGood, recorder: new SourceRecorder(new HTTPSource({ ...options, lastGood, clock })) };
+    const largeBodies = new LargeBodies(clock);
+    return { lastGood, recorder: new SourceRecorder(new HTTPSource({ ...options, lastGood, largeBodies, clock })) };
   }
 }
 

@@ -1,6 +1,8 @@
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { LargeBodies, maxCheapBytes, maxTurnWaitMs } from '../../../../src/engine/config/http/large-bodies.ts';
 import { readBody } from '../../../../src/engine/config/http/read-body.ts';
 import { limitRequests } from '../../../../src/engine/config/http/request-limits.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
@@ -15,7 +17,7 @@ async function read(chunks: Iterable<Buffer>, { pauseMs = 0, encoding = 'identit
       yield chunk;
     }
   };
-  const body = await readBody(Readable.from(drip()), { 'content-encoding': encoding }, limits);
+  const body = await readBody(Readable.from(drip()), { 'content-encoding': encoding }, limits, new LargeBodies(clock));
   limits.end();
   expect(clock.pending).toBe(0);
   return body.toString();
@@ -43,4 +45,74 @@ test('unpacks what is packed, of as many chunks as there are', async () => {
 test('does not unpack more than there may be', async () => {
   const bomb = gzipSync(Buffer.alloc(20 * 1024 * 1024));
   await expect(read([bomb], { encoding: 'gzip' })).rejects.toThrow('the body is larger than 10 MiB');
+});
+
+describe('a large body', () => {
+  const half = Buffer.alloc(maxCheapBytes / 2, 'x');
+  const large = [half, half, half, half];
+
+  interface Reading {
+    stream: PassThrough;
+    read: Promise<Buffer>;
+  }
+
+  /** A body that has not ended. Resolves when all of it was read, or waits for its turn. */
+  async function reading(
+    largeBodies: LargeBodies,
+    clock: FakeClock,
+    signal = new AbortController().signal,
+  ): Promise<Reading> {
+    const stream = new PassThrough();
+    const limits = limitRequests(clock, signal);
+    const read = readBody(stream, {}, limits, largeBodies).finally(limits.end);
+    read.catch(() => undefined);
+    for (const chunk of large) stream.write(chunk);
+    await setImmediate();
+    return { stream, read };
+  }
+
+  test('comes as it was sent', async () => {
+    expect(await read(large)).toBe('x'.repeat(2 * maxCheapBytes));
+  });
+
+  test('is read after the end of the one before it', async () => {
+    const clock = new FakeClock();
+    const largeBodies = new LargeBodies(clock);
+    const first = await reading(largeBodies, clock);
+    const second = await reading(largeBodies, clock);
+    second.stream.end();
+    expect(await Promise.race([second.read, setImmediate('waits')])).toBe('waits');
+    first.stream.end();
+    expect((await first.read).length).toBe(2 * maxCheapBytes);
+    expect((await second.read).length).toBe(2 * maxCheapBytes);
+    expect(clock.pending).toBe(0);
+  });
+
+  test('waits only for a while for one that does not end', async () => {
+    const clock = new FakeClock();
+    const largeBodies = new LargeBodies(clock);
+    const first = await reading(largeBodies, clock);
+    const second = await reading(largeBodies, clock);
+    second.stream.end();
+    expect(await Promise.race([second.read, setImmediate('waits')])).toBe('waits');
+    await clock.advance(maxTurnWaitMs);
+    expect((await second.read).length).toBe(2 * maxCheapBytes);
+    first.stream.end();
+    await first.read;
+  });
+
+  test('that is given up lets the next one go on', async () => {
+    const clock = new FakeClock();
+    const largeBodies = new LargeBodies(clock);
+    const first = new AbortController();
+    const second = new AbortController();
+    const given = [await reading(largeBodies, clock, first.signal), await reading(largeBodies, clock, second.signal)];
+    const last = await reading(largeBodies, clock);
+    last.stream.end();
+    expect(await Promise.race([last.read, setImmediate('waits')])).toBe('waits');
+    second.abort(new Error('stopped'));
+    first.abort(new Error('stopped'));
+    for (const { read } of given) await expect(read).rejects.toThrow('stopped');
+    expect((await last.read).length).toBe(2 * maxCheapBytes);
+  });
 });

@@ -1,0 +1,179 @@
+import { cpus } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Command, Option } from 'commander';
+import { parseLabelSelector } from '../api/values/label-selector.ts';
+import type { Summary } from '../engine/stats/summary.ts';
+import { UserError } from '../errors.ts';
+import { addRuntimeOptions } from '../node/options/flags.ts';
+import { controlSocketPath, fetchStats } from '../server/control-client.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { jsonText } from './io/json-text.ts';
+import { agentAnswer, agentSnapshot } from './pod/agent-snapshot.ts';
+import { podsMeant } from './pod/pods-meant.ts';
+import { containerRows, nodeTable, podRows, type SortKey, usageTable } from './top/usage-rows.ts';
+
+interface TopFlags {
+  rootDir: string;
+  containerRuntimeEndpoint?: string;
+  namespace?: string;
+  selector?: string;
+  containers?: true;
+  sortBy?: SortKey;
+  output: 'table' | 'wide' | 'json' | 'yaml';
+  headers: boolean;
+}
+
+/** The table of the node, or of pods: all, or those that a name means. */
+type Subject = { kind: 'node' } | { kind: 'pods'; name?: string | undefined };
+
+export function registerTop(program: Command, deps: CommandDeps): void {
+  addRuntimeOptions(program.command('top [what] [pod]'))
+    .description('Show the CPU and memory that pods or the node use')
+    .option('-n, --namespace <namespace>', 'show only this namespace')
+    .option('-A, --all-namespaces', 'show all namespaces, which is the default')
+    .option('-l, --selector <labels>', 'show only pods with these labels, such as app=web')
+    .option('--containers', 'show each container')
+    .addOption(new Option('--sort-by <column>', 'cpu or memory, largest first').choices(['cpu', 'memory']))
+    .addOption(
+      new Option('-o, --output <format>', 'wide, json or yaml')
+        .choices(['table', 'wide', 'json', 'yaml'])
+        .default('table'),
+    )
+    .option('--no-headers', 'leave out the line of column names')
+    .addHelpText('after', examples)
+    .action(async (what: string | undefined, pod: string | undefined, flags: TopFlags) => {
+      const subject = subjectOf(what, pod);
+      const source = await statsSource(flags, deps);
+      try {
+        const summary = await currentSummary(source, subject, flags);
+        deps.stdout.write(await formatted(summary, subject, flags));
+      } finally {
+        source.close();
+      }
+    });
+}
+
+const examples = `
+Examples:
+  kubelet-ts top                       shows all pods
+  kubelet-ts top web                   shows the pod web
+  kubelet-ts top web --containers      shows its containers
+  kubelet-ts top --sort-by memory      shows the largest pods first
+  kubelet-ts top node                  shows the node
+  kubelet-ts top -o json               prints all statistics, in the form of the kubelet's /stats/summary
+
+CPU is the average since the sample before, which is about ten seconds old.`;
+
+function subjectOf(what: string | undefined, pod: string | undefined): Subject {
+  const isPods = what === undefined || ['pod', 'pods', 'po'].includes(what);
+  if (isPods) return { kind: 'pods', name: pod };
+  if (pod === undefined)
+    return ['node', 'nodes', 'no'].includes(what) ? { kind: 'node' } : { kind: 'pods', name: what };
+  throw new UserError(`top takes one pod, not "${what} ${pod}"`, { hint: 'Name it as in kubelet-ts top web.' });
+}
+
+/** Samples of the agent, or of the runtime and the machine while no agent answers. */
+interface StatsSource {
+  summary: (maxAgeMs: number) => Promise<Summary>;
+  /** Labels by pod UID. */
+  labels: () => Promise<ReadonlyMap<string, Readonly<Record<string, string>>>>;
+  close: () => void;
+}
+
+/** Samples of an agent are ten seconds apart. */
+const maxAgeMs = 15_000;
+/** Time between two samples that are taken for this command alone. */
+const windowMs = 500;
+
+async function statsSource(flags: TopFlags, deps: CommandDeps): Promise<StatsSource> {
+  const { rootDir } = flags;
+  const cpuAndMemoryOnly = flags.output === 'table';
+  const first = await agentAnswer(rootDir, deps.stderr, (path) => fetchStats(path, { maxAgeMs, cpuAndMemoryOnly }));
+  if (first === 'none' || first === 'silent') return runtimeSource(flags, deps);
+  return {
+    summary: async (ageMs) => {
+      if (ageMs > 0) return first;
+      return (await fetchStats(controlSocketPath(rootDir), { maxAgeMs: ageMs, cpuAndMemoryOnly })) ?? first;
+    },
+    labels: async () => {
+      const snapshot = await agentSnapshot(rootDir, deps.stderr);
+      return new Map((snapshot?.pods ?? []).map(({ pod: { metadata } }) => [metadata.uid, metadata.labels ?? {}]));
+    },
+    close: () => undefined,
+  };
+}
+
+async function runtimeSource(
+  { rootDir, containerRuntimeEndpoint, output }: TopFlags,
+  deps: CommandDeps,
+): Promise<StatsSource> {
+  const { statsFromRuntime } = await import('../node/stats-from-runtime.ts');
+  const connection = await deps.connect({
+    rootDir,
+    ...(containerRuntimeEndpoint === undefined ? {} : { runtimeEndpoint: containerRuntimeEndpoint }),
+  });
+  const stats = await statsFromRuntime(connection, rootDir);
+  return {
+    summary: (ageMs) => stats.summary({ maxAgeMs: ageMs, cpuAndMemoryOnly: output === 'table' }),
+    labels: async () => {
+      const { items } = await connection.runtime.listPodSandbox();
+      return new Map(items.map(({ metadata, labels }) => [metadata?.uid ?? '', labels]));
+    },
+    close: () => {
+      connection.close();
+    },
+  };
+}
+
+/** The statistics of the subject alone. Samples again if there is no CPU usage yet, which takes two samples. */
+async function currentSummary(source: StatsSource, subject: Subject, flags: TopFlags): Promise<Summary> {
+  const found = await select(await source.summary(maxAgeMs), source, subject, flags);
+  if (found !== undefined && hasUsage(found, subject)) return found;
+  await delay(windowMs);
+  const again = await select(await source.summary(0), source, subject, flags);
+  if (again !== undefined) return again;
+  throw new UserError(`no pod "${subject.kind === 'pods' ? (subject.name ?? '') : ''}" runs`, {
+    hint: 'Only running pods use anything. List all: kubelet-ts ps',
+  });
+}
+
+/** Resolves with undefined if no pod has the name of the subject. */
+async function select(
+  { node, pods }: Summary,
+  source: StatsSource,
+  subject: Subject,
+  { namespace, selector }: TopFlags,
+): Promise<Summary | undefined> {
+  if (subject.kind === 'node') return { node, pods };
+  const reference = { pod: subject.name ?? '', namespace, nodeName: node.nodeName };
+  const named = subject.name === undefined ? pods : podsMeant(pods, reference, ({ podRef }) => podRef);
+  if (subject.name !== undefined && named.length === 0) return undefined;
+  const inNamespace = named.filter(({ podRef }) => namespace === undefined || podRef.namespace === namespace);
+  if (selector === undefined) return { node, pods: inNamespace };
+  const [isSelected, labels] = [parseLabelSelector(selector), await source.labels()];
+  return { node, pods: inNamespace.filter(({ podRef }) => isSelected(labels.get(podRef.uid) ?? {})) };
+}
+
+function hasUsage({ node, pods }: Summary, { kind }: Subject): boolean {
+  const parts = kind === 'node' ? [node] : pods.flatMap((pod) => [pod, ...pod.containers]);
+  return parts.every(({ cpu }) => cpu === undefined || cpu.usageNanoCores !== undefined);
+}
+
+async function formatted(summary: Summary, { kind }: Subject, flags: TopFlags): Promise<string> {
+  const { output, headers, sortBy, containers = false } = flags;
+  const shown = kind === 'node' ? summary.node : summary;
+  if (output === 'json') return jsonText(shown, 4);
+  if (output === 'yaml') {
+    const { yamlText } = await import('./io/yaml-text.ts');
+    return yamlText(shown);
+  }
+  const wide = output === 'wide';
+  if (kind === 'pods' && summary.pods.length === 0) return headers ? 'No pods.\n' : '';
+  const { formatTable } = await import('./io/format-table.ts');
+  const rows = containers ? containerRows : podRows;
+  const table =
+    kind === 'node'
+      ? nodeTable(summary.node, { cores: cpus().length, wide })
+      : usageTable(rows(summary.pods, sortBy), { containers, wide });
+  return formatTable(headers ? table : table.slice(1));
+}
