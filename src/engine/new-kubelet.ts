@@ -10,6 +10,7 @@ import { isPodRunning } from './container/pod-records.ts';
 import { LocalStorageEviction } from './eviction/local-storage-eviction.ts';
 import { PodEvictions } from './eviction/pod-evictions.ts';
 import { ContainerCollector } from './gc/container-collector.ts';
+import { DeadLogs } from './gc/dead-logs.ts';
 import { PodRemains } from './gc/pod-remains.ts';
 import { historyFolder } from './history/history-file.ts';
 import { PodHistories, variableTexts } from './history/pod-histories.ts';
@@ -476,6 +477,15 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     policy: node.containerGC,
     listedPods: () => pleg.pods(),
     ownPodUIDs: () => podDirs.podUIDs(),
+    deadLogs: new DeadLogs({
+      ...node,
+      isForeign: (uid) => deps.foreignPods.holderOf(uid) !== undefined,
+      isKnown: (uid) =>
+        workers.has(uid) || podManager.get(uid) !== undefined || pleg.pods().some((pod) => pod.uid === uid),
+      wasOurs: (pod) => histories.hasRevision(pod),
+      logger: logger.child({ component: 'gc' }),
+    }),
+    areSourcesSeen: () => handlers.areSourcesSeen(),
     isBeingRemoved: (uid) => remains.removalOf(uid) !== undefined,
     onPodChanged: (uid) => {
       void news.relist(uid);

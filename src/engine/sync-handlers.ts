@@ -225,13 +225,22 @@ export class SyncHandlers implements SyncHandler {
     this.deps.imageManager.forgetFailures();
   }
 
+  /** True if every source was read at least once. kubelet: config/config.go SeenAllSources */
+  areSourcesSeen(): boolean {
+    return this.unreadSources().length === 0;
+  }
+
+  private unreadSources(): SourceId[] {
+    return this.deps.sourceIds.filter(({ id }) => !this.sourcesSeen.has(id));
+  }
+
   /**
    * True if a source that was not read yet may declare this pod of an earlier agent: one of the same kind as the pod's
    * source. The kubelet waits for every source. Here a URL that does not answer does not hold up pods of files.
    * kubelet: config/config.go SeenAllSources
    */
   private mayBeDeclared(uid: string): boolean {
-    const unread = this.deps.sourceIds.filter(({ id }) => !this.sourcesSeen.has(id));
+    const unread = this.unreadSources();
     if (unread.length === 0) return false;
     const kind = this.deps.runtimePods().find((pod) => pod.uid === uid)?.source;
     return kind === undefined || unread.some(({ source }) => source === kind);

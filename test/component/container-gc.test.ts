@@ -1,4 +1,7 @@
+import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Pod } from '../../src/api/types.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { defaultContainerGCPolicy } from '../../src/engine/gc/container-gc.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
@@ -125,4 +128,61 @@ test('a container that the runtime cannot remove delays no other one', async () 
   expect(await dead()).toBe(1);
   await world.pass(60_000);
   expect(await dead()).toBe(0);
+});
+
+describe('logs without a pod', () => {
+  /** A pod that was removed, one that runs, and entries in the folders of logs. */
+  async function worldWithLogs() {
+    const world = await World.make();
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    const [gone, web] = [makeStaticPod('gone'), makeStaticPod('web')];
+    source.set(gone, web);
+    await world.until(() => engine.isReady('web-edge1') && engine.isReady('gone-edge1'));
+    source.set(web);
+    await world.until(() => !world.runtime.running().includes('gone-edge1/main#0'));
+    await world.pass(5000);
+    const { podLogsDir, containerLogLinksDir } = makeNodeConfig(world.folder);
+    const id = (await world.runtime.listContainers()).containers[0]?.id ?? '';
+    return { world, gone, web, id, podLogsDir, containerLogLinksDir };
+  }
+
+  const nameOf = ({ metadata: { namespace, name, uid } }: Pod): string => `${namespace}_${name}_${uid}`;
+
+  test('go within a minute if the pod was ours', async () => {
+    const { world, gone, podLogsDir, containerLogLinksDir } = await worldWithLogs();
+    // As a call does that was cut off and is carried out later.
+    await mkdir(join(podLogsDir, nameOf(gone), 'main'), { recursive: true });
+    const link = join(containerLogLinksDir, 'gone-edge1_default_main-0123456789.log');
+    await symlink(join(podLogsDir, nameOf(gone), 'main', '0.log'), link);
+    await world.pass(61_000);
+    expect((await readdir(podLogsDir)).filter((name) => name === nameOf(gone))).toEqual([]);
+    expect(await readdir(containerLogLinksDir)).not.toContain(basename(link));
+  });
+
+  test('stay if the pod is that of another owner, or its container may write the log again', async () => {
+    const { world, web, id, podLogsDir, containerLogLinksDir } = await worldWithLogs();
+    const theirs = 'default_gone-edge1_4b1cf4e0-0000-4000-8000-000000000000';
+    await mkdir(join(podLogsDir, theirs, 'main'), { recursive: true });
+    await mkdir(join(podLogsDir, 'no pod'));
+    const links = {
+      'gone-edge1_default_main-0123456789.log': join(podLogsDir, theirs, 'main', '0.log'),
+      'other_default_main-0123456789.log': '/elsewhere/main/0.log',
+      [`web-edge1_default_main-${id}.log`]: join(podLogsDir, nameOf(web), 'main', '0.log'),
+    };
+    for (const [name, target] of Object.entries(links)) {
+      await symlink(target, join(containerLogLinksDir, name)).catch(() => undefined);
+    }
+    await world.pass(61_000);
+    expect((await readdir(podLogsDir)).sort()).toEqual([nameOf(web), theirs, 'no pod'].sort());
+    expect((await readdir(containerLogLinksDir)).sort()).toEqual(Object.keys(links).sort());
+  });
+
+  test('go if the container has ended', async () => {
+    const { world, web, podLogsDir, containerLogLinksDir } = await worldWithLogs();
+    const link = join(containerLogLinksDir, 'web-edge1_default_main-0123456789.log');
+    await symlink(join(podLogsDir, nameOf(web), 'main', '7.log'), link);
+    await world.pass(61_000);
+    expect(await readdir(containerLogLinksDir)).not.toContain(basename(link));
+  });
 });

@@ -53,6 +53,13 @@ export function podUIDOfLogsDirectory(directoryName: string): string {
   return directoryName.slice(directoryName.lastIndexOf('_') + 1);
 }
 
+/** The pod of a pod's log directory. Returns undefined if the name is none of such a directory. */
+export function podOfLogsDirectory(directoryName: string): LoggedPod | undefined {
+  // Namespaces and names contain no underscore, and only our own UIDs and those of manifests are without a slash.
+  const [, namespace, name, uid] = /^([^_/]+)_([^_/]+)_([^/]+)$/.exec(directoryName) ?? [];
+  return namespace === undefined || name === undefined || uid === undefined ? undefined : { namespace, name, uid };
+}
+
 /**
  * The container id in the name of a log link, cut as the name was. Returns undefined if the name has none. kubelet:
  * kuberuntime/legacy.go getContainerIDFromLegacyLogSymlink

@@ -7,6 +7,7 @@ import type { RuntimePod } from '../container/pod-records.ts';
 import { reasons } from '../view/reasons.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 import { computeContainerGC, type ContainerGCPlan, type ContainerGCPolicy, type GCContainer } from './container-gc.ts';
+import type { DeadLogNames, DeadLogs } from './dead-logs.ts';
 import type { PodRemover } from '../kuberuntime/pod-remover.ts';
 
 /** kubelet: kubelet.go ContainerGCPeriod */
@@ -27,6 +28,9 @@ interface Deps {
   listedPods: () => readonly RuntimePod[];
   /** Only these pods are touched. */
   ownPodUIDs: () => Promise<string[]>;
+  deadLogs: DeadLogs;
+  /** True if every source was read, so that it is known which pods are declared. */
+  areSourcesSeen: () => boolean;
   /** True if the whole pod is being removed. */
   isBeingRemoved: (uid: string) => boolean;
   onPodChanged: (uid: string) => void;
@@ -72,10 +76,13 @@ export class ContainerCollector {
   private async collect(signal: AbortSignal): Promise<void> {
     const own = new Set(await this.deps.ownPodUIDs());
     const isOurs = ({ uid }: RuntimePod): boolean => own.has(uid) && !this.deps.isBeingRemoved(uid);
+    // Before the listing, so that it has the containers of all links that are broken for a moment.
+    const logs = await this.deps.deadLogs.find(own);
     // Plans from the last listing first, which costs no call to the runtime.
-    if (isEmpty(this.plan(this.deps.listedPods().filter(isOurs)))) return;
+    if (isEmpty(this.plan(this.deps.listedPods().filter(isOurs), logs))) return;
     const pods = (await this.deps.runtimePods.getPods({ signal })).filter(isOurs);
-    const { containersToStop, containersToRemove, sandboxesToRemove } = this.plan(pods);
+    const plan = this.plan(pods, logs);
+    const { containersToStop, containersToRemove, sandboxesToRemove } = plan;
     const errors: string[] = [];
     const attempt = async (act: Promise<void>): Promise<boolean> => {
       try {
@@ -93,24 +100,27 @@ export class ContainerCollector {
       await attempt(this.removeContainer(pods, container, signal));
     }
     for (const { id } of sandboxesToRemove) await attempt(this.deps.podRemover.removePodSandbox(id));
+    await attempt(this.deps.deadLogs.remove(plan));
     const changed = new Set([...containersToRemove, ...sandboxesToRemove].map(({ podUID }) => podUID));
     for (const uid of changed) this.deps.onPodChanged(uid);
     if (errors.length === 1) throw new Error(`1 removal failed: ${errors.join()}`);
     if (errors.length > 1) throw new Error(`${String(errors.length)} removals failed, the first: ${errors[0] ?? ''}`);
   }
 
-  private plan(pods: readonly RuntimePod[]): ContainerGCPlan {
+  private plan(pods: readonly RuntimePod[], logs: DeadLogNames): ContainerGCPlan {
     const { policy, clock, wallClock } = this.deps;
     const onMonotonicClock = <T extends { createdAt: number }>(made: T): T & { createdAtMonotonic: number } => ({
       ...made,
       createdAtMonotonic: wallClock.monotonicAt(made.createdAt),
     });
+    const present = new Set(pods.map(({ uid }) => uid));
     return computeContainerGC({
       policy,
       nowMonotonic: clock.monotonic(),
-      allSourcesReady: false,
+      allSourcesReady: this.deps.areSourcesSeen(),
       evictTerminatedPods: false,
-      shouldPodContentBeRemoved: () => false,
+      // PodRemains removes whole pods, so only the log folders of pods that the runtime does not have are left.
+      shouldPodContentBeRemoved: (uid) => !present.has(uid),
       shouldPodRuntimeBeRemoved: () => false,
       containers: pods.flatMap(({ uid: podUID, containers }) =>
         containers.map(({ sandboxID: podSandboxID, ...container }) =>
@@ -120,8 +130,7 @@ export class ContainerCollector {
       sandboxes: pods.flatMap(({ uid: podUID, sandboxes }) =>
         sandboxes.map((sandbox) => onMonotonicClock({ ...sandbox, podUID })),
       ),
-      logDirs: [],
-      brokenLogLinks: [],
+      ...logs,
     });
   }
 
@@ -140,6 +149,12 @@ export class ContainerCollector {
   }
 }
 
-function isEmpty({ containersToRemove, sandboxesToRemove }: ContainerGCPlan): boolean {
-  return containersToRemove.length === 0 && sandboxesToRemove.length === 0;
+function isEmpty({
+  containersToRemove,
+  sandboxesToRemove,
+  logDirsToRemove,
+  logLinksToRemove,
+}: ContainerGCPlan): boolean {
+  const toRemove = [containersToRemove, sandboxesToRemove, logDirsToRemove, logLinksToRemove];
+  return toRemove.every((some) => some.length === 0);
 }

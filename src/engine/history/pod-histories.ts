@@ -97,6 +97,15 @@ export class PodHistories {
     else this.writeRemoved(historyPath(this.deps.folder, pod), uid);
   }
 
+  /** True if the history of this pod has its UID: an agent of this root-dir ran it. Keeps nothing in memory. */
+  async hasRevision({ uid, ...pod }: PodRef): Promise<boolean> {
+    const path = historyPath(this.deps.folder, pod);
+    const kept = this.kept.get(path);
+    await kept?.loading;
+    const history = kept?.history ?? historyOf(await readHistory(path));
+    return history.hasRevision(uid);
+  }
+
   async entries(pod: PodName): Promise<HistoryEntry[]> {
     const { history } = await this.loaded(pod);
     return history.entries();

@@ -53,6 +53,11 @@ export class PodHistory {
     return this.counts.has(podUID);
   }
 
+  /** True if a pod with this UID had this past. */
+  hasRevision(podUID: string): boolean {
+    return this.counts.has(podUID) || this.entries().some((entry) => entry.podUID === podUID);
+  }
+
   /** Lines at the beginning of a new file. */
   restarts(): RestartsLine[] {
     return [...this.counts].map(([podUID, counts]) => ({ kind: 'restarts', podUID, counts }));

@@ -1,0 +1,115 @@
+import { lstat, readdir, readlink, rm, stat } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import type { PodRef } from '../../api/values/pod-names.ts';
+import { errorMessage, hasCode } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { podOfLogsDirectory } from '../container/log-paths.ts';
+import type { ContainerGCPlan } from './container-gc.ts';
+
+interface Deps {
+  podLogsDir: string;
+  containerLogLinksDir: string;
+  /** True if the runtime has another owner's pod of this UID. Its logs are in the same folder. */
+  isForeign: (uid: string) => boolean;
+  /** True if the pod is declared, worked on, or in the runtime. */
+  isKnown: (uid: string) => boolean;
+  /** True if this agent or an earlier one of this root-dir ran the pod. */
+  wasOurs: (pod: PodRef) => Promise<boolean>;
+  logger: Logger;
+}
+
+export type DeadLogNames = Record<'logDirs' | 'brokenLogLinks', string[]>;
+
+/**
+ * Log folders of pods that are gone, and links to logs that are gone. The folders of both are shared with other agents
+ * and kubelets, so only those of our pods count. kubelet: kuberuntime/kuberuntime_gc.go evictPodLogsDirectories
+ */
+export class DeadLogs {
+  private readonly deps: Deps;
+  /** Folders of other owners' pods. None of them becomes ours without a folder below the root-dir. */
+  private others = new Set<string>();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /**
+   * Names of candidates. The plan of a collection selects among them. `own` are the UIDs of the pods with a folder
+   * below the root-dir, whose log folders are removed with that. Resolves with none if a folder cannot be read.
+   */
+  async find(own: ReadonlySet<string>): Promise<DeadLogNames> {
+    const isPresent = (uid: string): boolean => own.has(uid) || this.deps.isKnown(uid);
+    try {
+      return { logDirs: await this.deadFolders(isPresent), brokenLogLinks: await this.brokenLinks(isPresent) };
+    } catch (error) {
+      this.deps.logger.warn({ err: errorMessage(error) }, 'Looking for logs of pods that are gone failed');
+      return { logDirs: [], brokenLogLinks: [] };
+    }
+  }
+
+  async remove({ logDirsToRemove, logLinksToRemove }: ContainerGCPlan): Promise<void> {
+    const { podLogsDir, containerLogLinksDir, logger } = this.deps;
+    for (const name of logDirsToRemove) {
+      await rm(join(podLogsDir, name), { recursive: true, force: true });
+      logger.info({ folder: join(podLogsDir, name) }, 'Removed the log folder of a pod that is gone');
+    }
+    for (const name of logLinksToRemove) await rm(join(containerLogLinksDir, name), { force: true });
+  }
+
+  private async deadFolders(isPresent: (uid: string) => boolean): Promise<string[]> {
+    const names = await namesIn(this.deps.podLogsDir);
+    this.others = new Set(names.filter((name) => this.others.has(name)));
+    const dead: string[] = [];
+    for (const name of names) {
+      const pod = podOfLogsDirectory(name);
+      if (pod === undefined || isPresent(pod.uid) || this.others.has(name)) continue;
+      if (await this.isOurs(pod)) dead.push(name);
+      else if (!this.deps.isForeign(pod.uid)) this.others.add(name);
+    }
+    return dead;
+  }
+
+  private async brokenLinks(isPresent: (uid: string) => boolean): Promise<string[]> {
+    const { podLogsDir, containerLogLinksDir, isForeign } = this.deps;
+    const broken: string[] = [];
+    for (const name of await namesIn(containerLogLinksDir)) {
+      const link = join(containerLogLinksDir, name);
+      const target = await brokenTarget(link);
+      if (target === undefined) continue;
+      // <podLogsDir>/<pod>/<container>/<n>.log
+      const pod = podOfLogsDirectory(relative(podLogsDir, dirname(dirname(target))));
+      if (pod === undefined || isForeign(pod.uid)) continue;
+      if (isPresent(pod.uid) || (await this.isOurs(pod))) broken.push(name);
+    }
+    return broken;
+  }
+
+  private async isOurs(pod: PodRef): Promise<boolean> {
+    return !this.deps.isForeign(pod.uid) && (await this.deps.wasOurs(pod));
+  }
+}
+
+/** The target of a link to a missing file. Resolves with undefined for everything else. */
+async function brokenTarget(link: string): Promise<string | undefined> {
+  try {
+    await stat(link);
+    return undefined;
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) return undefined;
+  }
+  try {
+    return (await lstat(link)).isSymbolicLink() ? await readlink(link) : undefined;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
