@@ -179,31 +179,24 @@ export class ConfigReader {
 
   /** Emits an event when a last good manifest replaces a broken one, and when the manifest is good again. */
   private recordLastGood(before: readonly ManifestProblem[], now: readonly ManifestProblem[]): void {
-    const { emit } = this.deps;
     const [stoodBefore, standsNow] = [lastGoodPods(before), lastGoodPods(now)];
     for (const [uid, { pod, origin }] of standsNow) {
       if (stoodBefore.has(uid)) continue;
       const cause = now.find((problem) => problem.origin === origin && problem.lastGoodPods === undefined);
       const where = [origin, cause?.line].filter((part) => part !== undefined).join(':');
       const message = `Its manifest is broken, its last good revision stays in use: ${where}: ${cause?.message ?? ''}`;
-      emit({
-        type: 'Recorded',
-        eventType: 'Warning',
-        reason: reasons.manifestBroken,
-        message,
-        pod: this.runningRef(pod),
-      });
+      this.record('Warning', reasons.manifestBroken, message, pod);
     }
     for (const [uid, { pod, origin }] of stoodBefore) {
       if (standsNow.has(uid) || !this.podConfig.declares(`${pod.name}_${pod.namespace}`)) continue;
-      const message = `Its manifest is good again: ${origin}`;
-      emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.manifestGood, message, pod: this.runningRef(pod) });
+      this.record('Normal', reasons.manifestGood, `Its manifest is good again: ${origin}`, pod);
     }
   }
 
-  /** The declared pod of this name. Its UID may be from an earlier revision. */
-  private runningRef(pod: PodRef): PodRef {
-    return { ...pod, uid: this.podConfig.uidOf(`${pod.name}_${pod.namespace}`) ?? pod.uid };
+  /** Emits an event of the declared pod of this name. Its UID may be from an earlier revision. */
+  private record(eventType: 'Normal' | 'Warning', reason: string, message: string, pod: PodRef): void {
+    const uid = this.podConfig.uidOf(`${pod.name}_${pod.namespace}`) ?? pod.uid;
+    this.deps.emit({ type: 'Recorded', eventType, reason, message, pod: { ...pod, uid } });
   }
 }
 

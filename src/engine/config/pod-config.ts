@@ -32,16 +32,13 @@ export class PodConfig {
 
   /** True if some source has a pod with this full name. */
   declares(fullName: string): boolean {
-    return [...this.sources.values()].some((pods) =>
-      [...pods.values()].some(({ declared }) => podFullName(declared) === fullName),
-    );
+    return this.uidOf(fullName) !== undefined;
   }
 
   /** UID under which the pod of this full name is declared. Returns undefined if it is not. */
   uidOf(fullName: string): string | undefined {
-    for (const pods of this.sources.values())
-      for (const { merged } of pods.values()) if (podFullName(merged) === fullName) return merged.metadata.uid;
-    return undefined;
+    const entries = [...this.sources.values()].flatMap((pods) => [...pods.values()]);
+    return entries.find(({ merged }) => podFullName(merged) === fullName)?.merged.metadata.uid;
   }
 
   /**

@@ -1,6 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Clock } from '../../../clock.ts';
+import { inTime } from '../../../flow/in-time.ts';
+import { unlessAborted } from '../../../flow/unless-aborted.ts';
 
 /** A larger body is read alone, and is a flood if it is no manifest. Most manifests are smaller. */
 export const maxCheapBytes = 512 * 1024;
@@ -16,12 +18,12 @@ const collectEveryBytes = 2 * 1024 * 1024;
  * would keep some 30 MB of such copies, so young objects are collected in between.
  */
 export class LargeBodies {
-  private readonly clock: Pick<Clock, 'sleep'>;
+  private readonly clock: Clock;
   private lastEnd: Promise<void> = Promise.resolve();
   private bytesSinceCollection = 0;
   private collect: (() => void) | undefined;
 
-  constructor(clock: Pick<Clock, 'sleep'>) {
+  constructor(clock: Clock) {
     this.clock = clock;
   }
 
@@ -32,17 +34,9 @@ export class LargeBodies {
     this.lastEnd = new Promise((resolve) => {
       end = resolve;
     });
-    const waited = new AbortController();
-    const bound = this.clock.sleep(maxTurnWaitMs, { signal: AbortSignal.any([signal, waited.signal]) });
-    try {
-      await Promise.race([before, bound]);
-    } catch (error) {
-      end();
-      throw error;
-    } finally {
-      bound.catch(() => undefined);
-      waited.abort();
-    }
+    await inTime(this.clock, maxTurnWaitMs, unlessAborted(before, signal)).catch(() => undefined);
+    if (signal.aborted) end();
+    signal.throwIfAborted();
     return end;
   }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type { OutgoingHttpHeaders } from 'node:http';
 import { unescape } from 'node:querystring';
 import type { Clock } from '../../../clock.ts';
 import type { ManifestProblem } from '../../view/events.ts';
@@ -96,7 +96,10 @@ async function get(url: URL, known: Validators, { server, headers, tls, limits }
     const response = await getRequest({ url: target, headers: { ...headers, ...conditions }, tls, proxy, signal });
     limits.progress();
     const { statusCode = 0, headers: answered } = response;
-    if (statusCode === 200) return await readAnswer(response, limits, server.largeBodies);
+    if (statusCode === 200) {
+      const body = await readBody(response, answered, limits, server.largeBodies);
+      return { body, validators: { etag: answered.etag, lastModified: answered['last-modified'] } };
+    }
     // The body is not needed. Without a listener its error would end the process.
     response.on('error', () => undefined).destroy();
     if (statusCode === 304 && Object.keys(conditions).length > 0) return 'not modified';
@@ -123,12 +126,6 @@ function headersFor({ url, headers }: ManifestServer, token: string | undefined)
   if (url.username !== '' || url.password !== '') all.authorization = basic(url);
   if (token !== undefined) all.authorization = `Bearer ${token}`;
   return all;
-}
-
-async function readAnswer(response: IncomingMessage, limits: RequestLimits, largeBodies: LargeBodies): Promise<Answer> {
-  const { etag, 'last-modified': lastModified } = response.headers;
-  const body = await readBody(response, response.headers, limits, largeBodies);
-  return { body, validators: { etag, lastModified } };
 }
 
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
