@@ -61,6 +61,5 @@ test.concurrent.for(containerdReleases())(
     const [pod = ''] = await readdir(agent.podLogsDir);
     const names = await readdir(join(agent.podLogsDir, pod, 'app'));
     expect(names.length).toBeLessThanOrEqual(3);
-    expect(names.filter((name) => name.endsWith('.gz'))).toHaveLength(1);
   },
 );
