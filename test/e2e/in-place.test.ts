@@ -12,7 +12,10 @@ const otherImage = 'localhost/flock:1';
 const web = (memory: string, image = busybox): object =>
   makePod('web', {
     containers: [
-      shell('app', serve, { resources: { requests: { memory: '8Mi' }, limits: { memory } } }),
+      // The memory that `app` uses is in a file, which cannot be reclaimed.
+      shell('app', `dd if=/dev/zero of=/dev/shm/used bs=1024k count=12; ${serve}`, {
+        resources: { requests: { memory: '8Mi' }, limits: { memory } },
+      }),
       shell('side', serve, { image, resources: { limits: { memory: '16Mi' } } }),
     ],
   });
@@ -66,6 +69,19 @@ describe.concurrent.each(containerdReleases())('changes in place on containerd $
       uid,
       [0, 0],
     ]);
+  });
+
+  test('a limit below what the container uses is refused, and the pod runs on', inTurn, async () => {
+    const before = await containers();
+    await agent.write('web.json', web('8Mi'));
+    const { waitingUpdate, outdatedContainers } = await agent.untilPod('web', ({ events }) =>
+      events.some((event) => event.type === 'Recorded' && event.reason === 'ResizeError'),
+    );
+    expect([waitingUpdate, outdatedContainers]).toEqual([undefined, ['app']]);
+    await agent.write('web.json', web('24Mi'));
+    expect(await updated()).toMatchObject({ code: 0 });
+    expect(await limits()).toEqual({ app: 24, pod: 40 });
+    expect(await containers()).toEqual(before);
   });
 
   test('another image restarts that container alone', inTurn, async () => {

@@ -19,6 +19,10 @@ export interface CgroupManager {
    * Rejects with errors that may pass.
    */
   apply(name: CgroupName, limits: CgroupLimits): Promise<CgroupRefusal[]>;
+  /**
+   * Memory that the processes of the cgroup use, in bytes, without unused page cache. Resolves with 0 if it is unknown.
+   */
+  memoryUsageBytes(name: CgroupName): Promise<bigint>;
   /** Paths of the direct child cgroups, in the driver's form. */
   children(name: CgroupName): Promise<string[]>;
   /** True if a process is in this cgroup or below it. The path has the driver's form. */

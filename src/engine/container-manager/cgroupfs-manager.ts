@@ -70,6 +70,23 @@ export class CgroupfsManager implements CgroupManager {
     return found;
   }
 
+  /** kubelet: cm/cgroup_manager_linux.go MemoryUsage, which counts the page cache too */
+  async memoryUsageBytes(name: CgroupName): Promise<bigint> {
+    const { controllers, version } = this.deps.mounts;
+    const folder = join(controllers.get('memory') ?? '', this.path(name));
+    const [file, cache] =
+      version === 1 ? ['memory.usage_in_bytes', 'total_inactive_file'] : ['memory.current', 'inactive_file'];
+    try {
+      const usage = BigInt((await readFile(join(folder, file), 'utf8')).trim());
+      const stat = await readFile(join(folder, 'memory.stat'), 'utf8');
+      const reclaimable = BigInt(new RegExp(`^${cache} (\\d+)$`, 'm').exec(stat)?.[1] ?? 0);
+      return usage > reclaimable ? usage - reclaimable : 0n;
+    } catch (error) {
+      if (hasCode(error, 'ENOENT', 'ENODEV')) return 0n;
+      throw error;
+    }
+  }
+
   async children(name: CgroupName): Promise<string[]> {
     const path = this.path(name);
     const names = await Promise.all(this.limiting.map(async (top) => (await childrenOf(join(top, path))) ?? []));

@@ -4,7 +4,7 @@ import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { CgroupSettings } from './cgroup-settings.ts';
 import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
-import { podCgroupName } from './cgroup-names.ts';
+import { type CgroupName, podCgroupName } from './cgroup-names.ts';
 import type { CgroupRefusalReport } from './cgroup-refusal-report.ts';
 import { type CgroupLimits, podCgroupLimits } from './pod-cgroup-limits.ts';
 import { raisedLimits } from './raised-limits.ts';
@@ -33,15 +33,20 @@ export class PodCgroups {
   async ensure(pod: Pod, isRunning: boolean): Promise<void> {
     const { node, cgroups, refusals } = this.deps;
     if (!node.cgroupsPerQOS) return;
-    const name = podCgroupName(node.cgroupRoot, podQOSClass(pod), pod.metadata.uid);
+    const name = this.nameOf(pod);
     if (isRunning && (await cgroups.exists(name))) return;
     const found = await cgroups.apply(name, this.limitsOf(pod));
     refusals.report(found);
     if (node.podPidsLimit > 0) throwOnPidsRefusal(found);
   }
 
-  /** Makes room for the resources of both revisions of a running pod. */
+  /**
+   * Makes room for the resources of both revisions of a running pod. Rejects if the pod uses more memory than it may
+   * have, because lowering the limit of a container could end its processes. kubelet: kuberuntime_manager.go
+   * doPodResizeAction
+   */
   async raise(current: Pod, next: Pod): Promise<void> {
+    await this.refuseMemoryInUse(next);
     await this.setLimits(next, raisedLimits(this.limitsOf(current), this.limitsOf(next)));
   }
 
@@ -53,10 +58,22 @@ export class PodCgroups {
     await this.setLimits(pod, this.limitsOf(pod));
   }
 
+  private async refuseMemoryInUse(pod: Pod): Promise<void> {
+    const { node, cgroups } = this.deps;
+    const { memoryBytes: limit = 0n } = this.limitsOf(pod);
+    if (!node.cgroupsPerQOS || limit === 0n) return;
+    const usage = await cgroups.memoryUsageBytes(this.nameOf(pod));
+    if (usage >= limit) throw new Error(`the pod uses ${usage} bytes of memory, and its new limit is ${limit}`);
+  }
+
+  private nameOf(pod: Pod): CgroupName {
+    return podCgroupName(this.deps.node.cgroupRoot, podQOSClass(pod), pod.metadata.uid);
+  }
+
   private async setLimits(pod: Pod, limits: CgroupLimits): Promise<void> {
     const { node, cgroups, refusals } = this.deps;
     if (!node.cgroupsPerQOS) return;
-    const found = await cgroups.apply(podCgroupName(node.cgroupRoot, podQOSClass(pod), pod.metadata.uid), limits);
+    const found = await cgroups.apply(this.nameOf(pod), limits);
     const busy = found.find(({ error }) => hasCode(error, 'EBUSY'));
     if (busy !== undefined) throw new Error(`${busy.path}: ${busy.error.message}`, { cause: busy.error });
     refusals.report(found);

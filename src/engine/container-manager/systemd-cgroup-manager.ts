@@ -46,6 +46,10 @@ export class SystemdCgroupManager implements CgroupManager {
     return folders.apply(name, limits);
   }
 
+  memoryUsageBytes(name: CgroupName): Promise<bigint> {
+    return this.deps.folders.memoryUsageBytes(name);
+  }
+
   children(name: CgroupName): Promise<string[]> {
     return this.deps.folders.children(name);
   }

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { KubeletEvent } from '../../../src/engine/view/events.ts';
 import { CgroupRefusalReport } from '../../../src/engine/container-manager/cgroup-refusal-report.ts';
@@ -122,5 +124,61 @@ describe('when a pod is removed', () => {
 
   test('of a uid that no cgroup can have there is nothing to remove', async () => {
     await expect(podCgroups().remove('a_b')).resolves.toBeUndefined();
+  });
+});
+
+describe('while a pod runs', () => {
+  const larger = {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      containers: [makeContainer({ resources: { requests: { cpu: '1' }, limits: { cpu: '250m', memory: '128Mi' } } })],
+    },
+  };
+
+  test.each([
+    ['grow', pod, larger],
+    ['shrink', larger, pod],
+  ])('its limits %s by the wider ones of both revisions', async (_how, current, next) => {
+    const subject = podCgroups();
+    await subject.ensure(current, false);
+    await subject.raise(current, next);
+    expect(await cgroups.settings(path)).toMatchObject({
+      'cpu.weight': '39',
+      'cpu.max': '50000 100000',
+      'memory.max': '134217728',
+    });
+    await subject.resize(next);
+    expect(await cgroups.settings(path)).toMatchObject({
+      'cpu.weight': next === pod ? '10' : '39',
+      'cpu.max': next === pod ? '50000 100000' : '25000 100000',
+      'memory.max': next === pod ? '67108864' : '134217728',
+    });
+  });
+
+  test('they are not lowered below what it uses, but for page cache', async () => {
+    const subject = podCgroups();
+    await subject.ensure(larger, false);
+    const write = async (usage: number): Promise<void> => {
+      const folder = join(cgroups.mounts.hierarchies[0] ?? '', path);
+      await writeFile(join(folder, 'memory.current'), `${usage}\n`);
+      await writeFile(join(folder, 'memory.stat'), 'anon 5\ninactive_file 1000\n');
+    };
+    await write(67_108_864 + 1000);
+    await expect(subject.raise(larger, pod)).rejects.toThrow(
+      'the pod uses 67108864 bytes of memory, and its new limit is 67108864',
+    );
+    await write(67_108_864 + 999);
+    await subject.raise(larger, pod);
+  });
+
+  test('a limit that the kernel cannot lower now is an error, which is tried again', async () => {
+    const subject = podCgroups();
+    await subject.ensure(larger, false);
+    cgroups.refuse(/memory.max$/, 'EBUSY');
+    await expect(subject.resize(pod)).rejects.toThrow(/memory.max: EBUSY/);
+    cgroups.allowAll();
+    await subject.resize(pod);
+    expect(warnings()).toEqual([]);
   });
 });
