@@ -201,7 +201,8 @@ export class OOMWatcher {
     }
     this.remember(where.pod.uid, nowMonotonic);
     this.remember(key, nowMonotonic);
-    const more = last === undefined || last.more === 0 ? '' : `; ${last.more} more kills since the last report`;
+    const more =
+      last === undefined || last.more === 0 ? '' : `; at least ${last.more} more kills since the last report`;
     const recorded = { type: 'Recorded', eventType: 'Warning', reason: reasons.oomKilling } as const;
     emit({ ...recorded, message: message + more, hint: oomHint(isSystem), ...where });
   }
