@@ -180,7 +180,16 @@ const rooms = {
   ],
   'engine/eviction': [
     'which pods go when the node runs short',
-    ['api/values', 'flow', 'engine/view', 'engine/pod-workers', 'engine/status', 'engine/volumes', 'engine/stats'],
+    [
+      'api/values',
+      'cri',
+      'flow',
+      'engine/view',
+      'engine/pod-workers',
+      'engine/status',
+      'engine/volumes',
+      'engine/stats',
+    ],
   ],
   'engine/kuberuntime': [
     'carries actions out: sandboxes, containers, hooks, removal',
@@ -286,6 +295,7 @@ const rooms = {
       'engine/images',
       'engine/kuberuntime/request',
       'engine/status',
+      'engine/eviction',
       'server',
       'engine/kuberuntime',
       'engine/lifecycle',

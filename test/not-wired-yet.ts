@@ -3,12 +3,6 @@
  * only tests reach. Delete a line once its work is done.
  */
 
-// Node-pressure eviction
-export { parseEvictionThresholds } from '../src/api/values/eviction-thresholds.ts';
-export { MemoryWatch, nearPeriodsMs } from '../src/engine/eviction/memory-watch.ts';
-export { EvictionManager } from '../src/engine/eviction/eviction-manager.ts';
-export { unusedImages } from '../src/engine/images/image-gc.ts';
-
 // Nothing planned: the recorded table of names needs it
 export { nodeAllocatableCgroup } from '../src/engine/container-manager/cgroup-names.ts';
 export { checkDNS1035Label } from '../src/api/values/names.ts';

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { ageText, lastExitText, podStatusText, pullText, readyText, restartsText } from '../api/values/pod-printer.ts';
 import { problemText } from '../api/values/problem-text.ts';
+import { pressureText } from '../engine/view/pressure-text.ts';
 import { reasons } from '../engine/view/reasons.ts';
 import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
@@ -152,6 +153,9 @@ function warnings(snapshot: EngineSnapshot | undefined): string {
   const told = problems.toSorted((a, b) => a.severity.localeCompare(b.severity));
   const lines = told.slice(0, maxWarnings).map((problem) => problemText(problem, now));
   if (told.length > maxWarnings) lines.push(`and ${told.length - maxWarnings} more: kubelet-ts validate shows all`);
+  const pressures =
+    snapshot?.pressures.map((pressure) => visible(`warning: node ${pressureText(pressure, now)}`)) ?? [];
+  lines.unshift(...pressures);
   if (snapshot?.runtime.error !== undefined) lines.unshift(visible(`error: ${snapshot.runtime.error}`));
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -15,6 +15,7 @@ import type { NodeConfig } from './node-config.ts';
 import type { KernelLog } from './oom/kernel-log.ts';
 import type { SecretValues } from './outgoing/secret-values.ts';
 import type { RuntimeEventStream } from './pleg/runtime-event-stream.ts';
+import type { EngineStats, StatsSources } from './new-stats.ts';
 import type { CheckHealth } from './prober/run-probe.ts';
 import type { StatsHost } from './stats/stats-host.ts';
 
@@ -50,6 +51,10 @@ export interface KubeletDeps {
   secrets: SecretValues;
   /** Images that stay while unused. */
   keptImages: readonly string[];
+  /** Makes the statistics of the node and its pods. */
+  newStats: (sources: StatsSources) => EngineStats;
+  /** Number of the device with the file system at a path. */
+  deviceOf: (path: string) => Promise<bigint>;
   /** Size and free space of the file system at a path. */
   readFilesystem: (path: string) => Promise<ImageFilesystem>;
   readTerminationMessage: ReadTerminationMessage;

@@ -1,3 +1,4 @@
+import type { Pod } from '../api/types.ts';
 import { podFullName } from '../api/values/pod-names.ts';
 import { AsyncQueue } from '../flow/async-queue.ts';
 import { BackOff } from '../flow/back-off.ts';
@@ -7,7 +8,10 @@ import { ConfigReader } from './config/config-reader.ts';
 import { ContainerManager } from './container-manager/container-manager.ts';
 import { ContainerEnds } from './container/container-ends.ts';
 import { isPodRunning } from './container/pod-records.ts';
-import { LocalStorageEviction } from './eviction/local-storage-eviction.ts';
+import { diskLayoutOfRuntime } from './eviction/disk-layout-of-runtime.ts';
+import { EvictionLoop } from './eviction/eviction-loop.ts';
+import { EmptyDirUsage } from './eviction/empty-dir-usage.ts';
+import { NodeConditions } from './eviction/node-conditions.ts';
 import { PodEvictions } from './eviction/pod-evictions.ts';
 import { ContainerCollector } from './gc/container-collector.ts';
 import { DeadLogs } from './gc/dead-logs.ts';
@@ -50,10 +54,11 @@ import { PodNews } from './pleg/pod-news.ts';
 import { PodManager } from './pod-manager/pod-manager.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers/pod-workers.ts';
+import { workersEnded } from './pod-workers/workers-ended.ts';
 import { WorkQueue } from './pod-workers/work-queue.ts';
 import { ProberManager } from './prober/prober-manager.ts';
 import { RuntimeState } from './runtime-state.ts';
-import { newStats } from './new-stats.ts';
+import { newMemoryWatch } from './new-memory-watch.ts';
 import { activeDeadlineLeftMs } from './status/active-deadline.ts';
 import { ipFamilyOf } from './status/generate-pod-status.ts';
 import { ReasonCache } from './status/reason-cache.ts';
@@ -368,7 +373,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     stopped,
   });
 
-  const stats = newStats({
+  const stats = deps.newStats({
     deps,
     podStatuses: () => pleg.pods().map(({ uid }) => cache.get(uid)),
     podOf: (uid) => podManager.get(uid) ?? workers.pods().find(({ metadata }) => metadata.uid === uid),
@@ -391,23 +396,29 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   });
 
   // Decisions for the whole node: admission, eviction, shutdown and garbage collection.
-  const evictions = new PodEvictions({ workers, statusManager, emit, clock });
-  const localStorageEviction = new LocalStorageEviction({
-    pods: () => workers.pods().filter(({ metadata }) => !workers.isPodTerminationRequested(metadata.uid)),
-    volumeManager,
-    evict: (pod, message) => {
-      evictions.evict(pod, message);
-    },
+  const conditions: NodeConditions = new NodeConditions({
+    nodeName: node.nodeName,
     clock,
-    logger: logger.child({ component: 'eviction' }),
+    emit,
+    onRelieved: () => {
+      evictions.relieved();
+      admission.note('node');
+    },
+  });
+  const evictions: PodEvictions = new PodEvictions({
+    workers,
+    statusManager,
+    isUnderPressure: () => conditions.pressures.length > 0,
+    emit,
+    clock,
   });
   const admission = new PodAdmission({
-    // Node pressure is not implemented yet.
     node: () => ({
       ...node,
       name: node.nodeName,
       taints: [],
-      pressures: [],
+      pressures: conditions.pressures,
+      evictionPolicy: node.eviction.policy,
       isShuttingDown: nodeShutdown.isShuttingDown,
     }),
     declaredPods: () => podManager.pods(),
@@ -486,6 +497,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       logger: logger.child({ component: 'gc' }),
     }),
     areSourcesSeen: () => handlers.areSourcesSeen(),
+    hasEnded: (uid) => workers.has(uid) && workers.shouldPodRuntimeBeRemoved(uid),
     isBeingRemoved: (uid) => remains.removalOf(uid) !== undefined,
     onPodChanged: (uid) => {
       void news.relist(uid);
@@ -505,6 +517,36 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
         ),
     clock,
     logger: logger.child({ component: 'logs' }),
+  });
+  const activePods = (): Pod[] =>
+    workers.activePods().filter(({ metadata }) => !workers.isPodTerminationRequested(metadata.uid));
+  const memoryWatch = newMemoryWatch(deps);
+  const evictionLogger = logger.child({ component: 'eviction' });
+  const evictionLoop = new EvictionLoop({
+    config: node.eviction,
+    enforcesStorageLimits: node.localStorageCapacityIsolation,
+    diskLayout: (signal) => diskLayoutOfRuntime({ ...deps, rootDir: node.rootDir }, signal),
+    stats,
+    emptyDirs: new EmptyDirUsage({ pods: activePods, volumeManager, clock, logger: evictionLogger }),
+    memoryNotices: memoryWatch,
+    activePods,
+    reclaim: (what, signal) =>
+      what === 'deadContainers'
+        ? containerCollector.deleteAllUnusedContainers(signal)
+        : imageCollector.deleteUnusedImages(signal),
+    evict: (pod, eviction) => {
+      evictions.evict(pod, eviction);
+    },
+    cleanedUp: async (pods) => {
+      const uids = pods.map(({ metadata }) => metadata.uid);
+      const unfinished = uids.filter((uid) => workers.snapshot(uid).state !== 'finished');
+      await Promise.all(workersEnded(events, unfinished).values());
+    },
+    conditions,
+    clock,
+    wallClock,
+    emit,
+    logger: evictionLogger,
   });
 
   const parts = {
@@ -539,7 +581,9 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     revisions,
     pullWatch,
     evictions,
-    localStorageEviction,
+    conditions,
+    evictionLoop,
+    memoryWatch,
     admission,
     nodeShutdown,
     shutdownWatch,

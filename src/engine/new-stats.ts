@@ -1,5 +1,6 @@
 import type { Pod } from '../api/types.ts';
 import { cgroupPath, qosCgroups } from './container-manager/cgroup-names.ts';
+import type { CgroupSettings } from './container-manager/cgroup-settings.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
 import { DiskUsageCache } from './stats/disk-usage-cache.ts';
@@ -7,10 +8,12 @@ import { Filesystems } from './stats/filesystem-stats.ts';
 import { RuntimeStats } from './stats/runtime-stats.ts';
 import { SampledStats } from './stats/sampled-stats.ts';
 import { Sampler } from './stats/sampler.ts';
+import type { StatsProvider } from './stats/stats-provider.ts';
 import { statsPods } from './stats/stats-pods.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 
-interface Sources {
+/** What the statistics of an engine need of it. */
+export interface StatsSources {
   deps: Pick<KubeletDeps, 'clock' | 'imageService' | 'logger' | 'node' | 'random' | 'runtime' | 'statsHost'>;
   /** Statuses of all pods in the runtime. */
   podStatuses: () => readonly RuntimePodStatus[];
@@ -19,19 +22,21 @@ interface Sources {
   volumeManager: Pick<VolumeManager, 'mountPoints'>;
 }
 
+/** Statistics that an engine keeps running. */
+export type EngineStats = StatsProvider & { run(signal: AbortSignal): Promise<void> };
+
 /** Makes the statistics of the node and its pods. Nothing is measured yet. */
-export function newStats({ deps, podStatuses, podOf, volumeManager }: Sources): SampledStats {
+export function newStats({ deps, podStatuses, podOf, volumeManager }: StatsSources): EngineStats {
   const { clock, imageService, node, random, runtime, statsHost } = deps;
-  const { nodeName, rootDir, podLogsDir, cgroupRoot, cgroupsPerQOS, cgroupDriver, volumeStatsAggPeriodMs } = node;
+  const { nodeName, rootDir, podLogsDir, cgroupRoot, volumeStatsAggPeriodMs } = node;
   const logger = deps.logger.child({ component: 'stats' });
   const filesystems = new Filesystems(clock);
-  const podsCgroup = cgroupsPerQOS ? cgroupPath(qosCgroups(cgroupRoot).root, cgroupDriver) : cgroupRoot;
   const sampler = new Sampler({
     host: statsHost,
     nodeName,
     rootDir,
     cgroupRoot,
-    podsCgroup,
+    podsCgroup: podsCgroupOf(node),
     pods: () => Promise.resolve(statsPods(podStatuses())),
     podOf,
     runtimeStats: new RuntimeStats({ runtime, imageService, clock, logger }),
@@ -51,8 +56,13 @@ export function newStats({ deps, podStatuses, podOf, volumeManager }: Sources): 
   return new SampledStats({ sample: (options) => sampler.sample(options), clock });
 }
 
+/** The cgroup over all pods, below the mount. */
+export function podsCgroupOf({ cgroupRoot, cgroupsPerQOS, cgroupDriver }: CgroupSettings): string {
+  return cgroupsPerQOS ? cgroupPath(qosCgroups(cgroupRoot).root, cgroupDriver) : cgroupRoot;
+}
+
 /** Folders of the volumes that belong to the pod. Those of the machine and images are not its usage. */
-function ownVolumePaths(pod: Pod, volumeManager: Sources['volumeManager']): Map<string, string> {
+function ownVolumePaths(pod: Pod, volumeManager: StatsSources['volumeManager']): Map<string, string> {
   const mounts = [...volumeManager.mountPoints(pod)];
   return new Map(
     mounts.flatMap(([name, { managed, hostPath }]) => (managed && hostPath !== '' ? [[name, hostPath]] : [])),

@@ -2,6 +2,7 @@ import type { ResourceList } from '../api/types.ts';
 import type { InPlacePolicy } from '../api/values/in-place.ts';
 import type { CgroupSettings } from './container-manager/cgroup-settings.ts';
 import type { ContainerGCPolicy } from './gc/container-gc.ts';
+import type { EvictionConfig } from './eviction/eviction-config.ts';
 import type { ImageSettings } from './images/image-manager.ts';
 import type { ContainerNode } from './kuberuntime/request/generate-container-config.ts';
 import type { RuntimeSettings } from './kuberuntime/request/runtime-settings.ts';
@@ -25,6 +26,9 @@ export interface NodeConfig extends CgroupSettings, RuntimeSettings {
   containerLogs: ContainerLogSettings;
   /** Time for pods to end in a shutdown of the node. */
   shutdown: ShutdownSettings;
+  eviction: EvictionConfig;
+  /** True: memory near an eviction threshold is read more often. */
+  kernelMemcgNotification: boolean;
   /** True if limits of local storage are enforced. */
   localStorageCapacityIsolation: boolean;
   /** Shortest time between two looks at the volumes of a pod. Not positive: never. kubelet: volumeStatsAggPeriod */

@@ -13,7 +13,7 @@ import type { EngineSnapshot, PodSnapshot } from './view/snapshot.ts';
 export function takeSnapshot(
   parts: KubeletParts,
   nodeIPs: readonly string[],
-): Pick<EngineSnapshot, 'pleg' | 'sources' | 'pods'> & {
+): Pick<EngineSnapshot, 'pressures' | 'pleg' | 'sources' | 'pods'> & {
   runtime: Pick<EngineSnapshot['runtime'], 'name' | 'version' | 'error' | 'networkError'>;
 } {
   const { runtimeState, pleg, eventWatch, config, outgoing } = parts;
@@ -27,6 +27,7 @@ export function takeSnapshot(
       ...(error === undefined ? {} : { error: outgoing.text(error) }),
       ...(networkError === undefined ? {} : { networkError: outgoing.text(networkError) }),
     },
+    pressures: parts.conditions.snapshot(),
     pleg: {
       mode: eventWatch.live === undefined ? 'generic' : 'evented',
       ...(lastRelistAt === undefined ? {} : { lastRelistAt }),

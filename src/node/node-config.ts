@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { parseEvictionThresholds } from '../api/values/eviction-thresholds.ts';
 import { quantityValue, toQuantity } from '../api/values/quantity.ts';
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import type { Machine } from '../engine/container-manager/machine.ts';
@@ -10,6 +11,7 @@ import {
 import { nodeCapacity } from '../engine/container-manager/node-capacity.ts';
 import { withReservedCPUs } from '../engine/container-manager/reserved-cpus.ts';
 import { containerLogLinksDir } from '../engine/container/log-paths.ts';
+import type { EvictionConfig } from '../engine/eviction/eviction-config.ts';
 import type { ImageSettings } from '../engine/images/image-manager.ts';
 import type { ContainerNode } from '../engine/kuberuntime/request/generate-container-config.ts';
 import { sysctlAllowlist } from '../engine/lifecycle/sysctl-allowlist.ts';
@@ -54,6 +56,8 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
     podPidsLimit: options.podPidsLimit,
     isTmpfsSwapped: machine.swaps.length > 0 && !machine.hasTmpfsNoswap,
     syncFrequencyMs: options.syncFrequency,
+    eviction: evictionConfig(options),
+    kernelMemcgNotification: options.kernelMemcgNotification,
     maxContainerRestartPeriodMs: options.crashLoopBackOff.maxContainerRestartPeriod ?? maxContainerBackOffMs,
     images: imageSettings(options),
     containerGC: options.containerGC,
@@ -84,6 +88,16 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
     allowedSysctls: sysctlAllowlist(machine.kernelRelease, options.allowedUnsafeSysctls),
     appArmorEnabled: machine.appArmorEnabled,
     containerNode: containerNode(machine, options),
+  };
+}
+
+function evictionConfig(options: NodeOptions): EvictionConfig {
+  return {
+    // Validation has reported every mistake.
+    thresholds: parseEvictionThresholds(options) ?? [],
+    pressureTransitionMs: options.evictionPressureTransitionPeriod,
+    maxPodGracePeriodSeconds: options.evictionMaxPodGracePeriod,
+    policy: options.evictionPolicy,
   };
 }
 

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { systemClock } from '../clock.ts';
 import { orphanShimsOf } from '../containerd/orphan-shims-of.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
@@ -16,6 +17,7 @@ import type { KubeletDeps } from '../engine/kubelet-deps.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import type { Logind } from '../engine/lifecycle/logind.ts';
 import type { NodeConfig } from '../engine/node-config.ts';
+import { newStats } from '../engine/new-stats.ts';
 import { readStatsHost } from '../engine/stats/stats-host.ts';
 import { errorMessage } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
@@ -88,6 +90,8 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     nodeCredentials: credentials,
     secrets: options.secrets,
     keptImages: runtime.keptImages,
+    newStats,
+    deviceOf: async (path) => (await stat(path, { bigint: true })).dev,
     readFilesystem,
     readTerminationMessage,
     checkHealth: async (check) => {

@@ -37,6 +37,7 @@ function headerSpans(snapshot: EngineSnapshot, now: number): Span[] {
   return [
     { text: `kubelet-ts ${snapshot.nodeName}`, bold: true },
     ...runtimeSpans(snapshot.runtime),
+    ...snapshot.pressures.map(({ type }): Span => ({ text: type, color: 'red' })),
     { text: `pods ${readyCount}/${pods.length} ready`, color: readyCount === pods.length ? 'green' : 'yellow' },
     ...snapshot.sources.map(sourceSpan),
     { text: `PLEG ${pleg.mode}, ${relist}` },

@@ -87,6 +87,7 @@ export const defaultConfiguration: KubeletConfiguration = {
   evictionPressureTransitionPeriod: 300_000,
   evictionMaxPodGracePeriod: 0,
   evictionMinimumReclaim: {},
+  evictionPolicy: 'byPriority',
   podsPerCore: 0,
   enableControllerAttachDetach: true,
   protectKernelDefaults: false,

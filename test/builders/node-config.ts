@@ -40,6 +40,8 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
     // No logs are rotated, because a fake runtime writes none.
     containerLogs: { maxSizeBytes: -1n, maxFiles: 5, maxWorkers: 1, monitorIntervalMs: 10_000 },
     shutdown: { shutdownGracePeriodSeconds: 0, shutdownGracePeriodCriticalPodsSeconds: 0, byPodPriority: [] },
+    eviction: { thresholds: [], pressureTransitionMs: 300_000, maxPodGracePeriodSeconds: 0, policy: 'byPriority' },
+    kernelMemcgNotification: false,
     localStorageCapacityIsolation: true,
     volumeStatsAggPeriodMs: 60_000,
     inPlace: defaultInPlacePolicy,

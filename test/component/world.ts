@@ -23,6 +23,7 @@ import { FakeCgroups } from '../fakes/fake-cgroups.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCriServer } from '../fakes/fake-cri-server.ts';
 import { FakeRuntime } from '../fakes/fake-runtime.ts';
+import { FakeStats } from '../fakes/fake-stats.ts';
 import { noForeignPods } from '../fakes/no-foreign-pods.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { tickingClock } from '../fakes/ticking-clock.ts';
@@ -51,6 +52,7 @@ const quietTurns = 4;
 export class World {
   readonly clock = new FakeClock();
   readonly runtime = new FakeRuntime({ clock: this.clock });
+  readonly stats = new FakeStats(this.clock);
   readonly server = new FakeCriServer(this.runtime);
   readonly folder: string;
   readonly cgroups: FakeCgroups;
@@ -132,6 +134,8 @@ export class World {
       nodeCredentials: () => Promise.resolve([]),
       secrets: new SecretValues(),
       keptImages: [],
+      newStats: () => this.stats,
+      deviceOf: () => Promise.resolve(1n),
       readFilesystem: () => Promise.resolve({ capacityBytes: 1000n, availableBytes: 900n }),
       readTerminationMessage: ({ message }) => Promise.resolve(message),
       checkHealth: () => Promise.resolve(undefined),

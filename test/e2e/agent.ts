@@ -32,6 +32,8 @@ export interface AgentOptions {
   /** Without it the installed one. */
   containerd?: ContainerdRelease;
   images?: readonly ImageArchive[];
+  /** Folder with the root-dir, without it /tmp. Its path must be short. */
+  folder?: string;
   /** Runs the agent and every command in it: a path below /run/netns. */
   networkNamespace?: string;
   /** The same for mounts: a path below /proc. */
@@ -110,7 +112,7 @@ export class Agent {
   /** All that an agent needs, not started. */
   static async create(options: AgentOptions = {}): Promise<Agent> {
     // Sockets have short paths.
-    const agent = new Agent(await mkdtemp('/tmp/kts-'), options);
+    const agent = new Agent(await mkdtemp(join(options.folder ?? '/tmp', 'kts-')), options);
     await mkdir(agent.manifestsFolder);
     await mkdir(join(agent.rootDir, 'images'));
     for (const archive of options.images ?? ['busybox.tar']) {

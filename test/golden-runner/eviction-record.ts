@@ -18,6 +18,9 @@ export function thresholdsOf(settings: RecordedSettings): EvictionThreshold[] | 
   });
 }
 
+/** A clock that was never set: both clocks show the same time. */
+export const unsetWallClock = { monotonicAt: (stamp: number): number => stamp };
+
 /** As the tables name thresholds, sorted. */
 export function recordedNames(thresholds: readonly EvictionThreshold[]): string[] {
   return thresholds.map(({ signal, gracePeriodMs }) => (gracePeriodMs === 0 ? signal : `${signal} soft`)).sort();

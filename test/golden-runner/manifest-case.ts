@@ -132,6 +132,7 @@ function admission(pod: Pod): JsonObject {
     allowedSysctls: sysctlAllowlist('6.0', []),
     appArmorEnabled: true,
     pressures: [],
+    evictionPolicy: 'kubelet',
     isShuttingDown: false,
   });
   return result.admit ? { admit: true } : { admit: false, reason: result.rejection.reason };

@@ -28,6 +28,7 @@ const snapshot: EngineSnapshot = {
   nodeName: 'edge1',
   startedAt: 1,
   runtime: { endpoint: '/run/cri.sock', chosenBecause: 'it is there', name: 'fake', version: '1' },
+  pressures: [],
   pleg: { mode: 'generic' },
   sources: [],
   faults: [],

@@ -58,6 +58,7 @@ export function makeSnapshot(pods: PodSnapshot[] = [], more: Partial<EngineSnaps
     nodeName: 'edge1',
     startedAt: noon - 7_200_000,
     runtime: { endpoint: 'unix:///run/cri.sock', chosenBecause: 'it answers', name: 'containerd', version: '1.7.24' },
+    pressures: [],
     pleg: { mode: 'evented', lastRelistAt: noon - 3000, lastRelistMs: 4 },
     faults: [],
     sources: [{ source: 'file', where: '/manifests', ready: true, pods: pods.length, problems: [] }],

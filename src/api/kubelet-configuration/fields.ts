@@ -16,15 +16,14 @@ const minute = 60 * second;
 const apiServer = 'needs an API server';
 const server = 'the HTTPS server of the kubelet is not built yet';
 const webhook = 'asks an API server';
-const eviction = 'eviction is not built yet';
 const events = 'events go to the log and the screen, unlimited';
 const iptables = 'no iptables rules are made';
 const klog = 'an option of klog';
 
 /**
- * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.32. The types, the decoder, the defaults
- * and docs/configuration-fields.md are derived from this table. When a field takes effect, give its row a `does`: that
- * also shows its flag. kubelet: k8s.io/kubelet/config/v1beta1 types.go, defaults.go
+ * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.32, and ours: evictionPolicy. The types,
+ * the decoder, the defaults and docs/configuration-fields.md are derived from this table. When a field takes effect,
+ * give its row a `does`: that also shows its flag. kubelet: k8s.io/kubelet/config/v1beta1 types.go, defaults.go
  */
 export const kubeletConfigurationFields = {
   KubeletConfiguration: {
@@ -144,13 +143,22 @@ export const kubeletConfigurationFields = {
         'imagefs.available': '15%',
         'imagefs.inodesFree': '5%',
       },
-      does: 'reserved from pods; nothing is evicted yet',
+      does: 'thresholds that evict pods at once, also reserved from pods',
     },
-    evictionSoft: { kind: 'map string', without: eviction },
-    evictionSoftGracePeriod: { kind: 'map string', without: eviction },
-    evictionPressureTransitionPeriod: { kind: 'duration', default: 5 * minute, without: eviction },
-    evictionMaxPodGracePeriod: { kind: 'int32', without: eviction },
-    evictionMinimumReclaim: { kind: 'map string', without: eviction },
+    evictionSoft: { kind: 'map string', does: 'thresholds that evict pods after a grace period' },
+    evictionSoftGracePeriod: { kind: 'map string', does: 'how long each soft threshold is exceeded before' },
+    evictionPressureTransitionPeriod: {
+      kind: 'duration',
+      default: 5 * minute,
+      does: 'how long the node stays under pressure after the last sign of it',
+    },
+    evictionMaxPodGracePeriod: { kind: 'int32', does: 'seconds that a soft threshold gives a pod to end, at most' },
+    evictionMinimumReclaim: { kind: 'map string', does: 'how far a signal must be above its threshold afterwards' },
+    evictionPolicy: {
+      kind: 'string',
+      default: 'byPriority',
+      does: 'pods to evict: `byPriority`, all but critical ones, or `kubelet`, no static ones',
+    },
     podsPerCore: { kind: 'int32', does: 'limits maxPods to this number per CPU' },
     enableControllerAttachDetach: { kind: '*bool', default: true, without: apiServer },
     protectKernelDefaults: { kind: 'bool', does: 'requires settings of the kernel instead of setting them' },
@@ -187,7 +195,10 @@ export const kubeletConfigurationFields = {
       without: 'FlexVolumes are not supported',
     },
     providerID: { kind: 'string', without: apiServer },
-    kernelMemcgNotification: { kind: 'bool', without: eviction },
+    kernelMemcgNotification: {
+      kind: 'bool',
+      does: 'memory near an eviction threshold is read ten times a second, not twice',
+    },
     logging: { kind: 'LoggingConfiguration' },
     enableSystemLogHandler: { kind: '*bool', default: true, without: server },
     enableSystemLogQuery: { kind: '*bool', without: server },

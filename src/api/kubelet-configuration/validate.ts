@@ -1,4 +1,5 @@
 import { formatDuration } from '../values/duration.ts';
+import { evictionPolicies } from '../values/eviction-policy.ts';
 import { parseQuantity } from '../values/quantity.ts';
 import { checkLabelValue, checkQualifiedName, hasControlCharacter } from '../values/names.ts';
 import { type ConfigurationError, ConfigurationErrors } from './configuration-errors.ts';
@@ -88,6 +89,7 @@ const words = {
   cgroupDriver: ['cgroupfs', 'systemd'],
   configMapAndSecretChangeDetectionStrategy: ['Get', 'Cache', 'Watch'],
   cpuManagerPolicy: ['none', 'static'],
+  evictionPolicy: evictionPolicies,
   hairpinMode: ['none', 'hairpin-veth', 'promiscuous-bridge'],
   memoryManagerPolicy: ['None', 'Static'],
   topologyManagerPolicy: ['none', 'best-effort', 'restricted', 'single-numa-node'],

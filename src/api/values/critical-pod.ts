@@ -1,7 +1,6 @@
 import type { Pod } from '../types.ts';
 import { isStaticPod } from './config-annotations.ts';
-
-const systemCriticalPriority = 2_000_000_000;
+import { systemCriticalPriority } from './pod-priority.ts';
 
 /** True for static pods and pods of system priority. kubelet: types/pod_update.go IsCriticalPod */
 export function isCriticalPod({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): boolean {

@@ -2,6 +2,7 @@ import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { PodSpec } from '../../api/types.ts';
 import { podStatusText, pullText } from '../../api/values/pod-printer.ts';
 import { problemText } from '../../api/values/problem-text.ts';
+import { pressureText } from '../../engine/view/pressure-text.ts';
 import { containersText } from './containers-text.ts';
 import { fields, timeText } from './field-text.ts';
 import type { FoundPod } from './find-pod.ts';
@@ -10,19 +11,22 @@ import { historyText } from './history-text.ts';
 /** The full description of a pod in the layout of `kubectl describe`. `now` is in milliseconds since the epoch. */
 export function descriptionText(found: FoundPod, now: number): string {
   const { namespace, name, pods, history, runtimeError } = found;
+  const pressures = (found.pressures ?? []).map((pressure) => pressureText(pressure, now)).join('\n');
   const gone = fields(0, [
     ['Name', name],
     ['Namespace', namespace],
     ['Status', runtimeError === undefined ? 'gone' : `unknown: ${runtimeError}`],
   ]);
-  const shown = pods.length === 0 ? [gone] : pods.map((pod) => podText(pod, found.manifestProblems ?? [], now));
+  const shown =
+    pods.length === 0
+      ? [gone]
+      : pods.map((pod) => podText(pod, { problems: found.manifestProblems ?? [], pressures, now }));
   return `${shown.join('\n')}${historyText(history, now)}`;
 }
 
 function podText(
   { pod, source, worker, rejection, pulls = [], ...update }: FoundPod['pods'][number],
-  problems: readonly ManifestProblem[],
-  now: number,
+  { problems, pressures, now }: { problems: readonly ManifestProblem[]; pressures: string; now: number },
 ): string {
   const { metadata, spec, status = {} } = pod;
   const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
@@ -32,6 +36,7 @@ function podText(
     ['UID', uid],
     ['Priority', priorityText(spec)],
     ['Node', [spec.nodeName, status.hostIP].filter((text) => text !== undefined).join('/')],
+    ['Node Pressure', pressures],
     ['Start Time', status.startTime && timeText(status.startTime)],
     ['Labels', pairs(labels)],
     ['Annotations', pairs(annotations)],

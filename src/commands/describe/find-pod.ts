@@ -5,7 +5,7 @@ import { nearestName } from '../../api/text/nearest-name.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
 import { historyFolder, historyPath, podOfHistoryFile, readHistory } from '../../engine/history/history-file.ts';
 import { historyOf } from '../../engine/history/pod-history.ts';
-import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
+import type { EngineSnapshot, NodePressureSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { isDenied, needsRoot } from '../../needs-root.ts';
 import { controlSocketPath, fetchHistory } from '../../server/control-client.ts';
@@ -24,6 +24,8 @@ export interface FoundPod {
   history: HistoryEntry[];
   /** Problems of its manifest while an earlier good revision is kept. Absent if there are none. */
   manifestProblems?: ManifestProblem[];
+  /** Conditions of pressure of the node. Absent if there are none. */
+  pressures?: NodePressureSnapshot[];
   /** Why the runtime could not be read. Set only without an agent. */
   runtimeError?: string;
 }
@@ -48,12 +50,14 @@ export async function findPod(deps: CommandDeps, reference: string, flags: PodFl
   const own = pods.filter(({ pod: { metadata } }) => isSame(metadata, chosen));
   const told = snapshot === undefined ? undefined : await fetchHistory(socket, chosen);
   const problems = manifestProblems(snapshot, chosen);
+  const pressures = snapshot?.pressures ?? [];
   return {
     namespace: chosen.namespace,
     name: chosen.name,
     pods: own.map(({ events: _events, ...pod }) => pod),
     history: told ?? historyOf(await readHistory(historyPath(folder, chosen))).entries(),
     ...(problems.length === 0 ? {} : { manifestProblems: problems }),
+    ...(pressures.length === 0 ? {} : { pressures }),
     ...(runtimeError === undefined ? {} : { runtimeError }),
   };
 }

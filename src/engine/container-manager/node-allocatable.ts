@@ -58,7 +58,7 @@ export function nodeAllocatableReservation(node: NodeReservations): ResourceList
 
 /** Resources that pods may use, as in the node's status. kubelet: nodestatus/setters.go MachineInfo */
 export function nodeAllocatable(node: NodeReservations): ResourceList {
-  const reserved = reservation(node);
+  const reserved = toTotals(nodeAllocatableReservation(node));
   const allocatable = new Map<string, Quantity>();
   for (const [name, capacity] of toTotals(node.capacity)) {
     allocatable.set(name, subtractToZero(capacity, reserved.get(name) ?? zeroQuantity));

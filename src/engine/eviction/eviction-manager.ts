@@ -1,39 +1,52 @@
-import type { EvictionThreshold } from '../../api/values/eviction-thresholds.ts';
 import type { Pod } from '../../api/types.ts';
+import { isEvictable } from '../../api/values/eviction-policy.ts';
+import type { EvictionThreshold } from '../../api/values/eviction-thresholds.ts';
 import type { Clock } from '../../clock.ts';
-import { isCriticalPod } from '../../api/values/critical-pod.ts';
-import { type DiskLayout, type NodeReclaim, nodeReclaims, withContainerFsThresholds } from './disk-layout.ts';
-import { exceedsStorageLimits } from './exceeds-storage-limits.ts';
+import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
+import { type DiskLayout, diskOf, type NodeReclaim, nodeReclaims, withContainerFsThresholds } from './disk-layout.ts';
+import type { EvictionConfig } from './eviction-config.ts';
+import { evictionMessage } from './eviction-message.ts';
 import type { NodeSummary } from './node-summary.ts';
 import { isRelieved, noPressure, observePressure, type PressureState } from './observe-pressure.ts';
 import { rankPods, type UsageOf } from './rank-pods.ts';
-import { signalObservations } from './signal-observations.ts';
-import type { NodePressure } from './thresholds-met.ts';
+import { type SignalObservations, signalObservations } from './signal-observations.ts';
+import { exceededStorageLimit } from './storage-limits.ts';
+import type { NodePressure } from '../view/snapshot.ts';
 
 export interface EvictionManagerDeps {
-  thresholds: readonly EvictionThreshold[];
-  layout: DiskLayout;
-  /** How long a condition lasts after its cause was last seen. kubelet: evictionPressureTransitionPeriod */
-  pressureTransitionMs: number;
-  /** Longest grace period of a pod that a soft threshold evicts. kubelet: evictionMaxPodGracePeriod */
-  maxPodGracePeriodSeconds: number;
+  config: EvictionConfig;
   /** True if pods are limited to their disk space. kubelet: localStorageCapacityIsolation */
   enforcesStorageLimits: boolean;
+  /** Asked until it is known. */
+  diskLayout: () => Promise<DiskLayout>;
   /** Current usage of the node. */
   summary: () => Promise<NodeSummary>;
-  /** Pods with running containers. */
+  /** The summary with the current disk usage of pods, which it may have from a minute ago. */
+  withDiskUsage: (summary: NodeSummary) => Promise<NodeSummary>;
+  /** Pods with running containers that are not ending. */
   activePods: () => readonly Pod[];
+  /** Called when the conditions of the node are up to date, before anything is freed. */
+  onObserved: () => void;
+  /** Called before the node frees resources for a threshold. */
+  onThresholdMet: (threshold: EvictionThreshold) => void;
   reclaim: (what: NodeReclaim) => Promise<void>;
-  evict: (pod: Pod, gracePeriodSeconds: number) => Promise<void>;
-  clock: Pick<Clock, 'now'>;
+  evict: (pod: Pod, eviction: Eviction) => void;
+  clock: Pick<Clock, 'monotonic'>;
+  wallClock: Pick<WallClockHistory, 'monotonicAt'>;
+}
+
+/** How and why a pod is evicted. */
+export interface Eviction {
+  message: string;
+  gracePeriodSeconds: number;
 }
 
 /** kubelet: eviction/eviction_manager.go immediateEvictionGracePeriodSeconds */
 const immediateGracePeriodSeconds = 1;
 
 /**
- * Frees scarce resources of the node: first its own, then by evicting pods, one at a time. Critical pods, including
- * static ones, are never evicted. kubelet: eviction/eviction_manager.go managerImpl
+ * Frees scarce resources of the node: first its own, then by evicting pods, one at a time. The policy exempts pods.
+ * kubelet: eviction/eviction_manager.go managerImpl
  *
  * INVARIANT: one `synchronize` runs at a time.
  */
@@ -41,12 +54,18 @@ export class EvictionManager {
   private readonly deps: EvictionManagerDeps;
   private state: PressureState = noPressure;
   private pressures: readonly NodePressure[] = [];
+  private layout: DiskLayout | undefined;
   /** At first without the thresholds of containerfs, as in the kubelet. */
   private thresholds: readonly EvictionThreshold[];
 
   constructor(deps: EvictionManagerDeps) {
     this.deps = deps;
-    this.thresholds = deps.thresholds;
+    this.thresholds = deps.config.thresholds;
+  }
+
+  /** False if there is nothing to check. */
+  get isNeeded(): boolean {
+    return this.deps.config.thresholds.length > 0 || this.deps.enforcesStorageLimits;
   }
 
   /** The conditions of the node, sorted. */
@@ -59,57 +78,82 @@ export class EvictionManager {
     return this.state.thresholdsMet;
   }
 
-  /** Checks the node once. Resolves with the evicted pods. Rejects if the summary fails. */
+  /** Exceeded thresholds, those within their grace periods too. */
+  get thresholdsExceeded(): readonly EvictionThreshold[] {
+    return [...this.state.firstObservedAtMonotonic.keys()];
+  }
+
+  get observations(): SignalObservations {
+    return this.state.observations;
+  }
+
+  /** Checks the node once. Resolves with the evicted pods. Rejects if the layout or the summary cannot be read. */
   async synchronize(): Promise<Pod[]> {
-    const { layout, pressureTransitionMs, enforcesStorageLimits, clock } = this.deps;
-    if (this.deps.thresholds.length === 0 && !enforcesStorageLimits) return [];
+    const { config, enforcesStorageLimits, clock, wallClock } = this.deps;
+    if (!this.isNeeded) return [];
+    const layout = (this.layout ??= await this.deps.diskLayout());
     const summary = await this.deps.summary();
-    const usageOf: UsageOf = ({ metadata }) => summary.pods.find(({ podRef }) => podRef.uid === metadata.uid);
     const verdict = observePressure(
       this.state,
-      signalObservations(summary),
-      { thresholds: this.thresholds, pressureTransitionMs },
-      clock.now(),
+      signalObservations(summary, wallClock),
+      { thresholds: this.thresholds, pressureTransitionMs: config.pressureTransitionMs },
+      clock.monotonic(),
     );
     this.state = verdict.state;
     this.pressures = verdict.pressures;
-    this.thresholds = withContainerFsThresholds(this.deps.thresholds, layout);
-    const overLimit = enforcesStorageLimits ? await this.evictOverLimit(usageOf) : [];
+    this.thresholds = withContainerFsThresholds(config.thresholds, layout);
+    this.deps.onObserved();
+    const overLimit = enforcesStorageLimits ? this.evictOverLimit(usageIn(summary), layout) : [];
     if (overLimit.length > 0 || !verdict.toRelieve) return overLimit;
-    if (await this.reclaimNodeLevelResources(verdict.toRelieve)) return [];
-    return this.evictOne(verdict.toRelieve, usageOf);
+    this.deps.onThresholdMet(verdict.toRelieve);
+    if (await this.reclaimNodeLevelResources(verdict.toRelieve, layout)) return [];
+    return this.evictOne(verdict.toRelieve, summary, layout);
   }
 
-  private async evictOverLimit(usageOf: UsageOf): Promise<Pod[]> {
-    const { layout, activePods, evict } = this.deps;
-    const pods = activePods().filter((pod) => {
+  private evictOverLimit(usageOf: UsageOf, layout: DiskLayout): Pod[] {
+    return this.evictablePods().filter((pod) => {
       const usage = usageOf(pod);
-      return !isCriticalPod(pod) && usage !== undefined && exceedsStorageLimits(pod, usage, layout);
+      const message = usage && exceededStorageLimit(pod, usage, layout);
+      if (message === undefined) return false;
+      this.deps.evict(pod, { message, gracePeriodSeconds: immediateGracePeriodSeconds });
+      return true;
     });
-    for (const pod of pods) await evict(pod, immediateGracePeriodSeconds);
-    return pods;
   }
 
   /** Resolves with true if that freed enough. */
-  private async reclaimNodeLevelResources({ signal }: EvictionThreshold): Promise<boolean> {
-    const reclaims = nodeReclaims(signal, this.deps.layout);
+  private async reclaimNodeLevelResources({ signal }: EvictionThreshold, layout: DiskLayout): Promise<boolean> {
+    const reclaims = nodeReclaims(signal, layout);
     for (const what of reclaims) await this.deps.reclaim(what);
-    return reclaims.length > 0 && isRelieved(this.thresholds, signalObservations(await this.deps.summary()));
+    if (reclaims.length === 0) return false;
+    return isRelieved(this.thresholds, signalObservations(await this.deps.summary(), this.deps.wallClock));
   }
 
-  private async evictOne(threshold: EvictionThreshold, usageOf: UsageOf): Promise<Pod[]> {
-    const { layout, activePods, evict } = this.deps;
-    const pod = rankPods(activePods(), threshold.signal, usageOf, layout).find(
-      (candidate) => !isCriticalPod(candidate),
-    );
+  private async evictOne(threshold: EvictionThreshold, summary: NodeSummary, layout: DiskLayout): Promise<Pod[]> {
+    const isAboutDisk = diskOf(threshold.signal) !== undefined;
+    const usageOf = usageIn(isAboutDisk ? await this.deps.withDiskUsage(summary) : summary);
+    const [pod] = rankPods(this.evictablePods(), threshold.signal, usageOf, layout);
     if (!pod) return [];
-    await evict(pod, this.gracePeriodSeconds(pod, threshold));
+    const observed = this.observations.get(threshold.signal);
+    this.deps.evict(pod, {
+      message: evictionMessage(pod, threshold, observed, usageOf(pod)),
+      gracePeriodSeconds: this.gracePeriodSeconds(pod, threshold),
+    });
     return [pod];
   }
 
+  private evictablePods(): Pod[] {
+    const { activePods, config } = this.deps;
+    return activePods().filter((pod) => isEvictable(pod, config.policy));
+  }
+
   private gracePeriodSeconds({ spec }: Pod, { gracePeriodMs }: EvictionThreshold): number {
-    const { maxPodGracePeriodSeconds } = this.deps;
+    const { maxPodGracePeriodSeconds } = this.deps.config;
     if (gracePeriodMs === 0) return immediateGracePeriodSeconds;
     return Math.min(maxPodGracePeriodSeconds, spec.terminationGracePeriodSeconds ?? maxPodGracePeriodSeconds);
   }
+}
+
+function usageIn({ pods }: NodeSummary): UsageOf {
+  const usages = new Map(pods.map((usage) => [usage.podRef.uid, usage]));
+  return ({ metadata }) => usages.get(metadata.uid);
 }

@@ -1,21 +1,22 @@
 import type { EvictionThreshold } from '../../api/values/eviction-thresholds.ts';
 import { diskOf } from './disk-layout.ts';
 import type { SignalObservations } from './signal-observations.ts';
-import { type NodePressure, nodePressures, thresholdsMet } from './thresholds-met.ts';
+import type { NodePressure } from '../view/snapshot.ts';
+import { nodePressures, thresholdsMet } from './thresholds-met.ts';
 
-/** State between two checks of the node. Times are milliseconds since the epoch. */
+/** State between two checks of the node. Times are monotonic milliseconds. */
 export interface PressureState {
   /** Since when each exceeded threshold has been so. */
-  firstObservedAt: ReadonlyMap<EvictionThreshold, number>;
-  lastObservedAt: ReadonlyMap<NodePressure, number>;
+  firstObservedAtMonotonic: ReadonlyMap<EvictionThreshold, number>;
+  lastObservedAtMonotonic: ReadonlyMap<NodePressure, number>;
   /** Thresholds that were exceeded for longer than their grace periods. */
   thresholdsMet: readonly EvictionThreshold[];
   observations: SignalObservations;
 }
 
 export const noPressure: PressureState = {
-  firstObservedAt: new Map(),
-  lastObservedAt: new Map(),
+  firstObservedAtMonotonic: new Map(),
+  lastObservedAtMonotonic: new Map(),
   thresholdsMet: [],
   observations: new Map(),
 };
@@ -33,26 +34,28 @@ export function observePressure(
   last: PressureState,
   observations: SignalObservations,
   settings: { thresholds: readonly EvictionThreshold[]; pressureTransitionMs: number },
-  now: number,
+  nowMonotonic: number,
 ): PressureVerdict {
   // A threshold stays exceeded until usage is below it by its minimum reclaim.
   const met = new Set([
     ...thresholdsMet(settings.thresholds, observations, { enforceMinReclaim: false }),
     ...thresholdsMet(last.thresholdsMet, observations, { enforceMinReclaim: true }),
   ]);
-  const firstObservedAt = new Map([...met].map((threshold) => [threshold, last.firstObservedAt.get(threshold) ?? now]));
-  const observed = nodePressures([...met]).map((pressure) => [pressure, now] as const);
-  const lastObservedAt = new Map([...last.lastObservedAt, ...observed]);
+  const firstObservedAtMonotonic = new Map(
+    [...met].map((threshold) => [threshold, last.firstObservedAtMonotonic.get(threshold) ?? nowMonotonic]),
+  );
+  const observed = nodePressures([...met]).map((pressure) => [pressure, nowMonotonic] as const);
+  const lastObservedAtMonotonic = new Map([...last.lastObservedAtMonotonic, ...observed]);
   const lasting = [...met].filter(
-    (threshold) => now - (firstObservedAt.get(threshold) ?? now) >= threshold.gracePeriodMs,
+    (threshold) => nowMonotonic - (firstObservedAtMonotonic.get(threshold) ?? nowMonotonic) >= threshold.gracePeriodMs,
   );
   const news = lasting.filter(({ signal }) =>
-    isNews(observations.get(signal)?.time, last.observations.get(signal)?.time),
+    isNews(observations.get(signal)?.atMonotonic, last.observations.get(signal)?.atMonotonic),
   );
   return {
-    state: { firstObservedAt, lastObservedAt, thresholdsMet: lasting, observations },
-    pressures: [...lastObservedAt]
-      .filter(([, at]) => now - at < settings.pressureTransitionMs)
+    state: { firstObservedAtMonotonic, lastObservedAtMonotonic, thresholdsMet: lasting, observations },
+    pressures: [...lastObservedAtMonotonic]
+      .filter(([, at]) => nowMonotonic - at < settings.pressureTransitionMs)
       .map(([pressure]) => pressure)
       .sort(),
     toRelieve: news.find(isAboutMemory) ?? news[0],
@@ -65,8 +68,8 @@ export function isRelieved(thresholds: readonly EvictionThreshold[], observation
 }
 
 /** kubelet: eviction/helpers.go thresholdsUpdatedStats */
-function isNews(time: number | undefined, lastTime: number | undefined): boolean {
-  return time !== undefined && (lastTime === undefined || time > lastTime);
+function isNews(atMonotonic: number | undefined, lastAtMonotonic: number | undefined): boolean {
+  return atMonotonic !== undefined && (lastAtMonotonic === undefined || atMonotonic > lastAtMonotonic);
 }
 
 /** kubelet: eviction/helpers.go byEvictionPriority */

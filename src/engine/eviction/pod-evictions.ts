@@ -6,34 +6,35 @@ import { podEventRecorder } from '../view/event-recorder.ts';
 import type { PodWorkers } from '../pod-workers/pod-workers.ts';
 import { reasons } from '../view/reasons.ts';
 import type { StatusManager } from '../status/status-manager.ts';
-
-/** kubelet: eviction/eviction_manager.go localStorageEviction, immediateEvictionGracePeriodSeconds */
-const gracePeriodSeconds = 1;
+import type { Eviction } from './eviction-manager.ts';
 
 interface Deps {
   workers: PodWorkers;
   statusManager: StatusManager;
+  /** True while the node is under pressure. */
+  isUnderPressure: () => boolean;
   emit: Emit;
   clock: Clock;
 }
 
 /**
- * Evicts pods that exceed their limits, and reports when to start them again. The kubelet never evicts a static pod,
- * because nothing would start it again. Here it restarts without its data after 10 s, doubled with every eviction up to
- * 5 min. A pod with restartPolicy Never stays Failed. kubelet: eviction/eviction_manager.go evictPod
+ * Evicts pods, and reports when to start them again. The kubelet never evicts a static pod, because nothing would start
+ * it again. Here it restarts without its data 10 s after its eviction and the end of all pressure, doubled with every
+ * eviction up to 5 min. A pod with restartPolicy Never stays Failed. kubelet: eviction/eviction_manager.go evictPod
  */
 export class PodEvictions {
   private readonly deps: Deps;
   private readonly backOff: BackOff;
   /** UIDs of pods that will start again. */
   private readonly evicted = new Set<string>();
+  private relievedAtMonotonic = -Infinity;
 
   constructor(deps: Deps) {
     this.deps = deps;
     this.backOff = new BackOff(deps.clock);
   }
 
-  evict(pod: Pod, message: string): void {
+  evict(pod: Pod, { message, gracePeriodSeconds }: Eviction): void {
     const { workers, statusManager, emit, clock } = this.deps;
     const { uid } = pod.metadata;
     statusManager.evict(pod, { reason: reasons.evicted, message, now: clock.now() });
@@ -47,13 +48,16 @@ export class PodEvictions {
     });
   }
 
-  /** UIDs of evicted pods whose back-off is over. Each is returned once. */
+  /** Called when the pressure on the node ended. */
+  relieved(): void {
+    this.relievedAtMonotonic = this.deps.clock.monotonic();
+  }
+
+  /** UIDs of evicted pods whose back-off is over. Each is returned once, and none while the node is under pressure. */
   takeDue(): string[] {
-    const { workers, clock } = this.deps;
-    const due = [...this.evicted].filter(
-      (uid) =>
-        workers.snapshot(uid).state === 'finished' && !this.backOff.isInBackOffSinceUpdate(uid, clock.monotonic()),
-    );
+    const { workers, isUnderPressure } = this.deps;
+    if (this.evicted.size === 0 || isUnderPressure()) return [];
+    const due = [...this.evicted].filter((uid) => workers.snapshot(uid).state === 'finished' && !this.isInBackOff(uid));
     for (const uid of due) this.evicted.delete(uid);
     return due;
   }
@@ -62,5 +66,11 @@ export class PodEvictions {
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.evicted) if (!podUIDs.has(uid)) this.evicted.delete(uid);
     this.backOff.gc();
+  }
+
+  private isInBackOff(uid: string): boolean {
+    const nowMonotonic = this.deps.clock.monotonic();
+    const sinceRelief = this.backOff.isInBackOffSince(uid, this.relievedAtMonotonic);
+    return this.backOff.isInBackOffSinceUpdate(uid, nowMonotonic) || sinceRelief;
   }
 }

@@ -1,5 +1,6 @@
 import type { EvictionSignal } from '../../api/values/eviction-thresholds.ts';
 import type { Quantity, QuantityFormat } from '../../api/values/quantity.ts';
+import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 import type { FsStats } from '../stats/summary.ts';
 import type { NodeSummary } from './node-summary.ts';
 
@@ -7,9 +8,12 @@ import type { NodeSummary } from './node-summary.ts';
 export interface SignalObservation {
   available: Quantity;
   capacity: Quantity;
-  /** Milliseconds since the epoch. An observation that is not newer is ignored. */
-  time: number;
+  /** An observation that is not newer is ignored. */
+  atMonotonic: number;
 }
+
+/** An observation with its wall time. */
+type Measured = Omit<SignalObservation, 'atMonotonic'> & { time: string };
 
 export type SignalObservations = ReadonlyMap<EvictionSignal, SignalObservation>;
 
@@ -17,10 +21,13 @@ export type SignalObservations = ReadonlyMap<EvictionSignal, SignalObservation>;
  * Observations of all signals in a summary. Signals without data are left out. kubelet: eviction/helpers.go
  * makeSignalObservations
  */
-export function signalObservations({ node }: NodeSummary): SignalObservations {
+export function signalObservations(
+  { node }: NodeSummary,
+  wallClock: Pick<WallClockHistory, 'monotonicAt'>,
+): SignalObservations {
   const { memory, fs, runtime, rlimit, systemContainers = [] } = node;
   const pods = systemContainers.find(({ name }) => name === 'pods')?.memory;
-  const observed: [EvictionSignal, SignalObservation | undefined][] = [
+  const observed: [EvictionSignal, Measured | undefined][] = [
     ['memory.available', memoryObservation(memory)],
     ['allocatableMemory.available', memoryObservation(pods)],
     ...fsObservations('nodefs', fs),
@@ -28,10 +35,16 @@ export function signalObservations({ node }: NodeSummary): SignalObservations {
     ...fsObservations('containerfs', runtime?.containerFs),
     ['pid.available', processObservation(rlimit)],
   ];
-  return new Map(observed.flatMap(([signal, observation]) => (observation ? [[signal, observation]] : [])));
+  return new Map(
+    observed.flatMap(([signal, one]) => {
+      if (one === undefined) return [];
+      const { time, ...amounts } = one;
+      return [[signal, { ...amounts, atMonotonic: wallClock.monotonicAt(Date.parse(time)) }]];
+    }),
+  );
 }
 
-function memoryObservation(stats: NodeSummary['node']['memory']): SignalObservation | undefined {
+function memoryObservation(stats: NodeSummary['node']['memory']): Measured | undefined {
   const { availableBytes, workingSetBytes, time = '' } = stats ?? {};
   if (availableBytes === undefined || workingSetBytes === undefined) return undefined;
   return observation(availableBytes, availableBytes + workingSetBytes, time, 'BinarySI');
@@ -40,7 +53,7 @@ function memoryObservation(stats: NodeSummary['node']['memory']): SignalObservat
 function fsObservations(
   name: 'nodefs' | 'imagefs' | 'containerfs',
   stats: FsStats | undefined,
-): [EvictionSignal, SignalObservation | undefined][] {
+): [EvictionSignal, Measured | undefined][] {
   const { availableBytes, capacityBytes, inodesFree, inodes, time = '' } = stats ?? {};
   return [
     [`${name}.available`, observation(availableBytes, capacityBytes, time, 'BinarySI')],
@@ -48,7 +61,7 @@ function fsObservations(
   ];
 }
 
-function processObservation(stats: NodeSummary['node']['rlimit']): SignalObservation | undefined {
+function processObservation(stats: NodeSummary['node']['rlimit']): Measured | undefined {
   const { maxpid, curproc, time = '' } = stats ?? {};
   if (maxpid === undefined || curproc === undefined) return undefined;
   return observation(maxpid - curproc, maxpid, time, 'DecimalSI');
@@ -59,8 +72,8 @@ function observation(
   capacity: number | undefined,
   time: string,
   format: QuantityFormat,
-): SignalObservation | undefined {
+): Measured | undefined {
   if (available === undefined || capacity === undefined) return undefined;
   const quantity = (amount: number): Quantity => ({ nanos: BigInt(amount) * 1_000_000_000n, format });
-  return { available: quantity(available), capacity: quantity(capacity), time: Date.parse(time) };
+  return { available: quantity(available), capacity: quantity(capacity), time };
 }

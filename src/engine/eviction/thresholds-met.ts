@@ -4,9 +4,8 @@ import {
   thresholdQuantity,
 } from '../../api/values/eviction-thresholds.ts';
 import { addQuantities, compareQuantities } from '../../api/values/quantity.ts';
+import type { NodePressure } from '../view/snapshot.ts';
 import type { SignalObservations } from './signal-observations.ts';
-
-export type NodePressure = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
 
 /**
  * The thresholds exceeded now, ignoring grace periods. With `enforceMinReclaim` also those that are not yet left by
@@ -31,7 +30,8 @@ export function nodePressures(thresholds: readonly Pick<EvictionThreshold, 'sign
   return [...new Set(thresholds.map(({ signal }) => pressureOf(signal)))].sort();
 }
 
-function pressureOf(signal: EvictionSignal): NodePressure {
+/** The node condition of a signal. */
+export function pressureOf(signal: EvictionSignal): NodePressure {
   if (signal === 'memory.available' || signal === 'allocatableMemory.available') return 'MemoryPressure';
   return signal === 'pid.available' ? 'PIDPressure' : 'DiskPressure';
 }

@@ -31,6 +31,8 @@ interface Deps {
   deadLogs: DeadLogs;
   /** True if every source was read, so that it is known which pods are declared. */
   areSourcesSeen: () => boolean;
+  /** True if no container of the pod runs or will start by itself. */
+  hasEnded: (uid: string) => boolean;
   /** True if the whole pod is being removed. */
   isBeingRemoved: (uid: string) => boolean;
   onPodChanged: (uid: string) => void;
@@ -73,15 +75,23 @@ export class ContainerCollector {
     }
   }
 
-  private async collect(signal: AbortSignal): Promise<void> {
+  /**
+   * Also removes the containers of pods that have ended, for a disk under pressure. kubelet: container/container_gc.go
+   * DeleteAllUnusedContainers
+   */
+  async deleteAllUnusedContainers(signal: AbortSignal): Promise<void> {
+    await this.collect(signal, { evictTerminatedPods: true });
+  }
+
+  private async collect(signal: AbortSignal, { evictTerminatedPods } = { evictTerminatedPods: false }): Promise<void> {
     const own = new Set(await this.deps.ownPodUIDs());
     const isOurs = ({ uid }: RuntimePod): boolean => own.has(uid) && !this.deps.isBeingRemoved(uid);
     // Before the listing, so that it has the containers of all links that are broken for a moment.
     const logs = await this.deps.deadLogs.find(own);
     // Plans from the last listing first, which costs no call to the runtime.
-    if (isEmpty(this.plan(this.deps.listedPods().filter(isOurs), logs))) return;
+    if (isEmpty(this.plan(this.deps.listedPods().filter(isOurs), { ...logs, evictTerminatedPods }))) return;
     const pods = (await this.deps.runtimePods.getPods({ signal })).filter(isOurs);
-    const plan = this.plan(pods, logs);
+    const plan = this.plan(pods, { ...logs, evictTerminatedPods });
     const { containersToStop, containersToRemove, sandboxesToRemove } = plan;
     const errors: string[] = [];
     const attempt = async (act: Promise<void>): Promise<boolean> => {
@@ -107,8 +117,8 @@ export class ContainerCollector {
     if (errors.length > 1) throw new Error(`${String(errors.length)} removals failed, the first: ${errors[0] ?? ''}`);
   }
 
-  private plan(pods: readonly RuntimePod[], logs: DeadLogNames): ContainerGCPlan {
-    const { policy, clock, wallClock } = this.deps;
+  private plan(pods: readonly RuntimePod[], request: DeadLogNames & { evictTerminatedPods: boolean }): ContainerGCPlan {
+    const { policy, clock, wallClock, hasEnded } = this.deps;
     const onMonotonicClock = <T extends { createdAt: number }>(made: T): T & { createdAtMonotonic: number } => ({
       ...made,
       createdAtMonotonic: wallClock.monotonicAt(made.createdAt),
@@ -118,10 +128,9 @@ export class ContainerCollector {
       policy,
       nowMonotonic: clock.monotonic(),
       allSourcesReady: this.deps.areSourcesSeen(),
-      evictTerminatedPods: false,
       // PodRemains removes whole pods, so only the log folders of pods that the runtime does not have are left.
       shouldPodContentBeRemoved: (uid) => !present.has(uid),
-      shouldPodRuntimeBeRemoved: () => false,
+      shouldPodRuntimeBeRemoved: hasEnded,
       containers: pods.flatMap(({ uid: podUID, containers }) =>
         containers.map(({ sandboxID: podSandboxID, ...container }) =>
           onMonotonicClock({ ...container, podUID, podSandboxID }),
@@ -130,7 +139,7 @@ export class ContainerCollector {
       sandboxes: pods.flatMap(({ uid: podUID, sandboxes }) =>
         sandboxes.map((sandbox) => onMonotonicClock({ ...sandbox, podUID })),
       ),
-      ...logs,
+      ...request,
     });
   }
 

@@ -15,6 +15,7 @@ import {
   type ImageGCPlan,
   type ImageGCPolicy,
   type ImageRecord,
+  unusedImages,
 } from './image-gc.ts';
 import { declaredImageKeys, imageKey, imageKeys, usedImageKeys } from './image-keys.ts';
 
@@ -78,6 +79,20 @@ export class ImageCollector {
         () => false,
       );
     while (await passed()) await this.collect(signal);
+  }
+
+  /**
+   * Removes every unused image that has the minimum age. Rejects if some could not be removed. kubelet:
+   * images/image_gc_manager.go DeleteUnusedImages
+   */
+  async deleteUnusedImages(signal: AbortSignal): Promise<void> {
+    const { policy, clock } = this.deps;
+    const names = await this.detectImages(signal, clock.monotonic());
+    const removal: Removal = { names, freedBytes: 0n, stayed: new Set(), errors: [] };
+    for (const image of unusedImages(this.records, policy, clock.monotonic())) {
+      await this.removeImage(image, removal, signal);
+    }
+    if (removal.errors.length > 0) throw new Error(`errors in image deletion: ${removal.errors.join(', ')}`);
   }
 
   /** kubelet: kubelet.go StartGarbageCollection */

@@ -2,6 +2,7 @@ import type { Taint, Toleration } from 'kubernetes-types/core/v1.js';
 import type { Pod, ResourceList } from '../../api/types.ts';
 import { isStaticPod } from '../../api/values/config-annotations.ts';
 import { isCriticalPod } from '../../api/values/critical-pod.ts';
+import { type EvictionPolicy, isEvictable } from '../../api/values/eviction-policy.ts';
 import { podQOSClass } from '../../api/values/qos.ts';
 import { asksForAppArmor } from '../kuberuntime/request/apparmor-profile.ts';
 import type { Rejection } from '../view/snapshot.ts';
@@ -26,6 +27,8 @@ export interface AdmissionNode {
   appArmorEnabled: boolean;
   /** Current conditions of pressure, such as `MemoryPressure`. */
   pressures: readonly string[];
+  /** Pods that it may not evict start under pressure. */
+  evictionPolicy: EvictionPolicy;
   isShuttingDown: boolean;
 }
 
@@ -76,8 +79,8 @@ function decide(pod: Pod, { others, node, needed, allocate }: Circumstances): De
 }
 
 /** kubelet: eviction/eviction_manager.go Admit */
-function pressureRefusal(pod: Pod, { pressures }: AdmissionNode): Refusal | undefined {
-  if (pressures.length === 0 || isCriticalPod(pod)) return undefined;
+function pressureRefusal(pod: Pod, { pressures, evictionPolicy }: AdmissionNode): Refusal | undefined {
+  if (pressures.length === 0 || !isEvictable(pod, evictionPolicy)) return undefined;
   const taint = { key: 'node.kubernetes.io/memory-pressure', effect: 'NoSchedule' };
   const isOnlyMemory = pressures.every((pressure) => pressure === 'MemoryPressure');
   if (isOnlyMemory && (podQOSClass(pod) !== 'BestEffort' || toleratesTaint(pod.spec.tolerations ?? [], taint))) {

@@ -1,4 +1,5 @@
 import type { Pod } from '../../api/types.ts';
+import { podPriority, systemCriticalPriority } from '../../api/values/pod-priority.ts';
 
 /**
  * Grace period of pods with this priority or higher, up to the next entry. kubelet: ShutdownGracePeriodByPodPriority
@@ -20,15 +21,6 @@ export interface ShutdownGroup extends ShutdownGracePeriod {
   pods: Pod[];
 }
 
-/** The lowest priority of critical pods. kubelet: pkg/apis/scheduling SystemCriticalPriority */
-const systemCriticalPriority = 2_000_000_000;
-
-/** kubelet: pkg/apis/scheduling SystemPriorityClasses */
-const systemPriorityClasses: ReadonlyMap<string, number> = new Map([
-  ['system-cluster-critical', systemCriticalPriority],
-  ['system-node-critical', systemCriticalPriority + 1000],
-]);
-
 /**
  * The pods of a node that shuts down, in groups in the order of their end. Without groups the node does not wait for
  * pods. If there is less time than the groups need, each gets its share. kubelet: nodeshutdown_manager.go
@@ -44,7 +36,7 @@ export function computeShutdownGroups(
     .toSorted((a, b) => a.priority - b.priority)
     .map(({ priority, seconds }): ShutdownGroup => ({ priority, seconds: seconds * share, pods: [] }));
   for (const pod of pods) {
-    const priority = priorityOf(pod);
+    const priority = podPriority(pod);
     const group = groups.findLast((candidate) => candidate.priority <= priority) ?? groups[0];
     group?.pods.push(pod);
   }
@@ -54,11 +46,6 @@ export function computeShutdownGroups(
 /** Time of all groups together. 0 means that the node does not wait for its pods. */
 export function shutdownSeconds(settings: ShutdownSettings): number {
   return gracePeriods(settings).reduce((sum, { seconds }) => sum + seconds, 0);
-}
-
-/** Without an API server only two priority classes have a known number. */
-function priorityOf({ spec: { priority, priorityClassName = '' } }: Pod): number {
-  return priority ?? systemPriorityClasses.get(priorityClassName) ?? 0;
 }
 
 function gracePeriods({

@@ -13,6 +13,8 @@ export interface EngineSnapshot {
   /** Changes of pods that are carried out in place. Absent for the default. */
   inPlace?: InPlacePolicy;
   runtime: RuntimeSnapshot;
+  /** Conditions of pressure that the node is under, sorted. */
+  pressures: NodePressureSnapshot[];
   pleg: PlegSnapshot;
   sources: SourceSnapshot[];
   /** Faults of the agent itself since it started. */
@@ -31,6 +33,16 @@ export interface RuntimeSnapshot {
   error?: string;
   /** Set while the runtime reports that the pod network is not ready. Only host-network pods start then. */
   networkError?: string;
+}
+
+/** Conditions that stop the node from taking some pods. kubelet: node.status.conditions */
+export type NodePressure = 'MemoryPressure' | 'DiskPressure' | 'PIDPressure';
+
+export interface NodePressureSnapshot {
+  type: NodePressure;
+  since: number;
+  /** The newest cause. The condition outlasts it. */
+  message: string;
 }
 
 export interface PlegSnapshot {

@@ -13,13 +13,6 @@ export interface TreeUsage {
 }
 
 /**
- * Disk usage in bytes of a folder and its content. Stops counting above `enough`. See `treeUsage`.
- */
-export async function diskUsage(path: string, enough: bigint): Promise<bigint> {
-  return (await treeUsage(path, ({ bytes }) => bytes > enough)).bytes;
-}
-
-/**
  * Disk usage of a folder and its content. Counts a file with several names once and ignores mounts inside. Stops
  * counting when `isEnough` returns true. kubelet: pkg/volume/util/fs/fs.go DiskUsage
  */

@@ -2,9 +2,9 @@
 export type ConfigurationFlag = readonly [flags: string, field: string];
 
 /**
- * The kubelet's flags for fields of its configuration, and four of our own: --max-parallel-image-pulls, --pod-logs-dir,
- * --shutdown-grace-period and --shutdown-grace-period-critical-pods. The kubelet deprecates nearly all of them in
- * favour of the file of --config.
+ * The kubelet's flags for fields of its configuration, and five of our own: --eviction-policy,
+ * --max-parallel-image-pulls, --pod-logs-dir, --shutdown-grace-period and --shutdown-grace-period-critical-pods. The
+ * kubelet deprecates nearly all of them in favour of the file of --config.
  */
 export const configurationFlags: readonly ConfigurationFlag[] = [
   ['--address <ip>', 'address'],
@@ -38,6 +38,7 @@ export const configurationFlags: readonly ConfigurationFlag[] = [
   ['--eviction-hard <thresholds>', 'evictionHard'],
   ['--eviction-max-pod-grace-period <seconds>', 'evictionMaxPodGracePeriod'],
   ['--eviction-minimum-reclaim <signal=amount>', 'evictionMinimumReclaim'],
+  ['--eviction-policy <policy>', 'evictionPolicy'],
   ['--eviction-pressure-transition-period <duration>', 'evictionPressureTransitionPeriod'],
   ['--eviction-soft <thresholds>', 'evictionSoft'],
   ['--eviction-soft-grace-period <signal=duration>', 'evictionSoftGracePeriod'],

@@ -5,6 +5,7 @@ import type { KubeletConfiguration } from '../../api/kubelet-configuration/types
 import { fieldsWithoutEffect } from '../../api/kubelet-configuration/without-effect.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { FeatureGates } from '../../api/values/feature-gates.ts';
+import type { EvictionPolicy } from '../../api/values/eviction-policy.ts';
 import { checkDNS1123Subdomain } from '../../api/values/names.ts';
 import type { CgroupDriver } from '../../engine/container-manager/cgroup-names.ts';
 import {
@@ -26,10 +27,13 @@ import { type ConfigurationFiles, readConfiguration } from './read-configuration
  * cmd/kubelet/app/options/options.go KubeletServer
  */
 export interface NodeOptions
-  extends Omit<KubeletConfiguration, 'cgroupDriver' | 'enforceNodeAllocatable' | 'featureGates'>, ManifestURLOptions {
+  extends
+    Omit<KubeletConfiguration, 'cgroupDriver' | 'enforceNodeAllocatable' | 'evictionPolicy' | 'featureGates'>,
+    ManifestURLOptions {
   /** Used if the runtime does not report its own. */
   cgroupDriver: CgroupDriver;
   enforceNodeAllocatable: NodeAllocatableEnforcement[];
+  evictionPolicy: EvictionPolicy;
   /** The values of all gates. */
   featureGates: FeatureGates;
   manifestPaths: string[];
@@ -92,6 +96,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     enforceNodeAllocatable: nodeAllocatableEnforcements.filter((word) =>
       configuration.enforceNodeAllocatable.includes(word),
     ),
+    evictionPolicy: configuration.evictionPolicy === 'kubelet' ? 'kubelet' : 'byPriority',
     featureGates,
     containerRuntimeEndpoint: given(flags.containerRuntimeEndpoint) ?? containerRuntimeEndpoint,
     manifestPaths: [...manifests, ...paths].map((path) => resolve(path)),

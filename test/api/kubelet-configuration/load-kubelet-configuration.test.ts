@@ -105,7 +105,7 @@ describe('the file', () => {
         ],
         logging: { ...defaultConfiguration.logging, format: 'json', verbosity: 4, flushFrequency: 1000 },
       },
-      unused: ['evictionSoft', 'evictionSoftGracePeriod', 'logging.flushFrequency'],
+      unused: ['logging.flushFrequency'],
     },
   };
 

@@ -106,6 +106,7 @@ describe('a configuration is refused for', () => {
       'reservedMemory[0].limits[memory]: must be more than zero',
     ],
     ['qosReserved: {memory: half}', 'qosReserved[memory]: "half" must be a percentage up to 100%'],
+    ['evictionPolicy: never', 'evictionPolicy: "never" must be one of: "kubelet", "byPriority"'],
     ['evictionHard: {memory.free: 1Gi}', 'evictionHard[memory.free]: unknown eviction signal "memory.free"'],
     [
       'evictionHard: {memory.available: 120%}',

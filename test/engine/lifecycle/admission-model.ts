@@ -234,6 +234,7 @@ export class AdmissionModel {
   #node(): AdmissionNode {
     return {
       ...{ name: 'node1', labels: {}, taints: [], pressures: [], appArmorEnabled: true },
+      evictionPolicy: 'byPriority',
       allocatable: { cpu: String(cpus), memory: '1Gi', pods: String(maxPods) },
       allowedSysctls: { names: new Map(), prefixes: new Map() },
       isShuttingDown: this.#isShuttingDown,

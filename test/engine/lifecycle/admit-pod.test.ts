@@ -16,6 +16,7 @@ function node(changes: Partial<AdmissionNode> = {}): AdmissionNode {
     allowedSysctls: sysctlAllowlist('6.1.0', []),
     appArmorEnabled: false,
     pressures: [],
+    evictionPolicy: 'byPriority',
     isShuttingDown: false,
     ...changes,
   };

@@ -21,6 +21,7 @@ export const admission = tableAdapter<In>('admission', ({ node, pod, otherPods, 
     allowedSysctls: sysctlAllowlist('6.0', input.allowedUnsafeSysctls),
     appArmorEnabled: false,
     pressures: input.nodeConditions,
+    evictionPolicy: 'kubelet',
     isShuttingDown: false,
   });
   return {

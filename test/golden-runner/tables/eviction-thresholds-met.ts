@@ -2,7 +2,7 @@ import { formatQuantity } from '../../../src/api/values/quantity.ts';
 import type { NodeSummary } from '../../../src/engine/eviction/node-summary.ts';
 import { signalObservations } from '../../../src/engine/eviction/signal-observations.ts';
 import { nodePressures, thresholdsMet } from '../../../src/engine/eviction/thresholds-met.ts';
-import { recordedNames, type RecordedSettings, thresholdsOf } from '../eviction-record.ts';
+import { unsetWallClock, recordedNames, type RecordedSettings, thresholdsOf } from '../eviction-record.ts';
 import { tableAdapter } from '../table-adapter.ts';
 
 type In = RecordedSettings & { enforceMinReclaim: boolean; summary: NodeSummary };
@@ -10,7 +10,7 @@ type In = RecordedSettings & { enforceMinReclaim: boolean; summary: NodeSummary 
 export const evictionThresholdsMet = tableAdapter<In>(
   'eviction-thresholds-met',
   ({ enforceMinReclaim, summary, ...settings }) => {
-    const observations = signalObservations(summary);
+    const observations = signalObservations(summary, unsetWallClock);
     const met = thresholdsMet(thresholdsOf(settings) ?? [], observations, { enforceMinReclaim });
     const shown = [...observations].map(([signal, { available, capacity }]) => [
       signal,

@@ -284,6 +284,7 @@ describe('the command line of a kubelet', () => {
       '--eviction-hard=memory.available<1Gi,nodefs.available<5%',
       { evictionHard: { 'memory.available': '1Gi', 'nodefs.available': '5%' } },
     ],
+    ['--eviction-policy=kubelet', { evictionPolicy: 'kubelet' }],
     ['--eviction-minimum-reclaim=nodefs.available=1Gi', { evictionMinimumReclaim: { 'nodefs.available': '1Gi' } }],
     [
       '--feature-gates=ImageVolume=true,NodeSwap=false',

@@ -1,0 +1,228 @@
+import type { Pod } from '../../api/types.ts';
+import {
+  type EvictionSignal,
+  type EvictionThreshold,
+  thresholdQuantity,
+} from '../../api/values/eviction-thresholds.ts';
+import { formatQuantity } from '../../api/values/quantity.ts';
+import type { Clock } from '../../clock.ts';
+import { errorMessage } from '../../errors.ts';
+import { inTime } from '../../flow/in-time.ts';
+import type { Logger } from '../../logger.ts';
+import type { StatsProvider } from '../stats/stats-provider.ts';
+import type { Emit } from '../view/event-bus.ts';
+import { reasons } from '../view/reasons.ts';
+import type { DiskLayout, NodeReclaim } from './disk-layout.ts';
+import { resourceOf } from './eviction-message.ts';
+import { EvictionManager, type EvictionManagerDeps } from './eviction-manager.ts';
+import type { EmptyDirUsage } from './empty-dir-usage.ts';
+import type { NodeConditions } from './node-conditions.ts';
+import { type NodeSummary, withVolumes } from './node-summary.ts';
+import type { NodePressure } from '../view/snapshot.ts';
+import { pressureOf } from './thresholds-met.ts';
+
+/** kubelet: eviction/eviction_manager.go monitoringInterval */
+const periodMs = 10_000;
+/** Shortest time from one check to the next that a notice asks for. */
+const noticePeriodMs = 1000;
+/** kubelet: eviction/eviction_manager.go podCleanupTimeout */
+const cleanUpTimeoutMs = 30_000;
+const summaryTimeoutMs = 10_000;
+const reclaimTimeoutMs = 60_000;
+/** Longest time to measure volumes before a pod is chosen. */
+const diskUsageMs = 5000;
+
+/** Notices of the kernel that memory runs short. */
+export interface MemoryNotices {
+  /** Calls back at each notice, until the returned function is called. */
+  onNotice(callback: () => void): () => void;
+}
+
+type Inherited = 'config' | 'enforcesStorageLimits' | 'activePods' | 'evict' | 'wallClock';
+
+interface Deps extends Pick<EvictionManagerDeps, Inherited> {
+  diskLayout: (signal: AbortSignal) => Promise<DiskLayout>;
+  stats: Pick<StatsProvider, 'summary'>;
+  emptyDirs: Pick<EmptyDirUsage, 'ofLimited' | 'ofAll'>;
+  memoryNotices: MemoryNotices;
+  reclaim: (what: NodeReclaim, signal: AbortSignal) => Promise<void>;
+  /** Resolves when nothing of these pods uses the node's resources. */
+  cleanedUp: (pods: readonly Pod[]) => Promise<void>;
+  conditions: NodeConditions;
+  clock: Clock;
+  emit: Emit;
+  logger: Logger;
+}
+
+/**
+ * Checks the resources of the node every ten seconds, at a notice of the kernel, and after an eviction. A check that
+ * fails or hangs is skipped. kubelet: eviction/eviction_manager.go Start
+ */
+export class EvictionLoop {
+  private readonly deps: Deps;
+  private readonly manager: EvictionManager;
+  /** True while checks fail. */
+  private isFailing = false;
+  /** The threshold of the last event. */
+  private announced: EvictionThreshold | undefined;
+
+  constructor(deps: Deps) {
+    const { diskLayout, stats, emptyDirs, reclaim, logger } = deps;
+    this.deps = deps;
+    this.manager = new EvictionManager({
+      ...deps,
+      diskLayout: () => this.bounded(summaryTimeoutMs, diskLayout),
+      summary: () =>
+        this.bounded(summaryTimeoutMs, async (signal): Promise<NodeSummary> => {
+          const summary = await stats.summary({ maxAgeMs: 0, signal });
+          return deps.enforcesStorageLimits ? withVolumes(summary, await emptyDirs.ofLimited()) : summary;
+        }),
+      withDiskUsage: async (summary) => {
+        // What is not measured in time keeps its earlier figures.
+        const ended = new AbortController();
+        const cancel = deps.clock.after(diskUsageMs, () => {
+          ended.abort();
+        });
+        const measured = await emptyDirs.ofAll(ended.signal).finally(cancel);
+        return withVolumes(summary, measured);
+      },
+      onObserved: () => {
+        if (this.manager.thresholdsMet.length === 0) this.announced = undefined;
+        deps.conditions.set(this.manager.nodePressures, this.causes());
+      },
+      onThresholdMet: (threshold) => {
+        this.announce(threshold);
+      },
+      reclaim: async (what) => {
+        try {
+          await this.bounded(reclaimTimeoutMs, (signal) => reclaim(what, signal));
+        } catch (error) {
+          logger.warn({ what, err: errorMessage(error) }, 'Freeing resources of the node failed');
+        }
+      },
+    });
+  }
+
+  /** Runs until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (!this.manager.isNeeded) return;
+    const notices = new Notices(this.deps.clock);
+    const unsubscribe = this.deps.memoryNotices.onNotice(() => {
+      notices.note();
+    });
+    try {
+      for (;;) {
+        const evicted = await this.check();
+        signal.throwIfAborted();
+        if (evicted.length > 0) await this.cleanUp(evicted);
+        else await notices.wait(signal);
+      }
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  /** Resolves with the evicted pods. */
+  private async check(): Promise<Pod[]> {
+    const { logger } = this.deps;
+    try {
+      const evicted = await this.manager.synchronize();
+      if (this.isFailing) logger.info('The resources of the node are checked again');
+      this.isFailing = false;
+      return evicted;
+    } catch (error) {
+      const level = this.isFailing ? 'debug' : 'warn';
+      this.isFailing = true;
+      logger[level]({ err: errorMessage(error) }, 'The resources of the node could not be checked; it is tried again');
+      return [];
+    }
+  }
+
+  private async cleanUp(pods: readonly Pod[]): Promise<void> {
+    const { clock, cleanedUp, logger } = this.deps;
+    try {
+      await inTime(clock, cleanUpTimeoutMs, cleanedUp(pods));
+    } catch (error) {
+      logger.warn({ err: errorMessage(error) }, 'Evicted pods were not cleaned up in time');
+    }
+  }
+
+  /** Records an event when a threshold begins to cause evictions. The kubelet does so in every check. */
+  private announce(threshold: EvictionThreshold): void {
+    if (this.announced === threshold) return;
+    this.announced = threshold;
+    this.deps.emit({
+      type: 'Recorded',
+      eventType: 'Warning',
+      reason: reasons.evictionThresholdMet,
+      message: `Attempting to reclaim ${resourceOf(threshold.signal)}`,
+    });
+  }
+
+  /** Such as `memory.available is 52Mi, threshold 100Mi`, by the condition. */
+  private causes(): Map<NodePressure, string> {
+    const { thresholdsExceeded, observations } = this.manager;
+    // The thresholds of containerfs are copies, so on one disk they say the same.
+    const signals = new Map<string, EvictionSignal>();
+    for (const { signal, value } of thresholdsExceeded) {
+      const observed = observations.get(signal);
+      if (observed === undefined) continue;
+      const wanted = formatQuantity(thresholdQuantity(value, observed.capacity));
+      const text = `is ${formatQuantity(observed.available)}, threshold ${wanted}`;
+      if (!signals.has(text)) signals.set(text, signal);
+    }
+    const causes = new Map<NodePressure, string>();
+    for (const [text, signal] of signals) {
+      const type = pressureOf(signal);
+      const earlier = causes.get(type);
+      causes.set(type, `${earlier === undefined ? '' : `${earlier}; `}${signal} ${text}`);
+    }
+    return causes;
+  }
+
+  /** Ends work that takes longer. */
+  private async bounded<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const ended = new AbortController();
+    try {
+      return await inTime(this.deps.clock, ms, work(ended.signal));
+    } finally {
+      ended.abort();
+    }
+  }
+}
+
+/** Waits for the next check: the end of the period, or a notice. */
+class Notices {
+  private readonly clock: Clock;
+  private isNoted = false;
+  private wake = (): void => undefined;
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  note(): void {
+    this.isNoted = true;
+    this.wake();
+  }
+
+  async wait(signal: AbortSignal): Promise<void> {
+    const startedAtMonotonic = this.clock.monotonic();
+    if (!this.isNoted) await this.sleep(periodMs, signal);
+    const passedMs = this.clock.monotonic() - startedAtMonotonic;
+    if (this.isNoted && passedMs < noticePeriodMs) await this.clock.sleep(noticePeriodMs - passedMs, { signal });
+    this.isNoted = false;
+  }
+
+  private async sleep(ms: number, signal: AbortSignal): Promise<void> {
+    const woken = new AbortController();
+    this.wake = () => {
+      woken.abort();
+    };
+    try {
+      await this.clock.sleep(ms, { signal: AbortSignal.any([signal, woken.signal]) });
+    } catch {
+      signal.throwIfAborted();
+    }
+  }
+}

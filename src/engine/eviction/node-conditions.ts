@@ -1,0 +1,58 @@
+import type { Clock } from '../../clock.ts';
+import type { Emit } from '../view/event-bus.ts';
+import { reasons } from '../view/reasons.ts';
+import type { NodePressure, NodePressureSnapshot } from '../view/snapshot.ts';
+
+interface Deps {
+  nodeName: string;
+  clock: Pick<Clock, 'now'>;
+  emit: Emit;
+  /** Called when the node takes pods again that it refused before. */
+  onRelieved: () => void;
+}
+
+/** The events of each condition: when it begins, and when it ends. kubelet: nodestatus/setters.go */
+const newsOf = {
+  MemoryPressure: { begins: reasons.nodeHasInsufficientMemory, ends: reasons.nodeHasSufficientMemory },
+  DiskPressure: { begins: reasons.nodeHasDiskPressure, ends: reasons.nodeHasNoDiskPressure },
+  PIDPressure: { begins: reasons.nodeHasInsufficientPID, ends: reasons.nodeHasSufficientPID },
+} as const;
+
+/** The conditions of pressure that the node is under. */
+export class NodeConditions {
+  private readonly deps: Deps;
+  private readonly conditions = new Map<NodePressure, NodePressureSnapshot>();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  get pressures(): NodePressure[] {
+    return [...this.conditions.keys()];
+  }
+
+  snapshot(): NodePressureSnapshot[] {
+    return [...this.conditions.values()];
+  }
+
+  /** Sets the conditions, sorted. `causes` are the texts of those with a cause now. Others keep their last one. */
+  set(pressures: readonly NodePressure[], causes: ReadonlyMap<NodePressure, string>): void {
+    const before = new Map(this.conditions);
+    this.conditions.clear();
+    for (const type of pressures) {
+      const known = before.get(type);
+      const message = causes.get(type) ?? known?.message ?? '';
+      this.conditions.set(type, { type, since: known?.since ?? this.deps.clock.now(), message });
+      if (known === undefined) this.record(newsOf[type].begins);
+    }
+    const ended = [...before.keys()].filter((type) => !this.conditions.has(type));
+    for (const type of ended) this.record(newsOf[type].ends);
+    if (ended.length > 0) this.deps.onRelieved();
+  }
+
+  /** kubelet: kubelet_node_status.go recordNodeStatusEvent */
+  private record(reason: string): void {
+    const message = `Node ${this.deps.nodeName} status is now: ${reason}`;
+    this.deps.emit({ type: 'Recorded', eventType: 'Normal', reason, message });
+  }
+}

@@ -1,0 +1,55 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { EmptyDirUsage } from '../../../src/engine/eviction/empty-dir-usage.ts';
+import { makePod } from '../../builders/pods.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { withoutDescriptors } from '../../without-descriptors.ts';
+
+const volumesOfPod = [
+  { name: 'cache', emptyDir: { sizeLimit: '64Ki' } },
+  { name: 'other', emptyDir: {} },
+  { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '64Ki' } },
+];
+
+/** Volumes of pod `u1`, all in one folder with a file of 100,000 bytes. */
+async function emptyDirs() {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'file'), Buffer.alloc(100_000, 1));
+  const said: string[] = [];
+  const clock = new FakeClock();
+  const usage = new EmptyDirUsage({
+    pods: () => [makePod({ metadata: { uid: 'u1' }, spec: { volumes: volumesOfPod } })],
+    volumeManager: { emptyDirPath: () => folder },
+    clock,
+    logger: {
+      ...silentLogger,
+      warn: (facts: object) => {
+        said.push(String(Reflect.get(facts, 'err')));
+      },
+    },
+  });
+  return { usage, folder, said, time: new Date(clock.now()).toISOString() };
+}
+
+test('a volume that cannot be measured is passed over, and measured the next time', async () => {
+  const { usage, folder, said, time } = await emptyDirs();
+  await withoutDescriptors(async () => {
+    expect([...(await usage.ofLimited())]).toEqual([]);
+  });
+  expect(said).toEqual([`EMFILE: too many open files, open '${folder}'`]);
+  const measured = await usage.ofLimited();
+  const usedBytes = measured.get('u1')?.[0]?.usedBytes;
+  expect([...measured]).toEqual([['u1', [{ name: 'cache', time, usedBytes, inodesUsed: 2 }]]]);
+  expect(usedBytes).toBeGreaterThan(64 * 1024);
+});
+
+test('all volumes on disk are measured until the time is over', async () => {
+  const { usage } = await emptyDirs();
+  const names = async (signal: AbortSignal): Promise<string[]> =>
+    [...(await usage.ofAll(signal)).values()].flat().map(({ name }) => name);
+  expect(await names(new AbortController().signal)).toEqual(['cache', 'other']);
+  expect(await names(AbortSignal.abort())).toEqual([]);
+});

@@ -1,0 +1,86 @@
+import type { Clock } from '../../src/clock.ts';
+import type { SummaryRequest } from '../../src/engine/stats/stats-provider.ts';
+import type { EngineStats } from '../../src/engine/new-stats.ts';
+import type { NodeStats, PodStats, Summary } from '../../src/engine/stats/summary.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** Amounts of a node with 1 GiB of memory, one disk of 1 GiB with 1000 inodes, and 1000 process ids. */
+export interface FakeAmounts {
+  memoryAvailable: number;
+  podsMemoryAvailable: number;
+  diskAvailable: number;
+  inodesFree: number;
+  processes: number;
+}
+
+/** Statistics that the test sets. At first nothing is scarce. */
+export class FakeStats implements EngineStats {
+  /** Bytes and numbers. Read at each summary. */
+  amounts: FakeAmounts = {
+    memoryAvailable: 512 * mebibyte,
+    podsMemoryAvailable: 512 * mebibyte,
+    diskAvailable: 512 * mebibyte,
+    inodesFree: 500,
+    processes: 100,
+  };
+  /** Usage of pods by UID. Without one, a pod uses nothing. */
+  readonly pods = new Map<string, Partial<PodStats>>();
+  /** Replaces the next summaries, for example by one that never comes. */
+  instead: ((request: SummaryRequest) => Promise<Summary>) | undefined;
+  /** Number of summaries that were asked for. */
+  asked = 0;
+  readonly #clock: Pick<Clock, 'now'>;
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  async summary(request: SummaryRequest): Promise<Summary> {
+    this.asked += 1;
+    return this.instead?.(request) ?? { node: this.#node(), pods: this.#pods() };
+  }
+
+  /** Never samples by itself. */
+  subscribe(): () => void {
+    return () => undefined;
+  }
+
+  run(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** The time of the figures. */
+  get time(): string {
+    return new Date(this.#clock.now()).toISOString();
+  }
+
+  #node(): NodeStats {
+    const { time } = this;
+    const { memoryAvailable, podsMemoryAvailable, diskAvailable, inodesFree, processes } = this.amounts;
+    const memory = (availableBytes: number) => ({
+      time,
+      availableBytes,
+      workingSetBytes: 1024 * mebibyte - availableBytes,
+    });
+    const disk = { time, capacityBytes: 1024 * mebibyte, availableBytes: diskAvailable, inodes: 1000, inodesFree };
+    return {
+      nodeName: 'edge1',
+      startTime: time,
+      memory: memory(memoryAvailable),
+      fs: disk,
+      runtime: { imageFs: disk, containerFs: disk },
+      rlimit: { time, maxpid: 1000, curproc: processes },
+      systemContainers: [{ name: 'pods', startTime: time, memory: memory(podsMemoryAvailable) }],
+    };
+  }
+
+  #pods(): PodStats[] {
+    return [...this.pods].map(([uid, usage]) => ({
+      podRef: { uid, name: uid, namespace: 'default' },
+      startTime: this.time,
+      containers: [],
+      ...usage,
+    }));
+  }
+}
