@@ -107,7 +107,7 @@ test('a Guaranteed pod has CPUs and a memory node for itself, and the others are
   await world.until(() => engine.isReady('shared-edge1'));
   source.set(podWith('shared'), podWith('pinned', pinned));
   await world.until(() => engine.isReady('pinned-edge1'));
-  await world.pass(20_000);
+  await world.pass(1000);
   expect(setsOf(world)).toEqual(['shared-edge1 0-7 ', 'pinned-edge1 1-2 0', 'moved to 0,3-7']);
 });
 
@@ -119,7 +119,7 @@ test('the CPUs of a removed pod are shared again', async () => {
   await world.until(() => engine.isReady('pinned-edge1') && engine.isReady('shared-edge1'));
   source.set(podWith('shared'));
   await world.until(() => engine.pod('pinned-edge1') === undefined);
-  await world.pass(20_000);
+  await world.pass(1000);
   expect(setsOf(world).at(-1)).toBe('moved to 0-7');
 });
 
@@ -164,7 +164,7 @@ test('a pod that runs goes on with shared CPUs if its CPUs are reserved now', as
   await first.kill();
   const second = await bootWith(world, sourceOf(podWith('pinned', pinned)), 'none', '0-6');
   await world.until(() => second.isReady('pinned-edge1'));
-  await world.pass(20_000);
+  await world.pass(1000);
   expect(second.messages('UnexpectedAdmissionError')).toEqual([
     'Allocate failed due to not enough cpus available to satisfy request: requested=2, available=1, ' +
       'which is unexpected. It runs on, with shared CPUs',

@@ -51,7 +51,12 @@ export class PodResources {
   constructor(deps: Deps, engine: EngineOfManagers) {
     this.deps = deps;
     this.engine = engine;
-    this.managers = new ResourceManagers({ ...deps, ...engine, activePods: () => this.activePods() });
+    this.managers = new ResourceManagers({
+      ...deps,
+      ...engine,
+      activePods: () => this.activePods(),
+      updateContainer: (containerID, cpus) => this.move(containerID, cpus),
+    });
     this.reconciler = new CPUReconciler({
       reconcile: () => this.managers.reconcile(),
       periodMs: deps.reconcilePeriodMs,
@@ -123,6 +128,11 @@ export class PodResources {
   /** Called when a container has ended. */
   postStop(containerID: string): void {
     this.managers.postStop(containerID);
+  }
+
+  private async move(containerID: string, cpus: string): Promise<void> {
+    await this.engine.updateContainer(containerID, cpus);
+    this.deps.logger.debug({ containerID, cpus }, 'Moved a container to its CPUs');
   }
 
   /** The managers free the resources of all other pods. */
