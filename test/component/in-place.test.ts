@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Pod, RawPod } from '../../src/api/types.ts';
@@ -97,6 +98,26 @@ describe('a change of cpu or memory', () => {
       'Resized container main without a restart: cpu request 100m → 200m, memory request 64Mi → 128Mi, ' +
         'memory limit 64Mi → 128Mi',
     ]);
+  });
+
+  test('changes the files that show it', async () => {
+    const limit = { resource: 'limits.memory', containerName: 'main', divisor: '1Mi' };
+    const volumeMounts = [{ name: 'info', mountPath: '/info' }];
+    const spec = (memory: string): Pod['spec'] => ({
+      containers: [{ name: 'main', image: 'app:1', resources: { limits: { memory } }, volumeMounts }],
+      volumes: [{ name: 'info', downwardAPI: { items: [{ path: 'limit', resourceFieldRef: limit }] } }],
+    });
+    const first = makeStaticPod('web', { spec: spec('64Mi') });
+    const { world, engine, source } = await runningFirst(first);
+    const volume = join(world.rootDir, 'pods', first.metadata.uid, 'volumes/kubernetes.io~downward-api/info/limit');
+    expect(await readFile(volume, 'utf8')).toBe('64');
+    source.setDerived(makeStaticPod('web', { spec: spec('128Mi') }));
+    await world.until(() => isUpdated(engine));
+    expect(await readFile(volume, 'utf8')).toBe('128');
+    // The volume is a mount, which goes with the pod.
+    source.setDerived();
+    await world.until(async () => (await world.inventory()).length === 0);
+    await world.until(() => !existsSync(volume));
   });
 
   test('restarts only the container whose resizePolicy wants it', async () => {

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { descriptionText } from '../../../src/commands/describe/description-text.ts';
+import type { PodSnapshot } from '../../../src/engine/view/snapshot.ts';
+import { makePod, NOW } from '../../builders/pods.ts';
+
+test.each<[string, Pick<PodSnapshot, 'waitingUpdate' | 'outdatedContainers'>, string | undefined]>([
+  ['is carried out', {}, undefined],
+  ['waits', { waitingUpdate: { reason: 'OutOfcpu', message: 'no room' } }, 'waits: OutOfcpu: no room'],
+  ['is under way', { outdatedContainers: ['a', 'b'] }, 'image or resources of an earlier manifest: a, b'],
+])('the description has the newest manifest if it is not carried out: it %s', (_what, update, text) => {
+  const pods = [{ pod: makePod(), ...update }];
+  const lines = descriptionText({ namespace: 'default', name: 'web', pods, history: [] }, NOW).split('\n');
+  expect(lines.find((line) => line.startsWith('Update'))?.replace(/^Update: +/, '')).toBe(text);
+});
