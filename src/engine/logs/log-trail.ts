@@ -89,8 +89,9 @@ export class LogTrail {
       const before = await this.rotated();
       this.live = await this.openLog();
       const after = await this.rotated();
-      // A rotation in between would make the log that was opened one of these.
-      if (before.at(-1)?.stamp === after.at(-1)?.stamp) {
+      // A rotation in between would make the log that was opened one of these. One that was undone hid the log.
+      const isHidden = this.live === undefined && (await this.isReplaced());
+      if (!isHidden && before.at(-1)?.stamp === after.at(-1)?.stamp) {
         this.ahead = after;
         break;
       }
@@ -126,14 +127,17 @@ export class LogTrail {
     let begin = older.length;
     // While the log is missing, the newest rotated file is the one that is written.
     const isWanted = (): boolean => (lines > 0 && bytesLeft > 0) || (begin === older.length && this.live === undefined);
-    while (begin > 0 && this.first === undefined && isWanted()) {
+    while (begin > 0 && isWanted()) {
       const rotated = older[begin - 1];
       const file = rotated && (await this.openRotated(rotated));
-      const isSearched = file === undefined || (await search(file));
-      if (isSearched) begin -= 1;
-      if (isSearched && lines <= 0) this.first = file;
-      else await file?.close();
-      if (!isSearched) break;
+      if (file !== undefined && !(await search(file))) {
+        await file.close();
+        break;
+      }
+      begin -= 1;
+      // The place where the lines begin is kept in the open file.
+      await this.first?.close();
+      this.first = file;
     }
     this.ahead = older.slice(begin);
     this.lastStamp = older[begin - 1]?.stamp ?? '';

@@ -200,6 +200,14 @@ describe('a log with rotated files', () => {
     expect([await tail(1), await tail(80)]).toEqual(['d\n', 'c\nd\n']);
   });
 
+  test('has last lines that are looked for in so many bytes of all files', async () => {
+    await writeFile(`${path}.${first}`, entry('farther'));
+    await writeFile(`${path}.${second}`, `${entry('far')}${'x'.repeat(300_000)}\n${entry('near')}`);
+    expect(await read({ tailLines: 10, tailBytes: 100_000 })).toBe('near\n');
+    await writeFile(path, entry('nearest'));
+    expect(await read({ tailLines: 10, tailBytes: 100_000 })).toBe('near\nnearest\n');
+  });
+
   test('is read once where a file was being compressed', async () => {
     await rotatedLog();
     await writeFile(`${path}.${second}.gz`, gzipSync(entry('c') + entry('d')));
