@@ -7,11 +7,6 @@ import { errorMessage } from '../../../errors.ts';
  */
 export type HTTPFailureKind = 'no answer' | 'refused' | 'is no manifest' | 'is a flood';
 
-interface FailureDetails {
-  retryAfterMs?: number | undefined;
-  cause?: unknown;
-}
-
 /** Why a URL returned no manifest, with a hint. Never contains credentials or a query. */
 export class HTTPFailure extends Error {
   override readonly name = 'HTTPFailure';
@@ -20,7 +15,12 @@ export class HTTPFailure extends Error {
   /** Wait that the server demands. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(kind: HTTPFailureKind, message: string, hint: string, more: FailureDetails = {}) {
+  constructor(
+    kind: HTTPFailureKind,
+    message: string,
+    hint: string,
+    more: Partial<Pick<HTTPFailure, 'retryAfterMs' | 'cause'>> = {},
+  ) {
     super(message, { cause: more.cause });
     this.kind = kind;
     this.hint = hint;

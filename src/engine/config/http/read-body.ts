@@ -18,8 +18,10 @@ export async function readBody(
   largeBodies: LargeBodies,
 ): Promise<Buffer> {
   const { signal } = limits;
-  const read = new GrowingBytes();
-  let endTurn: (() => void) | undefined;
+  // Grows in place, and gives its memory back at the end, not at the next collection of garbage.
+  const memory = new ArrayBuffer(0, { maxByteLength: maxManifestBytes });
+  let length = 0;
+  let turn: Promise<() => void> | undefined;
   const watch = async function* (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
     for await (const chunk of source) {
       limits.progress();
@@ -28,48 +30,36 @@ export async function readBody(
   };
   const collect = async (source: AsyncIterable<Buffer>): Promise<void> => {
     for await (const chunk of source) {
-      refuseFlood(read.length + chunk.length);
-      if (read.length + chunk.length > maxCheapBytes) {
-        endTurn ??= await largeBodies.turn(signal);
+      const end = length + chunk.length;
+      refuseFlood(end);
+      if (end > maxCheapBytes) {
+        turn ??= largeBodies.turn(signal);
+        await turn;
         largeBodies.received(chunk.length);
       }
-      read.add(chunk);
+      if (end > memory.byteLength) memory.resize(Math.min(2 * end, maxManifestBytes));
+      chunk.copy(Buffer.from(memory), length);
+      length = end;
     }
   };
   try {
     refuseFlood(Number(headers['content-length']));
     await pipeline(body, watch, unpacker(headers['content-encoding']), collect, { signal });
-    return read.copy();
+    return Buffer.from(Buffer.from(memory, 0, length));
   } catch (error) {
     body.destroy();
     // The error of an aborted pipeline lacks the reason.
     signal.throwIfAborted();
     throw error;
   } finally {
-    read.free();
-    endTurn?.();
-  }
-}
-
-/** Grows in place. Its memory is free at once after `free`, not at the next collection of garbage. */
-class GrowingBytes {
-  length = 0;
-  private readonly memory = new ArrayBuffer(0, { maxByteLength: maxManifestBytes });
-
-  /** Throws a RangeError beyond `maxManifestBytes`. */
-  add(chunk: Buffer): void {
-    const needed = this.length + chunk.length;
-    if (needed > this.memory.byteLength) this.memory.resize(Math.max(needed, Math.min(2 * needed, maxManifestBytes)));
-    chunk.copy(Buffer.from(this.memory), this.length);
-    this.length = needed;
-  }
-
-  copy(): Buffer {
-    return Buffer.from(Buffer.from(this.memory, 0, this.length));
-  }
-
-  free(): void {
-    this.memory.resize(0);
+    memory.resize(0);
+    // A body that was cut while it waited ends its turn as soon as it comes.
+    turn?.then(
+      (end) => {
+        end();
+      },
+      () => undefined,
+    );
   }
 }
 

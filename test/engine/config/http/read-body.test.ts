@@ -101,6 +101,19 @@ describe('a large body', () => {
     await first.read;
   });
 
+  test('that was cut while it waited keeps no other from its turn', async () => {
+    const clock = new FakeClock();
+    const largeBodies = new LargeBodies(clock);
+    const first = await reading(largeBodies, clock);
+    const cut = await reading(largeBodies, clock);
+    const last = await reading(largeBodies, clock);
+    cut.stream.destroy(new Error('cut'));
+    await expect(cut.read).rejects.toThrow('cut');
+    for (const { stream } of [first, last]) stream.end();
+    expect((await first.read).length).toBe(2 * maxCheapBytes);
+    expect((await last.read).length).toBe(2 * maxCheapBytes);
+  });
+
   test('that is given up lets the next one go on', async () => {
     const clock = new FakeClock();
     const largeBodies = new LargeBodies(clock);
