@@ -1,5 +1,4 @@
 import type { Pod } from '../api/types.ts';
-import { podFullName } from '../api/values/pod-names.ts';
 import type { AppliedRevisions } from './in-place/applied-revisions.ts';
 import type { KnownPod } from './in-place/identify-pod.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
@@ -14,22 +13,23 @@ interface Parts {
 }
 
 /**
- * The revisions under this full name that may run, the most likely one first: the one in the last list of the source,
+ * The revisions of a declared pod that may run, the most likely one first: the one in the last list of the source,
  * those of this agent, then those of an earlier agent.
  */
 export function knownRevisions(
   { podManager, workers, statusManager, revisions }: Parts,
-  fullName: string,
+  { metadata: { namespace, name } }: Pod,
   previous: Pod | undefined,
 ): KnownPod[] {
-  const isNamed = (pod: Pod): boolean => podFullName(pod) === fullName;
+  // Without `podFullName`, because each of a thousand new pods is compared with all others.
+  const isNamed = ({ metadata }: Pod): boolean => metadata.name === name && metadata.namespace === namespace;
   const isOver = ({ metadata: { uid } }: Pod): boolean => {
     const phase = statusManager.get(uid)?.phase;
     return phase === 'Succeeded' || phase === 'Failed' || workers.isPodTerminationRequested(uid);
   };
   const own = [...(previous === undefined ? [] : [previous]), ...podManager.pods(), ...workers.pods()].filter(isNamed);
   const uids = new Set(own.map(({ metadata }) => metadata.uid));
-  const earlier = revisions.named(fullName).filter(({ metadata }) => !uids.has(metadata.uid));
+  const earlier = revisions.named({ namespace, name }).filter(({ metadata }) => !uids.has(metadata.uid));
   return [
     ...own.map((pod) => ({ pod, isOver: isOver(pod) })),
     // Pods with another restartPolicy may have ended meanwhile.

@@ -1,5 +1,4 @@
 import type { Pod } from '../api/types.ts';
-import { podFullName } from '../api/values/pod-names.ts';
 import { AsyncQueue } from '../flow/async-queue.ts';
 import { BackOff } from '../flow/back-off.ts';
 import { WallClockHistory } from '../flow/wall-clock-history.ts';
@@ -112,7 +111,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     clock,
     emit,
     identify: (pod, previous) => {
-      const known = knownRevisions({ podManager, workers, statusManager, revisions }, podFullName(pod), previous);
+      const known = knownRevisions({ podManager, workers, statusManager, revisions }, pod, previous);
       return identifyPod(pod, known, node.inPlace);
     },
     onUpdate: (update) => {

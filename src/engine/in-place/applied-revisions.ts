@@ -4,7 +4,7 @@ import pLimit from 'p-limit';
 import type { Container, Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
-import { podFullName } from '../../api/values/pod-names.ts';
+import type { PodRef } from '../../api/values/pod-names.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { replaceFile } from '../../write-file-atomic.ts';
@@ -66,9 +66,13 @@ export class AppliedRevisions {
     return this.kept.get(uid)?.pod;
   }
 
-  /** The known revisions of pods of this full name. */
-  named(fullName: string): Pod[] {
-    return [...this.kept.values()].flatMap(({ pod }) => (podFullName(pod) === fullName ? [pod] : []));
+  /** The known revisions of pods of this name. */
+  named({ namespace, name }: Pick<PodRef, 'namespace' | 'name'>): Pod[] {
+    const found: Pod[] = [];
+    for (const { pod } of this.kept.values()) {
+      if (pod.metadata.name === name && pod.metadata.namespace === namespace) found.push(pod);
+    }
+    return found;
   }
 
   /** Resources of containers that still have those of an earlier revision, by container id. */

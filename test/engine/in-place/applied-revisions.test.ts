@@ -75,7 +75,7 @@ describe('the revision of a pod', () => {
   test('is forgotten with the pod', async () => {
     await revisions.accept(small, status(small));
     await revisions.release(uid);
-    expect([revisions.of(uid), revisions.named('web-node1_default')]).toEqual([undefined, []]);
+    expect([revisions.of(uid), revisions.named({ namespace: 'default', name: 'web-node1' })]).toEqual([undefined, []]);
   });
 });
 
