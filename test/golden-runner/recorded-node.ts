@@ -34,7 +34,7 @@ interface NodeSettings {
   featureGates?: Record<string, boolean>;
 }
 
-interface RecordedNUMANode extends DescribedNode {
+export interface RecordedNUMANode extends DescribedNode {
   memory?: number;
   hugepages?: { pageKiB: number; pages: number }[];
 }
@@ -261,7 +261,7 @@ function withChanges(settings: NodeSettings, { cpu, memory, ...others }: Partial
   };
 }
 
-function memoryOf({ id, memory = 0, hugepages = [] }: RecordedNUMANode): NUMAMemory {
+export function memoryOf({ id, memory = 0, hugepages = [] }: RecordedNUMANode): NUMAMemory {
   const hugePages = hugepages.map(({ pageKiB, pages }) => ({
     sizeBytes: BigInt(pageKiB) * 1024n,
     pages: BigInt(pages),

@@ -87,7 +87,7 @@ function validateReservedMemory(errors: ConfigurationErrors, { reservedMemory }:
       const field = `reservedMemory[${index}].limits[${type}]`;
       const key = `${numaNode} ${type}`;
       if (type !== 'memory' && !type.startsWith('hugepages-')) errors.add(field, `"${type}" is not a kind of memory`);
-      if ((parseQuantity(amount)?.nanos ?? 0n) <= 0n) errors.add(field, 'must be more than zero');
+      if ((parseQuantity(amount)?.nanos ?? 0n) === 0n) errors.add(field, 'must not be zero');
       if (seen.has(key)) errors.add(field, `is repeated for NUMA node ${numaNode}`);
       seen.add(key);
     }

@@ -88,10 +88,8 @@ function validateRanges(errors: ConfigurationErrors, kc: KubeletConfiguration): 
 const words = {
   cgroupDriver: ['cgroupfs', 'systemd'],
   configMapAndSecretChangeDetectionStrategy: ['Get', 'Cache', 'Watch'],
-  cpuManagerPolicy: ['none', 'static'],
   evictionPolicy: evictionPolicies,
   hairpinMode: ['none', 'hairpin-veth', 'promiscuous-bridge'],
-  memoryManagerPolicy: ['None', 'Static'],
   topologyManagerPolicy: ['none', 'best-effort', 'restricted', 'single-numa-node'],
   topologyManagerScope: ['container', 'pod'],
 } as const satisfies Partial<Record<keyof KubeletConfiguration, readonly string[]>>;

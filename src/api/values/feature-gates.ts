@@ -247,11 +247,15 @@ export function gatesWithoutEffect(set: Readonly<Record<string, boolean>>): stri
 const gatesWithEffect: readonly FeatureGateName[] = [
   'AllAlpha',
   'AllBeta',
+  'CPUManagerPolicyAlphaOptions',
+  'CPUManagerPolicyBetaOptions',
+  'CPUManagerPolicyOptions',
   'CustomCPUCFSQuotaPeriod',
   'ImageVolume',
   'KubeletCgroupDriverFromCRI',
   'KubeletCrashLoopBackOffMax',
   'PodLevelResources',
+  'TopologyManagerPolicyBetaOptions',
   'UserNamespacesSupport',
 ];
 

@@ -67,7 +67,10 @@ export function taints(text: string): Taint[] {
 export function numaMemory(text: string): { numaNode: number; limits: Record<string, string> }[] {
   return text.split(';').map((part) => {
     const [numaNode, limits] = split(part, ':');
-    return { numaNode: integer(numaNode), limits: pairs(limits) };
+    return {
+      numaNode: integer(numaNode),
+      limits: Object.fromEntries(limits.split(',').map((limit) => split(limit, '='))),
+    };
   });
 }
 

@@ -101,10 +101,7 @@ describe('a configuration is refused for', () => {
       'reservedMemory: [{numaNode: 0, limits: {memory: 1Gi}}, {numaNode: 0, limits: {memory: 2Gi}}]',
       'reservedMemory[1].limits[memory]: is repeated for NUMA node 0',
     ],
-    [
-      'reservedMemory: [{numaNode: 0, limits: {memory: 0}}]',
-      'reservedMemory[0].limits[memory]: must be more than zero',
-    ],
+    ['reservedMemory: [{numaNode: 0, limits: {memory: 0}}]', 'reservedMemory[0].limits[memory]: must not be zero'],
     ['qosReserved: {memory: half}', 'qosReserved[memory]: "half" must be a percentage up to 100%'],
     ['evictionPolicy: never', 'evictionPolicy: "never" must be one of: "kubelet", "byPriority"'],
     ['evictionHard: {memory.free: 1Gi}', 'evictionHard[memory.free]: unknown eviction signal "memory.free"'],

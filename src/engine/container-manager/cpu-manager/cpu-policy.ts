@@ -2,6 +2,7 @@ import type { Container, Pod } from '../../../api/types.ts';
 import { CPUSet } from '../cpu-topology/cpu-set.ts';
 import type { ResourceHints } from '../topology-manager/topology-hint.ts';
 import type { CPUAssignments } from './cpu-assignments.ts';
+import { optionsText } from './static-policy-options.ts';
 
 /** Decides on which CPUs containers run. kubelet: cpumanager/policy.go */
 export interface CPUPolicy {
@@ -21,10 +22,8 @@ export interface CPUPolicy {
 
 /** Every container runs on all CPUs. Throws an `Error` for options. kubelet: cpumanager/policy_none.go */
 export function nonePolicy(options: Readonly<Record<string, string>>): CPUPolicy {
-  const given = Object.entries(options).sort(([a], [b]) => (a < b ? -1 : 1));
-  if (given.length > 0) {
-    const map = given.map(([name, value]) => `${name}:${value}`).join(' ');
-    throw new Error(`None policy: received unsupported options=map[${map}]`);
+  if (Object.keys(options).length > 0) {
+    throw new Error(`None policy: received unsupported options=${optionsText(options)}`);
   }
   return {
     name: 'none',

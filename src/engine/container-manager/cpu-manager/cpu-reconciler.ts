@@ -3,6 +3,8 @@ import { unlessAborted } from '../../../flow/unless-aborted.ts';
 import type { Logger } from '../../../logger.ts';
 import type { Reconciled, Reconciliation } from './cpu-manager.ts';
 
+/** The shortest period: the kubelet takes any, and reconciles without a pause if it is negative. */
+const minPeriodMs = 1000;
 /** Time from news to the reconciliation, because pods often come and go together. */
 const settleMs = 200;
 
@@ -45,7 +47,8 @@ export class CPUReconciler {
   }
 
   private async untilDue(signal: AbortSignal): Promise<void> {
-    const { clock, periodMs } = this.deps;
+    const { clock } = this.deps;
+    const periodMs = Math.max(this.deps.periodMs, minPeriodMs);
     const woken = new Promise<void>((resolve) => {
       this.wake = resolve;
     });
@@ -55,7 +58,7 @@ export class CPUReconciler {
     const passed = clock.sleep(periodMs, { signal: period.signal }).catch(() => undefined);
     try {
       await unlessAborted(Promise.race([passed, woken]), signal);
-      if (this.isNews) await clock.sleep(Math.min(settleMs, periodMs), { signal });
+      if (this.isNews) await clock.sleep(settleMs, { signal });
     } finally {
       period.abort();
     }

@@ -4,7 +4,10 @@ import { goQuote } from '../../../api/values/go-quote.ts';
 import { errorMessage } from '../../../errors.ts';
 
 /** The gates that cpuManagerPolicyOptions need. */
-export type OptionGates = Pick<FeatureGates, 'CPUManagerPolicyAlphaOptions' | 'CPUManagerPolicyBetaOptions'>;
+export type OptionGates = Pick<
+  FeatureGates,
+  'CPUManagerPolicyAlphaOptions' | 'CPUManagerPolicyBetaOptions' | 'CPUManagerPolicyOptions'
+>;
 
 /** Of a kubelet 1.32. */
 const stages = {
@@ -52,6 +55,12 @@ export function staticPolicyOptions(
     throw new Error(`static policy options ${one} and ${other} can not be used at the same time`);
   }
   return options;
+}
+
+/** Options as Go prints them. */
+export function optionsText(options: Readonly<Record<string, string>>): string {
+  const names = Object.keys(options).sort();
+  return `map[${names.map((name) => `${name}:${options[name]}`).join(' ')}]`;
 }
 
 function availableOption(name: string, featureGates: OptionGates): OptionName {

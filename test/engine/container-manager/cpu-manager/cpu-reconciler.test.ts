@@ -6,7 +6,7 @@ import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
 
 /** A reconciler that runs, the times of its reconciliations in milliseconds, and its warnings. */
-function startReconciler(result: () => Reconciliation = () => ({ success: [], failure: [] })) {
+function startReconciler(result: () => Reconciliation = () => ({ success: [], failure: [] }), periodMs = 10_000) {
   const clock = new FakeClock();
   const begin = clock.now();
   const times: number[] = [];
@@ -17,7 +17,7 @@ function startReconciler(result: () => Reconciliation = () => ({ success: [], fa
       times.push(clock.now() - begin);
       return Promise.resolve(result());
     },
-    ...{ periodMs: 10_000, clock, logger },
+    ...{ periodMs, clock, logger },
   });
   const stop = new AbortController();
   const stopped = reconciler.run(stop.signal).catch(() => undefined);
@@ -32,6 +32,12 @@ test('reconciles at once and every period', async () => {
   const { clock, times } = startReconciler();
   await clock.advance(20_000);
   expect(times).toEqual([0, 10_000, 20_000]);
+});
+
+test('reconciles at most every second with a negative period', async () => {
+  const { clock, times } = startReconciler(undefined, -1);
+  await clock.advance(2000);
+  expect(times).toEqual([0, 1000, 2000]);
 });
 
 test('reconciles once, soon after much news, and a period later', async () => {
