@@ -36,6 +36,7 @@ export class UnreadAnswers {
 
   #bound(): void {
     const { maxBytes, clock } = this.#deps;
+    if (this.#bytes() <= maxBytes) return;
     const all = [...this.#behindSince];
     const lateMonotonic = clock.monotonic() - graceMs;
     const late = all.filter(([, since]) => since <= lateMonotonic).map(([answer]) => answer);
