@@ -13,7 +13,7 @@ export function newMemoryWatch({ clock, node, statsHost }: Pick<KubeletDeps, 'cl
   return new MemoryWatch({
     thresholds: node.eviction.thresholds,
     read: () => {
-      const { memory, systemContainers = [] } = readNodeStats(reader, { podsCgroup, cpuAndMemoryOnly: true });
+      const { memory, systemContainers = [] } = readNodeStats(reader, { podsCgroup, wanted: {} });
       reader.endSample();
       const pods = systemContainers.find(({ name }) => name === 'pods')?.memory;
       const figures: [EvictionSignal, MemoryFigure | undefined][] = [

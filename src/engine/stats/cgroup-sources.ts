@@ -14,8 +14,8 @@ export interface CgroupSources {
   cpu?: CgroupSource;
   memory?: CgroupSource;
   pids?: CgroupSource;
-  /** Top folder of a hierarchy of version 2 with controllers, which also measures pressure. */
-  unified?: string;
+  /** Top folder of the hierarchy that measures pressure. Only if it also counts CPU time and memory. */
+  pressure?: string;
 }
 
 /** Controllers that count a resource, as version 1 and 2 name them. */
@@ -38,7 +38,9 @@ export async function readCgroupSources(mountInfoFile = '/proc/self/mountinfo'):
     const source = sourceOf(names);
     return source === undefined ? [] : [[resource, source] as const];
   });
-  return { ...Object.fromEntries(found), ...(unified !== undefined && offered.length > 0 && { unified }) };
+  const sources: CgroupSources = Object.fromEntries(found);
+  const isUnified = sources.cpu?.version === 2 && sources.memory?.version === 2;
+  return { ...sources, ...(isUnified && unified !== undefined && { pressure: unified }) };
 }
 
 async function controllersOf(top: string): Promise<string[]> {

@@ -29,21 +29,32 @@ export interface CgroupMemory {
 /** Larger limits mean none. kubelet: stats/helper.go maxMemorySize */
 const maxLimitBytes = 2 ** 62;
 
+/** The figures to read besides CPU time and memory. Each takes further files. */
+export interface WantedFigures {
+  tasks?: boolean;
+  /** `unused` on a machine without swap, where the usage is 0. */
+  swap?: 'measured' | 'unused';
+  pressure?: boolean;
+}
+
 /** Returns undefined if this cgroup is in no hierarchy. */
 export function readCgroupUsage(
   files: KernelFiles,
   sources: CgroupSources,
   cgroup: string,
-  { cpuAndMemoryOnly = false } = {},
+  wanted: WantedFigures,
 ): CgroupUsage | undefined {
   const cpuNanos = sources.cpu && readCPU(files, sources.cpu, cgroup);
-  const memory = sources.memory && readMemory(files, sources.memory, cgroup, !cpuAndMemoryOnly);
+  const memory = sources.memory && readMemory(files, sources.memory, cgroup, wanted.swap);
   if (cpuNanos === undefined && memory === undefined) return undefined;
-  const usage = { ...(cpuNanos !== undefined && { cpuNanos }), ...(memory && { memory }) };
-  if (cpuAndMemoryOnly) return usage;
-  const tasks = sources.pids && files.readNumber(`${sources.pids.top}${cgroup}/pids.current`);
-  const psi = sources.unified === undefined ? undefined : readPressure(files, `${sources.unified}${cgroup}`);
-  return { ...usage, ...(tasks !== undefined && { tasks }), ...(psi && { psi }) };
+  const usage: CgroupUsage = {};
+  if (cpuNanos !== undefined) usage.cpuNanos = cpuNanos;
+  if (memory !== undefined) usage.memory = memory;
+  const tasks = wanted.tasks && sources.pids && files.readNumber(`${sources.pids.top}${cgroup}/pids.current`);
+  if (typeof tasks === 'number') usage.tasks = tasks;
+  const psi = wanted.pressure && sources.pressure !== undefined && readPressure(files, `${sources.pressure}${cgroup}`);
+  if (psi) usage.psi = psi;
+  return usage;
 }
 
 function readCPU(files: KernelFiles, { version, top }: CgroupSource, cgroup: string): number | undefined {
@@ -57,7 +68,7 @@ function readMemory(
   files: KernelFiles,
   { version, top }: CgroupSource,
   cgroup: string,
-  withSwap: boolean,
+  wantedSwap: WantedFigures['swap'],
 ): CgroupMemory | undefined {
   const folder = `${top}${cgroup}`;
   const names = version === 1 ? filesV1 : filesV2;
@@ -66,21 +77,24 @@ function readMemory(
   const usageBytes = files.readNumber(`${folder}/${names.usage}`);
   if (usageBytes === undefined) return undefined;
   const limitBytes = limitOf(files.read(`${folder}/${names.limit}`));
-  const inUse = version === 1 ? keyedNumber(stat, 'total_swap') : files.readNumber(`${folder}/memory.swap.current`);
-  const swapBytes = withSwap ? inUse : undefined;
-  const swapLimitBytes = withSwap ? limitOf(files.read(`${folder}/${names.swapLimit}`)) : undefined;
   const pageFaults = keyedNumber(stat, 'pgfault');
   const majorPageFaults = keyedNumber(stat, 'pgmajfault');
-  return {
+  const memory: CgroupMemory = {
     usageBytes,
     workingSetBytes: Math.max(0, usageBytes - (keyedNumber(stat, names.inactiveFile) ?? 0)),
-    ...(anonymous !== undefined && { rssBytes: anonymous }),
-    ...(pageFaults !== undefined && { pageFaults }),
-    ...(majorPageFaults !== undefined && { majorPageFaults }),
-    ...(limitBytes !== undefined && { limitBytes }),
-    ...(swapBytes !== undefined && { swapBytes }),
-    ...(swapLimitBytes !== undefined && { swapLimitBytes }),
   };
+  // Assigned one by one, because a sample has hundreds of these.
+  if (anonymous !== undefined) memory.rssBytes = anonymous;
+  if (pageFaults !== undefined) memory.pageFaults = pageFaults;
+  if (majorPageFaults !== undefined) memory.majorPageFaults = majorPageFaults;
+  if (limitBytes !== undefined) memory.limitBytes = limitBytes;
+  if (wantedSwap === 'unused') memory.swapBytes = 0;
+  if (wantedSwap !== 'measured') return memory;
+  const swapBytes = version === 1 ? keyedNumber(stat, 'total_swap') : files.readNumber(`${folder}/memory.swap.current`);
+  const swapLimitBytes = limitOf(files.read(`${folder}/${names.swapLimit}`));
+  if (swapBytes !== undefined) memory.swapBytes = swapBytes;
+  if (swapLimitBytes !== undefined) memory.swapLimitBytes = swapLimitBytes;
+  return memory;
 }
 
 const filesV1 = {

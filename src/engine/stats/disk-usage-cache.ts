@@ -1,10 +1,10 @@
 import type { Pod } from '../../api/types.ts';
-import { podLimits } from '../../api/values/resource-totals.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { containerLogsDirectory } from '../container/log-paths.ts';
 import { treeUsage } from '../volumes/disk-usage.ts';
+import { hasDiskLimit } from './has-disk-limit.ts';
 import type { Filesystems } from './filesystem-stats.ts';
 import type { StatsPod } from './stats-pods.ts';
 import type { VolumeStats } from './summary.ts';
@@ -141,13 +141,4 @@ export class DiskUsageCache {
       return undefined;
     }
   }
-}
-
-/** True if more than so much disk usage evicts the pod. */
-function hasDiskLimit(pod: Pod): boolean {
-  return (
-    podLimits(pod).has('ephemeral-storage') ||
-    pod.spec.containers.some(({ resources }) => resources?.limits?.['ephemeral-storage'] !== undefined) ||
-    (pod.spec.volumes ?? []).some(({ emptyDir }) => emptyDir?.sizeLimit !== undefined)
-  );
 }

@@ -10,15 +10,24 @@ const maxFileBytes = 256 * 1024;
 export class KernelFiles {
   private readonly buffer = Buffer.allocUnsafe(maxFileBytes);
 
-  /** Returns undefined if the file is missing or cannot be read. */
+  /** Reads a file that the kernel hands out as a whole. Returns undefined if it is missing or cannot be read. */
   read(path: string): string | undefined {
+    return this.readParts(path, 1);
+  }
+
+  /** Reads a file that the kernel hands out in parts, such as a list. */
+  readList(path: string): string | undefined {
+    return this.readParts(path, Infinity);
+  }
+
+  private readParts(path: string, maxParts: number): string | undefined {
     let file: number | undefined;
     try {
       file = openSync(path, 'r');
       let length = 0;
-      // A file of /proc is read in parts, so that only an empty part is its end.
-      for (let part = -1; part !== 0 && length < maxFileBytes; length += part) {
-        part = readSync(file, this.buffer, length, maxFileBytes - length, null);
+      for (let [parts, bytes] = [0, -1]; parts < maxParts && bytes !== 0 && length < maxFileBytes; parts += 1) {
+        bytes = readSync(file, this.buffer, length, maxFileBytes - length, null);
+        length += bytes;
       }
       return this.buffer.toString('latin1', 0, length);
     } catch {

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { CgroupMemory } from './cgroup-usage.ts';
+import type { CgroupMemory, WantedFigures } from './cgroup-usage.ts';
 import { keyedNumber } from './kernel-files.ts';
 import { networkStats } from './network-stats.ts';
 import { cpuStats, memoryStats, swapStats } from './figures.ts';
@@ -13,34 +13,41 @@ export type KernelNodeStats = Omit<NodeStats, 'nodeName' | 'fs' | 'runtime'>;
 interface NodeRequest {
   /** The cgroup over all pods, below the mount. */
   podsCgroup: string;
-  cpuAndMemoryOnly: boolean;
+  /** The figures of groups of processes. Empty if CPU and memory alone are needed. */
+  wanted: WantedFigures;
 }
 
 /** Usage of the machine, from its root cgroup and from /proc. kubelet: server/stats/summary.go Get */
-export function readNodeStats(reader: UsageReader, { podsCgroup, cpuAndMemoryOnly }: NodeRequest): KernelNodeStats {
+export function readNodeStats(reader: UsageReader, { podsCgroup, wanted }: NodeRequest): KernelNodeStats {
   const { files, host } = reader;
+  const isComplete = Object.keys(wanted).length > 0;
   const inProc = (name: string): string => files.read(`${host.procFolder}/${name}`) ?? '';
-  const reading = reader.read({ cgroup: '', cpuAndMemoryOnly });
+  const reading = reader.read({ cgroup: '', wanted: { pressure: isComplete } });
   const { time, cgroup } = reading;
   const memInfo = inProc('meminfo');
   const usage = cgroup?.memory ?? rootMemory(reader, memInfo);
   const memory = usage && machineMemory(memoryStats({ ...cgroup, memory: usage }, time), memInfo);
   const [cpu, swap, rlimit] = [cpuStats(reading), machineSwap(memInfo, time), readRlimit(reader, time)];
-  const network = cpuAndMemoryOnly ? '' : inProc('1/net/dev');
+  const network = isComplete ? (files.readList(`${host.procFolder}/1/net/dev`) ?? '') : '';
   return {
-    systemContainers: readSystemContainers(reader, { podsCgroup, cpuAndMemoryOnly }),
+    systemContainers: readSystemContainers(reader, { podsCgroup, wanted }),
     startTime: new Date((keyedNumber(inProc('stat'), 'btime') ?? 0) * 1000).toISOString(),
     ...(cpu && { cpu }),
     ...(memory && { memory }),
-    ...(!cpuAndMemoryOnly && swap && { swap }),
-    ...(!cpuAndMemoryOnly && rlimit && { rlimit }),
+    ...(isComplete && swap && { swap }),
+    ...(isComplete && rlimit && { rlimit }),
     ...(network !== '' && { network: networkStats(network, time) }),
     ...(cgroup?.psi?.io && { io: { time, psi: cgroup.psi.io } }),
   };
 }
 
+/** True if the machine has swap. */
+export function hasSwap({ files, host }: UsageReader): boolean {
+  return memInfoBytes(files.read(`${host.procFolder}/meminfo`) ?? '', 'SwapTotal') !== 0;
+}
+
 /** kubelet: server/stats/summary_sys_containers.go GetSystemContainersStats */
-function readSystemContainers(reader: UsageReader, { podsCgroup, cpuAndMemoryOnly }: NodeRequest): ContainerStats[] {
+function readSystemContainers(reader: UsageReader, { podsCgroup, wanted }: NodeRequest): ContainerStats[] {
   const cgroups = {
     pods: podsCgroup,
     kubelet: cgroupOf(reader, 'self'),
@@ -48,7 +55,7 @@ function readSystemContainers(reader: UsageReader, { podsCgroup, cpuAndMemoryOnl
   };
   return Object.entries(cgroups).flatMap(([name, path]): ContainerStats[] => {
     if (path === undefined) return [];
-    const reading = reader.read({ cgroup: path, cpuAndMemoryOnly });
+    const reading = reader.read({ cgroup: path, wanted });
     const { time, cgroup } = reading;
     if (cgroup === undefined) return [];
     const [cpu, memory, swap] = [cpuStats(reading), memoryStats(cgroup, time), swapStats(cgroup, time)];
@@ -58,7 +65,7 @@ function readSystemContainers(reader: UsageReader, { podsCgroup, cpuAndMemoryOnl
         startTime: new Date(madeAt(reader, path)).toISOString(),
         ...(cpu && { cpu }),
         ...(memory && { memory }),
-        ...(!cpuAndMemoryOnly && swap && { swap }),
+        ...(swap && { swap }),
         ...(cgroup.psi?.io && { io: { time, psi: cgroup.psi.io } }),
       },
     ];

@@ -40,15 +40,30 @@ export class RuntimeStats {
   /** Failed calls, and when they are tried again. */
   private readonly retryAtMonotonic = new Map<string, number>();
 
+  /** The last answer about containers. */
+  private known: { atMonotonic: number; containers: ReadonlyMap<string, RuntimeContainerFigures> } = {
+    atMonotonic: -Infinity,
+    containers: new Map(),
+  };
+
   constructor(deps: Deps) {
     this.deps = deps;
   }
 
-  /** Running containers of all owners, by id. */
-  async containers(): Promise<ReadonlyMap<string, RuntimeContainerFigures>> {
-    const answer = await this.ask('ListContainerStats', (options) => this.deps.runtime.listContainerStats({}, options));
-    const now = this.deps.clock.now();
-    return new Map((answer?.stats ?? []).map((stats) => [stats.attributes?.id ?? '', containerFigures(stats, now)]));
+  /**
+   * Running containers of all owners, by id. An answer of the last `maxAgeMs` serves again, because a runtime asks a
+   * process of its own for each container.
+   */
+  async containers({ maxAgeMs }: { maxAgeMs: number }): Promise<ReadonlyMap<string, RuntimeContainerFigures>> {
+    const { clock, runtime } = this.deps;
+    const askedAtMonotonic = clock.monotonic();
+    if (askedAtMonotonic - this.known.atMonotonic < maxAgeMs) return this.known.containers;
+    const answer = await this.ask('ListContainerStats', (options) => runtime.listContainerStats({}, options));
+    if (answer === undefined) return new Map();
+    const now = clock.now();
+    const figures = answer.stats.map((stats) => [stats.attributes?.id ?? '', containerFigures(stats, now)] as const);
+    this.known = { atMonotonic: askedAtMonotonic, containers: new Map(figures) };
+    return this.known.containers;
   }
 
   /** Pods of all owners, by UID. */

@@ -1,10 +1,12 @@
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
+import type { WantedFigures } from './cgroup-usage.ts';
 import type { DiskUsageCache } from './disk-usage-cache.ts';
 import { diskStats } from './figures.ts';
 import type { FilesystemFigures, Filesystems } from './filesystem-stats.ts';
+import { hasDiskLimit } from './has-disk-limit.ts';
 import { networkStats } from './network-stats.ts';
-import { readNodeStats } from './node-stats.ts';
+import { hasSwap, readNodeStats } from './node-stats.ts';
 import { PodCgroupPaths } from './pod-cgroup-paths.ts';
 import { containerStats, podStats } from './pod-stats.ts';
 import type { RuntimeContainerFigures, RuntimePodFigures } from './runtime-figures.ts';
@@ -42,9 +44,12 @@ interface Reported {
 
 interface SampleContext extends Reported {
   cpuAndMemoryOnly: boolean;
+  wanted: WantedFigures;
   swapFreeBytes: number | undefined;
 }
 
+/** Time between two looks at writable layers, unless a pod has a limit on disk. */
+const layersPeriodMs = 55_000;
 /** The event loop gets a turn after the cgroups of so many pods. */
 const podsATurn = 50;
 
@@ -69,8 +74,11 @@ export class Sampler {
     this.retain(pods);
     if (!cpuAndMemoryOnly) disk.refresh(pods);
     const reported = await this.ask(pods, cpuAndMemoryOnly);
-    const kernel = readNodeStats(this.reader, { podsCgroup, cpuAndMemoryOnly });
-    const context = { ...reported, cpuAndMemoryOnly, swapFreeBytes: kernel.swap?.swapAvailableBytes };
+    const wanted: WantedFigures = cpuAndMemoryOnly
+      ? {}
+      : { swap: hasSwap(this.reader) ? 'measured' : 'unused', pressure: true };
+    const kernel = readNodeStats(this.reader, { podsCgroup, wanted });
+    const context = { ...reported, cpuAndMemoryOnly, wanted, swapFreeBytes: kernel.swap?.swapAvailableBytes };
     const measured: PodStats[] = [];
     for (const [index, pod] of pods.entries()) {
       if (index > 0 && index % podsATurn === 0) await clock.sleep(0);
@@ -81,7 +89,11 @@ export class Sampler {
   }
 
   private async ask(pods: readonly StatsPod[], cpuAndMemoryOnly: boolean): Promise<Reported> {
-    const { runtimeStats, filesystems, rootDir } = this.deps;
+    const { runtimeStats, filesystems, rootDir, podOf } = this.deps;
+    const isLimited = ({ uid }: StatsPod): boolean => {
+      const manifest = podOf(uid);
+      return manifest !== undefined && hasDiskLimit(manifest);
+    };
     const isPodWithout = pods.some(({ uid }) => this.paths.ofPod(uid) === undefined);
     const isContainerWithout = pods.some(({ uid, containers }) =>
       containers.some(({ id }) => this.paths.ofContainer(uid, id) === undefined),
@@ -89,7 +101,7 @@ export class Sampler {
     const [containers, runtimePods, disks]: [Reported['containers'], Reported['pods'], RuntimeDisks] =
       await Promise.all([
         isContainerWithout || (!cpuAndMemoryOnly && pods.length > 0)
-          ? runtimeStats.containers()
+          ? runtimeStats.containers({ maxAgeMs: isContainerWithout || pods.some(isLimited) ? 0 : layersPeriodMs })
           : new Map<string, never>(),
         isPodWithout ? runtimeStats.pods() : new Map<string, never>(),
         cpuAndMemoryOnly ? {} : runtimeStats.disks(),
@@ -109,13 +121,13 @@ export class Sampler {
 
   private readPod(pod: StatsPod, context: SampleContext): PodStats {
     const { disk, rootDir, podOf } = this.deps;
-    const { cpuAndMemoryOnly, filesystems } = context;
+    const { cpuAndMemoryOnly, wanted, filesystems } = context;
     const rootFs = filesystems.get(rootDir);
     const usage = cpuAndMemoryOnly ? undefined : disk.of(pod.uid);
     const runtime = context.pods.get(pod.uid);
     const reading = this.reader.read({
       cgroup: this.paths.ofPod(pod.uid),
-      cpuAndMemoryOnly,
+      wanted: cpuAndMemoryOnly ? wanted : { ...wanted, tasks: true },
       runtime: { key: pod.uid, cpu: runtime?.cpu },
     });
     const containers = pod.containers.map((container) => {
@@ -123,7 +135,7 @@ export class Sampler {
       return containerStats(container, {
         ...this.reader.read({
           cgroup: this.paths.ofContainer(pod.uid, container.id),
-          cpuAndMemoryOnly,
+          wanted,
           runtime: { key: container.id, cpu: figures?.cpu },
         }),
         runtime: figures,
@@ -156,7 +168,7 @@ export class Sampler {
   private readNetwork({ uid, sandboxID }: StatsPod, time: string): NetworkStats | undefined {
     const { files, host } = this.reader;
     const readWith = (pid: string | undefined): string | undefined =>
-      pid === undefined ? undefined : files.read(`${host.procFolder}/${pid}/net/dev`);
+      pid === undefined ? undefined : files.readList(`${host.procFolder}/${pid}/net/dev`);
     const known = readWith(this.networkPIDs.get(sandboxID));
     if (known !== undefined) return networkStats(known, time);
     const pid = this.firstProcess(this.paths.ofContainer(uid, sandboxID));
@@ -170,7 +182,7 @@ export class Sampler {
     const { files, host } = this.reader;
     const top = (host.cgroups.memory ?? host.cgroups.cpu)?.top;
     if (cgroup === undefined || top === undefined) return undefined;
-    const [pid = ''] = (files.read(`${top}${cgroup}/cgroup.procs`) ?? '').split('\n');
+    const [pid = ''] = (files.readList(`${top}${cgroup}/cgroup.procs`) ?? '').split('\n');
     // A process of another PID namespace is listed as 0.
     return /^[1-9]\d*$/.test(pid) ? pid : undefined;
   }

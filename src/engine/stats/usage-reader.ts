@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import { type CgroupUsage, readCgroupUsage } from './cgroup-usage.ts';
+import { type CgroupUsage, readCgroupUsage, type WantedFigures } from './cgroup-usage.ts';
 import { CPURates } from './cpu-rates.ts';
 import { KernelFiles } from './kernel-files.ts';
 import type { RuntimeCPU } from './runtime-figures.ts';
@@ -18,7 +18,7 @@ export interface Reading {
 export interface UsageRequest {
   /** Path below the mount, empty for the root. */
   cgroup: string | undefined;
-  cpuAndMemoryOnly: boolean;
+  wanted: WantedFigures;
   /** CPU time as the runtime reports it, for what has no cgroup, and a name for it. */
   runtime?: { key: string; cpu: RuntimeCPU | undefined };
 }
@@ -35,10 +35,10 @@ export class UsageReader {
     this.clock = clock;
   }
 
-  read({ cgroup: path, cpuAndMemoryOnly, runtime }: UsageRequest): Reading {
+  read({ cgroup: path, wanted, runtime }: UsageRequest): Reading {
     const { files, host, clock, rates } = this;
     const time = new Date(clock.now()).toISOString();
-    const cgroup = path === undefined ? undefined : readCgroupUsage(files, host.cgroups, path, { cpuAndMemoryOnly });
+    const cgroup = path === undefined ? undefined : readCgroupUsage(files, host.cgroups, path, wanted);
     if (path !== undefined && cgroup?.cpuNanos !== undefined)
       return { time, cgroup, usageNanoCores: rates.next(`cgroup ${path}`, cgroup.cpuNanos, clock.monotonic()) };
     const { key = '', cpu } = runtime ?? {};

@@ -42,14 +42,13 @@ test('a hybrid machine counts what v1 lacks in the unified hierarchy', async () 
     cpu: { version: 1, top: '/c/cpuacct' },
     memory: { version: 2, top },
     pids: { version: 2, top },
-    unified: top,
   });
 });
 
 test('cgroup v2 counts everything in one hierarchy', async () => {
   const { top, sources } = await sourcesOf('cpuset cpu io memory pids', 'cgroup2 UNIFIED', 'tmpfs /tmp');
   const source = { version: 2, top };
-  expect(sources).toEqual({ cpu: source, memory: source, pids: source, unified: top });
+  expect(sources).toEqual({ cpu: source, memory: source, pids: source, pressure: top });
 });
 
 test('a machine without cgroups counts nothing', async () => {

@@ -30,7 +30,7 @@ async function figuresOf(answer: DeepPartial<ContainerStats>) {
     listPodSandboxStats: runtime.listPodSandboxStats,
   };
   const deps = { runtime: answering, imageService: runtime, clock, logger: silentLogger };
-  return (await new RuntimeStats(deps).containers()).get('c1');
+  return (await new RuntimeStats(deps).containers({ maxAgeMs: 0 })).get('c1');
 }
 
 test('figures of a container are those of the runtime', async () => {
@@ -74,18 +74,28 @@ test('figures that cannot be true are left out', async () => {
 
 test('a call that hangs is given up after two seconds, and left out for a minute', async () => {
   const goOn = runtime.hang('listContainerStats');
-  const asked = stats.containers();
+  const asked = stats.containers({ maxAgeMs: 0 });
   await clock.advance(2000);
   expect(await asked).toEqual(new Map());
   expect(runtime.callsUnderWay).toBe(0);
   goOn();
   await clock.advance(59_000);
-  await stats.containers();
+  await stats.containers({ maxAgeMs: 0 });
   expect(runtime.requestsOf('listContainerStats')).toHaveLength(1);
   await clock.advance(1000);
-  await stats.containers();
+  await stats.containers({ maxAgeMs: 0 });
   expect(runtime.requestsOf('listContainerStats')).toHaveLength(2);
   expect(warnings).toBe(1);
+});
+
+test('an answer serves again while it is young enough', async () => {
+  await stats.containers({ maxAgeMs: 55_000 });
+  await clock.advance(54_000);
+  await stats.containers({ maxAgeMs: 55_000 });
+  expect(runtime.requestsOf('listContainerStats')).toHaveLength(1);
+  await clock.advance(1000);
+  await stats.containers({ maxAgeMs: 55_000 });
+  expect(runtime.requestsOf('listContainerStats')).toHaveLength(2);
 });
 
 test('a call that the runtime does not know is left out for ten minutes, without a warning', async () => {

@@ -8,6 +8,7 @@ import { Filesystems } from '../../../src/engine/stats/filesystem-stats.ts';
 import { RuntimeStats } from '../../../src/engine/stats/runtime-stats.ts';
 import { Sampler } from '../../../src/engine/stats/sampler.ts';
 import type { StatsPod } from '../../../src/engine/stats/stats-pods.ts';
+import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { FakeRuntime } from '../../fakes/fake-runtime.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -21,6 +22,7 @@ let runtime: FakeRuntime;
 let pods: StatsPod[];
 /** Container stats of the runtime. */
 let reported: DeepPartial<ContainerStats>[];
+let manifest: Pod | undefined;
 
 beforeEach(() => {
   clock = new FakeClock(Date.parse(time));
@@ -28,6 +30,7 @@ beforeEach(() => {
   runtime.injectError('imageFsInfo', new Error('not asked here'), { times: Infinity });
   pods = [pod()];
   reported = [];
+  manifest = undefined;
 });
 
 const pod = (parts: Partial<StatsPod> = {}): StatsPod => ({
@@ -48,7 +51,7 @@ async function samplerOf(files: Readonly<Record<string, string>>, sourcesOf: (to
     cgroupRoot: '/',
     podsCgroup: '/kubepods',
     pods: () => Promise.resolve(pods),
-    podOf: (): Pod | undefined => undefined,
+    podOf: () => manifest,
     runtimeStats: new RuntimeStats({
       runtime: {
         listContainerStats: async (...call) => {
@@ -78,7 +81,7 @@ const sourcesV1 = (top: string): CgroupSources => ({
 });
 
 const sourcesV2 = (top: string): CgroupSources => ({
-  ...{ cpu: { version: 2, top }, memory: { version: 2, top }, pids: { version: 2, top }, unified: top },
+  ...{ cpu: { version: 2, top }, memory: { version: 2, top }, pids: { version: 2, top }, pressure: top },
 });
 
 const podV1 = '/kubepods/burstable/podu1';
@@ -191,6 +194,24 @@ describe('a machine with cgroup v1', () => {
     const { systemContainers } = (await sampler.sample()).node;
     expect(systemContainers?.map(({ name }) => name)).toEqual(['pods', 'kubelet']);
     expect(systemContainers?.[1]?.memory).toEqual(memoryOf(4));
+  });
+
+  test('asks for writable layers every minute, and at every sample if a pod has a limit on disk', async () => {
+    const { sampler } = await samplerOf(treeV1, sourcesV1);
+    const asksIn = async (samples: number): Promise<number> => {
+      const before = runtime.requestsOf('listContainerStats').length;
+      for (let sample = 0; sample < samples; sample += 1) {
+        await sampler.sample();
+        await clock.advance(10_000);
+      }
+      return runtime.requestsOf('listContainerStats').length - before;
+    };
+    expect(await asksIn(12)).toBe(2);
+    manifest = makeStaticPod('web', {
+      uid: 'u1',
+      spec: { containers: [], volumes: [{ name: 'cache', emptyDir: { sizeLimit: '64Ki' } }] },
+    });
+    expect(await asksIn(12)).toBe(12);
   });
 
   test('names no network for a pod in the network of the node', async () => {
