@@ -22,6 +22,8 @@ class LogWorld {
   readonly folder: string;
   readonly clock = new FakeClock(midnight - periodMs);
   readonly ids: string[] = [];
+  /** The check at the start of the agent sees no container, so every rotation has the time of a later check. */
+  private isListed = false;
   /** `status ID` and `reopen ID` */
   readonly calls: string[] = [];
   readonly warnings: string[] = [];
@@ -71,11 +73,12 @@ class LogWorld {
           return {};
         },
       },
-      runningContainers: () => this.ids.map((id) => ({ id, name: 'app', podUID: 'u1' })),
+      runningContainers: () => (this.isListed ? this.ids : []).map((id) => ({ id, name: 'app', podUID: 'u1' })),
       clock: this.clock,
       logger: logger as never,
     });
     this.ended = this.manager.run(this.stopped.signal).catch(() => undefined);
+    this.isListed = true;
     onTestFinished(async () => {
       this.stopped.abort();
       await this.ended;
