@@ -373,6 +373,8 @@ describe('a node whose disk is full', () => {
     expect(nodeEvents(made)).toEqual([
       'NodeHasDiskPressure: Node edge1 status is now: NodeHasDiskPressure',
       'EvictionThresholdMet: Attempting to reclaim ephemeral-storage',
+      'DeadContainersRemoved: Removed 1 dead container: the node runs short of disk space',
+      'ImageRemoved: Removed image "registry.example/old:1" (1.0 MB), which nothing uses: the node runs short of disk space',
       'NodeHasNoDiskPressure: Node edge1 status is now: NodeHasNoDiskPressure',
     ]);
     expect(running(made)).toEqual(['app-edge1/main#0', 'web-edge1/main#0']);

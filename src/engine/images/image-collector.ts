@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { Pod } from '../../api/types.ts';
+import { formatDuration } from '../../api/values/duration.ts';
 import type { Clock } from '../../clock.ts';
 import type { ImageService } from '../../cri/image-service.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
@@ -15,7 +16,9 @@ import {
   type ImageGCPlan,
   type ImageGCPolicy,
   type ImageRecord,
+  isTooOld,
   unusedImages,
+  usagePercent,
 } from './image-gc.ts';
 import { declaredImageKeys, imageKey, imageKeys, usedImageKeys } from './image-keys.ts';
 
@@ -39,6 +42,8 @@ interface Deps {
 
 /** State of one collection. */
 interface Removal {
+  /** Why the image is removed, for its event. */
+  because: (image: ImageRecord) => string;
   /** Names of each image by id. */
   names: ReadonlyMap<string, string[]>;
   freedBytes: bigint;
@@ -88,7 +93,8 @@ export class ImageCollector {
   async deleteUnusedImages(signal: AbortSignal): Promise<void> {
     const { policy, clock } = this.deps;
     const names = await this.detectImages(signal, clock.monotonic());
-    const removal: Removal = { names, freedBytes: 0n, stayed: new Set(), errors: [] };
+    const because = (): string => 'the node runs short of disk space';
+    const removal: Removal = { because, names, freedBytes: 0n, stayed: new Set(), errors: [] };
     for (const image of unusedImages(this.records, policy, clock.monotonic())) {
       await this.removeImage(image, removal, signal);
     }
@@ -119,7 +125,11 @@ export class ImageCollector {
     const filesystem = await this.imageFilesystem(signal);
     const names = await this.detectImages(signal, clock.monotonic());
     const time = { nowMonotonic: clock.monotonic(), startedAtMonotonic: this.startedAtMonotonic };
-    const removal: Removal = { names, freedBytes: 0n, stayed: new Set(), errors: [] };
+    const because = (image: ImageRecord): string =>
+      isTooOld(image, policy, time)
+        ? `unused for longer than ${formatDuration(BigInt(policy.maxAgeMs) * 1_000_000n)}`
+        : `the disk of images is ${String(usagePercent(filesystem))} % full`;
+    const removal: Removal = { because, names, freedBytes: 0n, stayed: new Set(), errors: [] };
     const plan = (): ImageGCPlan => {
       const candidates = this.records.filter(({ id }) => !removal.stayed.has(id));
       const availableBytes = filesystem.availableBytes + removal.freedBytes;
@@ -134,8 +144,9 @@ export class ImageCollector {
     this.reportOutcome({ ...last, bytesToFree: first.bytesToFree ?? 0n }, removal);
   }
 
-  private async removeImage({ id, sizeBytes }: ImageRecord, removal: Removal, signal: AbortSignal): Promise<void> {
-    const { imageService, logger } = this.deps;
+  private async removeImage(image: ImageRecord, removal: Removal, signal: AbortSignal): Promise<void> {
+    const { imageService, emit } = this.deps;
+    const { id, sizeBytes } = image;
     signal.throwIfAborted();
     const names = removal.names.get(id) ?? [];
     // A pod with this image may have been declared meanwhile.
@@ -147,7 +158,9 @@ export class ImageCollector {
       await imageService.removeImage({ image: { image: id } }, { signal });
       removal.freedBytes += sizeBytes;
       this.records = this.records.filter((record) => record.id !== id);
-      logger.info({ image: id, names, bytes: Number(sizeBytes) }, 'Removed an unused image');
+      const name = names.find((candidate) => candidate !== id) ?? id;
+      const message = `Removed image "${name}" (${(Number(sizeBytes) / 1e6).toFixed(1)} MB), which nothing uses: ${removal.because(image)}`;
+      emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.imageRemoved, message });
     } catch (error) {
       signal.throwIfAborted();
       removal.stayed.add(id);

@@ -36,35 +36,52 @@ export interface ImageGCPlan {
   bytesToFree?: bigint;
 }
 
+interface GCTime {
+  nowMonotonic: number;
+  /** The agent's start, because use before it was not recorded. */
+  startedAtMonotonic: number;
+}
+
 /**
- * Plan of one collection: too old images, then on a full disk the least recently used. `startedAtMonotonic` is the
- * agent's start, because use before it was not recorded. kubelet: images/image_gc_manager.go GarbageCollect
+ * Plan of one collection: too old images, then on a full disk the least recently used. kubelet:
+ * images/image_gc_manager.go GarbageCollect
  */
 export function computeImageGC(
   images: readonly ImageRecord[],
-  { capacityBytes, availableBytes }: ImageFilesystem,
+  filesystem: ImageFilesystem,
   policy: ImageGCPolicy,
-  { nowMonotonic, startedAtMonotonic }: { nowMonotonic: number; startedAtMonotonic: number },
+  time: GCTime,
 ): ImageGCPlan {
+  const { capacityBytes, availableBytes } = filesystem;
   const candidates = inEvictionOrder(images);
-  const isOld = ({ lastUsedAtMonotonic }: ImageRecord): boolean =>
-    policy.maxAgeMs !== 0 &&
-    nowMonotonic - startedAtMonotonic > policy.maxAgeMs &&
-    nowMonotonic - lastUsedAtMonotonic > policy.maxAgeMs;
-  const old = candidates.filter(isOld);
+  const old = candidates.filter((image) => isTooOld(image, policy, time));
   if (capacityBytes === 0n) return { imagesToRemove: old, failure: 'InvalidDiskCapacity' };
 
+  if (usagePercent(filesystem) < policy.highThresholdPercent) return { imagesToRemove: old };
   const available = availableBytes < capacityBytes ? availableBytes : capacityBytes;
-  const usagePercent = 100 - Number((available * 100n) / capacityBytes);
-  if (usagePercent < policy.highThresholdPercent) return { imagesToRemove: old };
   const bytesToFree = (capacityBytes * BigInt(100 - policy.lowThresholdPercent)) / 100n - available;
-  const rest = candidates.filter((image) => !isOld(image));
-  const { imagesToRemove, freedBytes } = freeSpace(rest, bytesToFree, policy, nowMonotonic);
+  const rest = candidates.filter((image) => !old.includes(image));
+  const { imagesToRemove, freedBytes } = freeSpace(rest, bytesToFree, policy, time.nowMonotonic);
   return {
     imagesToRemove: [...old, ...imagesToRemove],
     bytesToFree,
     ...(freedBytes < bytesToFree && { failure: 'FreeDiskSpaceFailed' as const }),
   };
+}
+
+/** Usage of a file system with a capacity above 0, in whole percent, rounded up. */
+export function usagePercent({ capacityBytes, availableBytes }: ImageFilesystem): number {
+  return availableBytes < capacityBytes ? 100 - Number((availableBytes * 100n) / capacityBytes) : 0;
+}
+
+/** True if the image was unused for longer than the maximum age. */
+export function isTooOld(
+  { lastUsedAtMonotonic }: ImageRecord,
+  { maxAgeMs }: ImageGCPolicy,
+  { nowMonotonic, startedAtMonotonic }: GCTime,
+): boolean {
+  const limitMonotonic = nowMonotonic - maxAgeMs;
+  return maxAgeMs !== 0 && startedAtMonotonic < limitMonotonic && lastUsedAtMonotonic < limitMonotonic;
 }
 
 /** All images without a container, for a disk under pressure. kubelet: DeleteUnusedImages */

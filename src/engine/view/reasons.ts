@@ -81,6 +81,9 @@ export const reasons = {
   updatedInPlace: 'UpdatedInPlace',
   // Not in the kubelet: another owner has a pod with the same UID.
   podUIDTaken: 'PodUIDTaken',
+  // Not in the kubelet, which only logs it.
+  imageRemoved: 'ImageRemoved',
+  deadContainersRemoved: 'DeadContainersRemoved',
   // Not in the kubelet: pods that wait for each other.
   startOrderCycle: 'StartOrderCycle',
   waitingForPods: 'WaitingForPods',

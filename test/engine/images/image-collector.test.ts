@@ -60,10 +60,13 @@ const podOf = (...images: string[]): Pod =>
 
 const present = (): string[] => runtime.images.list().flatMap(({ repoTags }) => repoTags);
 
-const warnings = (): string[] =>
+const recorded = (wanted: 'Normal' | 'Warning'): string[] =>
   events.events.flatMap((event) =>
-    event.type === 'Recorded' && event.pod === undefined ? [`${event.reason}: ${event.message}`] : [],
+    event.type === 'Recorded' && event.pod === undefined && event.eventType === wanted
+      ? [`${event.reason}: ${event.message}`]
+      : [],
   );
+const warnings = (): string[] => recorded('Warning');
 
 async function runContainerOf(image: string): Promise<string> {
   const config = { metadata: { name: 'old', namespace: 'default', uid: 'u', attempt: 0 } };
@@ -91,6 +94,9 @@ describe('while the disk has room', () => {
     expect(present()).toEqual(['a:1', 'b:1']);
     await clock.advance(period);
     expect(present()).toEqual(['b:1']);
+    expect(recorded('Normal')).toEqual([
+      'ImageRemoved: Removed image "docker.io/library/a:1" (0.0 MB), which nothing uses: unused for longer than 10m0s',
+    ]);
   });
 
   test('nothing is looked at when nothing could ever go', async () => {
@@ -108,6 +114,9 @@ describe('when the disk is full', () => {
     expect(present()).toEqual(['a:1']);
     await clock.advance(1);
     expect(present()).toEqual([]);
+    expect(recorded('Normal')).toEqual([
+      'ImageRemoved: Removed image "docker.io/library/a:1" (0.0 MB), which nothing uses: the disk of images is 90 % full',
+    ]);
   });
 
   test('what was unused for the longest time goes first, and no more than has to', async () => {
