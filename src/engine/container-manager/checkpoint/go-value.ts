@@ -1,5 +1,4 @@
 import { goJSONError } from './go-json-error.ts';
-import { MalformedCheckpoint } from './malformed-checkpoint.ts';
 
 /** A type of Go, as far as checkpoints have them. `name` is printed by Go, such as `v1.ResourceName`. */
 export type GoType =
@@ -31,12 +30,12 @@ interface Place {
 }
 
 /**
- * Reads JSON as Go does: unknown fields are ignored, missing ones keep the value of `start`. Throws a
- * `MalformedCheckpoint` with Go's message. kubelet: encoding/json decode.go Unmarshal
+ * Reads JSON as Go does: unknown fields are ignored, missing ones keep the value of `start`. Throws an
+ * `Error` with Go's message. kubelet: encoding/json decode.go Unmarshal
  */
 export function decodeGo(text: string, type: StructType, start: GoStruct): GoStruct {
   const problem = goJSONError(text);
-  if (problem !== undefined) throw new MalformedCheckpoint(problem);
+  if (problem !== undefined) throw new Error(problem);
   const value: unknown = JSON.parse(text);
   if (value === null) return start;
   return { ...start, ...decodeFields(value, type, { struct: undefined, path: [] }) };
@@ -95,7 +94,7 @@ function mismatch(value: unknown, type: GoType, { struct, path }: Place, kind = 
     struct === undefined
       ? `Go value of type ${type.name}`
       : `Go struct field ${struct}.${path.join('.')} of type ${type.name}`;
-  throw new MalformedCheckpoint(`json: cannot unmarshal ${kind} into ${target}`);
+  throw new Error(`json: cannot unmarshal ${kind} into ${target}`);
 }
 
 function kindOf(value: unknown): string {

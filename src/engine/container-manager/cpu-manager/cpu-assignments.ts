@@ -1,6 +1,5 @@
 import { errorMessage } from '../../../errors.ts';
 import { CPUSet } from '../cpu-topology/cpu-set.ts';
-import { MalformedCheckpoint } from '../checkpoint/malformed-checkpoint.ts';
 import type { StateFile } from '../topology-manager/state-file.ts';
 import { type CPUCheckpoint, type FindContainer, formatCPUCheckpoint, parseCPUCheckpoint } from './cpu-checkpoint.ts';
 
@@ -24,8 +23,8 @@ export class CPUAssignments {
   private sharedCPUs: CPUSet;
 
   /**
-   * Reads the file, or makes it if it is missing. Throws a `MalformedCheckpoint`, or an `Error` if the file is of
-   * another policy, both with the kubelet's message.
+   * Reads the file, or makes it if it is missing. Throws an `Error` with the kubelet's message if it is malformed or
+   * of another policy.
    */
   constructor(file: StateFile, policyName: string, findContainer: FindContainer) {
     this.file = file;
@@ -118,6 +117,6 @@ function parseCPUs(text: string, what: string): CPUSet {
   try {
     return CPUSet.parse(text);
   } catch (error) {
-    throw new MalformedCheckpoint(`${what}: ${errorMessage(error)}`, { cause: error });
+    throw new Error(`${what}: ${errorMessage(error)}`, { cause: error });
   }
 }

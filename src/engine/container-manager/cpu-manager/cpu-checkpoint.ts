@@ -1,6 +1,5 @@
 import { fnv1a32 } from '../../../api/values/fnv-1a.ts';
 import { decodeGo, dumpGo, encodeGo, type GoStruct, type GoType, type GoValue } from '../checkpoint/go-value.ts';
-import { MalformedCheckpoint } from '../checkpoint/malformed-checkpoint.ts';
 import type { ContainerRef } from './cpu-containers.ts';
 
 /** CPUs as text by pod UID and name of the container. */
@@ -51,7 +50,7 @@ export function formatCPUCheckpoint({ policyName, defaultCPUSet, entries }: CPUC
 
 /**
  * Reads the file, also in the format before Kubernetes 1.18, which has ids of containers. A checksum of 0 is not
- * compared. Throws a `MalformedCheckpoint` with the kubelet's message. kubelet: cpumanager/state/state_checkpoint.go
+ * compared. Throws an `Error` with the kubelet's message. kubelet: cpumanager/state/state_checkpoint.go
  * restoreState
  */
 export function parseCPUCheckpoint(content: string, findContainer: FindContainer): CPUCheckpoint {
@@ -76,7 +75,7 @@ function readOld(content: string): GoStruct | undefined {
 function readAs(content: string, type: ReturnType<typeof checkpointOf>): GoStruct {
   const read = decodeGo(content, type, { PolicyName: '', DefaultCPUSet: '', Entries: new Map(), Checksum: 0n });
   if (read['Checksum'] === 0n || read['Checksum'] === checksumOf({ ...read, Checksum: 0n }, type)) return read;
-  throw new MalformedCheckpoint('checkpoint is corrupted');
+  throw new Error('checkpoint is corrupted');
 }
 
 function checksumOf(unsigned: GoStruct, type: GoType): bigint {
@@ -93,7 +92,7 @@ function entriesByID(value: GoValue, findContainer: FindContainer): Entries {
     const container = findContainer(id);
     if (container === undefined) {
       const problem = `containerID '${id}' not found in initial containers list`;
-      throw new MalformedCheckpoint(`error migrating v1 checkpoint state to v2 checkpoint state: ${problem}`);
+      throw new Error(`error migrating v1 checkpoint state to v2 checkpoint state: ${problem}`);
     }
     const ofPod = entries.get(container.podUID) ?? new Map<string, string>();
     entries.set(container.podUID, ofPod.set(container.containerName, cpus));

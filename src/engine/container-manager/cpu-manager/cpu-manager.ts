@@ -1,7 +1,7 @@
 import type { Container, Pod, PodStatus } from '../../../api/types.ts';
 import { quantityMilliValue, type Quantity } from '../../../api/values/quantity.ts';
 import { errorMessage } from '../../../errors.ts';
-import { restoreError } from '../checkpoint/malformed-checkpoint.ts';
+import { restoreError } from '../checkpoint/restore-error.ts';
 import { CPUSet } from '../cpu-topology/cpu-set.ts';
 import { CPUTopology, type DescribedMachine } from '../cpu-topology/cpu-topology.ts';
 import type { AffinityStore } from '../topology-manager/affinity-store.ts';
@@ -85,8 +85,8 @@ export class CPUManager implements HintProvider {
   }
 
   /**
-   * Called once, before all other methods, with the containers that the runtime has. Throws a `MalformedCheckpoint` if
-   * the file cannot be used, and an `Error` if it is of other settings. Both have the kubelet's message.
+   * Called once, before all other methods, with the containers that the runtime has. Throws an `Error` with the
+   * kubelet's message if the file cannot be used.
    */
   start(file: StateFile, containers: readonly RuntimeContainer[] = []): void {
     for (const container of containers) this.containers.add(container, container.id);

@@ -10,8 +10,7 @@ export interface CPUPolicy {
   /** CPUs that containers can have for themselves. */
   readonly allocatable: CPUSet;
   /**
-   * Throws a `MalformedCheckpoint` if the assignments contradict themselves or the machine, and an `Error` if they
-   * contradict the settings. Both have the kubelet's message.
+   * Throws an `Error` with the kubelet's message if the assignments contradict themselves, the machine or the settings.
    */
   start(assignments: CPUAssignments): void;
   hints(assignments: CPUAssignments, pod: Pod, container: Container): ResourceHints | undefined;

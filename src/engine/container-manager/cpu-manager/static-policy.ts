@@ -1,6 +1,5 @@
 import type { Container, Pod } from '../../../api/types.ts';
 import { isSidecar } from '../../../api/values/sidecars.ts';
-import { MalformedCheckpoint } from '../checkpoint/malformed-checkpoint.ts';
 import { CPUSet } from '../cpu-topology/cpu-set.ts';
 import type { CPUTopology } from '../cpu-topology/cpu-topology.ts';
 import type { AffinityStore } from '../topology-manager/affinity-store.ts';
@@ -65,7 +64,7 @@ export class StaticPolicy implements CPUPolicy {
     const managed = isStrict ? this.allocatable : this.topology.cpus;
     if (shared.isEmpty) {
       // With a strict reservation, our own file can be so.
-      if (all.length > 0) throw new MalformedCheckpoint('default cpuset cannot be empty');
+      if (all.length > 0) throw new Error('default cpuset cannot be empty');
       assignments.share(managed);
       return;
     }
@@ -73,12 +72,12 @@ export class StaticPolicy implements CPUPolicy {
     for (const { podUID, containerName, cpus } of all) {
       if (shared.intersection(cpus).isEmpty) continue;
       const what = `pod: ${podUID}, container: ${containerName} cpuset: "${cpus.toString()}"`;
-      throw new MalformedCheckpoint(`${what} overlaps with default cpuset "${shared.toString()}"`);
+      throw new Error(`${what} overlaps with default cpuset "${shared.toString()}"`);
     }
     const known = shared.union(...all.map(({ cpus }) => cpus));
     if (known.equals(managed)) return;
     const difference = `available CPUs "${managed.toString()}" doesn't match with CPUs in state "${known.toString()}"`;
-    throw new MalformedCheckpoint(`current set of ${difference}`);
+    throw new Error(`current set of ${difference}`);
   }
 
   /** kubelet: policy_static.go GetTopologyHints */

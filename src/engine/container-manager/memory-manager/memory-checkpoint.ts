@@ -1,5 +1,4 @@
 import { fnv1a32 } from '../../../api/values/fnv-1a.ts';
-import { MalformedCheckpoint } from '../checkpoint/malformed-checkpoint.ts';
 import { decodeGo, dumpGo, encodeGo, type GoStruct, type GoType, type GoValue } from '../checkpoint/go-value.ts';
 import type {
   MachineMemory,
@@ -88,14 +87,13 @@ export function formatMemoryCheckpoint(policyName: string, { machine, assignment
 }
 
 /**
- * Reads memory_manager_state. Throws a `MalformedCheckpoint` if it is damaged, and an `Error` if it is of another
- * policy. kubelet: memorymanager/state/state_checkpoint.go restoreState
+ * Reads memory_manager_state. Throws an `Error` if it is damaged, or of another policy. kubelet:
+ * memorymanager/state/state_checkpoint.go restoreState
  */
 export function parseMemoryCheckpoint(content: string, policyName: string): MemoryState {
   const start = { PolicyName: '', MachineState: new Map(), Entries: new Map(), Checksum: 0n };
   const read = decodeGo(content, checkpoint, start);
-  if (read['Checksum'] !== checksumOf({ ...read, Checksum: 0n }))
-    throw new MalformedCheckpoint('checkpoint is corrupted');
+  if (read['Checksum'] !== checksumOf({ ...read, Checksum: 0n })) throw new Error('checkpoint is corrupted');
   if (read['PolicyName'] !== policyName) {
     const found = JSON.stringify(read['PolicyName']);
     throw new Error(`[memorymanager] configured policy "${policyName}" differs from state checkpoint policy ${found}`);

@@ -1,5 +1,5 @@
 import type { Container, Pod, ResourceList } from '../../../api/types.ts';
-import { restoreError } from '../checkpoint/malformed-checkpoint.ts';
+import { restoreError } from '../checkpoint/restore-error.ts';
 import type { AffinityStore } from '../topology-manager/affinity-store.ts';
 import { ContainerMap } from '../topology-manager/container-map.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';
@@ -61,8 +61,8 @@ export class MemoryManager implements HintProvider {
   }
 
   /**
-   * Called once, before all other methods. Throws a `MalformedCheckpoint` if the file cannot be read, and an `Error` if
-   * it suits other settings or another machine. Both have the kubelet's message. kubelet: memory_manager.go Start
+   * Called once, before all other methods. Throws an `Error` with the kubelet's message if the file cannot be used.
+   * kubelet: memory_manager.go Start
    */
   start(file: StateFile): void {
     const restored = this.restore(file);

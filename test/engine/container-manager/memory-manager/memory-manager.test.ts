@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { MalformedCheckpoint } from '../../../../src/engine/container-manager/checkpoint/malformed-checkpoint.ts';
 import { MemoryManager } from '../../../../src/engine/container-manager/memory-manager/memory-manager.ts';
 import type { MemoryReservation } from '../../../../src/engine/container-manager/memory-manager/reserved-memory.ts';
 import { TopologyManager } from '../../../../src/engine/container-manager/topology-manager/topology-manager.ts';
@@ -41,5 +40,5 @@ test.each([
   const message = `could not restore state from checkpoint: ${problem}, ${remedy} before restarting Kubelet`;
   expect(() => {
     manager.start({ path: '/k/memory_manager_state', content, write: () => undefined });
-  }).toThrow(new MalformedCheckpoint(message));
+  }).toThrow(new Error(message));
 });
