@@ -53,7 +53,11 @@ export function newStats({ deps, podStatuses, podOf, volumeManager }: StatsSourc
     }),
     clock,
   });
-  return new SampledStats({ sample: (options) => sampler.sample(options), clock });
+  return new SampledStats({
+    sample: (options) => sampler.sample(options),
+    sampleNode: () => sampler.sampleNode(),
+    clock,
+  });
 }
 
 /** The cgroup over all pods, below the mount. */

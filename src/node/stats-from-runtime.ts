@@ -52,7 +52,11 @@ export async function statsFromRuntime(
     }),
     clock,
   });
-  return new SampledStats({ sample: (options) => sampler.sample(options), clock });
+  return new SampledStats({
+    sample: (options) => sampler.sample(options),
+    sampleNode: () => sampler.sampleNode(),
+    clock,
+  });
 }
 
 /** The cgroup above those of pods, from the request for a sandbox. The root if the runtime does not show it. */

@@ -41,6 +41,11 @@ export class FakeStats implements EngineStats {
     return this.instead?.(request) ?? { node: this.#node(), pods: this.#pods() };
   }
 
+  async nodeSummary(signal: AbortSignal): Promise<Summary> {
+    const { node } = await this.summary({ maxAgeMs: 0, signal });
+    return { node, pods: [] };
+  }
+
   /** Never samples by itself. */
   subscribe(): () => void {
     return () => undefined;

@@ -15,7 +15,7 @@ import { reasons } from '../view/reasons.ts';
 import type { DiskLayout, NodeReclaim } from './disk-layout.ts';
 import { resourceOf } from './eviction-message.ts';
 import { EvictionManager, type EvictionManagerDeps } from './eviction-manager.ts';
-import type { EmptyDirUsage } from './empty-dir-usage.ts';
+import type { EmptyDirUsage, VolumesByPod } from './empty-dir-usage.ts';
 import type { NodeConditions } from './node-conditions.ts';
 import { type NodeSummary, withVolumes } from './node-summary.ts';
 import type { NodePressure } from '../view/snapshot.ts';
@@ -42,7 +42,7 @@ type Inherited = 'config' | 'enforcesStorageLimits' | 'activePods' | 'evict' | '
 
 interface Deps extends Pick<EvictionManagerDeps, Inherited> {
   diskLayout: (signal: AbortSignal) => Promise<DiskLayout>;
-  stats: Pick<StatsProvider, 'summary'>;
+  stats: Pick<StatsProvider, 'summary' | 'nodeSummary'>;
   emptyDirs: Pick<EmptyDirUsage, 'ofLimited' | 'ofAll'>;
   memoryNotices: MemoryNotices;
   reclaim: (what: NodeReclaim, signal: AbortSignal) => Promise<void>;
@@ -74,17 +74,13 @@ export class EvictionLoop {
       diskLayout: () => this.bounded(summaryTimeoutMs, diskLayout),
       summary: () =>
         this.bounded(summaryTimeoutMs, async (signal): Promise<NodeSummary> => {
-          const summary = await stats.summary({ maxAgeMs: 0, signal });
+          const needsPods = deps.enforcesStorageLimits && deps.activePods().some(limitsEphemeralStorage);
+          const summary = await (needsPods ? stats.summary({ maxAgeMs: 0, signal }) : stats.nodeSummary(signal));
           return deps.enforcesStorageLimits ? withVolumes(summary, await emptyDirs.ofLimited()) : summary;
         }),
-      withDiskUsage: async (summary) => {
-        // What is not measured in time keeps its earlier figures.
-        const ended = new AbortController();
-        const cancel = deps.clock.after(diskUsageMs, () => {
-          ended.abort();
-        });
-        const measured = await emptyDirs.ofAll(ended.signal).finally(cancel);
-        return withVolumes(summary, measured);
+      withPods: async ({ node }, { disk }) => {
+        const { pods } = await this.bounded(summaryTimeoutMs, (signal) => stats.summary({ maxAgeMs: 0, signal }));
+        return disk ? withVolumes({ node, pods }, await this.emptyDirUsage()) : { node, pods };
       },
       onObserved: () => {
         if (this.manager.thresholdsMet.length === 0) this.announced = undefined;
@@ -180,6 +176,16 @@ export class EvictionLoop {
     return causes;
   }
 
+  /** What is not measured in time is left out. */
+  private async emptyDirUsage(): Promise<VolumesByPod> {
+    const { clock, emptyDirs } = this.deps;
+    const ended = new AbortController();
+    const cancel = clock.after(diskUsageMs, () => {
+      ended.abort();
+    });
+    return emptyDirs.ofAll(ended.signal).finally(cancel);
+  }
+
   /** Ends work that takes longer. */
   private async bounded<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
@@ -189,6 +195,12 @@ export class EvictionLoop {
       ended.abort();
     }
   }
+}
+
+/** True if only the statistics of its pod show whether a limit is kept. */
+function limitsEphemeralStorage({ spec }: Pod): boolean {
+  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
+  return containers.some(({ resources }) => resources?.limits?.['ephemeral-storage'] !== undefined);
 }
 
 /** Waits for the next check: the end of the period, or a notice. */

@@ -19,10 +19,10 @@ export interface EvictionManagerDeps {
   enforcesStorageLimits: boolean;
   /** Asked until it is known. */
   diskLayout: () => Promise<DiskLayout>;
-  /** Current usage of the node. */
+  /** Current usage of the node. Its pods may be left out where they do not matter. */
   summary: () => Promise<NodeSummary>;
-  /** The summary with the current disk usage of pods, which it may have from a minute ago. */
-  withDiskUsage: (summary: NodeSummary) => Promise<NodeSummary>;
+  /** The summary with all pods, and with `disk` their current disk usage, which it may have from a minute ago. */
+  withPods: (summary: NodeSummary, wanted: { disk: boolean }) => Promise<NodeSummary>;
   /** Pods with running containers that are not ending. */
   activePods: () => readonly Pod[];
   /** Called when the conditions of the node are up to date, before anything is freed. */
@@ -129,8 +129,8 @@ export class EvictionManager {
   }
 
   private async evictOne(threshold: EvictionThreshold, summary: NodeSummary, layout: DiskLayout): Promise<Pod[]> {
-    const isAboutDisk = diskOf(threshold.signal) !== undefined;
-    const usageOf = usageIn(isAboutDisk ? await this.deps.withDiskUsage(summary) : summary);
+    const disk = diskOf(threshold.signal) !== undefined;
+    const usageOf = usageIn(await this.deps.withPods(summary, { disk }));
     const [pod] = rankPods(this.evictablePods(), threshold.signal, usageOf, layout);
     if (!pod) return [];
     const observed = this.observations.get(threshold.signal);

@@ -6,6 +6,8 @@ import type { Summary } from './summary.ts';
 interface Deps {
   /** Measures once. Is not called before the call before has ended. */
   sample: (options: { cpuAndMemoryOnly: boolean }) => Promise<Summary>;
+  /** Measures the node alone. */
+  sampleNode: () => Promise<Summary>;
   clock: Clock;
 }
 
@@ -37,6 +39,10 @@ export class SampledStats implements StatsProvider {
     signal?.throwIfAborted();
     const result = this.young(maxAgeMs, cpuAndMemoryOnly) ?? this.sampleWithin(maxAgeMs, cpuAndMemoryOnly);
     return signal === undefined ? result : unlessAborted(Promise.resolve(result), signal);
+  }
+
+  nodeSummary(signal: AbortSignal): Promise<Summary> {
+    return unlessAborted(this.deps.sampleNode(), signal);
   }
 
   subscribe(subscription: StatsSubscription): () => void {

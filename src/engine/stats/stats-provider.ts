@@ -11,6 +11,8 @@ export interface StatsProvider {
    * signal's reason.
    */
   summary(request: SummaryRequest): Promise<Summary>;
+  /** A new sample of the node, without pods. It is not shared, and takes a small part of the time. */
+  nodeSummary(signal: AbortSignal): Promise<Summary>;
   /**
    * Samples regularly until the returned function is called, and calls `onSample` after each sample. Several
    * subscribers share the samples of the shortest period.

@@ -22,6 +22,7 @@ beforeEach(() => {
       if (failure !== undefined) throw failure;
       return summaryOf(name);
     },
+    sampleNode: () => Promise.resolve(summaryOf('node')),
   });
 });
 
@@ -114,4 +115,12 @@ test('subscribers share the samples of the shortest period, until all have left'
   endSlow();
   await clock.advance(600_000);
   expect(samples).toEqual(['full 1', 'full 2']);
+});
+
+test('the node alone is measured beside all other samples', async () => {
+  const full = stats.summary({ maxAgeMs: 0 });
+  expect(await stats.nodeSummary(new AbortController().signal)).toEqual(summaryOf('node'));
+  await clock.advance(1000);
+  expect(await full).toEqual(summaryOf('full 1'));
+  await expect(stats.nodeSummary(AbortSignal.abort(new Error('over')))).rejects.toThrow('over');
 });

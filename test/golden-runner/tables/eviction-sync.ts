@@ -31,7 +31,7 @@ export const evictionSync = tableAdapter<In>('eviction-sync', async (input) => {
       if (later.length > 0) round.summaries = later;
       return summary ? Promise.resolve(summary) : Promise.reject(new Error('The step has no summary'));
     },
-    withDiskUsage: (summary) => Promise.resolve(summary),
+    withPods: (summary) => Promise.resolve(summary),
     activePods: () => input.pods.filter(({ metadata }) => !gone.has(metadata.uid)),
     reclaim: (what) => {
       if (what === 'deadContainers') round.containerGC++;
