@@ -25,7 +25,7 @@ beforeAll(async () => {
     folder: disk,
     flags: [
       '--eviction-hard=nodefs.available<100Mi',
-      '--eviction-pressure-transition-period=1s',
+      '--eviction-pressure-transition-period=5s',
       '--minimum-image-ttl-duration=1us',
     ],
   });
