@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
+import { newStats } from '../../src/engine/new-stats.ts';
 import type { Summary } from '../../src/engine/stats/summary.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
@@ -13,7 +14,7 @@ const podOf = (name: string): Pod =>
 async function run(...names: string[]): Promise<{ world: World; engine: Engine; source: ManualSource }> {
   const world = await World.make();
   const source = new ManualSource();
-  const engine = await world.boot({ sources: [source] });
+  const engine = await world.boot({ sources: [source], newStats });
   source.set(...names.map(podOf));
   for (const name of names) await world.until(() => engine.isReady(`${name}-edge1`));
   return { world, engine, source };

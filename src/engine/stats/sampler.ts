@@ -94,9 +94,11 @@ export class Sampler {
   /** The node without its pods, which takes a small part of the time. May run beside another sample. */
   async sampleNode(): Promise<Summary> {
     const { nodeName, podsCgroup } = this.deps;
-    const context = { ...(await this.ask([], false)), cpuAndMemoryOnly: false, swapFreeBytes: undefined };
-    const kernel = readNodeStats(this.nodeReader, { podsCgroup, cpuAndMemoryOnly: false });
+    const reported = await this.ask([], false);
+    const wanted: WantedFigures = { tasks: true };
+    const kernel = readNodeStats(this.nodeReader, { podsCgroup, wanted });
     this.nodeReader.endSample();
+    const context = { ...reported, cpuAndMemoryOnly: false, wanted, swapFreeBytes: undefined };
     return { node: { nodeName, ...kernel, ...this.nodeDisks(context) }, pods: [] };
   }
 
