@@ -12,7 +12,7 @@ export async function writeFileAtomic(path: string, content: string | Uint8Array
   const bytes = Buffer.from(content);
   if (await holds(path, bytes)) return;
   await makeFolder(dirname(path), 0o777);
-  await replaceFile(path, bytes, mode);
+  await replaceFile(path, bytes, { mode });
 }
 
 /** True if the path is a regular file with this content. Does not read links and named pipes. */
@@ -28,11 +28,20 @@ async function holds(path: string, bytes: Buffer): Promise<boolean> {
   }
 }
 
-/** Replaces a path atomically by a file. Its folder must exist. Rejects with the error of the file system. */
-export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600): Promise<void> {
+interface ReplaceOptions {
+  mode?: number;
+  /** True: after a power cut too the file is the old or the new one. False: then it may be broken. Default true. */
+  isDurable?: boolean;
+}
+
+/**
+ * Replaces a path atomically by a file. Its folder must exist. Rejects with the error of the file system, and leaves no
+ * part of the file.
+ */
+export async function replaceFile(path: string, bytes: Uint8Array, options: ReplaceOptions = {}): Promise<void> {
   const temporary = `${path}.${String(process.pid)}.tmp`;
   try {
-    await writeAndSync(temporary, bytes, mode);
+    await writeNew(temporary, bytes, options);
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -40,13 +49,17 @@ export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600)
   }
 }
 
-async function writeAndSync(path: string, bytes: Uint8Array, mode: number): Promise<void> {
+async function writeNew(
+  path: string,
+  bytes: Uint8Array,
+  { mode = 0o600, isDurable = true }: ReplaceOptions,
+): Promise<void> {
   // Removes the remains of a crash, or a planted file.
   await rm(path, { recursive: true, force: true });
   const file = await open(path, 'wx', mode);
   try {
     await file.writeFile(bytes);
-    await file.sync();
+    if (isDurable) await file.sync();
   } finally {
     await file.close();
   }

@@ -131,6 +131,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const wallClockStore = new WallClockStore({
     rootDir: node.rootDir,
     wallClock,
+    clock,
     logger: logger.child({ component: 'clock' }),
   });
   const housekeeping = new Housekeeping({

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import type { Clock } from '../clock.ts';
 import { errorMessage, hasCode } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { replaceFile } from '../write-file-atomic.ts';
@@ -8,10 +9,13 @@ import { makeFolder } from '../make-folder.ts';
 
 const bootIDPath = '/proc/sys/kernel/random/boot_id';
 const maxFileBytes = 64 * 1024;
+/** Delay before a failed write is tried again. */
+const retryMs = 30_000;
 
 interface Deps {
   rootDir: string;
   wallClock: WallClockHistory;
+  clock: Clock;
   logger: Logger;
 }
 
@@ -24,6 +28,8 @@ export class WallClockStore {
   private readonly deps: Deps;
   private bootID = '';
   private writing: Promise<void> = Promise.resolve();
+  private isFailing = false;
+  private cancelRetry: (() => void) | undefined;
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -51,6 +57,7 @@ export class WallClockStore {
   async close(): Promise<void> {
     this.save();
     await this.writing;
+    this.cancelRetry?.();
   }
 
   private get path(): string {
@@ -62,13 +69,20 @@ export class WallClockStore {
   }
 
   private async write(): Promise<void> {
-    const { wallClock, logger } = this.deps;
+    const { wallClock, clock, logger } = this.deps;
+    this.cancelRetry?.();
     const kept = JSON.stringify({ bootID: this.bootID, settings: wallClock.settings.map(withoutInfinity) });
     try {
       await makeFolder(dirname(this.path), 0o700);
       await replaceFile(this.path, Buffer.from(kept));
+      this.isFailing = false;
     } catch (error) {
-      logger.warn({ path: this.path, err: errorMessage(error) }, 'Writing the clock settings failed');
+      const message = 'Writing the clock settings failed; it is tried again';
+      if (!this.isFailing) logger.warn({ path: this.path, err: errorMessage(error) }, message);
+      this.isFailing = true;
+      this.cancelRetry = clock.after(retryMs, () => {
+        this.save();
+      });
     }
   }
 }

@@ -63,7 +63,7 @@ export async function appendHistory(path: string, lines: string, carried: () => 
       file = await openToAppend(path);
       text = carried() + lines;
     }
-    await file.appendFile(text);
+    await appendWhole(file, text);
   } finally {
     await file.close();
   }
@@ -88,6 +88,17 @@ export async function syncHistory(path: string): Promise<void> {
 /** Name of the renamed former file. */
 export function olderHalf(path: string): string {
   return `${path}.1`;
+}
+
+/** Appends all of the text or nothing. */
+async function appendWhole(file: FileHandle, text: string): Promise<void> {
+  const { size } = await file.stat();
+  try {
+    await file.appendFile(text);
+  } catch (error) {
+    await file.truncate(size);
+    throw error;
+  }
 }
 
 function openToAppend(path: string): Promise<FileHandle> {

@@ -72,17 +72,41 @@ export async function readFileTail(path: string, maxBytes: number): Promise<Uint
 
 /**
  * Writes a file of ours in place, so that a container that has it mounted sees the new content. Removes a link, named
- * pipe or other entry in its place first, without writing to it.
+ * pipe or other entry in its place first, without writing to it. A full disk leaves the old content. Rejects with the
+ * error of the file system.
  */
 export async function writeInPlace(path: string, content: string | Uint8Array, mode: number): Promise<void> {
+  const bytes = Buffer.from(content);
   const file = await openToWrite(path, mode);
   try {
-    await file.truncate(0);
-    await file.writeFile(content);
+    const { size } = await file.stat();
+    if (!(await holds(path, size, bytes))) await replaceContent(file, size, bytes);
     // The umask limits the mode of a new file, but not chmod.
     await file.chmod(mode);
   } finally {
     await file.close();
+  }
+}
+
+async function holds(path: string, size: number, bytes: Buffer): Promise<boolean> {
+  return size === bytes.length && (await readRegularFile(path, size)).equals(bytes);
+}
+
+/** Takes the space of a longer content first. The rest replaces bytes that have their space. */
+async function replaceContent(file: FileHandle, size: number, bytes: Buffer): Promise<void> {
+  try {
+    await writeAt(file, size, bytes.subarray(size));
+  } catch (error) {
+    await file.truncate(size);
+    throw error;
+  }
+  await writeAt(file, 0, bytes.subarray(0, size));
+  await file.truncate(bytes.length);
+}
+
+async function writeAt(file: FileHandle, position: number, bytes: Buffer): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
   }
 }
 

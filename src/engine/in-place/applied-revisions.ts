@@ -1,4 +1,3 @@
-import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import type { Container, Pod } from '../../api/types.ts';
@@ -160,11 +159,7 @@ export class AppliedRevisions {
     const path = join(this.deps.podDir(uid), fileName);
     const bytes = encodeRevision(storedPart(kept));
     try {
-      if (isDurable) await replaceFile(path, bytes);
-      else {
-        await writeFile(`${path}.tmp`, bytes, { mode: 0o600 });
-        await rename(`${path}.tmp`, path);
-      }
+      await replaceFile(path, bytes, { isDurable });
       kept.isWritten = true;
       this.isFailing = false;
     } catch (error) {

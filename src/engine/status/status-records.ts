@@ -1,10 +1,10 @@
-import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { PodCondition, PodStatus } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
+import { replaceFile } from '../../write-file-atomic.ts';
 import { readRegularFile } from '../host/regular-file.ts';
 import type { ProbedBefore } from '../container/probe-results.ts';
 import { kubeletConditionTypes } from './generate-conditions.ts';
@@ -50,6 +50,9 @@ export class StatusRecords {
   /** UIDs of pods whose file was read. */
   private readonly loaded = new Set<string>();
   private readonly writing = new Map<string, Promise<void>>();
+  /** True while the disk takes no records. */
+  private isFailing = false;
+  private isClosed = false;
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -89,10 +92,7 @@ export class StatusRecords {
     const record = recordOf(status, kept.record.acknowledgedAt);
     if (isDeepStrictEqual(record, kept.record) && kept.written !== undefined) return;
     kept.record = record;
-    const { clock } = this.deps;
-    kept.cancelWrite ??= clock.after(Math.max(batchMs, kept.writtenAtMonotonic + rewriteMs - clock.monotonic()), () => {
-      this.startWriting(uid, kept);
-    });
+    this.writeLater(uid, kept);
   }
 
   /** Drops the record of a pod that starts over. */
@@ -115,8 +115,16 @@ export class StatusRecords {
 
   /** Writes all pending records. Resolves also if a write failed. */
   async close(): Promise<void> {
+    this.isClosed = true;
     for (const [uid, kept] of this.kept) if (kept.cancelWrite !== undefined) this.startWriting(uid, kept);
     await Promise.all(this.writing.values());
+  }
+
+  private writeLater(uid: string, kept: Kept): void {
+    const { clock } = this.deps;
+    kept.cancelWrite ??= clock.after(Math.max(batchMs, kept.writtenAtMonotonic + rewriteMs - clock.monotonic()), () => {
+      this.startWriting(uid, kept);
+    });
   }
 
   private startWriting(uid: string, kept: Kept): void {
@@ -138,13 +146,16 @@ export class StatusRecords {
     if (isDeepStrictEqual(record, kept.written)) return;
     try {
       const path = join(this.deps.podDir(uid), fileName);
-      await writeFile(`${path}.tmp`, JSON.stringify(record), { mode: 0o600 });
-      await rename(`${path}.tmp`, path);
+      await replaceFile(path, Buffer.from(JSON.stringify(record)), { isDurable: false });
       kept.written = record;
+      this.isFailing = false;
     } catch (error) {
       // The pod's folder does not exist yet, or was removed.
       if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
-      this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Writing the kept status of a pod failed');
+      const message = 'Writing the kept status of a pod failed; it is tried again';
+      if (!this.isFailing) this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, message);
+      this.isFailing = true;
+      if (!this.isClosed && this.kept.get(uid) === kept) this.writeLater(uid, kept);
     }
   }
 }

@@ -64,21 +64,31 @@ async function writeRevision(folder: string, payload: Payload, options: WriteOpt
   const { now, setPermissions, files = fileSystem } = options;
   const revision = `..${timestamp(now)}.${randomInt(2 ** 32)}`;
   const path = join(folder, revision);
-  await files.mkdir(path);
+  const link = join(folder, newDataLink);
+  try {
+    await writeFiles(path, payload, files);
+    await setPermissions?.();
+    await files.rm(link, { recursive: true, force: true });
+    await files.symlink(revision, link);
+    await files.rename(link, join(folder, dataLink));
+  } catch (error) {
+    // Each attempt on a full disk would leave a folder.
+    await files.rm(path, { recursive: true, force: true });
+    throw error;
+  }
+  return revision;
+}
+
+async function writeFiles(folder: string, payload: Payload, files: FileOperations): Promise<void> {
+  await files.mkdir(folder);
   // The umask limits mkdir, but not chmod.
-  await files.chmod(path, 0o755);
+  await files.chmod(folder, 0o755);
   for (const [name, { data, mode }] of payload) {
-    const file = join(path, name);
+    const file = join(folder, name);
     await files.mkdir(dirname(file), { recursive: true, mode: 0o755 });
     await files.writeFile(file, data, { mode });
     await files.chmod(file, mode);
   }
-  await setPermissions?.();
-  const link = join(folder, newDataLink);
-  await files.rm(link, { recursive: true, force: true });
-  await files.symlink(revision, link);
-  await files.rename(link, join(folder, dataLink));
-  return revision;
 }
 
 /** Such as `2024_06_01_10_00_00`, in UTC. */

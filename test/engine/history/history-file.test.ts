@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rm, stat, symlink, truncate, writeFile } from
 import { basename, dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { appendHistory, historyPath, podOfHistoryFile, readHistory } from '../../../src/engine/history/history-file.ts';
+import { fillDisk, mountSmallDisk } from '../../full-disk.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;
@@ -36,6 +37,15 @@ test('wherever a write was cut, all lines before it and after it are read', asyn
     const read = linesOf(await readHistory(path)).filter((line) => [...linesOf(whole), '"third"'].includes(line));
     expect(read).toEqual([...kept, '"third"']);
   }
+});
+
+test('lines that do not fit on the disk leave none of them', async () => {
+  await mountSmallDisk(folder, 64);
+  await append('"first"\n');
+  await fillDisk(folder);
+  const lines = `"${'x'.repeat(3000)}"\n`.repeat(2);
+  await expect(append(lines)).rejects.toThrow('ENOSPC');
+  expect(await readFile(path, 'utf8')).toBe('"first"\n');
 });
 
 test('a file never grows beyond its bound, and what is carried begins each new one', async () => {

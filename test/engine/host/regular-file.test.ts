@@ -10,6 +10,7 @@ import {
   writeInPlace,
   writeNewFile,
 } from '../../../src/engine/host/regular-file.ts';
+import { fillDisk, mountSmallDisk } from '../../full-disk.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;
@@ -92,6 +93,28 @@ test.each([
 ])('reads the last $maxBytes bytes of "$content"', async ({ content, maxBytes, tail }) => {
   await appendFile(path, content);
   expect(Buffer.from((await readFileTail(path, maxBytes)) ?? 'no file').toString()).toBe(tail);
+});
+
+test.each([
+  ['the same content', 'x'.repeat(5000), undefined],
+  ['another content of this length', 'y'.repeat(5000), undefined],
+  ['a shorter content', 'y'.repeat(4000), undefined],
+  ['a longer content, which does not fit,', 'y'.repeat(9000), 'ENOSPC'],
+])('writing %s in place on a full disk never leaves a part', async (_what, next, code) => {
+  await mountSmallDisk(folder, 64);
+  const before = 'x'.repeat(5000);
+  await writeInPlace(path, before, 0o644);
+  await fillDisk(folder);
+  const written = writeInPlace(path, next, 0o644);
+  if (code === undefined) await written;
+  else await expect(written).rejects.toThrow(code);
+  expect(await readFile(path, 'utf8')).toBe(code === undefined ? next : before);
+});
+
+test('a content that grows in place is written whole', async () => {
+  await writeInPlace(path, 'short', 0o644);
+  await writeInPlace(path, 'something longer', 0o644);
+  expect(await readFile(path, 'utf8')).toBe('something longer');
 });
 
 test('the tail is undefined for a file that does not exist', async () => {

@@ -1,0 +1,19 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { expect, onTestFinished } from 'vitest';
+
+/** Makes this folder a file system of its own, until the test ends. */
+export async function mountSmallDisk(folder: string, kibibytes: number): Promise<void> {
+  await execa('mount', ['-t', 'tmpfs', '-o', `size=${String(kibibytes)}k`, 'small', folder]);
+  onTestFinished(async () => {
+    await execa('umount', ['--lazy', folder]);
+  });
+}
+
+/** Takes all space that is left on a small disk. Resolves with the path of the file that has it. */
+export async function fillDisk(folder: string): Promise<string> {
+  const path = join(folder, 'ballast');
+  await expect(writeFile(path, Buffer.alloc(1024 * 1024, 1))).rejects.toThrow('ENOSPC');
+  return path;
+}
