@@ -35,7 +35,7 @@ async function bench(options: BenchOptions): Promise<void> {
     process.stdout.write(
       `\n${part.containerd === undefined ? 'without a runtime' : `containerd ${part.containerd}`}\n\n`,
     );
-    process.stdout.write(formatTable(tableRows(part.figures)));
+    process.stdout.write(await formatTable(tableRows(part.figures)));
   }
   if (options.json === undefined) return;
   await writeFile(options.json, `${JSON.stringify({ machine, parts }, undefined, 2)}\n`);

@@ -98,7 +98,7 @@ async function listImages(flags: ImageFlags, deps: CommandDeps): Promise<void> {
     const rows = images.flatMap(({ repoTags, repoDigests, id, size }) =>
       (repoTags.length > 0 ? repoTags : repoDigests.slice(0, 1)).map((name) => [name, shortID(id), megabytes(size)]),
     );
-    deps.stdout.write(formatTable([['IMAGE', 'IMAGE ID', 'SIZE'], ...rows.sort()]));
+    deps.stdout.write(await formatTable([['IMAGE', 'IMAGE ID', 'SIZE'], ...rows.sort()]));
   } finally {
     connection.close();
   }

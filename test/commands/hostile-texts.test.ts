@@ -21,7 +21,7 @@ const problem = {
 } as const;
 const pod = { metadata: { namespace: 'default', name: hostile, uid: 'u1' }, spec: { containers: [{ name: hostile }] } };
 
-test.each<[exit: string, text: () => string, shown: string]>([
+test.each<[exit: string, text: () => string | Promise<string>, shown: string]>([
   ['a table', () => formatTable([['NAME'], [hostile]]), shown],
   ['a problem on a line', () => problemText(problem, 0), shown],
   [
@@ -61,8 +61,8 @@ test.each<[exit: string, text: () => string, shown: string]>([
       ),
     shown,
   ],
-])('%s shows control characters and sends none', (_exit, text, expected) => {
-  const printed = text();
+])('%s shows control characters and sends none', async (_exit, text, expected) => {
+  const printed = await text();
   expect(printed.replaceAll(/[\P{C}\n]/gu, '')).toBe('');
   expect(printed).toContain(expected);
 });

@@ -9,7 +9,7 @@ import type { FoundPod } from './find-pod.ts';
 import { historyText } from './history-text.ts';
 
 /** The full description of a pod in the layout of `kubectl describe`. `now` is in milliseconds since the epoch. */
-export function descriptionText(found: FoundPod, now: number): string {
+export async function descriptionText(found: FoundPod, now: number): Promise<string> {
   const { namespace, name, pods, history, runtimeError } = found;
   const pressures = (found.pressures ?? []).map((pressure) => pressureText(pressure, now)).join('\n');
   const gone = fields(0, [
@@ -21,7 +21,7 @@ export function descriptionText(found: FoundPod, now: number): string {
     pods.length === 0
       ? [gone]
       : pods.map((pod) => podText(pod, { problems: found.manifestProblems ?? [], pressures, now }));
-  return `${shown.join('\n')}${historyText(history, now)}`;
+  return `${shown.join('\n')}${await historyText(history, now)}`;
 }
 
 function podText(

@@ -5,13 +5,13 @@ import { formatTable } from '../io/format-table.ts';
 import { exitText } from '../../node/log/exit-text.ts';
 
 /** Ends of containers and events, newest last. `now` is in milliseconds since the epoch. */
-export function historyText(history: readonly HistoryEntry[], now: number): string {
+export async function historyText(history: readonly HistoryEntry[], now: number): Promise<string> {
   const ends = history.filter((entry) => entry.kind === 'end').sort((a, b) => a.finishedAt - b.finishedAt);
   const events = history.filter((entry) => entry.kind === 'event').sort((a, b) => a.lastAt - b.lastAt);
-  return endsText(ends, now) + eventsText(events, now);
+  return (await endsText(ends, now)) + (await eventsText(events, now));
 }
 
-function endsText(ends: readonly EndEntry[], now: number): string {
+async function endsText(ends: readonly EndEntry[], now: number): Promise<string> {
   if (ends.length === 0) return '';
   const rows = ends.map(({ containerName, restartCount, reason, exitCode, startedAt, finishedAt, message }) => [
     `${containerName}#${restartCount}`,
@@ -21,10 +21,10 @@ function endsText(ends: readonly EndEntry[], now: number): string {
     ago(finishedAt, now),
     firstLine(message),
   ]);
-  return `Ends:\n${indented([['Container', 'Reason', 'Exit Code', 'Ran', 'Age', 'Message'], ...rows])}`;
+  return `Ends:\n${await indented([['Container', 'Reason', 'Exit Code', 'Ran', 'Age', 'Message'], ...rows])}`;
 }
 
-function eventsText(events: readonly EventEntry[], now: number): string {
+async function eventsText(events: readonly EventEntry[], now: number): Promise<string> {
   if (events.length === 0) return 'Events:   <none>\n';
   const rows = events.map(({ eventType, reason, count, firstAt, lastAt, containerName, message }) => [
     eventType,
@@ -33,7 +33,7 @@ function eventsText(events: readonly EventEntry[], now: number): string {
     containerName ?? '',
     firstLine(message),
   ]);
-  return `Events:\n${indented([['Type', 'Reason', 'Age', 'Container', 'Message'], ...rows])}`;
+  return `Events:\n${await indented([['Type', 'Reason', 'Age', 'Container', 'Message'], ...rows])}`;
 }
 
 const ago = (at: number, now: number): string => humanDuration(now - at);
@@ -42,6 +42,6 @@ function firstLine(text: string): string {
   return printable(text.trim().split('\n', 1)[0] ?? '');
 }
 
-function indented(rows: readonly (readonly string[])[]): string {
-  return formatTable(rows).replace(/^(?=.)/gm, '  ');
+async function indented(rows: readonly (readonly string[])[]): Promise<string> {
+  return (await formatTable(rows)).replace(/^(?=.)/gm, '  ');
 }

@@ -7,8 +7,9 @@ test.each<[string, Pick<PodSnapshot, 'waitingUpdate' | 'outdatedContainers'>, st
   ['is carried out', {}, undefined],
   ['waits', { waitingUpdate: { reason: 'OutOfcpu', message: 'no room' } }, 'waits: OutOfcpu: no room'],
   ['is under way', { outdatedContainers: ['a', 'b'] }, 'image or resources of an earlier manifest: a, b'],
-])('the description has the newest manifest if it is not carried out: it %s', (_what, update, text) => {
+])('the description has the newest manifest if it is not carried out: it %s', async (_what, update, text) => {
   const pods = [{ pod: makePod(), ...update }];
-  const lines = descriptionText({ namespace: 'default', name: 'web', pods, history: [] }, NOW).split('\n');
+  const description = await descriptionText({ namespace: 'default', name: 'web', pods, history: [] }, NOW);
+  const lines = description.split('\n');
   expect(lines.find((line) => line.startsWith('Update'))?.replace(/^Update: +/, '')).toBe(text);
 });

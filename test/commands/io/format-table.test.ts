@@ -2,12 +2,30 @@ import { describe, expect, test } from 'vitest';
 import { formatTable } from '../../../src/commands/io/format-table.ts';
 
 describe('a table', () => {
-  test('has aligned columns and no space at the end of a line', () => {
+  test('has aligned columns and no space at the end of a line', async () => {
     const rows = [
       ['NAME', 'READY', 'NOTE'],
       ['web-edge1', '1/1', ''],
       ['größe', '0/1', 'x y'],
     ];
-    expect(formatTable(rows)).toBe('NAME        READY   NOTE\nweb-edge1   1/1\ngröße       0/1     x y\n');
+    expect(await formatTable(rows)).toBe('NAME        READY   NOTE\nweb-edge1   1/1\ngröße       0/1     x y\n');
+  });
+
+  test('has aligned columns with wide and combined characters', async () => {
+    const rows = [
+      ['日本', 'a'],
+      ['e\u0301', 'b'],
+      ['web-1', 'c'],
+    ];
+    expect(await formatTable(rows)).toBe('日本    a\ne\u0301       b\nweb-1   c\n');
+  });
+
+  test('has aligned columns where all characters are ASCII', async () => {
+    const rows = [
+      ['NAME', '', 'AGE'],
+      ['web-edge1', '', '5m'],
+      ['db', 'x', '12d'],
+    ];
+    expect(await formatTable(rows)).toBe('NAME            AGE\nweb-edge1       5m\ndb          x   12d\n');
   });
 });
