@@ -23,6 +23,7 @@ const argumentsOf: Record<string, string[][]> = {
   diff: [['FOLDER'], [nowhere], ['-'], ['--config', nowhere]],
   wait: [['web', '--timeout', '100ms']],
   ps: [[], ['-o', 'json']],
+  top: [[], ['web', '--containers'], ['node']],
   describe: [['web']],
   logs: [['web'], ['-f', 'web']],
   exec: [['web', '--', 'true']],
