@@ -15,9 +15,10 @@ import type { NodeConfig } from './node-config.ts';
 import type { KernelLog } from './oom/kernel-log.ts';
 import type { SecretValues } from './outgoing/secret-values.ts';
 import type { RuntimeEventStream } from './pleg/runtime-event-stream.ts';
-import type { EngineStats, StatsSources } from './new-stats.ts';
+import type { StatsSources } from './new-stats.ts';
 import type { CheckHealth } from './prober/run-probe.ts';
 import type { StatsHost } from './stats/stats-host.ts';
+import type { StatsProvider } from './stats/stats-provider.ts';
 
 /** The engine's dependencies. */
 export interface KubeletDeps {
@@ -52,7 +53,7 @@ export interface KubeletDeps {
   /** Images that stay while unused. */
   keptImages: readonly string[];
   /** Makes the statistics of the node and its pods. */
-  newStats: (sources: StatsSources) => EngineStats;
+  newStats: (sources: StatsSources) => StatsProvider;
   /** Number of the device with the file system at a path. */
   deviceOf: (path: string) => Promise<bigint>;
   /** Size and free space of the file system at a path. */

@@ -227,7 +227,6 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
       keep('image collection', parts.imageCollector),
       keep('container collection', parts.containerCollector),
       keep('container logs', parts.containerLogManager),
-      keep('statistics', parts.stats),
       ...(parts.shutdownWatch === undefined ? [] : [keep('shutdown watch', parts.shutdownWatch)]),
       this.work(stopped),
     ];

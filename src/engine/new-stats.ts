@@ -22,11 +22,8 @@ export interface StatsSources {
   volumeManager: Pick<VolumeManager, 'mountPoints'>;
 }
 
-/** Statistics that an engine keeps running. */
-export type EngineStats = StatsProvider & { run(signal: AbortSignal): Promise<void> };
-
 /** Makes the statistics of the node and its pods. Nothing is measured yet. */
-export function newStats({ deps, podStatuses, podOf, volumeManager }: StatsSources): EngineStats {
+export function newStats({ deps, podStatuses, podOf, volumeManager }: StatsSources): StatsProvider {
   const { clock, imageService, node, random, runtime, statsHost } = deps;
   const { nodeName, rootDir, podLogsDir, cgroupRoot, volumeStatsAggPeriodMs } = node;
   const logger = deps.logger.child({ component: 'stats' });

@@ -1,6 +1,5 @@
 import type { Clock } from '../../src/clock.ts';
-import type { SummaryRequest } from '../../src/engine/stats/stats-provider.ts';
-import type { EngineStats } from '../../src/engine/new-stats.ts';
+import type { StatsProvider, SummaryRequest } from '../../src/engine/stats/stats-provider.ts';
 import type { NodeStats, PodStats, Summary } from '../../src/engine/stats/summary.ts';
 
 const mebibyte = 1024 * 1024;
@@ -15,7 +14,7 @@ export interface FakeAmounts {
 }
 
 /** Statistics that the test sets. At first nothing is scarce. */
-export class FakeStats implements EngineStats {
+export class FakeStats implements StatsProvider {
   /** Bytes and numbers. Read at each summary. */
   amounts: FakeAmounts = {
     memoryAvailable: 512 * mebibyte,
@@ -44,15 +43,6 @@ export class FakeStats implements EngineStats {
   async nodeSummary(signal: AbortSignal): Promise<Summary> {
     const { node } = await this.summary({ maxAgeMs: 0, signal });
     return { node, pods: [] };
-  }
-
-  /** Never samples by itself. */
-  subscribe(): () => void {
-    return () => undefined;
-  }
-
-  run(): Promise<void> {
-    return Promise.resolve();
   }
 
   /** The time of the figures. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
-import type { StatsProvider, StatsSubscription, SummaryRequest } from './stats-provider.ts';
+import type { StatsProvider, SummaryRequest } from './stats-provider.ts';
 import type { Summary } from './summary.ts';
 
 interface Deps {
@@ -18,18 +18,15 @@ interface Sample {
 }
 
 /**
- * Samples of one measuring, shared by all that ask. One sample is taken at a time, and the last one is kept. Regular
- * samples are only taken while there are subscribers.
+ * Samples of one measuring, shared by all that ask. One sample is taken at a time, and the last one is kept.
  */
 export class SampledStats implements StatsProvider {
   private readonly deps: Deps;
-  private readonly subscriptions = new Set<StatsSubscription>();
   /** Newest samples that succeeded, the larger and the smaller kind. */
   private newest: { cpuAndMemoryOnly: boolean; startedAtMonotonic: number; summary: Summary }[] = [];
   private underWay: Sample | undefined;
   /** The sample that begins when the one under way has ended. */
   private next: { wanted: { cpuAndMemoryOnly: boolean }; result: Promise<Summary> } | undefined;
-  private notifySubscribed: () => void = () => undefined;
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -43,45 +40,6 @@ export class SampledStats implements StatsProvider {
 
   nodeSummary(signal: AbortSignal): Promise<Summary> {
     return unlessAborted(this.deps.sampleNode(), signal);
-  }
-
-  subscribe(subscription: StatsSubscription): () => void {
-    this.subscriptions.add(subscription);
-    this.notifySubscribed();
-    return () => {
-      this.subscriptions.delete(subscription);
-      this.notifySubscribed();
-    };
-  }
-
-  /** Samples regularly for the subscribers. Rejects with the signal's reason once it is aborted. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.deps;
-    for (let lastAtMonotonic = clock.monotonic(); ;) {
-      if (!(await this.untilDue(lastAtMonotonic, signal))) continue;
-      lastAtMonotonic = clock.monotonic();
-      const summary = await this.summary({ maxAgeMs: 0, signal });
-      for (const { onSample } of this.subscriptions) onSample(summary);
-    }
-  }
-
-  /** Resolves with true when a sample is due, and with false when the subscriptions changed before. */
-  private async untilDue(lastAtMonotonic: number, signal: AbortSignal): Promise<boolean> {
-    const { clock } = this.deps;
-    const changed = new AbortController();
-    this.notifySubscribed = () => {
-      changed.abort();
-    };
-    // Infinity without subscribers.
-    const periodMs = Math.min(...[...this.subscriptions].map((subscription) => subscription.periodMs));
-    const waitMs = Math.max(0, lastAtMonotonic + periodMs - clock.monotonic());
-    try {
-      await clock.sleep(waitMs, { signal: AbortSignal.any([signal, changed.signal]) });
-      return true;
-    } catch {
-      signal.throwIfAborted();
-      return false;
-    }
   }
 
   private young(maxAgeMs: number, cpuAndMemoryOnly: boolean): Summary | undefined {

@@ -1,7 +1,7 @@
 import type { Summary } from './summary.ts';
 
 /**
- * Statistics of the node and its pods. All users share the samples: nothing is sampled while nobody asks or subscribes.
+ * Statistics of the node and its pods. All users share the samples. Nothing is sampled while nobody asks.
  * kubelet: server/stats/summary.go SummaryProvider
  */
 export interface StatsProvider {
@@ -13,11 +13,6 @@ export interface StatsProvider {
   summary(request: SummaryRequest): Promise<Summary>;
   /** A new sample of the node, without pods. It is not shared, and takes a small part of the time. */
   nodeSummary(signal: AbortSignal): Promise<Summary>;
-  /**
-   * Samples regularly until the returned function is called, and calls `onSample` after each sample. Several
-   * subscribers share the samples of the shortest period.
-   */
-  subscribe(subscription: StatsSubscription): () => void;
 }
 
 export interface SummaryRequest {
@@ -25,10 +20,4 @@ export interface SummaryRequest {
   /** Only these figures of the node, pods and containers are needed. This takes less time. */
   cpuAndMemoryOnly?: boolean;
   signal?: AbortSignal;
-}
-
-export interface StatsSubscription {
-  periodMs: number;
-  /** Must not throw. */
-  onSample: (summary: Summary) => void;
 }

@@ -1,4 +1,4 @@
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { SampledStats } from '../../../src/engine/stats/sampled-stats.ts';
 import type { Summary } from '../../../src/engine/stats/summary.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
@@ -81,40 +81,6 @@ test('a failed sample fails those that wait for it, and the next one is taken', 
   failure = undefined;
   await clock.advance(1000);
   expect(await Promise.all(asked)).toEqual([new Error('broken'), summaryOf('full 2')]);
-});
-
-/** Runs the regular samples until the test ends. */
-function runSamples(): void {
-  const stopping = new AbortController();
-  const ran = stats.run(stopping.signal).catch(() => undefined);
-  onTestFinished(() => {
-    stopping.abort(new Error('over'));
-    return ran;
-  });
-}
-
-test('nothing is sampled without a subscriber', async () => {
-  runSamples();
-  await clock.advance(3_600_000);
-  expect(samples).toEqual([]);
-});
-
-test('subscribers share the samples of the shortest period, until all have left', async () => {
-  runSamples();
-  const seen: string[] = [];
-  const subscribe = (name: string, periodMs: number): (() => void) =>
-    stats.subscribe({ periodMs, onSample: ({ node }) => seen.push(`${name}: ${node.nodeName}`) });
-  const endSlow = subscribe('slow', 60_000);
-  await clock.advance(10_000);
-  const endQuick = subscribe('quick', 10_000);
-  await clock.advance(11_000);
-  expect(seen).toEqual(['slow: full 1', 'quick: full 1', 'slow: full 2', 'quick: full 2']);
-  endQuick();
-  await clock.advance(50_000);
-  expect(samples).toEqual(['full 1', 'full 2']);
-  endSlow();
-  await clock.advance(600_000);
-  expect(samples).toEqual(['full 1', 'full 2']);
 });
 
 test('the node alone is measured beside all other samples', async () => {
