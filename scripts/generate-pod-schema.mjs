@@ -12,6 +12,8 @@ const sources = [
   path.join(types, 'batch/v1.d.ts'),
   path.join(types, 'core/v1.d.ts'),
   path.join(types, 'meta/v1.d.ts'),
+  path.join(types, 'node/v1.d.ts'),
+  path.join(types, 'scheduling/v1.d.ts'),
   path.join(root, 'src/api/types.ts'),
 ];
 const output = path.join(root, 'src/api/generated/pod-schema.ts');
@@ -28,6 +30,8 @@ const roots = [
   'ReplicaSet',
   'ReplicationController',
   'StatefulSet',
+  'RuntimeClass',
+  'PriorityClass',
 ];
 
 /** Integers of 64 bits; every other number has 32. */

@@ -16,6 +16,7 @@ import {
   readStdin,
   stdinOrigin,
 } from '../node/sources/read-manifests.ts';
+import { withNodeClasses } from '../node/sources/with-node-classes.ts';
 import { isColoured } from './io/terminal.ts';
 import { inFileOrder, validationJSON, validationSummary } from './validate/validation-report.ts';
 
@@ -53,7 +54,7 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
   const { nodeName, featureGates } = options;
   const files = await readManifests({ manifests: paths, nodeName, featureGates, stdin });
-  const update = joined([files, ...(await Promise.all(urls.map((url) => readURL(options, url))))]);
+  const update = withNodeClasses(joined([files, ...(await Promise.all(urls.map((url) => readURL(options, url))))]));
   const found = [...options.warnings, ...update.problems];
   const problems = inFileOrder(flags.strict ? found.map(asError) : found);
   const checked = { ...update, problems };

@@ -24,7 +24,7 @@ import { ImageCollector } from './images/image-collector.ts';
 import { ImageManager } from './images/image-manager.ts';
 import { ImagesAhead } from './images-ahead.ts';
 import { AppliedRevisions } from './in-place/applied-revisions.ts';
-import { identifyPod } from './in-place/identify-pod.ts';
+import { identifyPod, revisionOf } from './in-place/identify-pod.ts';
 import { InPlaceUpdates } from './in-place-updates.ts';
 import { layerIngests } from './images/layer-ingests.ts';
 import { PullCredentials } from './images/pull-credentials.ts';
@@ -302,6 +302,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       imageManager,
       podDirs,
       configObjects,
+      nodeClasses: configObjects,
       podRemover,
       podCgroups: containerManager.podResize,
       userNamespaces: node.featureGates.UserNamespacesSupport
@@ -430,6 +431,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       workers.updatePod({ type: 'create', pod });
     },
     podResources,
+    classProblemOf: (pod) => config.classProblemOf(revisionOf(pod)),
     foreignPods: deps.foreignPods,
     statusManager,
     clock,

@@ -123,9 +123,10 @@ export class SyncHandlers implements SyncHandler {
 
   /**
    * Syncs the pods that use these objects: their volumes change and failed starts are tried again. Variables of running
-   * containers stay.
+   * containers stay. Pods that wait for a class are admitted again.
    */
   handleConfigObjects(keys: readonly string[]): void {
+    this.deps.admission.note('order');
     const changed = new Set(keys);
     for (const pod of this.deps.podManager.pods()) {
       if (configObjectReferences(pod).some((key) => changed.has(key))) this.handlePodSync(pod.metadata.uid);

@@ -1,10 +1,10 @@
-import type { ConfigObject } from '../../src/api/values/config-object.ts';
+import type { ConfigData, ConfigObject } from '../../src/api/values/config-object.ts';
 import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
 
 /** Values as text. */
 type Data = Readonly<Record<string, string>>;
 
-export function makeConfigMap(name: string, data: Data, more: Partial<ConfigObject> = {}): ConfigObject {
+export function makeConfigMap(name: string, data: Data, more: Partial<ConfigData> = {}): ConfigData {
   return {
     kind: 'ConfigMap',
     namespace: 'default',
@@ -17,7 +17,7 @@ export function makeConfigMap(name: string, data: Data, more: Partial<ConfigObje
   };
 }
 
-export function makeSecret(name: string, data: Data, more: Partial<ConfigObject> = {}): ConfigObject {
+export function makeSecret(name: string, data: Data, more: Partial<ConfigData> = {}): ConfigData {
   return makeConfigMap(name, data, { kind: 'Secret', type: 'Opaque', ...more });
 }
 

@@ -1,4 +1,5 @@
 import { loadManifests } from '../../src/api/objects/load-manifests.ts';
+import { configObjectKey } from '../../src/api/values/config-object.ts';
 import type { StaticPodOptions } from '../../src/api/objects/static-pod.ts';
 import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
 
@@ -17,7 +18,7 @@ export function loadedManifests(
   const { pods, configObjects, problems } = loadManifests(text, { ...loadOptions, ...options });
   return {
     pods: pods.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
-    configObjects: configObjects.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
+    configObjects: configObjects.map((object) => configObjectKey(object).replace('/', ' ')),
     problems: problems.map(({ line, column, severity, field, message }) =>
       [
         ...(line === undefined ? [] : [`${line}:${column}`]),

@@ -118,6 +118,8 @@ test('-o json is one object', async () => {
     pods: [{ namespace: 'default', name: 'web-edge1', uid: 'web-1' }],
     configMaps: [],
     secrets: [],
+    runtimeClasses: [],
+    priorityClasses: [],
   });
 });
 

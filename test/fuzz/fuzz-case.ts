@@ -1,3 +1,4 @@
+import { configObjectKey } from '../../src/api/values/config-object.ts';
 import { createHash } from 'node:crypto';
 import { loadManifests, type Manifests } from '../../src/api/objects/load-manifests.ts';
 import type { ManifestProblem } from '../../src/api/text/manifest-problem.ts';
@@ -38,7 +39,7 @@ export function loadCase(bytes: Uint8Array): Manifests {
 export function findFault({ pods, configObjects, problems }: Manifests, bytes: Uint8Array): string | undefined {
   const names = [
     ...pods.map(({ metadata }) => `Pod ${metadata.namespace}/${metadata.name}`),
-    ...configObjects.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
+    ...configObjects.map(configObjectKey),
   ];
   if (new Set(names).size < names.length) return 'two objects of one name came';
   if ('polluted' in {}) return 'a manifest changed what every object inherits';

@@ -12,6 +12,8 @@ export const carriedOutKinds = {
   ReplicaSet: 'apps/v1',
   ReplicationController: 'v1',
   StatefulSet: 'apps/v1',
+  RuntimeClass: 'node.k8s.io/v1',
+  PriorityClass: 'scheduling.k8s.io/v1',
 } as const;
 
 export type CarriedOutKind = keyof typeof carriedOutKinds;
@@ -120,9 +122,7 @@ const kindsByReason: Readonly<Record<string, readonly string[]>> = {
   'it tells clients where an API server is': ['Config'],
   'its manifests have to be rendered first': ['Kustomization'],
   'nothing but this node stops its pods': ['PodDisruptionBudget'],
-  'the default runtime is used for every pod': ['RuntimeClass'],
   'this program is the node': ['Node'],
-  'write its number into spec.priority of the pod': ['PriorityClass'],
 };
 
 const otherKinds: ReadonlyMap<string, string> = new Map(

@@ -107,7 +107,8 @@ function defaultResources(resources: core.ResourceRequirements, limitsAreRequest
   return { ...resources, ...(limits && { limits }), ...(requests && { requests }) };
 }
 
-function roundResources(resources: ResourceList): ResourceList {
+/** Amounts in their canonical form, rounded up to thousandths. */
+export function roundResources(resources: ResourceList): ResourceList {
   return Object.fromEntries(
     Object.entries(resources).map(([name, text]) => [name, formatQuantity(roundUpToMilli(toQuantity(text)))]),
   );

@@ -9,14 +9,14 @@ import {
 import { decodeBase64 } from '../text/base64.ts';
 import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { type ConfigObjectFields, validateConfigObject } from '../validation/validate-config-object.ts';
-import type { ConfigObject } from '../values/config-object.ts';
+import type { ConfigData } from '../values/config-object.ts';
 import { FieldErrors } from '../values/field-errors.ts';
 
 /** Loads a ConfigMap or a Secret with its values as bytes. No problem quotes a value of a Secret. */
 export function loadConfigObject(
-  kind: ConfigObject['kind'],
+  kind: ConfigData['kind'],
   object: ManifestObject,
-): { configObject?: ConfigObject; problems: ManifestProblem[] } {
+): { configObject?: ConfigData; problems: ManifestProblem[] } {
   const { value, problems } = decodeManifestObject(kind, object);
   if (value === undefined) return { problems };
   const { metadata = {}, ...written } = value as ConfigMap & Secret;
@@ -32,7 +32,7 @@ export function loadConfigObject(
     const broken = firstProblems(errors.list, brokenRule).map((problem) => problemOf(object, problem));
     return { problems: [...problems, ...broken] };
   }
-  const configObject: ConfigObject = {
+  const configObject: ConfigData = {
     kind,
     namespace: named.namespace,
     name: named.name,

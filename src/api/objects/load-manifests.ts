@@ -6,10 +6,12 @@ import type { ManifestProblem } from '../text/manifest-problem.ts';
 import { ProblemList } from '../text/problem-list.ts';
 import { maxManifestObjects } from '../text/reading-budget.ts';
 import type { Pod } from '../types.ts';
-import type { ConfigObject } from '../values/config-object.ts';
+import { type ConfigObject, configObjectKey } from '../values/config-object.ts';
+import type { ClassPlace } from '../values/resolve-classes.ts';
 import type { DependsOnPlace } from '../values/depends-on.ts';
 import { type Declarations, declaredObjects } from './declared-objects.ts';
 import { loadConfigObject } from './load-config-object.ts';
+import { loadNodeClass } from './load-node-class.ts';
 import { loadPodObject } from './load-pod.ts';
 import { loadWorkload } from './load-workload.ts';
 import type { StaticPodOptions } from './static-pod.ts';
@@ -22,6 +24,8 @@ export interface Manifests {
   problems: ManifestProblem[];
   /** Places of the depends-on annotations; absent if there are none. */
   dependsOnPlaces?: DependsOnPlace[];
+  /** Places of the class names of pods; absent if there are none. */
+  classPlaces?: ClassPlace[];
   /** UIDs that are derived from the content of the manifest, because it sets none; absent if there are none. */
   derivedUIDs?: string[];
 }
@@ -34,6 +38,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
   const pods: Pod[] = [];
   const configObjects: ConfigObject[] = [];
   const dependsOnPlaces: DependsOnPlace[] = [];
+  const classPlaces: ClassPlace[] = [];
   const derivedUIDs: string[] = [];
   const problems = new ProblemList();
   const names = new DeclaredNames();
@@ -61,6 +66,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
       else if (loaded.pod) {
         pods.push(loaded.pod);
         if (loaded.dependsOnPlace) dependsOnPlaces.push(loaded.dependsOnPlace);
+        if (loaded.classPlaces) classPlaces.push(...loaded.classPlaces);
         if (loaded.isUIDDerived === true) derivedUIDs.push(loaded.pod.metadata.uid);
       } else if (loaded.configObject) configObjects.push(loaded.configObject);
     }
@@ -76,6 +82,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
     configObjects,
     problems: problems.list(options.origin),
     ...(dependsOnPlaces.length > 0 && { dependsOnPlaces }),
+    ...(classPlaces.length > 0 && { classPlaces }),
     ...(derivedUIDs.length > 0 && { derivedUIDs }),
   };
 }
@@ -83,6 +90,7 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
 interface LoadedObject {
   pod?: Pod;
   dependsOnPlace?: DependsOnPlace;
+  classPlaces?: ClassPlace[];
   isUIDDerived?: boolean;
   configObject?: ConfigObject;
   problems: ManifestProblem[];
@@ -95,6 +103,9 @@ function loadObject(kind: CarriedOutKind, object: ManifestObject, options: Stati
     case 'ConfigMap':
     case 'Secret':
       return loadConfigObject(kind, object);
+    case 'RuntimeClass':
+    case 'PriorityClass':
+      return loadNodeClass(kind, object);
     case 'CronJob':
     case 'DaemonSet':
     case 'Deployment':
@@ -120,8 +131,7 @@ function repeatedName(names: DeclaredNames, object: ManifestObject, loaded: Load
     );
   }
   if (!configObject) return undefined;
-  const { kind, namespace, name } = configObject;
-  return names.claim(`${kind} ${namespace}/${name}`, object, 'metadata.name');
+  return names.claim(configObjectKey(configObject).replace('/', ' '), object, 'metadata.name');
 }
 
 function tooManyObjects(origin: string): ManifestProblem {

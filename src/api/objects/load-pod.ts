@@ -12,6 +12,7 @@ import { doubtfulFields } from '../validation/doubtful-fields.ts';
 import { unsafeTexts } from '../validation/unsafe-texts.ts';
 import { type FieldError, validatePod } from '../validation/validate-pod.ts';
 import { dependsOn, dependsOnField, type DependsOnPlace, validateDependsOn } from '../values/depends-on.ts';
+import type { ClassPlace } from '../values/resolve-classes.ts';
 import { validateInPlace } from '../values/in-place.ts';
 import { validateMaxRestartPeriod } from '../values/max-restart-period.ts';
 import { checkDNS1123Subdomain, nearestValidName } from '../values/names.ts';
@@ -23,6 +24,8 @@ export interface LoadResult {
   pod?: Pod;
   /** Place of the pod's depends-on annotation, if it has one. */
   dependsOnPlace?: DependsOnPlace;
+  /** Places of its class names, if it has any. */
+  classPlaces?: ClassPlace[];
   /** True if the manifest sets no UID, so that the pod's UID is derived from its content. */
   isUIDDerived?: boolean;
   problems: ManifestProblem[];
@@ -60,6 +63,7 @@ export function toValidPod(
       pod,
       isUIDDerived: raw.metadata?.uid === undefined,
       ...dependsOnPlace(pod, locate),
+      ...classPlaces(pod, locate),
       problems: firstProblems(
         [...unsupportedFields(pod, options.featureGates), ...doubtfulFields(raw)],
         (problem) => problem,
@@ -81,6 +85,21 @@ function dependsOnPlace(
   const { origin, line, column, field } = locate({ field: dependsOnField, message: '', severity: 'error' });
   const place = { origin, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
   return { dependsOnPlace: { podUID: pod.metadata.uid, ...place, ...(field !== undefined && { field }) } };
+}
+
+function classPlaces(
+  { metadata, spec }: Pod,
+  locate: (problem: FieldProblem) => ManifestProblem,
+): Pick<LoadResult, 'classPlaces'> {
+  const named = (['runtimeClassName', 'priorityClassName'] as const).filter((field) => (spec[field] ?? '') !== '');
+  if (named.length === 0) return {};
+  const places = named.map((name): ClassPlace => {
+    const field: ClassPlace['field'] = `spec.${name}`;
+    const { origin, line, column } = locate({ field, message: '', severity: 'error' });
+    const place = { origin, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+    return { podUID: metadata.uid, field, ...place };
+  });
+  return { classPlaces: places };
 }
 
 /** The rules apply to the name with the node suffix; the hint concerns the name in the manifest. */

@@ -30,7 +30,6 @@ const podFields: readonly Row[] = [
   ['hostUsers', 'needs the feature gate UserNamespacesSupport: the pod will not start', 'UserNamespacesSupport'],
   ['resourceClaims', 'resource claims need an API server'],
   ['resources', 'ignored without the feature gate PodLevelResources', 'PodLevelResources'],
-  ['runtimeClassName', 'runtime classes need an API server: the default runtime is used'],
   ['volumes[].projected.sources[].serviceAccountToken', 'needs an API server: the pod will not start'],
   ['volumes[].image', 'needs the feature gate ImageVolume: the pod will not start', 'ImageVolume'],
   ...Object.entries(unmountableVolumes).map(([kind, reason]): Row => [

@@ -1,9 +1,12 @@
-import { type ConfigObject, configObjectKey } from './config-object.ts';
+import { type ConfigData, configObjectKey } from './config-object.ts';
 import type { Pod } from '../types.ts';
 
-/** Keys of the ConfigMaps and Secrets that a pod uses in variables, volumes and imagePullSecrets, without repeats. */
+/**
+ * Keys of the ConfigMaps and Secrets that a pod uses in variables, volumes and imagePullSecrets, and of its classes,
+ * without repeats.
+ */
 export function configObjectReferences({ metadata: { namespace }, spec }: Pod): string[] {
-  const references: [kind: ConfigObject['kind'], name: string | undefined][] = [];
+  const references: [kind: ConfigData['kind'], name: string | undefined][] = [];
   for (const { env = [], envFrom = [] } of [...(spec.initContainers ?? []), ...spec.containers]) {
     for (const { configMapRef, secretRef } of envFrom) {
       if (configMapRef) references.push(['ConfigMap', configMapRef.name]);
@@ -26,5 +29,8 @@ export function configObjectReferences({ metadata: { namespace }, spec }: Pod): 
   const keys = references.flatMap(([kind, name]) =>
     name === undefined ? [] : [configObjectKey({ kind, namespace, name })],
   );
+  const { runtimeClassName = '', priorityClassName = '' } = spec;
+  if (runtimeClassName !== '') keys.push(configObjectKey({ kind: 'RuntimeClass', name: runtimeClassName }));
+  if (priorityClassName !== '') keys.push(configObjectKey({ kind: 'PriorityClass', name: priorityClassName }));
   return [...new Set(keys)];
 }

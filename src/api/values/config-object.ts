@@ -1,5 +1,10 @@
+import type { NodeClass } from './node-class.ts';
+
+/** An object that pods refer to. */
+export type ConfigObject = ConfigData | NodeClass;
+
 /** A ConfigMap or a Secret from a manifest. */
-export interface ConfigObject {
+export interface ConfigData {
   kind: 'ConfigMap' | 'Secret';
   namespace: string;
   name: string;
@@ -12,13 +17,26 @@ export interface ConfigObject {
   immutable: boolean;
 }
 
-/** Unique key of an object, such as `Secret/default/registry`. */
-export function configObjectKey({ kind, namespace, name }: Pick<ConfigObject, 'kind' | 'namespace' | 'name'>): string {
-  return `${kind}/${namespace}/${name}`;
+/** Unique key of an object, such as `Secret/default/registry`, or `RuntimeClass/kata` without a namespace. */
+export function configObjectKey(object: Pick<ConfigData, 'kind' | 'namespace' | 'name'> | ClassName): string {
+  const { kind, name } = object;
+  return 'namespace' in object ? `${kind}/${object.namespace}/${name}` : `${kind}/${name}`;
+}
+
+type ClassName = Pick<NodeClass, 'kind' | 'name'>;
+
+/** True if the object is a ConfigMap or a Secret. */
+export function isConfigData(object: ConfigObject): object is ConfigData {
+  return object.kind === 'ConfigMap' || object.kind === 'Secret';
+}
+
+/** True if the object is a RuntimeClass or a PriorityClass. */
+export function isNodeClass(object: ConfigObject): object is NodeClass {
+  return !isConfigData(object);
 }
 
 /** Looks up the ConfigMaps and Secrets of pods. */
 export interface ConfigObjectLookup {
   /** Returns undefined if no manifest declares it. */
-  get(kind: ConfigObject['kind'], namespace: string, name: string): ConfigObject | undefined;
+  get(kind: ConfigData['kind'], namespace: string, name: string): ConfigData | undefined;
 }

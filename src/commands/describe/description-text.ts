@@ -35,6 +35,7 @@ function podText(
     ['Namespace', namespace],
     ['UID', uid],
     ['Priority', priorityText(spec)],
+    ['Runtime Class', spec.runtimeClassName],
     ['Node', [spec.nodeName, status.hostIP].filter((text) => text !== undefined).join('/')],
     ['Node Pressure', pressures],
     ['Start Time', status.startTime && timeText(status.startTime)],

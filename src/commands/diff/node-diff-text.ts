@@ -46,7 +46,7 @@ function configObjectLines(
   isColoured: boolean,
 ): string[] {
   return [
-    marked(action, `${action.padEnd(8)} ${kind} ${namespace}/${name}`, isColoured),
+    marked(action, `${action.padEnd(8)} ${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`, isColoured),
     ...Object.entries(keys).map(([key, change]) => `      ${visible(key)}: ${change}`),
     ...effects.map(
       ({ pod, what, effect }) => `      ${pod}: ${what} ${effect === 'updated live' ? 'is updated live' : effect}`,
@@ -79,7 +79,7 @@ function summary(pods: readonly PodChange[], configObjects: readonly ConfigObjec
       amount: pods.filter((pod) => pod.action === action).length,
       text: `to ${action}`,
     })),
-    { amount: configObjects.length, text: 'of ConfigMaps and Secrets to change' },
+    { amount: configObjects.length, text: 'of ConfigMaps, Secrets and classes to change' },
   ].filter(({ amount }) => amount > 0);
   return counts.length === 0 ? 'no pods' : counts.map(({ amount, text }) => `${amount} ${text}`).join(', ');
 }

@@ -1,4 +1,5 @@
-import type { ConfigObject } from '../../api/values/config-object.ts';
+import { type ConfigData, type ConfigObject, isConfigData } from '../../api/values/config-object.ts';
+import type { NodeClass } from '../../api/values/node-class.ts';
 import type { Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
@@ -33,7 +34,30 @@ function heldPod({ metadata, ...pod }: Pod, source: SourceUpdate['source']): obj
   return { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, annotations }, ...pod };
 }
 
-function shownConfigObject({ kind, namespace, name, type, immutable, data, binaryData }: ConfigObject): object {
+function shownConfigObject(object: ConfigObject): object {
+  return isConfigData(object) ? shownData(object) : shownClass(object);
+}
+
+function shownClass(held: NodeClass): object {
+  const { kind, name } = held;
+  if (kind === 'PriorityClass') {
+    const { value, globalDefault, preemptionPolicy } = held;
+    const start = { apiVersion: 'scheduling.k8s.io/v1', kind, metadata: { name } };
+    return { ...start, value, ...(globalDefault && { globalDefault }), preemptionPolicy };
+  }
+  const { handler, overhead, nodeSelector, tolerations } = held;
+  const scheduling = { ...(nodeSelector && { nodeSelector }), ...(tolerations && { tolerations }) };
+  return {
+    apiVersion: 'node.k8s.io/v1',
+    kind,
+    metadata: { name },
+    handler,
+    ...(overhead && { overhead: { podFixed: overhead } }),
+    ...(Object.keys(scheduling).length > 0 && { scheduling }),
+  };
+}
+
+function shownData({ kind, namespace, name, type, immutable, data, binaryData }: ConfigData): object {
   const show = kind === 'Secret' ? sizeText : textOf;
   return {
     apiVersion: 'v1',

@@ -1,4 +1,5 @@
-import type { ConfigObject } from '../../api/values/config-object.ts';
+import { type ConfigData, isConfigData } from '../../api/values/config-object.ts';
+import type { NodeClass } from '../../api/values/node-class.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 
@@ -10,6 +11,9 @@ export interface ValidationReport {
   pods: { namespace: string; name: string; uid: string }[];
   configMaps: DeclaredKeys[];
   secrets: DeclaredKeys[];
+  /** Names. */
+  runtimeClasses: string[];
+  priorityClasses: string[];
 }
 
 interface DeclaredKeys {
@@ -20,8 +24,10 @@ interface DeclaredKeys {
 }
 
 export function validationJSON({ pods, configObjects = [], problems }: SourceUpdate): ValidationReport {
-  const ofKind = (kind: ConfigObject['kind']): DeclaredKeys[] =>
-    configObjects.filter((object) => object.kind === kind).map(declaredKeys);
+  const ofKind = (kind: ConfigData['kind']): DeclaredKeys[] =>
+    configObjects.filter(isConfigData).flatMap((object) => (object.kind === kind ? [declaredKeys(object)] : []));
+  const classNames = (kind: NodeClass['kind']): string[] =>
+    configObjects.filter((object) => object.kind === kind).map(({ name }) => name);
   return {
     errors: count(problems, 'error'),
     warnings: count(problems, 'warning'),
@@ -29,6 +35,8 @@ export function validationJSON({ pods, configObjects = [], problems }: SourceUpd
     pods: pods.map(({ metadata: { namespace, name, uid } }) => ({ namespace, name, uid })),
     configMaps: ofKind('ConfigMap'),
     secrets: ofKind('Secret'),
+    runtimeClasses: classNames('RuntimeClass'),
+    priorityClasses: classNames('PriorityClass'),
   };
 }
 
@@ -37,7 +45,7 @@ export function validationSummary({ pods, configObjects = [], problems }: Source
   const kinds = configObjects.map(({ kind }) => kind);
   const declared = [
     counted(pods.length, 'pod'),
-    ...(['ConfigMap', 'Secret'] as const)
+    ...(['ConfigMap', 'Secret', 'RuntimeClass', 'PriorityClass'] as const)
       .map((kind) => [kinds.filter((one) => one === kind).length, kind] as const)
       .filter(([amount]) => amount > 0)
       .map(([amount, kind]) => counted(amount, kind)),
@@ -61,7 +69,7 @@ export function inFileOrder(problems: readonly ManifestProblem[]): ManifestProbl
   });
 }
 
-function declaredKeys({ namespace, name, data, binaryData }: ConfigObject): DeclaredKeys {
+function declaredKeys({ namespace, name, data, binaryData }: ConfigData): DeclaredKeys {
   const sizes = [...data, ...binaryData].map(([key, value]) => [key, value.length] as const);
   return { namespace, name, keys: Object.fromEntries(sizes) };
 }

@@ -1,6 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Claims } from '../../api/values/claims.ts';
-import { type ConfigObject, configObjectKey, type ConfigObjectLookup } from '../../api/values/config-object.ts';
+import {
+  type ConfigData,
+  type ConfigObject,
+  configObjectKey,
+  type ConfigObjectLookup,
+  isConfigData,
+  isNodeClass,
+} from '../../api/values/config-object.ts';
+import {
+  type NodeClassLookup,
+  nodeClassesIn,
+  type PriorityClass,
+  type RuntimeClass,
+} from '../../api/values/node-class.ts';
 
 /** Outcome of a new list of a source, as keys of objects. */
 interface Replacement {
@@ -11,16 +24,34 @@ interface Replacement {
 }
 
 /**
- * The ConfigMaps and Secrets that all sources declare now. If two sources declare one object, the first one owns it
- * until it no longer declares it. An immutable object keeps its first content until its source removes it. After that
- * it can be declared with other content.
+ * The ConfigMaps, Secrets and classes that all sources declare now. If two sources declare one object, the first one
+ * owns it until it no longer declares it. An immutable object keeps its first content until its source removes it.
+ * After that it can be declared with other content.
  */
-export class ConfigObjects implements ConfigObjectLookup {
+export class ConfigObjects implements ConfigObjectLookup, NodeClassLookup {
   private readonly bySource = new Map<string, ReadonlyMap<string, ConfigObject>>();
   private readonly claims = new Claims<string>();
 
-  get(kind: ConfigObject['kind'], namespace: string, name: string): ConfigObject | undefined {
-    return this.find(configObjectKey({ kind, namespace, name }));
+  get(kind: ConfigData['kind'], namespace: string, name: string): ConfigData | undefined {
+    const found = this.find(configObjectKey({ kind, namespace, name }));
+    return found !== undefined && isConfigData(found) ? found : undefined;
+  }
+
+  runtimeClass(name: string): RuntimeClass | undefined {
+    const found = this.find(configObjectKey({ kind: 'RuntimeClass', name }));
+    return found?.kind === 'RuntimeClass' ? found : undefined;
+  }
+
+  priorityClass(name: string): PriorityClass | undefined {
+    const found = this.find(configObjectKey({ kind: 'PriorityClass', name }));
+    return found?.kind === 'PriorityClass' ? found : undefined;
+  }
+
+  defaultPriorityClass(): PriorityClass | undefined {
+    const objects = [...this.bySource].flatMap(([source, held]) =>
+      [...held].filter(([key]) => this.claims.owner(key) === source).map(([, object]) => object),
+    );
+    return nodeClassesIn(objects.filter(isNodeClass)).defaultPriorityClass();
   }
 
   /** Replaces the objects of a source with its new complete list. `source` is any unique text. */
@@ -29,7 +60,8 @@ export class ConfigObjects implements ConfigObjectLookup {
     const after = new Map(objects.map((object) => [configObjectKey(object), object]));
     const refused = [...after.keys()].filter((key) => {
       const held = before?.get(key);
-      if (held?.immutable !== true || isDeepStrictEqual(held, after.get(key))) return false;
+      if (held === undefined || !isConfigData(held) || !held.immutable || isDeepStrictEqual(held, after.get(key)))
+        return false;
       after.set(key, held);
       return true;
     });

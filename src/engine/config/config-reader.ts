@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../api/types.ts';
+import type { ClassPlace, ClassProblem } from '../../api/values/resolve-classes.ts';
 import { Claims, podKeys } from '../../api/values/claims.ts';
 import type { FeatureGates } from '../../api/values/feature-gates.ts';
 import { withoutDisabledFields } from '../../api/values/pod-level-resources.ts';
@@ -17,11 +18,12 @@ import type { ConfigObjects } from './config-objects.ts';
 import { isMirrorPod } from '../../api/values/config-annotations.ts';
 import { declaredAlready } from './load-manifest.ts';
 import { type Identify, PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
+import { PodClasses } from './pod-classes.ts';
 import type { PodSource, SourceUpdate } from './pod-source.ts';
 
 interface Deps {
   sources: readonly PodSource[];
-  /** Takes the ConfigMaps and Secrets that the sources declare. */
+  /** Takes the ConfigMaps, Secrets and classes that the sources declare. */
   configObjects: ConfigObjects;
   /** Takes the values of the Secrets that sources declare. */
   secrets: SecretValues;
@@ -33,7 +35,9 @@ interface Deps {
   identify: Identify;
   /** Receives the changes of pods, in the order in which they must be handled. */
   onUpdate: (update: PodUpdate) => void;
-  /** Receives the keys of added, changed and removed ConfigMaps and Secrets, before the pods of the same list. */
+  /**
+   * Receives the keys of added, changed and removed ConfigMaps, Secrets and classes, before the pods of the same list.
+   */
   onConfigObjectsChanged: (keys: readonly string[]) => void;
 }
 
@@ -50,6 +54,10 @@ interface Read {
   problems: ManifestProblem[];
   /** Refused changes of immutable objects. */
   immutable: ManifestProblem[];
+  /** Where its pods name their classes. */
+  classPlaces: readonly ClassPlace[];
+  /** Pods that must not start, because of their class. */
+  unclassed: ManifestProblem[];
   /** Pods that another source declared first. */
   taken: ManifestProblem[];
 }
@@ -66,9 +74,11 @@ export class ConfigReader {
   private readonly podConfig = new PodConfig();
   private readonly claims = new Claims<Read>();
   private readonly reads: readonly Read[];
+  private readonly podClasses: PodClasses;
 
   constructor(deps: Deps) {
     this.deps = deps;
+    this.podClasses = new PodClasses(deps.configObjects);
     this.reads = deps.sources.map((source, index) => ({
       id: { id: `${source.source}#${index}`, source: source.source },
       source,
@@ -77,6 +87,8 @@ export class ConfigReader {
       derivedUIDs: new Set(),
       problems: [],
       immutable: [],
+      classPlaces: [],
+      unclassed: [],
       taken: [],
     }));
     this.sourceIds = this.reads.map(({ id }) => id);
@@ -117,17 +129,23 @@ export class ConfigReader {
     return this.podConfig.declares(fullName);
   }
 
+  /** Why a pod must not start with its class. Returns undefined if it may. `revision` is the UID of its manifest. */
+  classProblemOf(revision: string): ClassProblem | undefined {
+    return this.podClasses.problemOf(revision);
+  }
+
   snapshot(): SourceSnapshot[] {
     return this.reads.map(({ snapshot }) => ({ ...snapshot }));
   }
 
   private take(read: Read, update: SourceUpdate): void {
-    const { pods, problems, configObjects: objects = [], derivedUIDs = [] } = update;
+    const { pods, problems, configObjects: objects = [], classPlaces = [], derivedUIDs = [] } = update;
     const { configObjects, featureGates, onConfigObjectsChanged, secrets } = this.deps;
     const { id } = read.id;
     read.declared = pods.filter((pod) => !isMirrorPod(pod)).map((pod) => withoutDisabledFields(pod, featureGates));
     read.derivedUIDs = new Set(derivedUIDs);
     read.problems = problems;
+    read.classPlaces = classPlaces;
     // First, because the next lines already log and emit events about these pods.
     secrets.set(id, secretsOf(objects));
     secrets.setPublicNames(id, publicNames(read.declared));
@@ -135,8 +153,14 @@ export class ConfigReader {
     if (changed.length > 0) onConfigObjectsChanged(changed);
     read.immutable = refused.map((key) => immutable(key, read.source.where));
     this.claims.set(read, read.declared.flatMap(podKeys));
-    // A pod that this source dropped may now belong to another source.
-    const lacking = this.reads.filter((other) => other !== read && other.taken.length > 0);
+    this.podClasses.retain(
+      new Set(this.reads.flatMap(({ declared = [] }) => declared.map(({ metadata }) => metadata.uid))),
+    );
+    const isClassChanged = changed.some((key) => key.startsWith('RuntimeClass/') || key.startsWith('PriorityClass/'));
+    // A pod that this source dropped may now belong to another source. A class may be that of other sources' pods.
+    const lacking = this.reads.filter(
+      (other) => other !== read && other.declared !== undefined && (isClassChanged || other.taken.length > 0),
+    );
     for (const concerned of [read, ...lacking]) this.merge(concerned);
   }
 
@@ -145,10 +169,13 @@ export class ConfigReader {
     const { clock, emit, onUpdate } = this.deps;
     const pods: Pod[] = [];
     read.taken = [];
+    read.unclassed = [];
     for (const pod of read.declared ?? []) {
       const key = this.claims.taken(read, podKeys(pod));
-      if (key === undefined) pods.push(pod);
-      else {
+      if (key === undefined) {
+        pods.push(this.podClasses.resolve(pod));
+        read.unclassed.push(...this.podClasses.placedProblem(pod, read.classPlaces, read.source.where));
+      } else {
         const owner = this.claims.owner(key)?.source.where ?? '';
         const hint = 'This one is used once the other source no longer declares it.';
         read.taken.push(declaredAlready(read.source.where, key, owner, hint));
@@ -167,7 +194,7 @@ export class ConfigReader {
 
   /** Updates the snapshot. `pods` is the length of a new list; by default the list stays. */
   private remember({ snapshot, ...read }: Read, pods = snapshot.pods): void {
-    const problems = [...read.problems, ...read.immutable, ...read.taken];
+    const problems = [...read.problems, ...read.immutable, ...read.unclassed, ...read.taken];
     this.recordLastGood(snapshot.problems, problems);
     const isReady = read.declared !== undefined;
     const isNewList = pods !== snapshot.pods || isReady !== snapshot.ready;

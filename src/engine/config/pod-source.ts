@@ -1,5 +1,6 @@
 import type { ConfigObject } from '../../api/values/config-object.ts';
 import type { DependsOnPlace } from '../../api/values/depends-on.ts';
+import type { ClassPlace } from '../../api/values/resolve-classes.ts';
 import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
 import type { ManifestProblem } from '../view/events.ts';
@@ -9,11 +10,13 @@ export interface SourceUpdate {
   source: SourceName;
   where: string;
   pods: Pod[];
-  /** ConfigMaps and Secrets; absent: none. */
+  /** ConfigMaps, Secrets and classes; absent: none. */
   configObjects?: ConfigObject[];
   problems: ManifestProblem[];
   /** Where manifests declare the dependencies of their pods; absent if there are none, or if they are unknown. */
   dependsOnPlaces?: DependsOnPlace[];
+  /** Where pods name their classes; absent if there are none, or if they are unknown. */
+  classPlaces?: ClassPlace[];
   /**
    * UIDs that are derived from the content of a manifest. A pod with such a UID may keep an earlier one. Absent if
    * there are none.

@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/types.ts';
 import { errorMessage } from '../../errors.ts';
-import type { ConfigObject, ConfigObjectLookup } from '../../api/values/config-object.ts';
+import type { ConfigData, ConfigObjectLookup } from '../../api/values/config-object.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import { type DockerConfig, parseDockercfg, parseDockerConfigJSON } from './docker-config.ts';
@@ -33,7 +33,7 @@ export function imagePullSecrets(
 }
 
 /** A Secret of another type holds no credentials. */
-function readSecret({ name, type, data }: ConfigObject): DockerConfig[] {
+function readSecret({ name, type, data }: ConfigData): DockerConfig[] {
   const form = forms.get(type);
   const bytes = form && data.get(form.key);
   if (form === undefined || bytes === undefined || bytes.length === 0) return [];

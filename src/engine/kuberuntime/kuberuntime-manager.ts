@@ -7,6 +7,8 @@ import type { PodCgroupResize } from '../container-manager/container-manager.ts'
 import type { PodRemover } from './pod-remover.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
 import type { ProbeResults } from '../container/probe-results.ts';
+import type { NodeClassLookup } from '../../api/values/node-class.ts';
+import { runtimeHandler } from '../../api/values/resolve-classes.ts';
 import { formatPod } from '../../api/values/pod-names.ts';
 import { reasons } from '../view/reasons.ts';
 import type { UserNamespaces } from '../userns/user-namespaces.ts';
@@ -38,6 +40,7 @@ interface Deps extends StartContainerDeps {
   userNamespaces?: UserNamespaces | undefined;
   backOff: BackOff;
   wallClock: Pick<WallClockHistory, 'monotonicAt'>;
+  nodeClasses: Pick<NodeClassLookup, 'runtimeClass'>;
   podRemover: PodRemover;
   podCgroups: PodCgroupResize;
 }
@@ -188,13 +191,15 @@ export class KuberuntimeManager {
 
   private async createSandbox(sync: PodSync, attempt: number, results: SyncResult[]): Promise<Sandbox | undefined> {
     const { pod, recorder, signal } = sync;
-    const { runtime, node, clock } = this.deps;
+    const { runtime, node, nodeClasses, clock } = this.deps;
     const target = formatPod(pod);
     const config = await this.sandboxConfig(sync, attempt, results, recorder);
     if (config === undefined) return undefined;
     try {
       await makeFolder(podLogsDirectory(node.podLogsDir, pod.metadata), 0o755);
-      const { podSandboxId } = await makingCall(clock, signal, (options) => runtime.runPodSandbox({ config }, options));
+      const handler = runtimeHandler(pod, nodeClasses);
+      const request = { config, ...(handler !== '' && { runtimeHandler: handler }) };
+      const { podSandboxId } = await makingCall(clock, signal, (options) => runtime.runPodSandbox(request, options));
       results.push({ action: 'createPodSandbox', target });
       if (pod.spec.hostNetwork === true) return { id: podSandboxId, config, podIPs: [] };
       const { status } = await runtime.podSandboxStatus({ podSandboxId });

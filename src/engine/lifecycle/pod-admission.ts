@@ -1,5 +1,6 @@
 import { allDependencies } from '../../api/values/depends-on.ts';
 import type { Pod } from '../../api/types.ts';
+import type { ClassProblem } from '../../api/values/resolve-classes.ts';
 import type { Clock } from '../../clock.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
 import type { Emit } from '../view/event-bus.ts';
@@ -24,6 +25,8 @@ interface Deps {
   killPod: (victim: Pod) => void;
   /** CPUs and memory nodes of pods. Undefined if nothing is allocated to pods. */
   podResources?: Pick<PodResources, 'admit' | 'readmit'> | undefined;
+  /** Why a declared pod must not start with the class that it names. */
+  classProblemOf: (pod: Pod) => ClassProblem | undefined;
   foreignPods: Pick<ForeignPods, 'holderOf' | 'awaitFreeing'>;
   statusManager: StatusManager;
   clock: Clock;
@@ -147,14 +150,23 @@ export class PodAdmission {
     this.waits.delete(uid);
   }
 
-  /** Why the pod must wait regardless of room: another owner has its UID, or other pods come first. */
+  /**
+   * Why the pod must wait regardless of room: another owner has its UID, its class is not usable, or other pods come
+   * first.
+   */
   private precedence({ current, next }: Replacement): Hold | undefined {
-    const { foreignPods, declaredPods, statusManager } = this.deps;
+    const { foreignPods, declaredPods, statusManager, classProblemOf } = this.deps;
     const { uid } = next.metadata;
     const holder = foreignPods.holderOf(uid);
     if (holder !== undefined) {
       const message = takenMessage(uid, holder);
       return { for: 'change', rejection: { reason: reasons.podUIDTaken, message, retriedWhen: 'a pod ends' } };
+    }
+    const problem = classProblemOf(next);
+    if (problem !== undefined) {
+      const reason = problem.isMissing ? reasons.unknownClass : reasons.classConflict;
+      const message = `${problem.field}: ${problem.message}`;
+      return { for: 'change', rejection: { reason, message, retriedWhen: 'manifests change' } };
     }
     // As if its current revision had ended.
     const others = declaredPods().filter(({ metadata }) => metadata.uid !== current?.metadata.uid);

@@ -3,7 +3,7 @@ import type { Pod } from '../../api/types.ts';
 
 /** The values of the Secrets among these objects. */
 export function secretsOf(objects: readonly ConfigObject[]): Uint8Array[] {
-  return objects.flatMap(({ kind, data }) => (kind === 'Secret' ? [...data.values()] : []));
+  return objects.flatMap((object) => (object.kind === 'Secret' ? [...object.data.values()] : []));
 }
 
 /** Public names in the manifests of these pods. Messages about the pods need them, so they are never hidden. */

@@ -84,6 +84,9 @@ export const reasons = {
   // Not in the kubelet, which only logs it.
   imageRemoved: 'ImageRemoved',
   deadContainersRemoved: 'DeadContainersRemoved',
+  // Not in the kubelet: an API server refuses such pods.
+  unknownClass: 'UnknownClass',
+  classConflict: 'ClassConflict',
   // Not in the kubelet: pods that wait for each other.
   startOrderCycle: 'StartOrderCycle',
   waitingForPods: 'WaitingForPods',

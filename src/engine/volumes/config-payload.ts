@@ -1,5 +1,5 @@
 import type { ConfigMapProjection } from 'kubernetes-types/core/v1.js';
-import type { ConfigObject, ConfigObjectLookup } from '../../api/values/config-object.ts';
+import type { ConfigData, ConfigObjectLookup } from '../../api/values/config-object.ts';
 import { UserError } from '../../errors.ts';
 import type { FileProjection, Payload } from './payload.ts';
 
@@ -9,7 +9,7 @@ import type { FileProjection, Payload } from './payload.ts';
  * MakePayload
  */
 export function configPayload(
-  kind: ConfigObject['kind'],
+  kind: ConfigData['kind'],
   namespace: string,
   { name = '', items = [], optional = false }: ConfigMapProjection,
   defaultMode: number,
@@ -28,7 +28,7 @@ export function configPayload(
   return payload;
 }
 
-function missingKey(kind: ConfigObject['kind'], key: string): string {
+function missingKey(kind: ConfigData['kind'], key: string): string {
   return kind === 'ConfigMap'
     ? `configmap references non-existent config key: ${key}`
     : `references non-existent secret key: ${key}`;

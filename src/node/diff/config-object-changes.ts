@@ -1,14 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ConfigObject, configObjectKey } from '../../api/values/config-object.ts';
+import { type ConfigData, type ConfigObject, configObjectKey, isConfigData } from '../../api/values/config-object.ts';
 import { configObjectReferences } from '../../api/values/config-object-references.ts';
 import type { Container, Pod, Volume } from '../../api/types.ts';
 
-/** The planned change of a ConfigMap or Secret. Never contains a value. */
+/** The planned change of a ConfigMap, Secret or class. Never contains a value. */
 export interface ConfigObjectChange {
   action: 'add' | 'remove' | 'change';
   kind: ConfigObject['kind'];
-  namespace: string;
+  /** Absent for a class. */
+  namespace?: string;
   name: string;
+  /** Keys of the data; fields of a class. */
   keys: Record<string, 'added' | 'removed' | 'changed'>;
   /** The effects on pods that keep running. */
   effects: ConfigObjectEffect[];
@@ -31,12 +33,15 @@ export function computeConfigObjectChanges(
 ): ConfigObjectChange[] {
   const before = new Map(current.map((object) => [configObjectKey(object), object]));
   const after = new Map(desired.map((object) => [configObjectKey(object), object]));
-  return [...new Set([...before.keys(), ...after.keys()])].sort().flatMap((key) => {
+  return [...new Set([...before.keys(), ...after.keys()])].sort().flatMap((key): ConfigObjectChange[] => {
     const object = after.get(key) ?? before.get(key);
     const keys = changedKeys(before.get(key), after.get(key));
     const action = !before.has(key) ? 'add' : after.has(key) ? 'change' : 'remove';
     if (object === undefined || (action === 'change' && Object.keys(keys).length === 0)) return [];
-    const { kind, namespace, name } = object;
+    const { kind, name } = object;
+    // Running pods keep what their class was.
+    if (!isConfigData(object)) return [{ action, kind, name, keys, effects: [] }];
+    const { namespace } = object;
     const users = running.filter((pod) => configObjectReferences(pod).includes(key));
     return [{ action, kind, namespace, name, keys, effects: users.flatMap((pod) => effectsOn(pod, object, keys)) }];
   });
@@ -52,11 +57,15 @@ function changedKeys(before: ConfigObject | undefined, after: ConfigObject | und
 }
 
 function valuesOf(object: ConfigObject | undefined): Map<string, string> {
+  if (object !== undefined && !isConfigData(object)) {
+    const fields = Object.entries(object).filter(([field]) => field !== 'kind' && field !== 'name');
+    return new Map(fields.map(([field, value]) => [field, JSON.stringify(value)]));
+  }
   const values = [...(object?.data ?? []), ...(object?.binaryData ?? [])];
   return new Map(values.map(([key, value]) => [key, Buffer.from(value).toString('base64')]));
 }
 
-function effectsOn(pod: Pod, object: ConfigObject, keys: ConfigObjectChange['keys']): ConfigObjectEffect[] {
+function effectsOn(pod: Pod, object: ConfigData, keys: ConfigObjectChange['keys']): ConfigObjectEffect[] {
   const { metadata, spec } = pod;
   const containers = [...(spec.initContainers ?? []), ...spec.containers];
   const volumes = (spec.volumes ?? []).filter((volume) => isMadeFrom(volume, object)).map(({ name }) => name);
@@ -76,7 +85,7 @@ function effectsOn(pod: Pod, object: ConfigObject, keys: ConfigObjectChange['key
   ];
 }
 
-function isMadeFrom({ configMap, secret, projected }: Volume, { kind, name }: ConfigObject): boolean {
+function isMadeFrom({ configMap, secret, projected }: Volume, { kind, name }: ConfigData): boolean {
   const sources = projected?.sources ?? [];
   return kind === 'ConfigMap'
     ? configMap?.name === name || sources.some((source) => source.configMap?.name === name)
@@ -91,7 +100,7 @@ function mountsSingleFile({ volumeMounts = [] }: Container, volumes: readonly st
 
 function readsVariables(
   { env = [], envFrom = [] }: Container,
-  { kind, name }: ConfigObject,
+  { kind, name }: ConfigData,
   keys: ConfigObjectChange['keys'],
 ): boolean {
   const isConfigMap = kind === 'ConfigMap';

@@ -7,6 +7,7 @@ import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import { podFullName } from '../../api/values/pod-names.ts';
 import type { RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
 import { readManifestURL } from '../sources/read-manifest-url.ts';
+import { withNodeClasses } from '../sources/with-node-classes.ts';
 import { joined, type ManifestsRequest, readManifests, stdinOrigin } from '../sources/read-manifests.ts';
 import type { DesiredNode } from './node-state.ts';
 
@@ -26,7 +27,7 @@ export async function readDesiredNode(request: Request): Promise<DesiredNode & S
     texts.flatMap((text) => podsOf(text, stdinOrigin).map((pod) => [podFullName(pod), text] as const)),
   );
   return {
-    ...joined([files, ...remote]),
+    ...withNodeClasses(joined([files, ...remote])),
     urls: remote.map(({ where }) => where),
     uidUnder: (pod, origin) => {
       const text = textOf.get(podFullName(pod));

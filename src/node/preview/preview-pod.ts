@@ -1,5 +1,6 @@
 import type { Container, Pod } from '../../api/types.ts';
 import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
+import type { NodeClassLookup } from '../../api/values/node-class.ts';
 import { pullReference } from '../../api/values/image-name.ts';
 import { systemClock } from '../../clock.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
@@ -32,7 +33,7 @@ export interface PreviewedRequest {
 
 interface PreviewDeps {
   node: NodeConfig;
-  configObjects: ConfigObjectLookup;
+  configObjects: ConfigObjectLookup & NodeClassLookup;
 }
 
 const sandboxConfigAbove = '<config of RunPodSandbox>';
@@ -52,11 +53,17 @@ export async function previewPod(pod: Pod, deps: PreviewDeps): Promise<PodPrevie
   return {
     pod: `${metadata.namespace}/${metadata.name}`,
     requests: [
-      { method: 'RunPodSandbox', ...sandbox, ...(config && { request: { config } }) },
+      { method: 'RunPodSandbox', ...sandbox, ...(config && { request: { config, ...handlerOf(pod, deps) } }) },
       ...(config ? requests.flat() : []),
     ],
     files: await files(pod, config, deps),
   };
+}
+
+/** Empty for the default handler, and for a class that no manifest declares, which is a problem of its own. */
+function handlerOf(pod: Pod, { configObjects }: PreviewDeps): { runtimeHandler?: string } {
+  const found = configObjects.runtimeClass(pod.spec.runtimeClassName ?? '');
+  return found === undefined ? {} : { runtimeHandler: found.handler };
 }
 
 function pullRequests({ metadata }: Pod, { image = '', imagePullPolicy }: Container): PreviewedRequest[] {

@@ -17,7 +17,8 @@ import type { NodeOptions } from '../options/node-options.ts';
 import { remoteManifest } from '../sources/node-sources.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 import { readManifestURL } from '../sources/read-manifest-url.ts';
-import { brokenManifestExitCode, readManifests, readStdin, refuseBroken } from '../sources/read-manifests.ts';
+import { brokenManifestExitCode, joined, readManifests, readStdin, refuseBroken } from '../sources/read-manifests.ts';
+import { withNodeClasses } from '../sources/with-node-classes.ts';
 import { RunOnceLogs } from './run-once-logs.ts';
 import { exitCodes, notStarted, type PodOutcome, podOutcome, stuckPods, unfinishedState } from './run-once-outcome.ts';
 import { withAgent } from '../with-agent.ts';
@@ -120,7 +121,7 @@ async function declared({ manifests, options, stdin, logger }: RunOnceRequest): 
       options.manifestURLs.map((url) => readManifestURL({ ...remoteManifest(options, url), cronJobs: 'runOnce' })),
     )),
   ];
-  const problems = updates.flatMap((update) => update.problems);
+  const { problems } = withNodeClasses(joined(updates));
   refuseBroken(problems, 'nothing was started');
   const pods = updates.flatMap((update) => update.pods);
   refuseNothing(pods);

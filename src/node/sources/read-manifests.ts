@@ -48,17 +48,19 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
     clock: systemClock,
     logger: quiet,
   });
-  const { pods, configObjects = [], problems, dependsOnPlaces = [], derivedUIDs = [] } = await source.read();
+  const { pods, configObjects = [], problems, dependsOnPlaces = [], ...read } = await source.read();
+  const { classPlaces = [], derivedUIDs = [] } = read;
   if (stdin !== undefined) {
-    const read = loadManifest(stdin, stdinOrigin, { nodeName, featureGates, cronJobs });
-    pods.push(...read.pods);
-    configObjects.push(...read.configObjects);
-    problems.push(...read.problems);
-    dependsOnPlaces.push(...(read.dependsOnPlaces ?? []));
-    derivedUIDs.push(...(read.derivedUIDs ?? []));
+    const typed = loadManifest(stdin, stdinOrigin, { nodeName, featureGates, cronJobs });
+    pods.push(...typed.pods);
+    configObjects.push(...typed.configObjects);
+    problems.push(...typed.problems);
+    dependsOnPlaces.push(...(typed.dependsOnPlaces ?? []));
+    classPlaces.push(...(typed.classPlaces ?? []));
+    derivedUIDs.push(...(typed.derivedUIDs ?? []));
   }
   const all = [...missing, ...problems, ...startOrderProblems(pods, dependsOnPlaces)];
-  return { source: 'file', where: manifests.join(', '), pods, configObjects, problems: all, derivedUIDs };
+  return { source: 'file', where: manifests.join(', '), pods, configObjects, problems: all, classPlaces, derivedUIDs };
 }
 
 /** Joins the declarations of several sources. */
@@ -69,6 +71,7 @@ export function joined(updates: readonly SourceUpdate[]): SourceUpdate & { confi
     pods: updates.flatMap(({ pods }) => pods),
     configObjects: updates.flatMap(({ configObjects = [] }) => configObjects),
     problems: updates.flatMap(({ problems }) => problems),
+    classPlaces: updates.flatMap(({ classPlaces = [] }) => classPlaces),
     derivedUIDs: updates.flatMap(({ derivedUIDs = [] }) => derivedUIDs),
   };
 }

@@ -4,6 +4,7 @@ import { heldObjects, listText } from '../../../src/commands/validate/held-objec
 import { inFileOrder, validationJSON, validationSummary } from '../../../src/commands/validate/validation-report.ts';
 import type { SourceUpdate } from '../../../src/engine/config/pod-source.ts';
 import { makeConfigMap, makeSecret } from '../../builders/config-objects.ts';
+import { makePriorityClass, makeRuntimeClass } from '../../builders/node-classes.ts';
 import { makePod } from '../../builders/pods.ts';
 
 const warning: ManifestProblem = { origin: 'a.yaml', line: 3, column: 1, message: 'odd', severity: 'warning' };
@@ -26,6 +27,8 @@ test('the report for a program has everything but the values', () => {
     pods: [{ namespace: 'default', name: 'web-node1', uid: '11111111-2222-3333-4444-555555555555' }],
     configMaps: [{ namespace: 'default', name: 'web', keys: { 'a.conf': 9, 'a.bin': 2 } }],
     secrets: [{ namespace: 'default', name: 'login', keys: { password: 7 } }],
+    runtimeClasses: [],
+    priorityClasses: [],
   });
 });
 
@@ -85,4 +88,31 @@ test('objects are a List as JSON', async () => {
     kind: 'List',
     items: pods,
   });
+});
+
+test('classes are counted and shown', () => {
+  const classes = [
+    makeRuntimeClass('sandboxed', { overhead: { cpu: '100m' }, nodeSelector: { sandbox: 'yes' } }),
+    makePriorityClass('high', 9),
+  ];
+  const declared = { ...update, pods: [], configObjects: classes };
+  expect(validationJSON(declared)).toMatchObject({ runtimeClasses: ['sandboxed'], priorityClasses: ['high'] });
+  expect(validationSummary(declared)).toBe('0 pods, 1 RuntimeClass, 1 PriorityClass: 0 errors, 1 warning');
+  expect(heldObjects(declared)).toEqual([
+    {
+      apiVersion: 'node.k8s.io/v1',
+      kind: 'RuntimeClass',
+      metadata: { name: 'sandboxed' },
+      handler: 'runsc',
+      overhead: { podFixed: { cpu: '100m' } },
+      scheduling: { nodeSelector: { sandbox: 'yes' } },
+    },
+    {
+      apiVersion: 'scheduling.k8s.io/v1',
+      kind: 'PriorityClass',
+      metadata: { name: 'high' },
+      value: 9,
+      preemptionPolicy: 'PreemptLowerPriority',
+    },
+  ]);
 });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { ConfigObject } from '../../../src/api/values/config-object.ts';
+import type { ConfigData } from '../../../src/api/values/config-object.ts';
 import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
 import { makeConfigMap } from '../../builders/config-objects.ts';
 
-const configMap = (name: string, value: string, more: Partial<ConfigObject> = {}): ConfigObject =>
+const configMap = (name: string, value: string, more: Partial<ConfigData> = {}): ConfigData =>
   makeConfigMap(name, { key: value }, more);
 
 test('tells which objects came, changed and went', () => {

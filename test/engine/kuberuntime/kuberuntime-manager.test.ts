@@ -53,6 +53,7 @@ beforeEach(async () => {
 function makeManager(): KuberuntimeManager {
   const backOff = new BackOff(clock);
   return new KuberuntimeManager({
+    nodeClasses: new ConfigObjects(),
     runtime,
     imageManager: new ImageManager({
       imageService: runtime,

@@ -43,6 +43,7 @@ export class AdmissionModel {
     const { emit } = this.#events;
     this.#statusManager = new StatusManager({ emit, outgoing: plainOutgoing });
     this.#admission = new PodAdmission({
+      classProblemOf: () => undefined,
       node: () => this.#node(),
       declaredPods: () => [...this.#declared],
       activePods: () => this.#activePods(),

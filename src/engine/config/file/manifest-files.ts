@@ -19,7 +19,7 @@ interface Deps extends StaticPodNode {
 const otherName = 'Give one of them another name.';
 const otherUID = 'Leave it out, or give one of them another.';
 
-type Declared = Pick<Manifests, 'pods' | 'configObjects' | 'dependsOnPlaces' | 'derivedUIDs'>;
+type Declared = Pick<Manifests, 'pods' | 'configObjects' | 'dependsOnPlaces' | 'classPlaces' | 'derivedUIDs'>;
 
 interface ManifestFile {
   /** Fingerprint of the newest revision; empty if none was read since the start. */
@@ -157,6 +157,7 @@ export class ManifestFiles {
       configObjects: [],
       problems: [],
       dependsOnPlaces: [],
+      classPlaces: [],
       derivedUIDs: [],
     };
     const refused = new Map<string, ManifestProblem>();
@@ -170,6 +171,7 @@ export class ManifestFiles {
       };
       contents.problems.push(...problems, ...(waiting === undefined ? [] : [waiting]));
       contents.dependsOnPlaces.push(...(declared.dependsOnPlaces ?? []));
+      contents.classPlaces.push(...(declared.classPlaces ?? []));
       contents.derivedUIDs.push(...(declared.derivedUIDs ?? []));
       for (const pod of declared.pods) if (isGiven(podKeys(pod))) contents.pods.push(pod);
       for (const object of declared.configObjects)

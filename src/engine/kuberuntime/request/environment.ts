@@ -1,5 +1,5 @@
 import type { EnvFromSource, EnvVarSource } from 'kubernetes-types/core/v1.js';
-import type { ConfigObject, ConfigObjectLookup } from '../../../api/values/config-object.ts';
+import type { ConfigData, ConfigObjectLookup } from '../../../api/values/config-object.ts';
 import { expand } from '../../../api/values/expand.ts';
 import type { Container, EnvVar, Pod } from '../../../api/types.ts';
 import { UserError } from '../../../errors.ts';
@@ -70,7 +70,7 @@ function sourceValue(
 }
 
 function keyValue(
-  kind: ConfigObject['kind'],
+  kind: ConfigData['kind'],
   pod: Pod,
   reference: { name?: string; key: string; optional?: boolean },
   sources: EnvironmentSources,
@@ -86,11 +86,11 @@ function keyValue(
 
 /** Returns undefined if the object is optional and missing. */
 function lookup(
-  kind: ConfigObject['kind'],
+  kind: ConfigData['kind'],
   { metadata: { namespace } }: Pod,
   { name = '', optional = false }: { name?: string; optional?: boolean },
   { configObjects }: EnvironmentSources,
-): ConfigObject | undefined {
+): ConfigData | undefined {
   const object = configObjects.get(kind, namespace, name);
   if (object !== undefined || optional) return object;
   throw new UserError(`${kind.toLowerCase()} "${name}" not found`, {

@@ -1,3 +1,4 @@
+import { isConfigData } from '../../../../src/api/values/config-object.ts';
 import { mkdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -95,9 +96,9 @@ export class ManifestFolder {
       pods: pods.map(
         ({ metadata, spec }) => `${metadata.name.replace('-edge1', '')} ${spec.containers[0]?.image ?? ''}`,
       ),
-      configObjects: configObjects.map(
-        ({ kind, name, data }) => `${kind} ${name} ${Buffer.from(data.get('key') ?? '').toString()}`,
-      ),
+      configObjects: configObjects
+        .filter(isConfigData)
+        .map(({ kind, name, data }) => `${kind} ${name} ${Buffer.from(data.get('key') ?? '').toString()}`),
       problems: problems.map(
         ({ origin, severity, message }) => `${origin.replace(`${this.path}/`, '')}: ${severity} ${message}`,
       ),

@@ -1,0 +1,59 @@
+import type { RuntimeClass as RawRuntimeClass } from 'kubernetes-types/node/v1.js';
+import type { PriorityClass as RawPriorityClass } from 'kubernetes-types/scheduling/v1.js';
+import {
+  brokenRule,
+  decodeManifestObject,
+  firstProblems,
+  type ManifestObject,
+  problemOf,
+} from '../decoding/manifest-object.ts';
+import type { ManifestProblem } from '../text/manifest-problem.ts';
+import { validatePriorityClass, validateRuntimeClass } from '../validation/validate-node-class.ts';
+import { FieldErrors } from '../values/field-errors.ts';
+import type { NodeClass, PriorityClass, RuntimeClass } from '../values/node-class.ts';
+import { roundResources } from './apply-defaults.ts';
+
+/** Loads a RuntimeClass or a PriorityClass. */
+export function loadNodeClass(
+  kind: NodeClass['kind'],
+  object: ManifestObject,
+): { configObject?: NodeClass; problems: ManifestProblem[] } {
+  const { value, problems } = decodeManifestObject(kind, object);
+  if (value === undefined) return { problems };
+  const errors = new FieldErrors();
+  // Safe casts: the decoder's schema is generated from these declarations.
+  const loaded =
+    kind === 'RuntimeClass'
+      ? toRuntimeClass(errors, value as unknown as RawRuntimeClass)
+      : toPriorityClass(errors, value as unknown as RawPriorityClass);
+  if (errors.list.length === 0) return { configObject: loaded, problems };
+  const broken = firstProblems(errors.list, brokenRule).map((problem) => problemOf(object, problem));
+  return { problems: [...problems, ...broken] };
+}
+
+function toRuntimeClass(errors: FieldErrors, written: RawRuntimeClass): RuntimeClass {
+  const raw = { ...written, handler: (written.handler as string | undefined) ?? '' };
+  validateRuntimeClass(errors, raw);
+  const { nodeSelector, tolerations } = raw.scheduling ?? {};
+  const overhead = raw.overhead?.podFixed;
+  return {
+    kind: 'RuntimeClass',
+    name: raw.metadata?.name ?? '',
+    handler: raw.handler,
+    ...(overhead && { overhead: roundResources(overhead) }),
+    ...(nodeSelector && { nodeSelector }),
+    ...(tolerations && { tolerations }),
+  };
+}
+
+function toPriorityClass(errors: FieldErrors, written: RawPriorityClass): PriorityClass {
+  const raw = { ...written, value: (written.value as number | undefined) ?? 0 };
+  validatePriorityClass(errors, raw);
+  return {
+    kind: 'PriorityClass',
+    name: raw.metadata?.name ?? '',
+    value: raw.value,
+    globalDefault: raw.globalDefault ?? false,
+    preemptionPolicy: raw.preemptionPolicy ?? 'PreemptLowerPriority',
+  };
+}

@@ -1,0 +1,49 @@
+import type { Toleration } from 'kubernetes-types/core/v1.js';
+import type { ResourceList } from '../types.ts';
+
+/** A RuntimeClass from a manifest: how the pods that name it are run. */
+export interface RuntimeClass {
+  kind: 'RuntimeClass';
+  name: string;
+  /** The name that the container runtime has for it. */
+  handler: string;
+  /** What a pod takes besides its containers: `overhead.podFixed`. */
+  overhead?: ResourceList;
+  nodeSelector?: Record<string, string>;
+  tolerations?: Toleration[];
+}
+
+/** A PriorityClass from a manifest. */
+export interface PriorityClass {
+  kind: 'PriorityClass';
+  name: string;
+  value: number;
+  /** True if it is the class of pods that have neither a class nor a priority. */
+  globalDefault: boolean;
+  preemptionPolicy: string;
+}
+
+/** An object that pods name as their class. It has no namespace. */
+export type NodeClass = RuntimeClass | PriorityClass;
+
+/** Finds the declared classes. */
+export interface NodeClassLookup {
+  /** Returns undefined if no manifest declares it. */
+  runtimeClass(name: string): RuntimeClass | undefined;
+  /** Returns undefined if no manifest declares it. Does not know the classes of Kubernetes itself. */
+  priorityClass(name: string): PriorityClass | undefined;
+  /** The class with `globalDefault` that has the lowest value. Returns undefined if there is none. */
+  defaultPriorityClass(): PriorityClass | undefined;
+}
+
+/** Finds classes in a list. */
+export function nodeClassesIn(objects: Iterable<NodeClass>): NodeClassLookup {
+  const all = [...objects];
+  const priorityClasses = all.filter((one) => one.kind === 'PriorityClass');
+  return {
+    runtimeClass: (name) => all.filter((one) => one.kind === 'RuntimeClass').find((one) => one.name === name),
+    priorityClass: (name) => priorityClasses.find((one) => one.name === name),
+    defaultPriorityClass: () =>
+      priorityClasses.filter(({ globalDefault }) => globalDefault).toSorted((a, b) => a.value - b.value)[0],
+  };
+}

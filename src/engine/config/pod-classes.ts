@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Pod } from '../../api/types.ts';
+import type { NodeClassLookup } from '../../api/values/node-class.ts';
+import { type ClassPlace, type ClassProblem, resolveClasses } from '../../api/values/resolve-classes.ts';
+import type { ManifestProblem } from '../view/events.ts';
+
+/**
+ * Gives declared pods the values of their classes. As in an API server, a pod keeps the values that it once got, so a
+ * class that changes or goes leaves its pods alone. A pod without its class is declared as it is; `problemOf` says why
+ * it must not start.
+ */
+export class PodClasses {
+  private readonly classes: NodeClassLookup;
+  /** By UID. */
+  private readonly resolved = new Map<string, { declared: Pod; pod: Pod }>();
+  private readonly problems = new Map<string, ClassProblem>();
+
+  constructor(classes: NodeClassLookup) {
+    this.classes = classes;
+  }
+
+  /** The pod with the values of its classes. Returns the same object for the same pod. */
+  resolve(declared: Pod): Pod {
+    const { uid } = declared.metadata;
+    const known = this.resolved.get(uid);
+    if (known?.declared === declared) return known.pod;
+    if (known !== undefined && isDeepStrictEqual(known.declared.spec, declared.spec)) {
+      return this.keep(declared, { ...declared, spec: known.pod.spec });
+    }
+    this.forget(uid);
+    const result = resolveClasses(declared, this.classes);
+    if ('problem' in result) {
+      this.problems.set(uid, result.problem);
+      return declared;
+    }
+    return result.pod === declared ? declared : this.keep(declared, result.pod);
+  }
+
+  /** Why the pod of this declared UID must not start. Returns undefined if it may. */
+  problemOf(uid: string): ClassProblem | undefined {
+    return this.problems.get(uid);
+  }
+
+  /** The problem of a pod with its place in the manifest. `where` is the source, for a pod without a known place. */
+  placedProblem({ metadata: { uid } }: Pod, places: readonly ClassPlace[], where: string): ManifestProblem[] {
+    const problem = this.problems.get(uid);
+    if (problem === undefined) return [];
+    const { field, message, hint } = problem;
+    const { origin = where, line, column } = places.find((one) => one.podUID === uid && one.field === field) ?? {};
+    const place = { origin, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
+    return [{ ...place, field, message, hint, severity: 'error' }];
+  }
+
+  /** Forgets all pods but those of these UIDs. */
+  retain(uids: ReadonlySet<string>): void {
+    for (const uid of [...this.resolved.keys(), ...this.problems.keys()]) if (!uids.has(uid)) this.forget(uid);
+  }
+
+  private keep(declared: Pod, pod: Pod): Pod {
+    this.resolved.set(declared.metadata.uid, { declared, pod });
+    return pod;
+  }
+
+  private forget(uid: string): void {
+    this.resolved.delete(uid);
+    this.problems.delete(uid);
+  }
+}
