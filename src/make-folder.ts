@@ -13,9 +13,18 @@ export async function makeFolder(path: string, mode: number): Promise<void> {
   } catch (error) {
     if (await isFolder(path)) return;
     const above = dirname(path);
-    if (!hasCode(error, 'ENOENT') || above === path || (await isFolder(above))) throw error;
+    if (!hasCode(error, 'ENOENT') || above === path) throw error;
     await makeFolder(above, mode);
-    await makeFolder(path, mode);
+    await makeBelow(path, mode);
+  }
+}
+
+/** Another caller may have made the folder by now. */
+async function makeBelow(path: string, mode: number): Promise<void> {
+  try {
+    await mkdir(path, { mode });
+  } catch (error) {
+    if (!(await isFolder(path))) throw error;
   }
 }
 

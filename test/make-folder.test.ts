@@ -1,4 +1,4 @@
-import { mkdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeFolder } from '../src/make-folder.ts';
@@ -9,6 +9,13 @@ test('makes a folder with those above it, and leaves one that is there as it is'
   await Promise.all([makeFolder(path, 0o700), makeFolder(path, 0o700)]);
   await makeFolder(path, 0o755);
   expect((await stat(path)).mode & 0o777).toBe(0o700);
+});
+
+test('makes many folders at once that lack the same ones above them', async () => {
+  const above = join(await temporaryFolder(), 'a/b');
+  const paths = Array.from({ length: 20 }, (_, index) => join(above, String(index), 'c'));
+  await Promise.all(paths.map((path) => makeFolder(path, 0o700)));
+  expect(await readdir(above)).toHaveLength(20);
 });
 
 test('takes a link to a folder for one', async () => {
