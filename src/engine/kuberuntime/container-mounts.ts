@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { lstat, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Container, Pod } from '../../api/types.ts';
 import { expand } from '../../api/values/expand.ts';
@@ -12,6 +12,9 @@ import { bindSubPath, type SubPath, subPathTarget } from '../volumes/sub-path.ts
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import type { EnvironmentVariable } from './request/environment.ts';
 import { podHostname } from './request/hostname.ts';
+
+/** Termination logs of a container. Those of failed starts count too. */
+const maxTerminationLogs = 5;
 
 type Mount = NonNullable<ContainerConfig['mounts']>[number];
 type VolumeMount = NonNullable<Container['volumeMounts']>[number];
@@ -156,7 +159,21 @@ function terminationLogPath({ container, podDir }: MountRequest): string {
 
 async function makeTerminationLog(path: string): Promise<void> {
   await makeFolder(dirname(path), 0o750);
+  // The next start tries again.
+  await removeOldLogs(dirname(path)).catch(() => undefined);
   await writeNewFile(path, '', 0o666);
+}
+
+/** Every instance that may write to one of these files has ended. The kubelet keeps all until the pod is removed. */
+async function removeOldLogs(folder: string): Promise<void> {
+  const paths = (await readdir(folder)).map((name) => join(folder, name));
+  if (paths.length < maxTerminationLogs) return;
+  const found = await Promise.all(paths.map(async (path) => ({ path, stats: await lstat(path) })));
+  // Those without a message first, then the oldest.
+  const best = found.sort(
+    ({ stats: a }, { stats: b }) => Number(b.size > 0) - Number(a.size > 0) || b.mtimeMs - a.mtimeMs,
+  );
+  for (const { path } of best.slice(maxTerminationLogs - 1)) await rm(path, { force: true });
 }
 
 /**

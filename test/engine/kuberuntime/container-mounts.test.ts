@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { Container } from '../../../src/api/types.ts';
@@ -100,6 +100,19 @@ test('a named pipe in the place of the hosts file gives way to a new file', asyn
 test('a container that mounts /etc/hosts itself keeps what it mounts', async () => {
   const container = makeContainer({ volumeMounts: [{ name: 'data', mountPath: '/etc/hosts' }] });
   expect((await mountsOf(container)).map(({ hostPath }) => hostPath)).toEqual(['/host/data']);
+});
+
+test('termination logs of earlier starts go, those without a message first', async () => {
+  const container = makeContainer({ terminationMessagePath: 'log' });
+  const texts = ['first', 'second', '', 'third', 'fourth', 'fifth', ''];
+  for (const [index, text] of texts.entries()) {
+    const path = (await mountsOf(container)).at(-1)?.hostPath ?? '';
+    await writeFile(path, text);
+    await utimes(path, index, index);
+  }
+  const folder = join(podDir, 'containers', 'web');
+  const left = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')));
+  expect(left.sort()).toEqual(['', 'fifth', 'fourth', 'second', 'third']);
 });
 
 test('each start of a container gets a termination log of its own, which everybody may write', async () => {
