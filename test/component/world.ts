@@ -184,6 +184,13 @@ export class World {
     await this.until(() => this.clock.monotonic() >= end);
   }
 
+  /** Lets this time pass at once, as on a machine that slept, and waits for the work that is due. */
+  async leap(ms: number): Promise<void> {
+    await this.#settle();
+    await this.clock.leap(ms);
+    await this.#settle();
+  }
+
   /** The containers of the runtime as `pod/container#attempt state`, and its sandboxes as `pod#attempt state`. */
   async inventory(): Promise<string[]> {
     const [{ items }, { containers }] = await Promise.all([

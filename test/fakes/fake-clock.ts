@@ -66,11 +66,19 @@ export class FakeClock implements Clock {
     await settle();
     for (let timer = this.#nextDue(targetMs); timer !== undefined; timer = this.#nextDue(targetMs)) {
       this.#timers.delete(timer);
-      this.#moveTo(timer.dueMs);
+      // Overdue after a leap.
+      this.#moveTo(Math.max(this.#monotonicMs, timer.dueMs));
       timer.fire();
       await settle();
     }
     this.#moveTo(targetMs);
+  }
+
+  /** Moves both times on at once, as on a machine that slept. Then fires what is due, each timer once. */
+  async leap(ms: number): Promise<void> {
+    await settle();
+    this.#moveTo(this.#monotonicMs + ms);
+    await this.advance(0);
   }
 
   /** Moves on to the next timer and returns how far that was. */

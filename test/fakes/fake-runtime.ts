@@ -344,7 +344,7 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   readonly imageFsInfo = this.unary('imageFsInfo', () => {
     const usedBytes = this.images.list().reduce((sum, { size }) => sum + size, 0n);
     const fsId = { mountpoint: '/var/lib/fake' };
-    const timestamp = BigInt(this.clock.now()) * 1_000_000n;
+    const timestamp = BigInt(Math.floor(this.clock.now())) * 1_000_000n;
     return { imageFilesystems: [{ timestamp, fsId, usedBytes: { value: usedBytes }, inodesUsed: { value: 0n } }] };
   });
 
