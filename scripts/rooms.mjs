@@ -243,6 +243,21 @@ const rooms = {
   engine: ['the kubelet: made by new-kubelet.ts, driven by sync-loop.ts', ['api/values', 'cri', 'flow', 'engine/*']],
   tui: ['the screen', ['api/values', 'engine/view']],
   server: ['healthz, control socket and its client', ['flow', 'engine/view', 'engine/history', 'engine/stats']],
+  'server/api': [
+    'the HTTPS API of the kubelet: clients, certificates, routes',
+    [
+      'api/text',
+      'api/values',
+      'cri',
+      'engine/container',
+      'engine/host',
+      'engine/logs',
+      'engine/stats',
+      'engine/view',
+      'flow',
+      'server',
+    ],
+  ],
   'node/options': [
     'flags and configuration files to options',
     [
@@ -297,6 +312,7 @@ const rooms = {
       'engine/status',
       'engine/eviction',
       'server',
+      'server/api',
       'engine/kuberuntime',
       'engine/lifecycle',
       'node/options',

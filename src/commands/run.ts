@@ -7,6 +7,7 @@ import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
 import { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
+import { openAPI } from '../node/open-api.ts';
 import { serveHealthz } from '../server/healthz.ts';
 import { AgentEnd, endsItsPods } from '../node/agent-end.ts';
 import { canShowScreen } from './run/can-show-screen.ts';
@@ -84,6 +85,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
   const faults = new Faults({ clock: systemClock, logger });
   const sources = (): PodSource[] => nodeSources(options, logger);
   let healthz: Server | undefined;
+  let api: { close(): void } | undefined;
   let unhealthyBecause = (): string | undefined => undefined;
   const onWaiting = async ({ message, hint = '' }: UserError): Promise<void> => {
     unhealthyBecause = () => `waiting for the runtime: ${message}`;
@@ -98,10 +100,11 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
   try {
     const onServing = screen?.reportReady;
     const agent = { options, sources, logger, faults, stopping, onWaiting, onStarting, onServing };
-    await withAgent(agent, async (kubelet) => {
+    await withAgent(agent, async (kubelet, runtime) => {
       if (!options.protectKernelDefaults) await setKernelTunables(logger);
       unhealthyBecause = () => kubelet.unhealthyBecause();
       healthz ??= await openHealthz(options, () => unhealthyBecause(), faults);
+      api = await openAPI(options, { engine: kubelet, runtime, clock: systemClock, faults, logger });
       if (endsItsPods(options)) ending.podsOf(kubelet);
       const ended = kubelet.run(stopping.signal);
       await withLog(kubelet, ended, logger);
@@ -111,6 +114,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
     if (!stopping.signal.aborted) throw error;
   } finally {
     healthz?.close();
+    api?.close();
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
   }
 }

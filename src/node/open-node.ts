@@ -37,6 +37,7 @@ import { openOwnRuntime, type OwnRuntimeConnection } from './runtime-connection.
 /** An engine on a runtime that answers, ready to run. */
 export interface Node {
   kubelet: Kubelet;
+  runtime: RuntimeService;
   /** Disconnects from the runtime. Containers keep running. */
   close(): void;
 }
@@ -106,6 +107,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
   const releaseProcesses = keepProcesses(options, { runtimePID: runtime.pid, faults, logger });
   return {
     kubelet,
+    runtime: connection.runtime,
     close: () => {
       releaseProcesses();
       connection.close();

@@ -1,3 +1,4 @@
+import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
@@ -39,7 +40,7 @@ export function requireRoot(): void {
  */
 export async function withAgent<T>(
   { options, sources, logger, faults, stopping, onWaiting, onStarting, onServing }: AgentRequest,
-  use: (kubelet: Kubelet) => Promise<T>,
+  use: (kubelet: Kubelet, runtime: RuntimeService) => Promise<T>,
 ): Promise<T> {
   requireRoot();
   await makeFolder(options.rootDir, 0o750);
@@ -76,7 +77,7 @@ export async function withAgent<T>(
     waitsFor = undefined;
     try {
       built(node.kubelet);
-      return await use(node.kubelet);
+      return await use(node.kubelet, node.runtime);
     } finally {
       node.close();
     }

@@ -64,7 +64,7 @@ export function connectionLimit(maxOpenFiles: number): number {
 }
 
 /** Reads the current limit, because Node raises it to the maximum at start. */
-function ownConnectionLimit(): number {
+export function ownConnectionLimit(): number {
   const [, soft = '1024'] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
   return connectionLimit(Number(soft));
 }

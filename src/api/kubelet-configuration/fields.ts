@@ -14,7 +14,7 @@ const second = 1000;
 const minute = 60 * second;
 
 const apiServer = 'needs an API server';
-const server = 'the HTTPS server of the kubelet is not built yet';
+const server = 'this part of the HTTPS API is not built yet';
 const webhook = 'asks an API server';
 const events = 'events go to the log and the screen, unlimited';
 const iptables = 'no iptables rules are made';
@@ -29,7 +29,7 @@ export const kubeletConfigurationFields = {
   KubeletConfiguration: {
     apiVersion: { kind: 'string', default: 'kubelet.config.k8s.io/v1beta1' },
     kind: { kind: 'string', default: 'KubeletConfiguration' },
-    enableServer: { kind: '*bool', default: true, without: server },
+    enableServer: { kind: '*bool', default: true, does: 'the HTTPS API, if clients can be let in' },
     staticPodPath: { kind: 'string', does: 'file or folder of manifests' },
     podLogsDir: { kind: 'string', default: '/var/log/pods', does: 'folder of pod logs' },
     syncFrequency: { kind: 'duration', default: minute, does: 'how often an unchanged pod is synced' },
@@ -37,13 +37,13 @@ export const kubeletConfigurationFields = {
     httpCheckFrequency: { kind: 'duration', default: 20 * second, does: 'how often the manifest URL is fetched' },
     staticPodURL: { kind: 'string', does: 'URL of a manifest' },
     staticPodURLHeader: { kind: 'map []string', does: 'headers sent to that URL' },
-    address: { kind: 'string', default: '0.0.0.0', without: server },
-    port: { kind: 'int32', default: 10250, without: server },
-    readOnlyPort: { kind: 'int32', without: server },
-    tlsCertFile: { kind: 'string', without: server },
-    tlsPrivateKeyFile: { kind: 'string', without: server },
-    tlsCipherSuites: { kind: '[]string', without: server },
-    tlsMinVersion: { kind: 'string', without: server },
+    address: { kind: 'string', default: '0.0.0.0', does: 'where the HTTPS API and the read-only port listen' },
+    port: { kind: 'int32', default: 10250, does: 'port of the HTTPS API' },
+    readOnlyPort: { kind: 'int32', does: 'port of pods and statistics without credentials, 0 for none' },
+    tlsCertFile: { kind: 'string', does: 'serving certificate of the HTTPS API, in place of one that is made' },
+    tlsPrivateKeyFile: { kind: 'string', does: 'its key' },
+    tlsCipherSuites: { kind: '[]string', does: 'cipher suites of TLS 1.2' },
+    tlsMinVersion: { kind: 'string', does: 'VersionTLS12 or VersionTLS13' },
     rotateCertificates: { kind: 'bool', without: apiServer },
     serverTLSBootstrap: { kind: 'bool', without: apiServer },
     authentication: { kind: 'KubeletAuthentication' },
@@ -52,14 +52,22 @@ export const kubeletConfigurationFields = {
     registryBurst: { kind: 'int32', default: 10, does: 'image pulls started at once at most' },
     eventRecordQPS: { kind: '*int32', default: 50, without: events },
     eventBurst: { kind: 'int32', default: 100, without: events },
-    enableDebuggingHandlers: { kind: '*bool', default: true, without: server },
+    enableDebuggingHandlers: {
+      kind: '*bool',
+      default: true,
+      does: 'logs, exec, attach and port forward over the HTTPS API',
+    },
     enableContentionProfiling: { kind: 'bool', without: 'profiles the Go runtime' },
     healthzPort: { kind: '*int32', default: 10248, does: 'port of `/healthz`, 0 for none' },
     healthzBindAddress: { kind: 'string', default: '127.0.0.1', does: 'where `/healthz` listens' },
     oomScoreAdj: { kind: '*int32', default: -999, does: 'oom_score_adj of the agent' },
     clusterDomain: { kind: 'string', does: 'domain of the cluster, in the search list of pods' },
     clusterDNS: { kind: '[]string', does: 'DNS servers of pods with dnsPolicy ClusterFirst' },
-    streamingConnectionIdleTimeout: { kind: 'duration', default: 240 * minute, without: server },
+    streamingConnectionIdleTimeout: {
+      kind: 'duration',
+      default: 240 * minute,
+      does: 'after this time without a byte, a stream is closed',
+    },
     nodeStatusUpdateFrequency: { kind: 'duration', default: 10 * second, without: apiServer },
     nodeStatusReportFrequency: { kind: 'duration', default: 5 * minute, without: apiServer },
     nodeLeaseDurationSeconds: { kind: 'int32', default: 40, without: apiServer },
@@ -227,14 +235,22 @@ export const kubeletConfigurationFields = {
     webhook: { kind: 'KubeletWebhookAuthentication' },
     anonymous: { kind: 'KubeletAnonymousAuthentication' },
   },
-  KubeletX509Authentication: { clientCAFile: { kind: 'string', without: server } },
+  KubeletX509Authentication: {
+    clientCAFile: { kind: 'string', does: 'certificates that sign those of clients of the HTTPS API' },
+  },
   KubeletWebhookAuthentication: {
     enabled: { kind: '*bool', default: true, without: webhook },
     cacheTTL: { kind: 'duration', default: 2 * minute, without: webhook },
   },
-  KubeletAnonymousAuthentication: { enabled: { kind: '*bool', default: false, without: server } },
+  KubeletAnonymousAuthentication: {
+    enabled: {
+      kind: '*bool',
+      default: false,
+      does: 'clients without credentials, as far as the policy file allows them',
+    },
+  },
   KubeletAuthorization: {
-    mode: { kind: 'string', default: 'Webhook', without: server },
+    mode: { kind: 'string', default: 'Webhook', does: 'AlwaysAllow or Webhook, without a policy file' },
     webhook: { kind: 'KubeletWebhookAuthorization' },
   },
   KubeletWebhookAuthorization: {

@@ -6,6 +6,8 @@ export interface LogFormatOptions {
   sinceMs?: number;
   /** Puts the time before every line, once for a line that came in parts. */
   timestamps?: boolean;
+  /** Leaves out the entries of the other stream. */
+  stream?: 'stdout' | 'stderr';
   /** Stops after this many bytes, also within a line. */
   limitBytes?: number;
 }
@@ -30,6 +32,8 @@ export class LogFormatter {
 
   /** The output for `line`. Empty if the line is too old or the limit is reached. */
   format(line: LogLine): Buffer {
+    const { stream } = this.#options;
+    if (stream !== undefined && line.stream !== stream) return Buffer.alloc(0);
     const withTime = this.#options.timestamps === true && this.#atLineStart;
     this.#atLineStart = line.log.length === 0 || line.log.at(-1) === newline;
     const { sinceMs } = this.#options;

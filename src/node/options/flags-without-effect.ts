@@ -2,7 +2,6 @@ import { type Command, Option } from 'commander';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 
 const apiServer = 'there is no API server';
-const server = 'the HTTPS server of the kubelet is not built yet';
 const remains = 'the remains of a pod go with the pod';
 const removed = 'the kubelet has no use for it any more either';
 const cni = 'network plugins are set up at the container runtime';
@@ -30,7 +29,6 @@ export const flagsWithoutEffect: readonly FlagWithoutEffect[] = [
   ['--boot-id-file <paths>', statistics],
   ['--bootstrap-kubeconfig <path>', apiServer],
   ['--cadvisor-port <port>', statistics, '1.12'],
-  ['--cert-dir <path>', server],
   ['--chaos-chance <share>', test, '1.22'],
   ['--cloud-config <path>', apiServer],
   ['--cloud-provider <name>', apiServer],
@@ -83,7 +81,7 @@ export const flagsWithoutEffect: readonly FlagWithoutEffect[] = [
   ['--one-output [boolean]', stderr, '1.26'],
   ['--pod-infra-container-image <image>', 'the runtime chooses the pause image'],
   ['--really-crash-for-testing [boolean]', test],
-  ['--redirect-container-streaming [boolean]', server, '1.20'],
+  ['--redirect-container-streaming [boolean]', 'streams always pass through the agent', '1.20'],
   ['--register-schedulable [boolean]', apiServer],
   ['--runtime-cgroups <path>', 'the runtime stays in the cgroup it was started in'],
   ['--seccomp-profile-root <path>', 'profiles are in seccomp/ below --root-dir', '1.23'],

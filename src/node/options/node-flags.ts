@@ -19,6 +19,9 @@ export function addNodeOptions(command: Command): Command {
       'change images, cpu and memory of running pods in place (default: true); false replaces the pod',
       boolean,
     )
+    .option('--cert-dir <path>', 'folder of the serving certificate that is made (default: pki in the root-dir)')
+    .option('--token-auth-file <path>', 'file of the bearer tokens that the HTTPS API accepts')
+    .option('--authorization-policy-file <path>', 'file of the rules for clients of the HTTPS API')
     .option('--node-labels <key=value>', 'additional labels of the node, for nodeSelector and affinity', list)
     .option(
       '--maximum-dead-containers-per-container <n>',

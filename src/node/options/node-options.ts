@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { unescape } from 'node:querystring';
 import type { KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
 import { fieldsWithoutEffect } from '../../api/kubelet-configuration/without-effect.ts';
@@ -46,6 +46,12 @@ export interface NodeOptions
   /** File of credential providers, and the folder of their programs; empty for none. */
   imageCredentialProviderConfig: string;
   imageCredentialProviderBinDir: string;
+  /** Folder of the serving certificate that is made. */
+  certDir: string;
+  /** Bearer tokens of the HTTPS API; empty for none. */
+  tokenAuthFile: string;
+  /** Rules for clients of the HTTPS API; empty for none. */
+  authorizationPolicyFile: string;
   /** True if the user asked for an end at the start of a node with swap. */
   refusesSwap: boolean;
   /** False replaces every pod whose manifest changed, as the kubelet does. */
@@ -74,6 +80,9 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
   minimumContainerTtlDuration?: number;
   imageCredentialProviderConfig?: string;
   imageCredentialProviderBinDir?: string;
+  certDir?: string;
+  tokenAuthFile?: string;
+  authorizationPolicyFile?: string;
   inPlace?: boolean;
 }
 
@@ -111,6 +120,9 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     },
     imageCredentialProviderConfig: flags.imageCredentialProviderConfig ?? '',
     imageCredentialProviderBinDir: flags.imageCredentialProviderBinDir ?? '',
+    certDir: resolve(given(flags.certDir) ?? join(flags.rootDir, 'pki')),
+    tokenAuthFile: flags.tokenAuthFile ?? '',
+    authorizationPolicyFile: flags.authorizationPolicyFile ?? '',
     refusesSwap: configuration.failSwapOn && isFieldGiven('failSwapOn'),
     inPlace: flags.inPlace ?? true,
     leaveOrphans: false,

@@ -41,7 +41,7 @@ describe('the file', () => {
         rotateCertificates: true,
         staticPodPath: '/etc/kubernetes/manifests',
       },
-      unused: ['rotateCertificates', 'authentication.x509.clientCAFile'],
+      unused: ['rotateCertificates'],
     },
     'standalone.yaml': {
       differs: {
@@ -53,7 +53,7 @@ describe('the file', () => {
         staticPodPath: '/etc/kubernetes/manifests',
         containerRuntimeEndpoint: 'unix:///var/run/crio/crio.sock',
       },
-      unused: ['enableServer', 'address', 'readOnlyPort', 'authentication.webhook.enabled', 'authorization.mode'],
+      unused: ['authentication.webhook.enabled'],
     },
     'minikube.yaml': {
       differs: {
@@ -70,7 +70,7 @@ describe('the file', () => {
         failSwapOn: false,
         staticPodPath: '/etc/kubernetes/manifests',
       },
-      unused: ['authentication.x509.clientCAFile', 'hairpinMode'],
+      unused: ['hairpinMode'],
     },
     'kind.json': {
       differs: {

@@ -1,0 +1,178 @@
+import type { Server } from 'node:http';
+import type { Clock } from '../clock.ts';
+import { readRegularFile } from '../engine/host/regular-file.ts';
+import { errorMessage, UserError } from '../errors.ts';
+import type { Faults } from '../flow/faults.ts';
+import type { Logger } from '../logger.ts';
+import type { ApiEngine, ApiRuntime } from '../server/api/api-engine.ts';
+import { type AccessOptions, authorizationOf, closedBecause } from '../server/api/api-access.ts';
+import type { Mount } from '../server/api/route-table.ts';
+import type { NodeOptions } from './options/node-options.ts';
+
+interface Deps {
+  engine: ApiEngine;
+  runtime: ApiRuntime;
+  clock: Clock;
+  faults: Pick<Faults, 'note'>;
+  logger: Logger;
+}
+
+/** Milliseconds between two looks at the certificates, as a renewal by another program replaces several files. */
+const certificatePeriodMs = 60_000;
+const maxCABytes = 1024 * 1024;
+
+/**
+ * Serves the HTTPS API and the read-only port as far as the options ask for them. Rejects with a `UserError` for a
+ * mistake in the options or files, and for a port that is taken.
+ */
+export async function openAPI(options: NodeOptions, deps: Deps): Promise<{ close(): void }> {
+  const { logger } = deps;
+  const access = accessOptions(options);
+  const reason = closedBecause(access);
+  if (reason !== undefined) logger.info({ because: reason }, 'The HTTPS API is off');
+  const opened: { close(): void }[] = [];
+  const closeAll = (): void => {
+    for (const one of opened) one.close();
+  };
+  try {
+    if (reason === undefined) opened.push(await openSecure(options, access, deps));
+    if (options.readOnlyPort > 0) opened.push(await openReadOnly(options, deps));
+  } catch (error) {
+    closeAll();
+    throw error;
+  }
+  return { close: closeAll };
+}
+
+function accessOptions(options: NodeOptions): AccessOptions {
+  const { enableServer, authentication, authorization, tokenAuthFile, authorizationPolicyFile } = options;
+  return {
+    enableServer,
+    clientCAFile: authentication.x509.clientCAFile,
+    tokenAuthFile,
+    authorizationPolicyFile,
+    authorizationMode: authorization.mode,
+    anonymousAuth: authentication.anonymous.enabled,
+  };
+}
+
+/** Loaded on demand, because most nodes serve no API. */
+async function openSecure(options: NodeOptions, access: AccessOptions, deps: Deps): Promise<{ close(): void }> {
+  const { clock, faults, logger } = deps;
+  const [{ serveSecure }, { servingPair }, { tlsLimits }, { readTokenFile, TokenUsers }, { readPolicyFile }] =
+    await Promise.all([
+      import('../server/api/api-server.ts'),
+      import('../server/api/serving-certificate.ts'),
+      import('../server/api/tls-options.ts'),
+      import('../server/api/token-file.ts'),
+      import('../server/api/policy-file.ts'),
+    ]);
+  const limits = tlsLimits(options);
+  const rules =
+    access.authorizationPolicyFile === '' ? undefined : await readPolicyFile(access.authorizationPolicyFile);
+  const tokens = access.tokenAuthFile === '' ? new TokenUsers(new Map()) : await readTokenFile(access.tokenAuthFile);
+  warnOfAccess(access, logger);
+  const read = async (): Promise<{ pair: { cert: string; key: string }; clientCA: string | undefined }> => {
+    const pair = await servingPair(options, clock);
+    return { pair, clientCA: access.clientCAFile === '' ? undefined : await readClientCA(access.clientCAFile) };
+  };
+  let current = await read();
+  const secure = await serveSecure({
+    address: options.address,
+    port: options.port,
+    mounts: await mountsOf(options, deps, { readOnly: false }),
+    faults,
+    access: {
+      // Without a policy, anonymous clients could run commands.
+      authentication: {
+        hasClientCA: current.clientCA !== undefined,
+        tokens,
+        anonymous: access.anonymousAuth && rules !== undefined,
+      },
+      authorization: authorizationOf(access, rules),
+    },
+    pair: current.pair,
+    ...(current.clientCA !== undefined && { clientCA: current.clientCA }),
+    limits,
+  });
+  logger.info({ address: options.address, port: options.port }, 'Serving the HTTPS API');
+  const closed = new AbortController();
+  const look = async (): Promise<void> => {
+    const next = await read();
+    if (JSON.stringify(next) === JSON.stringify(current)) return;
+    secure.replace(next.pair, next.clientCA);
+    current = next;
+    logger.info({}, 'The HTTPS API took another certificate');
+  };
+  const keepLooking = async (): Promise<void> => {
+    while (!closed.signal.aborted) {
+      await clock.sleep(certificatePeriodMs, { signal: closed.signal });
+      await look().catch((error: unknown) => {
+        logger.warn({ err: errorMessage(error) }, 'The HTTPS API keeps its certificate');
+      });
+    }
+  };
+  // Ends with the server.
+  keepLooking().catch(() => undefined);
+  return {
+    close: () => {
+      closed.abort();
+      closeServer(secure.server);
+    },
+  };
+}
+
+function warnOfAccess(access: AccessOptions, logger: Logger): void {
+  const isMapped = access.authorizationMode === 'Webhook' && access.authorizationPolicyFile === '';
+  if (isMapped) {
+    const hint = 'Give --authorization-policy-file to allow less.';
+    logger.warn({ hint }, 'There is no API server to ask, so every client with valid credentials may use the API');
+  }
+  if (access.anonymousAuth && access.authorizationPolicyFile === '') {
+    const hint = 'Give --authorization-policy-file with rules for the group system:unauthenticated.';
+    logger.warn({ hint }, 'Anonymous clients of the API are refused');
+  }
+}
+
+async function readClientCA(path: string): Promise<string> {
+  try {
+    return (await readRegularFile(path, maxCABytes, { followLinks: true })).toString();
+  } catch (cause) {
+    throw new UserError(`the client CA cannot be read: ${errorMessage(cause)}`, {
+      hint: 'It is named by authentication.x509.clientCAFile (--client-ca-file).',
+      cause,
+    });
+  }
+}
+
+async function openReadOnly(options: NodeOptions, deps: Deps): Promise<{ close(): void }> {
+  const { serveReadOnly } = await import('../server/api/api-server.ts');
+  const { address, readOnlyPort: port } = options;
+  const mounts = await mountsOf(options, deps, { readOnly: true });
+  const server = await serveReadOnly({ address, port, mounts, faults: deps.faults });
+  deps.logger.warn({ address, port }, 'The read-only API serves pods and statistics to everybody');
+  return {
+    close: () => {
+      closeServer(server);
+    },
+  };
+}
+
+async function mountsOf(
+  options: NodeOptions,
+  { engine, runtime, clock }: Deps,
+  which: { readOnly: boolean },
+): Promise<Mount[]> {
+  const { apiMounts } = await import('../server/api/api-mounts.ts');
+  const handlers = {
+    ...options,
+    splitStreams: options.featureGates.PodLogsQuerySplitStreams,
+    checkpoints: options.featureGates.ContainerCheckpoint,
+  };
+  return apiMounts({ engine, runtime, clock, options: handlers }, which);
+}
+
+function closeServer(server: Server): void {
+  server.close();
+  server.closeAllConnections();
+}

@@ -1,0 +1,42 @@
+import type { ServerResponse } from 'node:http';
+
+const plainText = 'text/plain; charset=utf-8';
+
+/** Answers with a line of text, as Go's net/http reports an error. */
+export function sendError(response: ServerResponse, status: number, text: string): void {
+  send(response, status, { 'content-type': plainText, 'x-content-type-options': 'nosniff' }, `${text}\n`);
+}
+
+/** Answers with exactly this text, as the kubelet's handlers do. */
+export function sendPlain(response: ServerResponse, status: number, text: string): void {
+  send(response, status, { 'content-type': plainText }, text);
+}
+
+/** Answers with JSON and a line end, if the kubelet ends this answer with one. */
+export function sendJSON(response: ServerResponse, value: unknown, end: '' | '\n' = ''): void {
+  send(response, 200, { 'content-type': 'application/json' }, `${JSON.stringify(value)}${end}`);
+}
+
+export function send(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: string | Buffer,
+): void {
+  const bytes = Buffer.from(body as string);
+  response.writeHead(status, { ...headers, 'content-length': bytes.length });
+  response.end(response.req.method === 'HEAD' ? undefined : bytes);
+}
+
+/** A refusal of a request, with the text that the kubelet answers. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, text: string, headers: Readonly<Record<string, string>> = {}) {
+    super(text);
+    this.status = status;
+    this.headers = headers;
+  }
+}

@@ -1,0 +1,102 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Faults } from '../../flow/faults.ts';
+import { Refusal, send, sendError, sendPlain } from './answers.ts';
+import { type Authentication, authenticate, type User } from './authenticate.ts';
+import { type Authorization, forbiddenText, isAllowed, verbOf } from './authorize.ts';
+import { findMount, findRoute, type Mount } from './route-table.ts';
+
+/** Which clients a server lets in. */
+export interface Access {
+  authentication: Authentication;
+  authorization: Authorization;
+}
+
+interface Deps {
+  mounts: readonly Mount[];
+  /** Absent for a server without authentication. */
+  access?: Access;
+  faults: Pick<Faults, 'note'>;
+}
+
+/**
+ * Answers requests: finds the path, checks the client, and runs the handler. Unknown paths and redirects are answered
+ * before the check. kubelet: server/server.go ServeHTTP, InstallAuthFilter
+ */
+export function apiHandler({
+  mounts,
+  access,
+  faults,
+}: Deps): (request: IncomingMessage, response: ServerResponse) => void {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = 'GET', url = '' } = request;
+    const [, path = '', search = ''] = /^([^?#]*)(\?[^#]*)?/.exec(url) ?? [];
+    if (!path.startsWith('/')) {
+      sendPlain(response, 400, '400 Bad Request');
+      return;
+    }
+    const found = findMount(mounts, path, search);
+    if (found.kind === 'missing') {
+      sendError(response, 404, '404 page not found');
+      return;
+    }
+    if (found.kind === 'redirect') {
+      redirect(response, method, found.location);
+      return;
+    }
+    const { mount, rest } = found;
+    if (access !== undefined && !isLetIn(access, mount, request, response)) return;
+    const query = new URLSearchParams(search);
+    if (mount.handle !== undefined) {
+      await mount.handle({ request, response, params: {}, query });
+      return;
+    }
+    const route = findRoute(mount.routes ?? [], { method, rest, accept: request.headers.accept });
+    if (route.kind === 'missing') sendPlain(response, 404, '404: Page Not Found');
+    else if (route.kind === 'method') {
+      const text = '405: Method Not Allowed';
+      send(response, 405, { 'content-type': 'text/plain; charset=utf-8', allow: route.allow }, text);
+    } else if (route.kind === 'accept') {
+      sendPlain(response, 406, `406: Not Acceptable\n\nAvailable representations: ${route.available}`);
+    } else await route.route.handle({ request, response, params: route.params, query });
+  };
+  return (request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      if (response.headersSent) {
+        response.destroy();
+      } else if (error instanceof Refusal) {
+        send(response, error.status, { 'content-type': 'text/plain; charset=utf-8', ...error.headers }, error.message);
+      } else {
+        sendPlain(response, 500, 'internal error, see the log of kubelet-ts');
+      }
+      if (!(error instanceof Refusal)) faults.note('api', error);
+    });
+  };
+}
+
+function isLetIn(
+  { authentication, authorization }: Access,
+  { subresources }: Mount,
+  request: IncomingMessage,
+  response: ServerResponse,
+): boolean {
+  const user: User | undefined = authenticate(request, authentication);
+  if (user === undefined) {
+    sendPlain(response, 401, 'Unauthorized');
+    return false;
+  }
+  const verb = verbOf(request.method ?? 'GET');
+  if (isAllowed(authorization, { user, verb, subresources })) return true;
+  sendPlain(response, 403, forbiddenText(user, verb, subresources));
+  return false;
+}
+
+function redirect(response: ServerResponse, method: string, location: string): void {
+  const isRead = method === 'GET' || method === 'HEAD';
+  const escaped = location
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&#34;');
+  const body = method === 'GET' ? `<a href="${escaped}">Moved Permanently</a>.\n\n` : '';
+  send(response, 301, { location, ...(isRead && { 'content-type': 'text/html; charset=utf-8' }) }, body);
+}

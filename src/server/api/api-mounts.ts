@@ -1,0 +1,339 @@
+import { join } from 'node:path';
+import type { Clock } from '../../clock.ts';
+import { errorMessage } from '../../errors.ts';
+import { send, sendError, sendJSON, sendPlain } from './answers.ts';
+import { type ApiEngine, type ApiRuntime, podNamed, runningContainerID } from './api-engine.ts';
+import { handleContainerLogs } from './container-logs.ts';
+import { healthzMounts } from './healthz-checks.ts';
+import { podList, runningPodList } from './pod-lists.ts';
+import type { Call, Handler, Mount, Route } from './route-table.ts';
+import { rpcText } from './rpc-text.ts';
+import { handleAttach, handleExec, handlePortForward } from './streams.ts';
+
+/** Options of the handlers, named as in the configuration. */
+export interface HandlerOptions {
+  enableDebuggingHandlers: boolean;
+  enableSystemLogHandler: boolean;
+  enableProfilingHandler: boolean;
+  enableDebugFlagsHandler: boolean;
+  /** Milliseconds. */
+  streamingConnectionIdleTimeout: number;
+  rootDir: string;
+  /** Gate PodLogsQuerySplitStreams. */
+  splitStreams: boolean;
+  /** Gate ContainerCheckpoint. */
+  checkpoints: boolean;
+}
+
+export interface MountDeps {
+  engine: ApiEngine;
+  runtime: ApiRuntime;
+  clock: Pick<Clock, 'now'>;
+  options: HandlerOptions;
+  /** Answers below `/metrics`. Absent until metrics are built. */
+  metrics?: readonly Mount[];
+  /** The configuration as JSON, without kind. Absent if it is not served. */
+  configz?: () => object;
+  /** Sets how much is logged. Absent if that cannot change. */
+  setVerbosity?: (level: number) => void;
+}
+
+const maxBodyBytes = 4096;
+const json = 'application/json';
+
+/**
+ * All paths of one server. A read-only server has no debug handlers. kubelet: server/server.go InstallDefaultHandlers,
+ * InstallDebuggingHandlers, InstallDebuggingDisabledHandlers
+ */
+export function apiMounts(deps: MountDeps, { readOnly }: { readOnly: boolean }): Mount[] {
+  const { engine, options } = deps;
+  const syncLoop = (): string | undefined => engine.unhealthyBecause();
+  const healthy = (): undefined => undefined;
+  const mounts: Mount[] = [
+    ...healthzMounts([
+      { name: 'ping', unhealthyBecause: healthy },
+      { name: 'log', unhealthyBecause: healthy },
+      { name: 'syncloop', unhealthyBecause: syncLoop },
+      { name: 'device-plugin', unhealthyBecause: healthy },
+    ]),
+    ...service(
+      '/pods',
+      ['pods', 'proxy'],
+      [
+        {
+          methods: ['GET'],
+          pattern: '',
+          produces: json,
+          handle: ({ response }) => {
+            sendJSON(response, podList(engine), '\n');
+          },
+        },
+      ],
+    ),
+    subtree(
+      '/stats/',
+      ['stats'],
+      [{ methods: ['GET', 'POST'], pattern: 'summary', produces: json, handle: (call) => answerSummary(engine, call) }],
+    ),
+    ...(deps.metrics ?? []),
+  ];
+  if (readOnly || !options.enableDebuggingHandlers) return [...mounts, ...disabledMounts()];
+  return [...mounts, ...debugMounts(deps)];
+}
+
+function debugMounts(deps: MountDeps): Mount[] {
+  const { engine, runtime, options, configz, setVerbosity } = deps;
+  const streaming = { engine, runtime, idleTimeoutMs: options.streamingConnectionIdleTimeout };
+  const logs = { engine, runtime, now: () => deps.clock.now(), splitStreams: options.splitStreams };
+  const both = ['GET', 'POST'];
+  const inContainer = (methods: readonly string[], handle: Handler): Route[] =>
+    ['{namespace}/{pod}/{container}', '{namespace}/{pod}/{uid}/{container}'].map((pattern) => ({
+      methods,
+      pattern,
+      handle,
+    }));
+  return [
+    subtree(
+      '/run/',
+      ['proxy'],
+      inContainer(['POST'], (call) => runCommand(deps, call)),
+    ),
+    subtree(
+      '/exec/',
+      ['proxy'],
+      inContainer(both, (call) => handleExec(streaming, call)),
+    ),
+    subtree(
+      '/attach/',
+      ['proxy'],
+      inContainer(both, (call) => handleAttach(streaming, call)),
+    ),
+    subtree(
+      '/portForward/',
+      ['proxy'],
+      [
+        { methods: both, pattern: '{namespace}/{pod}', handle: (call) => handlePortForward(streaming, call) },
+        { methods: both, pattern: '{namespace}/{pod}/{uid}', handle: (call) => handlePortForward(streaming, call) },
+      ],
+    ),
+    subtree(
+      '/containerLogs/',
+      ['proxy'],
+      [
+        {
+          methods: ['GET'],
+          pattern: '{namespace}/{pod}/{container}',
+          handle: (call) => handleContainerLogs(logs, call),
+        },
+      ],
+    ),
+    subtree(
+      '/runningpods/',
+      ['pods', 'proxy'],
+      [
+        {
+          methods: ['GET'],
+          pattern: '',
+          produces: json,
+          handle: ({ response }) => {
+            sendJSON(response, runningPodList(engine), '\n');
+          },
+        },
+      ],
+    ),
+    ...(configz === undefined
+      ? []
+      : [{ path: '/configz', subresources: ['configz', 'proxy'] as const, handle: answerConfigz(configz) }]),
+    ...(options.checkpoints
+      ? service(
+          '/checkpoint',
+          ['checkpoint'],
+          [
+            {
+              methods: ['POST'],
+              pattern: '{namespace}/{pod}/{container}',
+              produces: json,
+              handle: (call) => checkpoint(deps, call),
+            },
+          ],
+        )
+      : []),
+    ...verbosityMounts(options, setVerbosity),
+    ...(options.enableProfilingHandler
+      ? []
+      : [disabled('/debug/pprof/', 'profiling endpoint is disabled.', ['proxy'])]),
+    ...(options.enableSystemLogHandler ? [] : [disabled('/logs/', 'logs endpoint is disabled.', ['log'])]),
+  ];
+}
+
+function verbosityMounts(
+  { enableDebugFlagsHandler }: HandlerOptions,
+  setVerbosity: MountDeps['setVerbosity'],
+): Mount[] {
+  if (!enableDebugFlagsHandler) return [disabled('/debug/flags/v', 'flags endpoint is disabled.', ['proxy'])];
+  if (setVerbosity === undefined) return [];
+  return [{ path: '/debug/flags/v', subresources: ['proxy'], handle: (call) => changeVerbosity(call, setVerbosity) }];
+}
+
+/** The paths that answer 405 where there are no debug handlers. */
+function disabledMounts(): Mount[] {
+  const paths = ['/run/', '/exec/', '/attach/', '/portForward/', '/containerLogs/', '/runningpods/', '/debug/pprof/'];
+  const text = 'Debug endpoints are disabled.';
+  return [...paths.map((path) => disabled(path, text, ['proxy'])), disabled('/logs/', text, ['log'])];
+}
+
+const disabled = (path: string, text: string, subresources: Mount['subresources']): Mount => ({
+  path,
+  subresources,
+  handle: ({ response }) => {
+    sendError(response, 405, text);
+  },
+});
+
+const subtree = (path: string, subresources: Mount['subresources'], routes: readonly Route[]): Mount => ({
+  path,
+  subresources,
+  routes,
+});
+
+/** A service whose root is served with and without a slash. */
+const service = (path: string, subresources: Mount['subresources'], routes: readonly Route[]): Mount[] => [
+  { path, subresources, routes },
+  { path: `${path}/`, subresources, routes },
+];
+
+async function answerSummary(engine: ApiEngine, { request, response, query }: Call): Promise<void> {
+  const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
+  const form = isForm ? new URLSearchParams((await bodyOf(request)).toString()) : new URLSearchParams();
+  const only = [...form.getAll('only_cpu_and_memory'), ...query.getAll('only_cpu_and_memory')];
+  const cpuAndMemoryOnly = only.length === 1 && only[0] === 'true';
+  try {
+    sendJSON(response, await engine.summary({ maxAgeMs: 0, cpuAndMemoryOnly }));
+  } catch (error) {
+    sendPlain(response, 500, `Internal Error: ${errorMessage(error)}`);
+  }
+}
+
+/** kubelet: server/server.go getRun */
+async function runCommand({ engine, runtime }: MountDeps, { response, params, query }: Call): Promise<void> {
+  const { namespace = '', pod: podName = '', container = '' } = params;
+  const pod = podNamed(engine, namespace, podName);
+  if (pod === undefined) {
+    sendPlain(response, 404, 'pod does not exist');
+    return;
+  }
+  const containerId = runningContainerID(pod, container);
+  if (containerId === undefined) {
+    sendPlain(response, 500, `container not found (${JSON.stringify(container)})`);
+    return;
+  }
+  const closed = new AbortController();
+  response.once('close', () => {
+    closed.abort(new Error('the client is gone'));
+  });
+  // The command takes as long as it takes.
+  response.setTimeout(0);
+  let answer;
+  try {
+    const cmd = (query.get('cmd') ?? '').split(' ');
+    answer = await runtime.execSync({ containerId, cmd }, { signal: closed.signal, deadlineMs: Infinity });
+  } catch (error) {
+    if (!closed.signal.aborted) sendPlain(response, 500, rpcText(error));
+    return;
+  }
+  if (answer.exitCode !== 0) {
+    sendPlain(
+      response,
+      500,
+      `command '${query.get('cmd') ?? ''}' exited with ${answer.exitCode}: ${Buffer.from(answer.stderr).toString()}`,
+    );
+    return;
+  }
+  const output = Buffer.concat([answer.stdout, answer.stderr]);
+  send(response, 200, output.length === 0 ? {} : { 'content-type': json }, output);
+}
+
+/** kubelet: server/server.go checkpoint, kubelet.go CheckpointContainer */
+async function checkpoint(
+  { engine, runtime, options, clock }: MountDeps,
+  { response, params, query }: Call,
+): Promise<void> {
+  const { namespace = '', pod: podName = '', container = '' } = params;
+  const pod = podNamed(engine, namespace, podName);
+  if (pod === undefined) {
+    sendPlain(response, 404, 'pod does not exist');
+    return;
+  }
+  const declared = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some(({ name }) => name === container);
+  if (!declared) {
+    sendPlain(response, 404, `container ${container} does not exist`);
+    return;
+  }
+  const fail = (reason: string): void => {
+    sendPlain(response, 500, `checkpointing of ${namespace}/${podName}/${container} failed (${reason})`);
+  };
+  const timeoutText = query.getAll('timeout').at(-1);
+  if (timeoutText !== undefined && !/^[-+]?\d{1,18}$/.test(timeoutText)) {
+    sendPlain(response, 404, 'cannot parse value of timeout parameter');
+    return;
+  }
+  const containerId = runningContainerID(pod, container);
+  if (containerId === undefined) {
+    fail(`container ${container} not found`);
+    return;
+  }
+  const timeout = Number(timeoutText ?? 0);
+  if (timeout < 0) {
+    fail('CheckpointContainer requires the timeout value to be > 0');
+    return;
+  }
+  const time = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+  const location = join(options.rootDir, 'checkpoints', `checkpoint-${podName}_${namespace}-${container}-${time}.tar`);
+  response.setTimeout(0);
+  try {
+    await runtime.checkpointContainer({ containerId, location, timeout: BigInt(timeout) });
+  } catch (error) {
+    fail(rpcText(error));
+    return;
+  }
+  sendJSON(response, { items: [location] });
+}
+
+const answerConfigz =
+  (configz: () => object): Handler =>
+  ({ response }) => {
+    const headers = { 'content-type': json, 'x-content-type-options': 'nosniff' };
+    send(response, 200, headers, JSON.stringify({ kubeletconfig: configz() }));
+  };
+
+/** kubelet: apiserver/pkg/server/routes/flags.go StringFlagPutHandler */
+async function changeVerbosity({ request, response }: Call, setVerbosity: (level: number) => void): Promise<void> {
+  const answer = (status: number, text: string): void => {
+    send(response, status, { 'content-type': 'text/plain', 'x-content-type-options': 'nosniff' }, `${text}\n`);
+  };
+  if (request.method !== 'PUT') {
+    answer(406, 'unsupported http method');
+    return;
+  }
+  const text = (await bodyOf(request)).toString();
+  const level = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (!(level <= 2 ** 31 - 1)) {
+    const reason = Number.isNaN(level) ? 'invalid syntax' : 'value out of range';
+    answer(400, `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${reason}`);
+    return;
+  }
+  setVerbosity(level);
+  send(response, 200, { 'content-type': 'text/plain' }, `successfully set klog.logging.verbosity to ${text}`);
+}
+
+/** The first bytes of a body; more are left out. */
+async function bodyOf(request: Call['request']): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= maxBodyBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, maxBodyBytes);
+}

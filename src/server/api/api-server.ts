@@ -1,0 +1,122 @@
+import { createServer as createHTTPServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { createServer as createHTTPSServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
+import type { Faults } from '../../flow/faults.ts';
+import { hasCode, UserError } from '../../errors.ts';
+import { listening, ownConnectionLimit } from '../http-server.ts';
+import { type Access, apiHandler } from './api-handler.ts';
+import { limitConnections } from './connection-limit.ts';
+import type { Mount } from './route-table.ts';
+import type { ServingPair } from './serving-certificate.ts';
+import { upgrades } from './streams.ts';
+import type { TLSLimits } from './tls-options.ts';
+
+/** Limits on a client in milliseconds: for its handshake, for a head, for a request, and until the next request. */
+const times = { handshakeTimeout: 5000, headersTimeout: 5000, requestTimeout: 30_000, keepAliveTimeout: 90_000 };
+const connectionsCheckingInterval = 1000;
+const maxHeaderSize = 32 * 1024;
+/** Time without a byte in either direction, for answers that a client does not read. */
+const maxSilenceMs = 60_000;
+
+interface ServerRequest {
+  address: string;
+  port: number;
+  mounts: readonly Mount[];
+  faults: Pick<Faults, 'note'>;
+}
+
+export interface SecureServerRequest extends ServerRequest {
+  access: Access;
+  pair: ServingPair;
+  /** Certificates in PEM that sign those of clients. Absent if clients show none. */
+  clientCA?: string;
+  limits: TLSLimits;
+}
+
+/** A server whose serving pair can be replaced while it runs. */
+export interface SecureServer {
+  server: Server;
+  /** Takes another serving pair, and other client CAs, for later connections. */
+  replace(pair: ServingPair, clientCA: string | undefined): void;
+}
+
+/**
+ * Serves the API over HTTPS. Rejects with a `UserError` if the port is taken. kubelet: server/server.go
+ * ListenAndServeKubeletServer
+ */
+export async function serveSecure(request: SecureServerRequest): Promise<SecureServer> {
+  const { access, limits } = request;
+  const context = (pair: ServingPair, clientCA: string | undefined): SecureContextOptions => ({
+    ...pair,
+    ...limits,
+    // Without a CA of its own, a server would trust those of the system.
+    ca: clientCA ?? [],
+  });
+  const hasClientCA = request.clientCA !== undefined;
+  const server = createHTTPSServer({
+    ...context(request.pair, request.clientCA),
+    ...times,
+    connectionsCheckingInterval,
+    maxHeaderSize,
+    requestCert: hasClientCA,
+    // A wrong certificate is answered with 401.
+    rejectUnauthorized: false,
+    // The kubelet's protocol is HTTP/2 as well; every client of it also speaks 1.1.
+    ALPNProtocols: ['http/1.1'],
+  });
+  await open(server, request, access);
+  return {
+    server,
+    replace: (pair, clientCA) => {
+      server.setSecureContext(context(pair, clientCA));
+    },
+  };
+}
+
+/**
+ * Serves the API without TLS and authentication, for reading. kubelet: server/server.go
+ * ListenAndServeKubeletReadOnlyServer
+ */
+export async function serveReadOnly(request: ServerRequest): Promise<Server> {
+  const server = createHTTPServer({ ...times, connectionsCheckingInterval, maxHeaderSize });
+  await open(server, request, undefined);
+  return server;
+}
+
+async function open(
+  server: Server,
+  { address, port, mounts, faults }: ServerRequest,
+  access: Access | undefined,
+): Promise<void> {
+  const handle = apiHandler({ mounts, faults, ...(access && { access }) });
+  server.on('request', handle);
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    // A broken connection ends the answer.
+    socket.on('error', () => undefined);
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => {
+      socket.end();
+    });
+    upgrades.set(response, { socket, head });
+    handle(request, response);
+  });
+  limitConnections(server, ownConnectionLimit());
+  server.setTimeout(maxSilenceMs);
+  server.on('error', (error) => {
+    // Before the server listens, the caller gets the error.
+    if (server.listening) faults.note('api', error);
+  });
+  try {
+    await listening(server, { host: address, port });
+  } catch (error) {
+    if (!hasCode(error, 'EADDRINUSE')) throw error;
+    throw new UserError(`the API cannot listen on ${address}:${port}: the port is in use`, {
+      hint: 'Is a kubelet running already? Choose another --port, or --enable-server=false.',
+      cause: error,
+    });
+  }
+  server.unref();
+}

@@ -1,0 +1,128 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** One request to a handler. */
+export interface Call {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** Parts of the path that the pattern names, decoded. */
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+}
+
+export type Handler = (call: Call) => unknown;
+
+/** What a client needs to be allowed, on the node: the parts of `nodes/…`, any one is enough. */
+export type Subresource =
+  'proxy' | 'stats' | 'log' | 'metrics' | 'checkpoint' | 'configz' | 'healthz' | 'pods' | 'spec';
+
+/** One pattern such as `/{namespace}/{pod}`, below the path of its mount. */
+export interface Route {
+  methods: readonly string[];
+  pattern: string;
+  /** Content type of the answer; absent if the handler writes bytes of any type. */
+  produces?: string;
+  handle: Handler;
+}
+
+/** A path with its handlers. A path that ends in `/` stands for all below it. */
+export interface Mount {
+  path: string;
+  /** The fine-grained name, if there is one, and then the one that older policies know. */
+  subresources: readonly Subresource[];
+  /** Takes every method. */
+  handle?: Handler;
+  routes?: readonly Route[];
+}
+
+export type Found =
+  { kind: 'redirect'; location: string } | { kind: 'missing' } | { kind: 'mount'; mount: Mount; rest: string[] };
+
+/** The mount for a path as it was sent. kubelet: Go's net/http ServeMux */
+export function findMount(mounts: readonly Mount[], rawPath: string, search: string): Found {
+  const path = cleanPath(rawPath);
+  const names = new Map(mounts.map((mount) => [mount.path, mount]));
+  const segments = decodedSegments(path);
+  if (segments === undefined) return { kind: 'missing' };
+  const decoded = `/${segments.join('/')}`;
+  const hasSlashInside = segments.some((segment) => segment.includes('/'));
+  const exact = hasSlashInside ? undefined : names.get(decoded);
+  if (exact === undefined && !path.endsWith('/') && names.has(`${decoded}/`)) {
+    return { kind: 'redirect', location: `${path}/${search}` };
+  }
+  if (path !== rawPath) return { kind: 'redirect', location: `${path}${search}` };
+  if (exact !== undefined) return { kind: 'mount', mount: exact, rest: [] };
+  for (let length = segments.length - 1; length > 0; length -= 1) {
+    const mount = names.get(`/${segments.slice(0, length).join('/')}/`);
+    if (mount !== undefined) return { kind: 'mount', mount, rest: segments.slice(length) };
+  }
+  return { kind: 'missing' };
+}
+
+/** Removes `.`, `..` and empty parts; keeps a last slash. kubelet: Go's net/http cleanPath */
+function cleanPath(path: string): string {
+  const kept: string[] = [];
+  const parts = path.split('/');
+  for (const part of parts) {
+    if (part === '..') kept.pop();
+    else if (part !== '' && part !== '.') kept.push(part);
+  }
+  const last = parts.at(-1);
+  return `/${kept.join('/')}${last === '' && kept.length > 0 ? '/' : ''}`;
+}
+
+function decodedSegments(path: string): string[] | undefined {
+  try {
+    return path.slice(1).split('/').map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+}
+
+export type FoundRoute =
+  | { kind: 'route'; route: Route; params: Record<string, string> }
+  | { kind: 'missing' }
+  | { kind: 'method'; allow: string }
+  | { kind: 'accept'; available: string };
+
+/** The route of a mount for the rest of the path. kubelet: go-restful's CurlyRouter */
+export function findRoute(
+  routes: readonly Route[],
+  { method, rest, accept }: { method: string; rest: readonly string[]; accept: string | undefined },
+): FoundRoute {
+  const fitting = routes.flatMap((route) => {
+    const params = matched(route.pattern, rest);
+    return params === undefined ? [] : [{ route, params }];
+  });
+  if (fitting.length === 0) return { kind: 'missing' };
+  const found = fitting.find(({ route }) => route.methods.includes(method));
+  if (found === undefined) {
+    return { kind: 'method', allow: [...new Set(fitting.flatMap(({ route }) => route.methods))].sort().join(', ') };
+  }
+  const { produces } = found.route;
+  if (!isAccepted(accept, produces)) return { kind: 'accept', available: produces ?? '' };
+  return { kind: 'route', ...found };
+}
+
+function matched(pattern: string, rest: readonly string[]): Record<string, string> | undefined {
+  const tokens = pattern.split('/').filter((token) => token !== '');
+  const parts = rest.at(-1) === '' ? rest.slice(0, -1) : rest;
+  const params: Record<string, string> = {};
+  for (const [index, token] of tokens.entries()) {
+    const name = /^\{(\w+)(:\*)?\}$/.exec(token);
+    if (name?.[2] !== undefined) {
+      params[name[1] ?? ''] = rest.slice(index).join('/');
+      return params;
+    }
+    const part = parts[index];
+    if (part === undefined) return undefined;
+    if (name === null && token !== part) return undefined;
+    if (name !== null) params[name[1] ?? ''] = part;
+  }
+  return parts.length === tokens.length ? params : undefined;
+}
+
+function isAccepted(accept: string | undefined, produces: string | undefined): boolean {
+  if (accept === undefined || accept === '') return true;
+  const types = accept.split(',').map((type) => (type.split(';')[0] ?? '').trim());
+  return types.some((type) => type === '*/*' || type === produces);
+}

@@ -1,0 +1,108 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { join } from 'node:path';
+import { generate } from 'selfsigned';
+import type { Clock } from '../../clock.ts';
+import { readRegularFile } from '../../engine/host/regular-file.ts';
+import { errorMessage, UserError } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
+import { writeFileAtomic } from '../../write-file-atomic.ts';
+
+/** A serving pair in PEM. */
+export interface ServingPair {
+  cert: string;
+  key: string;
+}
+
+export interface ServingFiles {
+  /** Given by the user; both empty for a pair of our own in `certDir`. */
+  tlsCertFile: string;
+  tlsPrivateKeyFile: string;
+  certDir: string;
+  nodeName: string;
+}
+
+const maxBytes = 1024 * 1024;
+const hourMs = 3600_000;
+const dayMs = 24 * hourMs;
+const lifeMs = 365 * dayMs;
+/** A pair of our own is made anew this long before it expires. */
+const renewBeforeMs = 30 * dayMs;
+
+/**
+ * Reads the user's serving pair, or our own, which is made if it is missing, damaged or about to expire. Rejects with a
+ * `UserError` for a pair of the user that cannot be used. kubelet: cmd/kubelet/app/server.go InitializeTLS
+ */
+export async function servingPair(files: ServingFiles, clock: Pick<Clock, 'now'>): Promise<ServingPair> {
+  const { tlsCertFile, tlsPrivateKeyFile, certDir } = files;
+  if (tlsCertFile !== '' || tlsPrivateKeyFile !== '') return readGivenPair(tlsCertFile, tlsPrivateKeyFile);
+  const paths = { cert: join(certDir, 'kubelet.crt'), key: join(certDir, 'kubelet.key') };
+  const kept = await readPair(paths.cert, paths.key).catch(() => undefined);
+  if (kept !== undefined && !shouldRenew(kept.cert, clock.now())) return kept;
+  const made = await makeServingPair(files.nodeName, clock.now());
+  await makeFolder(certDir, 0o755);
+  // A crash between the two leaves a key that does not fit, and the next start makes another pair.
+  await writeFileAtomic(paths.key, made.key, 0o600);
+  await writeFileAtomic(paths.cert, made.cert, 0o644);
+  return made;
+}
+
+async function readGivenPair(certFile: string, keyFile: string): Promise<ServingPair> {
+  try {
+    return await readPair(certFile, keyFile);
+  } catch (cause) {
+    throw new UserError(`the serving certificate cannot be used: ${errorMessage(cause)}`, {
+      hint: 'It is named by tlsCertFile (--tls-cert-file), its key by tlsPrivateKeyFile (--tls-private-key-file).',
+      cause,
+    });
+  }
+}
+
+/** Rejects if the files are not a certificate and its key. */
+async function readPair(certFile: string, keyFile: string): Promise<ServingPair> {
+  const [cert, key] = await Promise.all(
+    [certFile, keyFile].map(async (path) => (await readRegularFile(path, maxBytes, { followLinks: true })).toString()),
+  );
+  if (cert === undefined || key === undefined) throw new Error('Both files were read');
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
+    throw new UserError(`${keyFile} is not the key of ${certFile}`);
+  }
+  return { cert, key };
+}
+
+/** `now` in milliseconds since the epoch. */
+export function shouldRenew(cert: string, now: number): boolean {
+  return Date.parse(new X509Certificate(cert).validTo) - now < renewBeforeMs;
+}
+
+/**
+ * A pair for a host name, signed by an authority that is made for it and forgotten. kubelet: client-go cert.go
+ * GenerateSelfSignedCertKeyWithFixtures
+ */
+export async function makeServingPair(host: string, now: number): Promise<ServingPair> {
+  const validity = {
+    algorithm: 'sha256',
+    keySize: 2048,
+    notBeforeDate: new Date(now - hourMs),
+    notAfterDate: new Date(now - hourMs + lifeMs),
+  };
+  const seconds = Math.floor(now / 1000);
+  const authority = await generate([{ name: 'commonName', value: `${host}-ca@${seconds}` }], {
+    ...validity,
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', digitalSignature: true, keyEncipherment: true, keyCertSign: true, critical: true },
+    ],
+  });
+  const leaf = await generate([{ name: 'commonName', value: `${host}@${seconds}` }], {
+    ...validity,
+    ca: { key: authority.private, cert: authority.cert },
+    extensions: [
+      { name: 'basicConstraints', cA: false, critical: true },
+      { name: 'keyUsage', digitalSignature: true, keyEncipherment: true, critical: true },
+      { name: 'extKeyUsage', serverAuth: true },
+      { name: 'subjectAltName', altNames: [{ type: 2, value: host }] },
+    ],
+  });
+  const key = createPrivateKey(leaf.private).export({ type: 'pkcs1', format: 'pem' }).toString();
+  return { cert: `${leaf.cert.trim()}\n${authority.cert.trim()}\n`, key };
+}

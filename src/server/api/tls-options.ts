@@ -1,0 +1,73 @@
+import type { SecureVersion } from 'node:tls';
+import { UserError } from '../../errors.ts';
+
+/** OpenSSL's names of the suites that Go knows for TLS 1.2 and older, by Go's names. */
+const openSSLNames: Readonly<Record<string, string>> = {
+  TLS_RSA_WITH_RC4_128_SHA: 'RC4-SHA',
+  TLS_RSA_WITH_3DES_EDE_CBC_SHA: 'DES-CBC3-SHA',
+  TLS_RSA_WITH_AES_128_CBC_SHA: 'AES128-SHA',
+  TLS_RSA_WITH_AES_256_CBC_SHA: 'AES256-SHA',
+  TLS_RSA_WITH_AES_128_CBC_SHA256: 'AES128-SHA256',
+  TLS_RSA_WITH_AES_128_GCM_SHA256: 'AES128-GCM-SHA256',
+  TLS_RSA_WITH_AES_256_GCM_SHA384: 'AES256-GCM-SHA384',
+  TLS_ECDHE_ECDSA_WITH_RC4_128_SHA: 'ECDHE-ECDSA-RC4-SHA',
+  TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: 'ECDHE-ECDSA-AES128-SHA',
+  TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA: 'ECDHE-ECDSA-AES256-SHA',
+  TLS_ECDHE_RSA_WITH_RC4_128_SHA: 'ECDHE-RSA-RC4-SHA',
+  TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA: 'ECDHE-RSA-DES-CBC3-SHA',
+  TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA: 'ECDHE-RSA-AES128-SHA',
+  TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA: 'ECDHE-RSA-AES256-SHA',
+  TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256: 'ECDHE-ECDSA-AES128-SHA256',
+  TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256: 'ECDHE-RSA-AES128-SHA256',
+  TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: 'ECDHE-RSA-AES128-GCM-SHA256',
+  TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
+  TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384: 'ECDHE-RSA-AES256-GCM-SHA384',
+  TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: 'ECDHE-ECDSA-AES256-GCM-SHA384',
+  TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305: 'ECDHE-RSA-CHACHA20-POLY1305',
+  TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-RSA-CHACHA20-POLY1305',
+  TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305: 'ECDHE-ECDSA-CHACHA20-POLY1305',
+  TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-ECDSA-CHACHA20-POLY1305',
+};
+
+/** Suites of TLS 1.3. As in Go, a list leaves all of them on. */
+const tls13 = ['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'];
+
+/** Versions below 1.2 are read as 1.2, because Go and Node no longer serve them by default. */
+const versions: Readonly<Record<string, SecureVersion>> = {
+  '': 'TLSv1.2',
+  VersionTLS10: 'TLSv1.2',
+  VersionTLS11: 'TLSv1.2',
+  VersionTLS12: 'TLSv1.2',
+  VersionTLS13: 'TLSv1.3',
+};
+
+export interface TLSLimits {
+  minVersion: SecureVersion;
+  /** Absent for the default of Node. */
+  ciphers?: string;
+}
+
+/** Throws a `UserError` for a name that Go does not know. kubelet: component-base/cli/flag/ciphersuites_flag.go */
+export function tlsLimits({
+  tlsMinVersion,
+  tlsCipherSuites,
+}: {
+  tlsMinVersion: string;
+  tlsCipherSuites: readonly string[];
+}): TLSLimits {
+  const minVersion = versions[tlsMinVersion];
+  if (minVersion === undefined) {
+    throw new UserError(`unknown tls version ${JSON.stringify(tlsMinVersion)}`, {
+      hint: 'Set tlsMinVersion (--tls-min-version) to VersionTLS12 or VersionTLS13.',
+    });
+  }
+  const older = tlsCipherSuites.flatMap((name) => {
+    const known = openSSLNames[name];
+    if (known !== undefined) return known;
+    if (tls13.includes(name)) return [];
+    throw new UserError(`Cipher suite ${name} not supported or doesn't exist`, {
+      hint: 'The names in tlsCipherSuites (--tls-cipher-suites) are those of Go, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256.',
+    });
+  });
+  return tlsCipherSuites.length === 0 ? { minVersion } : { minVersion, ciphers: [...tls13, ...older].join(':') };
+}

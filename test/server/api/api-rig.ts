@@ -1,0 +1,132 @@
+import { connect as connectPlain, type AddressInfo, type Socket } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
+import { once } from 'node:events';
+import { onTestFinished } from 'vitest';
+import type { Pod } from '../../../src/api/types.ts';
+import type { ApiEngine, ApiRuntime } from '../../../src/server/api/api-engine.ts';
+import type { Access } from '../../../src/server/api/api-handler.ts';
+import { apiMounts, type HandlerOptions } from '../../../src/server/api/api-mounts.ts';
+import { type SecureServer, serveSecure } from '../../../src/server/api/api-server.ts';
+import { TokenUsers } from '../../../src/server/api/token-file.ts';
+import { CertificateAuthority, type Certificate } from '../../fakes/certificate-authority.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
+
+export const handlerOptions: HandlerOptions = {
+  enableDebuggingHandlers: true,
+  enableSystemLogHandler: true,
+  enableProfilingHandler: true,
+  enableDebugFlagsHandler: true,
+  streamingConnectionIdleTimeout: 0,
+  rootDir: '/root-dir',
+  splitStreams: false,
+  checkpoints: true,
+};
+
+/** A pod `default/web` whose container `a` runs as `id-a`. */
+export const web: Pod = {
+  metadata: { name: 'web', namespace: 'default', uid: 'uid-web' },
+  spec: { containers: [{ name: 'a', image: 'img' }] },
+  status: {
+    containerStatuses: [
+      {
+        name: 'a',
+        image: 'img',
+        imageID: '',
+        ready: true,
+        restartCount: 0,
+        containerID: 'containerd://id-a',
+        state: { running: { startedAt: '2024-01-02T03:04:05Z' } },
+      },
+    ],
+  },
+};
+
+export function engineWith(pods: readonly Pod[]): ApiEngine {
+  return {
+    snapshot: () => ({ pods: pods.map((pod) => ({ pod })) }) as unknown as ReturnType<ApiEngine['snapshot']>,
+    subscribe: () => () => undefined,
+    summary: () => Promise.reject(new Error('no statistics')),
+    unhealthyBecause: () => undefined,
+  };
+}
+
+interface RigOptions {
+  runtime?: Partial<ApiRuntime>;
+  access?: Partial<Access>;
+  tokens?: TokenUsers;
+  anonymous?: boolean;
+}
+
+/** A real server with an authority for its clients. */
+export class ApiRig {
+  readonly secure: SecureServer;
+  readonly authority: CertificateAuthority;
+  readonly serving: Certificate;
+
+  private constructor(secure: SecureServer, authority: CertificateAuthority, serving: Certificate) {
+    this.secure = secure;
+    this.authority = authority;
+    this.serving = serving;
+  }
+
+  static async open({
+    runtime = {},
+    access = {},
+    tokens = new TokenUsers(new Map()),
+    anonymous = false,
+  }: RigOptions = {}): Promise<ApiRig> {
+    const authority = await CertificateAuthority.make('clients');
+    const serving = await authority.issue('node');
+    const deps = { engine: engineWith([web]), runtime: runtime as ApiRuntime, clock: Date, options: handlerOptions };
+    const secure = await serveSecure({
+      address: '127.0.0.1',
+      port: 0,
+      mounts: apiMounts(deps, { readOnly: false }),
+      faults: silentFaults(),
+      access: { authentication: { hasClientCA: true, tokens, anonymous }, authorization: { kind: 'all' }, ...access },
+      pair: serving,
+      clientCA: authority.own.cert,
+      limits: { minVersion: 'TLSv1.2' },
+    });
+    onTestFinished(() => {
+      secure.server.close();
+      secure.server.closeAllConnections();
+    });
+    return new ApiRig(secure, authority, serving);
+  }
+
+  get port(): number {
+    return (this.secure.server.address() as AddressInfo).port;
+  }
+
+  async connect(client?: Certificate): Promise<TLSSocket> {
+    const socket = connect({ port: this.port, host: '127.0.0.1', rejectUnauthorized: false, ...client });
+    await once(socket, 'secureConnect');
+    return socket;
+  }
+
+  connectPlain(): Socket {
+    return connectPlain({ port: this.port, host: '127.0.0.1' });
+  }
+
+  /** Sends a request and resolves with the whole answer. The connection is closed by the server. */
+  async ask(
+    line: string,
+    { client, headers = [], body = '' }: { client?: Certificate; headers?: string[]; body?: string } = {},
+  ): Promise<string> {
+    const socket = await this.connect(client);
+    const length = body === '' ? [] : [`Content-Length: ${body.length}`];
+    const close = headers.some((header) => header.startsWith('Upgrade')) ? [] : ['Connection: close'];
+    socket.write(`${[`${line} HTTP/1.1`, 'Host: node', ...close, ...headers, ...length].join('\r\n')}\r\n\r\n${body}`);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    await once(socket, 'close');
+    return text;
+  }
+
+  /** Status and body of an answer. */
+  async short(...asked: Parameters<ApiRig['ask']>): Promise<string> {
+    const [head = '', ...body] = (await this.ask(...asked)).split('\r\n\r\n');
+    return `${head.split(' ')[1] ?? ''} ${body.join('\r\n\r\n')}`;
+  }
+}

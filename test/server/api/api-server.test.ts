@@ -1,0 +1,120 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { parseTokens, TokenUsers } from '../../../src/server/api/token-file.ts';
+import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
+import { ApiRig } from './api-rig.ts';
+
+test('every kind of credentials gets the status of the kubelet', async () => {
+  const tokens = new TokenUsers(parseTokens('good,anna,1\nother,bob,2,"readers"', 'tokens.csv'));
+  const rules = [{ users: ['anna', 'carol'], groups: [], verbs: ['get'], resources: ['nodes/pods'] }];
+  const rig = await ApiRig.open({ tokens, access: { authorization: { kind: 'policy', rules } } });
+  const past = new Date('2024-01-01T00:00:00Z');
+  const carol = await rig.authority.issue('carol');
+  const expired = await rig.authority.issue('carol', { notBefore: past, notAfter: new Date('2024-02-01T00:00:00Z') });
+  const stranger = await (await CertificateAuthority.make('others')).issue('carol');
+  const bearer = (token: string): { headers: string[] } => ({ headers: [`Authorization: Bearer ${token}`] });
+  const status = async (...asked: Parameters<ApiRig['short']>): Promise<string> =>
+    (await rig.short(...asked)).slice(0, 3);
+  const get = 'GET /runningpods/';
+  expect({
+    none: await status(get),
+    valid: await status(get, { client: carol }),
+    validToken: await status(get, bearer('good')),
+    wrongCA: await status(get, { client: stranger }),
+    expired: await status(get, { client: expired }),
+    garbage: await status(get, bearer('garbage')),
+    empty: await status(get, bearer('')),
+    basic: await status(get, { headers: ['Authorization: Basic YTpi'] }),
+    notAllowed: await rig.short('POST /run/default/web/a?cmd=ls', { client: carol }),
+    notAllowedToken: await rig.short(get, bearer('other')),
+    unknown: await rig.short('GET /nosuch'),
+    moved: await rig.short('GET /runningpods'),
+  }).toEqual({
+    none: '401',
+    valid: '200',
+    validToken: '200',
+    wrongCA: '401',
+    expired: '401',
+    garbage: '401',
+    empty: '401',
+    basic: '401',
+    notAllowed: '403 Forbidden (user=carol, verb=create, resource=nodes, subresource(s)=[proxy])\n',
+    notAllowedToken: '403 Forbidden (user=bob, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
+    unknown: '404 404 page not found\n',
+    moved: '301 <a href="/runningpods/">Moved Permanently</a>.\n\n',
+  });
+});
+
+test('an encoded path reaches no handler past the check of its plain form', async () => {
+  const rules = [{ users: ['carol'], groups: [], verbs: ['*'], resources: ['nodes/healthz'] }];
+  const rig = await ApiRig.open({ access: { authorization: { kind: 'policy', rules } } });
+  const client = await rig.authority.issue('carol');
+  const paths = ['/healthz', '/%70ods', '/healthz/%2e%2e/pods', '/healthz%2f..%2fpods', '/./pods', '/healthz/../pods'];
+  const answers = await Promise.all(paths.map((path) => rig.short(`GET ${path}`, { client })));
+  expect(answers.map((answer) => answer.slice(0, 3))).toEqual(['200', '403', '404', '404', '301', '301']);
+});
+
+test('a stream reaches the runtime without the token of the client, and its bytes come back', async () => {
+  const heads: string[] = [];
+  const runtime = createServer((socket) => {
+    socket.once('data', (head) => {
+      heads.push(head.toString().replaceAll(/127.0.0.1:\d+/g, 'HOST'));
+      socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\nhello');
+    });
+  }).listen(0, '127.0.0.1');
+  await once(runtime, 'listening');
+  onTestFinished(() => {
+    runtime.close();
+  });
+  const calls: unknown[] = [];
+  const url = `http://127.0.0.1:${(runtime.address() as AddressInfo).port}/exec/token`;
+  const exec = (call: unknown): Promise<{ url: string }> => {
+    calls.push(call);
+    return Promise.resolve({ url });
+  };
+  const tokens = new TokenUsers(parseTokens('good,anna,1', 'tokens.csv'));
+  const rig = await ApiRig.open({ tokens, runtime: { exec } });
+  const headers = ['Authorization: Bearer good', 'Connection: Upgrade', 'Upgrade: SPDY/3.1'];
+  const answer = await rig.short('POST /exec/default/web/a?command=ls&command=-l&output=1', { headers });
+  expect({ answer, calls, heads }).toEqual({
+    answer: '101 hello',
+    calls: [{ containerId: 'id-a', cmd: ['ls', '-l'], tty: false, stdin: false, stdout: true, stderr: false }],
+    heads: [
+      [
+        'POST /exec/token HTTP/1.1',
+        'Host: node',
+        'Connection: Upgrade',
+        'Upgrade: SPDY/3.1',
+        'X-Forwarded-For: 127.0.0.1',
+        'Content-Length: 0',
+        '\r\n',
+      ].join('\r\n'),
+    ],
+  });
+  const refused = await rig.short('POST /exec/default/web/a?output=1', { headers: headers.slice(1) });
+  expect(refused).toBe('401 Unauthorized');
+});
+
+test('connections that say nothing do not keep others out', async () => {
+  const rig = await ApiRig.open();
+  const client = await rig.authority.issue('carol');
+  const silent = Array.from({ length: 300 }, () => rig.connectPlain().on('error', () => undefined));
+  await Promise.all(silent.map((socket) => once(socket, 'connect')));
+  expect(await rig.short('GET /healthz', { client })).toBe('200 ok');
+  for (const socket of silent) socket.destroy();
+});
+
+test('a replaced certificate is used for the next connection', async () => {
+  const rig = await ApiRig.open();
+  const client = await rig.authority.issue('carol');
+  const next = await rig.authority.issue('renewed');
+  rig.secure.replace(next, rig.authority.own.cert);
+  const socket = await rig.connect(client);
+  expect(socket.getPeerCertificate().subject.CN).toBe('renewed');
+  socket.destroy();
+  expect(await rig.short('GET /healthz?verbose', { client })).toBe(
+    '200 [+]ping ok\n[+]log ok\n[+]syncloop ok\n[+]device-plugin ok\nhealthz check passed\n',
+  );
+});
