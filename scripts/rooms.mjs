@@ -242,7 +242,11 @@ const rooms = {
   ],
   engine: ['the kubelet: made by new-kubelet.ts, driven by sync-loop.ts', ['api/values', 'cri', 'flow', 'engine/*']],
   tui: ['the screen', ['api/values', 'engine/view']],
-  server: ['healthz, control socket and its client', ['flow', 'engine/view', 'engine/history', 'engine/stats']],
+  'server/metrics': ["metrics under the kubelet's names", ['cri', 'engine/view', 'engine/stats']],
+  server: [
+    'healthz, control socket and its client',
+    ['flow', 'engine/view', 'engine/history', 'engine/stats', 'server/metrics'],
+  ],
   'server/api': [
     'the HTTPS API of the kubelet: clients, certificates, routes',
     [
@@ -311,6 +315,7 @@ const rooms = {
       'engine/kuberuntime/request',
       'engine/status',
       'engine/eviction',
+      'server/metrics',
       'server',
       'server/api',
       'engine/kuberuntime',

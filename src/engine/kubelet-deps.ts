@@ -16,6 +16,7 @@ import type { KernelLog } from './oom/kernel-log.ts';
 import type { SecretValues } from './outgoing/secret-values.ts';
 import type { RuntimeEventStream } from './pleg/runtime-event-stream.ts';
 import type { StatsSources } from './new-stats.ts';
+import type { Meter } from './view/meter.ts';
 import type { CheckHealth } from './prober/run-probe.ts';
 import type { StatsHost } from './stats/stats-host.ts';
 import type { StatsProvider } from './stats/stats-provider.ts';
@@ -61,6 +62,8 @@ export interface KubeletDeps {
   readTerminationMessage: ReadTerminationMessage;
   /** Checks the health of a gRPC server, for probes. */
   checkHealth: CheckHealth;
+  /** Receives figures for the metrics. */
+  meter?: Meter | undefined;
   clock: Clock;
   /** Counts faults of the agent itself. */
   faults: Faults;

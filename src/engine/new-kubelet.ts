@@ -157,6 +157,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     cache,
     clock,
     logger: logger.child({ component: 'pleg' }),
+    meter: deps.meter,
     onEvents: (events, status) => {
       if (events.length > 0) inputs.push({ type: 'pleg', events, status });
     },
@@ -276,6 +277,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const prober = new ProberManager({
     runtime,
     checkHealth: deps.checkHealth,
+    meter: deps.meter,
     getStatus: (uid) => statusManager.get(uid),
     onChange: (change) => {
       inputs.push({ type: 'probe', change });
@@ -299,6 +301,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const syncer = new KubeletPodSyncer({
     kuberuntime: new KuberuntimeManager({
       runtime,
+      meter: deps.meter,
       imageManager,
       podDirs,
       configObjects,

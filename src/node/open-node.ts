@@ -30,6 +30,7 @@ import { nodeCgroupDriver } from './node-cgroup-driver.ts';
 import { nodeConfig } from './node-config.ts';
 import { checkNodeFitness } from './node-fitness.ts';
 import { nodeCredentials } from './node-credentials.ts';
+import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import type { NodeOptions } from './options/node-options.ts';
 import { setOwnOOMScoreAdj } from './own-oom-score.ts';
 import { openOwnRuntime, type OwnRuntimeConnection } from './runtime-connection.ts';
@@ -49,6 +50,8 @@ export interface NodeRequest {
   faults: Faults;
   /** Ends the start. */
   signal: AbortSignal;
+  /** Counts what the engine and its runtime do. */
+  metrics: Pick<AgentMetrics, 'counts'>;
   /** Called before images are loaded, which may take long. */
   onStarting?: OnStarting;
 }
@@ -99,6 +102,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
       const { grpcHealthCheck } = await import('../cri/grpc-health-check.ts');
       return grpcHealthCheck(check);
     },
+    meter: request.metrics.counts,
     clock: systemClock,
     faults,
     random: Math.random,
@@ -198,7 +202,11 @@ async function openNodeRuntime(
   logger.info({ endpoint: endpoint.endpoint, because: endpoint.because }, 'Container runtime');
   const started = endpoint.managed ? await startManaged(request) : warnOfOrphanShims(endpoint.endpoint, logger);
   const { rootDir } = options;
-  const connection = await openOwnRuntime(endpoint.endpoint, { rootDir, makesPods: true, logger, signal }, options);
+  const connection = await openOwnRuntime(
+    endpoint.endpoint,
+    { rootDir, makesPods: true, logger, signal },
+    { ...options, onCall: request.metrics.counts.called },
+  );
   return { endpoint, connection, ...started };
 }
 

@@ -7,6 +7,7 @@ import { grpcImageService } from '../cri/grpc-image-service.ts';
 import { grpcRuntimeService } from '../cri/grpc-runtime-service.ts';
 import type { ImageService } from '../cri/image-service.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
+import { type ObserveCall, observedService } from '../cri/observed-service.ts';
 import { untilAnswered } from '../cri/until-answered.ts';
 import { criLabels } from '../engine/container/labels.ts';
 import { findRootOwner, keepRootOwner } from '../engine/container/root-owner.ts';
@@ -42,6 +43,8 @@ interface RuntimeSettings {
   imageServiceEndpoint?: string;
   /** Deadline of a call in milliseconds. */
   runtimeRequestTimeout?: number;
+  /** Receives every call except those that containerd gets beside the CRI. */
+  onCall?: ObserveCall;
 }
 
 /** The caller's role for a root-dir. */
@@ -62,13 +65,13 @@ export async function openOwnRuntime(
 ): Promise<OwnRuntimeConnection> {
   const channels = openChannels(endpoint, settings);
   try {
-    const plain = grpcRuntimeService(channels.runtime, settings.runtimeRequestTimeout);
+    const plain = observed(grpcRuntimeService(channels.runtime, settings.runtimeRequestTimeout), settings);
     const shared = keeper.logger === undefined ? plain : endingLost(plain, channels.runtime, keeper, keeper.logger);
     const owned = await ownedBy(keeper, shared);
     return {
       runtime: owned.runtime,
       foreignPods: owned,
-      images: grpcImageService(channels.images, settings.runtimeRequestTimeout),
+      images: observed(grpcImageService(channels.images, settings.runtimeRequestTimeout), settings),
       eventStreams: [containerdEventStream(channels.runtime), criEventStream(shared)],
       close: channels.close,
     };
@@ -76,6 +79,10 @@ export async function openOwnRuntime(
     channels.close();
     throw error;
   }
+}
+
+function observed<S extends object>(service: S, { onCall }: RuntimeSettings): S {
+  return onCall === undefined ? service : observedService(service, onCall, () => systemClock.monotonic());
 }
 
 /** Opens one channel if both services share a socket. Nothing is sent before the first call. */

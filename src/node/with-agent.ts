@@ -1,3 +1,4 @@
+import { systemClock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
@@ -6,6 +7,7 @@ import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { makeFolder } from '../make-folder.ts';
 import { controlSocketPath } from '../server/control-client.ts';
+import { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import { serveControlSocket } from '../server/control-socket.ts';
 import type { RuntimeWait } from './find-runtime.ts';
 import type { OnStarting } from './import-images.ts';
@@ -55,10 +57,12 @@ export async function withAgent<T>(
     starts = doing;
     await onStarting?.(doing);
   };
+  const metrics = new AgentMetrics(systemClock);
   const socket = await serveControlSocket(controlSocketPath(options.rootDir), {
     view: new Promise((resolve) => {
       built = resolve;
     }),
+    metrics,
     waitsFor: () => waitsFor?.message,
     starts: () => starts(),
     shutdown: () => {
@@ -71,10 +75,11 @@ export async function withAgent<T>(
   const endSurvival = surviveBugs(faults);
   try {
     const node = await openNode(
-      { options, sources, logger, faults, signal: stopping.signal, onStarting: noteStarting },
+      { options, sources, logger, faults, signal: stopping.signal, onStarting: noteStarting, metrics },
       onWaiting && noteWaiting,
     );
     waitsFor = undefined;
+    metrics.follow(node.kubelet);
     try {
       built(node.kubelet);
       return await use(node.kubelet, node.runtime);

@@ -13,6 +13,7 @@ import { makeFolder } from '../make-folder.ts';
 import { AgentSilentError, noteAgentProcess } from './control-call.ts';
 import { fetchAgent } from './control-client.ts';
 import { httpServer, listening, type Routes, sendText } from './http-server.ts';
+import { type AgentMetrics, metricsContentType, metricsPaths } from './metrics/agent-metrics.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 
 /** Longest path of a socket, in bytes, without its final NUL. */
@@ -23,6 +24,8 @@ const maxUnreadEventBytes = 1024 * 1024;
 const maxUnreadBytes = 4 * 1024 * 1024;
 
 interface ControlSocketDeps {
+  /** Texts for Prometheus. */
+  metrics: Pick<AgentMetrics, 'text'>;
   view: Promise<EngineView & EngineHistory & EngineSettling & Pick<StatsProvider, 'summary'>>;
   /** Aborted if the socket is no longer needed. */
   signal?: AbortSignal;
@@ -40,6 +43,7 @@ interface ControlSocketDeps {
  * - `GET /v1/snapshot`; with `settled`, once it includes what is on disk now.
  * - `GET /v1/history` of one pod.
  * - `GET /v1/stats`: the statistics, at most `maxAge` milliseconds old; with `cpuAndMemoryOnly`, these figures alone.
+ * - `GET /v1/metrics`: for Prometheus, with `path` that of another page, such as `/metrics/resource`.
  * - `GET /v1/events`: one JSON object a line, until the reader disconnects.
  * - `POST /v1/shutdown`.
  *
@@ -48,7 +52,7 @@ interface ControlSocketDeps {
  */
 export async function serveControlSocket(
   path: string,
-  { view, waitsFor, starts, shutdown, faults, signal = new AbortController().signal }: ControlSocketDeps,
+  { view, metrics, waitsFor, starts, shutdown, faults, signal = new AbortController().signal }: ControlSocketDeps,
 ): Promise<Server> {
   if (Buffer.byteLength(path) > maxSocketPathBytes) {
     throw new UserError(`the path of the control socket is too long: ${path}`, {
@@ -93,6 +97,18 @@ export async function serveControlSocket(
       const maxAgeMs = Number(query.get('maxAge')) || 0;
       const engine = await view;
       sendJSON(response, await engine.summary({ maxAgeMs, cpuAndMemoryOnly: query.has('cpuAndMemoryOnly') }));
+    },
+    'GET /v1/metrics': async (request, response) => {
+      if (answersWithoutEngine(request, response)) return;
+      const path = metricsPaths.find((known) => known === (queryOf(request.url).get('path') ?? '/metrics'));
+      if (path === undefined) {
+        sendText(response, 404, 'not found');
+        return;
+      }
+      await view;
+      response.writeHead(200, { 'content-type': metricsContentType });
+      response.end(Buffer.from(await metrics.text(path)));
+      unread.note(response);
     },
     'GET /v1/events': async (_request, response) => {
       const engine = await view;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import type { KubeletEvent } from '../../src/engine/view/events.ts';
 import type { EngineSnapshot } from '../../src/engine/view/snapshot.ts';
+import { AgentMetrics } from '../../src/server/metrics/agent-metrics.ts';
 import { serveControlSocket } from '../../src/server/control-socket.ts';
 import { RemoteView } from '../../src/server/remote-view.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -46,6 +47,7 @@ async function serve() {
     },
   };
   const server = await serveControlSocket(socketPath, {
+    metrics: new AgentMetrics(clock),
     faults: silentFaults(),
     view: Promise.resolve(view),
     waitsFor: () => undefined,

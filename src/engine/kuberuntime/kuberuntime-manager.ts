@@ -30,12 +30,14 @@ import { podSandboxConfig } from './pod-sandbox-config.ts';
 import { resizePod } from './resize-pod.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { hasSidecar } from '../../api/values/sidecars.ts';
+import type { Meter } from '../view/meter.ts';
 import { type StartContainerDeps, startContainer } from './start-container.ts';
 import type { SyncResult } from '../container/sync-result.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 import { makeFolder } from '../../make-folder.ts';
 
 interface Deps extends StartContainerDeps {
+  meter?: Pick<Meter, 'containerStarting' | 'containerNotStarted'> | undefined;
   /** Undefined if the feature gate UserNamespacesSupport is off. */
   userNamespaces?: UserNamespaces | undefined;
   backOff: BackOff;
@@ -280,6 +282,8 @@ export class KuberuntimeManager {
       return false;
     }
     if (run !== undefined) backOff.next(run.key, run.endedAtMonotonic, run.maxMs);
+    const type = pod.spec.initContainers?.includes(container) === true ? 'init_container' : 'container';
+    this.deps.meter?.containerStarting(type);
     try {
       await startContainer(this.deps, {
         ...sync,
@@ -292,7 +296,9 @@ export class KuberuntimeManager {
       return true;
     } catch (error) {
       sync.signal.throwIfAborted();
-      results.push(startFailure(target, error));
+      const failure = startFailure(target, error);
+      this.deps.meter?.containerNotStarted(type, failure.reason ?? '');
+      results.push(failure);
       return false;
     }
   }

@@ -4,6 +4,7 @@ import { toError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { AsyncQueue } from '../../flow/async-queue.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { Meter } from '../view/meter.ts';
 import { Lane } from './lane.ts';
 import type { PodCache } from './pod-cache.ts';
 import type { PodLifecycleEvent } from '../container/pod-lifecycle-event.ts';
@@ -28,6 +29,7 @@ interface Deps {
   cache: PodCache;
   clock: Clock;
   logger: Logger;
+  meter?: Pick<Meter, 'relisted'> | undefined;
   /** Called with the events of one pod, after the cache has its status. */
   onEvents: (events: PodLifecycleEvent[], status: RuntimePodStatus) => void;
 }
@@ -160,6 +162,7 @@ export class GenericPleg {
       this.relistedAtMonotonic = startedAtMonotonic;
       this.lastRelistAt = clock.now();
       this.lastRelistMs = clock.monotonic() - startedAtMonotonic;
+      this.deps.meter?.relisted(this.lastRelistMs);
       const changedUIDs = changed.map(({ uid }) => uid);
       cache.updateTime(startedAtMonotonic, changedUIDs);
       for (const notify of this.listeners) notify();

@@ -1,11 +1,12 @@
 import type { Container, ContainerStatus, Pod, PodStatus } from '../../api/types.ts';
 import type { Emit } from '../view/event-bus.ts';
+import type { Meter } from '../view/meter.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
 import { isSidecar } from '../../api/values/sidecars.ts';
 import { initialProbeState, nextProbeStep, type ProbedContainer, type ProbeView } from './next-probe-step.ts';
 import type { ProbedBefore, ProbeResult, ProbeResults, ProbeType, ProbeWorkers } from '../container/probe-results.ts';
 import { ProbeWorker } from './probe-worker.ts';
-import { probeContainer } from './prober.ts';
+import { probeContainer, probeTitles } from './prober.ts';
 import type { ProbeDeps } from './run-probe.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 
@@ -14,6 +15,9 @@ const probeTypes: readonly ProbeType[] = ['startup', 'readiness', 'liveness'];
 
 /** A timer fires at most this much too early. */
 const timerSlackMs = 1;
+
+/** In the kubelet's words. kubelet: prober/results */
+const meteredResults = { success: 'successful', failure: 'failed', error: 'unknown' } as const;
 
 /** A published probe result. */
 export interface ProbeChange {
@@ -25,6 +29,7 @@ export interface ProbeChange {
 }
 
 interface Deps extends ProbeDeps {
+  meter?: Pick<Meter, 'probed'> | undefined;
   getStatus: (podUID: string) => PodStatus | undefined;
   onChange: (change: ProbeChange) => void;
   emit: Emit;
@@ -108,6 +113,28 @@ export class ProberManager {
     }
   }
 
+  /** A probe that was aborted does not count. kubelet: prober/worker.go doProbe */
+  private async measured(
+    { metadata: { uid, name, namespace } }: Pod,
+    container: string,
+    type: ProbeType,
+    run: () => ReturnType<typeof probeContainer>,
+  ): ReturnType<typeof probeContainer> {
+    const { clock, meter } = this.deps;
+    const startedAtMonotonic = clock.monotonic();
+    const outcome = await run();
+    meter?.probed({
+      podUID: uid,
+      pod: name,
+      namespace,
+      container,
+      probeType: probeTitles[type],
+      result: meteredResults[outcome],
+      durationMs: clock.monotonic() - startedAtMonotonic,
+    });
+    return outcome;
+  }
+
   private addWorker(pod: Pod, container: Container, type: ProbeType): void {
     const { clock, random, emit, onChange } = this.deps;
     const { uid } = pod.metadata;
@@ -131,7 +158,8 @@ export class ProberManager {
       view: () => this.view(pod, container.name),
       probeContainer: (containerID, signal) => {
         const podIP = this.deps.getStatus(uid)?.podIP ?? '';
-        return probeContainer(this.deps, type, probe, { container, containerID, podIP, signal }, recorder);
+        const target = { container, containerID, podIP, signal };
+        return this.measured(pod, container.name, type, () => probeContainer(this.deps, type, probe, target, recorder));
       },
       publish: (containerID, result) => {
         if (results.get(containerID) === result) return;

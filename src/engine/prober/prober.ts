@@ -8,7 +8,12 @@ import { type ProbeDeps, type ProbeOutcome, type ProbeTarget, runProbe } from '.
 /** Attempts per tick of a probe that cannot be made. kubelet: prober/prober.go maxProbeRetries */
 export const maxProbeAttempts = 3;
 
-const titles: Record<ProbeType, string> = { startup: 'Startup', readiness: 'Readiness', liveness: 'Liveness' };
+/** As events and metrics name the probes. */
+export const probeTitles: Record<ProbeType, string> = {
+  startup: 'Startup',
+  readiness: 'Readiness',
+  liveness: 'Liveness',
+};
 
 /**
  * Runs a probe and records a failure. Resolves with `error` if it could not be made. kubelet: prober/prober.go probe
@@ -25,14 +30,14 @@ export async function probeContainer(
     const { result, output } = await attempt(deps, probe, target);
     if (result === 'success') return 'success';
     if (result === 'warning') {
-      recorder.warning(reasons.probeWarning, `${titles[type]} probe warning: ${output}`, name);
+      recorder.warning(reasons.probeWarning, `${probeTitles[type]} probe warning: ${output}`, name);
       return 'success';
     }
-    recorder.warning(reasons.unhealthy, `${titles[type]} probe failed: ${output}`, name);
+    recorder.warning(reasons.unhealthy, `${probeTitles[type]} probe failed: ${output}`, name);
     return 'failure';
   } catch (error) {
     target.signal.throwIfAborted();
-    recorder.warning(reasons.unhealthy, `${titles[type]} probe errored: ${errorMessage(error)}`, name);
+    recorder.warning(reasons.unhealthy, `${probeTitles[type]} probe errored: ${errorMessage(error)}`, name);
     return 'error';
   }
 }

@@ -1,0 +1,77 @@
+import type { Clock } from '../../clock.ts';
+import type { StatsProvider } from '../../engine/stats/stats-provider.ts';
+import type { Summary } from '../../engine/stats/summary.ts';
+import type { EngineView } from '../../engine/view/snapshot.ts';
+import { cadvisorFamilies } from './cadvisor-families.ts';
+import { EngineCounts } from './engine-counts.ts';
+import { engineGauges } from './engine-gauges.ts';
+import { type Family, stampedText } from './family.ts';
+import { readMachineFacts } from './machine.ts';
+import type { ProcessRegistry } from './process-registry.ts';
+import { resourceFamilies, scrapeError } from './resource-families.ts';
+
+/** Paths of the kubelet with metrics. */
+export const metricsPaths = ['/metrics', '/metrics/cadvisor', '/metrics/resource', '/metrics/probes'] as const;
+export type MetricsPath = (typeof metricsPaths)[number];
+
+/** Prometheus' text format. */
+export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Scrapes share figures of this age. kubelet: cadvisor's housekeeping interval of 10 s, less the usual scrape */
+const maxAgeMs = 1000;
+
+/** The engine as the metrics see it. */
+export type MeasuredEngine = EngineView & Pick<StatsProvider, 'summary'>;
+
+/** All metrics of the agent. Counts from the start, and measures nothing until it is scraped. */
+export class AgentMetrics {
+  /** What the engine and the connection to the runtime report to. */
+  readonly counts: EngineCounts;
+  private engine: MeasuredEngine | undefined;
+  private loaded: Promise<ProcessRegistry> | undefined;
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.counts = new EngineCounts(clock);
+  }
+
+  /** Counts the events of this engine from now on, and shows its state. */
+  follow(engine: MeasuredEngine): void {
+    this.engine = engine;
+    engine.subscribe(this.counts.happened);
+  }
+
+  /** Metrics of one path in Prometheus' text format. Before an engine is followed, they lack what it knows. */
+  async text(path: MetricsPath): Promise<string> {
+    switch (path) {
+      case '/metrics': {
+        const summary = await this.summary(false);
+        return (await this.registry()).text([...this.counts.families(), ...this.gauges(summary)]);
+      }
+      case '/metrics/probes':
+        return (await this.registry()).startTimeText(this.counts.probeFamilies());
+      case '/metrics/resource': {
+        const summary = await this.summary(true);
+        return stampedText(summary === undefined ? [scrapeError(true)] : resourceFamilies(summary));
+      }
+      case '/metrics/cadvisor': {
+        const [summary, machine] = await Promise.all([this.summary(false), readMachineFacts()]);
+        const pods = this.engine?.snapshot().pods.map(({ pod }) => pod) ?? [];
+        return summary === undefined ? '' : stampedText(cadvisorFamilies(summary, pods, machine));
+      }
+    }
+  }
+
+  private gauges(summary: Summary | undefined): Family[] {
+    return this.engine === undefined ? [] : engineGauges(this.engine.snapshot(), summary);
+  }
+
+  /** Returns undefined if nothing can be measured now. */
+  private async summary(cpuAndMemoryOnly: boolean): Promise<Summary | undefined> {
+    return this.engine?.summary({ maxAgeMs, cpuAndMemoryOnly }).catch(() => undefined);
+  }
+
+  private registry(): Promise<ProcessRegistry> {
+    this.loaded ??= import('./process-registry.ts').then(({ ProcessRegistry: Loaded }) => new Loaded());
+    return this.loaded;
+  }
+}

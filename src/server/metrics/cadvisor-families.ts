@@ -1,0 +1,186 @@
+import type { ContainerStatus, Pod } from '../../api/types.ts';
+import type {
+  CPUStats,
+  FsStats,
+  InterfaceStats,
+  MemoryStats,
+  NetworkStats,
+  Summary,
+  SwapStats,
+} from '../../engine/stats/summary.ts';
+import type { Family, Sample } from './family.ts';
+import type { MachineFacts } from './machine.ts';
+
+/** The node, a pod or a container, with its labels. */
+interface Usage {
+  labels: Readonly<Record<'container' | 'id' | 'image' | 'name' | 'namespace' | 'pod', string>>;
+  startTime: string;
+  cpu?: CPUStats;
+  memory?: MemoryStats;
+  swap?: SwapStats;
+  network?: NetworkStats;
+  fs?: FsStats;
+  processes?: number;
+}
+
+/**
+ * Metrics of /metrics/cadvisor: those that the statistics have. `pods` are those that are known now, for the ids and
+ * images of containers. kubelet: cadvisor metrics/prometheus.go, prometheus_machine.go
+ */
+export function cadvisorFamilies(summary: Summary, pods: readonly Pod[], machine: MachineFacts): Family[] {
+  const usages = usagesOf(summary, pods);
+  const figures = (name: string, help: string, read: Reader, type: Family['type'] = 'gauge'): Family => ({
+    name,
+    type,
+    help,
+    samples: usages.flatMap((usage) =>
+      read(usage).flatMap(({ value, time, labels }) =>
+        value === undefined ? [] : [{ labels: { ...usage.labels, ...labels }, value, at: Date.parse(time) }],
+      ),
+    ),
+  });
+  const network = (name: string, help: string, read: (of: InterfaceStats) => number | undefined): Family =>
+    figures(
+      `container_network_${name}_total`,
+      `Cumulative count of ${help}`,
+      (usage) => perInterface(usage, read),
+      'counter',
+    );
+  const facts = { machine_id: machine.machineID, system_uuid: machine.systemUUID, boot_id: machine.bootID };
+  const plain = (name: string, help: string, value: number, labels: Sample['labels'] = {}): Family => ({
+    name,
+    type: 'gauge',
+    help,
+    samples: [{ labels, value }],
+  });
+  return [
+    plain('cadvisor_version_info', versionHelp, 1, {
+      kernelVersion: machine.kernelVersion,
+      osVersion: machine.osVersion,
+      dockerVersion: '',
+      cadvisorVersion: '',
+      cadvisorRevision: '',
+    }),
+    figures(
+      'container_cpu_usage_seconds_total',
+      'Cumulative cpu time consumed in seconds.',
+      ({ cpu }) => [{ value: seconds(cpu?.usageCoreNanoSeconds), ...at(cpu), labels: { cpu: 'total' } }],
+      'counter',
+    ),
+    figures('container_fs_inodes_free', 'Number of available Inodes', ({ fs }) => ofDevice(fs, fs?.inodesFree)),
+    figures('container_fs_inodes_total', 'Number of Inodes', ({ fs }) => ofDevice(fs, fs?.inodes)),
+    figures(
+      'container_fs_limit_bytes',
+      'Number of bytes that can be consumed by the container on this filesystem.',
+      ({ fs }) => ofDevice(fs, fs?.capacityBytes),
+    ),
+    figures(
+      'container_fs_usage_bytes',
+      'Number of bytes that are consumed by the container on this filesystem.',
+      ({ fs }) => ofDevice(fs, fs?.usedBytes),
+    ),
+    figures('container_last_seen', 'Last time a container was seen by the exporter', ({ cpu, memory }) => {
+      const time = cpu?.time ?? memory?.time;
+      return time === undefined ? [] : [{ value: Math.floor(Date.parse(time) / 1000), time }];
+    }),
+    figures(
+      'container_memory_failures_total',
+      'Cumulative count of memory allocation failures.',
+      ({ memory: { time, pageFaults, majorPageFaults } = noMemory }) => [
+        { value: pageFaults, time, labels: { failure_type: 'pgfault', scope: 'container' } },
+        { value: majorPageFaults, time, labels: { failure_type: 'pgmajfault', scope: 'container' } },
+      ],
+      'counter',
+    ),
+    figures('container_memory_rss', 'Size of RSS in bytes.', ({ memory }) => [
+      { value: memory?.rssBytes, ...at(memory) },
+    ]),
+    figures('container_memory_swap', 'Container swap usage in bytes.', ({ swap }) => [
+      { value: swap?.swapUsageBytes, ...at(swap) },
+    ]),
+    figures(
+      'container_memory_usage_bytes',
+      'Current memory usage in bytes, including all memory regardless of when it was accessed',
+      ({ memory }) => [{ value: memory?.usageBytes, ...at(memory) }],
+    ),
+    figures('container_memory_working_set_bytes', 'Current working set in bytes.', ({ memory }) => [
+      { value: memory?.workingSetBytes, ...at(memory) },
+    ]),
+    network('receive_bytes', 'bytes received', ({ rxBytes }) => rxBytes),
+    network('receive_errors', 'errors encountered while receiving', ({ rxErrors }) => rxErrors),
+    network('transmit_bytes', 'bytes transmitted', ({ txBytes }) => txBytes),
+    network('transmit_errors', 'errors encountered while transmitting', ({ txErrors }) => txErrors),
+    figures('container_processes', 'Number of processes running inside the container.', ({ processes, cpu }) => [
+      { value: processes, ...at(cpu) },
+    ]),
+    plain('container_scrape_error', '1 if there was an error while getting container metrics, 0 otherwise', 0),
+    figures(
+      'container_start_time_seconds',
+      'Start time of the container since unix epoch in seconds.',
+      ({ startTime, cpu }) => (cpu === undefined ? [] : [{ value: Date.parse(startTime) / 1000, ...at(cpu) }]),
+    ),
+    plain('machine_cpu_cores', 'Number of logical CPU cores.', machine.cores, facts),
+    plain('machine_memory_bytes', 'Amount of memory installed on the machine.', machine.memoryBytes, facts),
+    plain('machine_scrape_error', '1 if there was an error while getting machine metrics, 0 otherwise.', 0),
+    plain('machine_swap_bytes', 'Amount of swap memory available on the machine.', machine.swapBytes, facts),
+  ];
+}
+
+/** A figure without a value is left out. */
+interface Figure {
+  value: number | undefined;
+  time: string;
+  /** Besides those of the usage. */
+  labels?: Readonly<Record<string, string>>;
+}
+type Reader = (usage: Usage) => Figure[];
+
+const versionHelp =
+  "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor version & cadvisor revision.";
+const noMemory: MemoryStats = { time: '' };
+
+const at = (measured: { time: string } | undefined): { time: string } => ({ time: measured?.time ?? '' });
+
+const seconds = (nanos: number | undefined): number | undefined => (nanos === undefined ? undefined : nanos / 1e9);
+
+/** The statistics do not name the device. */
+const ofDevice = (fs: FsStats | undefined, value: number | undefined): Figure[] => [
+  { value, ...at(fs), labels: { device: '' } },
+];
+
+function perInterface({ network }: Usage, read: (of: InterfaceStats) => number | undefined): Figure[] {
+  if (network === undefined) return [];
+  return (network.interfaces ?? []).map((of) => ({ value: read(of), ...at(network), labels: { interface: of.name } }));
+}
+
+function usagesOf({ node, pods: measured }: Summary, pods: readonly Pod[]): Usage[] {
+  const known = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
+  const ofNode: Usage = { ...node, labels: { container: '', id: '/', image: '', name: '', namespace: '', pod: '' } };
+  const ofPods = measured.flatMap(({ podRef, containers, process_stats, ...usage }): Usage[] => {
+    const { namespace, name: pod, uid } = podRef;
+    const statuses = statusesOf(known.get(uid));
+    const processes = process_stats?.process_count;
+    return [
+      {
+        ...usage,
+        ...(processes !== undefined && { processes }),
+        labels: { container: '', id: '', image: '', name: '', namespace, pod },
+      },
+      ...containers.map(({ name, rootfs, ...figures }): Usage => {
+        const { containerID = '', image = '' } = statuses.find((status) => status.name === name) ?? {};
+        const id = containerID.replace(/^.*:\/\//, '');
+        return {
+          ...figures,
+          ...(rootfs && { fs: rootfs }),
+          labels: { container: name, id: '', image, name: id, namespace, pod },
+        };
+      }),
+    ];
+  });
+  return [ofNode, ...ofPods];
+}
+
+function statusesOf(pod: Pod | undefined): readonly ContainerStatus[] {
+  const { initContainerStatuses = [], containerStatuses = [] } = pod?.status ?? {};
+  return [...initContainerStatuses, ...containerStatuses];
+}

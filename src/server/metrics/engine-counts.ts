@@ -1,0 +1,212 @@
+import type { ObservedCall } from '../../cri/observed-service.ts';
+import type { KubeletEvent } from '../../engine/view/events.ts';
+import type { ContainerType, Meter, ProbeRun } from '../../engine/view/meter.ts';
+import type { Clock } from '../../clock.ts';
+import type { Family, Sample } from './family.ts';
+import { operationType } from './operation-type.ts';
+import { Distribution, exponentialBuckets, Tally, usualBuckets } from './tally.ts';
+
+/** Bounds in seconds. kubelet: metrics/metrics.go podStartupDurationBuckets */
+const podStartBuckets = [
+  0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600,
+];
+
+/** A pod that the engine works on. */
+interface SeenPod {
+  seenAtMonotonic: number;
+  hasStartedWork: boolean;
+  hasRun: boolean;
+  /** Set while a sync is in flight. kubelet: types/pod_update.go SyncPodType */
+  operation?: 'create' | 'sync' | 'update' | 'kill' | 'terminated';
+  wasUpdated: boolean;
+}
+
+/** Counts and durations since the agent started, for /metrics and /metrics/probes. kubelet: metrics/metrics.go */
+export class EngineCounts implements Meter {
+  private readonly clock: Pick<Clock, 'monotonic'>;
+  private readonly pods = new Map<string, SeenPod>();
+  private relistedAtMonotonic: number | undefined;
+
+  private readonly operations = new Tally();
+  private readonly operationErrors = new Tally();
+  private readonly operationDurations = new Distribution(exponentialBuckets(0.005, 2.5, 14));
+  private readonly sandboxDurations = new Distribution(usualBuckets);
+  private readonly sandboxErrors = new Tally();
+  private readonly startedPods = new Tally();
+  private readonly startedPodsErrors = new Tally();
+  private readonly startedContainers = new Tally();
+  private readonly startedContainersErrors = new Tally();
+  private readonly relistDurations = new Distribution(usualBuckets);
+  private readonly relistIntervals = new Distribution(usualBuckets);
+  private readonly workDurations = new Distribution(usualBuckets);
+  private readonly workStarts = new Distribution(usualBuckets);
+  private readonly podStarts = new Distribution(podStartBuckets);
+  private readonly probes = new Tally();
+  private readonly probeDurations = new Distribution(usualBuckets);
+
+  constructor(clock: Pick<Clock, 'monotonic'>) {
+    this.clock = clock;
+  }
+
+  /** Counts a call to the runtime. */
+  readonly called = ({ method, request, durationMs, failed }: ObservedCall): void => {
+    const labels = { operation_type: operationType(method) };
+    this.operations.add(labels);
+    this.operationDurations.observe(durationMs / 1000, labels);
+    if (failed) this.operationErrors.add(labels);
+    if (method !== 'runPodSandbox') return;
+    const { runtimeHandler = '' } = (request ?? {}) as { runtimeHandler?: string };
+    this.sandboxDurations.observe(durationMs / 1000, { runtime_handler: runtimeHandler });
+    this.startedPods.add();
+    if (!failed) return;
+    this.sandboxErrors.add({ runtime_handler: runtimeHandler });
+    this.startedPodsErrors.add();
+  };
+
+  relisted(durationMs: number): void {
+    const nowMonotonic = this.clock.monotonic();
+    this.relistDurations.observe(durationMs / 1000);
+    if (this.relistedAtMonotonic !== undefined) {
+      this.relistIntervals.observe((nowMonotonic - this.relistedAtMonotonic) / 1000);
+    }
+    this.relistedAtMonotonic = nowMonotonic;
+  }
+
+  probed({ podUID, pod, namespace, container, probeType, result, durationMs }: ProbeRun): void {
+    const labels = { probe_type: probeType, container, pod, namespace };
+    this.probes.add({ ...labels, pod_uid: podUID, result });
+    if (result !== 'failed') this.probeDurations.observe(durationMs / 1000, labels);
+  }
+
+  containerStarting(type: ContainerType): void {
+    this.startedContainers.add({ container_type: type });
+  }
+
+  containerNotStarted(type: ContainerType, code: string): void {
+    this.startedContainersErrors.add({ container_type: type, code });
+  }
+
+  /** Counts an event of the engine. */
+  readonly happened = (event: KubeletEvent): void => {
+    if (event.type === 'PodAdded') this.see(event.pod.uid);
+    if (event.type === 'PodUpdated') this.see(event.pod.uid).wasUpdated = true;
+    if (event.type === 'SyncStarted') this.syncStarted(this.see(event.pod.uid), event.state);
+    if (event.type === 'SyncFinished') {
+      const { operation = 'sync' } = this.see(event.pod.uid);
+      this.workDurations.observe(event.durationMs / 1000, { operation_type: operation });
+    }
+    if (event.type === 'PodStatusChanged' && event.phase === 'Running') this.noteRunning(this.see(event.pod.uid));
+    if (event.type === 'WorkerStateChanged' && event.state === 'removed') this.forget(event.pod);
+  };
+
+  private see(uid: string): SeenPod {
+    const known = this.pods.get(uid);
+    if (known !== undefined) return known;
+    const seen = { seenAtMonotonic: this.clock.monotonic(), hasStartedWork: false, hasRun: false, wasUpdated: false };
+    this.pods.set(uid, seen);
+    return seen;
+  }
+
+  private syncStarted(seen: SeenPod, state: string): void {
+    if (state === 'terminating') seen.operation = 'kill';
+    else if (state === 'terminated') seen.operation = 'terminated';
+    else if (!seen.hasStartedWork) seen.operation = 'create';
+    else seen.operation = seen.wasUpdated ? 'update' : 'sync';
+    seen.wasUpdated = false;
+    if (seen.hasStartedWork) return;
+    seen.hasStartedWork = true;
+    this.workStarts.observe(this.sinceSeen(seen));
+  }
+
+  private noteRunning(seen: SeenPod): void {
+    if (seen.hasRun) return;
+    seen.hasRun = true;
+    this.podStarts.observe(this.sinceSeen(seen));
+  }
+
+  private sinceSeen({ seenAtMonotonic }: SeenPod): number {
+    return (this.clock.monotonic() - seenAtMonotonic) / 1000;
+  }
+
+  /** Series of a pod end with it, so that their number stays bounded. kubelet: prober/worker.go run */
+  private forget({ uid, name, namespace }: { uid: string; name: string; namespace: string }): void {
+    this.pods.delete(uid);
+    this.probes.forget((labels) => labels['pod_uid'] === uid);
+    this.probeDurations.forget((labels) => labels['pod'] === name && labels['namespace'] === namespace);
+  }
+
+  /** Families of /metrics/probes, without that of the process. */
+  probeFamilies(): Family[] {
+    return [
+      histogram('prober_probe_duration_seconds', 'Duration in seconds for a probe response.', this.probeDurations),
+      counter(
+        'prober_probe_total',
+        'Cumulative number of a liveness, readiness or startup probe for a container by result.',
+        this.probes.samples(),
+      ),
+    ];
+  }
+
+  /** Families of /metrics that this counts. */
+  families(): Family[] {
+    return [
+      histogram(
+        'kubelet_pleg_relist_duration_seconds',
+        'Duration in seconds for relisting pods in PLEG.',
+        this.relistDurations,
+      ),
+      histogram(
+        'kubelet_pleg_relist_interval_seconds',
+        'Interval in seconds between relisting in PLEG.',
+        this.relistIntervals,
+      ),
+      histogram('kubelet_pod_start_duration_seconds', help.podStart, this.podStarts),
+      histogram('kubelet_pod_worker_duration_seconds', help.podWorker, this.workDurations),
+      histogram('kubelet_pod_worker_start_duration_seconds', help.podWorkerStart, this.workStarts),
+      histogram('kubelet_run_podsandbox_duration_seconds', help.sandbox, this.sandboxDurations),
+      counter('kubelet_run_podsandbox_errors_total', help.sandboxErrors, this.sandboxErrors.samples()),
+      histogram('kubelet_runtime_operations_duration_seconds', help.operationDuration, this.operationDurations),
+      counter('kubelet_runtime_operations_errors_total', help.operationErrors, this.operationErrors.samples()),
+      counter('kubelet_runtime_operations_total', help.operations, this.operations.samples()),
+      counter('kubelet_started_containers_errors_total', help.containerErrors, this.startedContainersErrors.samples()),
+      counter('kubelet_started_containers_total', help.containers, this.startedContainers.samples()),
+      counter('kubelet_started_pods_errors_total', help.podErrors, orZero(this.startedPodsErrors)),
+      counter('kubelet_started_pods_total', help.pods, orZero(this.startedPods)),
+    ];
+  }
+}
+
+const help = {
+  podStart: 'Duration in seconds from kubelet seeing a pod for the first time to the pod starting to run',
+  podWorker: 'Duration in seconds to sync a single pod. Broken down by operation type: create, update, or sync',
+  podWorkerStart: 'Duration in seconds from kubelet seeing a pod to starting a worker.',
+  sandbox: 'Duration in seconds of the run_podsandbox operations. Broken down by RuntimeClass.Handler.',
+  sandboxErrors: 'Cumulative number of the run_podsandbox operation errors by RuntimeClass.Handler.',
+  operationDuration: 'Duration in seconds of runtime operations. Broken down by operation type.',
+  operationErrors: 'Cumulative number of runtime operation errors by operation type.',
+  operations: 'Cumulative number of runtime operations by operation type.',
+  containerErrors: 'Cumulative number of errors when starting containers',
+  containers: 'Cumulative number of containers started',
+  podErrors: 'Cumulative number of errors when starting pods',
+  pods: 'Cumulative number of pods started',
+};
+
+/** A counter without labels shows 0 before its first event. */
+function orZero(tally: Tally): Sample[] {
+  const samples = tally.samples();
+  return samples.length > 0 ? samples : [{ labels: {}, value: 0 }];
+}
+
+const counter = (name: string, text: string, samples: Sample[]): Family => ({
+  name,
+  type: 'counter',
+  help: `[ALPHA] ${text}`,
+  samples,
+});
+
+const histogram = (name: string, text: string, distribution: Distribution): Family => ({
+  name,
+  type: 'histogram',
+  help: `[ALPHA] ${text}`,
+  samples: distribution.samples(name),
+});

@@ -1,0 +1,95 @@
+import type { Summary } from '../../engine/stats/summary.ts';
+import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
+import type { Family, Sample } from './family.ts';
+import { Distribution, exponentialBuckets } from './tally.ts';
+
+/** The state of the engine now, for /metrics. Every pod is static. kubelet: metrics/metrics.go */
+export function engineGauges({ nodeName, pods, pleg }: EngineSnapshot, summary: Summary | undefined): Family[] {
+  const active = pods.filter(({ worker }) => worker.state === 'waiting' || worker.state === 'sync');
+  const ofStatic = (count: number): Sample[] => [{ labels: { static: 'true' }, value: count }];
+  return [
+    gauge('kubelet_active_pods', help.active, ofStatic(active.length)),
+    gauge('kubelet_container_log_filesystem_used_bytes', help.logs, logSizes(summary)),
+    {
+      name: containersPerPod,
+      type: 'histogram',
+      help: '[ALPHA] The number of containers per pod.',
+      samples: containerCounts(pods),
+    },
+    gauge('kubelet_desired_pods', help.desired, ofStatic(pods.length)),
+    gauge('kubelet_managed_ephemeral_containers', help.ephemeral, plain(0)),
+    gauge('kubelet_mirror_pods', help.mirror, plain(0)),
+    gauge('kubelet_node_name', "The node's name. The count is always 1.", [{ labels: { node: nodeName }, value: 1 }]),
+    gauge(
+      'kubelet_pleg_last_seen_seconds',
+      'Timestamp in seconds when PLEG was last seen active.',
+      pleg.lastRelistAt === undefined ? [] : plain(pleg.lastRelistAt / 1000),
+    ),
+    gauge('kubelet_running_containers', 'Number of containers currently running', containerStates(pods)),
+    gauge(
+      'kubelet_running_pods',
+      'Number of pods that have a running pod sandbox',
+      plain(pods.filter(({ pod }) => pod.status?.phase === 'Running').length),
+    ),
+    gauge('kubelet_working_pods', help.working, lifecycles(pods)),
+  ];
+}
+
+const containersPerPod = 'kubelet_containers_per_pod_count';
+
+function containerCounts(pods: readonly PodSnapshot[]): Sample[] {
+  const counts = new Distribution(exponentialBuckets(1, 2, 5));
+  for (const { pod } of pods) counts.observe(pod.spec.containers.length);
+  return counts.samples(containersPerPod);
+}
+
+/** kubelet: kubelet_pods.go updateRunningContainers; states of the runtime */
+function containerStates(pods: readonly PodSnapshot[]): Sample[] {
+  const counts = new Map<string, number>();
+  for (const { pod } of pods) {
+    const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+    for (const { state } of [...initContainerStatuses, ...containerStatuses]) {
+      const name = state?.running ? 'running' : state?.terminated ? 'exited' : undefined;
+      if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  return [...counts].map(([name, value]) => ({ labels: { container_state: name }, value }));
+}
+
+function lifecycles(pods: readonly PodSnapshot[]): Sample[] {
+  const known = ['sync', 'terminating', 'terminated'] as const;
+  return known.map((lifecycle) => ({
+    labels: { config: 'desired', lifecycle, static: 'true' },
+    value: pods.filter(({ worker }) => worker.state === lifecycle).length,
+  }));
+}
+
+function logSizes(summary: Summary | undefined): Sample[] {
+  return (summary?.pods ?? []).flatMap(({ podRef: { uid, namespace, name: pod }, containers }) =>
+    containers.flatMap(({ name: container, logs }) =>
+      logs?.usedBytes === undefined ? [] : [{ labels: { uid, namespace, pod, container }, value: logs.usedBytes }],
+    ),
+  );
+}
+
+const plain = (value: number): Sample[] => [{ labels: {}, value }];
+
+const gauge = (name: string, text: string, samples: Sample[]): Family => ({
+  name,
+  type: 'gauge',
+  help: `[ALPHA] ${text}`,
+  samples,
+});
+
+const isStatic = 'static is true if the pod is not from the apiserver.';
+const help = {
+  active: `The number of pods the kubelet considers active and which are being considered when admitting new pods. ${isStatic}`,
+  logs: "Bytes used by the container's logs on the filesystem.",
+  desired: `The number of pods the kubelet is being instructed to run. ${isStatic}`,
+  ephemeral: 'Current number of ephemeral containers in pods managed by this kubelet.',
+  mirror: 'The number of mirror pods the kubelet will try to create (one per admitted static pod)',
+  working:
+    'Number of pods the kubelet is actually running, broken down by lifecycle phase, whether the pod is desired, ' +
+    'orphaned, or runtime only (also orphaned), and whether the pod is static. An orphaned pod has been removed from ' +
+    'local configuration or force deleted in the API and consumes resources that are not otherwise visible.',
+};

@@ -1,0 +1,82 @@
+import type { Sample } from './family.ts';
+
+type Labels = Sample['labels'];
+
+/** Counts events by labels. Small enough to run in every agent, also if nobody scrapes it. */
+export class Tally {
+  private readonly counts = new Map<string, { labels: Labels; value: number }>();
+
+  add(labels: Labels = {}): void {
+    const key = Object.values(labels).join('\0');
+    const count = this.counts.get(key);
+    if (count === undefined) this.counts.set(key, { labels, value: 1 });
+    else count.value += 1;
+  }
+
+  /** Forgets the series with such labels. */
+  forget(isGone: (labels: Labels) => boolean): void {
+    for (const [key, { labels }] of this.counts) if (isGone(labels)) this.counts.delete(key);
+  }
+
+  samples(): Sample[] {
+    return [...this.counts.values()].map((count) => ({ ...count }));
+  }
+}
+
+/** Distributes durations over buckets, by labels. */
+export class Distribution {
+  private readonly bounds: readonly number[];
+  private readonly series = new Map<string, { labels: Labels; buckets: number[]; sum: number; count: number }>();
+
+  /** `bounds` are upper bounds in seconds, ascending. */
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+  }
+
+  observe(value: number, labels: Labels = {}): void {
+    const key = Object.values(labels).join('\0');
+    let series = this.series.get(key);
+    if (series === undefined) {
+      series = { labels, buckets: this.bounds.map(() => 0), sum: 0, count: 0 };
+      this.series.set(key, series);
+    }
+    const index = this.bounds.findIndex((bound) => value <= bound);
+    if (index !== -1) series.buckets[index] = (series.buckets[index] ?? 0) + 1;
+    series.sum += value;
+    series.count += 1;
+  }
+
+  forget(isGone: (labels: Labels) => boolean): void {
+    for (const [key, { labels }] of this.series) if (isGone(labels)) this.series.delete(key);
+  }
+
+  /** The series of a histogram with this name. */
+  samples(name: string): Sample[] {
+    return [...this.series.values()].flatMap(({ labels, buckets, sum, count }) => {
+      let below = 0;
+      const cumulative = this.bounds.map((bound, index) => {
+        below += buckets[index] ?? 0;
+        return bucketSample(name, labels, String(bound), below);
+      });
+      return [
+        ...cumulative,
+        bucketSample(name, labels, '+Inf', count),
+        { metricName: `${name}_sum`, labels, value: sum },
+        { metricName: `${name}_count`, labels, value: count },
+      ];
+    });
+  }
+}
+
+const bucketSample = (name: string, labels: Labels, le: string, value: number): Sample => ({
+  metricName: `${name}_bucket`,
+  labels: { ...labels, le },
+  value,
+});
+
+/** The usual buckets in seconds. client_golang: prometheus/histogram.go DefBuckets */
+export const usualBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** `count` bounds, each `factor` times the one before. */
+export const exponentialBuckets = (first: number, factor: number, count: number): number[] =>
+  Array.from({ length: count }, (_, index) => first * factor ** index);

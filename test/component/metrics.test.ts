@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { describe, expect, test } from 'vitest';
+import { AgentMetrics } from '../../src/server/metrics/agent-metrics.ts';
+import { makeStaticPod } from '../builders/static-pod.ts';
+import { ManualSource } from '../fakes/manual-source.ts';
+import { type Engine, World } from './world.ts';
+
+/** Boots a measured engine with one ready pod `web`, whose container has used 2 s of CPU time and 3000 bytes. */
+async function measured(): Promise<{ world: World; engine: Engine; metrics: AgentMetrics }> {
+  const world = await World.make();
+  world.runtime.scriptExec(() => ({ exitCode: 0 }));
+  const source = new ManualSource();
+  const metrics = new AgentMetrics(world.clock);
+  const engine = await world.boot({ sources: [source], meter: metrics.counts });
+  metrics.follow(engine.kubelet);
+  const readinessProbe = { exec: { command: ['true'] }, periodSeconds: 10, timeoutSeconds: 1 };
+  const main = { name: 'main', image: 'registry.example/app:1', readinessProbe };
+  source.set(makeStaticPod('web', { spec: { containers: [main] } }));
+  await world.until(() => engine.isReady('web-edge1'));
+  const time = '2026-01-02T03:04:05.000Z';
+  const usage = {
+    startTime: time,
+    cpu: { time, usageCoreNanoSeconds: 2e9 },
+    memory: { time, usageBytes: 4000, workingSetBytes: 3000, rssBytes: 2000 },
+  };
+  const uid = engine.pod('web-edge1')?.pod.metadata.uid ?? '';
+  world.stats.pods.set('web', {
+    podRef: { name: 'web-edge1', namespace: 'default', uid },
+    ...usage,
+    network: { time, name: 'eth0', interfaces: [{ name: 'eth0', rxBytes: 5, rxErrors: 0, txBytes: 6, txErrors: 0 }] },
+    containers: [{ name: 'main', ...usage, logs: { time, usedBytes: 77 } }],
+  });
+  return { world, engine, metrics };
+}
+
+const seriesOf = (page: string, prefix: string): string[] => page.split('\n').filter((line) => line.startsWith(prefix));
+
+describe('a scrape', () => {
+  test('of /metrics/resource shows what containers and pods use, with the time of each figure', async () => {
+    const { metrics } = await measured();
+    const page = await metrics.text('/metrics/resource');
+    const labels = 'pod="web-edge1",namespace="default"';
+    expect([...seriesOf(page, 'container_'), ...seriesOf(page, 'pod_'), ...seriesOf(page, 'resource_')]).toEqual([
+      `container_cpu_usage_seconds_total{container="main",${labels}} 2 1767323045000`,
+      `container_memory_working_set_bytes{container="main",${labels}} 3000 1767323045000`,
+      `container_start_time_seconds{container="main",${labels}} 1767323045`,
+      `pod_cpu_usage_seconds_total{${labels}} 2 1767323045000`,
+      `pod_memory_working_set_bytes{${labels}} 3000 1767323045000`,
+      'resource_scrape_error 0',
+    ]);
+  });
+
+  test('of /metrics/resource reports that the usage cannot be measured', async () => {
+    const { world, metrics } = await measured();
+    world.stats.instead = () => Promise.reject(new Error('no usage'));
+    expect(seriesOf(await metrics.text('/metrics/resource'), 'resource_')).toEqual(['resource_scrape_error 1']);
+  });
+
+  test('of /metrics/cadvisor names the container of each figure', async () => {
+    const { engine, metrics } = await measured();
+    const page = await metrics.text('/metrics/cadvisor');
+    const { containerID = '', image = '' } = engine.pod('web-edge1')?.pod.status?.containerStatuses?.[0] ?? {};
+    const name = containerID.replace(/^.*:\/\//, '');
+    expect([...seriesOf(page, 'container_cpu'), ...seriesOf(page, 'container_network_receive_b')]).toEqual([
+      'container_cpu_usage_seconds_total{container="",id="",image="",name="",namespace="default",pod="web-edge1",cpu="total"} 2 1767323045000',
+      `container_cpu_usage_seconds_total{container="main",id="",image="${image}",name="${name}",namespace="default",pod="web-edge1",cpu="total"} 2 1767323045000`,
+      'container_network_receive_bytes_total{container="",id="",image="",name="",namespace="default",pod="web-edge1",interface="eth0"} 5 1767323045000',
+    ]);
+  });
+
+  test('of /metrics shows what the engine did, how its pods are, and its process', async () => {
+    const { metrics } = await measured();
+    const page = await metrics.text('/metrics');
+    const names = [
+      'kubelet_started_containers_total',
+      'kubelet_pod_start_duration_seconds_count',
+      'kubelet_running_',
+      'kubelet_active_pods',
+      'kubelet_container_log_filesystem_used_bytes',
+      'kubelet_pod_worker_duration_seconds_count{operation_type="create"}',
+    ];
+    expect(names.flatMap((name) => seriesOf(page, name)).map((line) => line.replace(/uid="[^"]*"/, 'uid=""'))).toEqual([
+      'kubelet_started_containers_total{container_type="container"} 1',
+      'kubelet_pod_start_duration_seconds_count 1',
+      'kubelet_running_containers{container_state="running"} 1',
+      'kubelet_running_pods 1',
+      'kubelet_active_pods{static="true"} 1',
+      'kubelet_container_log_filesystem_used_bytes{uid="",namespace="default",pod="web-edge1",container="main"} 77',
+      'kubelet_pod_worker_duration_seconds_count{operation_type="create"} 1',
+    ]);
+    expect(seriesOf(page, 'process_open_fds')).toHaveLength(1);
+    expect(seriesOf(page, 'nodejs_version_info')).toHaveLength(1);
+  });
+
+  test('of /metrics/probes counts the runs of each probe', async () => {
+    const { metrics } = await measured();
+    const series = seriesOf(await metrics.text('/metrics/probes'), 'prober_probe_total');
+    expect(series.map((line) => line.replace(/pod_uid="[^"]*"/, 'pod_uid=""'))).toEqual([
+      'prober_probe_total{probe_type="Readiness",container="main",pod="web-edge1",namespace="default",pod_uid="",result="successful"} 1',
+    ]);
+  });
+
+  test.each(['/metrics', '/metrics/resource', '/metrics/probes'] as const)(
+    'of %s is valid for promtool',
+    async (path) => {
+      const { metrics } = await measured();
+      expect(await promtool(await metrics.text(path))).toEqual({ code: 0, output: '' });
+    },
+  );
+
+  test("of /metrics/cadvisor is valid for promtool, except for cAdvisor's own names", async () => {
+    const { metrics } = await measured();
+    const { code, output } = await promtool(await metrics.text('/metrics/cadvisor'));
+    expect({ code, complaints: [...new Set(output.trim().split('\n'))] }).toEqual({
+      code: 3,
+      complaints: [
+        "cadvisor_version_info label names should be written in 'snake_case' not 'camelCase'",
+        'container_fs_inodes_total non-counter metrics should not have "_total" suffix',
+      ],
+    });
+  });
+});
+
+async function promtool(page: string): Promise<{ code: number; output: string }> {
+  const child = spawn('promtool', ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] });
+  child.stdin.end(page);
+  const [ended, stdout, stderr] = await Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
+  return { code: Number(ended[0]), output: stdout + stderr };
+}
