@@ -125,8 +125,8 @@ async function openSecure(options: NodeOptions, access: AccessOptions, deps: Dep
 function warnOfAccess(access: AccessOptions, logger: Logger): void {
   const isMapped = access.authorizationMode === 'Webhook' && access.authorizationPolicyFile === '';
   if (isMapped) {
-    const hint = 'Give --authorization-policy-file to allow less.';
-    logger.warn({ hint }, 'There is no API server to ask, so every client with valid credentials may use the API');
+    const hint = 'Give --authorization-policy-file to allow others.';
+    logger.warn({ hint }, 'There is no API server to ask, so only administrators of a cluster may use the HTTPS API');
   }
   if (access.anonymousAuth && access.authorizationPolicyFile === '') {
     const hint = 'Give --authorization-policy-file with rules for the group system:unauthenticated.';

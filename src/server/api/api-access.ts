@@ -22,13 +22,18 @@ export function closedBecause(options: AccessOptions): string | undefined {
 }
 
 /**
- * Who may do what. A local policy comes first. Without an API server, Webhook allows every client with credentials of
- * its own.
+ * Groups that an API server of kubeadm lets do everything. Its own client certificate is in one of them. Other clients
+ * of the same authority are kubelets and users, whose rights only the API server knows.
  */
+const administrators: readonly PolicyRule[] = [
+  { users: [], groups: ['system:masters', 'kubeadm:cluster-admins'], verbs: ['*'], resources: ['nodes/*'] },
+];
+
+/** Who may do what. A local policy comes first. Without an API server, Webhook allows administrators alone. */
 export function authorizationOf(
   { authorizationMode }: Pick<AccessOptions, 'authorizationMode'>,
   rules: readonly PolicyRule[] | undefined,
 ): Authorization {
   if (rules !== undefined) return { kind: 'policy', rules };
-  return authorizationMode === 'AlwaysAllow' ? { kind: 'all' } : { kind: 'authenticated' };
+  return authorizationMode === 'AlwaysAllow' ? { kind: 'all' } : { kind: 'policy', rules: administrators };
 }

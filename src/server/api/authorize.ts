@@ -2,11 +2,8 @@ import type { User } from './authenticate.ts';
 import type { PolicyRule } from './policy-file.ts';
 import type { Subresource } from './route-table.ts';
 
-/**
- * `authenticated` allows every user with a name. `all` allows anonymous clients too, if they are authenticated as such.
- */
-export type Authorization =
-  { kind: 'all' } | { kind: 'authenticated' } | { kind: 'policy'; rules: readonly PolicyRule[] };
+/** `all` allows anonymous clients too, if they are authenticated as such. */
+export type Authorization = { kind: 'all' } | { kind: 'policy'; rules: readonly PolicyRule[] };
 
 const verbs: Readonly<Record<string, string>> = {
   POST: 'create',
@@ -25,7 +22,6 @@ export function isAllowed(
   { user, verb, subresources }: { user: User; verb: string; subresources: readonly Subresource[] },
 ): boolean {
   if (authorization.kind === 'all') return true;
-  if (authorization.kind === 'authenticated') return user.groups.includes('system:authenticated');
   return authorization.rules.some(
     (rule) =>
       (rule.users.includes(user.name) || rule.groups.some((group) => user.groups.includes(group))) &&

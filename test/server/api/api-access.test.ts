@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type AccessOptions, authorizationOf, closedBecause } from '../../../src/server/api/api-access.ts';
+import { isAllowed } from '../../../src/server/api/authorize.ts';
 import { parsePolicy } from '../../../src/server/api/policy-file.ts';
 import { parseTokens } from '../../../src/server/api/token-file.ts';
 import { tlsLimits } from '../../../src/server/api/tls-options.ts';
@@ -27,7 +28,19 @@ test('no port opens before a client CA, tokens or a policy are given', () => {
     policy: undefined,
     off: 'enableServer is false',
   });
-  expect(authorizationOf({ authorizationMode: 'Webhook' }, undefined)).toEqual({ kind: 'authenticated' });
+});
+
+test('without a policy and an API server, only administrators of a cluster may do anything', () => {
+  const webhook = authorizationOf({ authorizationMode: 'Webhook' }, undefined);
+  const mayExec = (...groups: string[]): boolean =>
+    isAllowed(webhook, { user: { name: 'anna', groups }, verb: 'create', subresources: ['proxy'] });
+  expect({
+    masters: mayExec('system:masters', 'system:authenticated'),
+    kubeadm: mayExec('kubeadm:cluster-admins', 'system:authenticated'),
+    node: mayExec('system:nodes', 'system:authenticated'),
+    anonymous: mayExec('system:unauthenticated'),
+  }).toEqual({ masters: true, kubeadm: true, node: false, anonymous: false });
+  expect(authorizationOf({ authorizationMode: 'AlwaysAllow' }, undefined)).toEqual({ kind: 'all' });
 });
 
 test('a policy is read, and a mistake in it is named with its line', () => {
