@@ -253,6 +253,7 @@ const rooms = {
       'api/text',
       'api/values',
       'cri',
+      'server/metrics',
       'engine/container',
       'engine/host',
       'engine/logs',

@@ -100,11 +100,11 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
   try {
     const onServing = screen?.reportReady;
     const agent = { options, sources, logger, faults, stopping, onWaiting, onStarting, onServing };
-    await withAgent(agent, async (kubelet, runtime) => {
+    await withAgent(agent, async (kubelet, runtime, metrics) => {
       if (!options.protectKernelDefaults) await setKernelTunables(logger);
       unhealthyBecause = () => kubelet.unhealthyBecause();
       healthz ??= await openHealthz(options, () => unhealthyBecause(), faults);
-      api = await openAPI(options, { engine: kubelet, runtime, clock: systemClock, faults, logger });
+      api = await openAPI(options, { engine: kubelet, runtime, metrics, clock: systemClock, faults, logger });
       if (endsItsPods(options)) ending.podsOf(kubelet);
       const ended = kubelet.run(stopping.signal);
       await withLog(kubelet, ended, logger);

@@ -7,11 +7,13 @@ import type { Logger } from '../logger.ts';
 import type { ApiEngine, ApiRuntime } from '../server/api/api-engine.ts';
 import { type AccessOptions, authorizationOf, closedBecause } from '../server/api/api-access.ts';
 import type { Mount } from '../server/api/route-table.ts';
+import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import type { NodeOptions } from './options/node-options.ts';
 
 interface Deps {
   engine: ApiEngine;
   runtime: ApiRuntime;
+  metrics: Pick<AgentMetrics, 'text'>;
   clock: Clock;
   faults: Pick<Faults, 'note'>;
   logger: Logger;
@@ -160,7 +162,7 @@ async function openReadOnly(options: NodeOptions, deps: Deps): Promise<{ close()
 
 async function mountsOf(
   options: NodeOptions,
-  { engine, runtime, clock }: Deps,
+  { engine, runtime, metrics, clock }: Deps,
   which: { readOnly: boolean },
 ): Promise<Mount[]> {
   const { apiMounts } = await import('../server/api/api-mounts.ts');
@@ -169,7 +171,7 @@ async function mountsOf(
     splitStreams: options.featureGates.PodLogsQuerySplitStreams,
     checkpoints: options.featureGates.ContainerCheckpoint,
   };
-  return apiMounts({ engine, runtime, clock, options: handlers }, which);
+  return apiMounts({ engine, runtime, metrics, clock, options: handlers }, which);
 }
 
 function closeServer(server: Server): void {

@@ -42,7 +42,7 @@ export function requireRoot(): void {
  */
 export async function withAgent<T>(
   { options, sources, logger, faults, stopping, onWaiting, onStarting, onServing }: AgentRequest,
-  use: (kubelet: Kubelet, runtime: RuntimeService) => Promise<T>,
+  use: (kubelet: Kubelet, runtime: RuntimeService, metrics: AgentMetrics) => Promise<T>,
 ): Promise<T> {
   requireRoot();
   await makeFolder(options.rootDir, 0o750);
@@ -82,7 +82,7 @@ export async function withAgent<T>(
     metrics.follow(node.kubelet);
     try {
       built(node.kubelet);
-      return await use(node.kubelet, node.runtime);
+      return await use(node.kubelet, node.runtime, metrics);
     } finally {
       node.close();
     }

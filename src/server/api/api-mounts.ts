@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { errorMessage } from '../../errors.ts';
+import { type AgentMetrics, metricsContentType, metricsPaths, type MetricsPath } from '../metrics/agent-metrics.ts';
 import { send, sendError, sendJSON, sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, podNamed, runningContainerID } from './api-engine.ts';
 import { handleContainerLogs } from './container-logs.ts';
@@ -30,8 +31,7 @@ export interface MountDeps {
   runtime: ApiRuntime;
   clock: Pick<Clock, 'now'>;
   options: HandlerOptions;
-  /** Answers below `/metrics`. Absent until metrics are built. */
-  metrics?: readonly Mount[];
+  metrics: Pick<AgentMetrics, 'text'>;
   /** The configuration as JSON, without kind. Absent if it is not served. */
   configz?: () => object;
   /** Sets how much is logged. Absent if that cannot change. */
@@ -75,7 +75,7 @@ export function apiMounts(deps: MountDeps, { readOnly }: { readOnly: boolean }):
       ['stats'],
       [{ methods: ['GET', 'POST'], pattern: 'summary', produces: json, handle: (call) => answerSummary(engine, call) }],
     ),
-    ...(deps.metrics ?? []),
+    ...metricsPaths.map((path) => metricsMount(path, deps.metrics)),
   ];
   if (readOnly || !options.enableDebuggingHandlers) return [...mounts, ...disabledMounts()];
   return [...mounts, ...debugMounts(deps)];
@@ -187,6 +187,18 @@ const disabled = (path: string, text: string, subresources: Mount['subresources'
   subresources,
   handle: ({ response }) => {
     sendError(response, 405, text);
+  },
+});
+
+/** kubelet: server/server.go InstallDefaultHandlers; its header is that of component-base/metrics/http.go */
+const metricsMount = (path: MetricsPath, metrics: MountDeps['metrics']): Mount => ({
+  path,
+  subresources: ['metrics'],
+  handle: async ({ response }) => {
+    const startedAtSeconds = String(Math.floor(performance.timeOrigin / 1000));
+    const contentType = `${metricsContentType}; escaping=values`;
+    const headers = { 'content-type': contentType, 'process-start-time-unix': startedAtSeconds };
+    send(response, 200, headers, await metrics.text(path));
   },
 });
 

@@ -77,7 +77,9 @@ export class ApiRig {
   }: RigOptions = {}): Promise<ApiRig> {
     const authority = await CertificateAuthority.make('clients');
     const serving = await authority.issue('node');
-    const deps = { engine: engineWith([web]), runtime: runtime as ApiRuntime, clock: Date, options: handlerOptions };
+    const metrics = { text: (path: string) => Promise.resolve(`# metrics of ${path}\n`) };
+    const engine = engineWith([web]);
+    const deps = { engine, runtime: runtime as ApiRuntime, metrics, clock: Date, options: handlerOptions };
     const secure = await serveSecure({
       address: '127.0.0.1',
       port: 0,

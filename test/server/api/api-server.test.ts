@@ -47,6 +47,25 @@ test('every kind of credentials gets the status of the kubelet', async () => {
   });
 });
 
+test('metrics need their own right, and come in the format of Prometheus', async () => {
+  const rules = [{ users: ['carol'], groups: [], verbs: ['get'], resources: ['nodes/metrics'] }];
+  const rig = await ApiRig.open({ access: { authorization: { kind: 'policy', rules } } });
+  const client = await rig.authority.issue('carol');
+  const paths = ['/metrics', '/metrics/cadvisor', '/metrics/resource', '/metrics/probes', '/metrics/', '/pods'];
+  const answers = await Promise.all(paths.map((path) => rig.short(`GET ${path}`, { client })));
+  expect(answers).toEqual([
+    '200 # metrics of /metrics\n',
+    '200 # metrics of /metrics/cadvisor\n',
+    '200 # metrics of /metrics/resource\n',
+    '200 # metrics of /metrics/probes\n',
+    '404 404 page not found\n',
+    '403 Forbidden (user=carol, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
+  ]);
+  const head = await rig.ask('HEAD /metrics', { client });
+  expect(head).toContain('content-type: text/plain; version=0.0.4; charset=utf-8; escaping=values\r\n');
+  expect(head).toMatch(/\r\nprocess-start-time-unix: \d{10}\r\n/);
+});
+
 test('an encoded path reaches no handler past the check of its plain form', async () => {
   const rules = [{ users: ['carol'], groups: [], verbs: ['*'], resources: ['nodes/healthz'] }];
   const rig = await ApiRig.open({ access: { authorization: { kind: 'policy', rules } } });
