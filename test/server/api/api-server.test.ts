@@ -61,7 +61,7 @@ test('metrics need their own right, and come in the format of Prometheus', async
     '404 404 page not found\n',
     '403 Forbidden (user=carol, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
   ]);
-  const head = await rig.ask('HEAD /metrics', { client });
+  const head = await rig.ask('GET /metrics', { client });
   expect(head).toContain('content-type: text/plain; version=0.0.4; charset=utf-8; escaping=values\r\n');
   expect(head).toMatch(/\r\nprocess-start-time-unix: \d{10}\r\n/);
 });
