@@ -24,9 +24,9 @@ export interface Manifests {
   problems: ManifestProblem[];
   /** Places of the depends-on annotations; absent if there are none. */
   dependsOnPlaces?: DependsOnPlace[];
-  /** Places of the class names of pods; absent if there are none. */
+  /** Places of the class names of pods. Absent if no pod names a class. */
   classPlaces?: ClassPlace[];
-  /** UIDs that are derived from the content of the manifest, because it sets none; absent if there are none. */
+  /** UIDs derived from manifests that set no UID. Absent if every manifest sets one. */
   derivedUIDs?: string[];
 }
 

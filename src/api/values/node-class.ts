@@ -32,7 +32,7 @@ export interface NodeClassLookup {
   runtimeClass(name: string): RuntimeClass | undefined;
   /** Returns undefined if no manifest declares it. Does not know the classes of Kubernetes itself. */
   priorityClass(name: string): PriorityClass | undefined;
-  /** The class with `globalDefault` that has the lowest value. Returns undefined if there is none. */
+  /** The class with `globalDefault` that has the lowest value. Returns undefined if no class has it. */
   defaultPriorityClass(): PriorityClass | undefined;
 }
 

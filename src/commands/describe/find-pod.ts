@@ -24,7 +24,7 @@ export interface FoundPod {
   history: HistoryEntry[];
   /** Problems of its manifest while an earlier good revision is kept. Absent if there are none. */
   manifestProblems?: ManifestProblem[];
-  /** Conditions of pressure of the node. Absent if there are none. */
+  /** Conditions of pressure of the node. Absent without pressure. */
   pressures?: NodePressureSnapshot[];
   /** Why the runtime could not be read. Set only without an agent. */
   runtimeError?: string;

@@ -15,7 +15,7 @@ export interface SourceUpdate {
   problems: ManifestProblem[];
   /** Where manifests declare the dependencies of their pods; absent if there are none, or if they are unknown. */
   dependsOnPlaces?: DependsOnPlace[];
-  /** Where pods name their classes; absent if there are none, or if they are unknown. */
+  /** Where pods name their classes. Absent if no pod does, or if the places are unknown. */
   classPlaces?: ClassPlace[];
   /**
    * UIDs that are derived from the content of a manifest. A pod with such a UID may keep an earlier one. Absent if

@@ -1,8 +1,7 @@
-import { readdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isNotFound } from '../../cri/errors.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
-import { hasCode } from '../../errors.ts';
 import {
   containerLogPath,
   containerLogsDirectory,
@@ -13,6 +12,7 @@ import {
 } from '../container/log-paths.ts';
 import type { RuntimePod } from '../container/pod-records.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { namesIn } from '../host/names-in.ts';
 import { isFileName } from '../host/pod-dirs.ts';
 import { stopPodSandbox } from './kill-pod.ts';
 import type { ForeignPods } from './owned-runtime.ts';
@@ -49,7 +49,7 @@ export class PodRemover {
 
   /** Removes a dead container, its log with rotated files, and the link to the log. Does nothing for missing parts. */
   removeContainer(pod: PodIdentity, container: DeadContainer): Promise<void> {
-    return this.removeWithLogs(pod, container, filesIn);
+    return this.removeWithLogs(pod, container, namesIn);
   }
 
   /**
@@ -59,7 +59,7 @@ export class PodRemover {
   async removeContainers(pod: PodIdentity, containers: readonly DeadContainer[]): Promise<unknown[]> {
     const listings = new Map<string, Promise<string[]>>();
     const listOnce = (folder: string): Promise<string[]> => {
-      const listing = listings.get(folder) ?? filesIn(folder);
+      const listing = listings.get(folder) ?? namesIn(folder);
       listings.set(folder, listing);
       return listing;
     };
@@ -172,19 +172,9 @@ export function surplusContainers(
 
 /** Removes the matching entries of a folder. Does nothing if the folder is missing. */
 async function removeEach(folder: string, isMeant: (name: string) => boolean): Promise<void> {
-  await removeFiles(folder, (await filesIn(folder)).filter(isMeant));
+  await removeFiles(folder, (await namesIn(folder)).filter(isMeant));
 }
 
 async function removeFiles(folder: string, names: readonly string[]): Promise<void> {
   await Promise.all(names.map((name) => rm(join(folder, name), { recursive: true, force: true })));
-}
-
-/** The names in a folder. Empty if the folder is missing. */
-async function filesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw error;
-  }
 }

@@ -28,7 +28,7 @@ export interface DesiredNode {
   configObjects: readonly ConfigObject[];
   /** The fetched URLs, without secrets. Pods of other URLs stay. */
   urls: readonly string[];
-  /** UIDs that are derived from the manifests. Absent if there are none. */
+  /** UIDs derived from manifests that set no UID. Absent if every manifest sets one. */
   derivedUIDs?: readonly string[];
   /** The UID that a pod would have if its manifest were at this path or URL. */
   uidUnder: (pod: Pod, origin: string) => string | undefined;

@@ -32,10 +32,6 @@ export interface MountDeps {
   clock: Pick<Clock, 'now'>;
   options: HandlerOptions;
   metrics: Pick<AgentMetrics, 'text'>;
-  /** The configuration as JSON, without kind. Absent if it is not served. */
-  configz?: () => object;
-  /** Sets how much is logged. Absent if that cannot change. */
-  setVerbosity?: (level: number) => void;
 }
 
 const maxBodyBytes = 4096;
@@ -82,7 +78,7 @@ export function apiMounts(deps: MountDeps, { readOnly }: { readOnly: boolean }):
 }
 
 function debugMounts(deps: MountDeps): Mount[] {
-  const { engine, runtime, options, configz, setVerbosity } = deps;
+  const { engine, runtime, options } = deps;
   const streaming = { engine, runtime, idleTimeoutMs: options.streamingConnectionIdleTimeout };
   const logs = { engine, runtime, now: () => deps.clock.now(), splitStreams: options.splitStreams };
   const both = ['GET', 'POST'];
@@ -141,9 +137,6 @@ function debugMounts(deps: MountDeps): Mount[] {
         },
       ],
     ),
-    ...(configz === undefined
-      ? []
-      : [{ path: '/configz', subresources: ['configz', 'proxy'] as const, handle: answerConfigz(configz) }]),
     ...(options.checkpoints
       ? service(
           '/checkpoint',
@@ -158,21 +151,12 @@ function debugMounts(deps: MountDeps): Mount[] {
           ],
         )
       : []),
-    ...verbosityMounts(options, setVerbosity),
+    ...(options.enableDebugFlagsHandler ? [] : [disabled('/debug/flags/v', 'flags endpoint is disabled.', ['proxy'])]),
     ...(options.enableProfilingHandler
       ? []
       : [disabled('/debug/pprof/', 'profiling endpoint is disabled.', ['proxy'])]),
     ...(options.enableSystemLogHandler ? [] : [disabled('/logs/', 'logs endpoint is disabled.', ['log'])]),
   ];
-}
-
-function verbosityMounts(
-  { enableDebugFlagsHandler }: HandlerOptions,
-  setVerbosity: MountDeps['setVerbosity'],
-): Mount[] {
-  if (!enableDebugFlagsHandler) return [disabled('/debug/flags/v', 'flags endpoint is disabled.', ['proxy'])];
-  if (setVerbosity === undefined) return [];
-  return [{ path: '/debug/flags/v', subresources: ['proxy'], handle: (call) => changeVerbosity(call, setVerbosity) }];
 }
 
 /** The paths that answer 405 where there are no debug handlers. */
@@ -309,33 +293,6 @@ async function checkpoint(
     return;
   }
   sendJSON(response, { items: [location] });
-}
-
-const answerConfigz =
-  (configz: () => object): Handler =>
-  ({ response }) => {
-    const headers = { 'content-type': json, 'x-content-type-options': 'nosniff' };
-    send(response, 200, headers, JSON.stringify({ kubeletconfig: configz() }));
-  };
-
-/** kubelet: apiserver/pkg/server/routes/flags.go StringFlagPutHandler */
-async function changeVerbosity({ request, response }: Call, setVerbosity: (level: number) => void): Promise<void> {
-  const answer = (status: number, text: string): void => {
-    send(response, status, { 'content-type': 'text/plain', 'x-content-type-options': 'nosniff' }, `${text}\n`);
-  };
-  if (request.method !== 'PUT') {
-    answer(406, 'unsupported http method');
-    return;
-  }
-  const text = (await bodyOf(request)).toString();
-  const level = /^\d+$/.test(text) ? Number(text) : NaN;
-  if (!(level <= 2 ** 31 - 1)) {
-    const reason = Number.isNaN(level) ? 'invalid syntax' : 'value out of range';
-    answer(400, `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${reason}`);
-    return;
-  }
-  setVerbosity(level);
-  send(response, 200, { 'content-type': 'text/plain' }, `successfully set klog.logging.verbosity to ${text}`);
 }
 
 /** The first bytes of a body; more are left out. */

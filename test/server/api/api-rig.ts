@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
 import type { ApiEngine, ApiRuntime } from '../../../src/server/api/api-engine.ts';
 import type { Access } from '../../../src/server/api/api-handler.ts';
-import { apiMounts, type HandlerOptions } from '../../../src/server/api/api-mounts.ts';
+import { apiMounts, type HandlerOptions, type MountDeps } from '../../../src/server/api/api-mounts.ts';
 import { type SecureServer, serveSecure } from '../../../src/server/api/api-server.ts';
 import { TokenUsers } from '../../../src/server/api/token-file.ts';
 import { CertificateAuthority, type Certificate } from '../../fakes/certificate-authority.ts';
@@ -50,6 +50,12 @@ export function engineWith(pods: readonly Pod[]): ApiEngine {
   };
 }
 
+/** The handlers of a node with pod `web`. */
+export function apiDeps(runtime: Partial<ApiRuntime> = {}): MountDeps {
+  const metrics = { text: (path: string) => Promise.resolve(`# metrics of ${path}\n`) };
+  return { engine: engineWith([web]), runtime: runtime as ApiRuntime, metrics, clock: Date, options: handlerOptions };
+}
+
 interface RigOptions {
   runtime?: Partial<ApiRuntime>;
   access?: Partial<Access>;
@@ -77,13 +83,10 @@ export class ApiRig {
   }: RigOptions = {}): Promise<ApiRig> {
     const authority = await CertificateAuthority.make('clients');
     const serving = await authority.issue('node');
-    const metrics = { text: (path: string) => Promise.resolve(`# metrics of ${path}\n`) };
-    const engine = engineWith([web]);
-    const deps = { engine, runtime: runtime as ApiRuntime, metrics, clock: Date, options: handlerOptions };
     const secure = await serveSecure({
       address: '127.0.0.1',
       port: 0,
-      mounts: apiMounts(deps, { readOnly: false }),
+      mounts: apiMounts(apiDeps(runtime), { readOnly: false }),
       faults: silentFaults(),
       access: { authentication: { hasClientCA: true, tokens, anonymous }, authorization: { kind: 'all' }, ...access },
       pair: serving,

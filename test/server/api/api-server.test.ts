@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseTokens, TokenUsers } from '../../../src/server/api/token-file.ts';
+import { apiMounts } from '../../../src/server/api/api-mounts.ts';
+import { serveReadOnly } from '../../../src/server/api/api-server.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
 import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
-import { ApiRig } from './api-rig.ts';
+import { apiDeps, ApiRig } from './api-rig.ts';
 
 test('every kind of credentials gets the status of the kubelet', async () => {
   const tokens = new TokenUsers(parseTokens('good,anna,1\nother,bob,2,"readers"', 'tokens.csv'));
@@ -64,6 +67,25 @@ test('metrics need their own right, and come in the format of Prometheus', async
   const head = await rig.ask('GET /metrics', { client });
   expect(head).toContain('content-type: text/plain; version=0.0.4; charset=utf-8; escaping=values\r\n');
   expect(head).toMatch(/\r\nprocess-start-time-unix: \d{10}\r\n/);
+});
+
+test('the read-only port shows pods and metrics, and runs nothing', async () => {
+  const server = await serveReadOnly({
+    address: '127.0.0.1',
+    port: 0,
+    mounts: apiMounts(apiDeps(), { readOnly: true }),
+    faults: silentFaults(),
+  });
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const ask = async (method: string, path: string): Promise<string> => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { connection: 'close' } });
+    return `${answer.status} ${(await answer.text()).slice(0, 30)}`;
+  };
+  expect(await ask('GET', '/metrics/resource')).toBe('200 # metrics of /metrics/resource');
+  expect(await ask('GET', '/pods')).toContain('200 {"kind":"PodList"');
+  expect(await ask('POST', '/run/default/web/a?cmd=ls')).toBe('405 Debug endpoints are disabled.\n');
+  expect(await ask('GET', '/exec/default/web/a?command=ls&output=1')).toBe('405 Debug endpoints are disabled.\n');
 });
 
 test('an encoded path reaches no handler past the check of its plain form', async () => {

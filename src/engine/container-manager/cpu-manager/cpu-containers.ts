@@ -1,6 +1,6 @@
 import type { CPUSet } from '../cpu-topology/cpu-set.ts';
 
-/** A container of a pod, whichever of its runs. */
+/** A container of a pod, over all its runs. */
 export interface ContainerRef {
   podUID: string;
   containerName: string;

@@ -1,6 +1,6 @@
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasCode } from '../../../errors.ts';
+import { namesIn } from '../../host/names-in.ts';
 import { readRegularFile } from '../../host/regular-file.ts';
 import { CPUSet } from './cpu-set.ts';
 import type { DescribedMachine, DescribedNode } from './cpu-topology.ts';
@@ -50,7 +50,7 @@ async function describeCPU(folder: string, cpu: number): Promise<DescribedCPU> {
 }
 
 async function level3Cache(folder: string): Promise<number | undefined> {
-  for (const name of await namesIn(folder, /^index\d+$/)) {
+  for (const name of (await namesIn(folder)).filter((entry) => /^index\d+$/.test(entry))) {
     if ((await textOf(join(folder, name, 'level'))) !== '3') continue;
     const id = await textOf(join(folder, name, 'id'));
     return id === undefined ? undefined : Number(id);
@@ -62,7 +62,7 @@ async function nodesOf(
   sysDir: string,
   online: CPUSet,
 ): Promise<{ id: number; cpus: CPUSet; distances: number[] | undefined }[]> {
-  const names = await namesIn(join(sysDir, 'node'), /^node\d+$/);
+  const names = (await namesIn(join(sysDir, 'node'))).filter((name) => /^node\d+$/.test(name));
   if (names.length === 0) return [{ id: 0, cpus: online, distances: undefined }];
   const nodes = await Promise.all(
     names.map(async (name) => {
@@ -97,15 +97,6 @@ async function textOf(path: string): Promise<string | undefined> {
     return (await readRegularFile(path, maxFileBytes)).toString('utf8').trim();
   } catch (error) {
     if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
-    throw error;
-  }
-}
-
-async function namesIn(folder: string, form: RegExp): Promise<string[]> {
-  try {
-    return (await readdir(folder)).filter((name) => form.test(name));
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
     throw error;
   }
 }

@@ -1,7 +1,6 @@
-import { readdir } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { hasCode } from '../../../errors.ts';
+import { namesIn } from '../../host/names-in.ts';
 import { readRegularFile } from '../../host/regular-file.ts';
 import type { NUMAMemory } from './machine-memory.ts';
 
@@ -14,7 +13,9 @@ const maxFileBytes = 64 * 1024;
  */
 export async function discoverMemory(sysDir = '/sys'): Promise<NUMAMemory[]> {
   const nodes = join(sysDir, 'devices/system/node');
-  const ids = (await namesIn(nodes, /^node\d+$/)).map((name) => Number(name.slice('node'.length)));
+  const ids = (await namesIn(nodes))
+    .filter((name) => /^node\d+$/.test(name))
+    .map((name) => Number(name.slice('node'.length)));
   if (ids.length === 0) {
     return [{ id: 0, bytes: BigInt(totalmem()), hugePages: await hugePagesIn(join(sysDir, 'kernel/mm/hugepages')) }];
   }
@@ -40,7 +41,7 @@ function totalBytes(meminfo: string, id: number): bigint {
 }
 
 async function hugePagesIn(folder: string): Promise<NUMAMemory['hugePages']> {
-  const names = await namesIn(folder, /^hugepages-\d+kB$/);
+  const names = (await namesIn(folder)).filter((name) => /^hugepages-\d+kB$/.test(name));
   const sizes = names.map((name) => Number(/\d+/.exec(name)?.[0])).sort((a, b) => a - b);
   return Promise.all(
     sizes.map(async (kibibytes) => ({
@@ -52,13 +53,4 @@ async function hugePagesIn(folder: string): Promise<NUMAMemory['hugePages']> {
 
 async function textOf(path: string): Promise<string> {
   return (await readRegularFile(path, maxFileBytes)).toString('utf8');
-}
-
-async function namesIn(folder: string, form: RegExp): Promise<string[]> {
-  try {
-    return (await readdir(folder)).filter((name) => form.test(name));
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
-    throw error;
-  }
 }
