@@ -1,7 +1,14 @@
 import { RpcError } from '../errors.ts';
 
 /** gRPC status codes (https://grpc.io/docs/guides/status-codes/). */
-export const codes = { ok: 0, deadlineExceeded: 4, notFound: 5, unimplemented: 12, unavailable: 14 } as const;
+export const codes = {
+  ok: 0,
+  deadlineExceeded: 4,
+  notFound: 5,
+  resourceExhausted: 8,
+  unimplemented: 12,
+  unavailable: 14,
+} as const;
 
 export const isNotFound = (error: unknown): boolean => hasStatus(error, codes.notFound);
 export const isUnimplemented = (error: unknown): boolean => hasStatus(error, codes.unimplemented);

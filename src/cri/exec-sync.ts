@@ -9,8 +9,7 @@ import { textLimits } from '../text-limits.ts';
 import { codes } from './errors.ts';
 import { ExecSyncRequest, ExecSyncResponse } from './generated/cri.ts';
 import { MessageCutter } from './message-cutter.ts';
-import type { ExecSyncAnswer, RuntimeService } from './runtime-service.ts';
-import type { CallOptions } from './service.ts';
+import type { ExecSyncAnswer, ExecSyncOptions, RuntimeService } from './runtime-service.ts';
 
 /** Length of the prefix of a gRPC message: a compression flag and the length. */
 const prefixBytes = 5;
@@ -29,8 +28,11 @@ export class ExecSyncClient {
   }
 
   /** As `RuntimeService.execSync`: rejects with an `RpcError`, or with the reason of the signal. */
-  call(request: Parameters<RuntimeService['execSync']>[0] = {}, options: CallOptions = {}): Promise<ExecSyncAnswer> {
-    const { signal, deadlineMs = Infinity, metadata = {} } = options;
+  call(
+    request: Parameters<RuntimeService['execSync']>[0] = {},
+    options: ExecSyncOptions = {},
+  ): Promise<ExecSyncAnswer> {
+    const { signal, deadlineMs = Infinity, metadata = {}, maxOutputBytes = textLimits.execOutput } = options;
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       const stream = this.#connected().request({
@@ -63,7 +65,7 @@ export class ExecSyncClient {
         stream.close(constants.NGHTTP2_CANCEL);
       };
       signal?.addEventListener('abort', abort, { once: true });
-      readAnswer(stream).then(
+      readAnswer(stream, maxOutputBytes).then(
         (answer) => {
           settle(() => {
             resolve(answer);
@@ -103,9 +105,9 @@ export class ExecSyncClient {
   }
 }
 
-async function readAnswer(stream: ClientHttp2Stream): Promise<ExecSyncAnswer> {
+async function readAnswer(stream: ClientHttp2Stream, maxOutputBytes: number): Promise<ExecSyncAnswer> {
   const status = statusOf(stream);
-  const body = new Body();
+  const body = new Body(maxOutputBytes);
   try {
     for await (const part of stream as AsyncIterable<Buffer>) body.add(part);
   } catch (error) {
@@ -136,7 +138,11 @@ function statusOf(stream: ClientHttp2Stream): () => { code: number; message: str
 /** One gRPC message, cut to size while it arrives. */
 class Body {
   #prefix = Buffer.alloc(0);
-  readonly #message = new MessageCutter(textLimits.execOutput);
+  readonly #message: MessageCutter;
+
+  constructor(maxOutputBytes: number) {
+    this.#message = new MessageCutter(maxOutputBytes);
+  }
 
   add(part: Buffer): void {
     const missing = prefixBytes - this.#prefix.length;

@@ -48,6 +48,21 @@ test('the first 10 KiB of an output of 15 MB are kept, and how much came after t
   });
 });
 
+test('a caller can ask for more of the output', async () => {
+  const stdout = Buffer.alloc(3_000_000, 'o');
+  fake.scriptExec(() => ({ stdout, exitCode: 0 }));
+  const { stdout: kept, ...rest } = await runtime.execSync(
+    { containerId, cmd: ['yes'] },
+    { maxOutputBytes: 2_000_000 },
+  );
+  expect({ ...rest, kept: kept.length }).toEqual({
+    kept: 2_000_000,
+    stderr: Buffer.alloc(0),
+    exitCode: 0,
+    leftOutBytes: 1_000_000,
+  });
+});
+
 test('a command hears of what it is asked and says what it has to', async () => {
   fake.scriptExec(({ cmd }) => ({ stdout: Buffer.from(cmd.join(' ')), exitCode: 0 }));
   const answers = await Promise.all(

@@ -9,6 +9,7 @@ import { healthzMounts } from './healthz-checks.ts';
 import { podList, runningPodList } from './pod-lists.ts';
 import type { Call, Handler, Mount, Route } from './route-table.ts';
 import { rpcText } from './rpc-text.ts';
+import { runCommand } from './run-command.ts';
 import { handleAttach, handleExec, handlePortForward } from './streams.ts';
 
 /** Options of the handlers, named as in the configuration. */
@@ -208,45 +209,6 @@ async function answerSummary(engine: ApiEngine, { request, response, query }: Ca
   } catch (error) {
     sendPlain(response, 500, `Internal Error: ${errorMessage(error)}`);
   }
-}
-
-/** kubelet: server/server.go getRun */
-async function runCommand({ engine, runtime }: MountDeps, { response, params, query }: Call): Promise<void> {
-  const { namespace = '', pod: podName = '', container = '' } = params;
-  const pod = podNamed(engine, namespace, podName);
-  if (pod === undefined) {
-    sendPlain(response, 404, 'pod does not exist');
-    return;
-  }
-  const containerId = runningContainerID(pod, container);
-  if (containerId === undefined) {
-    sendPlain(response, 500, `container not found (${JSON.stringify(container)})`);
-    return;
-  }
-  const closed = new AbortController();
-  response.once('close', () => {
-    closed.abort(new Error('the client is gone'));
-  });
-  // The command takes as long as it takes.
-  response.setTimeout(0);
-  let answer;
-  try {
-    const cmd = (query.get('cmd') ?? '').split(' ');
-    answer = await runtime.execSync({ containerId, cmd }, { signal: closed.signal, deadlineMs: Infinity });
-  } catch (error) {
-    if (!closed.signal.aborted) sendPlain(response, 500, rpcText(error));
-    return;
-  }
-  if (answer.exitCode !== 0) {
-    sendPlain(
-      response,
-      500,
-      `command '${query.get('cmd') ?? ''}' exited with ${answer.exitCode}: ${Buffer.from(answer.stderr).toString()}`,
-    );
-    return;
-  }
-  const output = Buffer.concat([answer.stdout, answer.stderr]);
-  send(response, 200, output.length === 0 ? {} : { 'content-type': json }, output);
 }
 
 /** kubelet: server/server.go checkpoint, kubelet.go CheckpointContainer */
