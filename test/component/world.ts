@@ -39,6 +39,8 @@ const patienceMs = 600_000;
 interface WorldOptions {
   /** True for gRPC over a real socket, in tests of the connection. Otherwise the engine calls the runtime directly. */
   wire?: boolean;
+  /** Everything of the machine. Without it, a folder that is removed at the end of the test. */
+  folder?: string;
 }
 
 /** The world is quiet after this many turns of the event loop without a sign of life. */
@@ -75,9 +77,10 @@ export class World {
     return world;
   }
 
-  /** Opens a world that ends with `end`. Its folder is removed at the end of the test. */
-  static async open({ wire = false }: WorldOptions = {}): Promise<World> {
-    const world = new World(await temporaryFolder(), await FakeCgroups.make(2), wire);
+  /** Opens a world that ends with `end`. */
+  static async open({ wire = false, folder: given }: WorldOptions = {}): Promise<World> {
+    const folder = given ?? (await temporaryFolder());
+    const world = new World(folder, await FakeCgroups.make(2, undefined, join(folder, 'cgroups')), wire);
     if (wire) await world.server.start({ socketPath: world.socketPath });
     return world;
   }

@@ -11,6 +11,8 @@ interface Wanted {
   ips?: string[];
   notBefore?: Date;
   notAfter?: Date;
+  /** By default both. */
+  usage?: 'server' | 'client';
 }
 
 const ec = { keyType: 'ec', algorithm: 'sha256' } as const;
@@ -35,7 +37,7 @@ export class CertificateAuthority {
   }
 
   /** A certificate for a server or a client. */
-  async issue(name: string, { ips = ['127.0.0.1'], notBefore, notAfter }: Wanted = {}): Promise<Certificate> {
+  async issue(name: string, { ips = ['127.0.0.1'], notBefore, notAfter, usage }: Wanted = {}): Promise<Certificate> {
     const { cert, private: key } = await generate([{ name: 'commonName', value: name }], {
       ...ec,
       ca: this.own,
@@ -43,7 +45,7 @@ export class CertificateAuthority {
       ...(notAfter && { notAfterDate: notAfter }),
       extensions: [
         { name: 'basicConstraints', cA: false },
-        { name: 'extKeyUsage', serverAuth: true, clientAuth: true },
+        { name: 'extKeyUsage', serverAuth: usage !== 'client', clientAuth: usage !== 'server' },
         { name: 'subjectAltName', altNames: ips.map((ip) => ({ type: 7 as const, ip })) },
       ],
     });

@@ -38,12 +38,14 @@ export class FakeCgroups implements CgroupFiles {
     this.mounts = mounts;
   }
 
-  /** It is gone when the test ends. */
+  /** Without a folder for it, it is gone when the test ends. */
   static async make(
     version: 1 | 2,
     controllers: readonly CgroupController[] = ['cpu', 'memory', 'pids', 'hugetlb'],
+    folder?: string,
   ): Promise<FakeCgroups> {
-    const top = await temporaryFolder();
+    const top = folder ?? (await temporaryFolder());
+    await mkdir(top, { recursive: true });
     const folders = version === 1 ? [...controllers, 'freezer'].map((name) => join(top, name)) : [top];
     const mounts: CgroupMounts = {
       version,

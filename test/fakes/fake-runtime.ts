@@ -8,6 +8,7 @@ import {
   type ContainerEventResponse,
   type ContainerFilter,
   type ContainerStats,
+  type ContainerStatus,
   type DeepPartial,
   type ExecSyncRequest,
   type ExecSyncResponse,
@@ -51,6 +52,9 @@ type ExecHandler = (
   request: ExecSyncRequest & { pod: string; container: string },
 ) => DeepPartial<ExecSyncResponse> | Promise<DeepPartial<ExecSyncResponse>>;
 
+/** What Exec, Attach or PortForward answers to this request: the address of a stream. Throws a `Refusal`. */
+type StreamHandler = (method: 'exec' | 'attach' | 'portForward', request: object) => string;
+
 /**
  * A container runtime in memory, with the semantics of containerd: both CRI services, and the controls of a test.
  * Give it to a part under test directly, or to a FakeCriServer to put a real socket between.
@@ -69,8 +73,8 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   cgroupDriver: CgroupDriver = CgroupDriver.CGROUPFS;
   /** What a verbose status shows besides, each as JSON. */
   statusInfo: Record<string, string> = {};
-  /** Where Exec, Attach and PortForward send their callers. */
-  streamingUrl = 'http://127.0.0.1:1';
+  /** Many runtimes do not know CheckpointContainer. */
+  canCheckpoint = false;
 
   readonly #events = new EventEmitter();
   readonly #world: FakeSandboxes;
@@ -78,6 +82,8 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   readonly #stopping = new Set<string>();
   readonly #conditions = new Map<string, RuntimeCondition>();
   #exec: ExecHandler = () => ({});
+  #stream: StreamHandler = (method) => `http://127.0.0.1:1/${method.toLowerCase()}`;
+  #reopened: (container: ContainerStatus) => void = () => undefined;
 
   constructor({ clock = new FakeClock() }: { clock?: Clock } = {}) {
     super(clock);
@@ -98,6 +104,16 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   /** What ExecSync answers; by default exit code 0 and no output. */
   scriptExec(handler: ExecHandler): void {
     this.#exec = handler;
+  }
+
+  /** What Exec, Attach and PortForward answer for what runs; by default an address where nothing listens. */
+  scriptStreams(handler: StreamHandler): void {
+    this.#stream = handler;
+  }
+
+  /** Called with every container that is to open its log again. */
+  onReopenLog(handler: (container: ContainerStatus) => void): void {
+    this.#reopened = handler;
   }
 
   /** Addresses of sandboxes from now on; none for `[]`. Host-network sandboxes never have any. */
@@ -228,9 +244,10 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     return {};
   });
 
-  readonly portForward = this.unary('portForward', ({ podSandboxId }) => ({
-    url: `${this.streamingUrl}/portforward/${this.#sandbox(podSandboxId).id}`,
-  }));
+  readonly portForward = this.unary('portForward', (request) => {
+    this.#sandbox(request.podSandboxId);
+    return { url: this.#stream('portForward', request) };
+  });
 
   // Containers.
 
@@ -280,7 +297,7 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   });
 
   readonly reopenContainerLog = this.unary('reopenContainerLog', ({ containerId }) => {
-    this.#runningContainer(containerId);
+    this.#reopened(this.#runningContainer(containerId).status);
     return {};
   });
 
@@ -295,13 +312,15 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     return answer;
   });
 
-  readonly exec = this.unary('exec', ({ containerId }) => ({
-    url: `${this.streamingUrl}/exec/${this.#runningContainer(containerId).id}`,
-  }));
+  readonly exec = this.unary('exec', (request) => {
+    this.#runningContainer(request.containerId);
+    return { url: this.#stream('exec', request) };
+  });
 
-  readonly attach = this.unary('attach', ({ containerId }) => ({
-    url: `${this.streamingUrl}/attach/${this.#runningContainer(containerId).id}`,
-  }));
+  readonly attach = this.unary('attach', (request) => {
+    this.#runningContainer(request.containerId);
+    return { url: this.#stream('attach', request) };
+  });
 
   readonly containerStats = this.unary('containerStats', ({ containerId }) => ({
     stats: this.#statsOf(this.#container(containerId)),
@@ -348,9 +367,14 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
     return { imageFilesystems: [{ timestamp, fsId, usedBytes: { value: usedBytes }, inodesUsed: { value: 0n } }] };
   });
 
+  readonly checkpointContainer = this.unary('checkpointContainer', ({ containerId }) => {
+    if (!this.canCheckpoint) throw unimplemented('checkpointContainer');
+    this.#container(containerId);
+    return {};
+  });
+
   // What the runtime does not have, like many real ones.
 
-  readonly checkpointContainer = this.#unimplemented('checkpointContainer');
   readonly checkpointPod = this.#unimplemented('checkpointPod');
   readonly restorePod = this.#unimplemented('restorePod');
   readonly podSandboxStats = this.#unimplemented('podSandboxStats');

@@ -2,6 +2,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LogRotationCase } from './log-rotation-case.ts';
 import type { ManifestCase } from './manifest-case.ts';
+import type { ServerFile } from './server/server-file.ts';
+import { serverFiles } from './server/server-files.ts';
 import type { StartCase } from './start-case.ts';
 
 /** A file of recorded cases. */
@@ -10,6 +12,7 @@ export type GoldenFile = { path: string } & (
   | { kind: 'manifests'; cases: ManifestCase[] }
   | { kind: 'log rotation'; cases: LogRotationCase[] }
   | { kind: 'starts'; cases: StartCase[] }
+  | { kind: 'server'; replay: () => ReturnType<ServerFile['replay']> }
 );
 
 export interface TableCase {
@@ -35,6 +38,8 @@ function readGoldenFile(path: string): GoldenFile | undefined {
   if (path.endsWith('.json')) {
     const content = parse(lines);
     if (isTable(content)) return { path, kind: 'table', ...content };
+    const server = isObject(content) ? serverFiles.find((kind) => kind.holds(content)) : undefined;
+    if (server && isObject(content)) return { path, kind: 'server', replay: () => server.replay(content) };
     if (isListOf(content, isLogRotation)) return { path, kind: 'log rotation', cases: content };
     return isListOf(content, isStartWithLogFlags) ? { path, kind: 'starts', cases: content } : undefined;
   }

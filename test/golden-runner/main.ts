@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { findGoldenFiles } from './golden-file.ts';
-import { casesOf, type Outcome } from './replay.ts';
+import type { Outcome } from './replay-case.ts';
+import { replayOf } from './replay.ts';
 
 const usage = `Usage: npm run golden -- FOLDER_OR_FILE...
 
@@ -21,11 +22,13 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const outcomes: Outcome[] = [];
   for (const file of paths.flatMap(findGoldenFiles)) {
-    for (const { name, run } of casesOf(file)) {
+    const { cases, end } = replayOf(file);
+    for (const { name, run } of cases) {
       const outcome = await run();
       outcomes.push(outcome);
       if (outcome.verdict === 'failed') process.stdout.write(failureText(`${file.path} ${name}`, outcome.because));
     }
+    await end?.();
   }
   if (outcomes.length === 0) process.stdout.write('no golden cases found\n');
   process.stdout.write(summary(outcomes));

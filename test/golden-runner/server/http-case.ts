@@ -1,0 +1,229 @@
+import { gunzipSync } from 'node:zlib';
+import { status as grpcStatus } from '@grpc/grpc-js';
+import { type Call, type MethodName, Refusal } from '../../fakes/fake-calls.ts';
+import { exchange, type RawAnswer } from './http-exchange.ts';
+import { alike, withKnown } from './placeholders.ts';
+import type { ServerUnderTest } from './recorded-servers.ts';
+import { shapeOf } from './shape.ts';
+
+/** A request to one of the servers, and the answer. */
+export interface HTTPCase {
+  name: string;
+  server: string;
+  request: {
+    method: string;
+    path: string;
+    query?: string;
+    auth: string;
+    headers?: Record<string, string>;
+    body?: string;
+    upgrade?: boolean;
+  };
+  response: RecordedResponse;
+  runtime?: Record<string, { code: string; message: string }>;
+  runtimeCalls?: object[];
+  forwarded?: object[];
+}
+
+interface RecordedResponse {
+  status: number;
+  contentType: string | null;
+  headers: Record<string, string>;
+  body?: string;
+  bodyBase64?: string;
+  bodyStartsWith?: string;
+  bodyKind?: string;
+  bodyEndsWithNewline?: boolean;
+  shape?: string[];
+  json?: unknown;
+  gunzipped?: boolean;
+  upgraded?: boolean;
+  connectionError?: unknown;
+  stillOpenAfterSeconds?: number;
+}
+
+/** Longer than any answer takes. */
+const patienceMs = 30_000;
+/** Nothing comes any more after this time. */
+const silenceMs = 400;
+
+/** Headers that the HTTP library of either side chooses, such as a length in the place of chunks. */
+const free = new Set(['transfer-encoding', 'content-length', 'date', 'keep-alive', 'connection']);
+
+/** Sends the request over a socket, and compares all that was recorded of the answer. */
+export async function replayHTTP(
+  recorded: HTTPCase,
+  server: ServerUnderTest,
+): Promise<{ expected: object; actual: object }> {
+  const { agent, streaming, known, port, tls } = server;
+  const { request, response } = recorded;
+  const calls = agent.world.runtime.calls.length;
+  const forwarded = streaming.requests.length;
+  const forget = injectErrors(recorded, server);
+  const answer = await exchange(rawRequest(recorded, server), {
+    port,
+    ...(tls && { tls: tls[request.auth] ?? {} }),
+    patienceMs: response.stillOpenAfterSeconds === undefined ? patienceMs : silenceMs,
+  });
+  forget();
+  const actual = {
+    ...answerOf(answer, response),
+    runtimeCalls: agent.world.runtime.calls.slice(calls).flatMap(recordedCall),
+    forwarded: streaming.requests.slice(forwarded).map((one) => comparableForward(one)),
+  };
+  const expected = {
+    ...expectedOf(response),
+    runtimeCalls: recorded.runtimeCalls ?? [],
+    forwarded: (recorded.forwarded ?? []).map((one) => comparableForward(one)),
+  };
+  return { expected, actual: alike(expected, actual, known) as object };
+}
+
+function rawRequest({ request }: HTTPCase, { known }: ServerUnderTest): Parameters<typeof exchange>[0] {
+  const { method, path, query, auth, headers = {}, body, upgrade } = request;
+  const target = withKnown(query === undefined ? path : `${path}?${query}`, known);
+  const authorization = authorizationOf(auth);
+  return {
+    method,
+    target,
+    headers: [
+      ['Host', '127.0.0.1:10250'],
+      ['User-Agent', 'Go-http-client/1.1'],
+      ...Object.entries(headers),
+      ...(headers['Connection'] === undefined ? [['Connection', 'close'] as const] : []),
+      ...(authorization === undefined ? [] : [['Authorization', authorization] as const]),
+      ...(body === undefined ? [] : [['Content-Length', String(Buffer.byteLength(body))] as const]),
+    ],
+    ...(body !== undefined && { body }),
+    ...(upgrade === true && { afterUpgrade: 'ping' }),
+  };
+}
+
+/** The header of credentials that are no certificate. */
+function authorizationOf(auth: string): string | undefined {
+  const headers: Readonly<Record<string, string>> = {
+    garbageToken: 'Bearer garbage',
+    emptyToken: 'Bearer ',
+    basic: 'Basic dXNlcjpwYXNz',
+    goodToken: 'Bearer good-token',
+    denied: 'Bearer denied-token',
+    nolog: 'Bearer get-only-token',
+  };
+  return headers[auth];
+}
+
+function injectErrors({ runtime = {} }: HTTPCase, { agent }: ServerUnderTest): () => void {
+  const undo = Object.entries(runtime).map(([method, { code, message }]) => {
+    const name = `${method[0]?.toLowerCase() ?? ''}${method.slice(1)}` as MethodName;
+    return agent.world.runtime.injectError(name, new Refusal(codeOf(code), message), { times: Infinity });
+  });
+  return () => {
+    for (const one of undo) one();
+  };
+}
+
+const codeOf = (name: string): number => (grpcStatus as unknown as Record<string, number>)[name] ?? grpcStatus.UNKNOWN;
+
+function expectedOf(response: RecordedResponse): object {
+  const { contentType, shape, json, stillOpenAfterSeconds, headers, ...rest } = response;
+  return {
+    ...rest,
+    contentType,
+    headers: comparableHeaders(headers),
+    isOpen: stillOpenAfterSeconds !== undefined,
+    ...(shape && { missing: [], otherwise: [] }),
+    ...(json !== undefined && { json }),
+  };
+}
+
+function answerOf({ status, headers, body, isOpen }: RawAnswer, recorded: RecordedResponse): object {
+  const { 'content-type': contentType = null, ...others } = headers;
+  const isUpgraded = status === 101;
+  return {
+    status,
+    contentType,
+    headers: comparableHeaders(others),
+    isOpen: isUpgraded ? false : isOpen,
+    ...(isUpgraded && { upgraded: true }),
+    ...bodyOf(body, recorded),
+  };
+}
+
+/** The body in the form in which it was recorded. */
+function bodyOf(body: Buffer, recorded: RecordedResponse): object {
+  const { bodyStartsWith, bodyBase64, bodyKind, bodyEndsWithNewline, shape, json, gunzipped } = recorded;
+  const plain = gunzipped === true ? gunzipSync(body) : body;
+  const text = plain.toString();
+  if (bodyKind !== undefined) {
+    return { bodyKind: plain.length > 0 ? bodyKind : 'empty', ...(gunzipped === true && { gunzipped }) };
+  }
+  if (bodyBase64 !== undefined) return { bodyBase64: plain.toString('base64') };
+  if (bodyStartsWith !== undefined) return { bodyStartsWith: text.slice(0, bodyStartsWith.length) };
+  if (shape === undefined) return { body: text };
+  const value: unknown = JSON.parse(text);
+  return {
+    ...differencesOfShape(shape, shapeOf(value)),
+    ...(bodyEndsWithNewline !== undefined && { bodyEndsWithNewline: text.endsWith('\n') }),
+    ...(json !== undefined && { json: sorted(value) }),
+  };
+}
+
+/** At least these members, and none of them of another type. */
+function differencesOfShape(recorded: readonly string[], ours: readonly string[]): object {
+  const types = new Map(ours.map((line) => line.split(': ') as [string, string]));
+  const missing = recorded.filter((line) => !types.has(line.split(': ')[0] ?? ''));
+  const otherwise = recorded.filter((line) => !missing.includes(line) && !ours.includes(line));
+  return { missing, otherwise };
+}
+
+/** Lists of pods and container statuses in the order of their names. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const nameOf = (one: unknown): string => {
+      const { name, metadata } = one as { name?: string; metadata?: { name?: string } };
+      return name ?? metadata?.name ?? '';
+    };
+    const items = value.map(sorted);
+    return items.every((one) => typeof one === 'object' && one !== null)
+      ? items.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+      : items;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, sorted(member)]));
+}
+
+const comparableHeaders = (headers: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !free.has(name)));
+
+/** The order of headers and the length of no body are the library's choice. */
+function comparableForward(one: object): object {
+  const { headers, ...rest } = one as { headers: Record<string, string> };
+  return { ...rest, headers };
+}
+
+/** Calls that were recorded: those that do something in a container. */
+const recordedMethods = new Set([
+  'exec',
+  'attach',
+  'portForward',
+  'execSync',
+  'checkpointContainer',
+  'reopenContainerLog',
+]);
+
+function recordedCall({ method, request }: Call): object[] {
+  if (!recordedMethods.has(method)) return [];
+  return [{ method: `${method[0]?.toUpperCase() ?? ''}${method.slice(1)}`, request: asRecorded(request) }];
+}
+
+/** Member names as in the proto, defaults left out. */
+function asRecorded(message: object): object {
+  return Object.fromEntries(
+    Object.entries(message).flatMap(([key, value]: [string, unknown]) => {
+      if (value === undefined || value === false || value === '' || value === 0 || value === 0n) return [];
+      if (Array.isArray(value) && value.length === 0) return [];
+      const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      return [[name, typeof value === 'bigint' ? Number(value) : value]];
+    }),
+  );
+}

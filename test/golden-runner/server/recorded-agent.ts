@@ -1,0 +1,176 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { systemClock } from '../../../src/clock.ts';
+import { type Channel, openChannel } from '../../../src/cri/grpc-channel.ts';
+import { grpcRuntimeService } from '../../../src/cri/grpc-runtime-service.ts';
+import { newStats } from '../../../src/engine/new-stats.ts';
+import { readStatsHost } from '../../../src/engine/stats/stats-host.ts';
+import { nodeConfig } from '../../../src/node/node-config.ts';
+import { openAPI } from '../../../src/node/open-api.ts';
+import type { NodeOptions } from '../../../src/node/options/node-options.ts';
+import { nodeSources } from '../../../src/node/sources/node-sources.ts';
+import { serveHealthz } from '../../../src/server/healthz.ts';
+import { AgentMetrics } from '../../../src/server/metrics/agent-metrics.ts';
+import { makeMachine } from '../../builders/machine.ts';
+import { type Engine, World } from '../../component/world.ts';
+import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+import { optionsOf } from '../start-case.ts';
+
+/** What an agent is started with. */
+export interface AgentSetup {
+  /** With `{dir}`, `{root}`, `{base}` and `{hostIP}` in the place of folders and addresses. */
+  flags: readonly string[];
+  /** Content of `{base}/config.yaml`, without its kind. */
+  config?: object;
+  /** Texts by file name. */
+  manifests: Readonly<Record<string, string>>;
+}
+
+export interface Ports {
+  secure: number;
+  readonly: number;
+  healthz: number;
+}
+
+type Parts = Pick<RecordedAgent, 'world' | 'engine' | 'options' | 'ports' | 'authority'>;
+
+/**
+ * The agent with its servers on real sockets, and a fake runtime behind a real one. The time of the engine stands still
+ * except in `world.until`.
+ */
+export class RecordedAgent {
+  readonly world: World;
+  readonly engine: Engine;
+  readonly options: NodeOptions;
+  readonly ports: Ports;
+  /** Signs the certificates of clients. */
+  readonly authority: CertificateAuthority;
+  readonly #opened: { close(): unknown }[] = [];
+
+  private constructor(parts: Parts) {
+    this.world = parts.world;
+    this.engine = parts.engine;
+    this.options = parts.options;
+    this.ports = parts.ports;
+    this.authority = parts.authority;
+  }
+
+  /** Starts the engine. `prepare` scripts the runtime before. Serves nothing yet. */
+  static async start(setup: AgentSetup, prepare: (world: World) => void): Promise<RecordedAgent> {
+    const folder = await mkdtemp(join(tmpdir(), 'golden-server-'));
+    const authority = await CertificateAuthority.make('ca');
+    const ports = { secure: await freePort(), readonly: await freePort(), healthz: await freePort() };
+    const files = {
+      'ca.crt': authority.own.cert,
+      'resolv.conf': 'nameserver 192.0.2.53\n',
+      'policy.yaml': openPolicy,
+      ...(setup.config && { 'config.yaml': JSON.stringify({ ...configHeader, ...setup.config }) }),
+      ...Object.fromEntries(Object.entries(setup.manifests).map(([name, text]) => [`manifests/${name}`, text])),
+    };
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, name)), { recursive: true });
+      await writeFile(join(folder, name), text);
+    }
+    const options = {
+      ...(await optionsOf(ownFlags(setup.flags, folder, ports))),
+      podLogsDir: join(folder, 'pod-logs'),
+    };
+    const world = await World.open({ wire: true, folder });
+    prepare(world);
+    const statsHost = await readStatsHost(() => undefined);
+    const machine = makeMachine();
+    const node = { ...nodeConfig(options, machine, 'cgroupfs'), containerLogLinksDir: join(folder, 'log-links') };
+    const sources = nodeSources(options, silentLogger);
+    const engine = await world.boot({ sources, node, statsHost, newStats });
+    return new RecordedAgent({ world, engine, options, ports, authority });
+  }
+
+  /** Everything of this agent. */
+  get folder(): string {
+    return this.world.folder;
+  }
+
+  /** In the place of /var/log. */
+  get systemLogs(): string {
+    return join(this.folder, 'var-log');
+  }
+
+  /** Opens all servers that the flags ask for. */
+  async serve(): Promise<void> {
+    const { options, engine, world } = this;
+    const { kubelet } = engine;
+    const faults = silentFaults();
+    const channel: Channel = openChannel(world.socketPath);
+    this.#opened.push(channel);
+    const metrics = new AgentMetrics(world.clock);
+    metrics.follow(kubelet);
+    const { healthzBindAddress: bindAddress, healthzPort: port } = options;
+    const unhealthyBecause = (): string | undefined => kubelet.unhealthyBecause();
+    const healthz: Server = await serveHealthz({ bindAddress, port, unhealthyBecause, faults });
+    const closeHealthz = (): void => {
+      healthz.close();
+      healthz.closeAllConnections();
+    };
+    this.#opened.push({ close: closeHealthz });
+    this.#opened.push(
+      await openAPI(options, {
+        engine: kubelet,
+        runtime: grpcRuntimeService(channel),
+        metrics,
+        clock: systemClock,
+        faults,
+        logger: silentLogger,
+      }),
+    );
+  }
+
+  async end(): Promise<void> {
+    for (const one of this.#opened) one.close();
+    await this.world.end();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * The recorded flags for folders and ports of this test. Where the recorded kubelet let anonymous clients do
+ * everything, a policy says so: the agent opens such a port only if it is told.
+ */
+function ownFlags(flags: readonly string[], folder: string, ports: Ports): string[] {
+  const places: Readonly<Record<string, string>> = {
+    '{dir}': join(folder, 'manifests'),
+    '{root}': join(folder, 'root'),
+    '{base}': folder,
+    '{hostIP}': '192.0.2.1',
+  };
+  const own = flags.map((flag) =>
+    flag
+      .replace(/\{\w+\}/g, (place) => places[place] ?? place)
+      .replace(/^--read-only-port=10255$/, readOnlyFlag(ports)),
+  );
+  const isOpen = own.includes('--anonymous-auth=true') && own.includes('--authorization-mode=AlwaysAllow');
+  const policy = isOpen ? [`--authorization-policy-file=${join(folder, 'policy.yaml')}`] : [];
+  return [...own, ...policy, `--port=${ports.secure}`, `--healthz-port=${ports.healthz}`];
+}
+
+const readOnlyFlag = ({ readonly }: Ports): string => `--read-only-port=${readonly}`;
+
+const openPolicy = JSON.stringify({
+  rules: [{ groups: ['system:unauthenticated', 'system:authenticated'], verbs: ['*'], resources: ['nodes/*'] }],
+});
+
+const configHeader = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,17 @@
+import type { ReplayedCase } from '../replay-case.ts';
+
+/** A kind of file with recordings of a server. */
+export interface ServerFile {
+  /** True for the content of such a file. */
+  holds(content: object): boolean;
+  /** Its cases, each to be run on its own, in order. `end` ends what they share. */
+  replay(content: object): { cases: ReplayedCase[]; end?: () => Promise<void> };
+}
+
+/** For a file whose content is known to be of this type: its keys say so. */
+export function serverFile<Content extends object>(
+  keys: readonly (keyof Content & string)[],
+  replay: (content: Content) => ReturnType<ServerFile['replay']>,
+): ServerFile {
+  return { holds: (content) => keys.every((key) => key in content), replay: (content) => replay(content as Content) };
+}
