@@ -25,7 +25,12 @@ const forbid = (folder) => ({
         patterns: [
           { group: packagesForbidden[folder], message: `src/${folder} does not import this; see docs/architecture.md` },
           ...(folder === 'engine'
-            ? [{ regex: 'cri/(grpc-|generated)', message: 'the engine knows the CRI by its interfaces and types only' }]
+            ? [
+                {
+                  regex: '(cri/(grpc-|generated)|plugins/(?!types))',
+                  message: 'the engine knows the CRI and plugins by their interfaces and types only',
+                },
+              ]
             : []),
         ],
       },

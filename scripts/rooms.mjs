@@ -17,7 +17,8 @@ const ground = ['.', 'api'];
 const rooms = {
   '.': ['errors, clock, logger, bounded texts, files that outlive a crash', []],
   flow: ['queues, back-off, time-outs, supervised loops, history of the wall clock', []],
-  cri: ['RuntimeService and ImageService: interfaces, gRPC clients, limits', []],
+  cri: ['RuntimeService and ImageService: interfaces, gRPC clients, limits', ['flow']],
+  plugins: ['gRPC of plugins: connections, registration, devices, pod resources', ['cri', 'flow']],
   'cri/streaming': ['exec, attach and logs over SPDY and WebSocket', ['cri']],
   api: ['the types of a Pod', []],
   'api/text': ['YAML and JSON to nodes with line and column', []],
@@ -99,6 +100,10 @@ const rooms = {
   'engine/container-manager': [
     'cgroups of node, QoS classes and pods; node allocatable',
     ['api/values', 'cri', 'engine/host', 'engine/view'],
+  ],
+  'engine/plugin-manager': [
+    'registers the plugins whose sockets are in plugins_registry',
+    ['flow', 'plugins', 'engine/host'],
   ],
   'engine/history': ['what happened to pods, on disk', ['api/values', 'engine/host', 'engine/view']],
   'engine/outgoing': ['bounds texts that leave the engine and hides Secrets in them', ['api/values', 'engine/view']],
@@ -240,7 +245,10 @@ const rooms = {
       'engine/lifecycle',
     ],
   ],
-  engine: ['the kubelet: made by new-kubelet.ts, driven by sync-loop.ts', ['api/values', 'cri', 'flow', 'engine/*']],
+  engine: [
+    'the kubelet: made by new-kubelet.ts, driven by sync-loop.ts',
+    ['api/values', 'cri', 'flow', 'plugins', 'engine/*'],
+  ],
   tui: ['the screen', ['api/values', 'engine/view']],
   'server/metrics': ["metrics under the kubelet's names", ['cri', 'engine/view', 'engine/stats']],
   server: [
@@ -298,6 +306,7 @@ const rooms = {
     [
       'api/values',
       'cri',
+      'plugins',
       'engine/host',
       'flow',
       'engine/container',

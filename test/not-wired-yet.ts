@@ -6,3 +6,7 @@
 // Nothing planned: the recorded table of names needs it
 export { nodeAllocatableCgroup } from '../src/engine/container-manager/cgroup-names.ts';
 export { checkDNS1035Label } from '../src/api/values/names.ts';
+
+// Device plugins (issue 13)
+export { serveUnixGrpc } from '../src/plugins/unix-grpc-server.ts';
+export type { PluginHandlers } from '../src/engine/plugin-manager/plugin-handler.ts';

@@ -1,6 +1,8 @@
 import { connect } from 'node:net';
+import { promisify } from 'node:util';
 import { Client, type ClientOptions, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { RpcError } from '../errors.ts';
+import { TimeoutError } from '../flow/in-time.ts';
 import { ExecSyncClient } from './exec-sync.ts';
 import type { MessageFns } from './generated/cri.ts';
 import type { RuntimeService } from './runtime-service.ts';
@@ -47,9 +49,17 @@ export interface Channel {
 
 /** `endpoint` is `unix:///path` or a bare path. `options` override our defaults. */
 export function openChannel(endpoint: string, options: ClientOptions = {}): Channel {
-  const target = endpoint.startsWith('/') ? `unix://${endpoint}` : endpoint;
-  const client = new Client(target, credentials.createInsecure(), { ...channelOptions, ...options });
-  const exec = new ExecSyncClient(target);
+  return channelOf(newClient(endpoint, options), endpoint);
+}
+
+const targetOf = (endpoint: string): string => (endpoint.startsWith('/') ? `unix://${endpoint}` : endpoint);
+
+function newClient(endpoint: string, options: ClientOptions): Client {
+  return new Client(targetOf(endpoint), credentials.createInsecure(), { ...channelOptions, ...options });
+}
+
+function channelOf(client: Client, endpoint: string): Channel {
+  const exec = new ExecSyncClient(targetOf(endpoint));
   return {
     unary: (definition, method, request, options) => unaryCall(client, definition, method, request, options),
     stream: (definition, method, request, options) => streamCall(client, definition, method, request, options),
@@ -59,6 +69,21 @@ export function openChannel(endpoint: string, options: ClientOptions = {}): Chan
       exec.close();
     },
   };
+}
+
+/** Like `openChannel`, once the connection stands. Rejects with a `TimeoutError` after `timeoutMs`. */
+export async function openReadyChannel(
+  endpoint: string,
+  { timeoutMs, ...options }: ClientOptions & { timeoutMs: number },
+): Promise<Channel> {
+  const client = newClient(endpoint, options);
+  try {
+    await promisify(client.waitForReady.bind(client))(Date.now() + timeoutMs);
+  } catch {
+    client.close();
+    throw new TimeoutError('context deadline exceeded');
+  }
+  return channelOf(client, endpoint);
 }
 
 function unaryCall(

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { ImageService } from '../cri/image-service.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import type { Logger } from '../logger.ts';
+import type { Plugins } from '../plugins/types.ts';
 import type { PodSource } from './config/pod-source.ts';
 import type { CgroupManager } from './container-manager/cgroup-manager.ts';
 import type { EngineOfManagers, PodResources } from './container-manager/resource-managers/pod-resources.ts';
@@ -53,6 +54,8 @@ export interface KubeletDeps {
   secrets: SecretValues;
   /** Images that stay while unused. */
   keptImages: readonly string[];
+  /** Connects to plugins. Undefined: the node has none. */
+  plugins?: Plugins | undefined;
   /** Makes the statistics of the node and its pods. */
   newStats: (sources: StatsSources) => StatsProvider;
   /** Number of the device with the file system at a path. */

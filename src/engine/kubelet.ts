@@ -228,6 +228,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
       keep('container collection', parts.containerCollector),
       keep('container logs', parts.containerLogManager),
       ...(parts.shutdownWatch === undefined ? [] : [keep('shutdown watch', parts.shutdownWatch)]),
+      ...(parts.pluginManager === undefined ? [] : [keep('plugin manager', parts.pluginManager)]),
       this.work(stopped),
     ];
   }

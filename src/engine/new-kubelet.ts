@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Pod } from '../api/types.ts';
 import { AsyncQueue } from '../flow/async-queue.ts';
 import { BackOff } from '../flow/back-off.ts';
@@ -50,6 +51,8 @@ import { EventWatch } from './pleg/event-watch.ts';
 import { GenericPleg } from './pleg/generic-pleg.ts';
 import { PodCache } from './pleg/pod-cache.ts';
 import { PodNews } from './pleg/pod-news.ts';
+import type { PluginHandlers } from './plugin-manager/plugin-handler.ts';
+import { PluginManager } from './plugin-manager/plugin-manager.ts';
 import { PodManager } from './pod-manager/pod-manager.ts';
 import { KubeletPodSyncer } from './pod-syncer.ts';
 import { PodWorkers } from './pod-workers/pod-workers.ts';
@@ -554,6 +557,18 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     logger: evictionLogger,
   });
 
+  const pluginHandlers: PluginHandlers = {};
+  const pluginManager =
+    deps.plugins &&
+    new PluginManager({
+      folder: join(node.rootDir, 'plugins_registry'),
+      connect: deps.plugins.connectRegistration,
+      handlers: pluginHandlers,
+      clock,
+      faults,
+      logger: logger.child({ component: 'plugin-manager' }),
+    });
+
   const parts = {
     outgoing,
     events,
@@ -595,6 +610,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     imageCollector,
     containerCollector,
     containerLogManager,
+    pluginManager,
     stats,
   };
   const handlers: SyncHandlers = new SyncHandlers({

@@ -8,7 +8,7 @@ import { handleContainerLogs } from './container-logs.ts';
 import { healthzMounts } from './healthz-checks.ts';
 import { podList, runningPodList } from './pod-lists.ts';
 import type { Call, Handler, Mount, Route } from './route-table.ts';
-import { rpcText } from './rpc-text.ts';
+import { rpcText } from '../../rpc-text.ts';
 import { runCommand } from './run-command.ts';
 import { handleAttach, handleExec, handlePortForward } from './streams.ts';
 

@@ -3,7 +3,7 @@ import { RpcError } from '../../errors.ts';
 import { send, sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, podNamed, runningContainerID } from './api-engine.ts';
 import type { Call } from './route-table.ts';
-import { rpcText } from './rpc-text.ts';
+import { rpcText } from '../../rpc-text.ts';
 
 /** Longest answer of a runtime. kubelet: cri-client remote_runtime.go maxMsgSize */
 const maxMessageBytes = 16 * 1024 * 1024;

@@ -6,7 +6,7 @@ import { errorMessage, hasCode } from '../../errors.ts';
 import { Refusal, sendError } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, podNamed, runningContainerID } from './api-engine.ts';
 import type { Call } from './route-table.ts';
-import { streamRefusal } from './rpc-text.ts';
+import { streamRefusal } from './stream-refusal.ts';
 
 interface Deps {
   engine: ApiEngine;

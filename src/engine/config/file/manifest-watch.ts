@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
 import { pathSteps } from '../../host/path-steps.ts';
-import { type FolderChange, FolderWatch } from './folder-watch.ts';
+import { type FolderChange, FolderWatch } from '../../host/folder-watch.ts';
 
 /** A possible change. */
 export interface ManifestChange {

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { watch } from 'chokidar';
-import type { Clock } from '../../../clock.ts';
-import type { Logger } from '../../../logger.ts';
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../logger.ts';
 
 /** A change in a watched folder. */
 export interface FolderChange {
@@ -73,6 +73,11 @@ export class FolderWatch {
     } catch {
       // The error was logged above. The rescan finds the changes.
     }
+    return this.watched.has(folder);
+  }
+
+  /** True if changes of the folder are reported, now or after a rest. */
+  isWatching(folder: string): boolean {
     return this.watched.has(folder);
   }
 

@@ -1,11 +1,11 @@
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type FolderChange, FolderWatch } from '../../../../src/engine/config/file/folder-watch.ts';
-import { FakeClock } from '../../../fakes/fake-clock.ts';
-import { Journal } from '../../../fakes/journal.ts';
-import { silentLogger } from '../../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { type FolderChange, FolderWatch } from '../../../src/engine/host/folder-watch.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { Journal } from '../../fakes/journal.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 let folder: string;
 let clock: FakeClock;

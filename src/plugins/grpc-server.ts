@@ -1,0 +1,144 @@
+import type { Socket } from 'node:net';
+import {
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type MethodDefinition,
+  Server,
+  ServerCredentials,
+  status,
+} from '@grpc/grpc-js';
+import { errorMessage, RpcError } from '../errors.ts';
+import type { MessageFns } from './generated/plugin-registration.ts';
+
+/** The functions of a service by the names of its methods. A stream is an iterable. */
+export type ServiceFunctions = Readonly<
+  Record<string, (request: never, signal: AbortSignal) => Promise<object> | AsyncIterable<object>>
+>;
+
+/** A service of a generated definition. */
+export interface GrpcService {
+  definition: { readonly fullName: string; readonly methods: object };
+  functions: ServiceFunctions;
+}
+
+/** Bounds the memory that one request takes. Go's default, 4 MiB. */
+const maxRequestBytes = 4 * 1024 * 1024;
+/** Bounds the calls of one connection. */
+const maxCalls = 100;
+
+interface Method {
+  readonly name: string;
+  readonly requestType: MessageFns<unknown>;
+  readonly responseType: MessageFns<unknown>;
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+}
+
+/**
+ * A gRPC server without a listener. A function that throws answers with the code of its `RpcError`, or UNKNOWN, as
+ * servers in Go do.
+ */
+export function grpcServer(services: readonly GrpcService[]): { serve: (socket: Socket) => void; close: () => void } {
+  const server = new Server({
+    'grpc.max_receive_message_length': maxRequestBytes,
+    'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': maxCalls,
+    'grpc.enable_channelz': 0,
+  });
+  for (const { definition, functions } of services) {
+    const methods = Object.entries(definition.methods as Readonly<Record<string, Method>>);
+    server.addService(
+      Object.fromEntries(methods.map(([key, method]) => [key, wireOf(definition.fullName, key, method)])),
+      Object.fromEntries(
+        methods.map(([key, { name, responseStream }]) => [
+          key,
+          responseStream ? streamHandler(functions, key, name) : unaryHandler(functions, key, name),
+        ]),
+      ),
+    );
+  }
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  return {
+    serve: (socket) => {
+      injector.injectConnection(socket);
+    },
+    close: () => {
+      server.forceShutdown();
+    },
+  };
+}
+
+function unaryHandler(functions: ServiceFunctions, key: string, name: string): handleUnaryCall<unknown, unknown> {
+  return (call, callback) => {
+    const answer = async (): Promise<unknown> =>
+      functionOf(functions, key, name)(call.request as never, signalOf(call));
+    answer().then(
+      (response) => {
+        callback(null, response);
+      },
+      (error: unknown) => {
+        callback(statusOf(error));
+      },
+    );
+  };
+}
+
+function streamHandler(
+  functions: ServiceFunctions,
+  key: string,
+  name: string,
+): handleServerStreamingCall<unknown, unknown> {
+  return (call) => {
+    const send = async (): Promise<void> => {
+      const messages = functionOf(functions, key, name)(call.request as never, signalOf(call)) as AsyncIterable<object>;
+      for await (const message of messages) call.write(message);
+    };
+    send().then(
+      () => {
+        call.end();
+      },
+      (error: unknown) => {
+        call.emit('error', statusOf(error));
+      },
+    );
+  };
+}
+
+function functionOf(functions: ServiceFunctions, key: string, name: string): ServiceFunctions[string] {
+  const found = functions[key];
+  if (found === undefined) throw new RpcError(name, status.UNIMPLEMENTED, `unknown method ${name}`);
+  return found;
+}
+
+/** Aborted when the caller cancels, its deadline passes or the connection is lost. */
+function signalOf(call: { on(event: 'cancelled', listener: () => void): unknown }): AbortSignal {
+  const controller = new AbortController();
+  call.on('cancelled', () => {
+    controller.abort(new Error('the caller has cancelled'));
+  });
+  return controller.signal;
+}
+
+function statusOf(error: unknown): { code: number; details: string } {
+  return { code: error instanceof RpcError ? error.code : status.UNKNOWN, details: errorMessage(error) };
+}
+
+function wireOf(service: string, key: string, method: Method): MethodDefinition<unknown, unknown> {
+  const request = codecOf(method.requestType);
+  const response = codecOf(method.responseType);
+  return {
+    path: `/${service}/${method.name}`,
+    originalName: key,
+    requestStream: method.requestStream,
+    responseStream: method.responseStream,
+    requestSerialize: request.serialize,
+    requestDeserialize: request.deserialize,
+    responseSerialize: response.serialize,
+    responseDeserialize: response.deserialize,
+  };
+}
+
+const codecOf = (type: MessageFns<unknown>) => ({
+  serialize: (message: unknown): Buffer => Buffer.from(type.encode(type.fromPartial(message as object)).finish()),
+  deserialize: (bytes: Buffer): unknown => type.decode(bytes),
+});

@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { chmod, rename, rm } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { dirname } from 'node:path';
+import type { Faults } from '../flow/faults.ts';
+import { makeFolder } from '../make-folder.ts';
+import type { GrpcService } from './grpc-server.ts';
+
+interface UnixGrpcServer {
+  close(): void;
+}
+
+interface Deps {
+  services: readonly GrpcService[];
+  faults: Pick<Faults, 'note'>;
+}
+
+/** Bounds what all clients together hold open. */
+const maxConnections = 64;
+
+/**
+ * Serves gRPC on a socket that only its owner may open. The server is loaded at the first connection, so a socket
+ * without clients costs nothing. Replaces an older socket at once. Rejects with the error of the system.
+ */
+export async function serveUnixGrpc(path: string, { services, faults }: Deps): Promise<UnixGrpcServer> {
+  const sockets = new Set<Socket>();
+  let server: Promise<{ serve: (socket: Socket) => void; close: () => void }> | undefined;
+  const listener = createServer((socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    // A client that resets its connection is no fault of ours.
+    socket.on('error', () => socket.destroy());
+    server ??= import('./grpc-server.ts').then(({ grpcServer }) => grpcServer(services));
+    server.then(
+      ({ serve }) => {
+        if (!socket.destroyed) serve(socket);
+      },
+      (error: unknown) => {
+        server = undefined;
+        socket.destroy();
+        faults.note('plugin sockets', error);
+      },
+    );
+  });
+  listener.maxConnections = maxConnections;
+  await makeFolder(dirname(path), 0o750);
+  const made = `${path}.new`;
+  await rm(made, { force: true });
+  listener.listen(made);
+  await once(listener, 'listening');
+  listener.on('error', (error) => {
+    faults.note('plugin sockets', error);
+  });
+  listener.unref();
+  await chmod(made, 0o600);
+  await rename(made, path);
+  return {
+    close: () => {
+      listener.close();
+      for (const socket of sockets) socket.destroy();
+      void server?.then(({ close }) => {
+        close();
+      });
+    },
+  };
+}

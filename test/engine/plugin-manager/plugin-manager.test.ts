@@ -1,0 +1,149 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Plugin, PluginHandler } from '../../../src/engine/plugin-manager/plugin-handler.ts';
+import { PluginManager } from '../../../src/engine/plugin-manager/plugin-manager.ts';
+import { connectRegistration } from '../../../src/plugins/plugin-connections.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { FakePlugin } from '../../fakes/fake-plugin.ts';
+import { Journal } from '../../fakes/journal.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+
+type Use = { did: 'register' | 'deRegister' } & Plugin;
+
+async function start(handler: Partial<PluginHandler> = {}) {
+  const folder = join(await temporaryFolder(), 'plugins_registry');
+  const clock = new FakeClock();
+  const uses = new Journal<Use>();
+  const manager = new PluginManager({
+    folder,
+    connect: connectRegistration,
+    handlers: {
+      CSIPlugin: {
+        validate: () => undefined,
+        register: (plugin) => {
+          uses.add({ did: 'register', ...plugin });
+          return Promise.resolve();
+        },
+        deRegister: (plugin) => {
+          uses.add({ did: 'deRegister', ...plugin });
+        },
+        ...handler,
+      },
+    },
+    clock,
+    faults: silentFaults(),
+    logger: silentLogger,
+  });
+  const stop = new AbortController();
+  const ended = manager.run(stop.signal).catch(() => undefined);
+  onTestFinished(() => {
+    stop.abort();
+    return ended;
+  });
+  return { folder, clock, uses };
+}
+
+async function pluginAt(path: string, info: FakePlugin['info'] = {}): Promise<FakePlugin> {
+  const plugin = new FakePlugin();
+  plugin.info = { type: 'CSIPlugin', name: 'csi.example.com', supportedVersions: ['1.0.0'], ...info };
+  await plugin.listen(path);
+  onTestFinished(() => plugin.stop());
+  return plugin;
+}
+
+const notified = async (plugin: FakePlugin): Promise<unknown> =>
+  (await plugin.calls.next(({ call }) => call === 'notifyRegistrationStatus')).request;
+
+test('registers a plugin whose socket is there, or comes later in a new folder', async () => {
+  const { folder, uses } = await start();
+  const first = await pluginAt(join(folder, 'a.sock'), { endpoint: '/run/a.sock' });
+  expect(await notified(first)).toEqual({ pluginRegistered: true, error: '' });
+  await mkdir(join(folder, 'deep'));
+  const second = await pluginAt(join(folder, 'deep', 'b.sock'), { name: 'b.example.com' });
+  expect(await notified(second)).toEqual({ pluginRegistered: true, error: '' });
+  expect(uses.items).toEqual([
+    { did: 'register', name: 'csi.example.com', endpoint: '/run/a.sock', supportedVersions: ['1.0.0'] },
+    { did: 'register', name: 'b.example.com', endpoint: join(folder, 'deep', 'b.sock'), supportedVersions: ['1.0.0'] },
+  ]);
+});
+
+test('deregisters a plugin whose socket goes, and registers the next one at its path', async () => {
+  const { folder, uses } = await start();
+  const path = join(folder, 'a.sock');
+  const first = await pluginAt(path);
+  await notified(first);
+  await first.stop(path);
+  expect(await uses.next(({ did }) => did === 'deRegister')).toMatchObject({ name: 'csi.example.com' });
+  const second = await pluginAt(path, { name: 'other.example.com' });
+  await notified(second);
+  // Another socket takes its place in one step.
+  const third = await pluginAt(join(folder, '..', 'new.sock'), { name: 'third.example.com' });
+  await rename(join(folder, '..', 'new.sock'), path);
+  await notified(third);
+  expect(uses.items.map(({ did, name }) => `${did} ${name}`)).toEqual([
+    'register csi.example.com',
+    'deRegister csi.example.com',
+    'register other.example.com',
+    'deRegister other.example.com',
+    'register third.example.com',
+  ]);
+});
+
+test('notifies a plugin of a type or version that nobody handles, and asks again after a growing wait', async () => {
+  const { folder, clock, uses } = await start({
+    validate: () => {
+      throw new Error('version 9 is too new');
+    },
+  });
+  const dra = await pluginAt(join(folder, 'dra.sock'), { type: 'DRAPlugin' });
+  const path = join(folder, 'dra.sock');
+  expect(await notified(dra)).toEqual({
+    pluginRegistered: false,
+    error: `RegisterPlugin error -- no handler registered for plugin type: DRAPlugin at socket ${path}`,
+  });
+  await dra.stop(path);
+  const csi = await pluginAt(join(folder, 'csi.sock'));
+  const error = 'RegisterPlugin error -- plugin validation failed with err: version 9 is too new';
+  const waits: number[] = [];
+  for (let attempt = 0; attempt < 4; attempt++) {
+    expect(await notified(csi)).toEqual({ pluginRegistered: false, error });
+    while (clock.pending === 0) await new Promise(setImmediate);
+    waits.push(await clock.advanceToNextTimer());
+  }
+  expect(waits).toEqual([1000, 2000, 3000, 5000]);
+  expect(uses.items).toEqual([]);
+});
+
+test('notifies a plugin that its handler does not take', async () => {
+  const { folder, uses } = await start({ register: () => Promise.reject(new Error('the driver is silent')) });
+  const path = join(folder, 'a.sock');
+  const plugin = await pluginAt(path);
+  const error = 'RegisterPlugin error -- plugin registration failed with err: the driver is silent';
+  expect(await notified(plugin)).toEqual({ pluginRegistered: false, error });
+  await plugin.stop(path);
+  expect(await uses.next(({ did }) => did === 'deRegister')).toMatchObject({ name: 'csi.example.com' });
+});
+
+test('ignores files, hidden sockets, names that are too long, and plugins that do not answer', async () => {
+  const { folder, clock, uses } = await start();
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'file.sock'), '');
+  await pluginAt(join(folder, '.hidden.sock'));
+  const liar = await pluginAt(join(folder, 'liar.sock'), { name: 'x'.repeat(2000) });
+  await liar.calls.next(({ call }) => call === 'getInfo');
+  const huge = await pluginAt(join(folder, 'huge.sock'), { supportedVersions: Array<string>(100_000).fill('1.0.0') });
+  await huge.calls.next(({ call }) => call === 'getInfo');
+  const silent = await pluginAt(join(folder, 'silent.sock'));
+  silent.answers['getInfo'] = () => new Promise(() => undefined);
+  await silent.calls.next(({ call }) => call === 'getInfo');
+  const good = await pluginAt(join(folder, 'good.sock'), { name: 'good.example.com' });
+  await notified(good);
+  // All three failures are tried again.
+  while (clock.pending < 3) await new Promise(setImmediate);
+  expect(uses.items.map(({ name }) => name)).toEqual(['good.example.com']);
+  await rm(folder, { recursive: true });
+  await uses.next(({ did }) => did === 'deRegister');
+});
