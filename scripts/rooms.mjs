@@ -19,7 +19,7 @@ const rooms = {
   flow: ['queues, back-off, time-outs, supervised loops, history of the wall clock', []],
   cri: ['RuntimeService and ImageService: interfaces, gRPC clients, limits', ['flow']],
   plugins: ['gRPC of plugins: connections, registration, devices, pod resources', ['cri', 'flow']],
-  'cri/streaming': ['exec, attach and logs over SPDY and WebSocket', ['cri']],
+  'cri/streaming': ['exec, attach and port forward over SPDY and WebSocket', ['cri']],
   api: ['the types of a Pod', []],
   'api/text': ['YAML and JSON to nodes with line and column', []],
   'api/values': ['quantities, names, durations, images, QoS, sums of resources', ['api/text']],
@@ -401,8 +401,9 @@ const rooms = {
   'commands/diff': ['text of `diff`', ['node/diff']],
   'commands/pod': [
     'finds the pod that a user means',
-    ['api/text', 'api/values', 'cri', 'engine/container', 'engine/view', 'server', 'commands/io'],
+    ['api/text', 'api/values', 'cri', 'cri/streaming', 'engine/container', 'engine/view', 'server', 'commands/io'],
   ],
+  'commands/forward': ['local ports that lead to a pod', ['cri', 'cri/streaming', 'engine/container']],
   'commands/top': ['tables of `top`', ['engine/stats']],
   'commands/validate': ['text of `validate`', ['api/text', 'api/values', 'engine/config', 'commands/io']],
   'commands/describe': [

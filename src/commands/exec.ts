@@ -1,17 +1,13 @@
 import type { Command } from 'commander';
-import { hasCode, UserError } from '../errors.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
-import type { OpenPod, PodFlags } from './pod/open-pod.ts';
+import type { PodFlags } from './pod/open-pod.ts';
 
 interface ExecFlags extends PodFlags {
   container?: string;
   stdin?: boolean;
   tty?: boolean;
 }
-
-/** A shell's exit code for a process killed by SIGPIPE, which kubectl is too. */
-const brokenPipeExitCode = 141;
 
 export function registerExec(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('exec'))
@@ -38,49 +34,17 @@ Examples:
 Exit codes: that of the command; 127 if it is not found, 126 if it cannot be executed, 1 for other failures.`;
 
 async function exec(deps: CommandDeps, podName: string, command: string[], flags: ExecFlags): Promise<number> {
-  const [{ withPod }, { openTerminal }, { execInContainer }] = await Promise.all([
+  const [{ withPod }, { runningContainer }, { inTerminal }, { execInContainer }] = await Promise.all([
     import('./pod/open-pod.ts'),
-    import('./io/terminal.ts'),
+    import('./pod/running-container.ts'),
+    import('./io/in-terminal.ts'),
     import('../cri/streaming/exec-in-container.ts'),
   ]);
   return withPod(deps, podName, flags, async (opened) => {
-    const { runtime } = opened;
-    const containerID = await runningContainer(deps, opened, flags.container);
-    const terminal = openTerminal(deps, { stdin: flags.stdin ?? false, tty: flags.tty ?? false });
-    // Each write reports the error of its stream.
-    for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
-    try {
-      return await execInContainer(runtime, {
-        containerID,
-        command,
-        stdout: deps.stdout,
-        stderr: deps.stderr,
-        ...(flags.stdin === true ? { stdin: deps.stdin } : {}),
-        ...terminal.execOptions,
-      });
-    } catch (error) {
-      if (hasCode(error, 'EPIPE')) return brokenPipeExitCode;
-      if (terminal.exitCode !== undefined) return terminal.exitCode;
-      throw error;
-    } finally {
-      terminal.close();
-    }
-  });
-}
-
-async function runningContainer(deps: CommandDeps, { pod, why }: OpenPod, name: string | undefined): Promise<string> {
-  const { defaultContainer, isRunning, namedContainer, podTitle } = await import('./pod/select-pod.ts');
-  const { container, note } =
-    name === undefined ? defaultContainer(pod) : { container: namedContainer(pod, name), note: '' };
-  deps.stderr.write(note);
-  const [newest] = container.attempts;
-  if (newest !== undefined && isRunning(container)) return newest.id;
-  const reason = why(container.name);
-  const because = reason === undefined ? '' : `: ${reason}`;
-  const hasRun = container.attempts.some(({ state }) => state !== 'CONTAINER_CREATED');
-  throw new UserError(`container "${container.name}" of pod ${podTitle(pod)} is not running${because}`, {
-    hint: hasRun
-      ? `Show its output: kubelet-ts logs ${podTitle(pod)} -c ${container.name}`
-      : `Show its events: kubelet-ts describe ${podTitle(pod)}`,
+    const { id: containerID } = runningContainer(deps, opened, flags.container);
+    const { stdin = false, tty = false } = flags;
+    return inTerminal(deps, { stdin, tty }, (streams) =>
+      execInContainer(opened.runtime, { containerID, command, ...streams }),
+    );
   });
 }

@@ -37,6 +37,14 @@ const commands: Record<string, CommandEntry> = {
   describe: { summary: 'Show a pod and its past', load: async () => (await import('./describe.ts')).registerDescribe },
   logs: { summary: 'Print the logs of a pod', load: async () => (await import('./logs.ts')).registerLogs },
   exec: { summary: 'Run a command in a container', load: async () => (await import('./exec.ts')).registerExec },
+  attach: {
+    summary: 'Show the output of a running container, and type into it',
+    load: async () => (await import('./attach.ts')).registerAttach,
+  },
+  'port-forward': {
+    summary: 'Forward local ports to ports of a pod',
+    load: async () => (await import('./port-forward.ts')).registerPortForward,
+  },
   images: {
     summary: 'List images, and load them from archives',
     load: async () => (await import('./images.ts')).registerImages,

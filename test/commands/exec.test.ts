@@ -152,7 +152,7 @@ test('a signal that ends the session has the exit code of a shell', () => {
   const { stdin, stdout, modes } = makeTerminal();
   const terminal = openTerminal(makeDeps(makeRuntime([], []), { stdin, stdout }), { stdin: true, tty: true });
   process.emit('SIGTERM', 'SIGTERM');
-  expect(terminal.execOptions.signal?.aborted).toBe(true);
+  expect(terminal.sessionStreams.signal?.aborted).toBe(true);
   expect(terminal.exitCode).toBe(143);
   terminal.close();
   expect(modes).toEqual([true, false]);

@@ -37,7 +37,10 @@ export function makeContainer(changes: Partial<Container> & { id: string; name: 
   };
 }
 
-/** A runtime that lists these. The log of a container is at `logPaths`, by its id; Exec answers with `execUrl`. */
+/**
+ * A runtime that lists these. The log of a container is at `logPaths`, by its id. Exec and Attach answer with
+ * `execUrl`.
+ */
 export function makeRuntime(
   sandboxes: readonly PodSandbox[],
   containers: readonly Container[],
@@ -55,6 +58,7 @@ export function makeRuntime(
       return Promise.resolve({ status: ContainerStatus.fromPartial({ id, logPath: logPaths[id] ?? '' }), info: {} });
     },
     exec: () => Promise.resolve({ url: execUrl }),
+    attach: () => Promise.resolve({ url: execUrl }),
   };
   return runtime as RuntimeService;
 }

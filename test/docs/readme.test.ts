@@ -2,12 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import type { CommandDeps } from '../../src/commands/io/deps.ts';
+import { registerAttach } from '../../src/commands/attach.ts';
 import { registerDescribe } from '../../src/commands/describe.ts';
 import { registerDiff } from '../../src/commands/diff.ts';
 import { registerDown } from '../../src/commands/down.ts';
 import { registerExec } from '../../src/commands/exec.ts';
 import { registerImages } from '../../src/commands/images.ts';
 import { registerLogs } from '../../src/commands/logs.ts';
+import { registerPortForward } from '../../src/commands/port-forward.ts';
 import { registerPs } from '../../src/commands/ps.ts';
 import { registerRun } from '../../src/commands/run.ts';
 import { registerRunOnce } from '../../src/commands/run-once.ts';
@@ -75,7 +77,9 @@ function registered(): Command {
   };
   const deps = { connect: unused, setExitCode: unused } as unknown as CommandDeps;
   for (const register of [
+    registerAttach,
     registerDescribe,
+    registerPortForward,
     registerRun,
     registerRunOnce,
     registerPs,

@@ -1,11 +1,11 @@
 import { on } from 'node:events';
 import { constants } from 'node:os';
-import type { ExecOptions, TerminalSize } from '../../cri/streaming/exec-in-container.ts';
+import type { SessionStreams, TerminalSize } from '../../cri/streaming/container-session.ts';
 import type { CommandDeps, OutputStream } from './deps.ts';
 
 export interface Terminal {
-  /** Options for running the command. */
-  readonly execOptions: Pick<ExecOptions, 'tty' | 'resize' | 'signal'>;
+  /** The terminal as streams of a session. */
+  readonly sessionStreams: Pick<SessionStreams, 'tty' | 'resize' | 'signal'>;
   /** Exit code. Set if a signal ended the session. */
   readonly exitCode: number | undefined;
   /** Restores the terminal. */
@@ -23,7 +23,7 @@ export function openTerminal(
   { stdin, stdout, stderr }: CommandDeps,
   wanted: { stdin: boolean; tty: boolean },
 ): Terminal {
-  const plain: Terminal = { execOptions: { tty: false }, exitCode: undefined, close: () => undefined };
+  const plain: Terminal = { sessionStreams: { tty: false }, exitCode: undefined, close: () => undefined };
   if (!wanted.tty || !wanted.stdin) return plain;
   if (stdin.isTTY !== true) {
     stderr.write('Unable to use a TTY - input is not a terminal or the right kind of file\n');
@@ -43,7 +43,7 @@ export function openTerminal(
   process.on('exit', restore);
   for (const signal of endingSignals) process.on(signal, onSignal);
   return {
-    execOptions: { tty: true, resize: sizesOf(stdout, sizes.signal), signal: session.signal },
+    sessionStreams: { tty: true, resize: sizesOf(stdout, sizes.signal), signal: session.signal },
     get exitCode() {
       return exitCode;
     },

@@ -28,8 +28,13 @@ export function exitCodeOf(status: ExecStatus, command: readonly string[]): numb
     const exitCode = Number(cause?.message ?? NaN);
     if (Number.isInteger(exitCode)) return exitCode;
   }
-  const message = status.message ?? 'no reason from the container runtime';
+  const message = statusText(status);
   throw new UserError(`cannot run "${command[0] ?? ''}" in the container: ${message}`, {
     exitCode: startFailureExitCode(message) ?? 1,
   });
+}
+
+/** The runtime's reason of a failure. */
+export function statusText({ message }: ExecStatus): string {
+  return message ?? 'no reason from the container runtime';
 }

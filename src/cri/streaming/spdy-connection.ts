@@ -2,7 +2,6 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Readable, type Duplex } from 'node:stream';
 import { ConnectionRefused, refusedBy, unreachable } from './connect-errors.ts';
-import { channels, type ExecConnection, type ExecMessage } from './exec-connection.ts';
 import {
   dataFrame,
   HeaderBlockWriter,
@@ -12,21 +11,19 @@ import {
   synStreamFrame,
   type SpdyFrame,
 } from './spdy-frames.ts';
+import type { StreamConnection, StreamMessage } from './stream-connection.ts';
 import { writeFully } from './write-fully.ts';
 
-/** From v4 on, the error stream carries a Status with the exit code. */
-const streamProtocol = 'v4.channel.k8s.io';
 const handshakeTimeoutMs = 30_000;
 const maxDataBytes = 64 * 1024;
 /** RST_STREAM status that refuses streams opened by the server. */
 const refusedStream = 3;
 
-/** The streams named in the Exec request. The runtime starts the command when all of them are open. */
+/** The streams of a connection, in the order of opening. The runtime begins when all of them are open. */
 export interface SpdyStreams {
-  stdin: boolean;
-  stdout: boolean;
-  stderr: boolean;
-  resize: boolean;
+  /** Value of X-Stream-Protocol-Version. */
+  protocol: string;
+  streams: readonly { channel: number; headers: Readonly<Record<string, string>> }[];
 }
 
 /**
@@ -34,19 +31,20 @@ export interface SpdyStreams {
  * speak SPDY/3.1. Does not use flow-control windows on purpose: the library in every runtime's streaming server ignores
  * them, so waiting for one would stop after 64 KiB. TCP holds back the faster side.
  */
-export async function openSpdy(url: URL, wanted: SpdyStreams, signal?: AbortSignal): Promise<ExecConnection> {
-  const socket = await upgrade(url, signal);
+export async function openSpdy(
+  url: URL,
+  { protocol, streams }: SpdyStreams,
+  signal?: AbortSignal,
+): Promise<StreamConnection> {
+  const socket = await upgrade(url, protocol, signal);
   const headerBlocks = new HeaderBlockWriter();
-  const names = (['error', 'stdin', 'stdout', 'stderr', 'resize'] as const).filter(
-    (name) => name === 'error' || wanted[name],
-  );
   // The streams of a client have odd numbers.
-  const streamIDs = new Map(names.map((name, index) => [channels[name] as number, 2 * index + 1]));
-  for (const name of names) {
-    const streamID = streamIDs.get(channels[name]) ?? 0;
-    socket.write(synStreamFrame(streamID, headerBlocks.write({ streamtype: name })));
+  const streamIDs = new Map(streams.map(({ channel }, index) => [channel, 2 * index + 1]));
+  for (const { channel, headers } of streams) {
+    socket.write(synStreamFrame(streamIDs.get(channel) ?? 0, headerBlocks.write(headers)));
   }
   return {
+    protocol,
     messages: readMessages(socket, new Map([...streamIDs].map(([channel, streamID]) => [streamID, channel]))),
     send: async (channel, bytes) => {
       for (let start = 0; start < bytes.length; start += maxDataBytes) {
@@ -54,8 +52,8 @@ export async function openSpdy(url: URL, wanted: SpdyStreams, signal?: AbortSign
         await writeFully(socket, dataFrame(streamIDs.get(channel) ?? 0, part));
       }
     },
-    closeStdin: () => {
-      const streamID = streamIDs.get(channels.stdin);
+    end: (channel) => {
+      const streamID = streamIDs.get(channel);
       if (streamID !== undefined && socket.writable) socket.write(dataFrame(streamID, Buffer.alloc(0), true));
     },
     close: () => {
@@ -64,7 +62,7 @@ export async function openSpdy(url: URL, wanted: SpdyStreams, signal?: AbortSign
   };
 }
 
-function upgrade(url: URL, signal?: AbortSignal): Promise<Duplex> {
+function upgrade(url: URL, streamProtocol: string, signal?: AbortSignal): Promise<Duplex> {
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
       method: 'POST',
@@ -120,7 +118,7 @@ function upgrade(url: URL, signal?: AbortSignal): Promise<Duplex> {
 async function* readMessages(
   socket: Duplex,
   channelOfStream: ReadonlyMap<number, number>,
-): AsyncGenerator<ExecMessage, void> {
+): AsyncGenerator<StreamMessage, void> {
   const frames = new SpdyFrameReader();
   const messages = new Readable({
     objectMode: true,
@@ -132,10 +130,7 @@ async function* readMessages(
   const receive = (chunk: Buffer): void => {
     for (const frame of frames.read(chunk)) {
       answer(socket, frame);
-      const channel = frame.type === 'data' || frame.type === 'reset' ? channelOfStream.get(frame.streamID) : undefined;
-      if (frame.type === 'reset' && channel === channels.error) throw new Error('the container runtime gave up');
-      if (frame.type !== 'data' || channel === undefined || frame.bytes.length === 0) continue;
-      if (!messages.push({ channel, bytes: frame.bytes } satisfies ExecMessage)) socket.pause();
+      for (const message of messagesOf(frame, channelOfStream)) if (!messages.push(message)) socket.pause();
     }
   };
   socket.on('data', (chunk: Buffer) => {
@@ -154,8 +149,19 @@ async function* readMessages(
   socket.on('end', () => {
     socket.destroy();
   });
-  yield* messages as AsyncIterable<ExecMessage>;
+  yield* messages as AsyncIterable<StreamMessage>;
   if (failure !== undefined) throw failure;
+}
+
+function messagesOf(frame: SpdyFrame, channelOfStream: ReadonlyMap<number, number>): StreamMessage[] {
+  const channel = 'streamID' in frame ? channelOfStream.get(frame.streamID) : undefined;
+  if (channel === undefined) return [];
+  if (frame.type === 'reset') return [{ type: 'reset', channel }];
+  if (frame.type !== 'data') return [];
+  return [
+    ...(frame.bytes.length > 0 ? [{ type: 'data', channel, bytes: frame.bytes } as const] : []),
+    ...(frame.fin ? [{ type: 'end', channel } as const] : []),
+  ];
 }
 
 function answer(socket: Duplex, frame: SpdyFrame): void {

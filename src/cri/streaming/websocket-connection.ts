@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { createWebSocketStream, WebSocket } from 'ws';
 import { ConnectionRefused, refusedBy, unreachable } from './connect-errors.ts';
-import { channels, type ExecConnection, type ExecMessage } from './exec-connection.ts';
+import type { StreamConnection, StreamMessage } from './stream-connection.ts';
 import { writeFully } from './write-fully.ts';
 
 const handshakeTimeoutMs = 30_000;
@@ -16,13 +16,14 @@ export async function openWebSocket(
   url: URL,
   protocols: readonly string[],
   signal?: AbortSignal,
-): Promise<ExecConnection> {
+): Promise<StreamConnection> {
   const { stream, protocol } = await handshake(url, protocols, signal);
   return {
+    protocol,
     messages: readMessages(stream),
     send: (channel, bytes) => writeFully(stream, Buffer.concat([Buffer.of(channel), bytes])),
-    closeStdin: () => {
-      if (protocol.startsWith('v5.') && stream.writable) stream.write(Buffer.of(closeChannel, channels.stdin));
+    end: (channel) => {
+      if (protocol.startsWith('v5.') && stream.writable) stream.write(Buffer.of(closeChannel, channel));
     },
     close: () => {
       stream.destroy();
@@ -79,10 +80,10 @@ function handshake(
   });
 }
 
-async function* readMessages(stream: Duplex): AsyncGenerator<ExecMessage, void> {
+async function* readMessages(stream: Duplex): AsyncGenerator<StreamMessage, void> {
   for await (const message of stream as AsyncIterable<Buffer | string>) {
     const bytes = typeof message === 'string' ? Buffer.from(message) : message;
     const channel = bytes[0];
-    if (channel !== undefined) yield { channel, bytes: bytes.subarray(1) };
+    if (channel !== undefined) yield { type: 'data', channel, bytes: bytes.subarray(1) };
   }
 }

@@ -208,7 +208,7 @@ describe('the choice of protocol', () => {
 
   test('says so when the runtime answers with no usable URL', async () => {
     await expect(run({ exec: () => Promise.resolve({ url: '/exec/token' }) })).rejects.toThrow(
-      'the container runtime answered Exec with "/exec/token", expected an http or https URL',
+      'the container runtime was asked to run the command and answered "/exec/token", expected an http or https URL',
     );
   });
 });

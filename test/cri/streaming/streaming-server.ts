@@ -5,14 +5,16 @@ import { constants, inflateSync } from 'node:zlib';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { dataFrame, SpdyFrameReader } from '../../../src/cri/streaming/spdy-frames.ts';
 
-const names = ['stdin', 'stdout', 'stderr', 'error', 'resize'];
+const execNames = ['stdin', 'stdout', 'stderr', 'error', 'resize'];
 
 /** One exec session as the runtime sees it. */
 export interface Session {
   readonly protocol: string;
   /** Names of the streams the client opened; over WebSocket all exist. */
   readonly streams: readonly string[];
-  send(stream: 'stdout' | 'stderr' | 'error', bytes: string | Buffer): void;
+  send(stream: 'stdout' | 'stderr' | 'error' | 'data', bytes: string | Buffer): void;
+  /** Ends one direction of a stream, only over SPDY. */
+  end(stream: 'error' | 'data'): void;
   /** Sends the status of the command and closes the connection. */
   exit(code: number): void;
   /** Drops the connection. */
@@ -30,7 +32,7 @@ export interface StreamingServer {
 
 /** A runtime's streaming server that speaks what it is told to, and gives every session to `onSession`. */
 export async function startStreamingServer(
-  speaks: { spdy?: boolean; webSocket?: readonly string[] },
+  speaks: { spdy?: boolean; webSocket?: readonly string[]; names?: readonly string[] },
   onSession: (session: Session) => void,
 ): Promise<StreamingServer> {
   const requests: string[] = [];
@@ -48,7 +50,7 @@ export async function startStreamingServer(
     const wanted = String(request.headers.upgrade);
     requests.push(`${request.url ?? ''} ${wanted}`);
     if (wanted === 'SPDY/3.1' && speaks.spdy === true) {
-      serveSpdy(request, socket, onSession);
+      serveSpdy(request, socket, speaks.names?.length ?? 1, onSession);
     } else if (wanted === 'websocket' && speaks.webSocket !== undefined) {
       const offered = request.headers['sec-websocket-protocol']?.split(',').map((text) => text.trim()) ?? [];
       if (!offered.some((protocol) => speaks.webSocket?.includes(protocol) === true)) {
@@ -56,7 +58,7 @@ export async function startStreamingServer(
         return;
       }
       webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-        serveWebSocket(webSocket, onSession);
+        serveWebSocket(webSocket, speaks.names ?? execNames, onSession);
       });
     } else {
       socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nunable to upgrade');
@@ -86,13 +88,14 @@ const statusOf = (code: number): string =>
         },
   );
 
-function serveWebSocket(webSocket: WebSocket, onSession: (session: Session) => void): void {
+function serveWebSocket(webSocket: WebSocket, names: readonly string[], onSession: (session: Session) => void): void {
   const session: Session = {
     protocol: webSocket.protocol,
     streams: names,
     send: (stream, bytes) => {
       webSocket.send(Buffer.concat([Buffer.of(names.indexOf(stream)), Buffer.from(bytes)]));
     },
+    end: () => undefined,
     exit: (code) => {
       session.send('error', statusOf(code));
       webSocket.close();
@@ -108,10 +111,15 @@ function serveWebSocket(webSocket: WebSocket, onSession: (session: Session) => v
   });
   onSession(session);
   // Servers send an empty message to say that they are there.
-  session.send('stdout', '');
+  if (names === execNames) session.send('stdout', '');
 }
 
-function serveSpdy(request: IncomingMessage, socket: Duplex, onSession: (session: Session) => void): void {
+function serveSpdy(
+  request: IncomingMessage,
+  socket: Duplex,
+  streamsAtLeast: number,
+  onSession: (session: Session) => void,
+): void {
   const protocol = String(request.headers['x-stream-protocol-version']);
   socket.write(
     `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: ${protocol}\r\n\r\n`,
@@ -126,6 +134,9 @@ function serveSpdy(request: IncomingMessage, socket: Duplex, onSession: (session
     },
     send: (stream, bytes) => {
       socket.write(dataFrame(idOf(stream), Buffer.from(bytes)));
+    },
+    end: (stream) => {
+      socket.write(dataFrame(idOf(stream), Buffer.alloc(0), true));
     },
     exit: (code) => {
       session.send('error', statusOf(code));
@@ -149,6 +160,7 @@ function serveSpdy(request: IncomingMessage, socket: Duplex, onSession: (session
       bytesLeft = bytesLeft.subarray(end);
     }
     if (!started) {
+      if (streamNames.size < streamsAtLeast) return;
       started = true;
       onSession(session);
     }
@@ -164,14 +176,15 @@ function serveSpdy(request: IncomingMessage, socket: Duplex, onSession: (session
 
 const goAwayFrame = Buffer.of(0x80, 3, 0, 7, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0);
 
-/** The blocks of a connection are one zlib stream; each holds one header, whose value comes last. */
+/** The blocks of a connection are one zlib stream. The value of the last header names the stream. */
 function lastHeaderValue(headerBlocks: readonly Buffer[]): string {
   const text = inflateSync(Buffer.concat(headerBlocks), { finishFlush: constants.Z_SYNC_FLUSH });
   let at = 0;
   let value = '';
   while (at < text.length) {
+    const parts = 2 * text.readUInt32BE(at);
     at += 4;
-    for (let part = 0; part < 2; part++) {
+    for (let part = 0; part < parts; part++) {
       const length = text.readUInt32BE(at);
       value = text.toString('utf8', at + 4, at + 4 + length);
       at += 4 + length;

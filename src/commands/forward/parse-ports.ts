@@ -1,0 +1,55 @@
+import { UserError } from '../../errors.ts';
+import type { Pod } from '../../api/types.ts';
+
+export interface ForwardedPort {
+  /** Port of this machine; 0 for any free one. */
+  local: number;
+  /** Port of the pod, or the name of a port of its containers. */
+  remote: number | string;
+}
+
+const hint = 'Write ports as REMOTE, LOCAL:REMOTE or :REMOTE for any free local port, such as 8080:80.';
+
+/** Parses `80`, `8080:80`, `:80` and the same with the name of a port. kubectl: portforward.go parsePorts */
+export function parsePorts(texts: readonly string[]): ForwardedPort[] {
+  return texts.map((text) => {
+    const parts = text.split(':');
+    const [first = '', second] = parts;
+    if (parts.length > 2) throw new UserError(`"${text}" is not a pair of ports`, { hint });
+    const remote = remotePort(second ?? first, text);
+    if (second === undefined && typeof remote === 'string') return { local: 0, remote };
+    const local = second === undefined ? remote : first === '' ? 0 : portNumber(first, text);
+    return { local: Number(local), remote };
+  });
+}
+
+function remotePort(text: string, whole: string): number | string {
+  if (/^(?=.*[a-z])[a-z0-9]([a-z0-9-]{0,13}[a-z0-9])?$/.test(text)) return text;
+  const port = portNumber(text, whole);
+  if (port === 0) throw new UserError(`"${whole}": the port of the pod must not be 0`, { hint });
+  return port;
+}
+
+function portNumber(text: string, whole: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65535) {
+    throw new UserError(`"${whole}": "${text}" is not a port of 1 to 65535`, { hint });
+  }
+  return Number(text);
+}
+
+/** The number of a port. `pod` is the declared one with the names. Throws a `UserError` if it has no such name. */
+export function portNumberIn(pod: Pod | undefined, remote: number | string): number {
+  if (typeof remote === 'number') return remote;
+  if (pod === undefined) {
+    throw new UserError(`no agent answers, so the port named "${remote}" is unknown`, { hint: 'Give its number.' });
+  }
+  const ports = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].flatMap(
+    (container) => container.ports ?? [],
+  );
+  const found = ports.find(({ name }) => name === remote);
+  if (found !== undefined) return found.containerPort;
+  const names = ports.flatMap(({ name }) => name ?? []);
+  throw new UserError(`the pod has no port named "${remote}"`, {
+    hint: names.length === 0 ? 'Its ports have no names.' : `Its ports are: ${names.join(', ')}.`,
+  });
+}

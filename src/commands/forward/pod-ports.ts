@@ -1,0 +1,57 @@
+import { criLabels } from '../../engine/container/labels.ts';
+import { openPort } from '../../cri/streaming/open-port.ts';
+import type { StreamConnection } from '../../cri/streaming/stream-connection.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import { UserError } from '../../errors.ts';
+
+interface Deps {
+  runtime: Pick<RuntimeService, 'listPodSandbox' | 'portForward'>;
+  /** Called with a sentence about a change of the pod. */
+  note: (text: string) => void;
+}
+
+/** Opens ports of a pod by its name, also after the pod was replaced. */
+export class PodPorts {
+  readonly #deps: Deps;
+  readonly #pod: { namespace: string; name: string };
+  #sandboxID: string;
+
+  constructor(deps: Deps, pod: { namespace: string; name: string }, sandboxID: string) {
+    this.#deps = deps;
+    this.#pod = pod;
+    this.#sandboxID = sandboxID;
+  }
+
+  /** Opens a port in the sandbox of before, else in a newer one. */
+  async open(port: number, signal: AbortSignal): Promise<StreamConnection> {
+    const { runtime } = this.#deps;
+    const sandboxID = this.#sandboxID;
+    try {
+      return await openPort(runtime, { sandboxID, port }, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const newest = await this.#newestSandbox(signal);
+      if (newest === sandboxID) throw error;
+      // Of several connections that find the change, one reports it.
+      if (this.#sandboxID !== newest) this.#deps.note(`Pod ${this.#title} restarted, forwarding to its new sandbox`);
+      this.#sandboxID = newest;
+      return openPort(runtime, { sandboxID: newest, port }, signal);
+    }
+  }
+
+  async #newestSandbox(signal: AbortSignal): Promise<string> {
+    const { namespace, name } = this.#pod;
+    const labelSelector = { [criLabels.podName]: name, [criLabels.podNamespace]: namespace };
+    const { items } = await this.#deps.runtime.listPodSandbox(
+      { filter: { labelSelector, state: { state: 'SANDBOX_READY' } } },
+      { signal },
+    );
+    const [newest] = items.toSorted((a, b) => Number(b.createdAt - a.createdAt));
+    if (newest === undefined) throw new UserError(`pod ${this.#title} does not run now`);
+    return newest.id;
+  }
+
+  get #title(): string {
+    return `${this.#pod.namespace}/${this.#pod.name}`;
+  }
+}

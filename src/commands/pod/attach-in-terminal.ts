@@ -1,0 +1,56 @@
+import { attachToContainer } from '../../cri/streaming/attach-to-container.ts';
+import type { SessionStreams } from '../../cri/streaming/container-session.ts';
+import type { RuntimeService } from '../../cri/runtime-service.ts';
+import type { CommandDeps } from '../io/deps.ts';
+import { DetachFilter } from '../io/detach-keys.ts';
+import { inTerminal } from '../io/in-terminal.ts';
+
+interface Attachment {
+  container: { id: string; name: string };
+  stdin: boolean;
+  tty: boolean;
+  /** Bytes that leave the container, on a terminal. Empty for none. */
+  detachKeys: Buffer;
+  /** The same keys as the user writes them. */
+  keysText: string;
+}
+
+/** Attaches the streams of this program to a running container. Resolves with 0 when it has ended or is left. */
+export async function attachInTerminal(
+  deps: CommandDeps,
+  runtime: RuntimeService,
+  { container, stdin, tty, detachKeys, keysText }: Attachment,
+): Promise<number> {
+  return inTerminal(deps, { stdin, tty }, async (streams) => {
+    const attachTo = (all: SessionStreams): Promise<void> =>
+      attachToContainer(runtime, { containerID: container.id, ...all });
+    if (streams.tty !== true || detachKeys.length === 0) await attachTo(streams);
+    else {
+      deps.stderr.write(`Attached to container ${container.name}. ${keysText} leaves it. Enter may show a prompt.\n`);
+      await untilDetached(streams, detachKeys, attachTo);
+    }
+    return 0;
+  });
+}
+
+/** Resolves when the session has ended, or at once when `keys` are typed. */
+async function untilDetached(
+  streams: SessionStreams,
+  keys: Buffer,
+  session: (streams: SessionStreams) => Promise<void>,
+): Promise<void> {
+  const left = new AbortController();
+  const filter = new DetachFilter(keys, () => {
+    left.abort();
+  });
+  const { stdin, signal } = streams;
+  stdin?.pipe(filter);
+  try {
+    const either = AbortSignal.any([left.signal, ...(signal === undefined ? [] : [signal])]);
+    await session({ ...streams, stdin: filter, signal: either });
+  } catch (error) {
+    if (!left.signal.aborted) throw error;
+  } finally {
+    stdin?.unpipe(filter).pause();
+  }
+}

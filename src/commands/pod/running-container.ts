@@ -1,0 +1,28 @@
+import { UserError } from '../../errors.ts';
+import type { CommandDeps } from '../io/deps.ts';
+import type { OpenPod } from './open-pod.ts';
+import { defaultContainer, isRunning, namedContainer, podTitle } from './select-pod.ts';
+
+/**
+ * Name and id of the running container for a command: this one, or the default one of the pod with a note on stderr.
+ * Throws a `UserError` with the reason if it does not run.
+ */
+export function runningContainer(
+  { stderr }: Pick<CommandDeps, 'stderr'>,
+  { pod, why }: OpenPod,
+  name: string | undefined,
+): { name: string; id: string } {
+  const { container, note } =
+    name === undefined ? defaultContainer(pod) : { container: namedContainer(pod, name), note: '' };
+  stderr.write(note);
+  const [newest] = container.attempts;
+  if (newest !== undefined && isRunning(container)) return { name: container.name, id: newest.id };
+  const reason = why(container.name);
+  const because = reason === undefined ? '' : `: ${reason}`;
+  const hasRun = container.attempts.some(({ state }) => state !== 'CONTAINER_CREATED');
+  throw new UserError(`container "${container.name}" of pod ${podTitle(pod)} is not running${because}`, {
+    hint: hasRun
+      ? `Show its output: kubelet-ts logs ${podTitle(pod)} -c ${container.name}`
+      : `Show its events: kubelet-ts describe ${podTitle(pod)}`,
+  });
+}

@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import type { CommandDeps } from './io/deps.ts';
+import { addRuntimeOptions } from '../node/options/flags.ts';
+import type { PodFlags } from './pod/open-pod.ts';
+
+interface PortForwardFlags extends PodFlags {
+  address: string;
+}
+
+export function registerPortForward(program: Command, deps: CommandDeps): void {
+  addRuntimeOptions(program.command('port-forward'))
+    .description('Forward local ports to ports of a pod')
+    .usage('[options] POD [LOCAL:]REMOTE...')
+    .argument('<pod>', 'name, name without the node, or namespace/name')
+    .argument('<ports...>', 'REMOTE, LOCAL:REMOTE, or :REMOTE for any free local port')
+    .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
+    .option('--address <addresses>', 'addresses of this machine to listen on, with commas between them', 'localhost')
+    .addHelpText('after', examples)
+    .action((podName: string, ports: string[], flags: PortForwardFlags) => portForward(deps, podName, ports, flags));
+}
+
+const examples = `
+Examples:
+  kubelet-ts port-forward web 8080                      port 8080 of this machine and of the pod
+  kubelet-ts port-forward web 18080:80 :metrics         port 80, and port metrics from any free one
+  kubelet-ts port-forward --address 0.0.0.0 web 80:80   for other machines too
+
+Runs until Ctrl-C. Continues with the new pod if the pod is replaced.`;
+
+/** Resolves only if listening is impossible to continue; else runs until this program is ended. */
+async function portForward(
+  deps: CommandDeps,
+  podName: string,
+  portTexts: readonly string[],
+  flags: PortForwardFlags,
+): Promise<void> {
+  const [{ withPod }, { parsePorts, portNumberIn }, { PodPorts }, { listenOnPorts }] = await Promise.all([
+    import('./pod/open-pod.ts'),
+    import('./forward/parse-ports.ts'),
+    import('./forward/pod-ports.ts'),
+    import('./forward/port-listeners.ts'),
+  ]);
+  const asked = parsePorts(portTexts);
+  const note = (text: string): void => void deps.stdout.write(`${text}\n`);
+  const warn = (text: string): void => void deps.stderr.write(`${text}\n`);
+  // A reader of the output that left does not end the forwarding.
+  for (const stream of [deps.stdout, deps.stderr]) stream.on('error', () => undefined);
+  await withPod(deps, podName, flags, async ({ runtime, pod, declaredPod }) => {
+    const declared = asked.some(({ remote }) => typeof remote === 'string') ? await declaredPod() : undefined;
+    const ports = asked.map(({ local, remote }) => ({ local, remote: portNumberIn(declared, remote) }));
+    const podPorts = new PodPorts({ runtime, note: warn }, pod, pod.sandbox.id);
+    const open = podPorts.open.bind(podPorts);
+    await listenOnPorts({ open, note, warn }, flags.address.split(','), ports);
+    await new Promise<never>(() => undefined);
+  });
+}
