@@ -189,6 +189,7 @@ const rooms = {
       'api/values',
       'cri',
       'flow',
+      'engine/host',
       'engine/view',
       'engine/pod-workers',
       'engine/status',

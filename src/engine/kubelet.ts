@@ -63,7 +63,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
     try {
       const earlier = await deps.faults.untilDone('pod folders', () => parts.podDirs.podUIDs(), stopped);
       // First, because the sources compare their manifests with them.
-      await parts.revisions.load(earlier);
+      await Promise.all([parts.revisions.load(earlier), parts.evictionRecords.load(earlier)]);
       parts.handlers.adopt(earlier);
       running.push(...this.startParts(stopped));
       await Promise.all(running);

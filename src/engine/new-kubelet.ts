@@ -11,6 +11,7 @@ import { isPodRunning } from './container/pod-records.ts';
 import { diskLayoutOfRuntime } from './eviction/disk-layout-of-runtime.ts';
 import { EvictionLoop } from './eviction/eviction-loop.ts';
 import { EmptyDirUsage } from './eviction/empty-dir-usage.ts';
+import { EvictionRecords } from './eviction/eviction-records.ts';
 import { NodeConditions } from './eviction/node-conditions.ts';
 import { PodEvictions } from './eviction/pod-evictions.ts';
 import { ContainerCollector } from './gc/container-collector.ts';
@@ -98,6 +99,8 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     policy: node.inPlace,
     logger: logger.child({ component: 'in-place' }),
   });
+  const evictionLogger = logger.child({ component: 'eviction' });
+  const evictionRecords = new EvictionRecords({ podDir: (uid) => podDirs.podDir(uid), logger: evictionLogger });
   const statusManager = new StatusManager({
     emit,
     outgoing,
@@ -264,8 +267,9 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       void news.relist(uid);
     },
     onPodRemoved: (uid, pod) => {
-      // Its file went with its folder. If the pod starts over, the file is written again.
+      // Their files went with the folder. If the pod starts over, they are written again.
       revisions.forget(uid);
+      evictionRecords.forget(uid);
       histories.podRemoved(uid, pod);
     },
   });
@@ -415,7 +419,8 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const evictions: PodEvictions = new PodEvictions({
     workers,
     statusManager,
-    isUnderPressure: () => conditions.pressures.length > 0,
+    records: evictionRecords,
+    mayBeUnderPressure: () => conditions.pressures.length > 0 || (evictionLoop.isNeeded && !conditions.areKnown),
     emit,
     clock,
   });
@@ -529,8 +534,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const activePods = (): Pod[] =>
     workers.activePods().filter(({ metadata }) => !workers.isPodTerminationRequested(metadata.uid));
   const memoryWatch = newMemoryWatch(deps);
-  const evictionLogger = logger.child({ component: 'eviction' });
-  const evictionLoop = new EvictionLoop({
+  const evictionLoop: EvictionLoop = new EvictionLoop({
     config: node.eviction,
     enforcesStorageLimits: node.localStorageCapacityIsolation,
     diskLayout: (signal) => diskLayoutOfRuntime({ ...deps, rootDir: node.rootDir }, signal),
@@ -601,6 +605,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     revisions,
     pullWatch,
     evictions,
+    evictionRecords,
     conditions,
     evictionLoop,
     memoryWatch,

@@ -252,11 +252,12 @@ export class SyncHandlers implements SyncHandler {
    * checks again.
    */
   private startPod(pod: Pod): void {
-    const { workers, statusManager, admission } = this.deps;
+    const { workers, statusManager, admission, evictions } = this.deps;
     if (!this.revisions.replaceEarlier(pod) || !admission.admit(pod)) return;
     // The status starts over, because the pod was not admitted before or its last run under this UID has ended.
     if (!workers.has(pod.metadata.uid)) statusManager.forget(pod.metadata.uid);
     workers.updatePod({ type: 'create', pod });
+    evictions.resume(pod);
   }
 
   private removePod(pod: Pod, source: SourceName): void {

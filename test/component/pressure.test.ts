@@ -481,20 +481,75 @@ describe('a check that', () => {
   });
 });
 
-test('an agent that starts again forgets the pressure and finds it again; the pod comes back when it is over', async () => {
-  const pods = [pod('large'), pod('critical', { priority: critical })];
-  const made = await node(memoryBelow100Mi, ...pods);
-  const { world, engine } = made;
-  world.stats.amounts.memoryAvailable = 60 * mebibyte;
-  await world.until(() => engine.pod('large-edge1')?.worker.state === 'finished');
-  engine.crash();
-  const source = new ManualSource();
-  const again: Node = { world, source, ...(await boot(world, source, memoryBelow100Mi)) };
-  source.set(...pods);
-  await world.until(() => pressures(again).length > 0);
-  await world.pass(15_000);
-  expect(running(again)).toEqual(['critical-edge1/main#0']);
-  world.stats.amounts.memoryAvailable = 300 * mebibyte;
-  await world.until(() => again.engine.isReady('large-edge1'));
-  expect(pressures(again)).toEqual([]);
+describe('an agent that starts again', () => {
+  /** A node whose pod `large` was evicted, and its agent crashed. */
+  async function crashed(spec: Partial<RawPod['spec']> = {}): Promise<{ made: Node; pods: Pod[] }> {
+    const pods = [pod('large', spec), pod('critical', { priority: critical })];
+    const made = await node(memoryBelow100Mi, ...pods);
+    made.world.stats.amounts.memoryAvailable = 60 * mebibyte;
+    await made.world.until(() => made.engine.pod('large-edge1')?.worker.state === 'finished');
+    made.engine.crash();
+    return { made, pods };
+  }
+
+  async function startAgain({ made: { world }, pods }: { made: Node; pods: Pod[] }): Promise<Node> {
+    const source = new ManualSource();
+    const again: Node = { world, source, ...(await boot(world, source, memoryBelow100Mi)) };
+    source.set(...pods);
+    return again;
+  }
+
+  const startsOf = ({ world }: Node, name: string): number =>
+    world.runtime.requestsOf('createContainer').filter(({ sandboxConfig }) => sandboxConfig?.metadata?.uid === name)
+      .length;
+
+  test('starts no evicted pod before it has checked the node, and then only when there is no pressure', async () => {
+    const again = await startAgain(await crashed());
+    const { world, engine } = again;
+    world.stats.instead = () => Promise.reject(new Error('no /proc'));
+    await world.pass(25_000);
+    expect(engine.pod('large-edge1')?.pod.status).toMatchObject({ phase: 'Failed', reason: 'Evicted' });
+    world.stats.instead = undefined;
+    await world.until(() => pressures(again).length > 0);
+    await world.pass(15_000);
+    expect(running(again)).toEqual(['critical-edge1/main#0']);
+    world.stats.amounts.memoryAvailable = 300 * mebibyte;
+    await world.until(() => engine.isReady('large-edge1'));
+    expect(pressures(again)).toEqual([]);
+    expect({ starts: startsOf(again, 'large'), events: engine.messages('Evicted') }).toEqual({ starts: 2, events: [] });
+  });
+
+  test('ends an evicted pod whose containers still run', async () => {
+    const pods = [pod('large')];
+    const made = await node(memoryBelow100Mi, ...pods);
+    const { world } = made;
+    const stops = (): number => world.runtime.requestsOf('stopContainer').length;
+    const release = world.runtime.hang('stopContainer');
+    world.stats.amounts.memoryAvailable = 60 * mebibyte;
+    await world.until(() => stops() === 1);
+    made.engine.crash();
+    const again = await startAgain({ made, pods });
+    world.stats.instead = () => Promise.reject(new Error('no /proc'));
+    await world.until(() => stops() === 2);
+    release();
+    await world.until(() => running(again).length === 0);
+    expect(startsOf(again, 'large')).toBe(1);
+  });
+
+  test('leaves an evicted pod that is never restarted as it is', async () => {
+    const before = await crashed({ restartPolicy: 'Never' });
+    before.made.world.stats.amounts.memoryAvailable = 300 * mebibyte;
+    const again = await startAgain(before);
+    await again.world.pass(60_000);
+    expect(again.engine.pod('large-edge1')?.pod.status).toMatchObject({ phase: 'Failed', reason: 'Evicted' });
+    expect(startsOf(again, 'large')).toBe(1);
+  });
+
+  test('starts an evicted pod when it has no threshold any more', async () => {
+    const { made, pods } = await crashed();
+    const source = new ManualSource();
+    const again: Node = { world: made.world, source, ...(await boot(made.world, source, {})) };
+    source.set(...pods);
+    await again.world.until(() => again.engine.isReady('large-edge1'));
+  });
 });

@@ -99,9 +99,14 @@ export class EvictionLoop {
     });
   }
 
+  /** False if there is nothing to check. */
+  get isNeeded(): boolean {
+    return this.manager.isNeeded;
+  }
+
   /** Runs until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    if (!this.manager.isNeeded) return;
+    if (!this.isNeeded) return;
     const notices = new Notices(this.deps.clock);
     const unsubscribe = this.deps.memoryNotices.onNotice(() => {
       notices.note();

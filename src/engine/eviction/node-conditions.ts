@@ -22,6 +22,8 @@ const newsOf = {
 export class NodeConditions {
   private readonly deps: Deps;
   private readonly conditions = new Map<NodePressure, NodePressureSnapshot>();
+  /** True once the node was checked. */
+  areKnown = false;
 
   constructor(deps: Deps) {
     this.deps = deps;
@@ -37,6 +39,7 @@ export class NodeConditions {
 
   /** Sets the conditions, sorted. `causes` are the texts of those with a cause now. Others keep their last one. */
   set(pressures: readonly NodePressure[], causes: ReadonlyMap<NodePressure, string>): void {
+    this.areKnown = true;
     const before = new Map(this.conditions);
     this.conditions.clear();
     for (const type of pressures) {

@@ -7,12 +7,14 @@ import type { PodWorkers } from '../pod-workers/pod-workers.ts';
 import { reasons } from '../view/reasons.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import type { Eviction } from './eviction-manager.ts';
+import type { EvictionRecords } from './eviction-records.ts';
 
 interface Deps {
   workers: PodWorkers;
   statusManager: StatusManager;
-  /** True while the node is under pressure. */
-  isUnderPressure: () => boolean;
+  records: Pick<EvictionRecords, 'take' | 'write'>;
+  /** True while the node is under pressure, or this is not known yet. */
+  mayBeUnderPressure: () => boolean;
   emit: Emit;
   clock: Clock;
 }
@@ -20,7 +22,8 @@ interface Deps {
 /**
  * Evicts pods, and reports when to start them again. The kubelet never evicts a static pod, because nothing would start
  * it again. Here it restarts without its data 10 s after its eviction and the end of all pressure, doubled with every
- * eviction up to 5 min. A pod with restartPolicy Never stays Failed. kubelet: eviction/eviction_manager.go evictPod
+ * eviction up to 5 min. A restart of the agent counts as a first eviction. A pod with restartPolicy Never stays Failed.
+ * kubelet: eviction/eviction_manager.go evictPod
  */
 export class PodEvictions {
   private readonly deps: Deps;
@@ -34,18 +37,17 @@ export class PodEvictions {
     this.backOff = new BackOff(deps.clock);
   }
 
-  evict(pod: Pod, { message, gracePeriodSeconds }: Eviction): void {
-    const { workers, statusManager, emit, clock } = this.deps;
-    const { uid } = pod.metadata;
-    statusManager.evict(pod, { reason: reasons.evicted, message, now: clock.now() });
-    podEventRecorder(emit, pod).warning(reasons.evicted, message);
-    this.backOff.next(uid, clock.monotonic());
-    if (pod.spec.restartPolicy !== 'Never') this.evicted.add(uid);
-    workers.updatePod({
-      type: 'kill',
-      pod,
-      killPodOptions: { evict: true, gracePeriodSecondsOverride: gracePeriodSeconds },
-    });
+  evict(pod: Pod, eviction: Eviction): void {
+    const { records, emit } = this.deps;
+    podEventRecorder(emit, pod).warning(reasons.evicted, eviction.message);
+    void records.write(pod.metadata.uid, eviction);
+    this.end(pod, eviction);
+  }
+
+  /** Called for a pod that was just started. Evicts it before its first sync if an earlier agent had evicted it. */
+  resume(pod: Pod): void {
+    const eviction = this.deps.records.take(pod.metadata.uid);
+    if (eviction !== undefined) this.end(pod, eviction);
   }
 
   /** Called when the pressure on the node ended. */
@@ -55,8 +57,8 @@ export class PodEvictions {
 
   /** UIDs of evicted pods whose back-off is over. Each is returned once, and none while the node is under pressure. */
   takeDue(): string[] {
-    const { workers, isUnderPressure } = this.deps;
-    if (this.evicted.size === 0 || isUnderPressure()) return [];
+    const { workers, mayBeUnderPressure } = this.deps;
+    if (this.evicted.size === 0 || mayBeUnderPressure()) return [];
     const due = [...this.evicted].filter((uid) => workers.snapshot(uid).state === 'finished' && !this.isInBackOff(uid));
     for (const uid of due) this.evicted.delete(uid);
     return due;
@@ -66,6 +68,19 @@ export class PodEvictions {
   retain(podUIDs: ReadonlySet<string>): void {
     for (const uid of this.evicted) if (!podUIDs.has(uid)) this.evicted.delete(uid);
     this.backOff.gc();
+  }
+
+  private end(pod: Pod, { message, gracePeriodSeconds }: Eviction): void {
+    const { workers, statusManager, clock } = this.deps;
+    const { uid } = pod.metadata;
+    statusManager.evict(pod, { reason: reasons.evicted, message, now: clock.now() });
+    this.backOff.next(uid, clock.monotonic());
+    if (pod.spec.restartPolicy !== 'Never') this.evicted.add(uid);
+    workers.updatePod({
+      type: 'kill',
+      pod,
+      killPodOptions: { evict: true, gracePeriodSecondsOverride: gracePeriodSeconds },
+    });
   }
 
   private isInBackOff(uid: string): boolean {

@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import pLimit from 'p-limit';
+import { errorMessage, hasCode } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { replaceFile } from '../../write-file-atomic.ts';
+import { readRegularFile } from '../host/regular-file.ts';
+import type { Eviction } from './eviction-manager.ts';
+
+interface Deps {
+  podDir: (uid: string) => string;
+  logger: Logger;
+}
+
+const fileName = 'eviction.json';
+/** Far more than a message needs. */
+const maxFileBytes = 16 * 1024;
+/** Files that are read at a time. */
+const maxReads = 16;
+
+/**
+ * The evictions of an earlier agent. Each is stored in its pod's folder and is removed with it, before the pod starts
+ * again. The kubelet reads them from its API server, as pods in the phase Failed.
+ *
+ * INVARIANTS: a file is whole or absent. Without it a pod may start until the pressure is found again. No folder is
+ * made here.
+ */
+export class EvictionRecords {
+  private readonly deps: Deps;
+  private readonly earlier = new Map<string, Eviction>();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Loads the evictions of these pods. Skips files that are missing or damaged. */
+  async load(uids: readonly string[]): Promise<void> {
+    const limit = pLimit(maxReads);
+    await Promise.all(uids.map((uid) => limit(() => this.read(uid))));
+  }
+
+  /** The eviction of this pod by an earlier agent, on the first call. Returns undefined otherwise. */
+  take(uid: string): Eviction | undefined {
+    const eviction = this.earlier.get(uid);
+    this.forget(uid);
+    return eviction;
+  }
+
+  /** Forgets the eviction of a pod whose folder was removed. */
+  forget(uid: string): void {
+    this.earlier.delete(uid);
+  }
+
+  /** Stores an eviction. Never rejects, because a disk may be full. */
+  async write(uid: string, eviction: Eviction): Promise<void> {
+    try {
+      const bytes = Buffer.from(JSON.stringify(eviction));
+      await replaceFile(join(this.deps.podDir(uid), fileName), bytes, { isDurable: false });
+    } catch (error) {
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
+      this.deps.logger.warn(
+        { podUID: uid, err: errorMessage(error) },
+        'Writing the eviction of a pod failed; a restart of the agent may start the pod too early',
+      );
+    }
+  }
+
+  private async read(uid: string): Promise<void> {
+    try {
+      const bytes = await readRegularFile(join(this.deps.podDir(uid), fileName), maxFileBytes);
+      const eviction = parseEviction(bytes.toString('utf8'));
+      if (eviction !== undefined) this.earlier.set(uid, eviction);
+    } catch (error) {
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
+      this.deps.logger.warn({ podUID: uid, err: errorMessage(error) }, 'Reading the eviction of a pod failed');
+    }
+  }
+}
+
+/** Returns undefined if it is no eviction, as after a power cut. */
+function parseEviction(text: string): Eviction | undefined {
+  try {
+    const { message, gracePeriodSeconds } = JSON.parse(text) as Partial<Record<keyof Eviction, unknown>>;
+    return typeof message === 'string' && typeof gracePeriodSeconds === 'number'
+      ? { message, gracePeriodSeconds }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
