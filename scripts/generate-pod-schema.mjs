@@ -14,6 +14,7 @@ const sources = [
   path.join(types, 'meta/v1.d.ts'),
   path.join(types, 'node/v1.d.ts'),
   path.join(types, 'scheduling/v1.d.ts'),
+  path.join(types, 'storage/v1.d.ts'),
   path.join(root, 'src/api/types.ts'),
 ];
 const output = path.join(root, 'src/api/generated/pod-schema.ts');
@@ -32,6 +33,9 @@ const roots = [
   'StatefulSet',
   'RuntimeClass',
   'PriorityClass',
+  'PersistentVolumeClaim',
+  'PersistentVolume',
+  'CSIDriver',
 ];
 
 /** Integers of 64 bits; every other number has 32. */
@@ -59,6 +63,7 @@ const int64Fields = new Set([
   'ServiceAccountTokenProjection.expirationSeconds',
   'SleepAction.seconds',
   'StatefulSetStatus.observedGeneration',
+  'TokenRequest.expirationSeconds',
   'Toleration.tolerationSeconds',
 ]);
 
@@ -70,6 +75,14 @@ const pointerFields = new Set(
   Object.entries({
     AppArmorProfile: ['localhostProfile'],
     AzureDiskVolumeSource: ['cachingMode', 'fsType', 'kind', 'readOnly'],
+    CSIDriverSpec: [
+      'attachRequired',
+      'fsGroupPolicy',
+      'podInfoOnMount',
+      'requiresRepublish',
+      'seLinuxMount',
+      'storageCapacity',
+    ],
     CSIVolumeSource: ['fsType', 'readOnly'],
     ClusterTrustBundleProjection: ['name', 'optional', 'signerName'],
     ConfigMapEnvSource: ['optional'],
@@ -87,9 +100,11 @@ const pointerFields = new Set(
     HostPathVolumeSource: ['type'],
     ISCSIVolumeSource: ['initiatorName'],
     KeyToPath: ['mode'],
+    LocalVolumeSource: ['fsType'],
     ObjectMeta: ['deletionGracePeriodSeconds'],
     OwnerReference: ['blockOwnerDeletion', 'controller'],
     PersistentVolumeClaimSpec: ['storageClassName', 'volumeAttributesClassName', 'volumeMode'],
+    PersistentVolumeSpec: ['volumeAttributesClassName', 'volumeMode'],
     PodDNSConfigOption: ['value'],
     PodResourceClaim: ['resourceClaimName', 'resourceClaimTemplateName'],
     PodResourceClaimStatus: ['resourceClaimName'],
@@ -131,6 +146,7 @@ const pointerFields = new Set(
       'runAsUser',
     ],
     ServiceAccountTokenProjection: ['expirationSeconds'],
+    TokenRequest: ['expirationSeconds'],
     Toleration: ['tolerationSeconds'],
     TopologySpreadConstraint: ['minDomains', 'nodeAffinityPolicy', 'nodeTaintsPolicy'],
     TypedLocalObjectReference: ['apiGroup'],

@@ -151,7 +151,14 @@ const rooms = {
     'status of a pod, and its record on disk',
     ['api/values', 'engine/host', 'engine/container', 'engine/kuberuntime/actions', 'engine/view', 'engine/outgoing'],
   ],
-  'engine/volumes': ['volumes and sub-paths', ['api/values', 'cri', 'engine/host', 'engine/container-manager']],
+  'engine/persistent-volumes': [
+    'claims: their storage, and the pods that use them',
+    ['api/values', 'engine/host', 'flow'],
+  ],
+  'engine/volumes': [
+    'volumes and sub-paths',
+    ['api/values', 'cri', 'engine/host', 'engine/container-manager', 'engine/persistent-volumes'],
+  ],
   'engine/config/file': [
     'files, folders and stdin as source',
     [
@@ -319,6 +326,7 @@ const rooms = {
       'engine/history',
       'engine/oom',
       'engine/outgoing',
+      'engine/persistent-volumes',
       'engine/pleg',
       'engine/stats',
       'engine/config',
@@ -369,6 +377,7 @@ const rooms = {
       'engine/container-manager',
       'engine/config',
       'engine/kuberuntime/request',
+      'engine/persistent-volumes',
       'engine/volumes',
       'engine/kuberuntime',
       'node/options',

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { controlSocketPath } from '../server/control-client.ts';
@@ -8,18 +8,20 @@ import type { CommandDeps } from './io/deps.ts';
 import { endAgent } from './run/end-agent.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import { type ConfigurationFiles, readConfiguration } from '../node/options/read-configuration.ts';
-import type { TornDownNode } from '../node/tear-down-node.ts';
+import type { ClaimsLeft, TornDownNode } from '../node/tear-down-node.ts';
 
 interface DownFlags extends ConfigurationFiles {
   rootDir: string;
   containerRuntimeEndpoint?: string;
   all: boolean;
+  volumes: boolean;
 }
 
 export function registerDown(program: Command, deps: CommandDeps): void {
   addConfigurationFlags(addRuntimeOptions(program.command('down')), ['cgroupRoot', 'podLogsDir'])
     .description('Stop kubelet-ts, and stop and remove its pods')
     .option('--all', 'stop the managed containerd too', false)
+    .option('--volumes', 'delete the data of all PersistentVolumeClaims too', false)
     .addHelpText('after', examples)
     .action(async (flags: DownFlags) => {
       await down({ ...flags, rootDir: resolve(flags.rootDir) }, deps);
@@ -28,8 +30,9 @@ export function registerDown(program: Command, deps: CommandDeps): void {
 
 const examples = `
 Examples:
-  kubelet-ts down          stops the agent and its pods, gracefully; your manifests stay
-  kubelet-ts down --all    stops the managed containerd too: nothing of kubelet-ts keeps running
+  kubelet-ts down            stops the agent and its pods, gracefully; your manifests stay
+  kubelet-ts down --all      stops the managed containerd too: nothing of kubelet-ts keeps running
+  kubelet-ts down --volumes  deletes the data of PersistentVolumeClaims too, which stay otherwise
 
 If the agent does not answer within 2 s, down ends it with SIGTERM and SIGCONT, and with SIGKILL 5 s later.
 
@@ -47,10 +50,12 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
     runtimeEndpoint: flags.containerRuntimeEndpoint ?? configuration.containerRuntimeEndpoint,
     podLogsDir: configuration.podLogsDir,
     cgroupRoot: configuration.cgroupRoot || '/',
+    deletesClaims: flags.volumes,
   };
   const tornDown = await tearDownNode(node);
   for (const pod of tornDown.removed) deps.stdout.write(`pod ${visible(pod)} removed\n`);
   reportFailures(tornDown, deps);
+  reportClaims(tornDown.claims, flags, deps);
   if (!flags.all) return;
   if (tornDown.failures.some(({ mayRun }) => mayRun)) {
     deps.stderr.write('hint: The managed containerd keeps running, because containers of these pods may still run.\n');
@@ -65,6 +70,21 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   const { logger } = await createLogger('text', 'warn');
   await new ManagedContainerd({ rootDir: flags.rootDir, clock: systemClock, logger }).stop();
   deps.stdout.write('managed containerd stopped\n');
+}
+
+function reportClaims(
+  { names, areDeleted, reason }: ClaimsLeft,
+  { rootDir, volumes }: DownFlags,
+  deps: CommandDeps,
+): void {
+  for (const name of names) {
+    deps.stdout.write(visible(`claim ${name} ${areDeleted ? 'deleted' : 'keeps its data'}`) + '\n');
+  }
+  if (reason !== undefined) deps.stderr.write(`error: the data of the claims could not be deleted: ${reason}\n`);
+  if (volumes && !areDeleted) deps.setExitCode(1);
+  else if (names.length > 0 && !areDeleted) {
+    deps.stderr.write(`hint: The data are in ${join(rootDir, 'volumes')}; down --volumes deletes them.\n`);
+  }
 }
 
 /** Prints each pod that could not be removed, and sets the exit code. */

@@ -71,6 +71,7 @@ import { SyncHandlers } from './sync-handlers.ts';
 import type { SyncLoopInput } from './sync-loop.ts';
 import { UserNamespaces } from './userns/user-namespaces.ts';
 import { EventBus } from './view/event-bus.ts';
+import { VolumeClaims } from './persistent-volumes/volume-claims.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 import { WallClockStore } from './wall-clock-store.ts';
 
@@ -271,6 +272,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       revisions.forget(uid);
       evictionRecords.forget(uid);
       histories.podRemoved(uid, pod);
+      volumeManager.podRemoved();
     },
   });
   const news = new PodNews({ pleg, cache, remains, events, clock, stopped });
@@ -280,6 +282,16 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     allocatable: node.allocatable,
     clock,
     imageVolumes: node.featureGates.ImageVolume,
+    claims: new VolumeClaims({
+      rootDir: node.rootDir,
+      storage: configObjects,
+      node: { name: node.nodeName, labels: node.labels },
+      podDirs,
+      logger: logger.child({ component: 'volumes' }),
+    }),
+    onClaimFreed: (uid) => {
+      workQueue.enqueue(uid, 0);
+    },
   });
   const prober = new ProberManager({
     runtime,

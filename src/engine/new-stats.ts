@@ -62,9 +62,10 @@ export function podsCgroupOf({ cgroupRoot, cgroupsPerQOS, cgroupDriver }: Cgroup
   return cgroupsPerQOS ? cgroupPath(qosCgroups(cgroupRoot).root, cgroupDriver) : cgroupRoot;
 }
 
-/** Folders of the volumes that belong to the pod. Those of the machine and images are not its usage. */
+/** Folders of the volumes that belong to the pod. Those of claims, of the machine and images are not its usage. */
 function ownVolumePaths(pod: Pod, volumeManager: StatsSources['volumeManager']): Map<string, string> {
-  const mounts = [...volumeManager.mountPoints(pod)];
+  const volumes = (pod.spec.volumes ?? []).filter(({ persistentVolumeClaim }) => persistentVolumeClaim === undefined);
+  const mounts = [...volumeManager.mountPoints({ ...pod, spec: { ...pod.spec, volumes } })];
   return new Map(
     mounts.flatMap(([name, { managed, hostPath }]) => (managed && hostPath !== '' ? [[name, hostPath]] : [])),
   );

@@ -1,4 +1,5 @@
 import type { Pod, PodStatus } from '../api/types.ts';
+import type { ClaimName } from '../api/values/persistent-volume.ts';
 import { formatTime } from '../api/values/time.ts';
 import type { Clock } from '../clock.ts';
 import { errorMessage } from '../errors.ts';
@@ -196,11 +197,17 @@ export class KubeletPodSyncer implements PodSyncer {
     const { volumeManager, containerManager, isPodGone } = this.deps;
     const { uid } = pod.metadata;
     this.updateStatus(pod, podStatus, true);
-    await volumeManager.unmountPodVolumes(uid);
+    const claims = await volumeManager.unmountPodVolumes(uid);
+    if (isPodGone(uid)) this.reportKeptClaims(pod, claims);
     this.mountBackOff.reset(uid);
     await containerManager.podCgroups.remove(uid);
     // The remains of a finished pod stay for `logs` and its status until its manifest is removed.
     if (isPodGone(uid)) await this.deps.removePod(uid);
+  }
+
+  private reportKeptClaims(pod: Pod, claims: readonly ClaimName[]): void {
+    const recorder = podEventRecorder(this.deps.emit, pod);
+    for (const { name } of claims) recorder.normal(reasons.claimKept, `persistentvolumeclaim "${name}" keeps its data`);
   }
 
   private reportMissingImages(results: readonly SyncResult[], recorder: PodEventRecorder): void {

@@ -128,8 +128,11 @@ export class SyncHandlers implements SyncHandler {
   handleConfigObjects(keys: readonly string[]): void {
     this.deps.admission.note('order');
     const changed = new Set(keys);
+    const areVolumesNew = keys.some((key) => /^(PersistentVolume|CSIDriver)\//.test(key));
     for (const pod of this.deps.podManager.pods()) {
-      if (configObjectReferences(pod).some((key) => changed.has(key))) this.handlePodSync(pod.metadata.uid);
+      const isConcerned = configObjectReferences(pod).some((key) => changed.has(key));
+      // A volume or driver may be the one that any claim waits for.
+      if (isConcerned || (areVolumesNew && usesClaims(pod))) this.handlePodSync(pod.metadata.uid);
     }
   }
 
@@ -276,3 +279,5 @@ function endOf(container: RuntimeContainerStatus): ContainerEnd {
   const { restartCount, exitCode, reason, message, startedAt, finishedAt } = container;
   return { restartCount, exitCode, reason, message, startedAt, finishedAt };
 }
+
+const usesClaims = ({ spec }: Pod): boolean => (spec.volumes ?? []).some((volume) => volume.persistentVolumeClaim);

@@ -10,6 +10,7 @@ import { tearDownPods, type TornDownPods } from '../engine/gc/tear-down-pods.ts'
 import { historyFolder } from '../engine/history/history-file.ts';
 import { writePodRemoved } from '../engine/history/removed-pods.ts';
 import { PodDirs } from '../engine/host/pod-dirs.ts';
+import { claimsWithFolder, removeClaimFolders } from '../engine/persistent-volumes/claim-folders.ts';
 import { PodRemover } from '../engine/kuberuntime/pod-remover.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
@@ -25,12 +26,24 @@ interface TearDownOptions {
   runtimeEndpoint: string;
   podLogsDir: string;
   cgroupRoot: string;
+  /** True: the data of all claims are deleted, unless a pod that may use them could not be removed. */
+  deletesClaims: boolean;
 }
 
 /** The result of a tear-down. */
 export interface TornDownNode extends TornDownPods {
   /** The folder whose manifests could not be deleted, and the reason. Undefined if all are deleted. */
   unforgotten: { folder: string; reason: string } | undefined;
+  claims: ClaimsLeft;
+}
+
+/** The claims that had a folder with data, as `namespace/name`, sorted. */
+export interface ClaimsLeft {
+  names: string[];
+  /** True if their data were deleted. */
+  areDeleted: boolean;
+  /** Why they could not be deleted. */
+  reason?: string;
 }
 
 /**
@@ -46,7 +59,19 @@ export async function tearDownNode(options: TearDownOptions): Promise<TornDownNo
   );
   const pods = await tearDownPodsOf(options, managers, logger);
   for (const manager of managers) await removeEmptyQOSCgroups(manager, options.cgroupRoot);
-  return { ...pods, unforgotten };
+  const mayDelete = options.deletesClaims && pods.failures.length === 0;
+  return { ...pods, unforgotten, claims: await claimsLeft(options.rootDir, mayDelete) };
+}
+
+async function claimsLeft(rootDir: string, mayDelete: boolean): Promise<ClaimsLeft> {
+  const names = (await claimsWithFolder(rootDir)).map(({ namespace, name }) => `${namespace}/${name}`);
+  if (!mayDelete) return { names, areDeleted: false };
+  try {
+    await removeClaimFolders(rootDir);
+    return { names, areDeleted: true };
+  } catch (error) {
+    return { names, areDeleted: false, reason: errorMessage(error) };
+  }
 }
 
 async function forgetManifests(rootDir: string, logger: Logger): Promise<TornDownNode['unforgotten']> {

@@ -10,6 +10,7 @@ import { setVolumeOwnership } from '../../src/engine/volumes/ownership.ts';
 import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
 import { configObjectsOf, makeConfigMap, makeSecret } from '../builders/config-objects.ts';
 import { makeContainer, makePod } from '../builders/pods.ts';
+import { makeVolumeClaims } from '../builders/storage-objects.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 
@@ -20,12 +21,14 @@ let manager: VolumeManager;
 beforeEach(async () => {
   folder = await temporaryFolder();
   configObjects = configObjectsOf(makeConfigMap('settings', { mode: 'blue' }), makeSecret('login', { password: 'x' }));
+  const podDirs = new PodDirs({ rootDir: folder });
   manager = new VolumeManager({
-    podDirs: new PodDirs({ rootDir: folder }),
+    podDirs,
     configObjects,
     allocatable: { memory: '16Mi' },
     clock: new FakeClock(),
     imageVolumes: false,
+    claims: makeVolumeClaims(podDirs, folder),
   });
   // A failed test may leave something mounted.
   onTestFinished(async () => {

@@ -13,6 +13,7 @@ import { removeTree } from '../../src/engine/host/remove-tree.ts';
 import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
 import type { MountedVolume } from '../../src/engine/volumes/volume-mounter.ts';
 import { makeContainer, makePod } from '../builders/pods.ts';
+import { makeVolumeClaims } from '../builders/storage-objects.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -31,7 +32,7 @@ function openRoot(rootDir: string): { podDirs: PodDirs; manager: VolumeManager }
   return {
     podDirs,
     manager: new VolumeManager({
-      ...{ podDirs, allocatable, imageVolumes: false },
+      ...{ podDirs, allocatable, imageVolumes: false, claims: makeVolumeClaims(podDirs, rootDir) },
       configObjects: new ConfigObjects(),
       clock: new FakeClock(),
     }),
@@ -146,8 +147,8 @@ describe('volumes of a pod', () => {
       'nfs: volumes of this kind are not supported',
     );
     expect(await mountData(podWith({ image: { reference: 'a' } }))).toBe('image: the feature gate ImageVolume is off');
-    expect(await mountData(podWith({ persistentVolumeClaim: { claimName: 'c' } }))).toBe(
-      'persistentVolumeClaim: needs an API server',
+    expect(await mountData(podWith({ iscsi: { iqn: 'a', lun: 0, targetPortal: 'b' } }))).toBe(
+      'iscsi: volumes of this kind are not supported',
     );
   });
 
@@ -155,7 +156,7 @@ describe('volumes of a pod', () => {
     const place = { hostPath: emptyDirPath(), readOnly: false, managed: true };
     expect(manager.mountPoints(podWith({ emptyDir: {} }))).toEqual(new Map([['data', place]]));
     const claim = podWith({ persistentVolumeClaim: { claimName: 'c' } });
-    expect(() => manager.mountPoints(claim)).toThrow('persistentVolumeClaim: needs an API server');
+    expect(() => manager.mountPoints(claim)).toThrow('persistentvolumeclaim "c" not found');
   });
 
   test('are removed without complaint when there are none', async () => {

@@ -14,6 +14,9 @@ export const carriedOutKinds = {
   StatefulSet: 'apps/v1',
   RuntimeClass: 'node.k8s.io/v1',
   PriorityClass: 'scheduling.k8s.io/v1',
+  PersistentVolumeClaim: 'v1',
+  PersistentVolume: 'v1',
+  CSIDriver: 'storage.k8s.io/v1',
 } as const;
 
 export type CarriedOutKind = keyof typeof carriedOutKinds;
@@ -81,16 +84,11 @@ const kindsByReason: Readonly<Record<string, readonly string[]>> = {
     'Service',
   ],
   'there is no API server to guard': ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding', 'ServiceAccount'],
-  'there are no persistent volumes here': [
-    'CSIDriver',
-    'CSINode',
-    'CSIStorageCapacity',
-    'PersistentVolume',
-    'PersistentVolumeClaim',
+  'a claim becomes a folder of this node, or binds a PersistentVolume, whatever its class': [
     'StorageClass',
-    'VolumeAttachment',
     'VolumeAttributesClass',
   ],
+  'it is for the controllers of a cluster': ['CSINode', 'CSIStorageCapacity', 'VolumeAttachment'],
   'it is for the API server of a cluster': [
     'APIService',
     'Binding',

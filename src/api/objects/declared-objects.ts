@@ -108,9 +108,11 @@ function declareItems(found: Declarations, list: ManifestObject, context: Contex
   }
 }
 
+const isStorageKind = (kind: string): boolean => /^(PersistentVolume(Claim)?|CSIDriver)$/.test(kind);
+
 /** True if an empty list of this kind, or a plain List, declares that nothing is to run. */
 function declaresWhatRuns(listed = 'Pod'): boolean {
-  return isCarriedOut(listed) && listed !== 'ConfigMap' && listed !== 'Secret';
+  return isCarriedOut(listed) && listed !== 'ConfigMap' && listed !== 'Secret' && !isStorageKind(listed);
 }
 
 function unknownListField({ key }: ManifestEntry): FieldProblem {

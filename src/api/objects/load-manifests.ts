@@ -7,12 +7,14 @@ import { ProblemList } from '../text/problem-list.ts';
 import { maxManifestObjects } from '../text/reading-budget.ts';
 import type { Pod } from '../types.ts';
 import { type ConfigObject, configObjectKey } from '../values/config-object.ts';
+import type { PersistentVolumeClaim } from '../values/persistent-volume.ts';
 import type { ClassPlace } from '../values/resolve-classes.ts';
 import type { DependsOnPlace } from '../values/depends-on.ts';
 import { type Declarations, declaredObjects } from './declared-objects.ts';
 import { loadConfigObject } from './load-config-object.ts';
 import { loadNodeClass } from './load-node-class.ts';
 import { loadPodObject } from './load-pod.ts';
+import { loadStorageObject } from './load-storage-object.ts';
 import { loadWorkload } from './load-workload.ts';
 import type { StaticPodOptions } from './static-pod.ts';
 
@@ -69,6 +71,11 @@ export function loadManifests(bytes: Uint8Array | string, options: StaticPodOpti
         if (loaded.classPlaces) classPlaces.push(...loaded.classPlaces);
         if (loaded.isUIDDerived === true) derivedUIDs.push(loaded.pod.metadata.uid);
       } else if (loaded.configObject) configObjects.push(loaded.configObject);
+      for (const claim of loaded.claims ?? []) {
+        const taken = names.claim(nameOf(claim), object, 'spec.volumeClaimTemplates');
+        if (taken) problems.add(taken);
+        else configObjects.push(claim);
+      }
     }
   }
   for (const { kind, object, reason } of ignored) {
@@ -93,6 +100,8 @@ interface LoadedObject {
   classPlaces?: ClassPlace[];
   isUIDDerived?: boolean;
   configObject?: ConfigObject;
+  /** Claims of a StatefulSet's pod. */
+  claims?: PersistentVolumeClaim[];
   problems: ManifestProblem[];
 }
 
@@ -106,6 +115,10 @@ function loadObject(kind: CarriedOutKind, object: ManifestObject, options: Stati
     case 'RuntimeClass':
     case 'PriorityClass':
       return loadNodeClass(kind, object);
+    case 'PersistentVolumeClaim':
+    case 'PersistentVolume':
+    case 'CSIDriver':
+      return loadStorageObject(kind, object);
     case 'CronJob':
     case 'DaemonSet':
     case 'Deployment':
@@ -131,8 +144,11 @@ function repeatedName(names: DeclaredNames, object: ManifestObject, loaded: Load
     );
   }
   if (!configObject) return undefined;
-  return names.claim(configObjectKey(configObject).replace('/', ' '), object, 'metadata.name');
+  return names.claim(nameOf(configObject), object, 'metadata.name');
 }
+
+/** Such as `Secret default/registry`. */
+const nameOf = (object: ConfigObject): string => configObjectKey(object).replace('/', ' ');
 
 function tooManyObjects(origin: string): ManifestProblem {
   const message = `The manifest declares more than ${maxManifestObjects} objects`;

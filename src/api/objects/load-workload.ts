@@ -1,11 +1,22 @@
 import { type LoadResult, toValidPod } from './load-pod.ts';
 import { decodeManifestObject, type ManifestObject, problemOf } from '../decoding/manifest-object.ts';
 import type { StaticPodOptions } from './static-pod.ts';
-import { specWithTemplate, type Workload, workloadPod } from './workload-pod.ts';
+import type { PersistentVolumeClaim } from '../values/persistent-volume.ts';
+import { toClaim } from './load-storage-object.ts';
+import { claimNameOf, specWithTemplate, type Workload, workloadPod } from './workload-pod.ts';
 import { wantsNoPod, workloadProblems } from './workload-problems.ts';
 
+interface LoadedWorkload extends LoadResult {
+  /** Claims of its pod. */
+  claims?: PersistentVolumeClaim[];
+}
+
 /** Loads a workload as the one pod that it runs here. Returns no pod if the workload asks for none now. */
-export function loadWorkload(kind: Workload['kind'], object: ManifestObject, options: StaticPodOptions): LoadResult {
+export function loadWorkload(
+  kind: Workload['kind'],
+  object: ManifestObject,
+  options: StaticPodOptions,
+): LoadedWorkload {
   if (kind === 'CronJob' && options.cronJobs !== 'runOnce') {
     const message = 'kind "CronJob" is not carried out here: nothing starts pods on a schedule';
     const hint = 'Write a Job, and let the cron of this machine give it to run-once.';
@@ -23,7 +34,18 @@ export function loadWorkload(kind: Workload['kind'], object: ManifestObject, opt
   );
   problems.push(...ofPod);
   const isBroken = problems.some(({ severity }) => severity === 'error');
-  return { ...(!isBroken && !wantsNoPod(workload) && loaded), problems };
+  if (isBroken) return { problems };
+  const claims = claimsOf(workload);
+  return { ...(!wantsNoPod(workload) && loaded), ...(claims.length > 0 && { claims }), problems };
+}
+
+/** The claims stay declared while the workload asks for no pod, as in a StatefulSet that is scaled to zero. */
+function claimsOf(workload: Workload): PersistentVolumeClaim[] {
+  const { namespace = 'default' } = workload.metadata ?? {};
+  const templates = workload.kind === 'StatefulSet' ? (workload.spec?.volumeClaimTemplates ?? []) : [];
+  return templates.map((template) =>
+    toClaim({ namespace, name: claimNameOf(workload, template) }, template.spec ?? {}),
+  );
 }
 
 /** True for fields that the workload sets (name, namespace); the template sets the rest. */

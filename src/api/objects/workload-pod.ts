@@ -1,5 +1,5 @@
 import type { JobSpec } from 'kubernetes-types/batch/v1.js';
-import type { PodSpec } from 'kubernetes-types/core/v1.js';
+import type { PersistentVolumeClaim as RawClaim, PodSpec } from 'kubernetes-types/core/v1.js';
 import type { ObjectMeta } from 'kubernetes-types/meta/v1.js';
 import type { RawPod } from '../types.ts';
 
@@ -16,7 +16,7 @@ export type WorkloadSpec = Partial<Omit<JobSpec, 'selector'>> & {
   schedule?: string;
   /** In a ReplicationController, the labels themselves. */
   selector?: JobSpec['selector'] | Record<string, string>;
-  volumeClaimTemplates?: readonly unknown[];
+  volumeClaimTemplates?: readonly RawClaim[];
 };
 
 /** The spec with the pod template, and its field path. */
@@ -39,8 +39,28 @@ export function workloadPod(workload: Workload): RawPod {
       ...(labels && { labels }),
       ...(annotations && { annotations }),
     },
-    ...(template?.spec && { spec: withDeadline(template.spec, activeDeadlineSeconds) }),
+    ...(template?.spec && { spec: withClaims(withDeadline(template.spec, activeDeadlineSeconds), workload) }),
   };
+}
+
+/**
+ * Name of the claim that a StatefulSet's pod gets for a template. It has the name in the manifest, not that of the pod,
+ * because a node of another name must find the data again.
+ */
+export function claimNameOf({ metadata }: Workload, template: RawClaim): string {
+  return `${template.metadata?.name ?? ''}-${metadata?.name ?? ''}`;
+}
+
+/** A template replaces a volume of its name. kubelet: pkg/controller/statefulset/stateful_set_utils.go updateStorage */
+function withClaims(spec: PodSpec, workload: Workload): PodSpec {
+  const templates = workload.kind === 'StatefulSet' ? (workload.spec?.volumeClaimTemplates ?? []) : [];
+  if (templates.length === 0) return spec;
+  const names = new Set(templates.map(({ metadata }) => metadata?.name));
+  const claimed = templates.map((template) => ({
+    name: template.metadata?.name ?? '',
+    persistentVolumeClaim: { claimName: claimNameOf(workload, template) },
+  }));
+  return { ...spec, volumes: [...claimed, ...(spec.volumes ?? []).filter(({ name }) => !names.has(name))] };
 }
 
 /** Applies the deadline of a Job to its one pod, unless the pod has an earlier one. */

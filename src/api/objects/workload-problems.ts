@@ -1,6 +1,8 @@
 import { checkCronSchedule } from '../values/cron-schedule.ts';
-import type { FieldProblem } from '../decoding/manifest-object.ts';
-import { specWithTemplate, type Workload, type WorkloadSpec } from './workload-pod.ts';
+import { brokenRule, type FieldProblem } from '../decoding/manifest-object.ts';
+import { validateClaim } from '../validation/validate-storage-object.ts';
+import { FieldErrors } from '../values/field-errors.ts';
+import { claimNameOf, specWithTemplate, type Workload, type WorkloadSpec } from './workload-pod.ts';
 
 /**
  * Errors of a workload, and warnings about its parts that have no effect on a single pod: nothing makes replicas,
@@ -14,7 +16,7 @@ export function workloadProblems(workload: Workload): FieldProblem[] {
     ...cronProblems(workload),
     ...countProblems(spec, path),
     ...selectorProblems(spec, path),
-    ...claimProblems(spec),
+    ...claimProblems(workload),
     ...(isJob(workload) ? jobProblems(spec, path) : longRunningProblems(spec, path)),
   ];
 }
@@ -61,10 +63,18 @@ function countProblems(spec: WorkloadSpec, path: string): FieldProblem[] {
   });
 }
 
-function claimProblems({ volumeClaimTemplates = [] }: WorkloadSpec): FieldProblem[] {
-  if (volumeClaimTemplates.length === 0) return [];
-  const hint = 'Use a volume of the template, such as a hostPath, instead.';
-  return [refuse('spec.volumeClaimTemplates', 'Forbidden: there are no persistent volumes here', hint)];
+function claimProblems(workload: Workload): FieldProblem[] {
+  const { volumeClaimTemplates = [] } = specWithTemplate(workload).spec;
+  const errors = new FieldErrors();
+  for (const [index, template] of volumeClaimTemplates.entries()) {
+    const { namespace = 'default' } = workload.metadata ?? {};
+    const inTemplate = new FieldErrors();
+    validateClaim(inTemplate, { ...template.metadata, name: claimNameOf(workload, template), namespace }, template);
+    if ((template.metadata?.name ?? '') === '') inTemplate.required('metadata.name', 'a name is needed');
+    const path = `spec.volumeClaimTemplates[${index}]`;
+    errors.addAll(inTemplate.list.map((error) => ({ ...error, field: `${path}.${error.field}` })));
+  }
+  return errors.list.map(brokenRule);
 }
 
 /** Warns of a selector that misses the workload's own pods, which a cluster would refuse. */

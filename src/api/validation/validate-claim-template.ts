@@ -22,7 +22,7 @@ export function validateClaimTemplate(
 
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 
-function validateClaimSpec(errors: FieldErrors, field: string, spec: core.PersistentVolumeClaimSpec): void {
+export function validateClaimSpec(errors: FieldErrors, field: string, spec: core.PersistentVolumeClaimSpec): void {
   validateAccessModes(errors, `${field}.accessModes`, spec.accessModes ?? []);
   validateLabelSelector(errors, `${field}.selector`, spec.selector);
   const storageField = `${field}.resources[storage]`;
@@ -38,7 +38,7 @@ function validateClaimSpec(errors: FieldErrors, field: string, spec: core.Persis
   validateDataSources(errors, field, spec);
 }
 
-function validateAccessModes(errors: FieldErrors, field: string, modes: readonly string[]): void {
+export function validateAccessModes(errors: FieldErrors, field: string, modes: readonly string[]): void {
   if (modes.length === 0) errors.required(field, 'needs at least one access mode');
   for (const mode of modes) errors.unsupportedUnless(field, mode, accessModes);
   const others = modes.filter((mode) => mode !== 'ReadWriteOncePod' && accessModes.includes(mode));

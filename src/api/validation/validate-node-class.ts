@@ -40,7 +40,7 @@ export function validatePriorityClass(errors: FieldErrors, object: PriorityClass
 }
 
 /** Metadata of an object without a namespace. */
-function validateClusterMeta(errors: FieldErrors, metadata: ObjectMeta = {}): void {
+export function validateClusterMeta(errors: FieldErrors, metadata: ObjectMeta = {}): void {
   const { name = '', namespace = '' } = metadata;
   if (namespace !== '') errors.forbidden('metadata.namespace', 'an object of this kind has no namespace');
   if (name === '') errors.required('metadata.name', 'a name is needed');

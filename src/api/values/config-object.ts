@@ -1,7 +1,8 @@
 import type { NodeClass } from './node-class.ts';
+import type { StorageObject } from './persistent-volume.ts';
 
 /** An object that pods refer to. */
-export type ConfigObject = ConfigData | NodeClass;
+export type ConfigObject = ConfigData | NodeClass | StorageObject;
 
 /** A ConfigMap or a Secret from a manifest. */
 export interface ConfigData {
@@ -18,12 +19,19 @@ export interface ConfigData {
 }
 
 /** Unique key of an object, such as `Secret/default/registry`, or `RuntimeClass/kata` without a namespace. */
-export function configObjectKey(object: Pick<ConfigData, 'kind' | 'namespace' | 'name'> | ClassName): string {
+export function configObjectKey(object: NamespacedName | ClusterName): string {
   const { kind, name } = object;
   return 'namespace' in object ? `${kind}/${object.namespace}/${name}` : `${kind}/${name}`;
 }
 
-type ClassName = Pick<NodeClass, 'kind' | 'name'>;
+interface NamespacedName extends Pick<ConfigData, 'namespace' | 'name'> {
+  kind: ConfigData['kind'] | 'PersistentVolumeClaim';
+}
+
+interface ClusterName {
+  kind: Exclude<ConfigObject['kind'], NamespacedName['kind']>;
+  name: string;
+}
 
 /** True if the object is a ConfigMap or a Secret. */
 export function isConfigData(object: ConfigObject): object is ConfigData {
@@ -32,7 +40,7 @@ export function isConfigData(object: ConfigObject): object is ConfigData {
 
 /** True if the object is a RuntimeClass or a PriorityClass. */
 export function isNodeClass(object: ConfigObject): object is NodeClass {
-  return !isConfigData(object);
+  return object.kind === 'RuntimeClass' || object.kind === 'PriorityClass';
 }
 
 /** Looks up the ConfigMaps and Secrets of pods. */

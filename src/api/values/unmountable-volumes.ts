@@ -8,8 +8,6 @@ const notSupported = 'volumes of this kind are not supported';
  */
 export const unmountableVolumes = {
   csi: needsAPIServer,
-  ephemeral: needsAPIServer,
-  persistentVolumeClaim: needsAPIServer,
   awsElasticBlockStore: notSupported,
   azureDisk: notSupported,
   azureFile: notSupported,

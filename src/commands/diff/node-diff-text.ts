@@ -79,7 +79,7 @@ function summary(pods: readonly PodChange[], configObjects: readonly ConfigObjec
       amount: pods.filter((pod) => pod.action === action).length,
       text: `to ${action}`,
     })),
-    { amount: configObjects.length, text: 'of ConfigMaps, Secrets and classes to change' },
+    { amount: configObjects.length, text: 'of ConfigMaps, Secrets, classes and storage to change' },
   ].filter(({ amount }) => amount > 0);
   return counts.length === 0 ? 'no pods' : counts.map(({ amount, text }) => `${amount} ${text}`).join(', ');
 }

@@ -1,5 +1,6 @@
-import { type ConfigData, type ConfigObject, isConfigData } from '../../api/values/config-object.ts';
+import { type ConfigData, type ConfigObject, isConfigData, isNodeClass } from '../../api/values/config-object.ts';
 import type { NodeClass } from '../../api/values/node-class.ts';
+import type { StorageObject } from '../../api/values/persistent-volume.ts';
 import type { Pod } from '../../api/types.ts';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
@@ -35,7 +36,8 @@ function heldPod({ metadata, ...pod }: Pod, source: SourceUpdate['source']): obj
 }
 
 function shownConfigObject(object: ConfigObject): object {
-  return isConfigData(object) ? shownData(object) : shownClass(object);
+  if (isConfigData(object)) return shownData(object);
+  return isNodeClass(object) ? shownClass(object) : shownStorage(object);
 }
 
 function shownClass(held: NodeClass): object {
@@ -55,6 +57,21 @@ function shownClass(held: NodeClass): object {
     ...(overhead && { overhead: { podFixed: overhead } }),
     ...(Object.keys(scheduling).length > 0 && { scheduling }),
   };
+}
+
+function shownStorage(held: StorageObject): object {
+  if (held.kind === 'CSIDriver') {
+    const { kind, name, ...spec } = held;
+    return { apiVersion: 'storage.k8s.io/v1', kind, metadata: { name }, spec };
+  }
+  if (held.kind === 'PersistentVolume') {
+    const { kind, name, labels, storage, source, ...spec } = held;
+    const metadata = { name, ...(Object.keys(labels).length > 0 && { labels }) };
+    return { apiVersion: 'v1', kind, metadata, spec: { capacity: { storage }, ...spec, ...source } };
+  }
+  const { kind, name, namespace, storage, ...spec } = held;
+  const resources = { requests: { storage } };
+  return { apiVersion: 'v1', kind, metadata: { name, namespace }, spec: { ...spec, resources } };
 }
 
 function shownData({ kind, namespace, name, type, immutable, data, binaryData }: ConfigData): object {

@@ -1,5 +1,4 @@
-import { type ConfigData, isConfigData } from '../../api/values/config-object.ts';
-import type { NodeClass } from '../../api/values/node-class.ts';
+import { type ConfigData, type ConfigObject, isConfigData } from '../../api/values/config-object.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 
@@ -14,6 +13,11 @@ export interface ValidationReport {
   /** Names. */
   runtimeClasses: string[];
   priorityClasses: string[];
+  /** `namespace/name`. */
+  persistentVolumeClaims: string[];
+  /** Names. */
+  persistentVolumes: string[];
+  csiDrivers: string[];
 }
 
 interface DeclaredKeys {
@@ -26,8 +30,10 @@ interface DeclaredKeys {
 export function validationJSON({ pods, configObjects = [], problems }: SourceUpdate): ValidationReport {
   const ofKind = (kind: ConfigData['kind']): DeclaredKeys[] =>
     configObjects.filter(isConfigData).flatMap((object) => (object.kind === kind ? [declaredKeys(object)] : []));
-  const classNames = (kind: NodeClass['kind']): string[] =>
-    configObjects.filter((object) => object.kind === kind).map(({ name }) => name);
+  const namesOf = (kind: ConfigObject['kind']): string[] =>
+    configObjects
+      .filter((object) => object.kind === kind)
+      .map((object) => ('namespace' in object ? `${object.namespace}/${object.name}` : object.name));
   return {
     errors: count(problems, 'error'),
     warnings: count(problems, 'warning'),
@@ -35,17 +41,30 @@ export function validationJSON({ pods, configObjects = [], problems }: SourceUpd
     pods: pods.map(({ metadata: { namespace, name, uid } }) => ({ namespace, name, uid })),
     configMaps: ofKind('ConfigMap'),
     secrets: ofKind('Secret'),
-    runtimeClasses: classNames('RuntimeClass'),
-    priorityClasses: classNames('PriorityClass'),
+    runtimeClasses: namesOf('RuntimeClass'),
+    priorityClasses: namesOf('PriorityClass'),
+    persistentVolumeClaims: namesOf('PersistentVolumeClaim'),
+    persistentVolumes: namesOf('PersistentVolume'),
+    csiDrivers: namesOf('CSIDriver'),
   };
 }
+
+const countedKinds = [
+  'ConfigMap',
+  'Secret',
+  'RuntimeClass',
+  'PriorityClass',
+  'PersistentVolumeClaim',
+  'PersistentVolume',
+  'CSIDriver',
+] as const satisfies ConfigObject['kind'][];
 
 /** The last line of the report: `2 pods, 1 ConfigMap: 1 error, 2 warnings`. */
 export function validationSummary({ pods, configObjects = [], problems }: SourceUpdate): string {
   const kinds = configObjects.map(({ kind }) => kind);
   const declared = [
     counted(pods.length, 'pod'),
-    ...(['ConfigMap', 'Secret', 'RuntimeClass', 'PriorityClass'] as const)
+    ...countedKinds
       .map((kind) => [kinds.filter((one) => one === kind).length, kind] as const)
       .filter(([amount]) => amount > 0)
       .map(([amount, kind]) => counted(amount, kind)),
@@ -79,5 +98,5 @@ function count(problems: readonly ManifestProblem[], severity: ManifestProblem['
 }
 
 function counted(amount: number, what: string): string {
-  return `${amount} ${what}${amount === 1 ? '' : 's'}`;
+  return `${amount} ${what}${amount === 1 ? '' : what.endsWith('s') ? 'es' : 's'}`;
 }

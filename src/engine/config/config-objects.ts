@@ -14,6 +14,12 @@ import {
   type PriorityClass,
   type RuntimeClass,
 } from '../../api/values/node-class.ts';
+import type {
+  CSIDriver,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageLookup,
+} from '../../api/values/persistent-volume.ts';
 
 /** Outcome of a new list of a source, as keys of objects. */
 interface Replacement {
@@ -24,11 +30,11 @@ interface Replacement {
 }
 
 /**
- * The ConfigMaps, Secrets and classes that all sources declare now. If two sources declare one object, the first one
- * owns it until it no longer declares it. An immutable object keeps its first content until its source removes it.
- * After that it can be declared with other content.
+ * The ConfigMaps, Secrets, classes and objects about storage that all sources declare now. If two sources declare one
+ * object, the first one owns it until it no longer declares it. An immutable object keeps its first content until its
+ * source removes it. After that it can be declared with other content.
  */
-export class ConfigObjects implements ConfigObjectLookup, NodeClassLookup {
+export class ConfigObjects implements ConfigObjectLookup, NodeClassLookup, StorageLookup {
   private readonly bySource = new Map<string, ReadonlyMap<string, ConfigObject>>();
   private readonly claims = new Claims<string>();
 
@@ -48,10 +54,22 @@ export class ConfigObjects implements ConfigObjectLookup, NodeClassLookup {
   }
 
   defaultPriorityClass(): PriorityClass | undefined {
-    const objects = [...this.bySource].flatMap(([source, held]) =>
-      [...held].filter(([key]) => this.claims.owner(key) === source).map(([, object]) => object),
-    );
-    return nodeClassesIn(objects.filter(isNodeClass)).defaultPriorityClass();
+    return nodeClassesIn(this.all().filter(isNodeClass)).defaultPriorityClass();
+  }
+
+  claim(namespace: string, name: string): PersistentVolumeClaim | undefined {
+    const found = this.find(configObjectKey({ kind: 'PersistentVolumeClaim', namespace, name }));
+    return found?.kind === 'PersistentVolumeClaim' ? found : undefined;
+  }
+
+  persistentVolumes(): PersistentVolume[] {
+    const found = this.all().flatMap((object) => (object.kind === 'PersistentVolume' ? [object] : []));
+    return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  csiDriver(name: string): CSIDriver | undefined {
+    const found = this.find(configObjectKey({ kind: 'CSIDriver', name }));
+    return found?.kind === 'CSIDriver' ? found : undefined;
   }
 
   /** Replaces the objects of a source with its new complete list. `source` is any unique text. */
@@ -71,6 +89,12 @@ export class ConfigObjects implements ConfigObjectLookup, NodeClassLookup {
     this.claims.set(source, after.keys());
     const changed = [...keys].filter((key) => !isDeepStrictEqual(was.get(key), this.find(key))).sort();
     return { changed, refused };
+  }
+
+  private all(): ConfigObject[] {
+    return [...this.bySource].flatMap(([source, held]) =>
+      [...held].filter(([key]) => this.claims.owner(key) === source).map(([, object]) => object),
+    );
   }
 
   /** Finds an object by its `configObjectKey`. Returns undefined if no source declares it. */

@@ -87,6 +87,8 @@ export const reasons = {
   // Not in the kubelet: an API server refuses such pods.
   unknownClass: 'UnknownClass',
   classConflict: 'ClassConflict',
+  // Not in the kubelet: the data of a claim outlive its pods and its manifest.
+  claimKept: 'ClaimKept',
   // Not in the kubelet: pods that wait for each other.
   startOrderCycle: 'StartOrderCycle',
   waitingForPods: 'WaitingForPods',

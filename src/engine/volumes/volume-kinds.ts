@@ -1,7 +1,9 @@
 import { type ByKind, byKind, type VolumeSources } from '../../api/values/by-kind.ts';
 import { type UnmountableVolume, unmountableVolumes } from '../../api/values/unmountable-volumes.ts';
 import { UserError } from '../../errors.ts';
+import { claimVolume } from './claim-volume.ts';
 import { emptyDirVolume } from './empty-dir.ts';
+import { ephemeralVolume } from './ephemeral-volume.ts';
 import { hostPathVolume } from './host-path.ts';
 import { imageVolume } from './image-volume.ts';
 import { payloadVolume } from './payload-volume.ts';
@@ -12,8 +14,10 @@ const volumeKinds: ByKind<Omit<VolumeSources, UnmountableVolume>, [VolumeRequest
   configMap: payloadVolume('kubernetes.io~configmap', ''),
   downwardAPI: payloadVolume('kubernetes.io~downward-api', 'Memory'),
   emptyDir: emptyDirVolume,
+  ephemeral: ephemeralVolume,
   hostPath: hostPathVolume,
   image: imageVolume,
+  persistentVolumeClaim: claimVolume,
   projected: payloadVolume('kubernetes.io~projected', 'Memory'),
   secret: payloadVolume('kubernetes.io~secret', 'Memory'),
 };
@@ -25,6 +29,6 @@ export function volumeMounter(request: VolumeRequest): VolumeMounter {
   const kind = Object.keys(request.volume).find((key) => key !== 'name') ?? 'unknown';
   const reasons: Readonly<Record<string, string>> = unmountableVolumes;
   throw new UserError(`${kind}: ${reasons[kind] ?? 'volumes of this kind are not known'}`, {
-    hint: 'Use emptyDir, hostPath, configMap, secret, projected or downwardAPI.',
+    hint: 'Use emptyDir, hostPath, configMap, secret, projected, downwardAPI or persistentVolumeClaim.',
   });
 }

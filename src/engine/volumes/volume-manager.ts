@@ -3,6 +3,8 @@ import type { Pod, Volume } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { toError } from '../../errors.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
+import type { ClaimName } from '../../api/values/persistent-volume.ts';
+import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import { emptyDirPath } from './empty-dir.ts';
 import { passesMountsOn } from './mount-propagation.ts';
 import { shareMountsBelow } from '../host/mounts.ts';
@@ -26,6 +28,9 @@ interface Deps extends PayloadSources {
   clock: Pick<Clock, 'now'>;
   /** Feature gate ImageVolume. */
   imageVolumes: boolean;
+  claims: VolumeClaims;
+  /** Called with the UID of a pod whose claim was in use by another pod, and may be free now. */
+  onClaimFreed?: (uid: string) => void;
 }
 
 /**
@@ -50,10 +55,11 @@ export class VolumeManager {
       let mounter: VolumeMounter | undefined;
       try {
         mounter = this.mounterOf(pod, volume);
-        const { mount } = mounter;
         await mounter.setUp();
+        const { mount } = mounter;
         // Other volumes are shared by the machine, or the runtime reports that they are not.
-        if (mount.managed && passesMountsOn(pod, volume.name)) await shareMountsBelow(mount.hostPath);
+        if (mount.managed && mount.persistent !== true && passesMountsOn(pod, volume.name))
+          await shareMountsBelow(mount.hostPath);
         mounted.set(volume.name, mount);
       } catch (error) {
         failures.set(volume.name, toError(error));
@@ -64,13 +70,21 @@ export class VolumeManager {
   }
 
   /**
-   * Unmounts and removes the volumes of a terminated pod. The rest of its folder stays. Does nothing if they are
-   * missing.
+   * Unmounts and removes the volumes of a terminated pod. The rest of its folder stays, and so do the data of its
+   * claims. Resolves with the claims that it had. Does nothing if they are missing.
    */
-  async unmountPodVolumes(uid: string): Promise<void> {
+  async unmountPodVolumes(uid: string): Promise<ClaimName[]> {
     const podDir = this.deps.podDirs.podDir(uid);
+    const claims = await this.deps.claims.uses.claimsOf(uid);
     // Markers first, because a volume without one is made again.
     for (const folder of ['volume-subpaths', 'plugins', 'volumes']) await removeTree(join(podDir, folder));
+    this.podRemoved();
+    return claims;
+  }
+
+  /** Wakes the pods that waited for a claim of another pod, after one pod less uses claims. */
+  podRemoved(): void {
+    for (const uid of this.deps.claims.takeWaiting()) this.deps.onClaimFreed?.(uid);
   }
 
   /** Path of a pod's emptyDir on the host. */

@@ -1,5 +1,6 @@
 import type { Pod, Volume } from '../../api/types.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
+import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import type { PayloadSources } from './volume-payload.ts';
 
 /** A pod's volume on the host, ready for mounting into a container. kubelet: pkg/volume Attributes */
@@ -12,6 +13,8 @@ export interface MountedVolume {
   readOnly: boolean;
   /** True if it belongs to the pod, so that SELinux may give it the container's label. */
   managed: boolean;
+  /** True if its content outlives the pod, so that it is not the pod's usage. */
+  persistent?: boolean;
 }
 
 /** A volume to set up, and its sources. */
@@ -23,11 +26,13 @@ export interface VolumeRequest extends PayloadSources {
   now: () => number;
   /** Feature gate ImageVolume. */
   imageVolumes: boolean;
+  claims: VolumeClaims;
 }
 
 /** Sets up one volume of a pod. kubelet: pkg/volume Mounter */
 export interface VolumeMounter {
-  mount: MountedVolume;
+  /** That of a claim is only known after its set-up. */
+  readonly mount: MountedVolume;
   /** Makes or updates the volume. Rejects with a `UserError` if the manifest or the node must change. */
   setUp: () => Promise<void>;
   /** True if the volume may be mounted with its old content after a failed update. Unset if it never may. */

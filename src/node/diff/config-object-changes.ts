@@ -3,14 +3,14 @@ import { type ConfigData, type ConfigObject, configObjectKey, isConfigData } fro
 import { configObjectReferences } from '../../api/values/config-object-references.ts';
 import type { Container, Pod, Volume } from '../../api/types.ts';
 
-/** The planned change of a ConfigMap, Secret or class. Never contains a value. */
+/** The planned change of a ConfigMap, Secret, class or object about storage. Never contains a value. */
 export interface ConfigObjectChange {
   action: 'add' | 'remove' | 'change';
   kind: ConfigObject['kind'];
-  /** Absent for a class. */
+  /** Absent for an object without a namespace. */
   namespace?: string;
   name: string;
-  /** Keys of the data; fields of a class. */
+  /** Keys of the data; fields of other objects. */
   keys: Record<string, 'added' | 'removed' | 'changed'>;
   /** The effects on pods that keep running. */
   effects: ConfigObjectEffect[];
@@ -39,8 +39,11 @@ export function computeConfigObjectChanges(
     const action = !before.has(key) ? 'add' : after.has(key) ? 'change' : 'remove';
     if (object === undefined || (action === 'change' && Object.keys(keys).length === 0)) return [];
     const { kind, name } = object;
-    // Running pods keep what their class was.
-    if (!isConfigData(object)) return [{ action, kind, name, keys, effects: [] }];
+    // Running pods keep what their class was, and what their claims are.
+    if (!isConfigData(object)) {
+      const place = 'namespace' in object ? { namespace: object.namespace } : {};
+      return [{ action, kind, ...place, name, keys, effects: [] }];
+    }
     const { namespace } = object;
     const users = running.filter((pod) => configObjectReferences(pod).includes(key));
     return [{ action, kind, namespace, name, keys, effects: users.flatMap((pod) => effectsOn(pod, object, keys)) }];
@@ -58,7 +61,7 @@ function changedKeys(before: ConfigObject | undefined, after: ConfigObject | und
 
 function valuesOf(object: ConfigObject | undefined): Map<string, string> {
   if (object !== undefined && !isConfigData(object)) {
-    const fields = Object.entries(object).filter(([field]) => field !== 'kind' && field !== 'name');
+    const fields = Object.entries(object).filter(([field]) => !['kind', 'namespace', 'name'].includes(field));
     return new Map(fields.map(([field, value]) => [field, JSON.stringify(value)]));
   }
   const values = [...(object?.data ?? []), ...(object?.binaryData ?? [])];

@@ -1,6 +1,7 @@
 import type { Container, Pod } from '../../api/types.ts';
 import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
 import type { NodeClassLookup } from '../../api/values/node-class.ts';
+import type { StorageLookup } from '../../api/values/persistent-volume.ts';
 import { pullReference } from '../../api/values/image-name.ts';
 import { systemClock } from '../../clock.ts';
 import type { PodSandboxConfig } from '../../cri/types.ts';
@@ -10,6 +11,7 @@ import { makeEnvironment } from '../../engine/kuberuntime/request/environment.ts
 import { generateContainerConfig } from '../../engine/kuberuntime/request/generate-container-config.ts';
 import { podSandboxConfig } from '../../engine/kuberuntime/pod-sandbox-config.ts';
 import type { NodeConfig } from '../../engine/node-config.ts';
+import { VolumeClaims } from '../../engine/persistent-volumes/volume-claims.ts';
 import { VolumeManager } from '../../engine/volumes/volume-manager.ts';
 import { UserError } from '../../errors.ts';
 
@@ -33,7 +35,7 @@ export interface PreviewedRequest {
 
 interface PreviewDeps {
   node: NodeConfig;
-  configObjects: ConfigObjectLookup & NodeClassLookup;
+  configObjects: ConfigObjectLookup & NodeClassLookup & StorageLookup;
 }
 
 const sandboxConfigAbove = '<config of RunPodSandbox>';
@@ -86,7 +88,13 @@ function createContainer(pod: Pod, container: Container, { node, configObjects }
   const { nodeIPs, allocatable, clusterDomain, selinuxEnabled, rootDir } = node;
   const podDirs = new PodDirs({ rootDir });
   const imageVolumes = node.featureGates.ImageVolume;
-  const volumes = new VolumeManager({ podDirs, configObjects, allocatable, clock: systemClock, imageVolumes });
+  const claims = new VolumeClaims({
+    rootDir,
+    storage: configObjects,
+    node: { name: node.nodeName, labels: node.labels },
+    podDirs,
+  });
+  const volumes = new VolumeManager({ podDirs, configObjects, allocatable, clock: systemClock, imageVolumes, claims });
   const podIPs = podIPsOf(pod, node);
   const envs = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
   const mounts = generateContainerMounts(

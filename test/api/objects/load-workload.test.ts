@@ -260,9 +260,12 @@ describe('a broken workload', () => {
       ],
     ],
     [
-      'asks for volumes of a cluster',
+      'asks for claims that lack their required fields',
       workload('apps/v1 StatefulSet', 'volumeClaimTemplates: [{metadata: {name: data}}]', template),
-      ['5:3 error spec.volumeClaimTemplates Forbidden: there are no persistent volumes here'],
+      [
+        '5:26 error spec.volumeClaimTemplates[0].spec.accessModes Required value: needs at least one access mode',
+        '5:26 error spec.volumeClaimTemplates[0].spec.resources[storage] Required value: must be set',
+      ],
     ],
     [
       'is a CronJob: nothing keeps its schedule',

@@ -29,6 +29,9 @@ test('the report for a program has everything but the values', () => {
     secrets: [{ namespace: 'default', name: 'login', keys: { password: 7 } }],
     runtimeClasses: [],
     priorityClasses: [],
+    persistentVolumeClaims: [],
+    persistentVolumes: [],
+    csiDrivers: [],
   });
 });
 

@@ -1,0 +1,106 @@
+import type {
+  PersistentVolume as RawVolume,
+  PersistentVolumeClaim as RawClaim,
+  PersistentVolumeClaimSpec,
+} from 'kubernetes-types/core/v1.js';
+import type { CSIDriver as RawDriver } from 'kubernetes-types/storage/v1.js';
+import {
+  brokenRule,
+  decodeManifestObject,
+  type FieldProblem,
+  firstProblems,
+  type ManifestObject,
+  problemOf,
+} from '../decoding/manifest-object.ts';
+import type { ManifestProblem } from '../text/manifest-problem.ts';
+import { validateClaim, validateCSIDriver, validateVolume } from '../validation/validate-storage-object.ts';
+import { FieldErrors } from '../values/field-errors.ts';
+import type { CSIDriver, PersistentVolume, PersistentVolumeClaim, StorageObject } from '../values/persistent-volume.ts';
+
+/** Loads a PersistentVolumeClaim, a PersistentVolume or a CSIDriver. */
+export function loadStorageObject(
+  kind: StorageObject['kind'],
+  object: ManifestObject,
+): { configObject?: StorageObject; problems: ManifestProblem[] } {
+  const { value, problems } = decodeManifestObject(kind, object);
+  if (value === undefined) return { problems };
+  const errors = new FieldErrors();
+  const warnings: FieldProblem[] = [];
+  const loaded = loaders[kind](value, errors, warnings);
+  const found = [...errors.list.map(brokenRule), ...warnings];
+  const located = firstProblems(found, (problem) => problem).map((problem) => problemOf(object, problem));
+  return { ...(errors.list.length === 0 && { configObject: loaded }), problems: [...problems, ...located] };
+}
+
+type Loader = (value: Record<string, unknown>, errors: FieldErrors, warnings: FieldProblem[]) => StorageObject;
+
+/** Safe casts in all: the decoder's schema is generated from these declarations. */
+const loaders: Record<StorageObject['kind'], Loader> = {
+  PersistentVolumeClaim: (value, errors) => {
+    const raw = value as unknown as RawClaim;
+    const { name = '', namespace = 'default' } = raw.metadata ?? {};
+    validateClaim(errors, { ...raw.metadata, name, namespace }, raw);
+    return toClaim({ name, namespace }, raw.spec ?? {});
+  },
+  PersistentVolume: (value, errors, warnings) => {
+    const raw = value as unknown as RawVolume;
+    validateVolume(errors, raw.metadata, raw.spec ?? {});
+    const { persistentVolumeReclaimPolicy: policy = 'Retain' } = raw.spec ?? {};
+    if (policy !== 'Retain') {
+      const message = `${policy} has no effect: the data of a declared volume always stay`;
+      warnings.push({ field: 'spec.persistentVolumeReclaimPolicy', message, severity: 'warning' });
+    }
+    return toVolume(raw);
+  },
+  CSIDriver: (value, errors) => {
+    const raw = value as unknown as RawDriver;
+    const driver = { ...raw, spec: (raw.spec as RawDriver['spec'] | undefined) ?? {} };
+    validateCSIDriver(errors, driver);
+    return toDriver(driver);
+  },
+};
+
+/** The claim of a valid spec. */
+export function toClaim(
+  { name, namespace }: { name: string; namespace: string },
+  { accessModes = [], resources, storageClassName, volumeName = '', selector }: PersistentVolumeClaimSpec,
+): PersistentVolumeClaim {
+  return {
+    kind: 'PersistentVolumeClaim',
+    namespace,
+    name,
+    accessModes,
+    storage: resources?.requests?.['storage'] ?? '0',
+    ...(storageClassName !== undefined && { storageClassName }),
+    ...(volumeName !== '' && { volumeName }),
+    ...(selector && { selector }),
+  };
+}
+
+function toVolume({ metadata = {}, spec = {} }: RawVolume): PersistentVolume {
+  const { claimRef, nodeAffinity, csi, hostPath, local, nfs } = spec;
+  return {
+    kind: 'PersistentVolume',
+    name: metadata.name ?? '',
+    labels: metadata.labels ?? {},
+    accessModes: spec.accessModes ?? [],
+    storage: spec.capacity?.['storage'] ?? '0',
+    storageClassName: spec.storageClassName ?? '',
+    ...(claimRef && { claimRef: { namespace: claimRef.namespace ?? 'default', name: claimRef.name ?? '' } }),
+    ...(nodeAffinity && { nodeAffinity }),
+    mountOptions: spec.mountOptions ?? [],
+    source: { ...(csi && { csi }), ...(hostPath && { hostPath }), ...(local && { local }), ...(nfs && { nfs }) },
+  };
+}
+
+function toDriver({ metadata, spec }: RawDriver): CSIDriver {
+  return {
+    kind: 'CSIDriver',
+    name: metadata?.name ?? '',
+    attachRequired: spec.attachRequired ?? true,
+    podInfoOnMount: spec.podInfoOnMount ?? false,
+    fsGroupPolicy: spec.fsGroupPolicy ?? 'ReadWriteOnceWithFSType',
+    volumeLifecycleModes: spec.volumeLifecycleModes ?? ['Persistent'],
+    requiresRepublish: spec.requiresRepublish ?? false,
+  };
+}

@@ -1,0 +1,60 @@
+import { chmod, lstat, mkdtemp, rename, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ClaimName } from '../../api/values/persistent-volume.ts';
+import { hasCode } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
+import { syncFolder } from '../../write-file-atomic.ts';
+import { namesIn } from '../host/names-in.ts';
+import { removeTree } from '../host/remove-tree.ts';
+
+/** Any user of a container may write, as local-path does it. Only root reaches the folder above. */
+const folderMode = 0o777;
+
+/** Prefix of a folder that is not complete. No claim has such a name. */
+const unfinished = '.new-';
+
+/** `<root-dir>/volumes/<namespace>/<claim>`: the data of a claim without a declared volume. They outlive its pods. */
+export function claimFolder(rootDir: string, { namespace, name }: ClaimName): string {
+  return join(rootDir, 'volumes', namespace, name);
+}
+
+/** Makes the folder with its mode at one moment. An existing one keeps its mode and its data. */
+export async function makeClaimFolder(rootDir: string, claim: ClaimName): Promise<void> {
+  const path = claimFolder(rootDir, claim);
+  if (await hasClaimFolder(rootDir, claim)) return;
+  await makeFolder(dirname(path), 0o700);
+  const made = await mkdtemp(join(dirname(path), unfinished));
+  try {
+    // The umask limits mkdir, but not chmod.
+    await chmod(made, folderMode);
+    await rename(made, path);
+  } catch (error) {
+    await rmdir(made).catch(() => undefined);
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+export async function hasClaimFolder(rootDir: string, claim: ClaimName): Promise<boolean> {
+  try {
+    return (await lstat(claimFolder(rootDir, claim))).isDirectory();
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false;
+    throw error;
+  }
+}
+
+/** The claims that have a folder, declared or not, sorted. */
+export async function claimsWithFolder(rootDir: string): Promise<ClaimName[]> {
+  const found: ClaimName[] = [];
+  for (const namespace of (await namesIn(join(rootDir, 'volumes'))).sort()) {
+    const names = (await namesIn(join(rootDir, 'volumes', namespace))).filter((name) => !name.startsWith(unfinished));
+    found.push(...names.sort().map((name) => ({ namespace, name })));
+  }
+  return found;
+}
+
+/** Deletes the data of every claim with a folder, and forgets all bindings. Rejects if a folder is in use. */
+export async function removeClaimFolders(rootDir: string): Promise<void> {
+  for (const folder of ['volumes', 'persistent-volumes']) await removeTree(join(rootDir, folder));
+}

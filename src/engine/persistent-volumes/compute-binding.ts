@@ -1,0 +1,90 @@
+import { type LabelledNode, matchesLabelSelector, matchesNodeSelector } from '../../api/values/node-selector.ts';
+import type { ClaimName, PersistentVolume, PersistentVolumeClaim } from '../../api/values/persistent-volume.ts';
+import { compareQuantities, toQuantity } from '../../api/values/quantity.ts';
+
+/** The storage of a claim. A folder is made for it; a volume is declared. */
+export type Binding =
+  { type: 'folder' } | { type: 'volume'; volume: PersistentVolume } | { type: 'unbound'; because: string };
+
+/** The holder of a volume whose record is damaged. No claim has this name. */
+export const unknownClaim: ClaimName = { namespace: '', name: '' };
+
+interface BindingRequest {
+  claim: PersistentVolumeClaim;
+  /** Every declared volume. */
+  volumes: readonly PersistentVolume[];
+  /** The claim that was bound to a volume, by the volume's name. The volume need not be declared any more. */
+  holders: ReadonlyMap<string, ClaimName>;
+  /** True if the claim has a folder. */
+  hasFolder: boolean;
+  node: LabelledNode;
+}
+
+/**
+ * The storage of a claim: the volume that it names, else its storage from before, else the smallest fitting volume,
+ * else a folder. A folder is for claims without a selector, whose class is not that of a declared volume. An empty
+ * class has none either. kubelet: pkg/controller/volume/persistentvolume pv_controller.go syncUnboundClaim
+ */
+export function computeBinding(request: BindingRequest): Binding {
+  const { claim, volumes, hasFolder } = request;
+  if (claim.volumeName !== undefined) return bindingByName(request, claim.volumeName);
+  const held = heldVolume(request);
+  if (held !== undefined) return bindingByName(request, held);
+  if (hasFolder) return { type: 'folder' };
+  const wanted = volumes.find(({ claimRef }) => claimRef !== undefined && isSame(claimRef, claim));
+  if (wanted !== undefined) return bindingByName(request, wanted.name);
+  const ofClass = volumes.filter(({ storageClassName }) => storageClassName === (claim.storageClassName ?? ''));
+  const unfit = ofClass.map((volume) => ({ volume, because: unfitBecause(request, volume) }));
+  const fitting = unfit.flatMap(({ volume, because }) => (because === undefined ? [volume] : []));
+  const [smallest] = fitting.toSorted((a, b) => compareQuantities(toQuantity(a.storage), toQuantity(b.storage)));
+  if (smallest !== undefined) return { type: 'volume', volume: smallest };
+  if (mayHaveFolder(claim, ofClass)) return { type: 'folder' };
+  const reasons = unfit.map(({ volume, because = '' }) => `${volume.name}: ${because}`);
+  const because = reasons.length === 0 ? 'none of its class is declared' : reasons.join('; ');
+  return { type: 'unbound', because: `no persistent volume fits: ${because}` };
+}
+
+function mayHaveFolder({ storageClassName, selector }: PersistentVolumeClaim, ofClass: readonly unknown[]): boolean {
+  if (selector !== undefined || storageClassName === '') return false;
+  return storageClassName === undefined || ofClass.length === 0;
+}
+
+/** The volume that the claim was bound to, if any. */
+function heldVolume({ claim, holders }: BindingRequest): string | undefined {
+  return [...holders].find(([, holder]) => isSame(holder, claim))?.[0];
+}
+
+function bindingByName(request: BindingRequest, name: string): Binding {
+  const { claim, volumes, holders } = request;
+  const volume = volumes.find((one) => one.name === name);
+  if (volume === undefined) return { type: 'unbound', because: `persistentvolume "${name}" not found` };
+  const isHeld = isSame(holders.get(name) ?? unknownClaim, claim);
+  const because = isHeld ? misplaced(request, volume) : (unfitBecause(request, volume) ?? wrongClass(claim, volume));
+  return because === undefined ? { type: 'volume', volume } : { type: 'unbound', because: `${name}: ${because}` };
+}
+
+/** A claim without a class may name a volume of any class. */
+function wrongClass({ storageClassName }: PersistentVolumeClaim, volume: PersistentVolume): string | undefined {
+  if (storageClassName === undefined || storageClassName === volume.storageClassName) return undefined;
+  return 'storageClassName does not match';
+}
+
+/** Why a claim cannot have a volume of its class. Returns undefined if it can. Texts: checkVolumeSatisfyClaim */
+function unfitBecause(request: BindingRequest, volume: PersistentVolume): string | undefined {
+  const { claim, holders } = request;
+  const owner = volume.claimRef ?? holders.get(volume.name);
+  if (owner === unknownClaim) return 'the record of its claim is damaged';
+  if (owner !== undefined && !isSame(owner, claim)) return `belongs to claim ${owner.namespace}/${owner.name}`;
+  if (compareQuantities(toQuantity(volume.storage), toQuantity(claim.storage)) < 0) return 'requested PV is too small';
+  if (claim.accessModes.some((mode) => !volume.accessModes.includes(mode))) return 'incompatible accessMode';
+  if (!matchesLabelSelector(claim.selector ?? {}, volume.labels)) return 'the selector does not match its labels';
+  return misplaced(request, volume);
+}
+
+function misplaced({ node }: BindingRequest, { nodeAffinity }: PersistentVolume): string | undefined {
+  const terms = nodeAffinity?.required?.nodeSelectorTerms;
+  if (terms === undefined || matchesNodeSelector(terms, node)) return undefined;
+  return 'no term of its node affinity matches the labels of this node';
+}
+
+const isSame = (a: ClaimName, b: ClaimName): boolean => a.namespace === b.namespace && a.name === b.name;

@@ -1,0 +1,157 @@
+import { join } from 'node:path';
+import type { LabelledNode } from '../../api/values/node-selector.ts';
+import type {
+  ClaimName,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageLookup,
+} from '../../api/values/persistent-volume.ts';
+import { errorMessage, hasCode, UserError } from '../../errors.ts';
+import { OneAtATime } from '../../flow/one-at-a-time.ts';
+import type { Logger } from '../../logger.ts';
+import { writeFileAtomic } from '../../write-file-atomic.ts';
+import { namesIn } from '../host/names-in.ts';
+import type { PodDirs } from '../host/pod-dirs.ts';
+import { readRegularFile } from '../host/regular-file.ts';
+import { claimFolder, hasClaimFolder, makeClaimFolder } from './claim-folders.ts';
+import { ClaimUses } from './claim-uses.ts';
+import { computeBinding, unknownClaim } from './compute-binding.ts';
+
+/** A claim with its storage: a declared volume, or the folder of the claim if `volume` is undefined. */
+export interface BoundClaim {
+  claim: PersistentVolumeClaim;
+  volume: PersistentVolume | undefined;
+  /** Path of the claim's folder. It exists only for a claim without a volume. */
+  folder: string;
+}
+
+interface Deps {
+  rootDir: string;
+  storage: StorageLookup;
+  node: LabelledNode;
+  podDirs: Pick<PodDirs, 'podDir' | 'podUIDs'>;
+  logger?: Pick<Logger, 'warn'>;
+}
+
+const maxRecordBytes = 64 * 1024;
+
+/**
+ * Binds claims to declared volumes or to folders. A claim keeps its volume: the record
+ * `<root-dir>/persistent-volumes/<volume>/claim.json` names the claim, as the claimRef of Kubernetes does. A claim that
+ * has a folder keeps the folder.
+ */
+export class VolumeClaims {
+  readonly uses: ClaimUses;
+  private readonly deps: Deps;
+  private readonly turns = new OneAtATime();
+  /** The claims of volumes, by the volume's name. Undefined until they are read. */
+  private holders: Map<string, ClaimName> | undefined;
+  private readonly waiting = new Set<string>();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+    this.uses = new ClaimUses(deps.podDirs);
+  }
+
+  /**
+   * Binds the claim, and makes its folder if it has one. Rejects with a `UserError` if no manifest declares the claim,
+   * or nothing fits. kubelet: volumemanager/populator getPVCExtractPV
+   */
+  bind(name: ClaimName): Promise<BoundClaim> {
+    return this.turns.run(async () => {
+      this.holders ??= await this.readHolders();
+      const hasFolder = await hasClaimFolder(this.deps.rootDir, name);
+      const bound = this.boundClaim(name, hasFolder);
+      const { volume } = bound;
+      if (volume === undefined) await makeClaimFolder(this.deps.rootDir, name);
+      else if (this.holders.get(volume.name) === undefined) await this.hold(volume.name, name);
+      return bound;
+    });
+  }
+
+  /** What `bind` would do, as far as that is known without the disk. Throws like `bind`. */
+  boundClaim(name: ClaimName, hasFolder = false): BoundClaim {
+    const { storage, node, rootDir } = this.deps;
+    const claim = storage.claim(name.namespace, name.name);
+    if (claim === undefined) {
+      throw new UserError(`persistentvolumeclaim "${name.name}" not found`, {
+        hint: 'Declare it beside the pod, as a document of kind PersistentVolumeClaim.',
+      });
+    }
+    const volumes = storage.persistentVolumes();
+    const binding = computeBinding({ claim, volumes, holders: this.holders ?? new Map(), hasFolder, node });
+    if (binding.type === 'unbound') {
+      throw new UserError(`persistentvolumeclaim "${name.name}" is not bound: ${binding.because}`);
+    }
+    const volume = binding.type === 'volume' ? binding.volume : undefined;
+    return { claim, volume, folder: claimFolder(rootDir, name) };
+  }
+
+  /** True if a declared volume has this class. */
+  isClassDeclared(storageClassName: string | undefined): boolean {
+    return this.deps.storage.persistentVolumes().some((volume) => volume.storageClassName === storageClassName);
+  }
+
+  /**
+   * Notes that the pod uses the claim. Rejects with a `UserError` if another pod uses it and its access mode is
+   * ReadWriteOncePod. scheduler: plugins/volumerestrictions ErrReasonReadWriteOncePodConflict
+   */
+  use(uid: string, claim: PersistentVolumeClaim): Promise<void> {
+    return this.turns.run(async () => {
+      const isExclusive = claim.accessModes.includes('ReadWriteOncePod');
+      if (isExclusive && (await this.uses.otherUser(uid, claim)) !== undefined) {
+        this.waiting.add(uid);
+        throw new UserError(
+          'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode',
+        );
+      }
+      this.waiting.delete(uid);
+      await this.uses.add(uid, claim);
+    });
+  }
+
+  /** Returns the pods that waited for a claim of another pod, and forgets them. */
+  takeWaiting(): string[] {
+    const uids = [...this.waiting];
+    this.waiting.clear();
+    return uids;
+  }
+
+  private async hold(volume: string, { namespace, name }: ClaimName): Promise<void> {
+    const record = { claimRef: { namespace, name } };
+    await writeFileAtomic(this.recordOf(volume), `${JSON.stringify(record)}\n`);
+    this.holders?.set(volume, { namespace, name });
+  }
+
+  private async readHolders(): Promise<Map<string, ClaimName>> {
+    const holders = new Map<string, ClaimName>();
+    for (const volume of await namesIn(this.folder)) {
+      const claim = await this.readHolder(this.recordOf(volume));
+      if (claim !== undefined) holders.set(volume, claim);
+    }
+    return holders;
+  }
+
+  /** A damaged record belongs to no claim, so that no claim gets the data of another. */
+  private async readHolder(path: string): Promise<ClaimName | undefined> {
+    try {
+      const value: unknown = JSON.parse((await readRegularFile(path, maxRecordBytes)).toString());
+      const { claimRef } = Object(value) as { claimRef?: unknown };
+      const { namespace, name } = Object(claimRef) as Partial<Record<keyof ClaimName, unknown>>;
+      if (typeof namespace === 'string' && typeof name === 'string') return { namespace, name };
+      throw new Error('it names no claim');
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return undefined;
+      this.deps.logger?.warn({ err: errorMessage(error), path }, 'The record of a persistent volume is damaged');
+      return unknownClaim;
+    }
+  }
+
+  private recordOf(volume: string): string {
+    return join(this.folder, volume, 'claim.json');
+  }
+
+  private get folder(): string {
+    return join(this.deps.rootDir, 'persistent-volumes');
+  }
+}

@@ -1,0 +1,144 @@
+import { stat } from 'node:fs/promises';
+import type { Pod, Volume } from '../../api/types.ts';
+import { type ByKind, byKind } from '../../api/values/by-kind.ts';
+import type { ClaimName, PersistentVolume, PersistentVolumeSource } from '../../api/values/persistent-volume.ts';
+import { hasCode, UserError } from '../../errors.ts';
+import { isMountPoint } from '../host/mounts.ts';
+import type { BoundClaim } from '../persistent-volumes/volume-claims.ts';
+import { checkHostPath } from './host-path.ts';
+import { changesOwnershipOnMismatch, setVolumeOwnership } from './ownership.ts';
+import type { MountedVolume, VolumeMounter, VolumeRequest } from './volume-mounter.ts';
+
+type ClaimSource = NonNullable<Volume['persistentVolumeClaim']>;
+
+/** The storage of a claim on this node. */
+export interface ClaimStorage {
+  hostPath: string;
+  /** True if SELinux may give it the container's label. */
+  managed: boolean;
+  /** True if the pod's fsGroup may own it. */
+  takesFSGroup: boolean;
+  /** True if containers can only read it. */
+  readOnly?: boolean;
+  /** True if something must be mounted on the path. */
+  isMountPoint?: boolean;
+  setUp: () => Promise<void>;
+}
+
+/** Mounts a claim of the pod's namespace. kubelet: volumemanager/populator createVolumeSpec */
+export function claimVolume(source: ClaimSource, request: VolumeRequest): VolumeMounter {
+  return new ClaimMounter(source, request);
+}
+
+/**
+ * INVARIANTS: the use is noted before anything is mounted, and the note is ready only once the volume is complete. A
+ * ready volume stays mounted when its claim is no longer declared.
+ */
+class ClaimMounter implements VolumeMounter {
+  private readonly name: ClaimName;
+  private readonly source: ClaimSource;
+  private readonly request: VolumeRequest;
+  private mounted: MountedVolume | undefined;
+
+  constructor(source: ClaimSource, request: VolumeRequest) {
+    this.source = source;
+    this.request = request;
+    this.name = { namespace: request.pod.metadata.namespace, name: source.claimName };
+  }
+
+  /** Before the set-up, the mount that is expected. Throws a `UserError` if nothing is. */
+  get mount(): MountedVolume {
+    if (this.mounted !== undefined) return this.mounted;
+    const bound = this.request.claims.boundClaim(this.name);
+    return this.mountOf(bound, claimStorage(bound, this.request));
+  }
+
+  async setUp(): Promise<void> {
+    const { pod, claims, volume } = this.request;
+    const { uid } = pod.metadata;
+    refuseDevices(pod, volume.name);
+    const bound = await claims.bind(this.name);
+    await claims.use(uid, bound.claim);
+    const storage = claimStorage(bound, this.request);
+    await storage.setUp();
+    const mount = this.mountOf(bound, storage);
+    const ready = await claims.uses.readyMount(uid, this.name);
+    if (ready?.hostPath !== mount.hostPath) {
+      if (storage.takesFSGroup && !mount.readOnly) await this.giveToGroup(mount.hostPath);
+      const { hostPath, readOnly, managed } = mount;
+      const isMountPoint = storage.isMountPoint ?? false;
+      await claims.uses.setReady(uid, this.name, { hostPath, readOnly, managed, isMountPoint });
+    }
+    this.mounted = mount;
+  }
+
+  async hasContent(): Promise<boolean> {
+    const { claims, pod } = this.request;
+    const ready = await claims.uses.readyMount(pod.metadata.uid, this.name);
+    if (ready === undefined) return false;
+    const { isMountPoint: mustBeMounted, ...mount } = ready;
+    if (mustBeMounted && !(await isMountPoint(mount.hostPath))) return false;
+    this.mounted = { ...mount, persistent: true };
+    return true;
+  }
+
+  private giveToGroup(path: string): Promise<void> {
+    const { pod } = this.request;
+    const { fsGroup } = pod.spec.securityContext ?? {};
+    return setVolumeOwnership(path, { fsGroup, readOnly: false, onRootMismatch: changesOwnershipOnMismatch(pod) });
+  }
+
+  private mountOf({ claim }: BoundClaim, { hostPath, managed, readOnly = false }: ClaimStorage): MountedVolume {
+    const isReadOnly = readOnly || this.source.readOnly === true || claim.accessModes.every(isReadOnlyMode);
+    return { hostPath, readOnly: isReadOnly, managed: managed && !isReadOnly, persistent: true };
+  }
+}
+
+const isReadOnlyMode = (mode: string): boolean => mode === 'ReadOnlyMany';
+
+/** kubelet: volumemanager/populator createVolumeSpec */
+function refuseDevices({ spec }: Pod, name: string): void {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  if (!containers.some(({ volumeDevices = [] }) => volumeDevices.some((device) => device.name === name))) return;
+  throw new UserError(`volume ${name} has volumeMode Filesystem, but is specified in volumeDevices`);
+}
+
+/** The storage of a bound claim. */
+function claimStorage({ volume, folder }: BoundClaim, request: VolumeRequest): ClaimStorage {
+  // Made by `bind`.
+  if (volume === undefined) return { hostPath: folder, managed: true, takesFSGroup: true, setUp: nothing };
+  const storage = byKind(volume.source, storageKinds, volume, request);
+  if (storage === undefined) throw new UserError(`persistentvolume "${volume.name}" has no source`);
+  return storage;
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** One row a kind of PersistentVolume. */
+const storageKinds: ByKind<PersistentVolumeSource, [PersistentVolume, VolumeRequest], ClaimStorage> = {
+  csi: () => {
+    throw new UserError('csi: volumes of this kind are not supported');
+  },
+  hostPath: (source) => ({
+    hostPath: source.path,
+    managed: false,
+    takesFSGroup: false,
+    setUp: () => checkHostPath(source),
+  }),
+  local: ({ path }) => ({ hostPath: path, managed: true, takesFSGroup: true, setUp: () => checkLocalPath(path) }),
+  nfs: () => {
+    throw new UserError('nfs: volumes of this kind are not supported');
+  },
+};
+
+/** kubelet: pkg/volume/local/local.go, which mounts existing paths only */
+async function checkLocalPath(path: string): Promise<void> {
+  try {
+    if ((await stat(path)).isDirectory()) return;
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error;
+    const hint = 'A local volume is not made by itself: create the folder, or mount the disk.';
+    throw new UserError(`path "${path}" of the local volume does not exist`, { hint });
+  }
+  throw new UserError(`path "${path}" of the local volume is not a folder`);
+}

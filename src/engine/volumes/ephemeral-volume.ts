@@ -1,0 +1,45 @@
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Volume } from '../../api/types.ts';
+import { UserError } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
+import { pathExists } from '../host/path-exists.ts';
+import { writeInPlace } from '../host/regular-file.ts';
+import { setVolumeOwnership } from './ownership.ts';
+import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
+
+type EphemeralSource = NonNullable<Volume['ephemeral']>;
+
+/** A claim of the pod's own: a folder in that of the pod, removed with it. kubelet: pkg/controller/volume/ephemeral */
+export function ephemeralVolume(source: EphemeralSource, request: VolumeRequest): VolumeMounter {
+  const { podDir, volume } = request;
+  const path = join(podDir, 'volumes', 'kubernetes.io~local-volume', volume.name);
+  return {
+    mount: { hostPath: path, readOnly: isReadOnly(source), managed: true },
+    setUp: () => setUpEphemeral(source, request, path),
+  };
+}
+
+function isReadOnly({ volumeClaimTemplate }: EphemeralSource): boolean {
+  const { accessModes = [] } = volumeClaimTemplate?.spec ?? {};
+  return accessModes.length > 0 && accessModes.every((mode) => mode === 'ReadOnlyMany');
+}
+
+async function setUpEphemeral(source: EphemeralSource, request: VolumeRequest, path: string): Promise<void> {
+  const { pod, podDir, volume, claims } = request;
+  const { storageClassName, volumeMode, volumeName } = source.volumeClaimTemplate?.spec ?? {};
+  if (volumeMode === 'Block') throw new UserError('volumeMode Block: block volumes are not supported here');
+  if (storageClassName === '' || (volumeName ?? '') !== '' || claims.isClassDeclared(storageClassName)) {
+    throw new UserError('an ephemeral volume is a folder of its pod, and binds no declared volume', {
+      hint: 'Leave storageClassName out, or use a PersistentVolumeClaim.',
+    });
+  }
+  const marker = join(podDir, 'plugins', 'kubernetes.io~local-volume', volume.name, 'ready');
+  if ((await pathExists(marker)) && (await pathExists(path))) return;
+  await makeFolder(path, 0o750);
+  // The umask limits mkdir, but not chmod.
+  await chmod(path, 0o777);
+  await setVolumeOwnership(path, { fsGroup: pod.spec.securityContext?.fsGroup, readOnly: isReadOnly(source) });
+  await makeFolder(join(marker, '..'), 0o750);
+  await writeInPlace(marker, '', 0o600);
+}

@@ -1,0 +1,259 @@
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Pod, PodSpec, Volume } from '../../src/api/types.ts';
+import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
+import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
+import { claimsWithFolder, removeClaimFolders } from '../../src/engine/persistent-volumes/claim-folders.ts';
+import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
+import type { MountedVolume } from '../../src/engine/volumes/volume-mounter.ts';
+import { makeContainer, makePod } from '../builders/pods.ts';
+import { makeClaim, makeVolume, makeVolumeClaims } from '../builders/storage-objects.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+let folder: string;
+let objects: ConfigObjects;
+let manager: VolumeManager;
+let freed: string[];
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  objects = new ConfigObjects();
+  freed = [];
+  manager = open();
+});
+
+/** A manager as a new agent makes it: it knows what is on the disk. */
+function open(): VolumeManager {
+  const podDirs = new PodDirs({ rootDir: folder });
+  return new VolumeManager({
+    podDirs,
+    configObjects: objects,
+    allocatable: {},
+    clock: new FakeClock(),
+    imageVolumes: false,
+    claims: makeVolumeClaims(podDirs, folder, objects),
+    onClaimFreed: (uid) => freed.push(uid),
+  });
+}
+
+const declare = (...all: Parameters<ConfigObjects['replace']>[1]): unknown => objects.replace('test', all);
+
+/** A pod whose container mounts one volume. */
+function podWith(volume: Omit<Volume, 'name'>, uid = 'u1', spec: Partial<PodSpec> = {}): Pod {
+  const container = makeContainer({ volumeMounts: [{ name: 'data', mountPath: '/data' }] });
+  return makePod({
+    metadata: { uid, name: uid },
+    spec: { containers: [container], volumes: [{ name: 'data', ...volume }], ...spec },
+  });
+}
+
+const podOf = (claimName: string, uid = 'u1', spec: Partial<PodSpec> = {}): Pod =>
+  podWith({ persistentVolumeClaim: { claimName } }, uid, spec);
+
+/** Mounts the pod's volume. Resolves with the mounted volume, or with the reason of the failure. */
+async function mountData(pod: Pod, by = manager): Promise<MountedVolume | string | undefined> {
+  const { mounted, failures } = await by.mountPodVolumes(pod);
+  return failures.get('data')?.message ?? mounted.get('data');
+}
+
+const claimPath = (): string => join(folder, 'volumes', 'default', 'data');
+const mountedClaim = () => ({ hostPath: claimPath(), readOnly: false, managed: true, persistent: true });
+
+describe('a claim without a declared volume', () => {
+  test('is a folder that every user may write to', async () => {
+    declare(makeClaim('data'));
+    expect(await mountData(podOf('data'))).toEqual(mountedClaim());
+    expect((await stat(claimPath())).mode & 0o7777).toBe(0o777);
+    expect((await stat(join(folder, 'volumes'))).mode & 0o7777).toBe(0o700);
+    expect(await readdir(join(folder, 'volumes', 'default'))).toEqual(['data']);
+  });
+
+  test('keeps its data and its mode over pods and agents', async () => {
+    declare(makeClaim('data'));
+    await mountData(podOf('data'));
+    await writeFile(join(claimPath(), 'row'), '1');
+    await chmod(claimPath(), 0o750);
+    expect(await manager.unmountPodVolumes('u1')).toEqual([{ namespace: 'default', name: 'data' }]);
+    await rm(join(folder, 'pods'), { recursive: true });
+    expect(await mountData(podOf('data', 'u2'), open())).toEqual(mountedClaim());
+    expect(await readFile(join(claimPath(), 'row'), 'utf8')).toBe('1');
+    expect((await stat(claimPath())).mode & 0o7777).toBe(0o750);
+  });
+
+  test('that is not declared makes its pod wait, and makes nothing', async () => {
+    expect(await mountData(podOf('data'))).toBe('persistentvolumeclaim "data" not found');
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('stays mounted in a pod when it is no longer declared, with an error', async () => {
+    declare(makeClaim('data'));
+    await mountData(podOf('data'));
+    declare();
+    const { mounted, failures } = await open().mountPodVolumes(podOf('data'));
+    expect(mounted.get('data')).toEqual(mountedClaim());
+    expect(failures.get('data')?.message).toBe('persistentvolumeclaim "data" not found');
+    expect(await mountData(podOf('data', 'u2'))).toBe('persistentvolumeclaim "data" not found');
+  });
+
+  test('is given to the fsGroup of each pod when it is first mounted there', async () => {
+    declare(makeClaim('data'));
+    const securityContext = { fsGroup: 4321 };
+    await mountData(podOf('data'));
+    await mkdir(join(claimPath(), 'sub'));
+    await writeFile(join(claimPath(), 'sub', 'row'), '1', { mode: 0o600 });
+    await symlink('/etc/passwd', join(claimPath(), 'link'));
+    await mountData(podOf('data', 'u2', { securityContext }));
+    const owned = async (path: string): Promise<string> => {
+      const { gid, mode } = await stat(path);
+      return `${gid} ${(mode & 0o7777).toString(8)}`;
+    };
+    expect(await owned(join(claimPath(), 'sub', 'row'))).toBe('4321 660');
+    expect(await owned(join(claimPath(), 'sub'))).toBe('4321 2775');
+    expect(await owned(claimPath())).toBe('4321 2777');
+    expect((await stat('/etc/passwd')).gid).toBe(0);
+    await writeFile(join(claimPath(), 'later'), '', { mode: 0o600 });
+    await mountData(podOf('data', 'u2', { securityContext }));
+    expect(await owned(join(claimPath(), 'later'))).toBe('4321 600');
+  });
+
+  test('with OnRootMismatch is only given to a group that its folder does not have', async () => {
+    declare(makeClaim('data'));
+    const spec: Partial<PodSpec> = { securityContext: { fsGroup: 4321, fsGroupChangePolicy: 'OnRootMismatch' } };
+    await mountData(podOf('data', 'u1', spec));
+    await writeFile(join(claimPath(), 'private'), '', { mode: 0o600 });
+    await mountData(podOf('data', 'u2', spec));
+    expect((await stat(join(claimPath(), 'private'))).mode & 0o777).toBe(0o600);
+  });
+
+  test.each([
+    ['a claim for readers alone', ['ReadOnlyMany'], undefined],
+    ['a pod that only reads', ['ReadWriteOnce'], true],
+  ])('is read-only for %s', async (_title, accessModes, readOnly) => {
+    declare(makeClaim('data', { accessModes }));
+    const pod = podWith({ persistentVolumeClaim: { claimName: 'data', ...(readOnly && { readOnly }) } });
+    expect(await mountData(pod)).toEqual({ ...mountedClaim(), readOnly: true, managed: false });
+  });
+
+  test('is not mounted as a device', async () => {
+    declare(makeClaim('data'));
+    const container = makeContainer({ volumeDevices: [{ name: 'data', devicePath: '/dev/xvda' }] });
+    expect(await mountData(podOf('data', 'u1', { containers: [container] }))).toBe(
+      'volume data has volumeMode Filesystem, but is specified in volumeDevices',
+    );
+  });
+});
+
+describe('ReadWriteOncePod', () => {
+  const conflict = 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';
+
+  test('is refused to a second pod until the first one has ended, also by the next agent', async () => {
+    declare(makeClaim('data', { accessModes: ['ReadWriteOncePod'] }));
+    expect(await mountData(podOf('data'))).toEqual(mountedClaim());
+    expect(await mountData(podOf('data'))).toEqual(mountedClaim());
+    expect(await mountData(podOf('data', 'u2'))).toBe(conflict);
+    manager = open();
+    expect(await mountData(podOf('data', 'u2'))).toBe(conflict);
+    await manager.unmountPodVolumes('u1');
+    expect(freed).toEqual(['u2']);
+    expect(await mountData(podOf('data', 'u2'))).toEqual(mountedClaim());
+  });
+
+  test('goes to one of two pods that start at the same time', async () => {
+    declare(makeClaim('data', { accessModes: ['ReadWriteOncePod'] }));
+    const results = await Promise.all([mountData(podOf('data')), mountData(podOf('data', 'u2'))]);
+    expect(results).toEqual([mountedClaim(), conflict]);
+  });
+});
+
+describe('a declared volume', () => {
+  const local = (name: string) => makeVolume(name, { source: { local: { path: join(folder, name) } } });
+
+  test('of kind local must be there, and stays that of its claim', async () => {
+    declare(makeClaim('data'), local('disk'));
+    expect(await mountData(podOf('data'))).toBe(`path "${join(folder, 'disk')}" of the local volume does not exist`);
+    await mkdir(join(folder, 'disk'));
+    const mounted = { hostPath: join(folder, 'disk'), readOnly: false, managed: true, persistent: true };
+    expect(await mountData(podOf('data'))).toEqual(mounted);
+    declare(makeClaim('data'), makeClaim('more'), local('another'), local('disk'));
+    manager = open();
+    expect(await mountData(podOf('data', 'u2'))).toEqual(mounted);
+    await mkdir(join(folder, 'another'));
+    expect(await mountData(podOf('more', 'u3'))).toEqual({ ...mounted, hostPath: join(folder, 'another') });
+    expect(await claimsWithFolder(folder)).toEqual([]);
+  });
+
+  test('goes to one of two claims', async () => {
+    await mkdir(join(folder, 'disk'));
+    declare(makeClaim('a', { storageClassName: '' }), makeClaim('b', { storageClassName: '' }), local('disk'));
+    const results = await Promise.all([mountData(podOf('a')), mountData(podOf('b', 'u2'))]);
+    expect(results[1]).toBe(
+      'persistentvolumeclaim "b" is not bound: no persistent volume fits: disk: belongs to claim default/a',
+    );
+  });
+
+  test('whose record is damaged goes to no claim', async () => {
+    await mkdir(join(folder, 'persistent-volumes', 'disk'), { recursive: true });
+    await writeFile(join(folder, 'persistent-volumes', 'disk', 'claim.json'), '{');
+    declare(makeClaim('data', { storageClassName: '' }), local('disk'));
+    expect(await mountData(podOf('data'))).toBe(
+      'persistentvolumeclaim "data" is not bound: no persistent volume fits: disk: the record of its claim is damaged',
+    );
+  });
+
+  test('of kind hostPath is checked by its type and keeps its owner', async () => {
+    const path = join(folder, 'made');
+    declare(makeClaim('data'), makeVolume('disk', { source: { hostPath: { path, type: 'DirectoryOrCreate' } } }));
+    expect(await mountData(podOf('data', 'u1', { securityContext: { fsGroup: 4321 } }))).toEqual({
+      hostPath: path,
+      readOnly: false,
+      managed: false,
+      persistent: true,
+    });
+    expect((await stat(path)).gid).not.toBe(4321);
+  });
+});
+
+describe('an ephemeral volume', () => {
+  const ephemeral = (storageClassName?: string): Omit<Volume, 'name'> => ({
+    ephemeral: {
+      volumeClaimTemplate: {
+        spec: {
+          accessModes: ['ReadWriteOnce'],
+          resources: { requests: { storage: '1Gi' } },
+          ...(storageClassName !== undefined && { storageClassName }),
+        },
+      },
+    },
+  });
+  const path = (): string => join(folder, 'pods', 'u1', 'volumes', 'kubernetes.io~local-volume', 'data');
+
+  test('is a folder of its pod: it keeps its content, and goes with the pod', async () => {
+    expect(await mountData(podWith(ephemeral()))).toEqual({ hostPath: path(), readOnly: false, managed: true });
+    expect((await stat(path())).mode & 0o7777).toBe(0o777);
+    await writeFile(join(path(), 'row'), '1');
+    await mountData(podWith(ephemeral()), open());
+    expect(await readdir(path())).toEqual(['row']);
+    await manager.unmountPodVolumes('u1');
+    await mountData(podWith(ephemeral()));
+    expect(await readdir(path())).toEqual([]);
+    expect(await claimsWithFolder(folder)).toEqual([]);
+  });
+
+  test('binds no declared volume', async () => {
+    declare(makeVolume('disk', { storageClassName: 'fast' }));
+    expect(await mountData(podWith(ephemeral('fast')))).toBe(
+      'an ephemeral volume is a folder of its pod, and binds no declared volume',
+    );
+  });
+});
+
+test('the folders of claims are listed without unfinished ones, and removed on request', async () => {
+  declare(makeClaim('data'), makeClaim('logs', { namespace: 'web' }));
+  await mountData(podOf('data'));
+  await mkdir(join(folder, 'volumes', 'default', '.new-x'));
+  expect(await claimsWithFolder(folder)).toEqual([{ namespace: 'default', name: 'data' }]);
+  await removeClaimFolders(folder);
+  expect(await claimsWithFolder(folder)).toEqual([]);
+});
