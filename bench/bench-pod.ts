@@ -13,6 +13,12 @@ export function benchManifest(name: string): string {
   return JSON.stringify(benchObject(name));
 }
 
+/** The same pod on a network of its own. */
+export function networkManifest(name: string): string {
+  const { spec, ...pod } = benchObject(name);
+  return JSON.stringify({ ...pod, spec: { ...spec, hostNetwork: false } });
+}
+
 /** The same pod, with init containers that end at once. */
 export function initChainManifest(name: string): string {
   const { spec, ...pod } = benchObject(name);

@@ -1,10 +1,11 @@
 import { Agent, type AgentCommand } from './agent.ts';
-import { initChainManifest } from './bench-pod.ts';
+import { initChainManifest, networkManifest } from './bench-pod.ts';
 import { commandMs } from './command-time.ts';
 import { type Figures, floor, type Quantity } from './figures.ts';
 import { measureFloorOfInitChain, measureFloorOfMany, measureFloorOfOne, millis } from './floor.ts';
 import { processUsage } from './process-usage.ts';
 import { measureReading } from './reading.ts';
+import { freePort, measureScrapes } from './scrape.ts';
 import { measureScale } from './scale.ts';
 import type { Stage } from './stage.ts';
 import { systemClock } from '../src/clock.ts';
@@ -28,6 +29,7 @@ export const stageMeasures: Record<string, (bench: StageBench) => Promise<void>>
   many: measureManyPods,
   boot: measureBoot,
   commands: measureCommands,
+  scrape: measureScrape,
 };
 
 /** Measures of our agent alone, independent of the runtime. */
@@ -37,6 +39,7 @@ export const ownMeasures: Record<string, (bench: Bench & { sizes: readonly numbe
 };
 
 const manyPods = 50;
+const scrapedPods = 100;
 const maxRunsOfMany = 3;
 /** Long enough for one sync of all pods and one relist. */
 const idleWindowMs = 90_000;
@@ -144,6 +147,20 @@ async function measureCommands({ stage, figures, agents: [ours] }: StageBench): 
       ],
       '--version': ['--version'],
     });
+  });
+}
+
+/** A Prometheus that scrapes 100 pods with networks of their own. */
+async function measureScrape({ stage, figures, agents: [ours] }: StageBench): Promise<void> {
+  if (ours === undefined) return;
+  const names = Array.from({ length: scrapedPods }, (_, index) => `scraped-${index}`);
+  const port = await freePort();
+  const command = `${ours.command} --read-only-port ${port} --address 127.0.0.1`;
+  await withAgent(stage, { ...ours, command }, [], async (agent) => {
+    await agent.drop(names, networkManifest);
+    await agent.started(names);
+    await systemClock.sleep(idleSettleMs);
+    await measureScrapes(figures, agent, port, `${scrapedPods} pods`);
   });
 }
 

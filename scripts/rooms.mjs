@@ -77,6 +77,7 @@ const rooms = {
     [
       'api/values',
       'flow',
+      'engine/view',
       'engine/container-manager/checkpoint',
       'engine/container-manager/cpu-topology',
       'engine/container-manager/topology-manager',
@@ -84,12 +85,19 @@ const rooms = {
   ],
   'engine/container-manager/memory-manager': [
     'on which NUMA nodes the memory of containers is',
-    ['api/values', 'engine/host', 'engine/container-manager/checkpoint', 'engine/container-manager/topology-manager'],
+    [
+      'api/values',
+      'engine/host',
+      'engine/view',
+      'engine/container-manager/checkpoint',
+      'engine/container-manager/topology-manager',
+    ],
   ],
   'engine/container-manager/resource-managers': [
     'topology, CPU and memory manager together',
     [
       'api/values',
+      'engine/view',
       'engine/container-manager/cpu-topology',
       'engine/container-manager/topology-manager',
       'engine/container-manager/checkpoint',
@@ -157,7 +165,7 @@ const rooms = {
   ],
   'engine/volumes': [
     'volumes and sub-paths',
-    ['api/values', 'cri', 'engine/host', 'engine/container-manager', 'engine/persistent-volumes'],
+    ['api/values', 'cri', 'engine/host', 'engine/container-manager', 'engine/persistent-volumes', 'engine/view'],
   ],
   'engine/config/file': [
     'files, folders and stdin as source',

@@ -12,7 +12,7 @@ import { containerGracePeriodSeconds } from './kuberuntime/actions/termination-g
 import { computeStopOrder } from './lifecycle/stop-order.ts';
 import { type KubeletParts, newKubelet } from './new-kubelet.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
-import type { StatsProvider, SummaryRequest } from './stats/stats-provider.ts';
+import type { LogUsage, StatsProvider, SummaryRequest } from './stats/stats-provider.ts';
 import type { Summary } from './stats/summary.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { takeSnapshot } from './take-snapshot.ts';
@@ -35,7 +35,7 @@ export interface UnremovedPod {
  * The engine. Runs its parts until it is stopped, and shows their state. A stop leaves every container running.
  * kubelet: kubelet.go Kubelet
  */
-export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<StatsProvider, 'summary'> {
+export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<StatsProvider, 'summary' | 'logUsage'> {
   private readonly deps: KubeletDeps;
   private readonly stopping = new AbortController();
   private readonly parts: KubeletParts;
@@ -115,6 +115,10 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
 
   history(pod: { namespace: string; name: string }): Promise<HistoryEntry[]> {
     return this.parts.histories.entries(pod);
+  }
+
+  logUsage(): Promise<LogUsage[]> {
+    return this.parts.stats.logUsage();
   }
 
   summary(request: SummaryRequest): Promise<Summary> {

@@ -201,6 +201,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     pleg,
     ends,
     podUIDOf: (id, signal) => runtimePods.podUIDOf(id, signal),
+    meter: deps.meter,
     onOutOfMemory: (id) => {
       void oomWatcher.killedIn(id, stopped);
     },
@@ -239,6 +240,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     activePods: () => workers.activePods(),
     sourcesReady: () => handlers.hasSeenAllSources,
     podStatus: (uid) => statusManager.get(uid),
+    meter: deps.meter,
     updateContainer: async (containerId, cpusetCpus) => {
       await runtime.updateContainerResources({ containerId, linux: { cpusetCpus } });
     },
@@ -260,6 +262,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     podDirs,
     logger: logger.child({ component: 'gc' }),
     faults,
+    meter: deps.meter,
     isKnown: (uid) => podManager.get(uid) !== undefined || workers.has(uid),
     killOrphan: (runningPod) => {
       workers.updatePod({ type: 'kill', runningPod });
@@ -292,6 +295,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     onClaimFreed: (uid) => {
       workQueue.enqueue(uid, 0);
     },
+    meter: deps.meter,
   });
   const prober = new ProberManager({
     runtime,
@@ -316,6 +320,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     pullProgress: contentStoreProgress(store),
     pullWatch,
     credentials: new PullCredentials({ configObjects, nodeCredentials: deps.nodeCredentials, secrets: deps.secrets }),
+    meter: deps.meter,
   });
   const syncer = new KubeletPodSyncer({
     kuberuntime: new KuberuntimeManager({
@@ -433,6 +438,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     statusManager,
     records: evictionRecords,
     mayBeUnderPressure: () => conditions.pressures.length > 0 || (evictionLoop.isNeeded && !conditions.areKnown),
+    meter: deps.meter,
     emit,
     clock,
   });
@@ -454,6 +460,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       workers.updatePod({ type: 'create', pod });
     },
     podResources,
+    meter: deps.meter,
     classProblemOf: (pod) => config.classProblemOf(revisionOf(pod)),
     foreignPods: deps.foreignPods,
     statusManager,
@@ -472,6 +479,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   });
   const nodeShutdown: NodeShutdown = new NodeShutdown({
     settings: node.shutdown,
+    meter: deps.meter,
     workers,
     statusManager,
     events,
@@ -499,6 +507,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     runtime: { ...runtime, listContainers: deps.foreignPods.listAllContainers },
     imageService: deps.imageService,
     policy: node.images.gc,
+    meter: deps.meter,
     pods: () => [...podManager.pods(), ...workers.pods(), ...inPlaceUpdates.pods()],
     keptImages: deps.keptImages,
     readFilesystem: deps.readFilesystem,

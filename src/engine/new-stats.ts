@@ -53,6 +53,7 @@ export function newStats({ deps, podStatuses, podOf, volumeManager }: StatsSourc
   return new SampledStats({
     sample: (options) => sampler.sample(options),
     sampleNode: () => sampler.sampleNode(),
+    logUsage: () => sampler.logUsage(),
     clock,
   });
 }

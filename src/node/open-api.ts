@@ -13,7 +13,7 @@ import type { NodeOptions } from './options/node-options.ts';
 interface Deps {
   engine: ApiEngine;
   runtime: ApiRuntime;
-  metrics: Pick<AgentMetrics, 'text'>;
+  metrics: Pick<AgentMetrics, 'text' | 'http'>;
   clock: Clock;
   faults: Pick<Faults, 'note'>;
   logger: Logger;
@@ -84,6 +84,7 @@ async function openSecure(options: NodeOptions, access: AccessOptions, deps: Dep
     port: options.port,
     mounts: await mountsOf(options, deps, { readOnly: false }),
     faults,
+    counts: deps.metrics.http,
     access: {
       // Without a policy, anonymous clients could run commands.
       authentication: {

@@ -8,6 +8,7 @@ import type { CgroupManager } from '../engine/container-manager/cgroup-manager.t
 import type { CgroupDriver } from '../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../engine/container-manager/machine.ts';
 import { nodeAllocatableReservation } from '../engine/container-manager/node-allocatable.ts';
+import { meteredCgroups } from '../engine/container-manager/metered-cgroups.ts';
 import { openCgroupManager } from '../engine/container-manager/open-cgroup-manager.ts';
 import { openKernelLog } from '../engine/oom/kernel-log.ts';
 import { systemBusSocket } from '../engine/host/system-bus-socket.ts';
@@ -75,6 +76,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     sendPodCIDR(options, connection.runtime, logger, signal),
   ]);
   await checkNodeFitness(options, machine, logger);
+  request.metrics.counts.set('kubelet_cgroup_version', machine.cgroupVersion);
   const node = nodeConfig(options, machine, cgroupDriver);
   const podResources = await openManagers(options, node, logger);
   const kubelet = new Kubelet({
@@ -85,7 +87,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     sources: sources(node),
     node,
     logind,
-    cgroups,
+    cgroups: meteredCgroups(cgroups, { meter: request.metrics.counts, clock: systemClock }),
     podResources,
     unifiedCgroups: machine.cgroupVersion === 2 ? '/sys/fs/cgroup' : undefined,
     openKernelLog,

@@ -55,6 +55,7 @@ export async function statsFromRuntime(
   return new SampledStats({
     sample: (options) => sampler.sample(options),
     sampleNode: () => sampler.sampleNode(),
+    logUsage: () => sampler.logUsage(),
     clock,
   });
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/clock.ts';
-import type { StatsProvider, SummaryRequest } from '../../src/engine/stats/stats-provider.ts';
+import type { LogUsage, StatsProvider, SummaryRequest } from '../../src/engine/stats/stats-provider.ts';
 import type { NodeStats, PodStats, Summary } from '../../src/engine/stats/summary.ts';
 
 const mebibyte = 1024 * 1024;
@@ -43,6 +43,13 @@ export class FakeStats implements StatsProvider {
   async nodeSummary(signal: AbortSignal): Promise<Summary> {
     const { node } = await this.summary({ maxAgeMs: 0, signal });
     return { node, pods: [] };
+  }
+
+  async logUsage(): Promise<LogUsage[]> {
+    const { pods } = await this.summary({ maxAgeMs: 0 });
+    return pods.flatMap(({ podRef: pod, containers }) =>
+      containers.map(({ name: container, logs }) => ({ pod, container, usedBytes: logs?.usedBytes ?? 0 })),
+    );
   }
 
   /** The time of the figures. */

@@ -1,6 +1,6 @@
 import type { Pod } from '../../api/types.ts';
 import { isEvictable } from '../../api/values/eviction-policy.ts';
-import type { EvictionThreshold } from '../../api/values/eviction-thresholds.ts';
+import type { EvictionSignal, EvictionThreshold } from '../../api/values/eviction-thresholds.ts';
 import type { Clock } from '../../clock.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 import { type DiskLayout, diskOf, type NodeReclaim, nodeReclaims, withContainerFsThresholds } from './disk-layout.ts';
@@ -10,7 +10,7 @@ import type { NodeSummary } from './node-summary.ts';
 import { isRelieved, noPressure, observePressure, type PressureState } from './observe-pressure.ts';
 import { rankPods, type UsageOf } from './rank-pods.ts';
 import { type SignalObservations, signalObservations } from './signal-observations.ts';
-import { exceededStorageLimit } from './storage-limits.ts';
+import { exceededStorageLimit, type LimitSignal } from './storage-limits.ts';
 import type { NodePressure } from '../view/snapshot.ts';
 
 export interface EvictionManagerDeps {
@@ -30,7 +30,7 @@ export interface EvictionManagerDeps {
   /** Called before the node frees resources for a threshold. */
   onThresholdMet: (threshold: EvictionThreshold) => void;
   reclaim: (what: NodeReclaim) => Promise<void>;
-  evict: (pod: Pod, eviction: Eviction) => void;
+  evict: (pod: Pod, eviction: CausedEviction) => void;
   clock: Pick<Clock, 'monotonic'>;
   wallClock: Pick<WallClockHistory, 'monotonicAt'>;
 }
@@ -39,6 +39,13 @@ export interface EvictionManagerDeps {
 export interface Eviction {
   message: string;
   gracePeriodSeconds: number;
+}
+
+/** An eviction with what it is counted by. */
+export interface CausedEviction extends Eviction {
+  signal: EvictionSignal | LimitSignal;
+  /** When the signal was observed. Absent for a limit of the pod itself. */
+  observedAtMonotonic?: number;
 }
 
 /** kubelet: eviction/eviction_manager.go immediateEvictionGracePeriodSeconds */
@@ -113,9 +120,9 @@ export class EvictionManager {
   private evictOverLimit(usageOf: UsageOf, layout: DiskLayout): Pod[] {
     return this.evictablePods().filter((pod) => {
       const usage = usageOf(pod);
-      const message = usage && exceededStorageLimit(pod, usage, layout);
-      if (message === undefined) return false;
-      this.deps.evict(pod, { message, gracePeriodSeconds: immediateGracePeriodSeconds });
+      const exceeded = usage && exceededStorageLimit(pod, usage, layout);
+      if (exceeded === undefined) return false;
+      this.deps.evict(pod, { ...exceeded, gracePeriodSeconds: immediateGracePeriodSeconds });
       return true;
     });
   }
@@ -135,6 +142,8 @@ export class EvictionManager {
     if (!pod) return [];
     const observed = this.observations.get(threshold.signal);
     this.deps.evict(pod, {
+      signal: threshold.signal,
+      ...(observed && { observedAtMonotonic: observed.atMonotonic }),
       message: evictionMessage(pod, threshold, observed, usageOf(pod)),
       gracePeriodSeconds: this.gracePeriodSeconds(pod, threshold),
     });

@@ -4,9 +4,10 @@ import type { Clock } from '../../clock.ts';
 import type { Emit } from '../view/event-bus.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
 import type { PodWorkers } from '../pod-workers/pod-workers.ts';
+import type { Meter } from '../view/meter.ts';
 import { reasons } from '../view/reasons.ts';
 import type { StatusManager } from '../status/status-manager.ts';
-import type { Eviction } from './eviction-manager.ts';
+import type { CausedEviction, Eviction } from './eviction-manager.ts';
 import type { EvictionRecords } from './eviction-records.ts';
 
 interface Deps {
@@ -17,6 +18,7 @@ interface Deps {
   mayBeUnderPressure: () => boolean;
   emit: Emit;
   clock: Clock;
+  meter?: Pick<Meter, 'count' | 'observe'> | undefined;
 }
 
 /**
@@ -37,10 +39,12 @@ export class PodEvictions {
     this.backOff = new BackOff(deps.clock);
   }
 
-  evict(pod: Pod, eviction: Eviction): void {
+  evict(pod: Pod, eviction: CausedEviction): void {
     const { records, emit } = this.deps;
-    podEventRecorder(emit, pod).warning(reasons.evicted, eviction.message);
-    void records.write(pod.metadata.uid, eviction);
+    const { message, gracePeriodSeconds } = eviction;
+    podEventRecorder(emit, pod).warning(reasons.evicted, message);
+    this.count(eviction);
+    void records.write(pod.metadata.uid, { message, gracePeriodSeconds });
     this.end(pod, eviction);
   }
 
@@ -48,6 +52,14 @@ export class PodEvictions {
   resume(pod: Pod): void {
     const eviction = this.deps.records.take(pod.metadata.uid);
     if (eviction !== undefined) this.end(pod, eviction);
+  }
+
+  private count({ signal, observedAtMonotonic }: CausedEviction): void {
+    const { meter, clock } = this.deps;
+    const labels = { eviction_signal: signal };
+    meter?.count('kubelet_evictions', labels);
+    if (observedAtMonotonic === undefined) return;
+    meter?.observe('kubelet_eviction_stats_age_seconds', (clock.monotonic() - observedAtMonotonic) / 1000, labels);
   }
 
   /** Called when the pressure on the node ended. */

@@ -19,26 +19,40 @@ export function limitedEmptyDir({ name, emptyDir }: Volume): LimitedEmptyDir | u
   return limitBytes > 0n ? { name, sizeLimit: formatQuantity(quantity), limitBytes } : undefined;
 }
 
+/** kubelet: eviction/eviction_manager.go signalEmptyDirFsLimit, signalEphemeralPodFsLimit */
+export type LimitSignal = 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
+
+interface ExceededLimit {
+  signal: LimitSignal;
+  message: string;
+}
+
 /**
  * The limit on disk that the pod exceeds, as a message: of an emptyDir, of its ephemeral storage, or of one container.
  * Returns undefined if it exceeds none. kubelet: eviction/eviction_manager.go localStorageEviction
  */
-export function exceededStorageLimit(pod: Pod, usage: PodUsage, layout: DiskLayout): string | undefined {
+export function exceededStorageLimit(pod: Pod, usage: PodUsage, layout: DiskLayout): ExceededLimit | undefined {
   return exceededEmptyDir(pod, usage) ?? exceededPodLimit(pod, usage) ?? exceededContainerLimit(pod, usage, layout);
 }
 
-function exceededEmptyDir({ spec }: Pod, { volume = [] }: PodUsage): string | undefined {
+function exceededEmptyDir({ spec }: Pod, { volume = [] }: PodUsage): ExceededLimit | undefined {
   const exceeded = (spec.volumes ?? [])
     .flatMap((one) => limitedEmptyDir(one) ?? [])
     .find(({ name, limitBytes }) => BigInt(volume.find((stats) => stats.name === name)?.usedBytes ?? 0) > limitBytes);
-  return exceeded && `Usage of EmptyDir volume "${exceeded.name}" exceeds the limit "${exceeded.sizeLimit}". `;
+  return (
+    exceeded && {
+      signal: 'emptydirfs.limit',
+      message: `Usage of EmptyDir volume "${exceeded.name}" exceeds the limit "${exceeded.sizeLimit}". `,
+    }
+  );
 }
 
-function exceededPodLimit(pod: Pod, usage: PodUsage): string | undefined {
+function exceededPodLimit(pod: Pod, usage: PodUsage): ExceededLimit | undefined {
   const limit = podLimits(pod).get('ephemeral-storage');
   const used = BigInt(usage['ephemeral-storage']?.usedBytes ?? 0);
   if (limit === undefined || used <= quantityValue(limit)) return undefined;
-  return `Pod ephemeral local storage usage exceeds the total limit of containers ${formatQuantity(limit)}. `;
+  const message = `Pod ephemeral local storage usage exceeds the total limit of containers ${formatQuantity(limit)}. `;
+  return { signal: 'ephemeralpodfs.limit', message };
 }
 
 /** The writable layer counts only if it is on the node's disk. */
@@ -46,13 +60,15 @@ function exceededContainerLimit(
   { spec }: Pod,
   { containers }: PodUsage,
   { dedicatedImageFs }: DiskLayout,
-): string | undefined {
+): ExceededLimit | undefined {
   for (const { name, logs, rootfs } of containers) {
     const { resources } = spec.containers.find((container) => container.name === name) ?? {};
     const limit = toQuantity(resources?.limits?.['ephemeral-storage']);
     const used = (logs?.usedBytes ?? 0) + (dedicatedImageFs ? 0 : (rootfs?.usedBytes ?? 0));
-    if (limit.nanos > 0n && BigInt(used) > quantityValue(limit))
-      return `Container ${name} exceeded its local ephemeral storage limit "${formatQuantity(limit)}". `;
+    if (limit.nanos > 0n && BigInt(used) > quantityValue(limit)) {
+      const message = `Container ${name} exceeded its local ephemeral storage limit "${formatQuantity(limit)}". `;
+      return { signal: 'ephemeralcontainerfs.limit', message };
+    }
   }
   return undefined;
 }

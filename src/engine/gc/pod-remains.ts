@@ -5,6 +5,7 @@ import type { PodCgroups } from '../container-manager/pod-cgroups.ts';
 import type { ForeignPods } from '../kuberuntime/owned-runtime.ts';
 import type { RuntimePods } from '../kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { Meter } from '../view/meter.ts';
 import { isPodRunning, type RuntimePod } from '../container/pod-records.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import { type PodRemover, surplusContainers } from '../kuberuntime/pod-remover.ts';
@@ -32,6 +33,7 @@ interface Deps {
   onPodChanged: (uid: string) => void;
   /** Called when everything of the pod was removed. `pod` is undefined if the runtime had lost it. */
   onPodRemoved: (uid: string, pod: RuntimePod | undefined) => void;
+  meter?: Pick<Meter, 'count' | 'set'> | undefined;
 }
 
 /**
@@ -46,6 +48,7 @@ export class PodRemains {
   /** By UID. */
   private readonly removals = new Map<string, Promise<void>>();
   private orphanCleanUp: Promise<void> | undefined;
+  private sweep: object | undefined;
   /**
    * UIDs of removed pods, newest last. A RunPodSandbox call that was cut off may still make a sandbox for one of them.
    */
@@ -79,10 +82,14 @@ export class PodRemains {
     return removal;
   }
 
-  startRemoval(uid: string): void {
-    this.removeUnworked(uid).catch((error: unknown) => {
-      this.warn(uid, error, 'Removing the remains of a pod failed, it is tried again');
-    });
+  startRemoval(uid: string, onEnd?: (isRemoved: boolean) => void): void {
+    this.removeUnworked(uid).then(
+      () => onEnd?.(true),
+      (error: unknown) => {
+        this.warn(uid, error, 'Removing the remains of a pod failed, it is tried again');
+        onEnd?.(false);
+      },
+    );
   }
 
   /** The removal of this pod under way. Does not reject. Returns undefined if there is none. */
@@ -121,17 +128,39 @@ export class PodRemains {
     const late = this.deps.listedPods().flatMap(({ uid }) => (this.removed.has(uid) ? uid : []));
     const ours = new Set([...(await this.deps.podDirs.podUIDs()), ...late]);
     const orphans = [...ours].filter((uid) => !isSpared(uid) && !this.removals.has(uid));
-    await Promise.all(orphans.map((uid) => this.cleanUpOrphan(uid)));
+    const onRemoval = this.newSweep();
+    await Promise.all(orphans.map((uid) => this.cleanUpOrphan(uid, onRemoval)));
   }
 
-  private async cleanUpOrphan(uid: string): Promise<void> {
-    const { runtimePods, isKnown, killOrphan } = this.deps;
+  /** Counts the removals of one sweep until the next one begins. kubelet: kubelet_volumes.go cleanupOrphanedPodDirs */
+  private newSweep(): (isRemoved: boolean) => void {
+    const { meter } = this.deps;
+    const sweep = { removed: 0, failed: 0 };
+    this.sweep = sweep;
+    const show = (): void => {
+      if (this.sweep !== sweep) return;
+      meter?.set('kubelet_orphan_pod_cleaned_volumes', sweep.removed);
+      meter?.set('kubelet_orphan_pod_cleaned_volumes_errors', sweep.failed);
+    };
+    show();
+    return (isRemoved) => {
+      sweep[isRemoved ? 'removed' : 'failed'] += 1;
+      show();
+    };
+  }
+
+  private async cleanUpOrphan(uid: string, onRemoval: (isRemoved: boolean) => void): Promise<void> {
+    const { runtimePods, isKnown, killOrphan, meter } = this.deps;
     try {
       const [runningPod] = await runtimePods.getPods({ uid });
       // Its manifest may have returned meanwhile.
       if (isKnown(uid)) return;
-      if (runningPod !== undefined && isPodRunning(runningPod)) killOrphan(runningPod);
-      else this.startRemoval(uid);
+      if (runningPod === undefined || !isPodRunning(runningPod)) {
+        this.startRemoval(uid, onRemoval);
+        return;
+      }
+      meter?.count('kubelet_orphaned_runtime_pods_total', {});
+      killOrphan(runningPod);
     } catch (error) {
       this.warn(uid, error, 'Reading an orphaned pod from the runtime failed, it is tried again');
     }

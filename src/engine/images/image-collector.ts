@@ -8,6 +8,7 @@ import type { Image } from '../../cri/types.ts';
 import { errorMessage } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { Emit } from '../view/event-bus.ts';
+import type { Meter } from '../view/meter.ts';
 import { reasons } from '../view/reasons.ts';
 import { runtimeSetting } from './content-store.ts';
 import {
@@ -37,6 +38,7 @@ interface Deps {
   readFilesystem: (path: string) => Promise<ImageFilesystem>;
   clock: Clock;
   emit: Emit;
+  meter?: Pick<Meter, 'count'> | undefined;
   logger: Logger;
 }
 
@@ -44,6 +46,8 @@ interface Deps {
 interface Removal {
   /** Why the image is removed, for its event. */
   because: (image: ImageRecord) => string;
+  /** True if it is removed for its age, not for space. */
+  isOld: (image: ImageRecord) => boolean;
   /** Names of each image by id. */
   names: ReadonlyMap<string, string[]>;
   freedBytes: bigint;
@@ -94,7 +98,7 @@ export class ImageCollector {
     const { policy, clock } = this.deps;
     const names = await this.detectImages(signal, clock.monotonic());
     const because = (): string => 'the node runs short of disk space';
-    const removal: Removal = { because, names, freedBytes: 0n, stayed: new Set(), errors: [] };
+    const removal: Removal = { because, isOld: () => false, names, freedBytes: 0n, stayed: new Set(), errors: [] };
     for (const image of unusedImages(this.records, policy, clock.monotonic())) {
       await this.removeImage(image, removal, signal);
     }
@@ -125,11 +129,12 @@ export class ImageCollector {
     const filesystem = await this.imageFilesystem(signal);
     const names = await this.detectImages(signal, clock.monotonic());
     const time = { nowMonotonic: clock.monotonic(), startedAtMonotonic: this.startedAtMonotonic };
+    const isOld = (image: ImageRecord): boolean => isTooOld(image, policy, time);
     const because = (image: ImageRecord): string =>
-      isTooOld(image, policy, time)
+      isOld(image)
         ? `unused for longer than ${formatDuration(BigInt(policy.maxAgeMs) * 1_000_000n)}`
         : `the disk of images is ${String(usagePercent(filesystem))} % full`;
-    const removal: Removal = { because, names, freedBytes: 0n, stayed: new Set(), errors: [] };
+    const removal: Removal = { because, isOld, names, freedBytes: 0n, stayed: new Set(), errors: [] };
     const plan = (): ImageGCPlan => {
       const candidates = this.records.filter(({ id }) => !removal.stayed.has(id));
       const availableBytes = filesystem.availableBytes + removal.freedBytes;
@@ -158,6 +163,9 @@ export class ImageCollector {
       await imageService.removeImage({ image: { image: id } }, { signal });
       removal.freedBytes += sizeBytes;
       this.records = this.records.filter((record) => record.id !== id);
+      this.deps.meter?.count('kubelet_image_garbage_collected_total', {
+        reason: removal.isOld(image) ? 'age' : 'space',
+      });
       const name = names.find((candidate) => candidate !== id) ?? id;
       const message = `Removed image "${name}" (${(Number(sizeBytes) / 1e6).toFixed(1)} MB), which nothing uses: ${removal.because(image)}`;
       emit({ type: 'Recorded', eventType: 'Normal', reason: reasons.imageRemoved, message });

@@ -10,6 +10,7 @@ import { TokenBucket } from '../../flow/token-bucket.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
+import type { Meter } from '../view/meter.ts';
 import { reasons } from '../view/reasons.ts';
 import type { RegistryCredentials } from './docker-config.ts';
 import type { ImageGCPolicy } from './image-gc.ts';
@@ -26,6 +27,7 @@ interface Deps {
   pullProgress: PullProgress;
   pullWatch: PullWatch;
   credentials: Pick<PullCredentials, 'of'>;
+  meter?: Pick<Meter, 'observe'> | undefined;
 }
 
 /** A request for the image of a container that will be created. */
@@ -147,7 +149,7 @@ export class ImageManager {
 
   private pullNow(image: string, request: PullRequest): Promise<Image> {
     const { container, recorder, signal } = request;
-    const { clock } = this.deps;
+    const { clock, meter } = this.deps;
     recorder.normal(reasons.pulling, `Pulling image "${image}"`, container.name);
     const waitedSinceMonotonic = clock.monotonic();
     const pulling = this.pulls(async () => {
@@ -159,6 +161,8 @@ export class ImageManager {
       const found = await this.imageStatus(imageRef, signal).catch(() => undefined);
       signal.throwIfAborted();
       const size = found?.size ?? 0n;
+      const pulledSeconds = (endedAtMonotonic - startedAtMonotonic) / 1000;
+      meter?.observe('kubelet_image_pull_duration_seconds', pulledSeconds, { image_size_in_bytes: sizeLabel(size) });
       recorder.normal(
         reasons.pulled,
         `Successfully pulled image "${image}" in ${inSeconds(endedAtMonotonic - startedAtMonotonic)} ` +
@@ -221,6 +225,27 @@ function pullFailure(error: unknown): ContainerStartError {
     [reasons.registryUnavailable, reasons.signatureValidationFailed].find((known) => message.startsWith(known)) ??
     reasons.errImagePull;
   return new ContainerStartError(reason, message, { cause: error });
+}
+
+/** Lower bounds of sizes in MiB, with their labels. kubelet: metrics/metrics.go imageSizeBuckets */
+const sizeLabels: readonly [number, string][] = [
+  [100 * 1024, 'GT100GB'],
+  [60 * 1024, '60GB-100GB'],
+  [40 * 1024, '40GB-60GB'],
+  [30 * 1024, '30GB-40GB'],
+  [20 * 1024, '20GB-30GB'],
+  [10 * 1024, '10GB-20GB'],
+  [5 * 1024, '5GB-10GB'],
+  [1024, '1GB-5GB'],
+  [500, '500MB-1GB'],
+  [100, '100MB-500MB'],
+  [10, '10MB-100MB'],
+  [0, '0-10MB'],
+];
+
+function sizeLabel(bytes: bigint): string {
+  const [, label = 'N/A'] = sizeLabels.find(([mebibytes]) => bytes > BigInt(mebibytes) * 1024n * 1024n) ?? [];
+  return label;
 }
 
 const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(3).replace(/\.?0+$/, '')}s`;

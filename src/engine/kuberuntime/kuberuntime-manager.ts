@@ -37,7 +37,7 @@ import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
 import { makeFolder } from '../../make-folder.ts';
 
 interface Deps extends StartContainerDeps {
-  meter?: Pick<Meter, 'containerStarting' | 'containerNotStarted'> | undefined;
+  meter?: Pick<Meter, 'containerStarting' | 'containerNotStarted' | 'count'> | undefined;
   /** Undefined if the feature gate UserNamespacesSupport is off. */
   userNamespaces?: UserNamespaces | undefined;
   backOff: BackOff;

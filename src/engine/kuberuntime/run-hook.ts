@@ -6,6 +6,7 @@ import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { hasCode, UserError } from '../../errors.ts';
 import { textLimits } from '../../text-limits.ts';
+import type { Meter } from '../view/meter.ts';
 import { httpGet } from '../network/http-get.ts';
 import { type HTTPProbeRequest, httpProbeRequest } from '../network/http-action-request.ts';
 
@@ -15,6 +16,7 @@ const userAgent = 'kube-lifecycle/1.32';
 export interface HookDeps {
   runtime: RuntimeService;
   clock: Clock;
+  meter?: Pick<Meter, 'count'> | undefined;
 }
 
 interface HookTarget {
@@ -37,9 +39,13 @@ export async function runHook(deps: HookDeps, hook: LifecycleHandler, target: Ho
 /** One row a kind of hook. */
 const hookKinds: ByKind<HookHandlers, [HookDeps, HookTarget], Promise<void>> = {
   exec: execHook,
-  httpGet: (action, { clock }, { container, podIPs, signal }) =>
-    httpHook(httpProbeRequest(action, container, { podIP: podIPs[0] ?? '', userAgent }), clock, signal),
-  sleep: ({ seconds }, { clock }, { signal }) => clock.sleep(seconds * 1000, { signal }),
+  httpGet: (action, deps, { container, podIPs, signal }) =>
+    httpHook(httpProbeRequest(action, container, { podIP: podIPs[0] ?? '', userAgent }), deps, signal),
+  sleep: ({ seconds }, { clock, meter }, { signal }) =>
+    clock.sleep(seconds * 1000, { signal }).catch((error: unknown) => {
+      meter?.count('kubelet_sleep_action_terminated_early_total', {});
+      throw error;
+    }),
   tcpSocket: (_action, _deps, target) => invalidHook(target),
 };
 
@@ -65,13 +71,14 @@ async function execHook(
 }
 
 /** Accepts every answer. If an HTTPS request meets an HTTP server, it is repeated as HTTP, without credentials. */
-async function httpHook(request: HTTPProbeRequest, clock: Clock, signal: AbortSignal): Promise<void> {
+async function httpHook(request: HTTPProbeRequest, { clock, meter }: HookDeps, signal: AbortSignal): Promise<void> {
   try {
     await httpGet(request, { clock, signal });
   } catch (error) {
     if (!request.url.startsWith('https:') || !isPlainText(error)) throw error;
     const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => name !== 'Authorization'));
     await httpGet({ ...request, url: request.url.replace(/^https:/, 'http:'), headers }, { clock, signal });
+    meter?.count('kubelet_lifecycle_handler_http_fallbacks_total', {});
   }
 }
 

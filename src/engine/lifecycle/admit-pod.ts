@@ -34,8 +34,8 @@ export interface AdmissionNode {
 
 type Refusal = Omit<Rejection, 'retriedWhen'> & Partial<Pick<Rejection, 'retriedWhen'>>;
 
-/** Admitted after `preempt` have ended, or rejected. */
-export type Admission = { admit: true; preempt: Pod[] } | { admit: false; rejection: Rejection };
+/** Admitted after `preempt` have ended, which hold the `missing` resources, or rejected. */
+export type Admission = { admit: true; preempt: Pod[]; missing?: string[] } | { admit: false; rejection: Rejection };
 
 /** Allocates CPUs and memory nodes for a pod. Returns why it cannot, or undefined. */
 export type Allocate = (pod: Pod) => Refusal | undefined;
@@ -52,14 +52,14 @@ export function admitPod(
   allocate: Allocate = () => undefined,
 ): Admission {
   const decision = decide(pod, { others, node, needed, allocate });
-  if (!('refusal' in decision)) return { admit: true, preempt: decision.preempt };
+  if (!('refusal' in decision)) return { admit: true, ...decision };
   // A refusal on an empty node too does not end with other pods.
   const alone = decide(pod, { others: [], node, needed, allocate: () => undefined });
   const retriedWhen = 'refusal' in alone ? (alone.refusal.retriedWhen ?? 'its manifest changes') : 'a pod ends';
   return { admit: false, rejection: { retriedWhen, ...decision.refusal } };
 }
 
-type Decision = { preempt: Pod[] } | { refusal: Refusal };
+type Decision = { preempt: Pod[]; missing?: string[] } | { refusal: Refusal };
 
 interface Circumstances {
   others: readonly Pod[];
@@ -135,7 +135,10 @@ function preempt(
   const isNeeded = ({ metadata }: Pod): boolean => needed.has(metadata.uid);
   const dispensable = others.filter((other) => !isNeeded(other));
   const preemption = podsToPreempt(pod, dispensable, requirements);
-  if ('victims' in preemption) return { preempt: preemption.victims };
+  if ('victims' in preemption) {
+    const { victims } = preemption;
+    return { preempt: victims, ...(victims.length > 0 && { missing: missing.map(({ resource }) => resource) }) };
+  }
   const message = [
     'Unexpected error while attempting to recover from admission failure',
     'preemption: error finding a set of pods to preempt',

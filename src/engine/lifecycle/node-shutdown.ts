@@ -4,6 +4,7 @@ import type { Logger } from '../../logger.ts';
 import type { EventBus } from '../view/event-bus.ts';
 import type { PodWorkers } from '../pod-workers/pod-workers.ts';
 import { workersEnded } from '../pod-workers/workers-ended.ts';
+import type { Meter } from '../view/meter.ts';
 import { reasons } from '../view/reasons.ts';
 import type { StatusManager } from '../status/status-manager.ts';
 import { computeShutdownGroups, type ShutdownGroup, type ShutdownSettings } from './node-shutdown-groups.ts';
@@ -17,6 +18,7 @@ interface Deps {
   /** Called when the shutdown is cancelled, so that these pods start again. */
   onCancelled: (stopped: readonly Pod[]) => void;
   clock: Clock;
+  meter?: Pick<Meter, 'set'> | undefined;
   logger: Logger;
 }
 
@@ -45,7 +47,9 @@ export class NodeShutdown {
    */
   begin(withinSeconds?: number): Promise<void> {
     if (this.underWay !== undefined) return this.underWay.done;
-    const { events, workers, settings, clock } = this.deps;
+    const { events, workers, settings, clock, meter } = this.deps;
+    meter?.set('kubelet_graceful_shutdown_start_time_seconds', clock.now() / 1000);
+    meter?.set('kubelet_graceful_shutdown_end_time_seconds', 0);
     const cancelled = new AbortController();
     const stopped: Pod[] = [];
     const stopAll = async (): Promise<void> => {
@@ -53,6 +57,7 @@ export class NodeShutdown {
         if (group.pods.length > 0) await this.stopGroup(group, clock.monotonic(), cancelled.signal);
         if (cancelled.signal.aborted) return;
       }
+      meter?.set('kubelet_graceful_shutdown_end_time_seconds', clock.now() / 1000);
     };
     const reason = { type: 'Recorded', eventType: 'Normal', reason: reasons.shutdown } as const;
     events.emit({ ...reason, message: 'Shutdown manager detected shutdown event' });

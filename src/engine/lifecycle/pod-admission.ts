@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
 import type { Emit } from '../view/event-bus.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
+import type { Meter } from '../view/meter.ts';
 import { reasons, runsOnUntilThen } from '../view/reasons.ts';
 import { type ForeignPods, takenMessage } from '../kuberuntime/owned-runtime.ts';
 import type { StatusManager } from '../status/status-manager.ts';
@@ -24,16 +25,19 @@ interface Deps {
   /** Ends a pod to make room. */
   killPod: (victim: Pod) => void;
   /** CPUs and memory nodes of pods. Undefined if nothing is allocated to pods. */
-  podResources?: Pick<PodResources, 'admit' | 'readmit'> | undefined;
+  podResources?: Resources | undefined;
   /** Why a declared pod must not start with the class that it names. */
   classProblemOf: (pod: Pod) => ClassProblem | undefined;
   foreignPods: Pick<ForeignPods, 'holderOf' | 'awaitFreeing'>;
   statusManager: StatusManager;
   clock: Clock;
   emit: Emit;
+  meter?: Pick<Meter, 'count' | 'observe'> | undefined;
   /** Called when rejected pods must be admitted again. */
   onDue: () => void;
 }
+
+type Resources = Pick<PodResources, 'admit' | 'readmit'>;
 
 /** Why a pod does not start, and what ends the wait: a change, other pods, or the end of preempted pods. */
 type Wait =
@@ -91,7 +95,7 @@ export class PodAdmission {
       return false;
     }
     this.forget(uid);
-    if (admission.preempt.length > 0) this.makeRoom(pod, admission.preempt);
+    if (admission.preempt.length > 0) this.makeRoom(pod, admission);
     else this.notAwaited(uid);
     return admission.preempt.length === 0;
   }
@@ -216,16 +220,27 @@ export class PodAdmission {
 
   /** kubelet: cm/topologymanager/scope.go Admit */
   private allocate(pod: Pod): ReturnType<Allocate> {
-    const result = this.deps.podResources?.admit(pod);
+    const result = this.aligned((resources) => resources.admit(pod));
     return result === undefined || result.admit ? undefined : { reason: result.reason, message: result.message };
   }
 
   /** A running pod is allocated its resources again, as after a restart of the agent. It runs on if it is refused. */
   private readmit(pod: Pod): void {
-    const result = this.deps.podResources?.readmit(pod);
+    const result = this.aligned((resources) => resources.readmit(pod));
     if (result === undefined || result.admit) return;
     const { reason, message } = result;
     podEventRecorder(this.deps.emit, pod).warning(reason, `${message}. It runs on, with shared CPUs`);
+  }
+
+  /** Without managers of resources every pod is admitted. */
+  private aligned<Result extends { admit: boolean }>(admit: (resources: Resources) => Result): Result | undefined {
+    const { podResources, meter, clock } = this.deps;
+    const startedAtMonotonic = clock.monotonic();
+    const result = podResources && admit(podResources);
+    meter?.count('kubelet_topology_manager_admission_requests_total', {});
+    if (result?.admit === false) meter?.count('kubelet_topology_manager_admission_errors_total', {});
+    meter?.observe('kubelet_topology_manager_admission_duration_ms', clock.monotonic() - startedAtMonotonic, {});
+    return result;
   }
 
   private waitingFor(what: Wait['for']): string[] {
@@ -257,12 +272,14 @@ export class PodAdmission {
     if (reason === reasons.podUIDTaken) foreignPods.awaitFreeing(uid);
     statusManager.reject(pod, rejection);
     const isNews = before?.for !== 'change' || before.rejection.reason !== reason;
-    if (isNews) podEventRecorder(emit, pod).warning(reason, message);
+    if (!isNews) return;
+    podEventRecorder(emit, pod).warning(reason, message);
+    this.deps.meter?.count('kubelet_admission_rejections_total', { reason: rejectionLabel(reason) });
   }
 
-  private makeRoom(pod: Pod, victims: readonly Pod[]): void {
+  private makeRoom(pod: Pod, { preempt: victims, missing = [] }: Extract<Admission, { admit: true }>): void {
     this.waits.set(uidOf(pod), { for: 'room', pod, victims: new Set(victims.map(uidOf)) });
-    for (const victim of victims) this.preempt(victim);
+    for (const victim of victims) this.preempt(victim, missing);
   }
 
   /** The pod had ended, so no wait for its end remains. */
@@ -271,8 +288,9 @@ export class PodAdmission {
   }
 
   /** kubelet: preemption/preemption.go evictPodsToFreeRequests */
-  private preempt(victim: Pod): void {
-    const { statusManager, emit, killPod, clock } = this.deps;
+  private preempt(victim: Pod, missing: readonly string[]): void {
+    const { statusManager, emit, killPod, clock, meter } = this.deps;
+    meter?.count('kubelet_preemptions', { preemption_signal: missing.join(',') });
     const message = 'Preempted in order to admit critical pod';
     podEventRecorder(emit, victim).warning(reasons.preempting, message);
     statusManager.evict(victim, {
@@ -284,6 +302,14 @@ export class PodAdmission {
     killPod(victim);
   }
 }
+
+/** Extended resources share a label. kubelet: lifecycle/handlers.go recordAdmissionRejection */
+function rejectionLabel(reason: string): string {
+  const isExtended = reason.startsWith('OutOf') && !ownResources.has(reason.slice('OutOf'.length));
+  return isExtended ? 'OutOfExtendedResources' : reason;
+}
+
+const ownResources: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage', 'pods']);
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid;
 

@@ -4,6 +4,7 @@ import type { Logger } from '../../logger.ts';
 import type { ContainerEnds } from '../container/container-ends.ts';
 import { type GenericPleg, relistPeriodMs } from './generic-pleg.ts';
 import type { RuntimePod } from '../container/pod-records.ts';
+import type { Meter } from '../view/meter.ts';
 import type { RuntimeEvent, RuntimeEventStream } from './runtime-event-stream.ts';
 
 /**
@@ -40,6 +41,7 @@ interface Deps {
   /** Called when the kernel killed a process of this container because memory ran out. */
   onOutOfMemory: (id: string) => void;
   clock: Clock;
+  meter?: Pick<Meter, 'count'> | undefined;
   logger: Logger;
 }
 
@@ -85,6 +87,7 @@ export class EventWatch {
         logger.debug({ stream: stream.name }, 'The event stream of the runtime ended');
       } catch (error) {
         signal.throwIfAborted();
+        this.deps.meter?.count('kubelet_evented_pleg_connection_error_count', {});
         if (isUnimplemented(error)) return;
         logger.debug({ err: error, stream: stream.name }, 'The event stream of the runtime was lost');
       } finally {
@@ -99,6 +102,7 @@ export class EventWatch {
   private begin(name: string): void {
     if (this.live === name) return;
     this.live = name;
+    this.deps.meter?.count('kubelet_evented_pleg_connection_success_count', {});
     this.deps.pleg.setRelistPeriod(safetyRelistPeriodMs);
     this.deps.logger.info({ stream: name }, 'Following the event stream of the runtime');
   }

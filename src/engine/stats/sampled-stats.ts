@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
-import type { StatsProvider, SummaryRequest } from './stats-provider.ts';
+import type { LogUsage, StatsProvider, SummaryRequest } from './stats-provider.ts';
 import type { Summary } from './summary.ts';
 
 interface Deps {
@@ -8,6 +8,7 @@ interface Deps {
   sample: (options: { cpuAndMemoryOnly: boolean }) => Promise<Summary>;
   /** Measures the node alone. */
   sampleNode: () => Promise<Summary>;
+  logUsage: () => Promise<LogUsage[]>;
   clock: Clock;
 }
 
@@ -40,6 +41,10 @@ export class SampledStats implements StatsProvider {
 
   nodeSummary(signal: AbortSignal): Promise<Summary> {
     return unlessAborted(this.deps.sampleNode(), signal);
+  }
+
+  logUsage(): Promise<LogUsage[]> {
+    return this.deps.logUsage();
   }
 
   private young(maxAgeMs: number, cpuAndMemoryOnly: boolean): Summary | undefined {

@@ -11,6 +11,7 @@ import { PodCgroupPaths } from './pod-cgroup-paths.ts';
 import { containerStats, podStats } from './pod-stats.ts';
 import type { RuntimeContainerFigures, RuntimePodFigures } from './runtime-figures.ts';
 import type { RuntimeDisks, RuntimeStats } from './runtime-stats.ts';
+import type { LogUsage } from './stats-provider.ts';
 import type { StatsHost } from './stats-host.ts';
 import type { StatsPod } from './stats-pods.ts';
 import type { NetworkStats, NodeStats, PodStats, Summary } from './summary.ts';
@@ -100,6 +101,20 @@ export class Sampler {
     this.nodeReader.endSample();
     const context = { ...reported, cpuAndMemoryOnly: false, wanted, swapFreeBytes: undefined };
     return { node: { nodeName, ...kernel, ...this.nodeDisks(context) }, pods: [] };
+  }
+
+  /** What was last measured, and begins to measure what is due. */
+  async logUsage(): Promise<LogUsage[]> {
+    const { disk } = this.deps;
+    const pods = await this.deps.pods();
+    disk.refresh(pods);
+    return pods.flatMap(({ uid, name, namespace }) =>
+      [...(disk.of(uid)?.logs ?? [])].map(([container, { usedBytes }]) => ({
+        pod: { uid, name, namespace },
+        container,
+        usedBytes,
+      })),
+    );
   }
 
   private async ask(pods: readonly StatsPod[], cpuAndMemoryOnly: boolean): Promise<Reported> {

@@ -1,4 +1,4 @@
-import type { Summary } from './summary.ts';
+import type { PodStats, Summary } from './summary.ts';
 
 /**
  * Statistics of the node and its pods. All users share the samples. Nothing is sampled while nobody asks.
@@ -13,6 +13,15 @@ export interface StatsProvider {
   summary(request: SummaryRequest): Promise<Summary>;
   /** A new sample of the node, without pods. It is not shared, and takes a small part of the time. */
   nodeSummary(signal: AbortSignal): Promise<Summary>;
+  /** The logs of containers as they were last measured. Takes no sample. */
+  logUsage(): Promise<LogUsage[]>;
+}
+
+/** What the logs of all runs of a container take. */
+export interface LogUsage {
+  pod: PodStats['podRef'];
+  container: string;
+  usedBytes: number;
 }
 
 export interface SummaryRequest {

@@ -1,5 +1,5 @@
 /** Receives figures that no event and no snapshot has. No method may throw. */
-export interface Meter {
+export interface Meter extends Counter {
   /** The runtime was listed. */
   relisted(durationMs: number): void;
   probed(run: ProbeRun): void;
@@ -8,6 +8,62 @@ export interface Meter {
   /** `code` is its waiting reason, such as `CreateContainerError`. */
   containerNotStarted(type: ContainerType, code: string): void;
 }
+
+/** Counts and measures under the names and with the labels of the kubelet's metrics. */
+export interface Counter {
+  /** It happened once more. */
+  count<Name extends keyof CounterLabels>(name: Name, labels: LabelsOf<CounterLabels[Name]>): void;
+  /** One more of these durations, in the unit of the name. */
+  observe<Name extends keyof HistogramLabels>(
+    name: Name,
+    duration: number,
+    labels: LabelsOf<HistogramLabels[Name]>,
+  ): void;
+  /** The newest value. */
+  set(name: GaugeName, value: number): void;
+}
+
+type LabelsOf<Name extends string> = Readonly<Record<Name, string>>;
+
+/** Labels of the counters, `never` without labels. kubelet: metrics/metrics.go */
+export interface CounterLabels {
+  kubelet_admission_rejections_total: 'reason';
+  kubelet_cpu_manager_pinning_errors_total: never;
+  kubelet_cpu_manager_pinning_requests_total: never;
+  kubelet_evented_pleg_connection_error_count: never;
+  kubelet_evented_pleg_connection_success_count: never;
+  kubelet_evictions: 'eviction_signal';
+  kubelet_image_garbage_collected_total: 'reason';
+  kubelet_lifecycle_handler_http_fallbacks_total: never;
+  kubelet_memory_manager_pinning_errors_total: never;
+  kubelet_memory_manager_pinning_requests_total: never;
+  kubelet_orphaned_runtime_pods_total: never;
+  kubelet_preemptions: 'preemption_signal';
+  kubelet_restarted_pods_total: 'static';
+  kubelet_sleep_action_terminated_early_total: never;
+  kubelet_topology_manager_admission_errors_total: never;
+  kubelet_topology_manager_admission_requests_total: never;
+}
+
+/** Labels of the histograms. */
+export interface HistogramLabels {
+  kubelet_cgroup_manager_duration_seconds: 'operation_type';
+  kubelet_eviction_stats_age_seconds: 'eviction_signal';
+  kubelet_image_pull_duration_seconds: 'image_size_in_bytes';
+  kubelet_topology_manager_admission_duration_ms: never;
+  kubelet_volume_metric_collection_duration_seconds: 'metric_source';
+  storage_operation_duration_seconds: 'migrated' | 'operation_name' | 'status' | 'volume_plugin';
+  volume_operation_total_seconds: 'operation_name' | 'plugin_name';
+}
+
+export type GaugeName =
+  | 'kubelet_cgroup_version'
+  | 'kubelet_cpu_manager_exclusive_cpu_allocation_count'
+  | 'kubelet_cpu_manager_shared_pool_size_millicores'
+  | 'kubelet_graceful_shutdown_end_time_seconds'
+  | 'kubelet_graceful_shutdown_start_time_seconds'
+  | 'kubelet_orphan_pod_cleaned_volumes'
+  | 'kubelet_orphan_pod_cleaned_volumes_errors';
 
 /** kubelet: metrics/metrics.go Container, InitContainer */
 export type ContainerType = 'container' | 'init_container';

@@ -9,6 +9,8 @@ import { emptyDirPath } from './empty-dir.ts';
 import { passesMountsOn } from './mount-propagation.ts';
 import { shareMountsBelow } from '../host/mounts.ts';
 import { removeTree } from '../host/remove-tree.ts';
+import type { Meter } from '../view/meter.ts';
+import { volumePlugin } from '../../api/values/volume-plugin.ts';
 import { volumeMounter } from './volume-kinds.ts';
 import type { MountedVolume, VolumeMounter } from './volume-mounter.ts';
 import type { PayloadSources } from './volume-payload.ts';
@@ -25,12 +27,13 @@ export interface PodVolumes {
 
 interface Deps extends PayloadSources {
   podDirs: PodDirs;
-  clock: Pick<Clock, 'now'>;
+  clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Feature gate ImageVolume. */
   imageVolumes: boolean;
   claims: VolumeClaims;
   /** Called with the UID of a pod whose claim was in use by another pod, and may be free now. */
   onClaimFreed?: (uid: string) => void;
+  meter?: Pick<Meter, 'observe'> | undefined;
 }
 
 /**
@@ -55,7 +58,7 @@ export class VolumeManager {
       let mounter: VolumeMounter | undefined;
       try {
         mounter = this.mounterOf(pod, volume);
-        await mounter.setUp();
+        await this.measured(volume, mounter.setUp());
         const { mount } = mounter;
         // Other volumes are shared by the machine, or the runtime reports that they are not.
         if (mount.managed && mount.persistent !== true && passesMountsOn(pod, volume.name))
@@ -85,6 +88,29 @@ export class VolumeManager {
   /** Wakes the pods that waited for a claim of another pod, after one pod less uses claims. */
   podRemoved(): void {
     for (const uid of this.deps.claims.takeWaiting()) this.deps.onClaimFreed?.(uid);
+  }
+
+  /** kubelet: volume/util/operationexecutor operation_executor.go, volume/util/metrics.go */
+  private async measured(volume: Volume, setUp: Promise<void>): Promise<void> {
+    const { meter, clock } = this.deps;
+    const startedAtMonotonic = clock.monotonic();
+    let status = 'fail-unknown';
+    try {
+      await setUp;
+      status = 'success';
+    } finally {
+      const [seconds, plugin] = [(clock.monotonic() - startedAtMonotonic) / 1000, volumePlugin(volume)];
+      const operation = { operation_name: 'volume_mount' };
+      meter?.observe('storage_operation_duration_seconds', seconds, {
+        ...operation,
+        volume_plugin: plugin,
+        status,
+        migrated: 'false',
+      });
+      if (status === 'success') {
+        meter?.observe('volume_operation_total_seconds', seconds, { ...operation, plugin_name: plugin });
+      }
+    }
   }
 
   /** Path of a pod's emptyDir on the host. */

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import type { Faults } from '../../flow/faults.ts';
 import { hasCode, UserError } from '../../errors.ts';
+import type { HTTPCounts } from '../metrics/http-counts.ts';
 import { listening, ownConnectionLimit } from '../http-server.ts';
 import { type Access, apiHandler } from './api-handler.ts';
 import { limitConnections } from './connection-limit.ts';
@@ -24,6 +25,7 @@ interface ServerRequest {
   port: number;
   mounts: readonly Mount[];
   faults: Pick<Faults, 'note'>;
+  counts: Pick<HTTPCounts, 'began'>;
 }
 
 export interface SecureServerRequest extends ServerRequest {
@@ -86,14 +88,19 @@ export async function serveReadOnly(request: ServerRequest): Promise<Server> {
 
 async function open(
   server: Server,
-  { address, port, mounts, faults }: ServerRequest,
+  { address, port, mounts, faults, counts }: ServerRequest,
   access: Access | undefined,
 ): Promise<void> {
   const handle = apiHandler({ mounts, faults, ...(access && { access }) });
-  server.on('request', handle);
+  const serverType = access === undefined ? 'readonly' : 'readwrite';
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    response.once('close', counts.began(request, serverType));
+    handle(request, response);
+  });
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     // A broken connection ends the answer.
     socket.on('error', () => undefined);
+    socket.once('close', counts.began(request, serverType));
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);

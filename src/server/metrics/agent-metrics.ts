@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { StatsProvider } from '../../engine/stats/stats-provider.ts';
+import type { LogUsage, StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { Summary } from '../../engine/stats/summary.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
 import { cadvisorFamilies } from './cadvisor-families.ts';
@@ -7,6 +7,7 @@ import { EngineCounts } from './engine-counts.ts';
 import { engineGauges } from './engine-gauges.ts';
 import { type Family, stampedText } from './family.ts';
 import { readMachineFacts } from './machine.ts';
+import { HTTPCounts } from './http-counts.ts';
 import type { ProcessRegistry } from './process-registry.ts';
 import { resourceFamilies, scrapeError } from './resource-families.ts';
 
@@ -21,17 +22,20 @@ export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
 const maxAgeMs = 1000;
 
 /** The engine as the metrics see it. */
-export type MeasuredEngine = EngineView & Pick<StatsProvider, 'summary'>;
+export type MeasuredEngine = EngineView & Pick<StatsProvider, 'summary' | 'logUsage'>;
 
 /** All metrics of the agent. Counts from the start, and measures nothing until it is scraped. */
 export class AgentMetrics {
   /** What the engine and the connection to the runtime report to. */
   readonly counts: EngineCounts;
+  /** What the servers report to. */
+  readonly http: HTTPCounts;
   private engine: MeasuredEngine | undefined;
   private loaded: Promise<ProcessRegistry> | undefined;
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
     this.counts = new EngineCounts(clock);
+    this.http = new HTTPCounts(clock);
   }
 
   /** Counts the events of this engine from now on, and shows its state. */
@@ -44,8 +48,8 @@ export class AgentMetrics {
   async text(path: MetricsPath): Promise<string> {
     switch (path) {
       case '/metrics': {
-        const summary = await this.summary(false);
-        return (await this.registry()).text([...this.counts.families(), ...this.gauges(summary)]);
+        const logs = (await this.engine?.logUsage().catch(() => undefined)) ?? [];
+        return (await this.registry()).text([...this.counts.families(), ...this.http.families(), ...this.gauges(logs)]);
       }
       case '/metrics/probes':
         return (await this.registry()).startTimeText(this.counts.probeFamilies());
@@ -61,8 +65,8 @@ export class AgentMetrics {
     }
   }
 
-  private gauges(summary: Summary | undefined): Family[] {
-    return this.engine === undefined ? [] : engineGauges(this.engine.snapshot(), summary);
+  private gauges(logs: readonly LogUsage[]): Family[] {
+    return this.engine === undefined ? [] : engineGauges(this.engine.snapshot(), logs);
   }
 
   /** Returns undefined if nothing can be measured now. */

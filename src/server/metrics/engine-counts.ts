@@ -2,7 +2,8 @@ import type { ObservedCall } from '../../cri/observed-service.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import type { ContainerType, Meter, ProbeRun } from '../../engine/view/meter.ts';
 import type { Clock } from '../../clock.ts';
-import type { Family, Sample } from './family.ts';
+import { EngineCounter } from './engine-counter.ts';
+import type { Family } from './family.ts';
 import { operationType } from './operation-type.ts';
 import { Distribution, exponentialBuckets, Tally, usualBuckets } from './tally.ts';
 
@@ -22,7 +23,7 @@ interface SeenPod {
 }
 
 /** Counts and durations since the agent started, for /metrics and /metrics/probes. kubelet: metrics/metrics.go */
-export class EngineCounts implements Meter {
+export class EngineCounts extends EngineCounter implements Meter {
   private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly pods = new Map<string, SeenPod>();
   private relistedAtMonotonic: number | undefined;
@@ -32,19 +33,20 @@ export class EngineCounts implements Meter {
   private readonly operationDurations = new Distribution(exponentialBuckets(0.005, 2.5, 14));
   private readonly sandboxDurations = new Distribution(usualBuckets);
   private readonly sandboxErrors = new Tally();
-  private readonly startedPods = new Tally();
-  private readonly startedPodsErrors = new Tally();
+  private readonly startedPods = new Tally({ plain: true });
+  private readonly startedPodsErrors = new Tally({ plain: true });
   private readonly startedContainers = new Tally();
   private readonly startedContainersErrors = new Tally();
-  private readonly relistDurations = new Distribution(usualBuckets);
-  private readonly relistIntervals = new Distribution(usualBuckets);
+  private readonly relistDurations = new Distribution(usualBuckets, { plain: true });
+  private readonly relistIntervals = new Distribution(usualBuckets, { plain: true });
   private readonly workDurations = new Distribution(usualBuckets);
-  private readonly workStarts = new Distribution(usualBuckets);
-  private readonly podStarts = new Distribution(podStartBuckets);
+  private readonly workStarts = new Distribution(usualBuckets, { plain: true });
+  private readonly podStarts = new Distribution(podStartBuckets, { plain: true });
   private readonly probes = new Tally();
   private readonly probeDurations = new Distribution(usualBuckets);
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
+    super();
     this.clock = clock;
   }
 
@@ -88,7 +90,11 @@ export class EngineCounts implements Meter {
 
   /** Counts an event of the engine. */
   readonly happened = (event: KubeletEvent): void => {
-    if (event.type === 'PodAdded') this.see(event.pod.uid);
+    if (event.type === 'PodAdded') {
+      // It still terminates.
+      if (this.pods.has(event.pod.uid)) this.count('kubelet_restarted_pods_total', { static: 'true' });
+      this.see(event.pod.uid);
+    }
     if (event.type === 'PodUpdated') this.see(event.pod.uid).wasUpdated = true;
     if (event.type === 'SyncStarted') this.syncStarted(this.see(event.pod.uid), event.state);
     if (event.type === 'SyncFinished') {
@@ -148,8 +154,9 @@ export class EngineCounts implements Meter {
   }
 
   /** Families of /metrics that this counts. */
-  families(): Family[] {
+  override families(): Family[] {
     return [
+      ...super.families(),
       histogram(
         'kubelet_pleg_relist_duration_seconds',
         'Duration in seconds for relisting pods in PLEG.',
@@ -170,8 +177,8 @@ export class EngineCounts implements Meter {
       counter('kubelet_runtime_operations_total', help.operations, this.operations.samples()),
       counter('kubelet_started_containers_errors_total', help.containerErrors, this.startedContainersErrors.samples()),
       counter('kubelet_started_containers_total', help.containers, this.startedContainers.samples()),
-      counter('kubelet_started_pods_errors_total', help.podErrors, orZero(this.startedPodsErrors)),
-      counter('kubelet_started_pods_total', help.pods, orZero(this.startedPods)),
+      counter('kubelet_started_pods_errors_total', help.podErrors, this.startedPodsErrors.samples()),
+      counter('kubelet_started_pods_total', help.pods, this.startedPods.samples()),
     ];
   }
 }
@@ -191,13 +198,7 @@ const help = {
   pods: 'Cumulative number of pods started',
 };
 
-/** A counter without labels shows 0 before its first event. */
-function orZero(tally: Tally): Sample[] {
-  const samples = tally.samples();
-  return samples.length > 0 ? samples : [{ labels: {}, value: 0 }];
-}
-
-const counter = (name: string, text: string, samples: Sample[]): Family => ({
+const counter = (name: string, text: string, samples: Family['samples']): Family => ({
   name,
   type: 'counter',
   help: `[ALPHA] ${text}`,

@@ -1,15 +1,17 @@
-import type { Summary } from '../../engine/stats/summary.ts';
+import type { Pod } from '../../api/types.ts';
+import { volumePlugin } from '../../api/values/volume-plugin.ts';
+import type { LogUsage } from '../../engine/stats/stats-provider.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import type { Family, Sample } from './family.ts';
-import { Distribution, exponentialBuckets } from './tally.ts';
+import { Distribution, exponentialBuckets, Tally } from './tally.ts';
 
 /** The state of the engine now, for /metrics. Every pod is static. kubelet: metrics/metrics.go */
-export function engineGauges({ nodeName, pods, pleg }: EngineSnapshot, summary: Summary | undefined): Family[] {
+export function engineGauges({ nodeName, pods, pleg }: EngineSnapshot, logs: readonly LogUsage[]): Family[] {
   const active = pods.filter(({ worker }) => worker.state === 'waiting' || worker.state === 'sync');
   const ofStatic = (count: number): Sample[] => [{ labels: { static: 'true' }, value: count }];
   return [
     gauge('kubelet_active_pods', help.active, ofStatic(active.length)),
-    gauge('kubelet_container_log_filesystem_used_bytes', help.logs, logSizes(summary)),
+    gauge('kubelet_container_log_filesystem_used_bytes', help.logs, logSizes(logs)),
     {
       name: containersPerPod,
       type: 'histogram',
@@ -32,6 +34,7 @@ export function engineGauges({ nodeName, pods, pleg }: EngineSnapshot, summary: 
       plain(pods.filter(({ pod }) => pod.status?.phase === 'Running').length),
     ),
     gauge('kubelet_working_pods', help.working, lifecycles(pods)),
+    gauge('volume_manager_total_volumes', 'Number of volumes in Volume Manager', volumes(pods)),
   ];
 }
 
@@ -64,13 +67,33 @@ function lifecycles(pods: readonly PodSnapshot[]): Sample[] {
   }));
 }
 
-function logSizes(summary: Summary | undefined): Sample[] {
-  return (summary?.pods ?? []).flatMap(({ podRef: { uid, namespace, name: pod }, containers }) =>
-    containers.flatMap(({ name: container, logs }) =>
-      logs?.usedBytes === undefined ? [] : [{ labels: { uid, namespace, pod, container }, value: logs.usedBytes }],
-    ),
-  );
+function logSizes(logs: readonly LogUsage[]): Sample[] {
+  return logs.map(({ pod: { uid, namespace, name: pod }, container, usedBytes }) => ({
+    labels: { uid, namespace, pod, container },
+    value: usedBytes,
+  }));
 }
+
+/** Volumes of pods that are to run, and of those that are not torn down yet. kubelet: volumemanager/metrics */
+function volumes(pods: readonly PodSnapshot[]): Sample[] {
+  const isDesired = ({ worker }: PodSnapshot): boolean => worker.state === 'sync';
+  const isMounted = ({ worker }: PodSnapshot): boolean => ['sync', 'terminating', 'terminated'].includes(worker.state);
+  const counts = new Tally();
+  const add = (of: readonly PodSnapshot[], state: string): void => {
+    for (const { pod } of of) {
+      for (const volume of mountedVolumes(pod)) counts.add({ plugin_name: volumePlugin(volume), state });
+    }
+  };
+  add(pods.filter(isDesired), 'desired_state_of_world');
+  add(pods.filter(isMounted), 'actual_state_of_world');
+  return counts.samples();
+}
+
+const mountedVolumes = ({ spec }: Pod): NonNullable<Pod['spec']['volumes']> => {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const names = new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
+  return (spec.volumes ?? []).filter(({ name }) => names.has(name));
+};
 
 const plain = (value: number): Sample[] => [{ labels: {}, value }];
 

@@ -8,7 +8,6 @@ const neverMs = 2 ** 31 - 1;
 /** Metrics of this process: `process_*` and `nodejs_*`. Loading this file takes 12 MB, so it is loaded on demand. */
 export class ProcessRegistry {
   private readonly registry = new Registry();
-  private readonly process = new Registry();
 
   constructor() {
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: neverMs });
@@ -20,8 +19,6 @@ export class ProcessRegistry {
     for (const kind of ['handles', 'requests', 'resources']) {
       this.registry.removeSingleMetric(`nodejs_active_${kind}_total`);
     }
-    const start = this.registry.getSingleMetric('process_start_time_seconds');
-    if (start !== undefined) this.process.registerMetric(start);
   }
 
   /** All metrics of the process, after these families, as text. */
@@ -32,7 +29,13 @@ export class ProcessRegistry {
 
   /** When the process started, after these families, as text. */
   async startTimeText(families: readonly Family[]): Promise<string> {
-    return `${await textOf(families)}${await this.process.metrics()}`;
+    const start: Family = {
+      name: 'process_start_time_seconds',
+      type: 'gauge',
+      help: '[ALPHA] Start time of the process since unix epoch in seconds.',
+      samples: [{ labels: {}, value: performance.timeOrigin / 1000 }],
+    };
+    return textOf([...families, start]);
   }
 }
 

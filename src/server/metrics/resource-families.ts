@@ -26,17 +26,17 @@ export function resourceFamilies({ node, pods }: Summary): Family[] {
     counter('container_cpu_usage_seconds_total', `${cpuHelp} container in core-seconds`, ofContainers(cpuSeconds)),
     gauge('container_memory_working_set_bytes', `${memoryHelp} container in bytes`, ofContainers(workingSet)),
     gauge('container_start_time_seconds', 'Start time of the container since unix epoch in seconds', startTimes),
-    gauge(
+    alpha(
       'container_swap_usage_bytes',
       `${swapHelp} container swap usage in bytes. ${swapNote}`,
       ofContainers(swapUsage),
     ),
     counter('node_cpu_usage_seconds_total', `${cpuHelp} node in core-seconds`, ofNode(cpuSeconds)),
     gauge('node_memory_working_set_bytes', `${memoryHelp} node in bytes`, ofNode(workingSet)),
-    gauge('node_swap_usage_bytes', `${swapHelp} node swap usage in bytes. ${swapNote}`, ofNode(swapUsage)),
+    alpha('node_swap_usage_bytes', `${swapHelp} node swap usage in bytes. ${swapNote}`, ofNode(swapUsage)),
     counter('pod_cpu_usage_seconds_total', `${cpuHelp} pod in core-seconds`, ofPods(cpuSeconds)),
     gauge('pod_memory_working_set_bytes', `${memoryHelp} pod in bytes`, ofPods(workingSet)),
-    gauge('pod_swap_usage_bytes', `${swapHelp} pod swap usage in bytes. ${swapNote}`, ofPods(swapUsage)),
+    alpha('pod_swap_usage_bytes', `${swapHelp} pod swap usage in bytes. ${swapNote}`, ofPods(swapUsage)),
     scrapeError(false),
   ];
 }
@@ -77,5 +77,12 @@ const gauge = (name: string, help: string, samples: Sample[]): Family => ({
   name,
   type: 'gauge',
   help: `[STABLE] ${help}`,
+  samples,
+});
+
+const alpha = (name: string, text: string, samples: Sample[]): Family => ({
+  name,
+  type: 'gauge',
+  help: `[ALPHA] ${text}`,
   samples,
 });

@@ -6,11 +6,16 @@ type Labels = Sample['labels'];
 export class Tally {
   private readonly counts = new Map<string, { labels: Labels; value: number }>();
 
-  add(labels: Labels = {}): void {
+  /** `plain`: without labels. It shows 0 before the first event. */
+  constructor({ plain = false } = {}) {
+    if (plain) this.counts.set('', { labels: {}, value: 0 });
+  }
+
+  add(labels: Labels = {}, by = 1): void {
     const key = Object.values(labels).join('\0');
     const count = this.counts.get(key);
-    if (count === undefined) this.counts.set(key, { labels, value: 1 });
-    else count.value += 1;
+    if (count === undefined) this.counts.set(key, { labels, value: by });
+    else count.value += by;
   }
 
   /** Forgets the series with such labels. */
@@ -23,27 +28,37 @@ export class Tally {
   }
 }
 
+interface Series {
+  labels: Labels;
+  buckets: number[];
+  sum: number;
+  count: number;
+}
+
 /** Distributes durations over buckets, by labels. */
 export class Distribution {
   private readonly bounds: readonly number[];
-  private readonly series = new Map<string, { labels: Labels; buckets: number[]; sum: number; count: number }>();
+  private readonly series = new Map<string, Series>();
 
-  /** `bounds` are upper bounds in seconds, ascending. */
-  constructor(bounds: readonly number[]) {
+  /** `bounds` are upper bounds, ascending. `plain`: without labels. It shows 0 before the first event. */
+  constructor(bounds: readonly number[], { plain = false } = {}) {
     this.bounds = bounds;
+    if (plain) this.begin('', {});
   }
 
   observe(value: number, labels: Labels = {}): void {
     const key = Object.values(labels).join('\0');
-    let series = this.series.get(key);
-    if (series === undefined) {
-      series = { labels, buckets: this.bounds.map(() => 0), sum: 0, count: 0 };
-      this.series.set(key, series);
-    }
+    const series = this.series.get(key) ?? this.begin(key, labels);
     const index = this.bounds.findIndex((bound) => value <= bound);
     if (index !== -1) series.buckets[index] = (series.buckets[index] ?? 0) + 1;
     series.sum += value;
     series.count += 1;
+  }
+
+  private begin(key: string, labels: Labels): Series {
+    const series = { labels, buckets: this.bounds.map(() => 0), sum: 0, count: 0 };
+    this.series.set(key, series);
+    return series;
   }
 
   forget(isGone: (labels: Labels) => boolean): void {

@@ -39,20 +39,20 @@ test.each<[string, Partial<PodUsage>, string | undefined]>([
   [
     'an emptyDir beyond its limit',
     { volume: [{ name: 'cache', ...fs(6) }] },
-    'Usage of EmptyDir volume "cache" exceeds the limit "5Mi". ',
+    { signal: 'emptydirfs.limit', message: 'Usage of EmptyDir volume "cache" exceeds the limit "5Mi". ' },
   ],
   [
     'the whole pod beyond the sum of its limits',
     { 'ephemeral-storage': fs(31) },
-    'Pod ephemeral local storage usage exceeds the total limit of containers 30Mi. ',
+    { signal: 'ephemeralpodfs.limit', message: 'Pod ephemeral local storage usage exceeds the total limit of containers 30Mi. ' },
   ],
   [
     'a container beyond its limit, with its logs',
     { containers: [{ name: 'app', rootfs: fs(6), logs: fs(5) }] },
-    'Container app exceeded its local ephemeral storage limit "10Mi". ',
+    { signal: 'ephemeralcontainerfs.limit', message: 'Container app exceeded its local ephemeral storage limit "10Mi". ' },
   ],
-])('%s', (_title, usage, message) => {
-  expect(exceededStorageLimit(limited, { ...calm, ...usage }, oneDisk)).toBe(message);
+])('%s', (_title, usage, exceeded) => {
+  expect(exceededStorageLimit(limited, { ...calm, ...usage }, oneDisk)).toEqual(exceeded);
 });
 
 test('the writable layer of a container does not count if it is on another disk', () => {

@@ -22,6 +22,7 @@ beforeEach(() => {
       if (failure !== undefined) throw failure;
       return summaryOf(name);
     },
+    logUsage: () => Promise.resolve([]),
     sampleNode: () => Promise.resolve(summaryOf('node')),
   });
 });

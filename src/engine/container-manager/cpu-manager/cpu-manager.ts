@@ -4,6 +4,7 @@ import { errorMessage } from '../../../errors.ts';
 import { restoreError } from '../checkpoint/restore-error.ts';
 import { CPUSet } from '../cpu-topology/cpu-set.ts';
 import { CPUTopology, type DescribedMachine } from '../cpu-topology/cpu-topology.ts';
+import type { Meter } from '../../view/meter.ts';
 import type { AffinityStore } from '../topology-manager/affinity-store.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';
 import type { StateFile } from '../topology-manager/state-file.ts';
@@ -11,6 +12,7 @@ import type { ResourceHints } from '../topology-manager/topology-hint.ts';
 import { type Assignment, CPUAssignments } from './cpu-assignments.ts';
 import { type ContainerRef, CPUContainers } from './cpu-containers.ts';
 import { type CPUPolicy, nonePolicy } from './cpu-policy.ts';
+import { requestedCPUs } from './requested-cpus.ts';
 import { StaticPolicy } from './static-policy.ts';
 import { type OptionGates, optionsText, staticPolicyOptions } from './static-policy-options.ts';
 
@@ -35,6 +37,7 @@ interface Deps {
   podStatus: (podUID: string) => PodStatus | undefined;
   /** Has the runtime move a container to these CPUs, given as a list such as `0-3,8`. */
   updateContainer: (containerID: string, cpus: string) => Promise<void>;
+  meter?: Pick<Meter, 'count' | 'set'> | undefined;
 }
 
 /** A container of the runtime. */
@@ -93,6 +96,7 @@ export class CPUManager implements HintProvider {
     const assignments = this.restore(file);
     this.policy.start(assignments);
     this.started = assignments;
+    this.measure();
   }
 
   /** CPUs of all containers that have none for themselves. */
@@ -116,8 +120,18 @@ export class CPUManager implements HintProvider {
   }
 
   allocate(pod: Pod, container: Container): void {
+    const { meter } = this.deps;
     this.removeStaleState();
-    this.policy.allocate(this.assignments, pod, container);
+    const isPinned = this.policy.name === 'static' && requestedCPUs(pod, container) > 0;
+    if (isPinned) meter?.count('kubelet_cpu_manager_pinning_requests_total', {});
+    try {
+      this.policy.allocate(this.assignments, pod, container);
+    } catch (error) {
+      if (isPinned) meter?.count('kubelet_cpu_manager_pinning_errors_total', {});
+      throw error;
+    } finally {
+      this.measure();
+    }
   }
 
   /** CPUs for a new container, as a list such as `0-3,8`. Empty: any. kubelet: cpu_manager.go GetCPUAffinity */
@@ -204,6 +218,15 @@ export class CPUManager implements HintProvider {
     }
   }
 
+  /** kubelet: policy_static.go updateMetricsOnAllocate, updateMetricsOnRelease */
+  private measure(): void {
+    if (this.policy.name === 'none') return;
+    const { meter } = this.deps;
+    const exclusive = CPUSet.empty.union(...this.assignments.all.map(({ cpus }) => cpus));
+    meter?.set('kubelet_cpu_manager_exclusive_cpu_allocation_count', exclusive.size);
+    meter?.set('kubelet_cpu_manager_shared_pool_size_millicores', this.assignments.shared.size * 1000);
+  }
+
   private get assignments(): CPUAssignments {
     if (this.started === undefined) throw new Error('The CPU manager was not started');
     return this.started;
@@ -231,6 +254,7 @@ export class CPUManager implements HintProvider {
   private release(podUID: string, containerName: string): void {
     this.assignments.release(podUID, containerName);
     this.containers.forget({ podUID, containerName });
+    this.measure();
   }
 }
 

@@ -5,6 +5,8 @@ import { ContainerMap } from '../topology-manager/container-map.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';
 import type { StateFile } from '../topology-manager/state-file.ts';
 import type { ResourceHints } from '../topology-manager/topology-hint.ts';
+import { podQOSClass } from '../../../api/values/qos.ts';
+import type { Meter } from '../../view/meter.ts';
 import { isSidecar } from '../../../api/values/sidecars.ts';
 import type { NUMAMemory } from './machine-memory.ts';
 import { formatMemoryCheckpoint, parseMemoryCheckpoint } from './memory-checkpoint.ts';
@@ -27,6 +29,7 @@ interface Deps {
   activePods: () => readonly Pod[];
   /** True once every source has reported its pods, so that `activePods` is complete. */
   sourcesReady: () => boolean;
+  meter?: Pick<Meter, 'count'> | undefined;
 }
 
 /** kubelet: memorymanager/memory_manager.go */
@@ -92,7 +95,16 @@ export class MemoryManager implements HintProvider {
 
   allocate(pod: Pod, container: Container): void {
     this.removeStaleState();
-    if (this.policy?.allocate(this.state, pod, container) === true) this.save();
+    const { policy, deps } = this;
+    if (policy === undefined) return;
+    const isPinned = podQOSClass(pod) === 'Guaranteed';
+    if (isPinned) deps.meter?.count('kubelet_memory_manager_pinning_requests_total', {});
+    try {
+      if (policy.allocate(this.state, pod, container)) this.save();
+    } catch (error) {
+      if (isPinned) deps.meter?.count('kubelet_memory_manager_pinning_errors_total', {});
+      throw error;
+    }
   }
 
   /** The nodes of a container's memory, ascending. Empty: any. kubelet: memory_manager.go GetMemoryNUMANodes */

@@ -3,6 +3,7 @@ import type { FeatureGates } from '../../../api/values/feature-gates.ts';
 import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
 import { type DiskStateFile, startWithStateFile } from '../checkpoint/disk-state-file.ts';
+import type { Meter } from '../../view/meter.ts';
 import { CPUReconciler } from '../cpu-manager/cpu-reconciler.ts';
 import type { DescribedMachine } from '../cpu-topology/cpu-topology.ts';
 import type { NUMAMemory } from '../memory-manager/machine-memory.ts';
@@ -18,6 +19,7 @@ export interface EngineOfManagers {
   podStatus: (podUID: string) => PodStatus | undefined;
   /** Has the runtime move a container to these CPUs, given as a list such as `0-3,8`. */
   updateContainer: (containerID: string, cpus: string) => Promise<void>;
+  meter?: Pick<Meter, 'count' | 'set'> | undefined;
 }
 
 interface Deps {

@@ -12,6 +12,7 @@ import type { DescribedMachine } from '../cpu-topology/cpu-topology.ts';
 import type { NUMAMemory } from '../memory-manager/machine-memory.ts';
 import { MemoryManager, type MemorySettings } from '../memory-manager/memory-manager.ts';
 import type { AllocationResult } from '../topology-manager/allocation-error.ts';
+import type { Meter } from '../../view/meter.ts';
 import type { StateFile } from '../topology-manager/state-file.ts';
 import { TopologyManager, type TopologySettings } from '../topology-manager/topology-manager.ts';
 
@@ -33,6 +34,7 @@ interface Deps {
   podStatus: (podUID: string) => PodStatus | undefined;
   /** Has the runtime move a container to these CPUs, given as a list such as `0-3,8`. */
   updateContainer: (containerID: string, cpus: string) => Promise<void>;
+  meter?: Pick<Meter, 'count' | 'set'> | undefined;
 }
 
 /** A manager that does not take its settings or its state file. */
