@@ -196,7 +196,7 @@ const rooms = {
   ],
   'engine/stats': [
     'usage of the node, its pods and containers',
-    ['api/values', 'cri', 'flow', 'engine/container', 'engine/container-manager', 'engine/volumes'],
+    ['api/values', 'cri', 'flow', 'engine/container', 'engine/container-manager', 'engine/volumes', 'engine/view'],
   ],
   'engine/eviction': [
     'which pods go when the node runs short',
@@ -266,7 +266,7 @@ const rooms = {
     ['api/values', 'cri', 'flow', 'plugins', 'engine/*'],
   ],
   tui: ['the screen', ['api/values', 'engine/view']],
-  'server/metrics': ["metrics under the kubelet's names", ['cri', 'engine/view', 'engine/stats']],
+  'server/metrics': ["metrics under the kubelet's names", ['api/values', 'cri', 'engine/view', 'engine/stats']],
   server: [
     'healthz, control socket and its client',
     ['flow', 'engine/view', 'engine/history', 'engine/stats', 'server/metrics'],

@@ -14,7 +14,7 @@ import type { VolumeManager } from './volumes/volume-manager.ts';
 
 /** What the statistics of an engine need of it. */
 export interface StatsSources {
-  deps: Pick<KubeletDeps, 'clock' | 'imageService' | 'logger' | 'node' | 'random' | 'runtime' | 'statsHost'>;
+  deps: Pick<KubeletDeps, 'clock' | 'imageService' | 'logger' | 'meter' | 'node' | 'random' | 'runtime' | 'statsHost'>;
   /** Statuses of all pods in the runtime. */
   podStatuses: () => readonly RuntimePodStatus[];
   /** Returns undefined for a pod without a manifest. */
@@ -46,6 +46,7 @@ export function newStats({ deps, podStatuses, podOf, volumeManager }: StatsSourc
       filesystems,
       clock,
       random,
+      meter: deps.meter,
       logger,
     }),
     clock,

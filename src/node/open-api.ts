@@ -152,7 +152,7 @@ async function openReadOnly(options: NodeOptions, deps: Deps): Promise<{ close()
   const { serveReadOnly } = await import('../server/api/api-server.ts');
   const { address, readOnlyPort: port } = options;
   const mounts = await mountsOf(options, deps, { readOnly: true });
-  const server = await serveReadOnly({ address, port, mounts, faults: deps.faults });
+  const server = await serveReadOnly({ address, port, mounts, faults: deps.faults, counts: deps.metrics.http });
   deps.logger.warn({ address, port }, 'The read-only API serves pods and statistics to everybody');
   return {
     close: () => {

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { AgentMetrics } from '../../src/server/metrics/agent-metrics.ts';
 import { promtoolFaults } from '../promtool.ts';
@@ -100,19 +102,68 @@ describe('a scrape', () => {
     ]);
   });
 
-  test.each(['/metrics', '/metrics/resource', '/metrics/probes'] as const)(
-    'of %s is valid for promtool',
-    async (path) => {
-      const { metrics } = await measured();
-      expect(await promtoolFaults(await metrics.text(path))).toEqual([]);
-    },
-  );
-
-  test("of /metrics/cadvisor is valid for promtool, except for cAdvisor's own names", async () => {
-    const { metrics } = await measured();
-    expect(await promtoolFaults(await metrics.text('/metrics/cadvisor'))).toEqual([
-      "cadvisor_version_info label names should be written in 'snake_case' not 'camelCase'",
-      'container_fs_inodes_total non-counter metrics should not have "_total" suffix',
+  test('counts a pull, an eviction and a pod that is not admitted under their causes', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const metrics = new AgentMetrics(world.clock);
+    const engine = await world.boot({ sources: [source], meter: metrics.counts });
+    metrics.follow(engine.kubelet);
+    const emptyDir = { sizeLimit: '1Mi' };
+    const mounts = [{ name: 'cache', mountPath: '/cache' }];
+    const main = { name: 'main', image: 'registry.example/app:1', volumeMounts: mounts };
+    const many = { name: 'many', image: 'registry.example/app:1', resources: { requests: { cpu: '1000' } } };
+    source.set(
+      makeStaticPod('web', { spec: { containers: [main], volumes: [{ name: 'cache', emptyDir }] } }),
+      makeStaticPod('large', { spec: { containers: [many] } }),
+    );
+    await world.until(() => engine.isReady('web-edge1'));
+    expect(seriesOf(await metrics.text('/metrics'), 'volume_manager_total_volumes')).toEqual([
+      'volume_manager_total_volumes{plugin_name="kubernetes.io/empty-dir",state="desired_state_of_world"} 1',
+      'volume_manager_total_volumes{plugin_name="kubernetes.io/empty-dir",state="actual_state_of_world"} 1',
     ]);
+    const uid = engine.pod('web-edge1')?.pod.metadata.uid ?? '';
+    const cache = join(world.rootDir, 'pods', uid, 'volumes/kubernetes.io~empty-dir/cache/file');
+    await writeFile(cache, Buffer.alloc(2 * 1024 * 1024));
+    await world.until(() => engine.messages('Evicted').length > 0);
+    const page = await metrics.text('/metrics');
+    const names = [
+      'kubelet_admission_rejections_total',
+      'kubelet_evictions',
+      'kubelet_image_pull_duration_seconds_count',
+    ];
+    expect(names.flatMap((name) => seriesOf(page, name))).toEqual([
+      'kubelet_admission_rejections_total{reason="UnexpectedAdmissionError"} 1',
+      'kubelet_evictions{eviction_signal="emptydirfs.limit"} 1',
+      'kubelet_image_pull_duration_seconds_count{image_size_in_bytes="0-10MB"} 1',
+    ]);
+  });
+
+  test.each(['/metrics/resource', '/metrics/probes'] as const)('of %s is valid for promtool', async (path) => {
+    const { metrics } = await measured();
+    expect(await promtoolFaults(await metrics.text(path))).toEqual([]);
+  });
+
+  test.each([
+    [
+      '/metrics',
+      [
+        'kubelet_cpu_manager_exclusive_cpu_allocation_count non-histogram and non-summary metrics should not have "_count" suffix',
+        'kubelet_evented_pleg_connection_error_count counter metrics should have "_total" suffix',
+        'kubelet_evented_pleg_connection_error_count non-histogram and non-summary metrics should not have "_count" suffix',
+        'kubelet_evented_pleg_connection_success_count counter metrics should have "_total" suffix',
+        'kubelet_evented_pleg_connection_success_count non-histogram and non-summary metrics should not have "_count" suffix',
+        'kubelet_topology_manager_admission_duration_ms metric names should not contain abbreviated units',
+      ],
+    ],
+    [
+      '/metrics/cadvisor',
+      [
+        "cadvisor_version_info label names should be written in 'snake_case' not 'camelCase'",
+        'container_fs_inodes_total non-counter metrics should not have "_total" suffix',
+      ],
+    ],
+  ] as const)("of %s is valid for promtool, except for the kubelet's own names", async (path, faults) => {
+    const { metrics } = await measured();
+    expect(await promtoolFaults(await metrics.text(path))).toEqual(faults);
   });
 });

@@ -3,6 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { containerLogsDirectory } from '../container/log-paths.ts';
+import type { Meter } from '../view/meter.ts';
 import { treeUsage } from '../volumes/disk-usage.ts';
 import { hasDiskLimit } from './has-disk-limit.ts';
 import type { Filesystems } from './filesystem-stats.ts';
@@ -21,6 +22,7 @@ interface Deps {
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;
+  meter?: Pick<Meter, 'observe'> | undefined;
   logger: Logger;
 }
 
@@ -131,9 +133,12 @@ export class DiskUsageCache {
   }
 
   private async used(path: string): Promise<UsedDisk | undefined> {
-    const { clock, logger } = this.deps;
+    const { clock, meter, logger } = this.deps;
+    const startedAtMonotonic = clock.monotonic();
     try {
       const { bytes, inodes } = await treeUsage(path, (usage) => usage.inodes >= maxInodes);
+      const seconds = (clock.monotonic() - startedAtMonotonic) / 1000;
+      meter?.observe('kubelet_volume_metric_collection_duration_seconds', seconds, { metric_source: 'du' });
       return { time: new Date(clock.now()).toISOString(), usedBytes: Number(bytes), inodesUsed: inodes };
     } catch (error) {
       // The folder is not made yet, or was removed with its pod.

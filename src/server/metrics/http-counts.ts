@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../clock.ts';
 import type { Family } from './family.ts';
 import { Distribution, Tally, usualBuckets } from './tally.ts';
@@ -24,7 +25,10 @@ export class HTTPCounts {
   }
 
   /** Counts a request that begins. The returned function is called once when its answer has ended. */
-  began({ method = '', url = '' }: { method?: string; url?: string }, serverType: 'readonly' | 'readwrite'): () => void {
+  began(
+    { method = '', url = '' }: Pick<IncomingMessage, 'method' | 'url'>,
+    serverType: 'readonly' | 'readwrite',
+  ): () => void {
     const path = pathLabel(url);
     const labels = {
       method: knownMethods.has(method) ? method : 'other',
@@ -69,7 +73,10 @@ export class HTTPCounts {
 
 /** The first part of a path that is served, such as `exec`, or `other`, so that clients make no new series. */
 function pathLabel(url: string): string {
-  const [first = '', second = ''] = url.replace(/[?#].*$/s, '').split('/').slice(1, 3);
+  const [first = '', second = ''] = url
+    .replace(/[?#].*$/s, '')
+    .split('/')
+    .slice(1, 3);
   const path = first === 'metrics' && second !== '' ? `${first}/${second}` : first;
   return knownPaths.has(path) ? path : 'other';
 }

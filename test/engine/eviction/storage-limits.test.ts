@@ -34,7 +34,7 @@ const calm: PodUsage = {
   'ephemeral-storage': fs(30),
 };
 
-test.each<[string, Partial<PodUsage>, string | undefined]>([
+test.each<[string, Partial<PodUsage>, { signal: string; message: string } | undefined]>([
   ['up to its limits', {}, undefined],
   [
     'an emptyDir beyond its limit',
@@ -44,12 +44,18 @@ test.each<[string, Partial<PodUsage>, string | undefined]>([
   [
     'the whole pod beyond the sum of its limits',
     { 'ephemeral-storage': fs(31) },
-    { signal: 'ephemeralpodfs.limit', message: 'Pod ephemeral local storage usage exceeds the total limit of containers 30Mi. ' },
+    {
+      signal: 'ephemeralpodfs.limit',
+      message: 'Pod ephemeral local storage usage exceeds the total limit of containers 30Mi. ',
+    },
   ],
   [
     'a container beyond its limit, with its logs',
     { containers: [{ name: 'app', rootfs: fs(6), logs: fs(5) }] },
-    { signal: 'ephemeralcontainerfs.limit', message: 'Container app exceeded its local ephemeral storage limit "10Mi". ' },
+    {
+      signal: 'ephemeralcontainerfs.limit',
+      message: 'Container app exceeded its local ephemeral storage limit "10Mi". ',
+    },
   ],
 ])('%s', (_title, usage, exceeded) => {
   expect(exceededStorageLimit(limited, { ...calm, ...usage }, oneDisk)).toEqual(exceeded);

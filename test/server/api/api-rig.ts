@@ -7,6 +7,8 @@ import type { ApiEngine, ApiRuntime } from '../../../src/server/api/api-engine.t
 import type { Access } from '../../../src/server/api/api-handler.ts';
 import { apiMounts, type HandlerOptions, type MountDeps } from '../../../src/server/api/api-mounts.ts';
 import { type SecureServer, serveSecure } from '../../../src/server/api/api-server.ts';
+import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
+import { systemClock } from '../../../src/clock.ts';
 import { TokenUsers } from '../../../src/server/api/token-file.ts';
 import { CertificateAuthority, type Certificate } from '../../fakes/certificate-authority.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
@@ -88,6 +90,7 @@ export class ApiRig {
       port: 0,
       mounts: apiMounts(apiDeps(runtime), { readOnly: false }),
       faults: silentFaults(),
+      counts: new HTTPCounts(systemClock),
       access: { authentication: { hasClientCA: true, tokens, anonymous }, authorization: { kind: 'all' }, ...access },
       pair: serving,
       clientCA: authority.own.cert,

@@ -5,6 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { parseTokens, TokenUsers } from '../../../src/server/api/token-file.ts';
 import { apiMounts } from '../../../src/server/api/api-mounts.ts';
 import { serveReadOnly } from '../../../src/server/api/api-server.ts';
+import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
 import { apiDeps, ApiRig } from './api-rig.ts';
@@ -70,11 +72,13 @@ test('metrics need their own right, and come in the format of Prometheus', async
 });
 
 test('the read-only port shows pods and metrics, and runs nothing', async () => {
+  const counts = new HTTPCounts(new FakeClock());
   const server = await serveReadOnly({
     address: '127.0.0.1',
     port: 0,
     mounts: apiMounts(apiDeps(), { readOnly: true }),
     faults: silentFaults(),
+    counts,
   });
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
@@ -86,6 +90,15 @@ test('the read-only port shows pods and metrics, and runs nothing', async () => 
   expect(await ask('GET', '/pods')).toContain('200 {"kind":"PodList"');
   expect(await ask('POST', '/run/default/web/a?cmd=ls')).toBe('405 Debug endpoints are disabled.\n');
   expect(await ask('GET', '/exec/default/web/a?command=ls&output=1')).toBe('405 Debug endpoints are disabled.\n');
+  await ask('GET', '/any/path');
+  const [, , total] = counts.families();
+  expect(total?.samples.map(({ labels, value }) => [...Object.values(labels), value].join(' '))).toEqual([
+    'GET metrics/resource readonly false 1',
+    'GET pods readonly false 1',
+    'POST run readonly false 1',
+    'GET exec readonly true 1',
+    'GET other readonly false 1',
+  ]);
 });
 
 test('an encoded path reaches no handler past the check of its plain form', async () => {
