@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
-import { controlSocketPath } from '../server/control-client.ts';
+import { controlSocketPath } from '../server/control/control-client.ts';
 import { visible } from '../visible-text.ts';
 import { addConfigurationFlags, flagsLayer } from '../node/options/add-configuration-flags.ts';
 import type { CommandDeps } from './io/deps.ts';

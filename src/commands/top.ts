@@ -5,7 +5,7 @@ import { parseLabelSelector } from '../api/values/label-selector.ts';
 import type { Summary } from '../engine/stats/summary.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
-import { controlSocketPath, fetchStats } from '../server/control-client.ts';
+import { controlSocketPath, fetchStats } from '../server/control/control-client.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { jsonText } from './io/json-text.ts';
 import { agentAnswer, agentSnapshot } from './pod/agent-snapshot.ts';

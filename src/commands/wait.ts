@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { unlessAborted } from '../flow/unless-aborted.ts';
-import { controlSocketPath, fetchSnapshot, followEvents, waitForAgent } from '../server/control-client.ts';
+import { controlSocketPath, fetchSnapshot, followEvents, waitForAgent } from '../server/control/control-client.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { addRuntimeOptions, duration } from '../node/options/flags.ts';

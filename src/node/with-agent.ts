@@ -6,9 +6,9 @@ import { UserError } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { makeFolder } from '../make-folder.ts';
-import { controlSocketPath } from '../server/control-client.ts';
+import { controlSocketPath } from '../server/control/control-client.ts';
 import { AgentMetrics } from '../server/metrics/agent-metrics.ts';
-import { serveControlSocket } from '../server/control-socket.ts';
+import { serveControlSocket } from '../server/control/control-socket.ts';
 import type { RuntimeWait } from './find-runtime.ts';
 import type { OnStarting } from './import-images.ts';
 import type { NodeOptions } from './options/node-options.ts';
@@ -69,6 +69,7 @@ export async function withAgent<T>(
       stopping.abort(new Error('a shutdown was asked for'));
     },
     faults,
+    logger: logger.child({ component: 'control' }),
     signal: stopping.signal,
   });
   onServing?.();

@@ -3,8 +3,14 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { Socket } from 'node:net';
 import type { Faults } from '../flow/faults.ts';
 
-/** Handlers of one server, keyed `GET /path`. Other methods and paths are refused. A promise is awaited. */
-export type Routes = Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => unknown>>;
+/**
+ * Handlers of one server, keyed `GET /path`. `{name}` in a path stands for one part. Other methods and paths are
+ * refused. A promise is awaited.
+ */
+export type Routes = Readonly<Record<string, Route>>;
+
+type Params = Readonly<Record<string, string>>;
+type Route = (request: IncomingMessage, response: ServerResponse, params: Params) => unknown;
 
 interface Deps {
   faults: Pick<Faults, 'note'>;
@@ -27,19 +33,18 @@ const connectionsCheckingInterval = 1000;
 const maxHeaderSize = 8 * 1024;
 
 /**
- * An HTTP server for exact paths. A slow or silent client does not affect others: beyond the limit, the connection that
+ * An HTTP server for some paths. A slow or silent client does not affect others: beyond the limit, the connection that
  * has waited longest for its request is closed. A route that throws answers 500.
  */
 export function httpServer(routes: Routes, { faults, maxConnections = ownConnectionLimit() }: Deps): Server {
   const listener: RequestListener = (request, response) => {
-    const path = (request.url ?? '/').split('?')[0] ?? '/';
-    const route = routes[`${request.method ?? 'GET'} ${path}`];
-    if (route === undefined) {
+    const found = findRoute(routes, request);
+    if (found === undefined) {
       sendText(response, 404, 'not found');
       return;
     }
     const answer = async (): Promise<void> => {
-      await route(request, response);
+      await found.route(request, response, found.params);
     };
     answer().catch((error: unknown) => {
       faults.note('server', error);
@@ -56,6 +61,46 @@ export function httpServer(routes: Routes, { faults, maxConnections = ownConnect
     if (server.listening) faults.note('server', error);
   });
   return server;
+}
+
+function findRoute(
+  routes: Routes,
+  { method = 'GET', url = '/' }: IncomingMessage,
+): { route: Route; params: Params } | undefined {
+  const called = `${method} ${url.split('?')[0] ?? ''}`;
+  const exact = Object.hasOwn(routes, called) ? routes[called] : undefined;
+  if (exact !== undefined) return { route: exact, params: {} };
+  for (const [key, route] of Object.entries(routes)) {
+    const params = matched(key, called);
+    if (params !== undefined) return { route, params };
+  }
+  return undefined;
+}
+
+/** The decoded parts that the key names. Returns undefined if the key does not stand for what is called. */
+function matched(key: string, called: string): Params | undefined {
+  const [names, parts] = [key.split('/'), called.split('/')];
+  if (names.length !== parts.length || !key.includes('{')) return undefined;
+  const params: Record<string, string> = {};
+  for (const [index, name] of names.entries()) {
+    const part = parts[index] ?? '';
+    if (!name.startsWith('{')) {
+      if (name !== part) return undefined;
+      continue;
+    }
+    const value = decoded(part);
+    if (value === undefined || value === '') return undefined;
+    params[name.slice(1, -1)] = value;
+  }
+  return params;
+}
+
+function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Number of connections that leaves most descriptors to the engine. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { controlSocketPath, fetchAgent, waitForAgent } from '../../src/server/control-client.ts';
+import { controlSocketPath, fetchAgent, waitForAgent } from '../../src/server/control/control-client.ts';
 import { Agent, isReady } from './agent.ts';
 import { EngineWatch } from './engine-watch.ts';
 import { makePod, serve, shell as shellContainer } from './manifests.ts';

@@ -8,7 +8,7 @@ import { historyOf } from '../../engine/history/pod-history.ts';
 import type { EngineSnapshot, NodePressureSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { isDenied, needsRoot } from '../../needs-root.ts';
-import { controlSocketPath, fetchHistory } from '../../server/control-client.ts';
+import { controlSocketPath, fetchHistory } from '../../server/control/control-client.ts';
 import { agentSnapshot } from '../pod/agent-snapshot.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import type { PodFlags } from '../pod/open-pod.ts';

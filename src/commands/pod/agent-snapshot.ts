@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
-import { AgentSilentError, AgentStartingError } from '../../server/control-call.ts';
-import { controlSocketPath, fetchSnapshot } from '../../server/control-client.ts';
+import { AgentSilentError, AgentStartingError } from '../../server/control/control-call.ts';
+import { controlSocketPath, fetchSnapshot } from '../../server/control/control-client.ts';
 
 /**
  * The agent's snapshot, for a command that works without it. Returns undefined if no agent runs, with a warning on

@@ -2,8 +2,8 @@ import type { Writable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
 import { describeState, isRunning, type ProcessIdentity, signalProcess } from '../../process-identity.ts';
-import { AgentSilentError } from '../../server/control-call.ts';
-import { requestShutdown, waitForEnd } from '../../server/control-client.ts';
+import { AgentSilentError } from '../../server/control/control-call.ts';
+import { requestShutdown, waitForEnd } from '../../server/control/control-client.ts';
 
 interface Deps {
   clock: Clock;

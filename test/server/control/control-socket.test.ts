@@ -5,11 +5,11 @@ import { connect, createServer, type Server } from 'node:net';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { KubeletEvent } from '../../src/engine/view/events.ts';
-import type { HistoryEntry, EngineHistory } from '../../src/engine/history/history-entry.ts';
-import type { StatsProvider, SummaryRequest } from '../../src/engine/stats/stats-provider.ts';
-import type { Summary } from '../../src/engine/stats/summary.ts';
-import type { EngineSettling, EngineSnapshot, EngineView } from '../../src/engine/view/snapshot.ts';
+import type { KubeletEvent } from '../../../src/engine/view/events.ts';
+import type { HistoryEntry, EngineHistory } from '../../../src/engine/history/history-entry.ts';
+import type { StatsProvider, SummaryRequest } from '../../../src/engine/stats/stats-provider.ts';
+import type { Summary } from '../../../src/engine/stats/summary.ts';
+import type { EngineSettling, EngineSnapshot, EngineView } from '../../../src/engine/view/snapshot.ts';
 import {
   fetchAgent,
   fetchHistory,
@@ -18,11 +18,12 @@ import {
   followEvents,
   requestShutdown,
   waitForEnd,
-} from '../../src/server/control-client.ts';
-import { holderText } from '../../src/exclusively.ts';
-import { serveControlSocket } from '../../src/server/control-socket.ts';
-import { silentFaults } from '../fakes/silent-faults.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+} from '../../../src/server/control/control-client.ts';
+import { holderText } from '../../../src/exclusively.ts';
+import { serveControlSocket } from '../../../src/server/control/control-socket.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 const snapshot: EngineSnapshot = {
   nodeName: 'edge1',
@@ -108,6 +109,7 @@ async function serve(engine: Promise<View> = Promise.resolve(view), signal = new
   const server = await serveControlSocket(path, {
     metrics: { text: (page) => Promise.resolve(`text of ${page}\n`) },
     faults: silentFaults(),
+    logger: silentLogger,
     signal,
     view: engine,
     waitsFor: () => waitsFor,

@@ -4,11 +4,11 @@ import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { Faults } from '../../src/flow/faults.ts';
-import { httpServer, listening } from '../../src/server/http-server.ts';
-import { graceMs, UnreadAnswers } from '../../src/server/unread-answers.ts';
-import { FakeClock } from '../fakes/fake-clock.ts';
-import { silentLogger } from '../fakes/silent-logger.ts';
+import { Faults } from '../../../src/flow/faults.ts';
+import { httpServer, listening } from '../../../src/server/http-server.ts';
+import { graceMs, UnreadAnswers } from '../../../src/server/control/unread-answers.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
 
 const answerBytes = 32 * 1024 * 1024;
 

@@ -3,8 +3,8 @@ import { createServer as createHTTPServer, type RequestListener } from 'node:htt
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { call, noteAgentProcess, stream, untilGone } from '../../src/server/control-call.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { call, noteAgentProcess, stream, untilGone } from '../../../src/server/control/control-call.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 /** A twentieth of what commands give an agent. */
 const timings = { answerMs: 100, pingAfterMs: 10, bodyMs: 150 };

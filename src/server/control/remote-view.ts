@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts';
-import type { KubeletEvent } from '../engine/view/events.ts';
-import type { EngineSnapshot, EngineView } from '../engine/view/snapshot.ts';
-import { errorMessage } from '../errors.ts';
+import type { Clock } from '../../clock.ts';
+import type { KubeletEvent } from '../../engine/view/events.ts';
+import type { EngineSnapshot, EngineView } from '../../engine/view/snapshot.ts';
+import { errorMessage } from '../../errors.ts';
 import { fetchSnapshot, followEvents } from './control-client.ts';
 
 interface Deps {

@@ -2,10 +2,10 @@ import { readlink, rename, rm, symlink } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { hasCode, UserError } from '../errors.ts';
-import { holderText, parseHolder } from '../exclusively.ts';
-import { needsRoot } from '../needs-root.ts';
-import { describeState, isRunning, type ProcessIdentity } from '../process-identity.ts';
+import { hasCode, UserError } from '../../errors.ts';
+import { holderText, parseHolder } from '../../exclusively.ts';
+import { needsRoot } from '../../needs-root.ts';
+import { describeState, isRunning, type ProcessIdentity } from '../../process-identity.ts';
 
 /** Time limits for an agent, in milliseconds. */
 export interface Timings {
@@ -25,8 +25,9 @@ const maxLineLength = 4 * 1024 * 1024;
 
 export interface Call {
   socketPath: string;
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
+  body?: Uint8Array | undefined;
   timings?: Timings;
   maxBodyBytes?: number;
 }
@@ -115,10 +116,11 @@ async function untilSilent({ socketPath, timings = defaultTimings }: Call, signa
 /**
  * Returns undefined if there is no agent: no socket, or one that a killed agent left. Rejects with the signal's reason.
  */
-function send({ socketPath, method, path }: Call, signal: AbortSignal): Promise<IncomingMessage | undefined> {
+function send({ socketPath, method, path, body }: Call, signal: AbortSignal): Promise<IncomingMessage | undefined> {
   return new Promise((resolve, reject) => {
     // Connects by hand, because Node would spend 10 ms on a TLS server name first.
-    const sent = request({ method, path, createConnection: () => connect(socketPath) }, (response) => {
+    const headers = { 'user-agent': clientName(), ...(body && { 'content-length': body.length }) };
+    const sent = request({ method, path, headers, createConnection: () => connect(socketPath) }, (response) => {
       // An error of the answer must not end the process, even if nothing reads it.
       response.on('error', () => undefined);
       resolve(response);
@@ -142,7 +144,7 @@ function send({ socketPath, method, path }: Call, signal: AbortSignal): Promise<
         );
     });
     if (signal.aborted) abort();
-    else sent.end();
+    else sent.end(body);
   });
 }
 
@@ -154,7 +156,21 @@ async function answered(asked: Call, response: IncomingMessage): Promise<string 
   if (status === 503) {
     throw new UserError(`kubelet-ts waits for its runtime: ${body.trim()}`, { hint: 'Start the runtime.' });
   }
+  if (status >= 400 && status < 500) throw refusalOf(body);
   throw await AgentSilentError.of(asked.socketPath, `answers with status ${status}`);
+}
+
+/** The refusal in an answer: a sentence, and in a second line its hint. */
+function refusalOf(body: string): UserError {
+  const [message = '', hint = ''] = body.trim().split('\n');
+  return new UserError(message, hint === '' ? {} : { hint });
+}
+
+/** How a client names itself in the log of the agent, such as `pid 12 uid 0 (sudo ada)`. */
+function clientName(): string {
+  const { SUDO_USER: user = '' } = process.env;
+  const because = /^[\w.-]+$/.test(user) ? ` (sudo ${user})` : '';
+  return `pid ${process.pid} uid ${process.getuid?.() ?? 'unknown'}${because}`;
 }
 
 /** Returns undefined if the agent ended before the body was complete. */

@@ -1,12 +1,12 @@
 import { access, constants, watch } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { HistoryEntry } from '../engine/history/history-entry.ts';
-import type { Summary } from '../engine/stats/summary.ts';
-import type { KubeletEvent } from '../engine/view/events.ts';
-import type { EngineSnapshot } from '../engine/view/snapshot.ts';
-import { hasCode, isOutOfWatches } from '../errors.ts';
-import { needsRoot } from '../needs-root.ts';
+import type { HistoryEntry } from '../../engine/history/history-entry.ts';
+import type { Summary } from '../../engine/stats/summary.ts';
+import type { KubeletEvent } from '../../engine/view/events.ts';
+import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
+import { hasCode, isOutOfWatches } from '../../errors.ts';
+import { needsRoot } from '../../needs-root.ts';
 import { AgentSilentError, call, stream, untilGone } from './control-call.ts';
 
 /** Milliseconds between two looks for an agent where the kernel has no watch left. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../clock.ts';
 
 /** Milliseconds that an answer may be unread before it counts. Our own clients give up after this time. */
 export const graceMs = 2000;

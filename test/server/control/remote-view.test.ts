@@ -2,14 +2,15 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import type { KubeletEvent } from '../../src/engine/view/events.ts';
-import type { EngineSnapshot } from '../../src/engine/view/snapshot.ts';
-import { AgentMetrics } from '../../src/server/metrics/agent-metrics.ts';
-import { serveControlSocket } from '../../src/server/control-socket.ts';
-import { RemoteView } from '../../src/server/remote-view.ts';
-import { FakeClock } from '../fakes/fake-clock.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
-import { silentFaults } from '../fakes/silent-faults.ts';
+import type { KubeletEvent } from '../../../src/engine/view/events.ts';
+import type { EngineSnapshot } from '../../../src/engine/view/snapshot.ts';
+import { AgentMetrics } from '../../../src/server/metrics/agent-metrics.ts';
+import { serveControlSocket } from '../../../src/server/control/control-socket.ts';
+import { RemoteView } from '../../../src/server/control/remote-view.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
 
 const first: EngineSnapshot = {
   nodeName: 'edge1',
@@ -49,6 +50,7 @@ async function serve() {
   const server = await serveControlSocket(socketPath, {
     metrics: new AgentMetrics(clock),
     faults: silentFaults(),
+    logger: silentLogger,
     view: Promise.resolve(view),
     waitsFor: () => undefined,
     shutdown: () => undefined,

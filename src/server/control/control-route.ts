@@ -1,0 +1,37 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { EngineHistory } from '../../engine/history/history-entry.ts';
+import type { StatsProvider } from '../../engine/stats/stats-provider.ts';
+import type { EngineSettling, EngineView } from '../../engine/view/snapshot.ts';
+import type { AgentMetrics } from '../metrics/agent-metrics.ts';
+import type { UnreadAnswers } from './unread-answers.ts';
+
+/** The engine as the control socket uses it. */
+export type ControlledEngine = EngineView & EngineHistory & EngineSettling & Pick<StatsProvider, 'summary'>;
+
+/** One request to a route. */
+export interface ControlCall {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** Parts of the path that the key of the route names, decoded. */
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+}
+
+/**
+ * Handlers by `METHOD /v1/path`, where `{name}` in the path stands for one part. A handler answers, or throws a
+ * `Refusal`.
+ */
+export type ControlRoutes = Readonly<Record<string, (call: ControlCall) => unknown>>;
+
+/** What routes use. */
+export interface ControlContext {
+  /** Resolves with the engine. Throws a `Refusal` during an unbounded wait, unless the client asked to wait. */
+  engineFor: (call: ControlCall) => Promise<ControlledEngine>;
+  /** The engine, once it is built. */
+  view: Promise<ControlledEngine>;
+  /** Texts for Prometheus. */
+  metrics: Pick<AgentMetrics, 'text'>;
+  /** Bounds the answers that clients do not read. */
+  unread: UnreadAnswers;
+  shutdown: () => void;
+}

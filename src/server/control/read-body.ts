@@ -1,0 +1,34 @@
+import type { IncomingMessage } from 'node:http';
+import { Refusal } from './control-answer.ts';
+
+/** Limit on a body of options. */
+const maxJSONBytes = 64 * 1024;
+
+/** The body of a request. Its time is bounded by the server. Throws a `Refusal` if it is longer than `maxBytes`. */
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > maxBytes) throw new Refusal(413, `the request is longer than ${maxBytes} bytes`);
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The options in the body of a request; without a body none. Throws a `Refusal` if it is no JSON object. */
+export async function readOptions(request: IncomingMessage): Promise<Record<string, unknown>> {
+  const text = (await readBody(request, maxJSONBytes)).toString('utf8');
+  if (text === '') return {};
+  const value = parsed(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new Refusal(400, 'the body is not a JSON object');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

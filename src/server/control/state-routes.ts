@@ -1,0 +1,40 @@
+import { metricsContentType, metricsPaths } from '../metrics/agent-metrics.ts';
+import { Refusal, sendJSON } from './control-answer.ts';
+import type { ControlContext, ControlRoutes } from './control-route.ts';
+
+/**
+ * The state of the node.
+ * - `GET /v1/snapshot`; with `settled`, once it includes what is on disk now.
+ * - `GET /v1/history` of one pod.
+ * - `GET /v1/stats`: the statistics, at most `maxAge` milliseconds old; with `cpuAndMemoryOnly`, these figures alone.
+ * - `GET /v1/metrics`: for Prometheus, with `path` that of another page, such as `/metrics/resource`.
+ */
+export function stateRoutes(context: ControlContext): ControlRoutes {
+  return {
+    'GET /v1/snapshot': async (call) => {
+      const engine = await context.engineFor(call);
+      if (call.query.has('settled')) await engine.settled();
+      sendJSON(context, call.response, { pid: process.pid, ...engine.snapshot() });
+    },
+    'GET /v1/history': async (call) => {
+      const engine = await context.engineFor(call);
+      const pod = { namespace: call.query.get('namespace') ?? '', name: call.query.get('name') ?? '' };
+      sendJSON(context, call.response, await engine.history(pod));
+    },
+    'GET /v1/stats': async (call) => {
+      const engine = await context.engineFor(call);
+      // A text that is no number asks for a new sample.
+      const maxAgeMs = Number(call.query.get('maxAge')) || 0;
+      const cpuAndMemoryOnly = call.query.has('cpuAndMemoryOnly');
+      sendJSON(context, call.response, await engine.summary({ maxAgeMs, cpuAndMemoryOnly }));
+    },
+    'GET /v1/metrics': async (call) => {
+      await context.engineFor(call);
+      const path = metricsPaths.find((known) => known === (call.query.get('path') ?? '/metrics'));
+      if (path === undefined) throw new Refusal(404, 'not found');
+      call.response.writeHead(200, { 'content-type': metricsContentType });
+      call.response.end(Buffer.from(await context.metrics.text(path)));
+      context.unread.note(call.response);
+    },
+  };
+}

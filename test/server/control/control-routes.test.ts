@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../src/clock.ts';
+import type { Logger } from '../../../src/logger.ts';
+import { Refusal, sendJSON } from '../../../src/server/control/control-answer.ts';
+import { call } from '../../../src/server/control/control-call.ts';
+import type { ControlContext, ControlRoutes } from '../../../src/server/control/control-route.ts';
+import { controlRoutes } from '../../../src/server/control/control-routes.ts';
+import { readOptions } from '../../../src/server/control/read-body.ts';
+import { UnreadAnswers } from '../../../src/server/control/unread-answers.ts';
+import { httpServer, listening } from '../../../src/server/http-server.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+
+interface Logged {
+  method: string;
+  path: string;
+  client: string;
+  status: number;
+}
+
+const logged: Logged[] = [];
+const logger: Logger = { ...silentLogger, info: (facts: Logged) => logged.push(facts) };
+
+/** Serves a route that answers with what it got. */
+async function serve(): Promise<string> {
+  logged.length = 0;
+  const socketPath = join(await temporaryFolder(), 'control.sock');
+  const context = { unread: new UnreadAnswers({ maxBytes: 1000, clock: systemClock }) } as unknown as ControlContext;
+  const own = (): ControlRoutes => ({
+    'GET /v1/things/{name}': ({ params, response }) => {
+      sendJSON(context, response, params);
+    },
+    'POST /v1/things/{name}/{action}': async ({ params, request, response }) => {
+      const options = await readOptions(request);
+      if (params['action'] === 'refuse') throw new Refusal(409, 'it is held', 'Release it.');
+      sendJSON(context, response, { ...params, options });
+    },
+  });
+  const server = httpServer(controlRoutes(context, logger, [own]), { faults: silentFaults() });
+  await listening(server, { path: socketPath });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return socketPath;
+}
+
+test('routes get the decoded parts of the path, and bounded options', async () => {
+  const socketPath = await serve();
+  const ask = (path: string, body?: string): Promise<string | undefined> =>
+    call({ socketPath, method: 'POST', path, ...(body !== undefined && { body: Buffer.from(body) }) });
+  expect(await ask('/v1/things/a%2Fb/stop', '{"to":3}')).toBe('{"name":"a/b","action":"stop","options":{"to":3}}');
+  expect(await ask('/v1/things/a/stop')).toBe('{"name":"a","action":"stop","options":{}}');
+  await expect(ask('/v1/things/a/stop', '[]')).rejects.toThrow('the body is not a JSON object');
+  await expect(ask('/v1/things/a/stop', 'x'.repeat(70_000))).rejects.toThrow('longer than 65536 bytes');
+  await expect(ask('/v1/things//stop')).rejects.toThrow('not found');
+});
+
+test('a refusal reaches the client as one sentence with its hint', async () => {
+  const socketPath = await serve();
+  const refused = call({ socketPath, method: 'POST', path: '/v1/things/a/refuse' });
+  await expect(refused).rejects.toMatchObject({ message: 'it is held', hint: 'Release it.' });
+});
+
+test('requests that are not reads are logged with their client', async () => {
+  const socketPath = await serve();
+  await call({ socketPath, method: 'GET', path: '/v1/things/a' });
+  await call({ socketPath, method: 'POST', path: '/v1/things/a/stop' });
+  while (logged.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  const client = expect.stringContaining(`pid ${process.pid} uid`) as string;
+  expect(logged).toEqual([{ method: 'POST', path: '/v1/things/a/stop', client, status: 200 }]);
+});
