@@ -19,7 +19,8 @@ export function registerDescribe(program: Command, deps: CommandDeps): void {
     .addHelpText('after', examples)
     .action(async (name: string, flags: DescribeFlags) => {
       const { findPod } = await import('./describe/find-pod.ts');
-      const found = await findPod(deps, name, flags);
+      const { agentSnapshot } = await import('./pod/agent-snapshot.ts');
+      const found = await findPod(deps, name, flags, await agentSnapshot(flags.rootDir, deps.stderr));
       deps.stdout.write(await formatted(found, flags));
     });
 }

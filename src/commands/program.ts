@@ -35,6 +35,10 @@ const commands: Record<string, CommandEntry> = {
     load: async () => (await import('./top.ts')).registerTop,
   },
   describe: { summary: 'Show a pod and its past', load: async () => (await import('./describe.ts')).registerDescribe },
+  explain: {
+    summary: 'Explain why a pod is not Ready, and what to do',
+    load: async () => (await import('./explain.ts')).registerExplain,
+  },
   logs: { summary: 'Print the logs of a pod', load: async () => (await import('./logs.ts')).registerLogs },
   exec: { summary: 'Run a command in a container', load: async () => (await import('./exec.ts')).registerExec },
   attach: {

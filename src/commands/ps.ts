@@ -1,56 +1,106 @@
 import type { Command } from 'commander';
-import { ageText, lastExitText, podStatusText, pullText, readyText, restartsText } from '../api/values/pod-printer.ts';
 import { problemText } from '../api/values/problem-text.ts';
 import { pressureText } from '../engine/view/pressure-text.ts';
-import { reasons } from '../engine/view/reasons.ts';
-import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
+import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { jsonText } from './io/json-text.ts';
+import type { Painter } from './io/paint.ts';
 import { agentSnapshot } from './pod/agent-snapshot.ts';
+import type { ChoiceFlags } from './ps/chosen-pods.ts';
+import { podReasons } from './ps/pod-reasons.ts';
+import { type ListedPod, podTable, shownRevisions } from './ps/pod-table.ts';
 
-type Output = 'table' | 'wide' | 'json' | 'yaml' | 'name';
-
-interface PsFlags {
+interface PsFlags extends ChoiceFlags {
   rootDir: string;
   containerRuntimeEndpoint?: string;
-  namespace?: string;
-  output: Output;
+  output: string;
   headers: boolean;
+  watch?: boolean;
 }
 
 export function registerPs(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('ps'))
     .alias('get')
     .description('List the pods of this node')
+    .usage('[options] [POD...]')
+    .argument('[pods...]', 'names of pods, after the word `pods` if you like (default: all)')
     .option('-n, --namespace <namespace>', 'list only this namespace')
-    .option('-o, --output <format>', 'wide, json, yaml or name', parseOutput, 'table')
+    .option('-A, --all-namespaces', 'list all namespaces (default)')
+    .option('-l, --selector <selector>', 'list only pods with these labels, such as app=web,tier!=test')
+    .option('--sort-by <path>', 'sort by a field, such as .status.startTime')
+    .option('-o, --output <format>', 'wide, json, yaml, name, jsonpath=TEMPLATE or custom-columns=SPEC', 'table')
     .option('--no-headers', 'leave out the line of column names')
+    .option('-w, --watch', 'then print each pod that changes, until stopped')
     .addHelpText('after', examples)
-    .action(async (flags: PsFlags) => {
+    .action(async (words: string[], flags: PsFlags) => {
+      const names = podNames(words);
+      const print = await printerFor(flags, names.length === 1, deps);
+      if (flags.watch === true) {
+        const { watchPods } = await import('./ps/watch-pods.ts');
+        await watchPods(flags, deps, async (snapshot, isFirst) => {
+          const pods = await chosen(snapshot.pods, names, flags, snapshot.nodeName);
+          return { pods, text: (own) => print(own, snapshot, isFirst && flags.headers) };
+        });
+        return;
+      }
       const snapshot = await agentSnapshot(flags.rootDir, deps.stderr, 'nothing restarts or probes these pods');
       const all = snapshot?.pods ?? (await podsInRuntime(flags, deps));
-      const pods = all.filter(({ pod }) => flags.namespace === undefined || pod.metadata.namespace === flags.namespace);
-      deps.stdout.write(await formatted(pods, flags));
-      const isTable = flags.output === 'table' || flags.output === 'wide';
-      deps.stderr.write((isTable ? waits(pods) : '') + warnings(snapshot));
+      const pods = await chosen(all, names, flags, snapshot?.nodeName ?? '');
+      deps.stdout.write(await print(pods, snapshot, flags.headers));
+      deps.stderr.write(warnings(snapshot));
     });
 }
 
 const examples = `
 Examples:
-  kubelet-ts ps                 lists pods with their status
+  kubelet-ts ps                 lists pods with their status, and why one is not Ready
+  kubelet-ts ps -w              prints each pod again when it changes
+  kubelet-ts ps -l app=web      lists pods with this label
   kubelet-ts ps -o wide         adds address, node, last exit and the state of the pod worker
   kubelet-ts ps -o json         prints a Kubernetes List
-  kubelet-ts ps -o name         prints pod/NAME, one a line
+  kubelet-ts get pod web -o yaml
+  kubelet-ts ps -o jsonpath='{.items[*].status.podIP}'
+  kubelet-ts ps -o custom-columns=NAME:.metadata.name,IP:.status.podIP
 
-Problems of manifests go to stderr.`;
+Problems of manifests go to stderr. kubelet-ts explain POD explains a reason.`;
 
-function parseOutput(text: string): Output {
-  if (text === 'wide' || text === 'json' || text === 'yaml' || text === 'name') return text;
-  throw new UserError(`--output must be wide, json, yaml or name, not "${text}"`);
+/** Leaves out the resource of kubectl: `get pods`, `get pod web`. */
+function podNames(words: readonly string[]): string[] {
+  const [first = '', ...rest] = words;
+  if (['pod', 'pods', 'po'].includes(first)) return rest;
+  if (rest.length === 0 && otherResources.includes(first.replace(/s$/, ''))) {
+    throw new UserError(`there are no ${first} here, only pods`, { hint: 'List them: kubelet-ts ps' });
+  }
+  return [...words];
+}
+
+const otherResources = [
+  'node',
+  'service',
+  'svc',
+  'deployment',
+  'deploy',
+  'configmap',
+  'secret',
+  'namespace',
+  'ns',
+  'all',
+  'no',
+];
+
+async function chosen(
+  pods: readonly ListedPod[],
+  names: readonly string[],
+  flags: PsFlags,
+  nodeName: string,
+): Promise<readonly ListedPod[]> {
+  if (names.length === 0 && flags.selector === undefined && flags.sortBy === undefined && flags.namespace === undefined)
+    return pods;
+  const { chosenPods } = await import('./ps/chosen-pods.ts');
+  return chosenPods(pods, names, flags, nodeName);
 }
 
 async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedPod[]> {
@@ -67,81 +117,71 @@ async function podsInRuntime(flags: PsFlags, deps: CommandDeps): Promise<ListedP
   }
 }
 
-async function formatted(pods: readonly ListedPod[], { output, headers }: PsFlags): Promise<string> {
-  switch (output) {
+type Printer = (pods: readonly ListedPod[], node: EngineSnapshot | undefined, headers: boolean) => Promise<string>;
+
+/** Prepares the output. Throws a `UserError` for a format that does not exist. */
+async function printerFor({ output }: PsFlags, isSingle: boolean, { stdout }: CommandDeps): Promise<Printer> {
+  const [format = '', argument = ''] = splitOnce(output);
+  switch (format) {
+    case 'table':
+    case 'wide':
+      return async (pods, node, headers) => {
+        if (pods.length === 0) return headers ? 'No pods.\n' : '';
+        const shown = shownRevisions(pods);
+        const now = Date.now();
+        const reasons = await podReasons(shown, node, now);
+        const painter = await painterFor(stdout);
+        const maxWidth = stdout.isTTY === true ? stdout.columns : undefined;
+        return podTable(shown, { wide: format === 'wide', headers, now, reasons, maxWidth, painter });
+      };
     case 'name':
-      return shownRevisions(pods)
-        .map(({ listed: { pod } }) => `pod/${pod.metadata.name}\n`)
-        .join('');
+      return (pods) =>
+        Promise.resolve(
+          shownRevisions(pods)
+            .map(({ listed: { pod } }) => `pod/${pod.metadata.name}\n`)
+            .join(''),
+        );
     case 'json':
-      return jsonText(toList(pods), 4);
+      return (pods) => Promise.resolve(jsonText(objectOf(pods, isSingle), 4));
     case 'yaml': {
       const { yamlText } = await import('./io/yaml-text.ts');
-      return yamlText(toList(pods));
+      return (pods) => Promise.resolve(yamlText(objectOf(pods, isSingle)));
     }
-    case 'table':
-    case 'wide': {
-      if (pods.length === 0) return headers ? 'No pods.\n' : '';
-      const { formatTable } = await import('./io/format-table.ts');
-      const columns = output === 'wide' ? [...plainColumns, ...wideColumns] : plainColumns;
-      const now = Date.now();
-      const rows = shownRevisions(pods).map((shown) => columns.map(({ value }) => value(shown, now)));
-      return formatTable(headers ? [columns.map(({ name }) => name), ...rows] : rows);
+    case 'jsonpath': {
+      const { parseTemplate } = await import('./output/json-path-template.ts');
+      const { visibleLines } = await import('../visible-text.ts');
+      const fill = parseTemplate(argument);
+      return (pods) => Promise.resolve(visibleLines(fill(objectOf(pods, isSingle))));
     }
+    case 'custom-columns': {
+      const { parseColumns } = await import('./output/custom-columns.ts');
+      const table = parseColumns(argument);
+      return (pods, _node, headers) => table(pods.map(toObject), headers);
+    }
+    default:
+      throw new UserError(`--output must be wide, json, yaml, name, jsonpath=… or custom-columns=…, not "${output}"`);
   }
 }
 
-interface Column {
-  name: string;
-  value: (shown: ShownPod, now: number) => string;
+/** Loads what colours need only for a terminal. */
+async function painterFor(stdout: CommandDeps['stdout']): Promise<Painter> {
+  if (stdout.isTTY !== true) return (_style, text) => text;
+  const [{ paint }, { isColoured }] = await Promise.all([import('./io/paint.ts'), import('./io/terminal.ts')]);
+  return paint(isColoured(stdout));
 }
 
-const plainColumns: Column[] = [
-  { name: 'NAMESPACE', value: ({ listed: { pod } }) => pod.metadata.namespace },
-  { name: 'NAME', value: ({ listed: { pod } }) => pod.metadata.name },
-  { name: 'READY', value: ({ listed: { pod } }) => readyText(pod) },
-  { name: 'STATUS', value: statusText },
-  { name: 'RESTARTS', value: ({ listed: { pod } }, now) => restartsText(pod, now) },
-  { name: 'AGE', value: ({ listed: { pod } }, now) => ageText(pod, now) },
-];
-
-const wideColumns: Column[] = [
-  { name: 'IP', value: ({ listed: { pod } }) => pod.status?.podIP ?? '<none>' },
-  { name: 'NODE', value: ({ listed: { pod } }) => pod.spec.nodeName ?? '<none>' },
-  { name: 'HOST IP', value: ({ listed: { pod } }) => pod.status?.hostIP ?? '<none>' },
-  { name: 'LAST EXIT', value: ({ listed: { pod } }) => lastExitText(pod) || '<none>' },
-  { name: 'WORKER', value: workerText },
-];
-
-/** Such as `Running (update: ErrImagePull)`. */
-function statusText({ listed, update }: ShownPod): string {
-  const text = podStatusText(listed.pod, listed.worker);
-  if (listed.waitingUpdate !== undefined) return `${text} (update: ${listed.waitingUpdate.reason})`;
-  return update === undefined ? text : `${text} (update: ${podStatusText(update.pod, update.worker)})`;
+function splitOnce(output: string): string[] {
+  const at = output.indexOf('=');
+  return at < 0 ? [output] : [output.slice(0, at), output.slice(at + 1)];
 }
 
-/** Such as `sync, pulling 71% 12.3/17.4 MB`. */
-function workerText({ listed: { worker, pulls = [] }, update }: ShownPod): string {
-  return [
-    worker?.state ?? '<no agent>',
-    ...[...pulls, ...(update?.pulls ?? [])].map((pull) => `pulling ${pullText(pull)}`),
-  ].join(', ');
-}
+const toObject = ({ pod }: ListedPod): object => ({ apiVersion: 'v1', kind: 'Pod', ...pod });
 
-function toList(pods: readonly ListedPod[]): { apiVersion: 'v1'; kind: 'List'; items: object[] } {
-  const items = pods.map(({ pod }) => ({ apiVersion: 'v1', kind: 'Pod', ...pod }));
-  return { apiVersion: 'v1', kind: 'List', items };
-}
-
-/** Why pods or their updates wait, or were not admitted, which the table has no room for. */
-function waits(pods: readonly ListedPod[]): string {
-  return pods
-    .flatMap(({ pod: { metadata, status }, rejection, waitingUpdate }) => {
-      const isWaiting = rejection !== undefined || status?.reason === reasons.waitingForPods;
-      const messages = [...(isWaiting ? [status?.message ?? ''] : []), waitingUpdate?.message ?? []].flat();
-      return messages.map((message) => `${visible(`${metadata.namespace}/${metadata.name}: ${message}`)}\n`);
-    })
-    .join('');
+/** The pod itself if one was named, as by kubectl, else a List. */
+function objectOf(pods: readonly ListedPod[], isSingle: boolean): object {
+  const [first] = pods;
+  if (isSingle && first !== undefined && pods.length === 1) return toObject(first);
+  return { apiVersion: 'v1', kind: 'List', items: pods.map(toObject) };
 }
 
 /** More would scroll the table off the screen. */
@@ -158,30 +198,4 @@ function warnings(snapshot: EngineSnapshot | undefined): string {
   lines.unshift(...pressures);
   if (snapshot?.runtime.error !== undefined) lines.unshift(visible(`error: ${snapshot.runtime.error}`));
   return lines.map((line) => `${line}\n`).join('');
-}
-
-/** A pod with data that only a running agent has. */
-export type ListedPod = Pick<PodSnapshot, 'pod'> &
-  Partial<Pick<PodSnapshot, 'worker' | 'pulls' | 'replacedBy' | 'rejection' | 'waitingUpdate'>>;
-
-/** One pod of the list: its current revision and the one that will replace it. */
-interface ShownPod {
-  listed: ListedPod;
-  update?: ListedPod;
-}
-
-/** Each pod once: the running revision before an ending one, before a waiting one. */
-export function shownRevisions(pods: readonly ListedPod[]): ShownPod[] {
-  const byName = new Map<string, ListedPod[]>();
-  for (const listed of pods) {
-    const key = `${listed.pod.metadata.namespace}/${listed.pod.metadata.name}`;
-    byName.set(key, [...(byName.get(key) ?? []), listed]);
-  }
-  return [...byName.values()].flatMap((revisions) => {
-    const earlier = revisions.filter(({ replacedBy }) => replacedBy !== undefined);
-    const declared = revisions.find(({ replacedBy }) => replacedBy === undefined);
-    if (earlier.length === 0) return revisions.map((listed) => ({ listed }));
-    const listed = earlier.find(({ worker }) => worker?.state === 'sync') ?? earlier[0];
-    return listed === undefined ? [] : [{ listed, ...(declared && { update: declared }) }];
-  });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ListedPod, shownRevisions } from '../../src/commands/ps.ts';
+import { type ListedPod, shownRevisions } from '../../src/commands/ps/pod-table.ts';
 import type { PodWorkerState } from '../../src/engine/view/pod-worker-state.ts';
 import { makePod } from '../builders/pods.ts';
 

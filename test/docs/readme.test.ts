@@ -6,6 +6,7 @@ import { registerAttach } from '../../src/commands/attach.ts';
 import { registerDescribe } from '../../src/commands/describe.ts';
 import { registerDiff } from '../../src/commands/diff.ts';
 import { registerDown } from '../../src/commands/down.ts';
+import { registerExplain } from '../../src/commands/explain.ts';
 import { registerExec } from '../../src/commands/exec.ts';
 import { registerImages } from '../../src/commands/images.ts';
 import { registerLogs } from '../../src/commands/logs.ts';
@@ -80,6 +81,7 @@ function registered(): Command {
     registerAttach,
     registerDescribe,
     registerPortForward,
+    registerExplain,
     registerRun,
     registerRunOnce,
     registerPs,

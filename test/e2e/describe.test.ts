@@ -106,11 +106,12 @@ describe('describe', () => {
     expect(texts.join('')).not.toContain('a-token-that-stays-here');
   });
 
-  test('says which pods there are when none fits', async () => {
+  test('says which pod is meant, or which pods there are, when none fits', async () => {
     expect(await agent.cli(['describe', 'wob'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'error: no pod "wob"\nhint: Pods: default/web-edge1.\n',
+      stderr: 'error: no pod "wob"\nhint: Did you mean web-edge1?\n',
     });
+    expect((await agent.cli(['describe', 'xyz'])).stderr).toBe('error: no pod "xyz"\nhint: Pods: default/web-edge1.\n');
   });
 });

@@ -164,7 +164,9 @@ test('a pull shows how far it has come, until it is done', async () => {
     const [pull] = pulling.pulls ?? [];
     expect(pull).toMatchObject({ container: 'app', image });
     expect(pull?.receivedBytes).toBeLessThan(pull?.totalBytes ?? 0);
-    expect((await agent.cli(['ps', '-o', 'wide'])).stdout).toMatch(/sync, pulling \d+% 1\.\d\/2\.\d MB\n/);
+    expect((await agent.cli(['ps', '-o', 'wide'])).stdout).toMatch(
+      /sync, pulling \d+% 1\.\d\/2\.\d MB +\w+: pulls \S+, \d+% 1\.\d\/2\.\d MB\n/,
+    );
     expect((await agent.cli(['describe', 'web'])).stdout).toMatch(/^Pulling: +app: .*\/held\/app:1 \d+% 1\./m);
     await agent.waitForLog((entry) => entry.msg === 'Pulling image' && entry['image'] === image);
   } finally {

@@ -46,13 +46,18 @@ describe.each(['with a running agent', 'without an agent'])('ps %s', (condition)
     if (!hasAgent) await agent.stop();
   });
 
-  test('lists the pods as kubectl does', async () => {
+  /** Behind the other columns, if an agent knows why the job failed. */
+  const [reasonHead, reason] = hasAgent
+    ? ['   REASON', '   app failed with exit code 3 (Error), and restartPolicy Never does not start it again']
+    : ['', ''];
+
+  test('lists the pods as kubectl does, and why one is not Ready', async () => {
     expect(await ps()).toEqual({
       code: 0,
       stderr: warning(),
       stdout: [
-        'NAMESPACE     NAME        READY   STATUS    RESTARTS   AGE',
-        'default       job-edge1   0/1     Error     0          0s',
+        `NAMESPACE     NAME        READY   STATUS    RESTARTS   AGE${reasonHead}`,
+        `default       job-edge1   0/1     Error     0          0s ${reason}`.trimEnd(),
         'default       web-edge1   2/2     Running   0          0s',
         'kube-system   dns-edge1   1/1     Running   0          0s',
         '',
@@ -70,8 +75,8 @@ describe.each(['with a running agent', 'without an agent'])('ps %s', (condition)
       code: 0,
       stderr: warning(),
       stdout: [
-        `NAMESPACE     NAME        READY   STATUS    RESTARTS   AGE   ${head}   LAST EXIT   WORKER`,
-        `default       job-edge1   0/1     Error     0          0s    ${node}   Error (3)   ${finished}`,
+        `NAMESPACE     NAME        READY   STATUS    RESTARTS   AGE   ${head}   LAST EXIT   WORKER${hasAgent ? `  ${reasonHead}` : ''}`,
+        `default       job-edge1   0/1     Error     0          0s    ${node}   Error (3)   ${finished}${reason}`,
         `default       web-edge1   2/2     Running   0          0s    ${node}   <none>      ${synced}`,
         `kube-system   dns-edge1   1/1     Running   0          0s    ${node}   <none>      ${synced}`,
         '',
@@ -138,6 +143,6 @@ test('a format that does not exist is an error that names the others', async () 
   expect(await agent.cli(['ps', '-o', 'xml'])).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'error: --output must be wide, json, yaml or name, not "xml"\n',
+    stderr: 'error: --output must be wide, json, yaml, name, jsonpath=… or custom-columns=…, not "xml"\n',
   });
 });

@@ -9,7 +9,6 @@ import type { EngineSnapshot, NodePressureSnapshot, PodSnapshot } from '../../en
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { isDenied, needsRoot } from '../../needs-root.ts';
 import { controlSocketPath, fetchHistory } from '../../server/control/control-client.ts';
-import { agentSnapshot } from '../pod/agent-snapshot.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 import { parseReference } from '../pod/pods-meant.ts';
@@ -36,11 +35,16 @@ interface PodName {
 }
 
 /**
- * Asks the agent, or without one the runtime and the disk. Rejects with a `UserError` if no pod or several pods match.
+ * Takes a pod from the snapshot of the agent, or without one from the runtime and the disk. Rejects with a `UserError`
+ * if no pod or several pods match.
  */
-export async function findPod(deps: CommandDeps, reference: string, flags: PodFlags): Promise<FoundPod> {
+export async function findPod(
+  deps: CommandDeps,
+  reference: string,
+  flags: PodFlags,
+  snapshot: EngineSnapshot | undefined,
+): Promise<FoundPod> {
   const socket = controlSocketPath(flags.rootDir);
-  const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
   const folder = historyFolder(flags.rootDir);
   const { pods, runtimeError } = await knownPods(deps, flags, snapshot);
   const past = await podsOfFolder(folder);
@@ -125,12 +129,18 @@ function choose(
     if (found[0] !== undefined) return found[0];
   }
   const names = [...new Set(lists.flat().map(fullName))];
-  const near = nearestName(
-    reference.pod,
-    lists.flat().flatMap((pod) => [pod.name, fullName(pod)]),
+  // A pod is also named without the node. The hint has its whole name.
+  const written = new Map(
+    lists.flat().flatMap((pod) => {
+      const short = pod.name.endsWith(`-${nodeName}`) ? pod.name.slice(0, -nodeName.length - 1) : pod.name;
+      return [short, pod.name, fullName(pod)].map((text) => [text, text === short ? pod.name : text] as const);
+    }),
   );
+  const near = nearestName(reference.pod, written.keys());
   const hint = names.length === 0 ? 'There are no pods.' : `Pods: ${names.sort().join(', ')}.`;
-  throw new UserError(`no pod "${reference.pod}"`, { hint: near === undefined ? hint : `Did you mean ${near}?` });
+  throw new UserError(`no pod "${reference.pod}"`, {
+    hint: near === undefined ? hint : `Did you mean ${written.get(near) ?? near}?`,
+  });
 }
 
 const isSame = (a: PodName, b: PodName): boolean => a.namespace === b.namespace && a.name === b.name;

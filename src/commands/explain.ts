@@ -1,0 +1,46 @@
+import { type Command, Option } from 'commander';
+import { addRuntimeOptions } from '../node/options/flags.ts';
+import type { PlacedExplanation } from './explain/explained-pod.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { jsonText } from './io/json-text.ts';
+import type { PodFlags } from './pod/open-pod.ts';
+
+interface ExplainFlags extends PodFlags {
+  output?: 'json' | 'yaml';
+}
+
+export function registerExplain(program: Command, deps: CommandDeps): void {
+  addRuntimeOptions(program.command('explain'))
+    .description('Explain why a pod is not Ready, and what to do')
+    .usage('[options] POD')
+    .argument('<pod>', 'name, name without the node, or namespace/name')
+    .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
+    .addOption(new Option('-o, --output <format>', 'json or yaml').choices(['json', 'yaml']))
+    .addHelpText('after', examples)
+    .action(async (name: string, flags: ExplainFlags) => {
+      const { explainedPod } = await import('./explain/explained-pod.ts');
+      deps.stdout.write(await formatted(await explainedPod(deps, name, flags), flags, deps));
+    });
+}
+
+const examples = `
+Also explains a pod whose manifest cannot be read.
+
+Examples:
+  kubelet-ts explain web
+  kubelet-ts explain kube-system/etcd -o json`;
+
+async function formatted(
+  explained: PlacedExplanation,
+  { output }: ExplainFlags,
+  { stdout }: CommandDeps,
+): Promise<string> {
+  if (output === 'json') return jsonText({ ...explained, text: undefined }, 4);
+  if (output === 'yaml') return (await import('./io/yaml-text.ts')).yamlText({ ...explained, text: undefined });
+  const [{ explanationText }, { paint }, { isColoured }] = await Promise.all([
+    import('./explain/explanation-text.ts'),
+    import('./io/paint.ts'),
+    import('./io/terminal.ts'),
+  ]);
+  return explanationText(explained, Date.now(), paint(isColoured(stdout)));
+}

@@ -1,0 +1,113 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { maxManifestBytes, readManifests } from '../../api/decoding/manifest-document.ts';
+import type { ManifestObject } from '../../api/decoding/manifest-object.ts';
+import { declaredObjects } from '../../api/objects/declared-objects.ts';
+import type { ManifestNode } from '../../api/text/manifest-node.ts';
+import { maxManifestObjects } from '../../api/text/reading-budget.ts';
+import { ignoredBecause } from '../../engine/config/file/manifest-paths.ts';
+import { readRegularFile } from '../../engine/host/regular-file.ts';
+import type { SourceSnapshot } from '../../engine/view/snapshot.ts';
+
+/** The object of a manifest file that declares a pod. */
+export interface DeclaringObject {
+  file: string;
+  text: string;
+  object: ManifestObject;
+  /** Path of the pod in the object, such as `spec.template.`. Empty for a Pod. */
+  prefix: string;
+}
+
+interface WantedPod {
+  namespace: string;
+  /** Names that the manifest may give it: with and without the suffix of the node. */
+  names: readonly string[];
+}
+
+/** Finds the object that declares a pod in the files of the sources. Resolves with undefined if no file has it. */
+export async function findDeclaringObject(
+  sources: readonly Pick<SourceSnapshot, 'source' | 'where'>[],
+  pod: WantedPod,
+): Promise<DeclaringObject | undefined> {
+  for (const file of await manifestFiles(sources)) {
+    const text = await readText(file);
+    const found = text === undefined ? undefined : objectIn(file, text, pod);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** True if this file declares the pod, or would if it could be read. */
+export async function mayDeclare(file: string, pod: WantedPod): Promise<boolean> {
+  const text = await readText(file);
+  if (text === undefined) return false;
+  if (objectIn(file, text, pod) !== undefined) return true;
+  return text.split('\n').some((line) => pod.names.some((name) => isNameLine(line, name)));
+}
+
+/** True for a line such as `name: web` or `metadata: {name: "web"}`, also of a text that is not YAML. */
+function isNameLine(line: string, name: string): boolean {
+  return [...line.matchAll(/\bname"?\s*:\s*["']?([^\s"',}]+)/g)].some(([, written]) => written === name);
+}
+
+async function manifestFiles(sources: readonly Pick<SourceSnapshot, 'source' | 'where'>[]): Promise<string[]> {
+  const paths = sources.flatMap(({ source, where }) => (source === 'file' ? where.split(', ') : []));
+  const lists = paths.map(async (path) => {
+    try {
+      const names = await readdir(path);
+      return names.filter((name) => ignoredBecause(name) === undefined).map((name) => join(path, name));
+    } catch {
+      // A file, or a folder that is missing now.
+      return [path];
+    }
+  });
+  return (await Promise.all(lists)).flat();
+}
+
+async function readText(file: string): Promise<string | undefined> {
+  try {
+    return (await readRegularFile(file, maxManifestBytes, { followLinks: true })).toString('utf8');
+  } catch {
+    // It is missing or may not be read. Then the answer has no lines.
+    return undefined;
+  }
+}
+
+function objectIn(file: string, text: string, pod: WantedPod): DeclaringObject | undefined {
+  for (const reading of readManifests(text, file)) {
+    if ('problem' in reading) continue;
+    const { objects } = declaredObjects(reading.document, maxManifestObjects);
+    for (const { kind, object } of objects) {
+      if (podPrefixes[kind] === undefined || !declares(object.node, pod)) continue;
+      return { file, text, object, prefix: podPrefixes[kind] };
+    }
+  }
+  return undefined;
+}
+
+function declares(node: ManifestNode, { namespace, names }: WantedPod): boolean {
+  const metadata = member(node, 'metadata');
+  const name = textOf(metadata && member(metadata, 'name'));
+  const written = textOf(metadata && member(metadata, 'namespace')) ?? 'default';
+  return name !== undefined && names.includes(name) && written === namespace;
+}
+
+function member(node: ManifestNode, key: string): ManifestNode | undefined {
+  return node.kind === 'object' ? node.entries.find((entry) => entry.key === key)?.value : undefined;
+}
+
+function textOf(node: ManifestNode | undefined): string | undefined {
+  return node?.kind === 'string' ? node.value : undefined;
+}
+
+/** Path of the pod in the kinds that declare one. */
+const podPrefixes: Readonly<Record<string, string>> = {
+  Pod: '',
+  CronJob: 'spec.jobTemplate.spec.template.',
+  DaemonSet: 'spec.template.',
+  Deployment: 'spec.template.',
+  Job: 'spec.template.',
+  ReplicaSet: 'spec.template.',
+  ReplicationController: 'spec.template.',
+  StatefulSet: 'spec.template.',
+};

@@ -1,0 +1,115 @@
+import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import type { Pod } from '../../api/types.ts';
+import { manifestFinding, problemEvidence } from '../../engine/explain/explain-node.ts';
+import { explainPod } from '../../engine/explain/explain-pod.ts';
+import type { Explanation } from '../../engine/explain/explanation.ts';
+import type { Subject } from '../../engine/explain/subject.ts';
+import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
+import { findPod, type FoundPod } from '../describe/find-pod.ts';
+import type { CommandDeps } from '../io/deps.ts';
+import { agentSnapshot } from '../pod/agent-snapshot.ts';
+import type { PodFlags } from '../pod/open-pod.ts';
+import { parseReference, podsMeant } from '../pod/pods-meant.ts';
+import { type DeclaringObject, findDeclaringObject, mayDeclare } from './declaring-object.ts';
+import { logTail } from './log-tail.ts';
+
+/** The place of the field at fault. Lines and columns count from 1. */
+export interface Place {
+  file: string;
+  line: number;
+  column: number;
+}
+
+/** An explanation, and where its fault is in a manifest. */
+export type PlacedExplanation = Explanation & { place?: Place; text?: string };
+
+/** Explains a pod that an agent, the runtime, the history or a broken manifest knows. Rejects for an unknown name. */
+export async function explainedPod(deps: CommandDeps, reference: string, flags: PodFlags): Promise<PlacedExplanation> {
+  const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
+  const undeclared = snapshot && (await explainUndeclared(snapshot, reference, flags));
+  if (undeclared) return undeclared;
+  const found = await findPod(deps, reference, flags, snapshot);
+  const subject = subjectOf(found, snapshot);
+  if (subject === undefined) return explainRemoved(found);
+  const first = explainPod(subject);
+  const tail = await logTail(deps, flags, subject.pod, first);
+  const explanation = tail === undefined ? first : explainPod({ ...subject, logTails: tail });
+  if (snapshot === undefined) return explanation;
+  return withPlace(explanation, subject.pod, snapshot);
+}
+
+/** The revision that is declared now, else the last one that ends. */
+function subjectOf(found: FoundPod, snapshot: EngineSnapshot | undefined): Subject | undefined {
+  const revision = found.pods.find(({ replacedBy }) => replacedBy === undefined) ?? found.pods.at(-1);
+  if (revision === undefined) return undefined;
+  const known = snapshot?.pods.find(({ pod }) => pod.metadata.uid === revision.pod.metadata.uid);
+  return { ...revision, ...known, history: found.history, ...(snapshot && { node: snapshot }) };
+}
+
+/** A pod that no manifest declares, because its manifest has an error. Returns undefined for every other pod. */
+async function explainUndeclared(
+  snapshot: EngineSnapshot,
+  pod: string,
+  { namespace }: PodFlags,
+): Promise<Explanation | undefined> {
+  const { nodeName } = snapshot;
+  if (podsMeant(snapshot.pods, { pod, namespace, nodeName }, (one) => one.pod.metadata).length > 0) return undefined;
+  const wanted = parseReference({ pod, namespace });
+  const meant = { namespace: wanted.namespace ?? 'default', names: namesOf(wanted.name, nodeName) };
+  const errors = snapshot.sources.flatMap(({ problems }) => problems.filter(({ severity }) => severity === 'error'));
+  for (const origin of new Set(errors.map((error) => error.origin))) {
+    const own = errors.filter((error) => error.origin === origin);
+    const [first] = own;
+    if (first === undefined || !(await mayDeclare(origin, meant))) continue;
+    const more = 'Its manifest has an error, so nothing of it runs.';
+    return { namespace: meant.namespace, name: wanted.name, ...manifestFinding(first, own, more) };
+  }
+  return undefined;
+}
+
+function explainRemoved({ namespace, name, history }: FoundPod): Explanation {
+  const last = history.findLast((entry) => entry.kind === 'event');
+  return {
+    namespace,
+    name,
+    stage: 'finished',
+    cause: 'no manifest declares it any more',
+    evidence: last === undefined ? [] : [{ from: `event ${last.reason}`, at: last.lastAt, text: last.message }],
+    ways: ['Put its manifest back to run it again.', `Read its past: kubelet-ts describe ${namespace}/${name}`],
+  };
+}
+
+function namesOf(name: string, nodeName: string): string[] {
+  const suffix = `-${nodeName}`;
+  return name.endsWith(suffix) ? [name, name.slice(0, -suffix.length)] : [name];
+}
+
+/** Adds the line of the field at fault, and the warnings about the manifest. */
+async function withPlace(explanation: Explanation, pod: Pod, snapshot: EngineSnapshot): Promise<PlacedExplanation> {
+  const { namespace, name } = pod.metadata;
+  const names = namesOf(name, snapshot.nodeName);
+  const object = await findDeclaringObject(snapshot.sources, { namespace, names });
+  if (object === undefined || explanation.stage === 'manifest') return explanation;
+  const problems = snapshot.sources.flatMap((source) => source.problems);
+  const own = problems.filter(({ origin }) => origin === object.file);
+  return { ...withWarnings(explanation, own), ...placeOf(explanation, object), text: object.text };
+}
+
+function placeOf({ field, stage }: Explanation, { file, object, prefix }: DeclaringObject): { place?: Place } {
+  if (field === undefined || stage === 'running') return {};
+  const isOfPod = field.startsWith('metadata.') && prefix !== '';
+  const path = [object.path, isOfPod ? field : `${prefix}${field}`].filter((part) => part !== '').join('.');
+  return { place: { file, ...object.document.positionOf(path) } };
+}
+
+/** A warning is the cause only if nothing else is wrong. */
+function withWarnings(explanation: Explanation, problems: readonly ManifestProblem[]): Explanation {
+  const [first] = problems;
+  if (first === undefined) return explanation;
+  const evidence = [...explanation.evidence, ...problems.slice(0, maxWarnings).map(problemEvidence)];
+  if (explanation.stage !== 'running') return { ...explanation, evidence };
+  const warned = manifestFinding(first, []);
+  return { ...explanation, cause: `${explanation.cause}, but ${warned.cause}`, evidence, ways: warned.ways };
+}
+
+const maxWarnings = 5;

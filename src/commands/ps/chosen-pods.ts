@@ -1,0 +1,46 @@
+import { nearestName } from '../../api/text/nearest-name.ts';
+import { parseLabelSelector } from '../../api/values/label-selector.ts';
+import { UserError } from '../../errors.ts';
+import { compareValues, parseJSONPath, valuesAt } from '../output/json-path.ts';
+import { podsMeant } from '../pod/pods-meant.ts';
+import type { ListedPod } from './pod-table.ts';
+
+export interface ChoiceFlags {
+  namespace?: string;
+  allNamespaces?: boolean;
+  selector?: string;
+  sortBy?: string;
+}
+
+/** The pods that the flags choose, in their order. Throws a `UserError` for a name that no pod has. */
+export function chosenPods(
+  pods: readonly ListedPod[],
+  names: readonly string[],
+  { namespace, allNamespaces = false, selector, sortBy }: ChoiceFlags,
+  nodeName: string,
+): ListedPod[] {
+  const own = allNamespaces ? undefined : namespace;
+  const inNamespace = pods.filter(({ pod }) => own === undefined || pod.metadata.namespace === own);
+  const named = names.length === 0 ? inNamespace : names.flatMap((name) => podsNamed(inNamespace, name, own, nodeName));
+  const isSelected = selector === undefined ? undefined : parseLabelSelector(selector);
+  const chosen = isSelected ? named.filter(({ pod }) => isSelected(pod.metadata.labels ?? {})) : named;
+  if (sortBy === undefined) return [...new Set(chosen)];
+  const path = parseJSONPath(sortBy);
+  const key = ({ pod }: ListedPod): unknown => valuesAt(pod, path)[0];
+  return [...new Set(chosen)].sort((a, b) => compareValues(key(a), key(b)));
+}
+
+function podsNamed(
+  pods: readonly ListedPod[],
+  name: string,
+  namespace: string | undefined,
+  nodeName: string,
+): ListedPod[] {
+  const found = podsMeant(pods, { pod: name, namespace, nodeName }, ({ pod }) => pod.metadata);
+  if (found.length > 0) return found;
+  const known = pods.map(({ pod }) => pod.metadata.name);
+  const near = nearestName(name, known);
+  throw new UserError(`no pod "${name}"`, {
+    hint: near === undefined ? 'kubelet-ts ps lists all pods.' : `Did you mean ${near}?`,
+  });
+}

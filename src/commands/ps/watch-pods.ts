@@ -1,0 +1,80 @@
+import { systemClock } from '../../clock.ts';
+import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
+import { UserError } from '../../errors.ts';
+import { controlSocketPath, fetchSnapshot, followEvents } from '../../server/control/control-client.ts';
+import type { CommandDeps } from '../io/deps.ts';
+import type { ListedPod } from './pod-table.ts';
+
+/** Shortest time between two looks at an agent with many events. */
+const pauseMs = 200;
+
+/** The chosen pods of a snapshot, and the text for some of them. */
+interface Look {
+  pods: readonly ListedPod[];
+  text: (pods: readonly ListedPod[]) => Promise<string>;
+}
+
+/**
+ * Prints all pods, then those that changed, at every event of the agent. Ends with the agent. Rejects with a
+ * `UserError` if none runs.
+ */
+export async function watchPods(
+  { rootDir }: { rootDir: string },
+  { stdout }: CommandDeps,
+  look: (snapshot: EngineSnapshot, isFirst: boolean) => Promise<Look>,
+): Promise<void> {
+  const socket = controlSocketPath(rootDir);
+  const done = new AbortController();
+  // The reader of our output closed it.
+  stdout.once('error', () => {
+    done.abort();
+  });
+  const seen = new Map<string, string>();
+  const news = newsOf(socket, done.signal);
+  for (let isFirst = true; ; isFirst = false) {
+    const snapshot = await fetchSnapshot(socket);
+    if (snapshot === undefined) {
+      if (isFirst)
+        throw new UserError('no kubelet-ts runs on this root-dir', { hint: 'Start it with `kubelet-ts run`.' });
+      return;
+    }
+    const { pods, text } = await look(snapshot, isFirst);
+    const changed = pods.filter((listed) => isNew(seen, listed));
+    if (isFirst || changed.length > 0) stdout.write(await text(changed));
+    if (!(await news()) || done.signal.aborted) return;
+    await systemClock.sleep(pauseMs, { signal: done.signal }).catch(() => undefined);
+  }
+}
+
+/** Remembers the pod. Returns true if it differs from the last time. */
+function isNew(seen: Map<string, string>, { pod, rejection, replacedBy, worker, waitingUpdate }: ListedPod): boolean {
+  const { uid } = pod.metadata;
+  const text = JSON.stringify([pod.status, rejection, replacedBy, worker?.state, worker?.lastSyncError, waitingUpdate]);
+  if (seen.get(uid) === text) return false;
+  seen.set(uid, text);
+  return true;
+}
+
+/** Returns a function that waits for events since its last call. It resolves with false once the agent has ended. */
+function newsOf(socket: string, signal: AbortSignal): () => Promise<boolean> {
+  let isThere = false;
+  let hasEnded = false;
+  let wake = (): void => undefined;
+  void (async () => {
+    for await (const event of followEvents(socket, signal)) {
+      if (event.type === 'SyncStarted' || event.type === 'PullProgressed') continue;
+      isThere = true;
+      wake();
+    }
+  })()
+    .catch(() => undefined)
+    .finally(() => {
+      hasEnded = true;
+      wake();
+    });
+  return async () => {
+    if (!isThere && !hasEnded) await new Promise<void>((resolve) => (wake = resolve));
+    isThere = false;
+    return !hasEnded;
+  };
+}

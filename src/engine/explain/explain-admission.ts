@@ -1,0 +1,117 @@
+import { reasons } from '../view/reasons.ts';
+import type { Finding, Stage } from './explanation.ts';
+import { commandName, type Subject } from './subject.ts';
+
+/** A pod that this node does not take now. */
+export function explainAdmission({ rejection, ...subject }: Subject): Finding | undefined {
+  if (rejection === undefined) return undefined;
+  const { reason, message, retriedWhen } = rejection;
+  return { ...refusalFinding(reason, message, subject), nextTryWhen: retriedWhen };
+}
+
+/** A pod that waits for other pods. */
+export function explainStartOrder({ pod }: Subject): Finding | undefined {
+  const { reason, message = '' } = pod.status ?? {};
+  if (reason !== reasons.waitingForPods) return undefined;
+  const [, names = ''] = /^Waiting for (.*?)(?: to be Ready|, which no manifest declares)/.exec(message) ?? [];
+  const first = names.split(', ')[0] ?? '';
+  const isUndeclared = message.includes('which no manifest declares');
+  return {
+    stage: 'start order',
+    cause: message.replace(/^W/, 'w'),
+    field: 'metadata.annotations[kubelet-ts.io/depends-on]',
+    evidence: [{ from: 'status', text: `${reason}: ${message}` }],
+    ways: isUndeclared
+      ? [`Declare ${first} in a manifest, or correct its name in the annotation kubelet-ts.io/depends-on.`]
+      : [`Look at that pod: kubelet-ts explain ${first}`],
+    nextTryWhen: isUndeclared ? 'manifests change' : `${names} becomes Ready`,
+  };
+}
+
+/** A refusal of admission as a finding. */
+export function refusalFinding(reason: string, message: string, subject: Pick<Subject, 'pod'>): Finding {
+  const { stage = 'admission', field, ways } = refusals.find(({ pattern }) => pattern.test(reason)) ?? anyRefusal;
+  const shown = fieldOf(message) ?? field;
+  return {
+    stage,
+    ...(shown !== undefined && { field: shown }),
+    cause: refusalText(message),
+    evidence: [{ from: 'admission', text: `${reason}: ${message}` }],
+    ways: ways(commandName(subject)),
+  };
+}
+
+/** The part of a message after the words of the kubelet. */
+function refusalText(message: string): string {
+  const [, shortage] = /\((it requests .*?)\)/.exec(message) ?? [];
+  if (shortage !== undefined) return shortage;
+  const [, , words] = /^Predicate (\w+) failed: [^:]*: (.*)$/s.exec(message) ?? [];
+  return (words ?? message.replace(/^spec\.\S+: /, '')).trim();
+}
+
+/** The field that a message begins with. */
+const fieldOf = (message: string): string | undefined => /^(spec\.[^:\s]+): /.exec(message)?.[1];
+
+interface Refusal {
+  /** Matches the reason. */
+  pattern: RegExp;
+  stage?: Stage;
+  field?: string;
+  ways: (name: string) => string[];
+}
+
+const anyRefusal: Refusal = { pattern: /^/, ways: (name) => [`Read the whole message: kubelet-ts describe ${name}`] };
+
+const refusals: readonly Refusal[] = [
+  {
+    pattern: /^OutOf|^UnexpectedAdmissionError$/,
+    field: 'spec.containers[0].resources',
+    ways: () => [
+      'Lower resources.requests of this pod or of others.',
+      'Look at the requests of other pods: kubelet-ts describe',
+      'Or end a pod: remove its manifest.',
+    ],
+  },
+  {
+    pattern: /^NodeAffinity$/,
+    field: 'spec.nodeSelector',
+    ways: () => [
+      'Remove or correct nodeSelector and affinity.',
+      'Or give this node the label: kubelet-ts run --node-labels KEY=VALUE',
+    ],
+  },
+  { pattern: /^NodeName$/, field: 'spec.nodeName', ways: () => ['Remove spec.nodeName.'] },
+  {
+    pattern: /^NodePorts$/,
+    field: 'spec.containers[0].ports',
+    ways: () => ['Choose another hostPort, or remove the pod that has it.'],
+  },
+  {
+    pattern: /^SysctlForbidden$/,
+    field: 'spec.securityContext.sysctls',
+    ways: () => ['Remove the sysctl, or allow it: kubelet-ts run --allowed-unsafe-sysctls NAME'],
+  },
+  { pattern: /^AppArmor$/, ways: () => ['Remove appArmorProfile, or enable AppArmor on this machine.'] },
+  {
+    pattern: /^Evicted$/,
+    stage: 'evicted',
+    ways: () => [
+      'Free what the node lacks: df -h; free -m; kubelet-ts top',
+      'The pod starts again when the pressure ends.',
+    ],
+  },
+  {
+    pattern: /^StartOrderCycle$/,
+    stage: 'start order',
+    field: 'metadata.annotations[kubelet-ts.io/depends-on]',
+    ways: () => ['Remove one of these annotations kubelet-ts.io/depends-on.'],
+  },
+  { pattern: /^NodeShutdown$/, ways: () => ['Wait: this machine shuts down.'] },
+  { pattern: /^UnknownClass$/, ways: () => ['Declare the class in a manifest beside the pod, or remove the field.'] },
+  { pattern: /^PodOS|^OS/, field: 'spec.os', ways: () => ['Remove spec.os: this node runs Linux.'] },
+  {
+    pattern: /^TopologyAffinityError$|^SMTAlignmentError$/,
+    field: 'spec.containers[0].resources',
+    ways: () => ['Request CPUs and memory that one NUMA node has, or relax --topology-manager-policy.'],
+  },
+];

@@ -1,0 +1,141 @@
+import { reasons } from '../view/reasons.ts';
+import type { Finding } from './explanation.ts';
+import { type KnownText, lastClause, machineTexts, meaningOf } from './known-text.ts';
+import {
+  eventEvidence,
+  named,
+  newestEvent,
+  nextTry,
+  type Part,
+  partsOf,
+  type Subject,
+  waitingEvidence,
+} from './subject.ts';
+
+const startReasons: readonly string[] = [
+  reasons.createContainerConfigError,
+  reasons.createContainerError,
+  reasons.runContainerError,
+];
+
+/** A container that cannot be created or started. */
+export function explainContainerStart(subject: Subject): Finding | undefined {
+  const part = partsOf(subject.pod).find((one) => startFailure(one) !== undefined);
+  const message = part && startFailure(part);
+  if (part === undefined || message === undefined) return undefined;
+  const { container, path } = part;
+  const event = newestEvent(subject, [reasons.failed], container.name);
+  const meaning = startMeaning(message, part, subject);
+  return {
+    stage: 'start',
+    container: container.name,
+    ...(meaning.field !== undefined && { field: `${path}.${meaning.field}` }),
+    cause: `${named(subject, container)}${meaning.cause}`,
+    evidence: [waitingEvidence(part), ...(event === undefined ? [] : [eventEvidence(event)])],
+    ways: meaning.ways,
+    ...nextTry(subject),
+  };
+}
+
+/** The runtime's message about a failed start, also if the container waits for its next start now. */
+function startFailure({ status }: Part): string | undefined {
+  const { reason = '', message = '' } = status?.state?.waiting ?? {};
+  if (startReasons.includes(reason)) return message;
+  const end = status?.lastState?.terminated ?? status?.state?.terminated;
+  return end?.reason === 'StartError' ? (end.message ?? '') : undefined;
+}
+
+function startMeaning(
+  message: string,
+  part: Part,
+  subject: Subject,
+): { cause: string; ways: string[]; field?: string } {
+  const known = startTexts.find(({ pattern }) => pattern.test(message));
+  const meaning = known && meaningOf([known], message, part);
+  if (meaning) return { ...meaning, ...(known.field !== undefined && { field: known.field }) };
+  return (
+    meaningOf(machineTexts, message) ?? {
+      cause: `cannot start: ${lastClause(message)}`,
+      ways: [`Read the events: kubelet-ts describe ${subject.pod.metadata.namespace}/${subject.pod.metadata.name}`],
+    }
+  );
+}
+
+interface StartText extends KnownText<[part: Part]> {
+  /** Field of the container that is at fault. */
+  field?: string;
+}
+
+const objectNamed = (kind: string): string => (/secret/i.test(kind) ? 'Secret' : 'ConfigMap');
+
+/** Texts of this agent and of runc, the more specific first. */
+const startTexts: readonly StartText[] = [
+  {
+    pattern: /couldn't find key (\S+) in (ConfigMap|Secret) (\S+)/,
+    cause: ([, key = '', kind = '', name = '']) => `${kind} ${name} has no key ${key}`,
+    ways: ([, key = '', kind = '', name = '']) => [
+      `Add the key ${key} to the manifest of ${kind} ${name}, or correct its name here.`,
+      'Or set optional: true.',
+    ],
+    field: 'env',
+  },
+  {
+    pattern: /(configmap|secret) "([^"]+)" not found/,
+    cause: ([, kind = '', name = '']) => `no manifest declares ${objectNamed(kind)} ${name}`,
+    ways: ([, kind = '', name = '']) => [
+      `Declare ${objectNamed(kind)} ${name} in a manifest beside the pod, in the namespace of the pod.`,
+      'Or set optional: true.',
+    ],
+    field: 'env',
+  },
+  {
+    pattern: /may not run as root \(runAsNonRoot\), but (.*)/,
+    cause: ([, problem = '']) => `runAsNonRoot forbids it: ${problem}`,
+    ways: () => ['Set securityContext.runAsUser to a number above 0, or use an image with such a USER.'],
+    field: 'securityContext',
+  },
+  {
+    pattern: /exec: "([^"]+)": (?:executable file not found|stat \S+: no such file|.*no such file or directory)/,
+    cause: ([, command = '']) => `its image has no command "${command}"`,
+    ways: () => ['Correct command, or leave it out to run the command of the image.'],
+    field: 'command',
+  },
+  {
+    pattern: /exec: "([^"]+)": permission denied/,
+    cause: ([, command = '']) => `"${command}" is not executable`,
+    ways: () => ['Make it executable in the image or volume (chmod +x), or correct command.'],
+    field: 'command',
+  },
+  {
+    pattern: /exec format error/,
+    cause: (_found, { container }) => `${container.image ?? ''} is built for another processor`,
+    ways: () => ['Choose an image that is built for the processor of this node: uname -m'],
+    field: 'image',
+  },
+  {
+    pattern:
+      /container init was OOM-killed|memory limit too low|minimum memory limit|memory\.(?:max|limit_in_bytes).*(?:busy|invalid)/i,
+    cause: (_found, { container }) =>
+      `its memory limit of ${container.resources?.limits?.['memory'] ?? ''} is too low to start`,
+    ways: () => ['Raise resources.limits.memory.'],
+    field: 'resources.limits',
+  },
+  {
+    pattern: /mount.*(?:not a directory|are you trying to mount a directory onto a file)/is,
+    cause: () => 'a volume is a file where its image has a folder, or the reverse',
+    ways: () => ['Mount the volume elsewhere, or name one file of it with subPath.'],
+    field: 'volumeMounts',
+  },
+  {
+    pattern: /read-only file system/i,
+    cause: () => 'a mount point cannot be made in the read-only root of its image',
+    ways: () => ['Mount at a folder that the image has, or unset securityContext.readOnlyRootFilesystem.'],
+    field: 'volumeMounts',
+  },
+  {
+    pattern: /address already in use/i,
+    cause: () => 'a port that it needs is taken on this machine',
+    ways: () => ['Find the program that listens: ss -ltnp', 'Or choose another port.'],
+    field: 'ports',
+  },
+];

@@ -1,0 +1,200 @@
+import type { ContainerStateTerminated } from 'kubernetes-types/core/v1.js';
+import { isSidecar } from '../../api/values/sidecars.ts';
+import { reasons } from '../view/reasons.ts';
+import type { Evidence, Finding } from './explanation.ts';
+import { type KnownText, machineTexts, meaningOf } from './known-text.ts';
+import { probeMeaning } from './probe-meaning.ts';
+import {
+  eventEvidence,
+  logsCommand,
+  named,
+  newestEvent,
+  nextTry,
+  type Part,
+  partsOf,
+  type Subject,
+} from './subject.ts';
+
+/** A container that ends and is started again, with a pause in between. */
+export function explainCrash(subject: Subject): Finding | undefined {
+  const part = partsOf(subject.pod).find(isCrashing);
+  const end = part && lastEnd(part);
+  if (part === undefined || end === undefined) return undefined;
+  const { container, path, status } = part;
+  const killedBy = killedByProbe(subject, part, end) ?? killedByHook(subject, part, end);
+  const meaning = killedBy ?? exitMeaning(subject, part, end);
+  const isWaiting = status?.state?.waiting?.reason === reasons.crashLoopBackOff;
+  const { field, cause, ways } = meaning;
+  return {
+    stage: killedBy?.stage ?? 'back-off',
+    container: container.name,
+    ...(field !== undefined && { field: field.startsWith('spec.') ? field : `${path}.${field}` }),
+    cause: `${named(subject, container)}${cause}`,
+    evidence: [...endEvidence(part, end), ...(killedBy?.evidence ?? []), ...logEvidence(subject, part)],
+    ways,
+    ...(isWaiting && nextTry(subject)),
+  };
+}
+
+/** A container is steady this long after its start. */
+const steadyRestarts = 3;
+
+function isCrashing({ status, isInit, container }: Part): boolean {
+  if (status === undefined) return false;
+  const { waiting, running, terminated } = status.state ?? {};
+  if (waiting?.reason === reasons.crashLoopBackOff) return true;
+  if (terminated !== undefined) return terminated.exitCode !== 0 || (!isInit && status.restartCount > 0);
+  // Between two crashes it runs for a moment.
+  const isYoung = running !== undefined && status.restartCount >= steadyRestarts && !status.ready;
+  return isYoung && (!isInit || isSidecar(container));
+}
+
+function lastEnd({ status }: Part): ContainerStateTerminated | undefined {
+  return status?.state?.terminated ?? status?.lastState?.terminated;
+}
+
+function endEvidence({ container, status }: Part, end: ContainerStateTerminated): Evidence[] {
+  const { reason = '', exitCode, message = '', finishedAt = '' } = end;
+  const at = Date.parse(finishedAt);
+  const restarts = status?.restartCount ?? 0;
+  const text = `ended with exit code ${exitCode} (${reason}), ${restarts} restart${restarts === 1 ? '' : 's'}`;
+  const said = message.trim() === '' ? '' : `: ${message.trim()}`;
+  return [{ from: `container ${container.name}`, ...(at > 0 && { at }), text: `${text}${said}` }];
+}
+
+function logEvidence({ logTails = {} }: Subject, { container }: Part): Evidence[] {
+  const tail = (logTails[container.name] ?? '').trim();
+  return tail === '' ? [] : [{ from: `log of ${container.name}`, text: tail }];
+}
+
+interface Meaning {
+  cause: string;
+  ways: string[];
+  field?: string;
+}
+
+type KilledBy = Meaning & Pick<Finding, 'stage' | 'evidence'>;
+
+/** The probe that had this run killed. Returns undefined if it ended by itself. */
+function killedByProbe(
+  subject: Subject,
+  part: Part,
+  { startedAt = '' }: ContainerStateTerminated,
+): KilledBy | undefined {
+  const { name } = part.container;
+  const killing = newestEvent(subject, [reasons.killing], name);
+  const [, kind] = /failed (liveness|startup) probe/.exec(killing?.message ?? '') ?? [];
+  if (killing === undefined || kind === undefined || killing.at < Date.parse(startedAt)) return undefined;
+  const unhealthy = newestEvent(subject, [reasons.unhealthy], name);
+  const meaning = probeMeaning(subject, part, unhealthy?.message ?? '');
+  return {
+    ...meaning,
+    stage: 'probe',
+    cause: `its ${kind} probe has it killed: ${meaning.cause}`,
+    evidence: [...(unhealthy === undefined ? [] : [eventEvidence(unhealthy)]), eventEvidence(killing)],
+  };
+}
+
+/** The postStart hook that had this run killed. Its output is in the error of that sync alone. */
+function killedByHook(
+  subject: Subject,
+  { container: { name } }: Part,
+  { startedAt = '' }: ContainerStateTerminated,
+): KilledBy | undefined {
+  const event = newestEvent(subject, [reasons.failedPostStartHook], name);
+  if (event === undefined || event.at < Date.parse(startedAt)) return undefined;
+  const errors = (subject.events ?? []).flatMap((one) => (one.type === 'SyncFinished' ? (one.error ?? []) : []));
+  const known = errors.findLast((error) => error.includes(`PostStartHook of container ${name} failed: `)) ?? '';
+  const [, problem = ''] = /PostStartHook of container \S+ failed: (.*)/s.exec(known) ?? [];
+  return {
+    stage: 'start',
+    field: 'lifecycle.postStart',
+    cause: `its postStart hook fails${problem === '' ? '' : `: ${problem.trim()}`}`,
+    evidence: [eventEvidence(event)],
+    ways: ['Correct lifecycle.postStart.', `Read the output of the container: ${logsCommand(subject, name, '-p ')}`],
+  };
+}
+
+function exitMeaning(subject: Subject, part: Part, end: ContainerStateTerminated): Meaning {
+  const { container } = part;
+  const read = `Read its output: ${logsCommand(subject, container.name, '-p ')}`;
+  const { exitCode, reason, message = '' } = end;
+  if (reason === 'OOMKilled') {
+    const limit = container.resources?.limits?.['memory'];
+    return {
+      cause:
+        limit === undefined
+          ? 'ran out of memory (OOMKilled)'
+          : `needs more than its memory limit of ${limit} (OOMKilled)`,
+      ways: [
+        limit === undefined ? 'Free memory on this machine.' : 'Raise resources.limits.memory.',
+        'Or find out why its memory grows.',
+      ],
+      ...(limit !== undefined && { field: 'resources.limits' }),
+    };
+  }
+  if (exitCode === 0) return successMeaning(part, read);
+  const said = `${message}\n${subject.logTails?.[container.name] ?? ''}`;
+  const known = meaningOf(outputTexts, said) ?? meaningOf(machineTexts, said);
+  if (known) return { cause: `${known.cause} (exit code ${exitCode})`, ways: [...known.ways, read] };
+  const code = exitCodes[exitCode];
+  if (code) return { cause: `${code.cause} (exit code ${exitCode})`, ways: [...code.ways, read], field: 'command' };
+  return {
+    cause: `exits with code ${exitCode}`,
+    ways: [read, 'Correct the program, its arguments or its configuration.'],
+  };
+}
+
+function successMeaning({ isInit }: Part, read: string): Meaning {
+  if (isInit) return { cause: 'ends, although it is a sidecar', ways: [read] };
+  return {
+    cause: 'ends with success, and restartPolicy Always starts it again',
+    field: 'spec.restartPolicy',
+    ways: ['Set restartPolicy: OnFailure for a task, or run a command that does not end.', read],
+  };
+}
+
+/** Exit codes with a meaning for every program. */
+const exitCodes: Readonly<Record<number, { cause: string; ways: string[] }>> = {
+  126: { cause: 'its command is not executable', ways: ['Make it executable, or correct command.'] },
+  127: { cause: 'its command, or one in its script, is not in its image', ways: ['Correct command.'] },
+  134: { cause: 'it aborts itself', ways: [] },
+  137: { cause: 'it is killed by SIGKILL', ways: ['Look for a kill: kubelet-ts describe, dmesg'] },
+  139: {
+    cause: 'it crashes: segmentation fault',
+    ways: ['Check that its image is built for this processor: uname -m'],
+  },
+  143: { cause: 'it is ended by SIGTERM', ways: [] },
+};
+
+/** Common last words of programs. */
+const outputTexts: readonly KnownText<[]>[] = [
+  {
+    pattern: /(?:bind|listen)[^\n]*?(\S*:\d+)?[^\n]*address (?:already )?in use|EADDRINUSE[^\n]*?(\S*:\d+)?/i,
+    cause: ([, port = '']) => `the port that it listens on is taken${port === '' ? '' : ` (${port})`}`,
+    ways: () => ['Find the program that listens: ss -ltnp', 'Or choose another port.'],
+  },
+  {
+    pattern: /read-only file ?system|EROFS/i,
+    cause: () => 'writes to a read-only file system',
+    ways: () => ['Mount an emptyDir where it writes, or unset securityContext.readOnlyRootFilesystem or readOnly.'],
+  },
+  {
+    pattern: /permission denied|EACCES|operation not permitted/i,
+    cause: () => 'may not do what it tries: permission denied',
+    ways: () => ['Check securityContext (runAsUser, fsGroup, capabilities) and the owner of its files.'],
+  },
+  {
+    pattern: /no such host|name (?:or service not known|resolution)|bad address|ENOTFOUND/i,
+    cause: () => 'cannot resolve a host name',
+    ways: () => ['Check spec.dnsPolicy and dnsConfig, and /etc/resolv.conf in the container.'],
+  },
+  {
+    pattern: /connection refused|ECONNREFUSED/i,
+    cause: () => 'cannot reach a server that it needs',
+    ways: () => [
+      'Check that the server runs: kubelet-ts ps',
+      'Or start after it: annotation kubelet-ts.io/depends-on.',
+    ],
+  },
+];

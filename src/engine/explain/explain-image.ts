@@ -1,0 +1,126 @@
+import { reasons } from '../view/reasons.ts';
+import type { Finding } from './explanation.ts';
+import { type KnownText, lastClause, machineTexts, meaningOf } from './known-text.ts';
+import { eventEvidence, named, newestEvent, nextTry, type Subject, waitingEvidence, waitingPart } from './subject.ts';
+
+const imageReasons: readonly string[] = [
+  reasons.errImagePull,
+  reasons.imagePullBackOff,
+  reasons.imageInspectError,
+  reasons.errImageNeverPull,
+  reasons.invalidImageName,
+  reasons.registryUnavailable,
+  reasons.signatureValidationFailed,
+];
+
+/** An image that is not present and cannot be pulled. */
+export function explainImage(subject: Subject): Finding | undefined {
+  const part = waitingPart(subject, imageReasons);
+  if (part === undefined) return undefined;
+  const { container, path, status } = part;
+  const event = newestEvent(subject, [reasons.failed, reasons.errImageNeverPull, reasons.inspectFailed]);
+  const meaning = imageMeaning(container.image ?? '', status?.state?.waiting?.message ?? event?.message ?? '');
+  return {
+    stage: 'image',
+    container: container.name,
+    field: `${path}.${meaning.field ?? 'image'}`,
+    cause: `${named(subject, container)}${meaning.cause}`,
+    evidence: [waitingEvidence(part), ...(event === undefined ? [] : [eventEvidence(event)])],
+    ways: meaning.ways,
+    ...nextTry(subject),
+  };
+}
+
+/** The meaning of a failed pull. */
+export function imageMeaning(image: string, message: string): { cause: string; ways: string[]; field?: string } {
+  const meaning = meaningOf(machineTexts, message) ?? meaningOf(pullTexts, message, image);
+  return meaning ?? { cause: `cannot pull ${image}: ${lastClause(message)}`, ways: [correct, load] };
+}
+
+const correct = 'Correct the name or the tag of the image.';
+const load = 'Or load the image from an archive: kubelet-ts images load FILE';
+const credentials =
+  'Give credentials: name a Secret of type kubernetes.io/dockerconfigjson in spec.imagePullSecrets, or run `docker login` as root.';
+
+/** The registry of an image. Docker Hub for a name without a host. */
+function registryOf(image: string): string {
+  const [first = '', ...rest] = image.split('/');
+  return rest.length > 0 && /[.:]|^localhost$/.test(first) ? first : 'docker.io';
+}
+
+/** Texts of containerd, CRI-O and registries, the more specific first. */
+const pullTexts: readonly KnownText<[image: string]>[] = [
+  {
+    pattern: /couldn't parse image name|invalid reference format/,
+    cause: (_found, image) => `"${image}" is not an image name`,
+    ways: () => [`${correct} Names are lowercase: [REGISTRY/]NAME[:TAG].`],
+  },
+  {
+    pattern: /not present with pull policy of Never/,
+    cause: (_found, image) => `${image} is not on this node, and imagePullPolicy Never forbids a pull`,
+    ways: () => [
+      'Load the image from an archive: kubelet-ts images load FILE',
+      'Or set imagePullPolicy: IfNotPresent.',
+    ],
+  },
+  {
+    pattern: /no such host|server misbehaving|lookup \S+.*: (?:i\/o timeout|Temporary failure)/i,
+    cause: (_found, image) => `the name of the registry ${registryOf(image)} cannot be resolved`,
+    ways: (_found, image) => [
+      `Check the DNS of this machine: getent hosts ${registryOf(image)}`,
+      'Correct the registry in the name of the image.',
+      load,
+    ],
+  },
+  {
+    pattern: /toomanyrequests|\b429\b|rate limit/i,
+    cause: (_found, image) => `the registry ${registryOf(image)} limits the number of pulls`,
+    ways: () => [`Wait. ${credentials}`, load],
+  },
+  {
+    pattern: /server gave HTTP response to HTTPS client/,
+    cause: (_found, image) => `the registry ${registryOf(image)} speaks HTTP, not HTTPS`,
+    ways: (_found, image) => [
+      `Allow HTTP for it: server = "http://${registryOf(image)}" in /etc/containerd/certs.d/${registryOf(image)}/hosts.toml.`,
+      load,
+    ],
+  },
+  {
+    pattern: /x509|certificate/i,
+    cause: (_found, image) => `the certificate of the registry ${registryOf(image)} is not trusted`,
+    ways: (_found, image) => [
+      `Add its CA to this machine, or to /etc/containerd/certs.d/${registryOf(image)}/.`,
+      'Check the clock of this machine: timedatectl',
+    ],
+  },
+  {
+    pattern: /unauthorized|authorization failed|authentication required|access denied|denied:|\b40[13]\b|forbidden/i,
+    cause: (_found, image) =>
+      `the registry ${registryOf(image)} refuses ${image}: it needs a login, or the name is wrong`,
+    ways: () => [correct, credentials],
+  },
+  {
+    pattern: /no match for platform|no matching manifest|exec format error/i,
+    cause: (_found, image) => `${image} has no variant for the processor of this node`,
+    ways: () => ['Choose an image, or a tag, that is built for it: uname -m'],
+  },
+  {
+    pattern: /not found|manifest unknown|does not exist|\b404\b/i,
+    cause: (_found, image) => `its registry has no image ${image}`,
+    ways: () => [correct, load],
+  },
+  {
+    pattern:
+      /connection refused|i\/o timeout|no route to host|network is unreachable|TLS handshake timeout|deadline exceeded|connection reset|no progress for|\b50\d\b|EOF/i,
+    cause: (_found, image) => `the registry ${registryOf(image)} cannot be reached`,
+    ways: (_found, image) => [
+      `Check the network, a proxy and the firewall: curl -v https://${registryOf(image)}/v2/`,
+      load,
+    ],
+  },
+  {
+    pattern: /signature/i,
+    cause: (_found, image) => `the signature of ${image} is not valid`,
+    ways: () => ['Use a signed image, or correct the policy of the container runtime.'],
+  },
+];

@@ -1,0 +1,118 @@
+import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
+import type { EngineSnapshot } from '../view/snapshot.ts';
+import { refusalFinding } from './explain-admission.ts';
+import { imageMeaning } from './explain-image.ts';
+import type { Evidence, Finding } from './explanation.ts';
+import { commandName, nextTry, partsOf, type Subject } from './subject.ts';
+
+/** No agent runs, so nothing starts, probes or restarts the pod. */
+export function explainAgent({ node, pod }: Subject): Finding | undefined {
+  if (node !== undefined) return undefined;
+  const { phase = 'Unknown' } = pod.status ?? {};
+  return {
+    stage: 'agent',
+    cause: 'no kubelet-ts runs on this root-dir: nothing starts or restarts the pod',
+    evidence: [{ from: 'container runtime', text: `its phase is ${phase}` }],
+    ways: ['Start it: kubelet-ts run MANIFESTS', 'Or name the folder of the running one: --root-dir'],
+  };
+}
+
+/** The container runtime does not answer. */
+export function explainRuntime({ node }: Subject): Finding | undefined {
+  const error = node?.runtime.error;
+  return error === undefined || node === undefined ? undefined : runtimeFinding(node.runtime, error);
+}
+
+/** A runtime that does not answer, as the cause for every pod. */
+export function runtimeFinding({ endpoint }: EngineSnapshot['runtime'], error: string): Finding {
+  return {
+    stage: 'runtime',
+    cause: `the container runtime is not ready: ${error}`,
+    evidence: [{ from: endpoint, text: error }],
+    ways: [
+      'Look at it: systemctl status containerd; journalctl -u containerd',
+      'Restart it: systemctl restart containerd',
+    ],
+  };
+}
+
+/** The newest manifest is broken, so that the last good revision runs on, or another manifest declares the pod too. */
+export function explainManifest({ node, pod }: Subject): Finding | undefined {
+  const { namespace, name } = pod.metadata;
+  const errors = (node?.sources ?? []).flatMap(({ problems }) =>
+    problems.filter(({ severity }) => severity === 'error'),
+  );
+  const kept = errors.find(({ lastGoodPods = [] }) =>
+    lastGoodPods.some((one) => one.namespace === namespace && one.name === name),
+  );
+  if (kept !== undefined) {
+    const broken = errors.filter(({ origin }) => origin === kept.origin);
+    const cause = broken.find(({ lastGoodPods }) => lastGoodPods === undefined) ?? kept;
+    return manifestFinding(cause, broken, 'Its last good revision runs on.');
+  }
+  const repeated = errors.find(({ message }) => message.startsWith(`Pod ${namespace}/${name} is declared `));
+  return repeated && manifestFinding(repeated, [repeated], 'The pod of the first declaration runs on.');
+}
+
+/** An error of a manifest as a finding. `others` are all errors of that manifest. */
+export function manifestFinding(problem: ManifestProblem, others: readonly ManifestProblem[], more = ''): Finding {
+  const { field, message, hint } = problem;
+  const place = placeOf(problem);
+  return {
+    stage: 'manifest',
+    cause: `${place}: ${[field, message].filter((part) => part !== undefined).join(': ')}`,
+    evidence: others.map(problemEvidence),
+    ways: [
+      `${hint ?? 'Correct it.'} Edit ${place}.`,
+      `Then check it: kubelet-ts validate ${problem.origin}`,
+      ...(more === '' ? [] : [more]),
+    ],
+  };
+}
+
+export function problemEvidence(problem: ManifestProblem): Evidence {
+  const { severity, field, message, hint } = problem;
+  const text = [severity, field, message].filter((part) => part !== undefined).join(': ');
+  return { from: placeOf(problem), text: hint === undefined ? text : `${text} (${hint})` };
+}
+
+/** Such as `/etc/manifests/web.yaml:3:5`. */
+function placeOf({ origin, line, column }: ManifestProblem): string {
+  return [origin, line, column].filter((part) => part !== undefined).join(':');
+}
+
+/** The newest manifest is good, but not carried out yet. */
+export function explainUpdate(subject: Subject): Finding | undefined {
+  const { waitingUpdate: update, pod } = subject;
+  if (update === undefined) return undefined;
+  const { reason, message } = update;
+  const more = 'The revision before it runs on until then.';
+  const evidence = [{ from: 'update', text: `${reason}: ${message}` }];
+  if (/Image|Pull|Registry/.test(reason)) {
+    const { container } = partsOf(pod)[0] ?? {};
+    const { cause, ways } = imageMeaning(container?.image ?? '', message);
+    return {
+      stage: 'image',
+      cause: `its update waits: ${cause}`,
+      evidence,
+      ways: [...ways, more],
+      ...nextTry(subject),
+    };
+  }
+  const refusal = refusalFinding(reason, message, { pod });
+  return { ...refusal, cause: `its update waits: ${refusal.cause}`, evidence, ways: [...refusal.ways, more] };
+}
+
+/** The previous revision of the pod has not ended yet. */
+export function explainReplacement({ replacedBy, pod, worker, node }: Subject): Finding | undefined {
+  const key = (other: Subject['pod']): string => `${other.metadata.namespace}/${other.metadata.name}`;
+  const earlier = node?.pods.find((other) => key(other.pod) === key(pod) && other.replacedBy === pod.metadata.uid);
+  if (replacedBy !== undefined || worker?.state !== 'waiting' || earlier === undefined) return undefined;
+  return {
+    stage: 'start',
+    cause: 'waits until its previous revision has ended',
+    evidence: [{ from: 'worker', text: `the previous revision is ${earlier.worker.state}` }],
+    ways: [`Wait for it: kubelet-ts wait ${commandName({ pod })} --for updated`],
+    nextTryWhen: 'the previous revision has ended',
+  };
+}

@@ -1,0 +1,78 @@
+import type { ContainerStatus } from '../../api/types.ts';
+import { pullText } from '../../api/values/pod-printer.ts';
+import { explainAdmission, explainStartOrder } from './explain-admission.ts';
+import { explainContainerStart } from './explain-container-start.ts';
+import { explainCrash } from './explain-crash.ts';
+import { explainEnd } from './explain-end.ts';
+import { explainImage } from './explain-image.ts';
+import { explainAgent, explainManifest, explainReplacement, explainRuntime, explainUpdate } from './explain-node.ts';
+import { explainProbe } from './explain-probe.ts';
+import { explainSandbox } from './explain-sandbox.ts';
+import type { Explanation, Finding } from './explanation.ts';
+import { commandName, type Examiner, nextTry, partsOf, type Subject } from './subject.ts';
+
+/** The order decides: an earlier step hides the later ones. */
+const examiners: readonly Examiner[] = [
+  explainAgent,
+  explainRuntime,
+  explainManifest,
+  explainAdmission,
+  explainUpdate,
+  explainReplacement,
+  explainStartOrder,
+  explainEnd,
+  explainSandbox,
+  explainImage,
+  explainContainerStart,
+  explainCrash,
+  explainProbe,
+  explainProgress,
+];
+
+/** Explains in which stage a pod is, why, and what to do. */
+export function explainPod(subject: Subject): Explanation {
+  const { namespace, name } = subject.pod.metadata;
+  for (const examine of examiners) {
+    const finding = examine(subject);
+    if (finding !== undefined) return { namespace, name, ...finding };
+  }
+  return { namespace, name, ...running(subject) };
+}
+
+/** A pod whose start goes on without a failure. */
+function explainProgress(subject: Subject): Finding | undefined {
+  const { pod, pulls = [], worker } = subject;
+  const [pull] = pulls;
+  if (pull !== undefined) {
+    const cause = `${pull.container}: pulls ${pull.image}, ${pullText(pull)}`;
+    return { stage: 'image', container: pull.container, cause, evidence: [], ways: [] };
+  }
+  const waiting = partsOf(pod).find(({ status }) => !hasStarted(status));
+  if (waiting === undefined) return undefined;
+  const failure = worker?.lastSyncError;
+  return {
+    stage: 'start',
+    container: waiting.container.name,
+    cause: failure ?? `${waiting.container.name} is being started`,
+    evidence: [],
+    ways: [`Follow it: kubelet-ts events -w ${commandName(subject)}`],
+    ...(failure !== undefined && nextTry(subject)),
+  };
+}
+
+const hasStarted = (status: ContainerStatus | undefined): boolean =>
+  status?.state?.running !== undefined || status?.state?.terminated !== undefined;
+
+function running({ pod }: Subject): Finding {
+  const conditions = pod.status?.conditions ?? [];
+  const unmet = conditions.find(({ type, status }) => type === 'Ready' && status !== 'True');
+  const evidence = conditions
+    .filter(({ type }) => type === 'Ready')
+    .map(({ type, status, reason = '', message = '', lastTransitionTime = '' }) => {
+      const at = Date.parse(lastTransitionTime);
+      const text = [status, reason, message].filter((part) => part !== '').join(' ');
+      return { from: `condition ${type}`, ...(at > 0 && { at }), text };
+    });
+  const cause = unmet === undefined ? 'it runs and is Ready' : (unmet.message ?? unmet.reason ?? 'it is not Ready');
+  return { stage: 'running', cause, evidence, ways: [] };
+}

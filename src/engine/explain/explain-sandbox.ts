@@ -1,0 +1,125 @@
+import { reasons } from '../view/reasons.ts';
+import type { Finding } from './explanation.ts';
+import { type KnownText, lastClause, machineTexts, meaningOf } from './known-text.ts';
+import { eventEvidence, newestEvent, nextTry, type PastEvent, type Subject } from './subject.ts';
+
+/** A network, volume, cgroup or sandbox that cannot be made, which every container of the pod needs. */
+export function explainSandbox(subject: Subject): Finding | undefined {
+  const failure = subject.worker?.lastSyncError;
+  if (failure === undefined) return undefined;
+  const event = newestEvent(subject, [
+    reasons.networkNotReady,
+    reasons.failedCreatePodSandBox,
+    reasons.failedMount,
+    reasons.failedCreatePodContainer,
+  ]);
+  // A later failure of a container has its own event.
+  if (event === undefined || !failure.includes(lastClause(event.message))) return undefined;
+  return { ...findingOf(subject, event), evidence: [eventEvidence(event)], ...nextTry(subject) };
+}
+
+function findingOf(subject: Subject, { reason, message }: PastEvent): Omit<Finding, 'evidence'> {
+  if (reason === reasons.failedMount) return volumeFinding(subject, message);
+  if (reason === reasons.networkNotReady) {
+    return {
+      stage: 'network',
+      cause: `no pod network: ${lastClause(message)}`,
+      ways: [...cniWays, 'Or set hostNetwork: true for a pod that may use the network of this machine.'],
+    };
+  }
+  const meaning = meaningOf(sandboxTexts, message) ?? meaningOf(machineTexts, message);
+  const isNetwork = /network|cni|port/i.test(message);
+  return {
+    stage: isNetwork ? 'network' : 'start',
+    ...(meaning ?? {
+      cause: lastClause(message),
+      ways: isNetwork ? cniWays : ['Look at the log of the container runtime: journalctl -u containerd'],
+    }),
+  };
+}
+
+const cniWays = [
+  'Put a network configuration in /etc/cni/net.d and its plugins in /opt/cni/bin.',
+  'Or leave --container-runtime-endpoint out: the managed containerd brings a network.',
+];
+
+const sandboxTexts: readonly KnownText<[]>[] = [
+  {
+    pattern: /failed to find plugin "([^"]+)" in path \[([^\]]*)\]/,
+    cause: ([, plugin = '', path = '']) => `no CNI plugin "${plugin}" is in ${path}`,
+    ways: ([, plugin = '', path = '']) => [
+      `Install the CNI plugins (Debian: apt install containernetworking-plugins), or put ${plugin} into ${path}.`,
+      ...cniWays.slice(1),
+    ],
+  },
+  {
+    pattern:
+      /no runtime for "([^"]+)" is configured|unknown runtime handler "([^"]+)"|runtime handler (\S+) (?:is )?not/i,
+    cause: ([, a, b, c]) => `the container runtime has no handler "${a ?? b ?? c ?? ''}"`,
+    ways: () => ['Configure the handler in the container runtime, or leave spec.runtimeClassName out.'],
+  },
+  {
+    pattern: /address already in use|port is already allocated/i,
+    cause: () => 'a host port of the pod is taken by another program',
+    ways: () => ['Find the program that listens: ss -ltnp', 'Or choose another hostPort.'],
+  },
+  {
+    pattern: /no (?:more )?(?:IP )?addresses available|no IP addresses available in range/i,
+    cause: () => 'the pod network has no address left',
+    ways: () => ['Use a larger subnet in /etc/cni/net.d, or remove stale files below /var/lib/cni/networks.'],
+  },
+  {
+    pattern: /(?:sandbox|pause)[- ]?image|pull.*pause/i,
+    cause: () => 'the pause image of the container runtime is missing',
+    ways: () => ['Correct sandbox_image in the configuration of the container runtime, or load the image into it.'],
+  },
+  {
+    pattern: /cgroup/i,
+    cause: () => 'the cgroup of the pod cannot be made',
+    ways: () => [
+      'Compare --cgroup-driver with the driver of the container runtime.',
+      'Check that /sys/fs/cgroup is writable.',
+    ],
+  },
+];
+
+function volumeFinding({ pod }: Subject, message: string): Omit<Finding, 'evidence'> {
+  const [, name = '', failure = message] = /for volume "([^"]*)" : (.*)/s.exec(message) ?? [];
+  const index = (pod.spec.volumes ?? []).findIndex((volume) => volume.name === name);
+  const meaning = meaningOf(volumeTexts, failure) ?? meaningOf(machineTexts, failure);
+  return {
+    stage: 'volume',
+    ...(index >= 0 && { field: `spec.volumes[${index}]` }),
+    cause: `volume ${name}: ${meaning?.cause ?? failure}`,
+    ways: meaning?.ways ?? ['Correct the volume in the manifest.'],
+  };
+}
+
+const volumeTexts: readonly KnownText<[]>[] = [
+  {
+    pattern: /hostPath type check failed: (\S+) is not an? (.*)/,
+    cause: ([, path = '', kind = '']) => `${path} is not a ${kind} on this machine`,
+    ways: ([, path = '']) => [
+      `Look at it: ls -ld ${path}`,
+      'Correct hostPath.path, or set hostPath.type to DirectoryOrCreate or FileOrCreate.',
+    ],
+  },
+  {
+    pattern: /(configmap|secret) "([^"]+)" not found/,
+    cause: ([, kind = '', name = '']) => `no manifest declares ${kind === 'secret' ? 'Secret' : 'ConfigMap'} ${name}`,
+    ways: ([, kind = '', name = '']) => [
+      `Declare ${kind === 'secret' ? 'Secret' : 'ConfigMap'} ${name} in a manifest beside the pod.`,
+      'Or set optional: true on the volume.',
+    ],
+  },
+  {
+    pattern: /references non-existent (?:config|secret) key: (\S+)/,
+    cause: ([, key = '']) => `the object of the volume has no key ${key}`,
+    ways: ([, key = '']) => [`Add the key ${key}, or correct items.`],
+  },
+  {
+    pattern: /feature gate ImageVolume is off/,
+    cause: () => 'image volumes are off',
+    ways: () => ['Turn them on: --feature-gates ImageVolume=true'],
+  },
+];

@@ -1,0 +1,46 @@
+/** A text of another program, such as a registry, and its meaning. */
+export interface KnownText<Args extends unknown[]> {
+  /** Matches the text. Its groups are passed to `cause`. */
+  pattern: RegExp;
+  cause: (found: readonly string[], ...args: Args) => string;
+  ways: (found: readonly string[], ...args: Args) => string[];
+}
+
+/** The meaning of the first pattern that matches. Returns undefined if none does. */
+export function meaningOf<Args extends unknown[]>(
+  known: readonly KnownText<Args>[],
+  text: string,
+  ...args: Args
+): { cause: string; ways: string[] } | undefined {
+  for (const { pattern, cause, ways } of known) {
+    const found = pattern.exec(text);
+    if (found !== null) return { cause: cause(found, ...args), ways: ways(found, ...args) };
+  }
+  return undefined;
+}
+
+/** Conditions of this machine that any step can fail of. */
+export const machineTexts: readonly KnownText<[]>[] = [
+  {
+    pattern: /no space left on device|disk quota exceeded/i,
+    cause: () => 'the disk of this machine is full',
+    ways: () => ['Make room: df -h; df -i', 'Look for large images: kubelet-ts images list'],
+  },
+  {
+    pattern: /too many open files/i,
+    cause: () => 'this machine has no file descriptors left',
+    ways: () => ['Raise the limit: sysctl fs.file-max, ulimit -n'],
+  },
+  {
+    pattern: /cannot allocate memory|out of memory/i,
+    cause: () => 'this machine has no memory left',
+    ways: () => ['Find the memory: kubelet-ts top, free -m'],
+  },
+];
+
+/** The part of a message that a person reads first: its last clause. */
+export function lastClause(message: string): string {
+  const clauses = message.trim().split(/: (?=\S)/);
+  const last = clauses.at(-1) ?? message;
+  return last.length < 12 && clauses.length > 1 ? clauses.slice(-2).join(': ') : last;
+}

@@ -1,0 +1,97 @@
+import type { Probe } from 'kubernetes-types/core/v1.js';
+import { type KnownText, lastClause, meaningOf } from './known-text.ts';
+import { commandName, logsCommand, type Part, type Subject } from './subject.ts';
+
+type ProbeField = 'livenessProbe' | 'readinessProbe' | 'startupProbe';
+
+/** The meaning of an `Unhealthy` event, such as `Readiness probe failed: …`. */
+export function probeMeaning(
+  subject: Subject,
+  part: Part,
+  message: string,
+): { cause: string; ways: string[]; field: string } {
+  const [, kind = 'readiness', said = message] =
+    /^(Liveness|Readiness|Startup) probe (?:failed|errored)\S*:? ?(.*)$/s.exec(message) ?? [];
+  const field = `${kind.toLowerCase()}Probe` as ProbeField;
+  const probe = part.container[field] ?? {};
+  const meaning = meaningOf(probeTexts, said, { probe, part, subject }) ?? commandMeaning(probe, said, part, subject);
+  return { ...meaning, field };
+}
+
+interface Probed {
+  probe: Probe;
+  part: Part;
+  subject: Subject;
+}
+
+const portOf = ({ httpGet, tcpSocket, grpc }: Probe): string =>
+  String(httpGet?.port ?? tcpSocket?.port ?? grpc?.port ?? '');
+
+const shellCommand = ({ part, subject }: Probed): string =>
+  `kubelet-ts exec ${commandName(subject)} -c ${part.container.name} -- netstat -ltn`;
+
+/** Texts of this agent's probes. */
+const probeTexts: readonly KnownText<[Probed]>[] = [
+  {
+    pattern: /connection refused/,
+    cause: (_found, { probe }) => `nothing listens on port ${portOf(probe)}`,
+    ways: (_found, probed) => [
+      `Correct the port of the probe.${declaredPorts(probed.part)}`,
+      `Or look for its port: ${shellCommand(probed)}`,
+      'A program that listens on 127.0.0.1 alone is not reached: let it listen on 0.0.0.0.',
+    ],
+  },
+  {
+    pattern: /statuscode: (\d+)/,
+    cause: ([, code = ''], { probe }) => `GET ${probe.httpGet?.path ?? '/'} on port ${portOf(probe)} answers ${code}`,
+    ways: ([, code = ''], { part, subject }) => [
+      code === '404' ? 'Correct the path of the probe.' : 'Look for the cause in its log.',
+      `Read its output: ${logsCommand(subject, part.container.name)}`,
+    ],
+  },
+  {
+    pattern: /HTTP response to HTTPS client|wrong version number|malformed HTTP|Parse Error|packet length/i,
+    cause: (_found, { probe }) => `port ${portOf(probe)} does not speak ${probe.httpGet?.scheme ?? 'HTTP'}`,
+    ways: () => ['Correct the scheme (HTTP or HTTPS) or the port of the probe.'],
+  },
+  {
+    pattern: /i\/o timeout|deadline exceeded|timed out|timeout/i,
+    cause: (_found, { probe }) => `no answer within ${probe.timeoutSeconds ?? 1}s`,
+    ways: (_found, { part, subject }) => [
+      'Raise timeoutSeconds of the probe, or add a startupProbe for a slow start.',
+      `Look whether the program is busy or stuck: ${logsCommand(subject, part.container.name)}`,
+    ],
+  },
+  {
+    pattern: /no route to host|network is unreachable/,
+    cause: () => 'this machine cannot reach the pod network',
+    ways: () => ['Check the bridge and the firewall: ip route; iptables -S'],
+  },
+  {
+    pattern: /executable file not found|no such file or directory/,
+    cause: (_found, { probe }) => `its image has no command "${probe.exec?.command?.[0] ?? ''}"`,
+    ways: () => ['Correct the command of the probe.'],
+  },
+];
+
+function declaredPorts({ container: { ports = [] } }: Part): string {
+  return ports.length === 0
+    ? ''
+    : ` The container declares ${ports.map(({ containerPort }) => containerPort).join(', ')}.`;
+}
+
+function commandMeaning(
+  { exec }: Probe,
+  said: string,
+  part: Part,
+  subject: Subject,
+): { cause: string; ways: string[] } {
+  const command = (exec?.command ?? []).join(' ');
+  const read = `Read its output: ${logsCommand(subject, part.container.name)}`;
+  if (command === '') return { cause: lastClause(said) || 'it fails', ways: [read] };
+  const output = said.trim() === '' ? '' : `: ${lastClause(said)}`;
+  return {
+    cause: `the command "${command}" fails${output}`,
+    ways: [`Try it: kubelet-ts exec ${commandName(subject)} -c ${part.container.name} -- ${command}`, read],
+  };
+}

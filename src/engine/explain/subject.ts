@@ -1,0 +1,106 @@
+import type { Container, ContainerStatus, Pod } from '../../api/types.ts';
+import { manifestKey } from '../../api/values/depends-on.ts';
+import type { HistoryEntry } from '../history/history-entry.ts';
+import type { EngineSnapshot, PodSnapshot } from '../view/snapshot.ts';
+import type { Evidence, Finding } from './explanation.ts';
+
+/** Facts about one revision of a pod, as an agent reports them. Without an agent only `pod` and `history` exist. */
+export interface Subject extends Pick<PodSnapshot, 'pod'>, Partial<Omit<PodSnapshot, 'pod'>> {
+  /** Absent if no agent runs. */
+  node?: Pick<EngineSnapshot, 'runtime' | 'pressures' | 'sources' | 'pods'>;
+  /** The past of the pod, also from before this agent. */
+  history?: readonly HistoryEntry[];
+  /** Last lines of the logs of ended containers, by name. */
+  logTails?: Readonly<Record<string, string>>;
+}
+
+/** Decides whether one kind of trouble explains the subject. Returns undefined if it does not. */
+export type Examiner = (subject: Subject) => Finding | undefined;
+
+/** A Kubernetes event of the pod, once for all its repeats. */
+export interface PastEvent {
+  at: number;
+  eventType: 'Normal' | 'Warning';
+  reason: string;
+  message: string;
+  containerName?: string;
+  hint?: string;
+}
+
+/** The Kubernetes events of the pod, oldest first. */
+export function pastEvents({ events = [], history = [] }: Subject): PastEvent[] {
+  const recent = events.filter((event) => event.type === 'Recorded');
+  const since = recent[0]?.at ?? Infinity;
+  const earlier = history.flatMap((entry) =>
+    entry.kind === 'event' && entry.lastAt < since ? [{ ...entry, at: entry.lastAt }] : [],
+  );
+  return [...earlier, ...recent].toSorted((a, b) => a.at - b.at);
+}
+
+/** The newest event with one of these reasons. */
+export function newestEvent(
+  subject: Subject,
+  wanted: readonly string[],
+  containerName?: string,
+): PastEvent | undefined {
+  return pastEvents(subject).findLast(
+    (event) => wanted.includes(event.reason) && (containerName === undefined || event.containerName === containerName),
+  );
+}
+
+export function eventEvidence({ at, reason, containerName, message }: PastEvent): Evidence {
+  return { from: `event ${reason}`, at, text: containerName === undefined ? message : `${containerName}: ${message}` };
+}
+
+/** A container of the manifest, its field path and its status. */
+export interface Part {
+  container: Container;
+  path: string;
+  isInit: boolean;
+  status?: ContainerStatus;
+}
+
+/** Init containers first, in the order of the manifest. */
+export function partsOf({ spec, status = {} }: Pod): Part[] {
+  const part = (path: string, isInit: boolean, statuses: readonly ContainerStatus[] = []) => {
+    return (container: Container, index: number): Part => {
+      const own = statuses.find(({ name }) => name === container.name);
+      return { container, path: `${path}[${index}]`, isInit, ...(own && { status: own }) };
+    };
+  };
+  return [
+    ...(spec.initContainers ?? []).map(part('spec.initContainers', true, status.initContainerStatuses)),
+    ...spec.containers.map(part('spec.containers', false, status.containerStatuses)),
+  ];
+}
+
+/** The first container that waits with one of these reasons. */
+export function waitingPart({ pod }: Subject, wanted: readonly string[]): Part | undefined {
+  return partsOf(pod).find(({ status }) => wanted.includes(status?.state?.waiting?.reason ?? ''));
+}
+
+export function waitingEvidence({ container, status }: Part): Evidence {
+  const { reason = '', message = '' } = status?.state?.waiting ?? {};
+  return { from: `container ${container.name}`, text: `waits: ${reason}${message === '' ? '' : `: ${message}`}` };
+}
+
+/** The next sync of the pod, which tries again what failed. */
+export function nextTry({ worker }: Subject): Pick<Finding, 'nextTryAt'> {
+  return worker?.nextSyncAt === undefined ? {} : { nextTryAt: worker.nextSyncAt };
+}
+
+/** The name for a command line: without the node, and without the namespace `default`. */
+export function commandName({ pod }: Pick<Subject, 'pod'>): string {
+  return manifestKey(pod).replace(/^default\//, '');
+}
+
+/** `kubelet-ts logs` for a container. Leaves its name out if the pod has only one. */
+export function logsCommand(subject: Subject, name: string, flags = ''): string {
+  const isOnly = partsOf(subject.pod).length === 1;
+  return `kubelet-ts logs ${flags}${commandName(subject)}${isOnly ? '' : ` -c ${name}`}`;
+}
+
+/** A name for a container in a cause. Empty for the only container of a pod. */
+export function named({ pod }: Subject, { name }: Pick<Container, 'name'>): string {
+  return partsOf(pod).length === 1 ? '' : `${name}: `;
+}

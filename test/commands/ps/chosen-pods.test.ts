@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { type ChoiceFlags, chosenPods } from '../../../src/commands/ps/chosen-pods.ts';
+import { makePod } from '../../builders/pods.ts';
+
+const pods = [
+  makePod({ metadata: { name: 'web-edge1', labels: { app: 'web' } } }),
+  makePod({ metadata: { name: 'db-edge1', labels: { app: 'db' } } }),
+  makePod({ metadata: { name: 'dns-edge1', namespace: 'kube-system' } }),
+].map((pod) => ({ pod }));
+
+test.each<[what: string, names: string[], flags: ChoiceFlags, chosen: string[]]>([
+  ['all pods', [], {}, ['web-edge1', 'db-edge1', 'dns-edge1']],
+  ['a namespace', [], { namespace: 'kube-system' }, ['dns-edge1']],
+  [
+    'all namespaces, whatever the other flag',
+    [],
+    { namespace: 'x', allNamespaces: true },
+    ['web-edge1', 'db-edge1', 'dns-edge1'],
+  ],
+  ['a label', [], { selector: 'app=web' }, ['web-edge1']],
+  ['a label that others have', [], { selector: 'app!=web' }, ['db-edge1', 'dns-edge1']],
+  ['names', ['db', 'pod/web', 'kube-system/dns'], {}, ['db-edge1', 'web-edge1', 'dns-edge1']],
+  ['an order', [], { sortBy: '.metadata.name' }, ['db-edge1', 'dns-edge1', 'web-edge1']],
+])('ps chooses by %s', (_what, names, flags, chosen) => {
+  expect(chosenPods(pods, names, flags, 'edge1').map(({ pod }) => pod.metadata.name)).toEqual(chosen);
+});
+
+test('an unknown name is an error with the nearest one', () => {
+  expect(() => chosenPods(pods, ['wep-edge1'], {}, 'edge1')).toThrow('no pod "wep-edge1"');
+});

@@ -1,0 +1,420 @@
+import { describe, expect, test } from 'vitest';
+import { loadManifests } from '../../src/api/objects/load-manifests.ts';
+import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
+import { explainPod } from '../../src/engine/explain/explain-pod.ts';
+import type { Explanation } from '../../src/engine/explain/explanation.ts';
+import { codes, Refusal } from '../fakes/fake-calls.ts';
+import { ManualSource } from '../fakes/manual-source.ts';
+import { type Engine, World } from './world.ts';
+
+interface Trouble {
+  /** Fields of the container, in YAML. */
+  container?: string;
+  /** Fields of the pod's spec, in YAML lines. */
+  spec?: string;
+  annotations?: string;
+  image?: string;
+  /** Documents before and after that of the pod. */
+  before?: string;
+  beside?: string;
+  /** Prepares the machine. */
+  machine?: (world: World) => void;
+  /** Happens once the engine runs. By default half a minute passes. */
+  then?: (world: World, engine: Engine, source: ManualSource) => Promise<void>;
+}
+
+const refuse =
+  (method: Parameters<World['runtime']['injectError']>[0], message: string) =>
+  ({ runtime }: World): void => {
+    runtime.injectError(method, new Refusal(codes.unknown, message), { times: Infinity });
+  };
+const pull = (message: string): Trouble => ({
+  machine: refuse('pullImage', `failed to pull and unpack image "docker.io/acme/shop:1": ${message}`),
+});
+const start = (message: string): ((world: World) => void) =>
+  refuse(
+    'startContainer',
+    `failed to create containerd task: OCI runtime create failed: runc create failed: ${message}`,
+  );
+const exits = (exitCode: number) => ({
+  machine: ({ runtime }: World): void => {
+    runtime.script('main', { exitAfterMs: 50, exitCode });
+  },
+});
+const execs = (stdout: string) => ({
+  machine: ({ runtime }: World): void => {
+    runtime.scriptExec(() => ({ exitCode: 1, stdout: Buffer.from(stdout) }));
+  },
+});
+
+function manifestOf({
+  container = '',
+  spec = '',
+  annotations = '',
+  image = 'acme/shop:1',
+  before = '',
+  beside = '',
+}: Trouble): string {
+  return [
+    ...(before === '' ? [] : [before, '---']),
+    'apiVersion: v1',
+    'kind: Pod',
+    `metadata: {name: shop, annotations: {${annotations}}}`,
+    'spec:',
+    '  containers:',
+    `  - {name: main, image: ${image}, ${container}}`,
+    ...(spec === '' ? [] : [`  ${spec}`]),
+    ...(beside === '' ? [] : ['---', beside]),
+    '',
+  ].join('\n');
+}
+
+async function explained(trouble: Trouble): Promise<Explanation> {
+  const world = await World.make();
+  trouble.machine?.(world);
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  declare(source, manifestOf(trouble));
+  await (trouble.then ?? (() => world.pass(30_000)))(world, engine, source);
+  const node = engine.kubelet.snapshot();
+  const [own] = node.pods.filter(({ pod }) => pod.metadata.name === 'shop-edge1');
+  if (own === undefined) throw new Error('the pod is unknown');
+  return explainPod({ ...own, node });
+}
+
+function declare(source: ManualSource, text: string): void {
+  const options = { nodeName: 'edge1', source: 'file', origin: '/m/shop.yaml', hash: podUIDHash } as const;
+  const { pods, configObjects, problems } = loadManifests(text, options);
+  source.setConfigObjects(...configObjects);
+  source.setDerived(...pods);
+  source.complain(...problems);
+}
+
+type Row = [name: string, trouble: Trouble, stage: Explanation['stage'], cause: string, way: string];
+
+const rows: Row[] = [
+  [
+    'a typo in the name of the image',
+    pull('failed to resolve reference: docker.io/acme/shop:1: not found'),
+    'image',
+    'its registry has no image acme/shop:1',
+    'Correct the name or the tag of the image.',
+  ],
+  [
+    'a registry that is down',
+    pull('failed to do request: Head "https://docker.io/v2/": dial tcp 192.0.2.7:443: connect: connection refused'),
+    'image',
+    'the registry docker.io cannot be reached',
+    'Check the network, a proxy and the firewall: curl -v https://docker.io/v2/',
+  ],
+  [
+    'a registry whose name cannot be resolved',
+    pull('failed to do request: Head "https://docker.io/v2/": dial tcp: lookup docker.io: no such host'),
+    'image',
+    'the name of the registry docker.io cannot be resolved',
+    'Check the DNS of this machine: getent hosts docker.io',
+  ],
+  [
+    'a registry that wants a login',
+    pull('failed to authorize: pull access denied, repository does not exist or may require authorization'),
+    'image',
+    'the registry docker.io refuses acme/shop:1: it needs a login, or the name is wrong',
+    'Give credentials',
+  ],
+  [
+    'a registry with an unknown certificate',
+    pull('tls: failed to verify certificate: x509: certificate signed by unknown authority'),
+    'image',
+    'the certificate of the registry docker.io is not trusted',
+    'Add its CA to this machine',
+  ],
+  [
+    'an image for another processor',
+    pull('no match for platform in manifest: not found'),
+    'image',
+    'acme/shop:1 has no variant for the processor of this node',
+    'uname -m',
+  ],
+  [
+    'an image that must not be pulled',
+    { container: 'imagePullPolicy: Never' },
+    'image',
+    'acme/shop:1 is not on this node, and imagePullPolicy Never forbids a pull',
+    'kubelet-ts images load FILE',
+  ],
+  ['a name that is no image', { image: 'Shop:1' }, 'image', '"Shop:1" is not an image name', 'lowercase'],
+  [
+    'a full disk',
+    pull('write /var/lib/containerd/x: no space left on device'),
+    'image',
+    'the disk of this machine is full',
+    'df -h',
+  ],
+  [
+    'a command that the image does not have',
+    { container: 'command: [shopd]', machine: start('exec: "shopd": executable file not found in $PATH: unknown') },
+    'start',
+    'its image has no command "shopd"',
+    'Correct command',
+  ],
+  [
+    'a memory limit that is too low to start',
+    {
+      container: 'resources: {limits: {memory: 1Mi}}',
+      machine: start('container init was OOM-killed (memory limit too low?): unknown'),
+    },
+    'start',
+    'its memory limit of 1Mi is too low to start',
+    'Raise resources.limits.memory.',
+  ],
+  [
+    'a key that the ConfigMap does not have',
+    {
+      container: 'env: [{name: A, valueFrom: {configMapKeyRef: {name: shop, key: coler}}}]',
+      beside: 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata: {color: red}',
+    },
+    'start',
+    'ConfigMap default/shop has no key coler',
+    'Add the key coler to the manifest of ConfigMap default/shop',
+  ],
+  [
+    'a Secret that nobody declares',
+    { container: 'env: [{name: A, valueFrom: {secretKeyRef: {name: shop, key: token}}}]' },
+    'start',
+    'no manifest declares Secret shop',
+    'Declare Secret shop in a manifest beside the pod',
+  ],
+  [
+    'runAsNonRoot with an image of root',
+    { container: 'securityContext: {runAsNonRoot: true}' },
+    'start',
+    'runAsNonRoot forbids it: its image runs as root',
+    'Set securityContext.runAsUser',
+  ],
+  [
+    'a postStart hook that fails',
+    {
+      container: 'lifecycle: {postStart: {exec: {command: [warm-up]}}}',
+      ...execs('no cache'),
+      then: (world, engine) => world.until(() => engine.waitingReason('shop-edge1') === 'CrashLoopBackOff'),
+    },
+    'start',
+    'its postStart hook fails: the command exited with 1: no cache',
+    'Correct lifecycle.postStart.',
+  ],
+  [
+    'a path of a volume that is missing',
+    {
+      container: 'volumeMounts: [{name: data, mountPath: /data}]',
+      spec: 'volumes: [{name: data, hostPath: {path: /nowhere/data, type: Directory}}]',
+    },
+    'volume',
+    'volume data: /nowhere/data is not a directory on this machine',
+    'DirectoryOrCreate',
+  ],
+  [
+    'a Secret volume that nobody declares',
+    {
+      container: 'volumeMounts: [{name: data, mountPath: /data}]',
+      spec: 'volumes: [{name: data, secret: {secretName: tls}}]',
+    },
+    'volume',
+    'volume data: no manifest declares Secret tls',
+    'optional: true',
+  ],
+  [
+    'more CPU than the node has',
+    { container: 'resources: {requests: {cpu: 64}}' },
+    'admission',
+    'it requests 64 cpu, and other pods hold 0 of the 2 of this node',
+    'Lower resources.requests',
+  ],
+  [
+    'more memory than the node has',
+    { container: 'resources: {requests: {memory: 64Gi}}' },
+    'admission',
+    'it requests 65536Mi memory, and other pods hold 0Mi of the 1024Mi of this node',
+    'Lower resources.requests',
+  ],
+  [
+    'a nodeSelector that this node does not match',
+    { spec: 'nodeSelector: {disk: ssd}' },
+    'admission',
+    'nodeSelector wants the label disk=ssd, and this node has none of that name',
+    '--node-labels',
+  ],
+  [
+    'a host port that another pod has',
+    {
+      container: 'ports: [{containerPort: 80, hostPort: 8080}]',
+      before: [
+        'apiVersion: v1',
+        'kind: Pod',
+        'metadata: {name: first}',
+        'spec: {containers: [{name: main, image: acme/shop:1, ports: [{containerPort: 80, hostPort: 8080}]}]}',
+      ].join('\n'),
+    },
+    'admission',
+    'host port 8080/TCP is taken by pod default/first-edge1',
+    'Choose another hostPort',
+  ],
+  [
+    'an unknown RuntimeClass',
+    { spec: 'runtimeClassName: gvisor' },
+    'admission',
+    'no manifest declares RuntimeClass "gvisor"',
+    'Declare the class',
+  ],
+  [
+    'a pod to wait for that nobody declares',
+    { annotations: 'kubelet-ts.io/depends-on: db' },
+    'start order',
+    'waiting for db, which no manifest declares',
+    'Declare db in a manifest',
+  ],
+  [
+    'a network without plugins',
+    {
+      machine: ({ runtime }) => {
+        runtime.setCondition('NetworkReady', false, 'NetworkPluginNotReady', 'cni plugin not initialized');
+      },
+    },
+    'network',
+    'no pod network: cni plugin not initialized',
+    '/etc/cni/net.d',
+  ],
+  [
+    'a CNI plugin that is missing',
+    {
+      machine: refuse(
+        'runPodSandbox',
+        'failed to setup network: failed to find plugin "bridge" in path [/opt/cni/bin]',
+      ),
+    },
+    'network',
+    'no CNI plugin "bridge" is in /opt/cni/bin',
+    'Install the CNI plugins',
+  ],
+  [
+    'a host port that another program has',
+    {
+      machine: refuse(
+        'runPodSandbox',
+        'failed to setup network: cannot open hostport 80: listen tcp4 :80: bind: address already in use',
+      ),
+    },
+    'network',
+    'a host port of the pod is taken by another program',
+    'ss -ltnp',
+  ],
+  [
+    'an unknown handler of the runtime',
+    { machine: refuse('runPodSandbox', 'failed to get sandbox runtime: no runtime for "runsc" is configured') },
+    'start',
+    'the container runtime has no handler "runsc"',
+    'spec.runtimeClassName',
+  ],
+  ['a crash', exits(1), 'back-off', 'exits with code 1', 'kubelet-ts logs -p shop'],
+  [
+    'a script with a missing command',
+    exits(127),
+    'back-off',
+    'its command, or one in its script, is not in its image (exit code 127)',
+    'Correct command.',
+  ],
+  [
+    'success, again and again',
+    exits(0),
+    'back-off',
+    'ends with success, and restartPolicy Always starts it again',
+    'Set restartPolicy: OnFailure',
+  ],
+  [
+    'an init container that fails',
+    {
+      spec: 'initContainers: [{name: setup, image: acme/shop:1}]',
+      machine: ({ runtime }) => {
+        runtime.script('setup', { exitAfterMs: 50, exitCode: 3 });
+      },
+    },
+    'back-off',
+    'setup: exits with code 3',
+    'kubelet-ts logs -p shop -c setup',
+  ],
+  [
+    'a memory limit that is too low to run',
+    {
+      container: 'resources: {limits: {memory: 64Mi}}',
+      then: async (world, engine) => {
+        for (let time = 0; time < 2; time += 1) {
+          await world.until(() => world.runtime.running().length > 0);
+          world.runtime.exitContainer({ pod: 'shop-edge1', container: 'main' }, 137, { oom: true });
+          await world.until(() => world.runtime.running().length === 0);
+        }
+        await world.until(() => engine.waitingReason('shop-edge1') === 'CrashLoopBackOff');
+      },
+    },
+    'back-off',
+    'needs more than its memory limit of 64Mi (OOMKilled)',
+    'Raise resources.limits.memory.',
+  ],
+  [
+    'a readiness command that fails',
+    { container: 'readinessProbe: {exec: {command: [check, db]}}', ...execs('db is away') },
+    'probe',
+    'readiness probe: the command "check db" fails: db is away',
+    'kubelet-ts exec shop -c main -- check db',
+  ],
+  [
+    'a liveness probe of the wrong port',
+    {
+      container: 'livenessProbe: {httpGet: {host: 127.0.0.1, port: 1}, periodSeconds: 1, failureThreshold: 1}',
+      then: (world, engine) => world.until(() => engine.waitingReason('shop-edge1') === 'CrashLoopBackOff'),
+    },
+    'probe',
+    'its liveness probe has it killed: nothing listens on port 1',
+    'Correct the port of the probe.',
+  ],
+  [
+    'a runtime that is not ready any more',
+    {
+      then: async (world, engine) => {
+        await world.until(() => engine.isReady('shop-edge1'));
+        world.runtime.setCondition('RuntimeReady', false, 'Broken', 'the shim is gone');
+        await world.until(() => engine.kubelet.snapshot().runtime.error !== undefined);
+      },
+    },
+    'runtime',
+    'the container runtime is not ready: container runtime not ready: Broken: the shim is gone',
+    'systemctl status containerd',
+  ],
+  [
+    'a second manifest of the same name',
+    { beside: manifestOf({}) },
+    'manifest',
+    '/m/shop.yaml:10:18: metadata.name: Pod default/shop-edge1 is declared on line 3 already',
+    'Remove one of them, or change it.',
+  ],
+  [
+    'a deadline that passed',
+    { spec: 'activeDeadlineSeconds: 5' },
+    'finished',
+    'DeadlineExceeded: Pod was active on the node longer than the specified deadline',
+    'Raise spec.activeDeadlineSeconds.',
+  ],
+  [
+    'a container that may not be started again',
+    { spec: 'restartPolicy: Never', ...exits(4) },
+    'finished',
+    'main failed with exit code 4 (Error), and restartPolicy Never does not start it again',
+    'kubelet-ts logs shop',
+  ],
+];
+
+describe('explain names the true cause and a way out of', () => {
+  test.each(rows)('%s', async (_name, trouble, stage, cause, way) => {
+    const explanation = await explained(trouble);
+    expect({ stage: explanation.stage, cause: explanation.cause }).toEqual({ stage, cause });
+    expect(explanation.ways.join('\n')).toContain(way);
+  });
+});

@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Agent, startAgent } from './agent.ts';
+import { freePorts } from './free-ports.ts';
+import { makePod, serve, shell } from './manifests.ts';
+
+let agent: Agent;
+
+beforeAll(async () => {
+  const [port = 0] = await freePorts(1);
+  const listen = `nc -ll -p ${port} -e true`;
+  agent = await startAgent({
+    manifests: {
+      'good.yaml': makePod('good', { containers: [shell('app', `${listen} & ${serve}`)] }),
+      'typo.yaml': makePod('typo', { containers: [{ name: 'app', image: '127.0.0.1:1/nginx:typo' }] }),
+      'command.yaml': makePod('command', { containers: [shell('app', '', { command: ['shopd'] })] }),
+      'port.yaml': makePod('port', { containers: [shell('app', `sleep 1; ${listen}`)] }),
+      'volume.yaml': makePod('volume', {
+        containers: [shell('app', serve, { volumeMounts: [{ name: 'data', mountPath: '/data' }] })],
+        volumes: [{ name: 'data', hostPath: { path: '/nowhere', type: 'Directory' } }],
+      }),
+      'selector.yaml': makePod('selector', { containers: [shell('app', serve)], nodeSelector: { disk: 'ssd' } }),
+    },
+  });
+  await agent.untilReady('good');
+  await agent.write('syntax.yaml', 'apiVersion: v1\nkind: Pod\nmetadata: {name: syntax}\nspec: {containers: 5}\n');
+  await agent.until(({ sources }) => sources.some(({ problems }) => problems.length > 0));
+  await agent.untilPod('command', ({ pod }) => waiting(pod) === 'RunContainerError');
+  await agent.untilPod('port', ({ pod }) => waiting(pod) === 'CrashLoopBackOff');
+  await agent.untilPod('typo', ({ pod }) => waiting(pod) === 'ErrImagePull');
+  await agent.untilPod('volume', ({ worker }) => worker.lastSyncError !== undefined);
+});
+afterAll(() => agent.cleanUp());
+
+const waiting = ({
+  status,
+}: {
+  status?: { containerStatuses?: { state?: { waiting?: { reason?: string } } }[] };
+}): string | undefined => status?.containerStatuses?.[0]?.state?.waiting?.reason;
+
+interface Explained {
+  stage: string;
+  cause: string;
+  place?: { file: string; line: number };
+}
+
+test.each([
+  ['good', 'running', 'it runs and is Ready'],
+  ['typo', 'image', 'the registry 127.0.0.1:1 cannot be reached'],
+  ['command', 'start', 'its image has no command "shopd"'],
+  ['port', 'back-off', 'the port that it listens on is taken (exit code 1)'],
+  ['volume', 'volume', 'volume data: /nowhere is not a directory on this machine'],
+  ['selector', 'admission', 'nodeSelector wants the label disk=ssd, and this node has none of that name'],
+])('explain names the cause of %s', async (name, stage, cause) => {
+  const { code, stdout } = await agent.cli(['explain', name, '-o', 'json']);
+  const { place, ...explained } = JSON.parse(stdout) as Explained;
+  expect({ code, stage: explained.stage, cause: explained.cause }).toEqual({ code: 0, stage, cause });
+  const file = join(agent.manifestsFolder, `${name}.yaml`);
+  expect(place?.file).toBe(['good', 'port'].includes(name) ? undefined : file);
+});
+
+test('explain shows the line of the manifest, the evidence and the way out', async () => {
+  const { stdout } = await agent.cli(['explain', 'typo']);
+  expect(stdout).toContain('default/typo-edge1: image\n  container app: the registry 127.0.0.1:1 cannot be reached\n');
+  expect(stdout).toContain(`${join(agent.manifestsFolder, 'typo.yaml')}:1:`);
+  expect(stdout).toMatch(/^Evidence:\n {2}container app: waits: ErrImagePull: /m);
+  expect(stdout).toMatch(/^What to do:\n {2}- Check the network/m);
+});
+
+test('explain finds the manifest of a pod that is not declared, because it has an error', async () => {
+  const file = join(agent.manifestsFolder, 'syntax.yaml');
+  const { code, stdout } = await agent.cli(['explain', 'syntax']);
+  expect(code).toBe(0);
+  expect(stdout).toContain(`default/syntax: manifest\n  ${file}:4:20: spec.containers: Expected a list`);
+  expect(stdout).toContain(`kubelet-ts validate ${file}`);
+});
+
+test('a name that nothing knows is an error that names the nearest', async () => {
+  expect(await agent.cli(['explain', 'goood'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'error: no pod "goood"\nhint: Did you mean good-edge1?\n',
+  });
+});
+
+test('ps has a reason for each pod that is not Ready', async () => {
+  const { stdout } = await agent.cli(['ps']);
+  const reasons = Object.fromEntries(
+    stdout.split('\n').flatMap((line) => {
+      const [, name, reason] = /^default +(\w+)-edge1 .*?(?: {3}(\S[^;]*))?(?:; next try in \w+)?$/.exec(line) ?? [];
+      return name === undefined ? [] : [[name, line.includes('   Running') ? '' : reason?.split('   ').at(-1)]];
+    }),
+  );
+  expect(reasons).toMatchObject({
+    good: '',
+    typo: 'the registry 127.0.0.1:1 cannot be reached',
+    command: 'its image has no command "shopd"',
+    volume: 'volume data: /nowhere is not a directory on this machine',
+    selector: 'nodeSelector wants the label disk=ssd, and this node has none of that name',
+  });
+});
