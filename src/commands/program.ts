@@ -76,10 +76,13 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     .showHelpAfterError('(see --help)')
     .exitOverride();
   const named = argv.slice(2).filter((word) => !word.startsWith('-'));
-  const wanted = named[0] === 'help' ? named[1] : named[0];
+  const word = named[0] === 'help' ? named[1] : named[0];
+  const wanted = aliases[word ?? ''] ?? word ?? '';
+  // Only help and mistakes need the others.
+  const isAlone = argv[2] === word && wanted in commands;
   for (const [name, { summary, load }] of Object.entries(commands)) {
-    if (name === (aliases[wanted ?? ''] ?? wanted)) (await load())(program, deps);
-    else program.command(name).description(summary);
+    if (name === wanted) (await load())(program, deps);
+    else if (!isAlone) program.command(name).description(summary);
   }
   try {
     await program.parseAsync(argv);

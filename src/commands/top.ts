@@ -7,6 +7,7 @@ import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import { controlSocketPath, fetchStats } from '../server/control/control-client.ts';
 import type { CommandDeps } from './io/deps.ts';
+import { formatTable } from './io/format-table.ts';
 import { jsonText } from './io/json-text.ts';
 import { agentAnswer, agentSnapshot } from './pod/agent-snapshot.ts';
 import { podsMeant } from './pod/pods-meant.ts';
@@ -169,7 +170,6 @@ async function formatted(summary: Summary, { kind }: Subject, flags: TopFlags): 
   }
   const wide = output === 'wide';
   if (kind === 'pods' && summary.pods.length === 0) return headers ? 'No pods.\n' : '';
-  const { formatTable } = await import('./io/format-table.ts');
   const rows = containers ? containerRows : podRows;
   const table =
     kind === 'node'
