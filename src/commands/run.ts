@@ -145,12 +145,14 @@ const growAfterMs = 10_000;
 
 /**
  * Limits the growth of V8's heap. Young space never grows. After the start, old space grows by at most 25 % at a time.
- * Otherwise the start of many pods or a flood of answers would take tens of megabytes for months. The same command-line
+ * Otherwise the start of many pods or a flood of answers would take tens of megabytes for months. Then one thread
+ * collects the young space, because to wake others for a megabyte costs more than it saves. The same command-line
  * options would slow Node's start.
  */
 function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
   setTimeout(() => {
     setFlagsFromString('--heap-growing-percent=25');
+    setFlagsFromString('--no-parallel-scavenge');
   }, growAfterMs).unref();
 }

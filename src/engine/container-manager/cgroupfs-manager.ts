@@ -1,9 +1,8 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { hasCode, toError } from '../../errors.ts';
-import { pathExists } from '../host/path-exists.ts';
 import type { CgroupFiles } from './cgroup-files.ts';
 import type { CgroupManager, CgroupRefusal } from './cgroup-manager.ts';
 import type { CgroupMounts } from './cgroup-mounts.ts';
@@ -46,9 +45,10 @@ export class CgroupfsManager implements CgroupManager {
     this.deps = deps;
   }
 
-  async exists(name: CgroupName): Promise<boolean> {
-    const found = await Promise.all(this.limiting.map((top) => pathExists(join(top, this.path(name)))));
-    return found.every(Boolean);
+  /** Does not go to a thread and back for each folder, because cgroups are in memory and every sync asks. */
+  exists(name: CgroupName): Promise<boolean> {
+    const path = this.path(name);
+    return Promise.resolve(this.limiting.every((top) => existsSync(join(top, path))));
   }
 
   async apply(name: CgroupName, limits: CgroupLimits): Promise<CgroupRefusal[]> {
