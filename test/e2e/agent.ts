@@ -38,6 +38,8 @@ export interface AgentOptions {
   networkNamespace?: string;
   /** The same for mounts: a path below /proc. */
   mountNamespace?: string;
+  /** The same for cgroups: a path below /proc. */
+  cgroupNamespace?: string;
   /** How many descriptors the agent and every command may have, in place of what the tests may. */
   maxOpenFiles?: number;
   /** More variables of the agent, and others in the place of those that the tests have. */
@@ -225,10 +227,11 @@ export class Agent {
   commandLine(words: readonly string[]): string[] {
     const [command = '', ...rest] = words;
     const subcommand = command === 'images' ? rest.splice(0, 1) : [];
-    const { networkNamespace, mountNamespace, maxOpenFiles, flags = [] } = this.#options;
+    const { networkNamespace, mountNamespace, cgroupNamespace, maxOpenFiles, flags = [] } = this.#options;
     const namespaces = [
       ...(networkNamespace === undefined ? [] : [`--net=${networkNamespace}`]),
       ...(mountNamespace === undefined ? [] : [`--mount=${mountNamespace}`]),
+      ...(cgroupNamespace === undefined ? [] : [`--cgroup=${cgroupNamespace}`]),
     ];
     const prefix = [
       ...(namespaces.length === 0 ? [] : ['nsenter', ...namespaces]),

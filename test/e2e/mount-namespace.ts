@@ -10,13 +10,20 @@ export class MountNamespace {
     this.#holder = holder;
   }
 
-  static async create(): Promise<MountNamespace> {
+  /** With `cgroup`, the folder of a cgroup, it has a namespace of cgroups too, whose root in that hierarchy it is. */
+  static async create(cgroup?: string): Promise<MountNamespace> {
     const script = 'mount -t tmpfs tmpfs /run && mkdir /run/netns && echo ready && exec sleep infinity';
-    const holder = spawn('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script], {
+    const unshare = ['unshare', '--mount', '--propagation', 'private', ...(cgroup === undefined ? [] : ['--cgroup'])];
+    const enter = cgroup === undefined ? '' : `echo $$ > ${cgroup}/cgroup.procs && `;
+    const holder = spawn('sh', ['-c', `${enter}exec "$@"`, 'sh', ...unshare, 'sh', '-c', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(holder.stdout, 'data');
     return new MountNamespace(holder);
+  }
+
+  get cgroupPath(): string {
+    return `/proc/${String(this.#holder.pid)}/ns/cgroup`;
   }
 
   get path(): string {
