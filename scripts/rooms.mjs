@@ -493,6 +493,7 @@ const rooms = {
       'cri',
       'flow',
       'cri/streaming',
+      'engine/host',
       'engine/logs',
       'containerd',
       'engine/view',

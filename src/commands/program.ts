@@ -49,6 +49,10 @@ const commands: Record<string, CommandEntry> = {
     summary: 'Forward local ports to ports of a pod',
     load: async () => (await import('./port-forward.ts')).registerPortForward,
   },
+  checkpoint: {
+    summary: 'Write the state of a running container into an archive',
+    load: async () => (await import('./checkpoint.ts')).registerCheckpoint,
+  },
   images: {
     summary: 'List images, and load them from archives',
     load: async () => (await import('./images.ts')).registerImages,

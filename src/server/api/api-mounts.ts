@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
+import { writeCheckpoint } from '../../engine/host/checkpoint-archive.ts';
 import { errorMessage } from '../../errors.ts';
 import { type AgentMetrics, metricsContentType, metricsPaths, type MetricsPath } from '../metrics/agent-metrics.ts';
 import { send, sendError, sendJSON, sendPlain } from './answers.ts';
@@ -245,16 +245,18 @@ async function checkpoint(
     fail('CheckpointContainer requires the timeout value to be > 0');
     return;
   }
-  const time = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
-  const location = join(options.rootDir, 'checkpoints', `checkpoint-${podName}_${namespace}-${container}-${time}.tar`);
+  const archive = { rootDir: options.rootDir, podName, namespace, container, now: clock.now() };
   response.setTimeout(0);
+  let path: string;
   try {
-    await runtime.checkpointContainer({ containerId, location, timeout: BigInt(timeout) });
+    path = await writeCheckpoint(archive, (location) =>
+      runtime.checkpointContainer({ containerId, location, timeout: BigInt(timeout) }),
+    );
   } catch (error) {
     fail(rpcText(error));
     return;
   }
-  sendJSON(response, { items: [location] });
+  sendJSON(response, { items: [path] });
 }
 
 /** The first bytes of a body; more are left out. */

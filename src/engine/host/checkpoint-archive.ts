@@ -1,0 +1,29 @@
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasCode } from '../../errors.ts';
+
+interface CheckpointedContainer {
+  podName: string;
+  namespace: string;
+  container: string;
+}
+
+/**
+ * Has `write` write the archive of a container into a new file of `<root-dir>/checkpoints`, which root alone can read.
+ * Resolves with its path. kubelet: kubelet.go CheckpointContainer
+ */
+export async function writeCheckpoint(
+  { rootDir, podName, namespace, container, now }: CheckpointedContainer & { rootDir: string; now: number },
+  write: (path: string) => Promise<unknown>,
+): Promise<string> {
+  const folder = join(rootDir, 'checkpoints');
+  const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+  const path = join(folder, `checkpoint-${podName}_${namespace}-${container}-${time}.tar`);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await write(path);
+  await chmod(path, 0o600).catch((error: unknown) => {
+    // The runtime has another root folder than this program.
+    if (!hasCode(error, 'ENOENT')) throw error;
+  });
+  return path;
+}
