@@ -31,7 +31,7 @@ const rooms = {
   ],
   'api/kubelet-configuration': [
     'KubeletConfiguration: fields, defaults, rules, merge',
-    ['api/text', 'api/values', 'api/decoding'],
+    ['api/text', 'api/values', 'api/decoding', 'api/objects'],
   ],
   'containerd/pause': ['the pause image, made from a program of ours', ['cri']],
   containerd: [

@@ -48,13 +48,13 @@ export function registerDiff(program: Command, deps: CommandDeps): void {
 
 async function diff(manifests: readonly string[], flags: DiffFlags, deps: CommandDeps): Promise<void> {
   const options = await nodeOptions(flags, []);
-  const { rootDir, featureGates, warnings, containerRuntimeEndpoint: runtimeEndpoint } = options;
+  const { rootDir, featureGates, runtimeClasses, warnings, containerRuntimeEndpoint: runtimeEndpoint } = options;
   const { paths, urls } = namedManifests(manifests, options);
   const snapshot = await agentSnapshot(rootDir, deps.stderr);
   const nodeName = nodeNameOf(given(flags.hostnameOverride) ?? snapshot?.nodeName ?? hostname());
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
   const remote = urls.map((url) => remoteManifest({ ...options, nodeName }, url));
-  const desired = await readDesiredNode({ manifests: paths, nodeName, featureGates, stdin, remote });
+  const desired = await readDesiredNode({ manifests: paths, nodeName, featureGates, stdin, remote, runtimeClasses });
   refuseBroken(desired.problems, 'nothing can be compared');
   for (const problem of [...warnings, ...desired.problems])
     deps.stderr.write(`${problemText(problem, systemClock.now())}\n`);

@@ -54,7 +54,8 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
   const { nodeName, featureGates } = options;
   const files = await readManifests({ manifests: paths, nodeName, featureGates, stdin });
-  const update = withNodeClasses(joined([files, ...(await Promise.all(urls.map((url) => readURL(options, url))))]));
+  const remote = await Promise.all(urls.map((url) => readURL(options, url)));
+  const update = withNodeClasses(joined([files, ...remote]), options.runtimeClasses);
   const found = [...options.warnings, ...update.problems];
   const problems = inFileOrder(flags.strict ? found.map(asError) : found);
   const checked = { ...update, problems };

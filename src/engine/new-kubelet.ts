@@ -88,6 +88,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const { emit } = events;
   const inputs = new AsyncQueue<SyncLoopInput>();
   const configObjects = new ConfigObjects();
+  configObjects.replace('<configuration>', node.runtimeClasses);
   const podManager = new PodManager();
   const podDirs = new PodDirs(node);
   const statusRecords = new StatusRecords({

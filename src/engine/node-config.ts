@@ -1,4 +1,5 @@
 import type { ResourceList } from '../api/types.ts';
+import type { RuntimeClass } from '../api/values/node-class.ts';
 import type { InPlacePolicy } from '../api/values/in-place.ts';
 import type { CgroupSettings } from './container-manager/cgroup-settings.ts';
 import type { ContainerGCPolicy } from './gc/container-gc.ts';
@@ -34,6 +35,8 @@ export interface NodeConfig extends CgroupSettings, RuntimeSettings {
   /** Shortest time between two looks at the volumes of a pod. Not positive: never. kubelet: volumeStatsAggPeriod */
   volumeStatsAggPeriodMs: number;
   inPlace: InPlacePolicy;
+  /** Classes of pods besides those of manifests. */
+  runtimeClasses: readonly RuntimeClass[];
   /** Capacity of the node. kubelet: node.status.capacity */
   capacity: ResourceList;
   /** kubelet: node.metadata.labels */

@@ -74,6 +74,7 @@ export function nodeConfig(options: NodeOptions, machine: Machine, cgroupDriver:
         ({ priority, shutdownGracePeriodSeconds: seconds }) => ({ priority, seconds }),
       ),
     },
+    runtimeClasses: options.runtimeClasses,
     inPlace: {
       isEnabled: options.inPlace,
       isPinning: options.cpuManagerPolicy === 'static' || options.memoryManagerPolicy === 'Static',

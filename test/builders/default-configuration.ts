@@ -125,6 +125,7 @@ export const defaultConfiguration: KubeletConfiguration = {
   shutdownGracePeriodCriticalPods: 0,
   shutdownGracePeriodByPodPriority: [],
   crashLoopBackOff: {},
+  runtimeClasses: [],
   reservedMemory: [],
   enableProfilingHandler: true,
   enableDebugFlagsHandler: true,

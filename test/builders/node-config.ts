@@ -45,6 +45,7 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
     localStorageCapacityIsolation: true,
     volumeStatsAggPeriodMs: 60_000,
     inPlace: defaultInPlacePolicy,
+    runtimeClasses: [],
     featureGates: defaultFeatureGates,
     selinuxEnabled: false,
     capacity: { cpu: '2', memory: '1124Mi', pods: '110' },

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { makeNodeConfig } from '../builders/node-config.ts';
 import { makePriorityClass, makeRuntimeClass } from '../builders/node-classes.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
@@ -54,6 +55,21 @@ test('the overhead of a class is that of its pods', async () => {
   await world.until(() => engine.isReady('web-edge1'));
   expect(specOf(engine)).toMatchObject({ overhead: { cpu: '100m' }, priority: 9 });
   expect(world.runtime.requestsOf('runPodSandbox')[0]?.config?.linux?.overhead?.cpuShares).toBe(102n);
+});
+
+test('a class of the configuration needs no document, and no document replaces it', async () => {
+  const world = await World.make();
+  const pods = new ManualSource();
+  const runtimeClasses = [makeRuntimeClass('sandboxed', { overhead: { cpu: '100m' } })];
+  const node = { ...makeNodeConfig(world.folder), runtimeClasses };
+  const classes = new ManualSource('http', '<classes>');
+  const engine = await world.boot({ sources: [pods, classes], node });
+  classes.setConfigObjects(makeRuntimeClass('sandboxed', { handler: 'kata' }));
+  classes.set();
+  pods.set(pod);
+  await world.until(() => engine.isReady('web-edge1'));
+  expect(specOf(engine)?.overhead).toEqual({ cpu: '100m' });
+  expect(handlers(world)).toEqual(['runsc']);
 });
 
 test('a running pod keeps its class when the class changes or goes', async () => {

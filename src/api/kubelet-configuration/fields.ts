@@ -21,7 +21,7 @@ const iptables = 'no iptables rules are made';
 const klog = 'an option of klog';
 
 /**
- * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.32, and ours: evictionPolicy. The types,
+ * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.32, and ours: evictionPolicy and runtimeClasses. The types,
  * the decoder, the defaults and docs/configuration-fields.md are derived from this table. When a field takes effect,
  * give its row a `does`: that also shows its flag. kubelet: k8s.io/kubelet/config/v1beta1 types.go, defaults.go
  */
@@ -217,6 +217,10 @@ export const kubeletConfigurationFields = {
     shutdownGracePeriodCriticalPods: { kind: 'duration', does: 'part of shutdownGracePeriod for critical pods' },
     shutdownGracePeriodByPodPriority: { kind: '[]ShutdownGracePeriodByPodPriority' },
     crashLoopBackOff: { kind: 'CrashLoopBackOffConfig' },
+    runtimeClasses: {
+      kind: '[]ConfiguredRuntimeClass',
+      does: 'classes of pods, as documents of kind RuntimeClass declare them',
+    },
     reservedMemory: { kind: '[]MemoryReservation', does: 'memory of each NUMA node that is not for containers' },
     enableProfilingHandler: { kind: '*bool', default: true, without: server },
     enableDebugFlagsHandler: { kind: '*bool', default: true, without: server },
@@ -276,6 +280,14 @@ export const kubeletConfigurationFields = {
     priority: { kind: '!int32', does: 'lowest priority of the group' },
     shutdownGracePeriodSeconds: { kind: '!int64', does: 'time for the group to stop when the node shuts down' },
   },
+  ConfiguredRuntimeClass: {
+    name: { kind: '!string' },
+    handler: { kind: '!string' },
+    overhead: { kind: 'RuntimeClassOverhead' },
+    scheduling: { kind: 'RuntimeClassScheduling' },
+  },
+  RuntimeClassOverhead: { podFixed: { kind: 'map quantity' } },
+  RuntimeClassScheduling: { nodeSelector: { kind: 'map string' } },
   MemoryReservation: { numaNode: { kind: '!int32' }, limits: { kind: '!map quantity' } },
   Taint: {
     key: { kind: '!string', without: apiServer },

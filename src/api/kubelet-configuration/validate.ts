@@ -6,6 +6,7 @@ import { type ConfigurationError, ConfigurationErrors } from './configuration-er
 import type { FeatureGates } from '../values/feature-gates.ts';
 import type { KubeletConfiguration } from './types.ts';
 import { validateEviction } from './validate-eviction.ts';
+import { validateRuntimeClasses } from './runtime-classes.ts';
 import { validateReservations } from './validate-reservations.ts';
 
 /**
@@ -27,6 +28,7 @@ export function validateKubeletConfiguration(kc: KubeletConfiguration, gates: Fe
   validateLogging(errors, kc, gates);
   validateServer(errors, kc, gates);
   validateTaints(errors, kc);
+  validateRuntimeClasses(errors, kc);
   for (const [name, value] of Object.entries(kc)) validateTexts(errors, name, value);
   if (kc.runOnce) errors.add('runOnce', 'was removed from the kubelet', 'Use kubelet-ts run-once.');
   return errors.list;

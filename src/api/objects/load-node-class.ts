@@ -31,7 +31,8 @@ export function loadNodeClass(
   return { problems: [...problems, ...broken] };
 }
 
-function toRuntimeClass(errors: FieldErrors, written: RawRuntimeClass): RuntimeClass {
+/** The class of a document or of the configuration. Adds its broken rules to `errors`. */
+export function toRuntimeClass(errors: FieldErrors, written: RawRuntimeClass): RuntimeClass {
   const raw = { ...written, handler: (written.handler as string | undefined) ?? '' };
   validateRuntimeClass(errors, raw);
   const { nodeSelector, tolerations } = raw.scheduling ?? {};

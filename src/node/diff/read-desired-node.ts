@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { RuntimeClass } from '../../api/values/node-class.ts';
 import type { Pod } from '../../api/types.ts';
 import { loadManifest } from '../../engine/config/load-manifest.ts';
 import { ignoredBecause } from '../../engine/config/file/manifest-paths.ts';
@@ -12,6 +13,8 @@ import { joined, type ManifestsRequest, readManifests, stdinOrigin } from '../so
 import type { DesiredNode } from './node-state.ts';
 
 interface Request extends ManifestsRequest {
+  /** Classes of the configuration. */
+  runtimeClasses: readonly RuntimeClass[];
   /** URLs of further manifests. */
   remote: readonly RemoteManifestOptions[];
 }
@@ -27,7 +30,7 @@ export async function readDesiredNode(request: Request): Promise<DesiredNode & S
     texts.flatMap((text) => podsOf(text, stdinOrigin).map((pod) => [podFullName(pod), text] as const)),
   );
   return {
-    ...withNodeClasses(joined([files, ...remote])),
+    ...withNodeClasses(joined([files, ...remote]), request.runtimeClasses),
     urls: remote.map(({ where }) => where),
     uidUnder: (pod, origin) => {
       const text = textOf.get(podFullName(pod));

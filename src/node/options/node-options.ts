@@ -2,9 +2,11 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { unescape } from 'node:querystring';
 import type { KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
+import { configuredRuntimeClasses } from '../../api/kubelet-configuration/runtime-classes.ts';
 import { fieldsWithoutEffect } from '../../api/kubelet-configuration/without-effect.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { FeatureGates } from '../../api/values/feature-gates.ts';
+import type { RuntimeClass } from '../../api/values/node-class.ts';
 import type { EvictionPolicy } from '../../api/values/eviction-policy.ts';
 import { checkDNS1123Subdomain } from '../../api/values/names.ts';
 import type { CgroupDriver } from '../../engine/container-manager/cgroup-names.ts';
@@ -28,12 +30,17 @@ import { type ConfigurationFiles, readConfiguration } from './read-configuration
  */
 export interface NodeOptions
   extends
-    Omit<KubeletConfiguration, 'cgroupDriver' | 'enforceNodeAllocatable' | 'evictionPolicy' | 'featureGates'>,
+    Omit<
+      KubeletConfiguration,
+      'cgroupDriver' | 'enforceNodeAllocatable' | 'evictionPolicy' | 'featureGates' | 'runtimeClasses'
+    >,
     ManifestURLOptions {
   /** Used if the runtime does not report its own. */
   cgroupDriver: CgroupDriver;
   enforceNodeAllocatable: NodeAllocatableEnforcement[];
   evictionPolicy: EvictionPolicy;
+  /** Classes of pods besides those of manifests. */
+  runtimeClasses: RuntimeClass[];
   /** The values of all gates. */
   featureGates: FeatureGates;
   manifestPaths: string[];
@@ -106,6 +113,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
       configuration.enforceNodeAllocatable.includes(word),
     ),
     evictionPolicy: configuration.evictionPolicy === 'kubelet' ? 'kubelet' : 'byPriority',
+    runtimeClasses: configuredRuntimeClasses(configuration),
     featureGates,
     containerRuntimeEndpoint: given(flags.containerRuntimeEndpoint) ?? containerRuntimeEndpoint,
     manifestPaths: [...manifests, ...paths].map((path) => resolve(path)),

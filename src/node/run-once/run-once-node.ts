@@ -121,7 +121,7 @@ async function declared({ manifests, options, stdin, logger }: RunOnceRequest): 
       options.manifestURLs.map((url) => readManifestURL({ ...remoteManifest(options, url), cronJobs: 'runOnce' })),
     )),
   ];
-  const { problems } = withNodeClasses(joined(updates));
+  const { problems } = withNodeClasses(joined(updates), options.runtimeClasses);
   refuseBroken(problems, 'nothing was started');
   const pods = updates.flatMap((update) => update.pods);
   refuseNothing(pods);

@@ -188,6 +188,14 @@ describe('a configuration is refused for', () => {
       'featureGates: {AppArmor: false}',
       'featureGates[AppArmor]: cannot set feature gate AppArmor to false, it is locked to true',
     ],
+    [
+      'runtimeClasses: [{name: kata, handler: Kata}]',
+      'runtimeClasses[0].handler: Invalid value: "Kata": must consist of lower case letters, digits and "-", and start and end with a letter or digit',
+    ],
+    [
+      'runtimeClasses: [{name: kata, handler: kata}, {name: kata, handler: runsc}]',
+      'runtimeClasses[1].name: "kata" is declared twice',
+    ],
   ])('%s', (body, error) => {
     expect(errorsOf(body)).toEqual([error]);
   });
@@ -215,6 +223,7 @@ describe('a configuration is taken with', () => {
     'reservedMemory: [{numaNode: 0, limits: {memory: 1Gi, hugepages-2Mi: 4Mi}}, {numaNode: 1, limits: {memory: 1Gi}}]',
     'registerWithTaints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]',
     'shutdownGracePeriod: 30s\nshutdownGracePeriodCriticalPods: 30s',
+    'runtimeClasses: [{name: kata, handler: kata, overhead: {podFixed: {memory: 100Mi}}, scheduling: {nodeSelector: {a: b}}}]',
     'podLogsDir: /var/log/..pods/.x',
   ])('%s', (body) => {
     expect(errorsOf(body)).toEqual([]);
