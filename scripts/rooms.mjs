@@ -435,6 +435,7 @@ const rooms = {
       'commands/io',
     ],
   ],
+  'commands/copy': ['files into containers and out of them', ['cri', 'cri/streaming', 'engine/host', 'commands/io']],
   'commands/forward': ['local ports that lead to a pod', ['cri', 'cri/streaming', 'engine/container']],
   'commands/top': ['tables of `top`', ['engine/stats']],
   'commands/validate': ['text of `validate`', ['api/text', 'api/values', 'engine/config', 'commands/io']],

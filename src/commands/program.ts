@@ -45,6 +45,10 @@ const commands: Record<string, CommandEntry> = {
     summary: 'Show the output of a running container, and type into it',
     load: async () => (await import('./attach.ts')).registerAttach,
   },
+  cp: {
+    summary: 'Copy files and folders into a container or out of it',
+    load: async () => (await import('./cp.ts')).registerCp,
+  },
   'port-forward': {
     summary: 'Forward local ports to ports of a pod',
     load: async () => (await import('./port-forward.ts')).registerPortForward,

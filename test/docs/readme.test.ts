@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import type { CommandDeps } from '../../src/commands/io/deps.ts';
 import { registerAttach } from '../../src/commands/attach.ts';
+import { registerCp } from '../../src/commands/cp.ts';
 import { registerDescribe } from '../../src/commands/describe.ts';
 import { registerDiff } from '../../src/commands/diff.ts';
 import { registerDown } from '../../src/commands/down.ts';
@@ -79,6 +80,7 @@ function registered(): Command {
   const deps = { connect: unused, setExitCode: unused } as unknown as CommandDeps;
   for (const register of [
     registerAttach,
+    registerCp,
     registerDescribe,
     registerPortForward,
     registerExplain,

@@ -47,16 +47,19 @@ async function sendAll(socket: Socket, connection: StreamConnection): Promise<vo
 /** Resolves when the runtime has ended the forwarding without an error. */
 async function receiveAll(socket: Socket, connection: StreamConnection): Promise<void> {
   let errorText = '';
+  let hasErrorEnded = false;
   let ending: NodeJS.Timeout | undefined;
   try {
     for await (const message of connection.messages) {
       if (message.channel === portChannels.error) {
         if (message.type === 'data' && errorText.length < maxErrorBytes) errorText += message.bytes.toString();
-        if (message.type === 'end' && ending !== undefined) break;
+        if (message.type !== 'data') hasErrorEnded = true;
       } else if (message.type === 'data') await writeFully(socket, message.bytes);
       else if (message.type === 'reset') throw closedByRuntime();
       // The client may still send. Its end is passed on.
       else ending = setTimeout(() => socket.end(), errorGraceMs);
+      // After an error some runtimes leave the data open.
+      if (hasErrorEnded && (ending !== undefined || errorText !== '')) break;
     }
   } finally {
     clearTimeout(ending);

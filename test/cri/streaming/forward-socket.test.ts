@@ -134,6 +134,26 @@ describe('half-closed connections over SPDY', () => {
     expect(text).toBe('all the same');
   });
 
+  test('an error of the runtime ends the connection, though its data stays open', async () => {
+    const { client, done } = await forwarded({ spdy: true }, (session) => {
+      session.send('error', 'connect: connection refused');
+      session.end('error');
+    });
+    client.on('error', () => undefined).resume();
+    await expect(done).rejects.toThrow('connect: connection refused');
+  });
+
+  test('the errors may end before the data', async () => {
+    const { client, done } = await forwarded({ spdy: true }, (session) => {
+      session.end('error');
+      session.send('data', 'answer');
+      session.end('data');
+    });
+    expect((await bytesOf(client)).toString()).toBe('answer');
+    client.end();
+    await done;
+  });
+
   test('a lost connection is not an end for the client', async () => {
     const { client, done } = await forwarded({ spdy: true }, (session) => {
       session.send('data', 'a part');

@@ -1,0 +1,106 @@
+import type { Clock } from '../../clock.ts';
+import { visible } from '../../visible-text.ts';
+import type { OutputStream } from '../io/deps.ts';
+
+/** Milliseconds between two pictures of the progress. */
+const periodMs = 200;
+const barWidth = 20;
+const maxNamed = 5;
+
+interface Deps {
+  stderr: OutputStream;
+  clock: Pick<Clock, 'monotonic'>;
+}
+
+/** Counts a copy, draws its progress on a terminal, and prints warnings about entries. Names are bytes. */
+export class CopyReport {
+  readonly #deps: Deps;
+  readonly #startedMonotonic: number;
+  #drawnMonotonic = -Infinity;
+  #entries = 0;
+  #bytes = 0;
+  #file = { name: '', doneBytes: 0, totalBytes: 0 };
+  #warnings = 0;
+  #isDrawn = false;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#startedMonotonic = deps.clock.monotonic();
+  }
+
+  /** A file, folder or link begins. */
+  entry(name: string, sizeBytes = 0): void {
+    this.#entries += 1;
+    this.#file = { name, doneBytes: 0, totalBytes: sizeBytes };
+    this.#draw();
+  }
+
+  /** Bytes of the current file were copied. */
+  bytes(count: number): void {
+    this.#bytes += count;
+    this.#file.doneBytes += count;
+    this.#draw();
+  }
+
+  /** A device, pipe or socket was left out. */
+  skipped(name: string): void {
+    this.#warn(`skipped ${shownName(name)}: only files, folders and links are copied`);
+  }
+
+  changed(name: string): void {
+    this.#warn(`${shownName(name)} became shorter while it was copied`);
+  }
+
+  /** A link was copied that leads out of the copy. */
+  outside(name: string, target: string): void {
+    this.#warn(`${shownName(name)} is a link out of the copy, to ${shownName(target)}`);
+  }
+
+  /** Removes the picture, and prints the number of warnings that were left out. */
+  end(): void {
+    this.#erase();
+    const more = this.#warnings - maxNamed;
+    if (more > 0) this.#deps.stderr.write(`warning: ${more} more\n`);
+  }
+
+  #warn(text: string): void {
+    this.#warnings += 1;
+    if (this.#warnings > maxNamed) return;
+    this.#erase();
+    this.#deps.stderr.write(`warning: ${text}\n`);
+  }
+
+  #draw(): void {
+    const { stderr, clock } = this.#deps;
+    const now = clock.monotonic();
+    if (stderr.isTTY !== true || now - this.#drawnMonotonic < periodMs) return;
+    this.#drawnMonotonic = now;
+    this.#isDrawn = true;
+    const seconds = Math.max(0.001, (now - this.#startedMonotonic) / 1000);
+    const rate = `${sizeText(this.#bytes / seconds)}/s`;
+    const counts = `${this.#entries} entries, ${sizeText(this.#bytes)}, ${rate}`;
+    const line = `${counts} ${bar(this.#file)} ${shownName(this.#file.name)}`;
+    stderr.write(`\r\x1b[K${line.slice(0, (stderr.columns ?? 80) - 1)}`);
+  }
+
+  #erase(): void {
+    if (this.#isDrawn) this.#deps.stderr.write('\r\x1b[K');
+    this.#isDrawn = false;
+  }
+}
+
+/** A bar for the current file, if it takes a while. */
+function bar({ doneBytes, totalBytes }: { doneBytes: number; totalBytes: number }): string {
+  if (totalBytes < 1_000_000) return '';
+  const part = Math.min(1, doneBytes / totalBytes);
+  const filled = Math.round(part * barWidth);
+  return `[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}] ${Math.floor(part * 100)}%`;
+}
+
+function sizeText(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  return `${(bytes / 1000 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power] ?? ''}`;
+}
+
+const shownName = (name: string): string => visible(Buffer.from(name, 'latin1').toString('utf8').slice(0, 200));

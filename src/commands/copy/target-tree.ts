@@ -1,0 +1,183 @@
+import { constants } from 'node:fs';
+import { chmod, type FileHandle, link, lstat, mkdir, open, realpath, symlink, unlink } from 'node:fs/promises';
+import { OpenFolder } from '../../engine/host/open-folder.ts';
+import { hasCode, UserError } from '../../errors.ts';
+import { visible } from '../../visible-text.ts';
+
+/*
+ * INVARIANTS: an archive of a container is hostile. Each folder is opened inside the one before it and none may be a
+ * link, so nothing is made outside of the target, whoever changes it meanwhile. What is in the way of a file or link
+ * is removed, never written into. Names are bytes, one character a byte.
+ */
+
+/** Each level holds a descriptor. */
+const maxDepth = 256;
+/** Bits for the user and group of a program would give the container's program the rights of this user. */
+const permissionBits = 0o777;
+const smallestHoleBytes = 4096;
+
+interface Level {
+  name: string;
+  folder: OpenFolder;
+  /** Permissions to set when all of the folder is there. */
+  mode: number | undefined;
+}
+
+/** Makes files, folders and links below a folder. The caller closes it. */
+export class TargetTree {
+  readonly #root: OpenFolder;
+  /** The open folders on the way to the last entry. Archives have the entries of a folder together. */
+  readonly #levels: Level[] = [];
+
+  private constructor(root: OpenFolder) {
+    this.#root = root;
+  }
+
+  /** Follows links on the way to the folder, because the user named it. */
+  static async open(folder: string): Promise<TargetTree> {
+    return new TargetTree(await OpenFolder.open(await realpath(folder)));
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#leave(0);
+    } finally {
+      for (const { folder } of this.#levels.splice(0)) await folder.close();
+      await this.#root.close();
+    }
+  }
+
+  /** Makes a folder, unless it exists. An existing one keeps its permissions. */
+  async makeFolder(names: readonly string[], mode: number): Promise<void> {
+    await this.#enter(names);
+    const level = this.#levels.at(-1);
+    if (level?.mode !== undefined) level.mode = mode & permissionBits;
+  }
+
+  /** Makes a file of these bytes. Long runs of zeros become holes. Removes it again if the content breaks off. */
+  async makeFile(
+    names: readonly string[],
+    { mode, modifiedSeconds }: { mode: number; modifiedSeconds: number },
+    content: AsyncIterable<Buffer>,
+  ): Promise<void> {
+    const path = await this.#clear(names);
+    const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+    const file = await open(path, flags, 0o600);
+    try {
+      await writeWithHoles(file, content);
+      await file.chmod(mode & permissionBits);
+      await file.utimes(modifiedSeconds, modifiedSeconds);
+    } catch (error) {
+      await unlink(path).catch(() => undefined);
+      throw error;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Makes a symbolic link as it is. It is never followed. */
+  async makeLink(names: readonly string[], target: string): Promise<void> {
+    await symlink(Buffer.from(target, 'latin1'), await this.#clear(names));
+  }
+
+  /** Makes a second name of a file that is in the target. */
+  async makeHardLink(names: readonly string[], existing: readonly string[]): Promise<void> {
+    const { folder, path } = await this.#existing(existing);
+    try {
+      await link(path, await this.#clear(names));
+    } finally {
+      await folder.close();
+    }
+  }
+
+  /** Path of a new entry, whose folder exists then and has no entry of that name. */
+  async #clear(names: readonly string[]): Promise<Buffer> {
+    await this.#enter(names.slice(0, -1));
+    const path = this.#folder.at(names.at(-1) ?? '');
+    try {
+      if ((await lstat(path)).isDirectory()) throw new UserError(`${shown(names)} is a folder here, not in the source`);
+      await unlink(path);
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) throw error;
+    }
+    return path;
+  }
+
+  async #existing(names: readonly string[]): Promise<{ folder: OpenFolder; path: Buffer }> {
+    let folder = await OpenFolder.open(this.#root.at('.'));
+    try {
+      for (const name of names.slice(0, -1)) {
+        const next = await openFolder(folder.at(name), names);
+        await folder.close();
+        folder = next;
+      }
+      return { folder, path: folder.at(names.at(-1) ?? '') };
+    } catch (error) {
+      await folder.close();
+      throw error;
+    }
+  }
+
+  get #folder(): OpenFolder {
+    return this.#levels.at(-1)?.folder ?? this.#root;
+  }
+
+  /** Opens the folder of these names, and makes those that are missing. */
+  async #enter(names: readonly string[]): Promise<void> {
+    if (names.length > maxDepth) throw new UserError(`folders are nested more than ${maxDepth} deep: ${shown(names)}`);
+    const shared = this.#levels.findIndex(({ name }, index) => name !== names[index]);
+    await this.#leave(shared === -1 ? this.#levels.length : shared);
+    if (this.#levels.length > names.length) await this.#leave(names.length);
+    for (const name of names.slice(this.#levels.length)) {
+      const path = this.#folder.at(name);
+      const isNew = await makeFolder(path);
+      this.#levels.push({ name, folder: await openFolder(path, names), mode: isNew ? 0o755 : undefined });
+    }
+  }
+
+  async #leave(depth: number): Promise<void> {
+    while (this.#levels.length > depth) {
+      const level = this.#levels.at(-1);
+      if (level?.mode !== undefined) await chmod(level.folder.at('.'), level.mode);
+      this.#levels.pop();
+      await level?.folder.close();
+    }
+  }
+}
+
+async function makeFolder(path: Buffer): Promise<boolean> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false;
+    throw error;
+  }
+}
+
+async function openFolder(path: Buffer, names: readonly string[]): Promise<OpenFolder> {
+  try {
+    return await OpenFolder.open(path);
+  } catch (error) {
+    if (!hasCode(error, 'ELOOP', 'ENOTDIR')) throw error;
+    throw new UserError(`${shown(names)} leads through a link or a file`, {
+      hint: 'Links are never followed. Copy into an empty folder.',
+    });
+  }
+}
+
+async function writeWithHoles(file: FileHandle, content: AsyncIterable<Buffer>): Promise<void> {
+  let position = 0;
+  for await (const chunk of content) {
+    if (chunk.length < smallestHoleBytes || !isZero(chunk)) await file.write(chunk, 0, chunk.length, position);
+    position += chunk.length;
+  }
+  await file.truncate(position);
+}
+
+function isZero(chunk: Buffer): boolean {
+  return chunk[0] === 0 && chunk.subarray(1).equals(chunk.subarray(0, -1));
+}
+
+const shown = (names: readonly string[]): string =>
+  visible(Buffer.from(names.join('/'), 'latin1').toString('utf8').slice(0, 200));
