@@ -486,6 +486,22 @@ const rooms = {
       'commands/describe',
     ],
   ],
+  'commands/events': [
+    'past and new events of `events`',
+    [
+      'api/values',
+      'engine/view',
+      'engine/history',
+      'server/control',
+      'commands/io',
+      'commands/pod',
+      'commands/describe',
+    ],
+  ],
+  'commands/completion': [
+    'words that a shell completes',
+    ['api/values', 'engine/view', 'server/control', 'node/options', 'commands/pod'],
+  ],
   commands: [
     'one file a subcommand: parse, call, print',
     [

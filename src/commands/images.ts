@@ -96,7 +96,7 @@ async function listImages(flags: ImageFlags, deps: CommandDeps): Promise<void> {
   try {
     const { images } = await connection.images.listImages({});
     const rows = images.flatMap(({ repoTags, repoDigests, id, size }) =>
-      (repoTags.length > 0 ? repoTags : repoDigests.slice(0, 1)).map((name) => [name, shortID(id), megabytes(size)]),
+      (repoTags.length > 0 ? repoTags : repoDigests.slice(0, 1)).map((name) => [name, shortID(id), sizeText(size)]),
     );
     deps.stdout.write(await formatTable([['IMAGE', 'IMAGE ID', 'SIZE'], ...rows.sort()]));
   } finally {
@@ -105,4 +105,15 @@ async function listImages(flags: ImageFlags, deps: CommandDeps): Promise<void> {
 }
 
 const shortID = (id: string): string => id.replace(/^sha256:/, '').slice(0, 13);
-const megabytes = (bytes: bigint): string => `${(Number(bytes) / 1e6).toPrecision(3)}MB`;
+
+/** Such as `766kB` or `1.24GB`, in powers of 1000, as by `docker images`. */
+export function sizeText(bytes: bigint): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+  let size = Number(bytes);
+  let unit = 0;
+  while (size >= 999.5 && unit < units.length - 1) {
+    size /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 ? size : size >= 99.95 ? Math.round(size) : Number(size.toPrecision(3))}${units[unit] ?? ''}`;
+}

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import packageJSON from '../../package.json' with { type: 'json' };
 import { deniedToUser } from '../needs-root.ts';
+import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { referenceVersion } from '../node/options/flags.ts';
 import { hideSecretArguments } from './hide-secret-arguments.ts';
@@ -57,11 +58,16 @@ const commands: Record<string, CommandEntry> = {
     summary: 'Write the state of a running container into an archive',
     load: async () => (await import('./checkpoint.ts')).registerCheckpoint,
   },
+  events: { summary: 'List the events of pods', load: async () => (await import('./events.ts')).registerEvents },
   images: {
     summary: 'List images, and load them from archives',
     load: async () => (await import('./images.ts')).registerImages,
   },
   down: { summary: 'Stop kubelet-ts and remove its pods', load: async () => (await import('./down.ts')).registerDown },
+  completion: {
+    summary: 'Print the completion script of a shell',
+    load: async () => (await import('./completion.ts')).registerCompletion,
+  },
 };
 
 /** Runs one command line. Resolves with its exit code. */
@@ -83,8 +89,10 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     .enablePositionalOptions()
     .showHelpAfterError('(see --help)')
     .exitOverride();
+  if (argv[2] === completeCommand) return printCandidates(argv.slice(3), deps);
   const named = argv.slice(2).filter((word) => !word.startsWith('-'));
   const word = named[0] === 'help' ? named[1] : named[0];
+  await refuseUnknown(word);
   const wanted = aliases[word ?? ''] ?? word ?? '';
   // Only help and mistakes need the others.
   const isAlone = argv[2] === word && wanted in commands;
@@ -102,3 +110,55 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
 }
 
 const aliases: Record<string, string> = { get: 'ps' };
+
+/** The hidden command of the completion scripts. It is not parsed, because its words may be unfinished. */
+const completeCommand = '__complete';
+
+async function printCandidates(words: readonly string[], deps: CommandDeps): Promise<number> {
+  const { completionText } = await import('./completion/complete.ts');
+  const text = await completionText(words, {
+    commands: Object.entries(commands).map(([word, { summary: description }]) => ({ word, description })),
+    load: async (name) => {
+      const program = new Command();
+      const canonical = aliases[name] ?? name;
+      (await commands[canonical]?.load())?.(program, deps);
+      return program.commands.find((command) => command.name() === canonical);
+    },
+  });
+  deps.stdout.write(text);
+  return 0;
+}
+
+/** Rejects with a `UserError` for a command that does not exist, with the one that is meant. */
+async function refuseUnknown(name: string | undefined): Promise<void> {
+  if (name === undefined || name === 'help' || Object.hasOwn(commands, aliases[name] ?? name)) return;
+  const [{ UserError }, { nearestName }] = await Promise.all([
+    import('../errors.ts'),
+    import('../api/text/nearest-name.ts'),
+  ]);
+  const meant = Object.hasOwn(meanings, name) ? meanings[name] : nearestName(name, Object.keys(commands));
+  throw new UserError(`there is no command "${visible(name)}"`, {
+    hint: meant === undefined ? 'kubelet-ts --help lists all commands.' : `Did you mean kubelet-ts ${meant}?`,
+  });
+}
+
+/** Commands of other programs, and ours for the same task. */
+const meanings: Readonly<Record<string, string>> = {
+  pods: 'ps',
+  pod: 'ps',
+  po: 'ps',
+  ls: 'ps',
+  list: 'ps',
+  status: 'ps',
+  inspect: 'describe',
+  why: 'explain',
+  sh: 'exec',
+  shell: 'exec',
+  stats: 'top',
+  up: 'run',
+  play: 'run',
+  lint: 'validate',
+  check: 'validate',
+  pull: 'images load',
+  load: 'images load',
+};

@@ -7,12 +7,20 @@ import { controlSocketPath, fetchSnapshot, followEvents, waitForAgent } from '..
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { addRuntimeOptions, duration } from '../node/options/flags.ts';
-import { isConditionMet, type WaitCondition, waitConditions, waitingText } from './wait/wait-condition.ts';
+import { parseReference } from './pod/pods-meant.ts';
+import {
+  conditionNamed,
+  isConditionMet,
+  type WaitCondition,
+  waitConditions,
+  waitingText,
+} from './wait/wait-condition.ts';
 
 const defaultTimeoutMs = 60_000;
 
 interface WaitFlags {
   rootDir: string;
+  namespace?: string;
   for: WaitCondition;
   timeout?: number;
 }
@@ -21,10 +29,12 @@ export function registerWait(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('wait'))
     .description('Wait until pods are Ready, completed, updated or deleted')
     .argument('<pods...>', 'names of pods: name, name-node or namespace/name')
-    .addOption(new Option('--for <condition>', 'condition to wait for').choices(waitConditions).default('ready'))
-    .option('--timeout <duration>', 'give up after this long (default: 1m)', duration)
+    .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
+    .addOption(conditionOption())
+    .option('--timeout <duration>', 'give up after this long; a bare number is in seconds (default: 1m)', seconds)
     .addHelpText('after', examples)
-    .action(async (names: string[], flags: WaitFlags) => {
+    .action(async (words: string[], flags: WaitFlags) => {
+      const names = podNames(words, flags.namespace);
       await waitForPods(names, flags);
       for (const name of names) deps.stdout.write(`pod/${visible(name)} condition met\n`);
     });
@@ -41,8 +51,30 @@ wait also waits for a pod that is not declared yet, and for an agent that does n
 Examples:
   kubelet-ts wait web
   kubelet-ts wait kube-system/etcd --timeout 2m
+  kubelet-ts wait --for=condition=Ready pod/web
   kubelet-ts wait job --for completed
   kubelet-ts wait web --for updated`;
+
+/** Accepts kubectl's form of the conditions too: `condition=Ready`, `delete`. */
+function conditionOption(): Option {
+  const option = new Option('--for <condition>', 'condition to wait for').choices(waitConditions).default('ready');
+  const { parseArg } = option;
+  return option.argParser((text) => parseArg?.(conditionNamed(text), 'ready') ?? text);
+}
+
+/** Reads a duration such as 20s, or a number of seconds, as other tools take it. */
+function seconds(text: string): number {
+  return duration(/^\d+$/.test(text) ? `${text}s` : text);
+}
+
+/** Names in the form `name` or `namespace/name`, from words such as `pod/web` or `pod web`. */
+function podNames(words: readonly string[], namespace: string | undefined): string[] {
+  const named = words.length > 1 && ['pod', 'pods', 'po'].includes(words[0] ?? '') ? words.slice(1) : words;
+  return named.map((word) => {
+    const reference = parseReference({ pod: word, namespace });
+    return reference.namespace === undefined ? reference.name : `${reference.namespace}/${reference.name}`;
+  });
+}
 
 /**
  * Checks the manifests now on disk at once, and again at every event of the agent. Rejects on a timeout or if the agent

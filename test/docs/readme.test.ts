@@ -7,6 +7,8 @@ import { registerCp } from '../../src/commands/cp.ts';
 import { registerDescribe } from '../../src/commands/describe.ts';
 import { registerDiff } from '../../src/commands/diff.ts';
 import { registerDown } from '../../src/commands/down.ts';
+import { registerCompletion } from '../../src/commands/completion.ts';
+import { registerEvents } from '../../src/commands/events.ts';
 import { registerExplain } from '../../src/commands/explain.ts';
 import { registerExec } from '../../src/commands/exec.ts';
 import { registerImages } from '../../src/commands/images.ts';
@@ -84,6 +86,8 @@ function registered(): Command {
     registerDescribe,
     registerPortForward,
     registerExplain,
+    registerEvents,
+    registerCompletion,
     registerRun,
     registerRunOnce,
     registerPs,

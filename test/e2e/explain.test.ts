@@ -1,8 +1,10 @@
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Agent, startAgent } from './agent.ts';
 import { freePorts } from './free-ports.ts';
 import { makePod, serve, shell } from './manifests.ts';
+import { program } from './program.ts';
 
 let agent: Agent;
 
@@ -98,4 +100,55 @@ test('ps has a reason for each pod that is not Ready', async () => {
     volume: 'volume data: /nowhere is not a directory on this machine',
     selector: 'nodeSelector wants the label disk=ssd, and this node has none of that name',
   });
+});
+
+test('bash completes the names of pods and containers', async () => {
+  const script = [
+    'kubelet-ts() { "$PROGRAM" "$@"; }',
+    'source <(kubelet-ts completion bash)',
+    'try() { COMP_WORDS=(kubelet-ts "$@"); COMP_CWORD=$#; COMPREPLY=(); _kubelet_ts; echo "${COMPREPLY[@]}"; }',
+    "try logs ''",
+    'try logs go',
+    "try exec typo -c ''",
+    'try wait good --for = del',
+    'try expl',
+    "try logs --tail ''",
+  ].join('\n');
+  const { stdout } = await execa('bash', ['-c', script], {
+    env: { PROGRAM: program, KUBELET_TS_ROOT_DIR: agent.rootDir },
+  });
+  expect(stdout.split('\n')).toEqual([
+    'command good port selector typo volume',
+    'good',
+    'app',
+    'deleted',
+    'explain',
+    '',
+  ]);
+});
+
+test('events lists the past of a pod, then new events', async () => {
+  const { stdout } = await agent.cli(['events', 'good']);
+  expect(stdout).toMatch(/^LAST SEEN +TYPE +REASON +POD +MESSAGE\n/);
+  expect(stdout).toMatch(/^\S+ +Normal +Started +default\/good-edge1 +app: Started container app$/m);
+  const [command = '', ...words] = agent.commandLine(['events', '-w', '-o', 'json']);
+  const watching = execa(command, words, { env: agent.environment, reject: false });
+  let isWritten = false;
+  for await (const line of watching) {
+    const { name, reason } = JSON.parse(line) as { name: string; reason: string };
+    // By its first line, the watch has begun.
+    if (!isWritten) await agent.write('late.yaml', makePod('late', { containers: [shell('app', serve)] }));
+    isWritten = true;
+    if (name === 'late-edge1' && reason === 'Started') break;
+  }
+  watching.kill();
+  await watching;
+});
+
+test('a command of another program leads to ours', async () => {
+  const stderr = async (...words: string[]): Promise<string> => (await agent.cli(words)).stderr;
+  expect(await stderr('pods')).toBe('error: there is no command "pods"\nhint: Did you mean kubelet-ts ps?\n');
+  expect(await stderr('descrbe', 'web')).toContain('Did you mean kubelet-ts describe?');
+  expect((await agent.cli(['get', 'pod', 'good', '-o', 'jsonpath={.metadata.name}'])).stdout).toBe('good-edge1');
+  expect((await agent.cli(['wait', '--for=condition=Ready', 'pod/good', '--timeout', '5'])).code).toBe(0);
 });

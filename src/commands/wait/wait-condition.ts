@@ -5,6 +5,12 @@ import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts'
 export const waitConditions = ['ready', 'completed', 'updated', 'deleted'] as const;
 export type WaitCondition = (typeof waitConditions)[number];
 
+/** Our name of a condition as written for kubectl. Returns other texts as they are. */
+export function conditionNamed(text: string): string {
+  if (/^condition=ready(=true)?$/i.test(text)) return 'ready';
+  return text === 'delete' ? 'deleted' : text;
+}
+
 /**
  * True if the pod meets the condition. `updated`: only the currently declared manifest runs. All conditions but
  * `deleted` are about that manifest, not about earlier revisions that still run.

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  conditionNamed,
   isConditionMet,
   type WaitCondition,
   waitConditions,
@@ -66,4 +67,14 @@ test('what it does is why its change waits', () => {
 test('what it does is that of the declared revision', () => {
   const snapshot = snapshotOf({ ...ready, uid: 'old', replacedBy: 'new' }, { uid: 'new', phase: 'Pending' });
   expect([waitingText('web', snapshot), waitingText('dns', snapshot)]).toEqual(['Pending', 'not declared']);
+});
+
+test.each([
+  ['condition=Ready', 'ready'],
+  ['condition=ready=true', 'ready'],
+  ['delete', 'deleted'],
+  ['completed', 'completed'],
+  ['condition=Ready=false', 'condition=Ready=false'],
+])("kubectl's condition %s is %s", (text, condition) => {
+  expect(conditionNamed(text)).toBe(condition);
 });

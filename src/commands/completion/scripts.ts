@@ -1,0 +1,35 @@
+/**
+ * Completion scripts. Each asks the hidden command `__complete` for candidates, one a line, with a description after a
+ * tab. Its last argument is the word under the cursor. Without candidates the shell completes files.
+ */
+export const completionScripts: Readonly<Record<'bash' | 'zsh' | 'fish', string>> = {
+  bash: `# bash completion of kubelet-ts
+_kubelet_ts() {
+  local IFS=$'\\n'
+  COMPREPLY=($("\${COMP_WORDS[0]}" __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f 1))
+}
+complete -o default -F _kubelet_ts kubelet-ts
+`,
+  zsh: `#compdef kubelet-ts
+_kubelet_ts() {
+  local -a candidates
+  local line
+  while IFS= read -r line; do
+    candidates+=("\${\${line//:/\\\\:}/$'\\t'/:}")
+  done < <("\${words[1]}" __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)
+  if (( \${#candidates} )); then
+    _describe kubelet-ts candidates
+  else
+    _files
+  fi
+}
+compdef _kubelet_ts kubelet-ts
+`,
+  fish: `# fish completion of kubelet-ts
+function __kubelet_ts_complete
+  set -l words (commandline -opc) (commandline -ct)
+  $words[1] __complete $words[2..] 2>/dev/null
+end
+complete -c kubelet-ts -a '(__kubelet_ts_complete)'
+`,
+};

@@ -1,0 +1,34 @@
+import { humanDuration } from '../../api/values/pod-printer.ts';
+import { formatTable } from '../io/format-table.ts';
+import type { ListedEvent } from './past-events.ts';
+
+/** True for an event of the wanted type and namespace. */
+export function isWanted(
+  event: Pick<ListedEvent, 'type' | 'namespace'>,
+  { types, namespace }: { types?: string; namespace?: string },
+): boolean {
+  return (types === undefined || event.type === types) && (namespace === undefined || event.namespace === namespace);
+}
+
+/** Events as by `kubectl get events`. `now` is in milliseconds since the epoch. */
+export async function eventsTable(
+  events: readonly ListedEvent[],
+  { headers, now }: { headers: boolean; now: number },
+): Promise<string> {
+  if (events.length === 0) return headers ? 'No events.\n' : '';
+  const rows = events.map(({ namespace, name, type, reason, message, container, count, firstAt, lastAt }) => [
+    humanDuration(now - lastAt),
+    type,
+    reason,
+    namespace === undefined ? nodeText(name) : `${namespace}/${name}`,
+    `${container === undefined ? '' : `${container}: `}${firstLine(message)}${repeats(count, now - firstAt)}`,
+  ]);
+  return formatTable(headers ? [['LAST SEEN', 'TYPE', 'REASON', 'POD', 'MESSAGE'], ...rows] : rows);
+}
+
+const repeats = (count: number, sinceMs: number): string =>
+  count === 1 ? '' : ` (x${count} over ${humanDuration(sinceMs)})`;
+
+const firstLine = (text: string): string => text.trim().split('\n', 1)[0] ?? '';
+
+const nodeText = (name: string): string => (name === '' ? 'node' : `node/${name}`);

@@ -1,0 +1,73 @@
+import { readdir } from 'node:fs/promises';
+import type { HistoryEntry } from '../../engine/history/history-entry.ts';
+import { historyFolder, historyPath, podOfHistoryFile, readHistory } from '../../engine/history/history-file.ts';
+import { historyOf } from '../../engine/history/pod-history.ts';
+import { hasCode } from '../../errors.ts';
+import { needsRoot } from '../../needs-root.ts';
+import { controlSocketPath, fetchHistory } from '../../server/control/control-client.ts';
+import { findPod } from '../describe/find-pod.ts';
+import type { CommandDeps } from '../io/deps.ts';
+import { agentSnapshot } from '../pod/agent-snapshot.ts';
+import type { PodFlags } from '../pod/open-pod.ts';
+
+/** An event with its object, once for all its repeats. Times are in milliseconds since the epoch. */
+export interface ListedEvent {
+  /** Absent for an event of the node. */
+  namespace?: string;
+  /** Name of the pod, or of the node. */
+  name: string;
+  type: 'Normal' | 'Warning';
+  reason: string;
+  message: string;
+  container?: string;
+  count: number;
+  firstAt: number;
+  lastAt: number;
+}
+
+interface PodName {
+  namespace: string;
+  name: string;
+}
+
+/** The recorded events of a pod, or of all pods, oldest first. With the whole name of the pod if one is meant. */
+export async function pastEvents(
+  deps: CommandDeps,
+  reference: string | undefined,
+  flags: PodFlags,
+): Promise<{ events: ListedEvent[]; pod?: PodName }> {
+  const snapshot = await agentSnapshot(flags.rootDir, deps.stderr);
+  if (reference !== undefined) {
+    const { namespace, name, history } = await findPod(deps, reference, flags, snapshot);
+    return { events: inOrder(listed({ namespace, name }, history)), pod: { namespace, name } };
+  }
+  const folder = historyFolder(flags.rootDir);
+  const events: ListedEvent[] = [];
+  for (const pod of await podsOf(folder)) {
+    if (flags.namespace !== undefined && pod.namespace !== flags.namespace) continue;
+    const told = snapshot && (await fetchHistory(controlSocketPath(flags.rootDir), pod));
+    events.push(...listed(pod, told ?? historyOf(await readHistory(historyPath(folder, pod))).entries()));
+  }
+  return { events: inOrder(events) };
+}
+
+async function podsOf(folder: string): Promise<PodName[]> {
+  try {
+    return (await readdir(folder)).flatMap((file) => podOfHistoryFile(file) ?? []);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    if (hasCode(error, 'EACCES')) throw needsRoot(folder, error);
+    throw error;
+  }
+}
+
+function listed({ namespace, name }: PodName, history: readonly HistoryEntry[]): ListedEvent[] {
+  return history.flatMap((entry) => {
+    if (entry.kind !== 'event') return [];
+    const { eventType: type, reason, message, containerName, count, firstAt, lastAt } = entry;
+    const container = containerName === undefined ? {} : { container: containerName };
+    return [{ namespace, name, type, reason, message, ...container, count, firstAt, lastAt }];
+  });
+}
+
+const inOrder = (events: ListedEvent[]): ListedEvent[] => events.sort((a, b) => a.lastAt - b.lastAt);

@@ -1,0 +1,86 @@
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import type { CommandDeps } from '../../../src/commands/io/deps.ts';
+import { complete } from '../../../src/commands/completion/complete.ts';
+import { registerCompletion } from '../../../src/commands/completion.ts';
+import { registerImages } from '../../../src/commands/images.ts';
+import { registerLogs } from '../../../src/commands/logs.ts';
+import { registerWait } from '../../../src/commands/wait.ts';
+import type { EngineSnapshot } from '../../../src/engine/view/snapshot.ts';
+import { makeContainer, makePod } from '../../builders/pods.ts';
+
+const pod = (name: string, namespace = 'default', ...containers: string[]): object => ({
+  pod: makePod({
+    metadata: { name: `${name}-edge1`, namespace },
+    spec: { nodeName: 'edge1', containers: containers.map((one) => makeContainer({ name: one })) },
+  }),
+});
+const snapshot = {
+  nodeName: 'edge1',
+  pods: [pod('web', 'default', 'app', 'side'), pod('dns', 'default', 'dns'), pod('dns', 'kube-system', 'coredns')],
+} as unknown as EngineSnapshot;
+
+async function words(...typed: string[]): Promise<string[]> {
+  const program = new Command();
+  for (const register of [registerCompletion, registerImages, registerLogs, registerWait]) {
+    register(program, {} as CommandDeps);
+  }
+  const candidates = await complete(typed, {
+    commands: program.commands.map((command) => ({ word: command.name() })),
+    load: (name) => Promise.resolve(program.commands.find((command) => command.name() === name)),
+    snapshot: (rootDir) => Promise.resolve(rootDir === '/other' ? undefined : snapshot),
+  });
+  return candidates.map(({ word }) => word);
+}
+
+test.each<[typed: string[], words: string[]]>([
+  [[''], ['completion', 'images', 'logs', 'wait']],
+  [['lo'], ['logs']],
+  [
+    ['logs', ''],
+    ['web', 'default/dns', 'kube-system/dns'],
+  ],
+  [['logs', 'w'], ['web']],
+  [['logs', 'kube-system/'], ['kube-system/dns']],
+  [['logs', '-n', 'kube-system', ''], ['dns']],
+  [
+    ['logs', '-n', ''],
+    ['default', 'kube-system'],
+  ],
+  [
+    ['logs', 'web', '-c', ''],
+    ['app', 'side'],
+  ],
+  [['logs', '-c', 'co'], ['coredns']],
+  [['logs', 'web', '--container=a'], ['--container=app']],
+  [['logs', 'web', '--container', '=', 'a'], ['app']],
+  [
+    ['logs', '-f', ''],
+    ['web', 'default/dns', 'kube-system/dns'],
+  ],
+  [['logs', '--root-dir', '/other', ''], []],
+  [['logs', '--root-dir', ''], []],
+  [['logs', '--all'], ['--all-containers']],
+  [
+    ['wait', 'web', ''],
+    ['web', 'default/dns', 'kube-system/dns'],
+  ],
+  [['wait', 'web', '--for', 'de'], ['deleted']],
+  [
+    ['wait', '--for', '='],
+    ['ready', 'completed', 'updated', 'deleted'],
+  ],
+  [
+    ['completion', ''],
+    ['bash', 'zsh', 'fish'],
+  ],
+  [
+    ['images', ''],
+    ['load', 'list'],
+  ],
+  [['images', 'load', ''], []],
+  [['unknown', ''], []],
+  [['logs', '--', ''], []],
+])('after %j the words are %j', async (typed, expected) => {
+  expect(await words(...typed)).toEqual(expected);
+});
