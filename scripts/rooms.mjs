@@ -93,6 +93,16 @@ const rooms = {
       'engine/container-manager/topology-manager',
     ],
   ],
+  'engine/container-manager/device-manager': [
+    'which containers have which devices of plugins',
+    [
+      'api/values',
+      'flow',
+      'plugins',
+      'engine/container-manager/checkpoint',
+      'engine/container-manager/topology-manager',
+    ],
+  ],
   'engine/container-manager/resource-managers': [
     'topology, CPU and memory manager together',
     [
@@ -233,6 +243,7 @@ const rooms = {
       'engine/images',
       'engine/kuberuntime/request',
       'engine/volumes',
+      'engine/container-manager/device-manager',
       'engine/container-manager/resource-managers',
     ],
   ],
@@ -247,6 +258,7 @@ const rooms = {
       'engine/kuberuntime/request',
       'engine/status',
       'engine/kuberuntime',
+      'engine/container-manager/device-manager',
       'engine/container-manager/resource-managers',
     ],
   ],

@@ -7,9 +7,5 @@
 export { nodeAllocatableCgroup } from '../src/engine/container-manager/cgroup-names.ts';
 export { checkDNS1035Label } from '../src/api/values/names.ts';
 
-// Device plugins (issue 13)
-export { serveUnixGrpc } from '../src/plugins/unix-grpc-server.ts';
-export type { PluginHandlers } from '../src/engine/plugin-manager/plugin-handler.ts';
-
 // Actions on pods (issue 14)
 export { readOptions } from '../src/server/control/read-body.ts';

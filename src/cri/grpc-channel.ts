@@ -44,7 +44,7 @@ export interface Channel {
   stream(definition: Definition, method: string, request: object, options: CallOptions): AsyncIterable<unknown>;
   /** ExecSync, whose answer is cut to size while it arrives. */
   execSync: RuntimeService['execSync'];
-  close(): void;
+  close: () => void;
 }
 
 /** `endpoint` is `unix:///path` or a bare path. `options` override our defaults. */

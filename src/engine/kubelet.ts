@@ -77,6 +77,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
       signal.removeEventListener('abort', stop);
       parts.housekeeping.stop();
       parts.workQueue.stop();
+      parts.podResourcesSocket?.close();
       await Promise.allSettled(running);
       await this.finishSyncs();
       await Promise.all([
@@ -85,6 +86,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
         parts.revisions.close(),
         parts.wallClockStore.close(),
         parts.podResources?.close(),
+        parts.devices?.close(),
       ]);
     }
   }
@@ -240,9 +242,12 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
   /** Makes the cgroups over all pods, then runs the sync loop. The sources and the runtime are read meanwhile. */
   private async work(stopped: AbortSignal): Promise<void> {
     const { faults } = this.deps;
-    const { containerManager, podResources, housekeeping } = this.parts;
+    const { containerManager, devices, podResources, podResourcesSocket, housekeeping } = this.parts;
     await faults.untilDone('cgroups', () => containerManager.start(), stopped);
+    if (devices !== undefined) await faults.untilDone('device plugins', () => devices.start(), stopped);
     if (podResources !== undefined) await faults.untilDone('resource managers', () => podResources.start(), stopped);
+    if (podResourcesSocket !== undefined)
+      await faults.untilDone('pod resources', () => podResourcesSocket.start(), stopped);
     stopped.throwIfAborted();
     housekeeping.start();
     await Promise.all([

@@ -5,6 +5,7 @@ import { BackOff } from '../flow/back-off.ts';
 import { WallClockHistory } from '../flow/wall-clock-history.ts';
 import { ConfigObjects } from './config/config-objects.ts';
 import { ConfigReader } from './config/config-reader.ts';
+import type { PodResources } from './container-manager/resource-managers/pod-resources.ts';
 import { ContainerManager } from './container-manager/container-manager.ts';
 import { ContainerEnds } from './container/container-ends.ts';
 import { isPodRunning } from './container/pod-records.ts';
@@ -61,6 +62,8 @@ import { workersEnded } from './pod-workers/workers-ended.ts';
 import { WorkQueue } from './pod-workers/work-queue.ts';
 import { ProberManager } from './prober/prober-manager.ts';
 import { RuntimeState } from './runtime-state.ts';
+import { PodResourcesSocket, podResourcesLister } from './list-pod-resources.ts';
+import { newDevices } from './new-devices.ts';
 import { newMemoryWatch } from './new-memory-watch.ts';
 import { activeDeadlineLeftMs } from './status/active-deadline.ts';
 import { ipFamilyOf } from './status/generate-pod-status.ts';
@@ -237,7 +240,24 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     logger: logger.child({ component: 'history' }),
   });
   events.subscribe(histories.record);
-  const podResources = deps.podResources?.({
+  const devices =
+    deps.plugins &&
+    newDevices({
+      deps,
+      plugins: deps.plugins,
+      activePods: () => workers.activePods(),
+      sourcesReady: () => handlers.hasSeenAllSources,
+      managers: () => podResources,
+      onAdmissible: () => {
+        admission.note('devices');
+        admission.note('room');
+      },
+      syncPods: (uids) => {
+        for (const podUID of uids) inputs.push({ type: 'sync', podUID });
+      },
+    });
+  const podResources: PodResources | undefined = deps.podResources?.({
+    devices: devices?.hintProvider,
     activePods: () => workers.activePods(),
     sourcesReady: () => handlers.hasSeenAllSources,
     podStatus: (uid) => statusManager.get(uid),
@@ -340,6 +360,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,
       restartCounts: histories,
       podResources,
+      devices,
       clock,
       wallClock,
       backOff,
@@ -353,6 +374,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     prober,
     reasonCache,
     containerManager,
+    devices: node.featureGates.ResourceHealthStatus ? devices : undefined,
     clock,
     wallClock,
     emit,
@@ -462,6 +484,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     },
     podResources,
     meter: deps.meter,
+    devices,
     classProblemOf: (pod) => config.classProblemOf(revisionOf(pod)),
     foreignPods: deps.foreignPods,
     statusManager,
@@ -584,7 +607,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     logger: evictionLogger,
   });
 
-  const pluginHandlers: PluginHandlers = {};
+  const pluginHandlers: PluginHandlers = { ...(devices && { DevicePlugin: devices.pluginHandler }) };
   const pluginManager =
     deps.plugins &&
     new PluginManager({
@@ -596,11 +619,25 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       logger: logger.child({ component: 'plugin-manager' }),
     });
 
+  const podResourcesSocket =
+    deps.plugins &&
+    new PodResourcesSocket({
+      path: join(node.rootDir, 'pod-resources', 'kubelet.sock'),
+      serve: deps.plugins.servePodResources,
+      lister: podResourcesLister({
+        declaredPods: () => podManager.pods(),
+        devices,
+        podResources,
+        mayGet: node.featureGates.KubeletPodResourcesGet,
+      }),
+    });
+
   const parts = {
     outgoing,
     events,
     inputs,
     podManager,
+    devices,
     podResources,
     statusManager,
     statusRecords,
@@ -639,6 +676,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     containerCollector,
     containerLogManager,
     pluginManager,
+    podResourcesSocket,
     stats,
   };
   const handlers: SyncHandlers = new SyncHandlers({

@@ -6,6 +6,7 @@ import { errorMessage } from '../errors.ts';
 import { BackOff } from '../flow/back-off.ts';
 import type { WallClockHistory } from '../flow/wall-clock-history.ts';
 import { makeFolder } from '../make-folder.ts';
+import type { NodeDevices } from './container-manager/device-manager/node-devices.ts';
 import type { ContainerManager } from './container-manager/container-manager.ts';
 import { ContainerStartError } from './container/container-start-error.ts';
 import type { RuntimePod } from './container/pod-records.ts';
@@ -47,6 +48,8 @@ interface Deps {
   revisions: AppliedRevisions;
   reasonCache: ReasonCache;
   containerManager: ContainerManager;
+  /** Undefined if statuses do not show the health of devices. */
+  devices?: Pick<NodeDevices, 'withHealth'> | undefined;
   prober: ProberManager;
   clock: Clock;
   wallClock: Pick<WallClockHistory, 'since'>;
@@ -309,10 +312,18 @@ export class KubeletPodSyncer implements PodSyncer {
       nodeIPFamily,
       supportsRecursiveReadOnly: supportsRecursiveReadOnly(),
     });
-    statusManager.setPodStatus(pod, status);
-    statusRecords.note(uid, status);
-    prober.triggerReadiness(uid, status);
-    return status;
+    const withHealth = this.withDeviceHealth(uid, status);
+    statusManager.setPodStatus(pod, withHealth);
+    statusRecords.note(uid, withHealth);
+    prober.triggerReadiness(uid, withHealth);
+    return withHealth;
+  }
+
+  /** The status with the health of the containers' devices. kubelet: kubelet_pods.go convertStatusToAPIStatus */
+  private withDeviceHealth(uid: string, status: PodStatus): PodStatus {
+    const { devices } = this.deps;
+    if (devices === undefined || status.containerStatuses === undefined) return status;
+    return { ...status, containerStatuses: status.containerStatuses.map((one) => devices.withHealth(uid, one)) };
   }
 }
 

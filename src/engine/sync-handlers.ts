@@ -267,7 +267,7 @@ export class SyncHandlers implements SyncHandler {
     const { podManager, workers, remains, admission, events } = this.deps;
     const { uid } = pod.metadata;
     podManager.removePod(uid);
-    admission.forget(uid);
+    admission.removed(uid);
     events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
     workers.updatePod({ type: 'kill', pod });
     // A finished pod has no worker to remove its remains.

@@ -23,7 +23,7 @@ import { readStatsHost } from '../engine/stats/stats-host.ts';
 import { errorMessage } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
-import type { Plugins } from '../plugins/types.ts';
+import { openPlugins } from '../plugins/open-plugins.ts';
 import { endsItsPods } from './agent-end.ts';
 import { keepProcesses } from './keep-processes.ts';
 import { findRuntimeEndpoint, type RuntimeWait } from './find-runtime.ts';
@@ -97,7 +97,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     nodeCredentials: credentials,
     secrets: options.secrets,
     keptImages: runtime.keptImages,
-    plugins: lazyPlugins,
+    plugins: openPlugins({ faults }),
     newStats,
     deviceOf: async (path) => (await stat(path, { bigint: true })).dev,
     readFilesystem,
@@ -133,14 +133,6 @@ async function openCgroups(
   const cgroupDriver = await untilAnswered(() => nodeCgroupDriver(options, runtime), { clock: systemClock, signal });
   return { cgroupDriver, cgroups: await openCgroupManager(cgroupDriver, { clock: systemClock, logger }) };
 }
-
-/** Loaded on demand, because most nodes have no plugin. */
-const lazyPlugins: Plugins = {
-  connectRegistration: async (socketPath) => {
-    const { connectRegistration } = await import('../plugins/plugin-connections.ts');
-    return connectRegistration(socketPath);
-  },
-};
 
 /** Loaded on demand, because most nodes give no pod CPUs of its own. */
 async function openManagers(

@@ -28,6 +28,8 @@ export class FakePlugin {
   /** By name of the method. Otherwise it answers with an empty message. */
   readonly answers: Record<string, Answer> = {};
   info: DeepPartial<PluginInfo> = {};
+  /** Called with each call before its answer. */
+  onCall: (call: PluginCall) => void = () => undefined;
   #devices: DeepPartial<Device>[] = [];
   readonly #streams = new Set<AsyncQueue<object>>();
   readonly #servers: { close(): void }[] = [];
@@ -85,20 +87,25 @@ export class FakePlugin {
     return Object.fromEntries(names.map((name) => [name, (request: object) => this.#answer(name, request)]));
   }
 
+  #note(call: string, request: object): void {
+    this.calls.add({ call, request });
+    this.onCall({ call, request });
+  }
+
   async #answer(name: string, request: object): Promise<object> {
-    this.calls.add({ call: name, request });
+    this.#note(name, request);
     return (await this.answers[name]?.(request as never)) ?? (name === 'getInfo' ? this.info : {});
   }
 
   async *#listAndWatch(request: object, signal: AbortSignal): AsyncGenerator<object> {
-    this.calls.add({ call: 'listAndWatch', request });
+    this.#note('listAndWatch', request);
     const stream = new AsyncQueue<object>();
     this.#streams.add(stream);
     try {
       yield { devices: this.#devices };
       for (;;) yield await stream.pull(signal);
     } catch {
-      this.calls.add({ call: 'listAndWatch cancelled', request: {} });
+      this.#note('listAndWatch cancelled', {});
     } finally {
       this.#streams.delete(stream);
     }

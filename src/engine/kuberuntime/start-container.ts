@@ -17,6 +17,8 @@ import {
   podLogsDirectory,
 } from '../container/log-paths.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { ContainerDevices } from '../container-manager/device-manager/container-devices.ts';
+import type { NodeDevices } from '../container-manager/device-manager/node-devices.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
 import type { PodDirs } from '../host/pod-dirs.ts';
 import type { ImageManager } from '../images/image-manager.ts';
@@ -46,6 +48,8 @@ export interface StartContainerDeps {
   restartCounts: RestartCounts;
   /** CPUs and memory nodes of containers. Undefined if nothing is allocated to pods. */
   podResources?: Pick<PodResources, 'setsOf' | 'preStart'> | undefined;
+  /** Devices of plugins. Undefined if the node takes none. */
+  devices?: Pick<NodeDevices, 'containerDevices'> | undefined;
   clock: Clock;
   logger: Logger;
 }
@@ -94,7 +98,8 @@ export async function startContainer(deps: StartContainerDeps, start: ContainerS
   // Step 2: create the container.
   const restartCount = await counting;
   const { config, sets } = await failingWith(reasons.createContainerConfigError, start, async () => {
-    const made = await containerConfig(deps, { ...start, volumes }, image, restartCount);
+    const devices = await deps.devices?.containerDevices(pod, container);
+    const made = await containerConfig(deps, { ...start, volumes }, { image, restartCount, devices });
     return withContainerSets(made, deps.podResources?.setsOf(pod, container));
   });
   const { containerId } = await failingWith(reasons.createContainerError, start, () =>
@@ -144,12 +149,12 @@ async function postStart(deps: StartContainerDeps, start: ContainerStart, contai
 async function containerConfig(
   { podDirs, configObjects, node, supportsRecursiveReadOnly, logger }: StartContainerDeps,
   { pod, container, podIPs, volumes, sandboxConfig }: ContainerStart,
-  image: Image,
-  restartCount: number,
+  { image, restartCount, devices }: { image: Image; restartCount: number; devices: ContainerDevices | undefined },
 ): Promise<ReturnType<typeof generateContainerConfig>> {
   await makeFolder(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), 0o755);
   const { nodeIPs, allocatable } = node;
-  const envs = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
+  const own = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
+  const envs = [...(devices?.envs ?? []), ...own];
   const mounts = await containerMounts({
     pod,
     container,
@@ -179,7 +184,12 @@ async function containerConfig(
     imageUser:
       image.uid === undefined ? { username: image.username } : { uid: image.uid.value, username: image.username },
     envs,
-    mounts,
+    mounts: [...(devices?.mounts ?? []), ...mounts],
+    ...(devices !== undefined && {
+      devices: devices.devices,
+      cdiDevices: devices.cdiDevices,
+      annotations: devices.annotations,
+    }),
     // All containers of a pod share its sandbox's user namespace.
     security: { userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions },
     node: node.containerNode,

@@ -2,9 +2,9 @@ import type { KubeletEvent } from '../view/events.ts';
 
 /**
  * A change that waiting pods may need. `room`: a pod ended. `order`: a pod became Ready or completed, or the declared
- * pods changed. `node`: the node takes pods again.
+ * pods changed. `node`: the node takes pods again. `devices`: plugins have allocated.
  */
-export type AdmissionNews = 'room' | 'order' | 'node';
+export type AdmissionNews = 'room' | 'order' | 'node' | 'devices';
 
 /** A pod in one of these states takes no room. */
 const endStates: ReadonlySet<string> = new Set(['terminated', 'finished', 'removed']);

@@ -2,6 +2,7 @@ import { allDependencies } from '../../api/values/depends-on.ts';
 import type { Pod } from '../../api/types.ts';
 import type { ClassProblem } from '../../api/values/resolve-classes.ts';
 import type { Clock } from '../../clock.ts';
+import type { NodeDevices } from '../container-manager/device-manager/node-devices.ts';
 import type { PodResources } from '../container-manager/resource-managers/pod-resources.ts';
 import type { Emit } from '../view/event-bus.ts';
 import { podEventRecorder } from '../view/event-recorder.ts';
@@ -26,6 +27,8 @@ interface Deps {
   killPod: (victim: Pod) => void;
   /** CPUs and memory nodes of pods. Undefined if nothing is allocated to pods. */
   podResources?: Resources | undefined;
+  /** Devices of plugins. Undefined if the node takes none. */
+  devices?: Pick<NodeDevices, 'concerns' | 'admit' | 'forget'> | undefined;
   /** Why a declared pod must not start with the class that it names. */
   classProblemOf: (pod: Pod) => ClassProblem | undefined;
   foreignPods: Pick<ForeignPods, 'holderOf' | 'awaitFreeing'>;
@@ -39,14 +42,15 @@ interface Deps {
 
 type Resources = Pick<PodResources, 'admit' | 'readmit'>;
 
-/** Why a pod does not start, and what ends the wait: a change, other pods, or the end of preempted pods. */
+/** Why a pod does not start, and what ends the wait: a change, other pods, plugins, or the end of preempted pods. */
 type Wait =
   | { for: 'change'; rejection: Rejection }
   | { for: 'pods'; message: string }
+  | { for: 'devices' }
   | { for: 'room'; pod: Pod; victims: Set<string> };
 
 /** A wait that the pod's status shows. */
-type Hold = Exclude<Wait, { for: 'room' }>;
+type Hold = Exclude<Wait, { for: 'room' | 'devices' }>;
 
 /**
  * Decides which pods may start. Others wait for pods that must be Ready first, and then for room. kubelet: lifecycle/,
@@ -91,7 +95,8 @@ export class PodAdmission {
     if (this.isRoomBeingMade(uid)) return false;
     const admission = this.judge(alone, [alone], (admitted) => this.allocate(admitted));
     if (!admission.admit) {
-      this.hold(pod, { for: 'change', rejection: admission.rejection });
+      if (admission.rejection.reason === reasons.waitingForDevices) this.holdForDevices(pod, admission.rejection);
+      else this.hold(pod, { for: 'change', rejection: admission.rejection });
       return false;
     }
     this.forget(uid);
@@ -137,7 +142,14 @@ export class PodAdmission {
     this.news.clear();
     return [
       ...(news.has('node') ? this.retriedWhen('the node takes pods again') : []),
-      ...(news.has('room') ? [...this.waitingFor('room'), ...this.retriedWhen('a pod ends')] : []),
+      ...(news.has('devices') ? this.waitingFor('devices') : []),
+      ...(news.has('room')
+        ? [
+            ...this.waitingFor('room'),
+            ...this.retriedWhen('a pod ends'),
+            ...this.retriedWhen('a pod ends or its devices change'),
+          ]
+        : []),
       ...(news.has('order') ? [...this.retriedWhen('manifests change'), ...this.waitingFor('pods')] : []),
     ];
   }
@@ -152,6 +164,12 @@ export class PodAdmission {
   /** Ends the wait of a pod that was removed or declared again. */
   forget(uid: string): void {
     this.waits.delete(uid);
+  }
+
+  /** The pod was removed. */
+  removed(uid: string): void {
+    this.forget(uid);
+    this.deps.devices?.forget(uid);
   }
 
   /**
@@ -220,8 +238,23 @@ export class PodAdmission {
 
   /** kubelet: cm/topologymanager/scope.go Admit */
   private allocate(pod: Pod): ReturnType<Allocate> {
+    const { devices } = this.deps;
+    if (devices?.concerns(pod) === true) {
+      const result = devices.admit(pod);
+      if (result === undefined) return waitsForDevices;
+      if (result.admit) return undefined;
+      const { reason, message } = result;
+      return { reason, message, retriedWhen: 'a pod ends or its devices change' };
+    }
     const result = this.aligned((resources) => resources.admit(pod));
     return result === undefined || result.admit ? undefined : { reason: result.reason, message: result.message };
+  }
+
+  /** While plugins are asked. */
+  private holdForDevices(pod: Pod, { reason, message }: Rejection): void {
+    const { uid } = pod.metadata;
+    if (this.waits.get(uid)?.for !== 'devices') this.deps.statusManager.wait(pod, { reason, message });
+    this.waits.set(uid, { for: 'devices' });
   }
 
   /** A running pod is allocated its resources again, as after a restart of the agent. It runs on if it is refused. */
@@ -312,6 +345,12 @@ function rejectionLabel(reason: string): string {
 const ownResources: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage', 'pods']);
 
 const uidOf = ({ metadata }: Pod): string => metadata.uid;
+
+const waitsForDevices = {
+  reason: reasons.waitingForDevices,
+  message: 'Device plugins are allocating its devices',
+  retriedWhen: 'a pod ends or its devices change',
+} as const;
 
 function withMeanwhile(message: string, meanwhile: string | undefined): string {
   return meanwhile === undefined ? message : `${message.replace(/[. ]+$/, '')}; ${meanwhile}`;

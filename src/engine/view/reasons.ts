@@ -92,6 +92,8 @@ export const reasons = {
   // Not in the kubelet: pods that wait for each other.
   startOrderCycle: 'StartOrderCycle',
   waitingForPods: 'WaitingForPods',
+  // Not in the kubelet, which does nothing else meanwhile.
+  waitingForDevices: 'WaitingForDevices',
 } as const;
 
 /** Ends the message about a revision that does not start yet while the previous revision still runs. */

@@ -96,7 +96,12 @@ export interface Rejection {
   reason: string;
   message: string;
   /** When the pod is admitted again. The kubelet never does without a restart. */
-  retriedWhen: 'a pod ends' | 'its manifest changes' | 'manifests change' | 'the node takes pods again';
+  retriedWhen:
+    | 'a pod ends'
+    | 'a pod ends or its devices change'
+    | 'its manifest changes'
+    | 'manifests change'
+    | 'the node takes pods again';
 }
 
 /** Progress of an image in compressed bytes, over the layers that were begun. */

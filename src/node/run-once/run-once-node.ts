@@ -204,7 +204,7 @@ function untilDecided(
   const look = (uid: string): void => {
     const known = kubelet.snapshot().pods.find(({ pod }) => pod.metadata.uid === uid);
     // A pod that waits for the end of another one may still run.
-    const waits = known?.rejection?.retriedWhen === 'a pod ends';
+    const waits = known?.rejection?.retriedWhen.startsWith('a pod ends') === true;
     const failuresOf = (container: string): number => pullFailures.get(`${uid}/${container}`) ?? 0;
     const outcome = known === undefined || waits ? undefined : podOutcome(known.pod, failuresOf);
     if (outcome?.outcome !== 'ready') {

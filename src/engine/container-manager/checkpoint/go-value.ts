@@ -3,6 +3,8 @@ import { goJSONError } from './go-json-error.ts';
 /** A type of Go, as far as checkpoints have them. `name` is printed by Go, such as `v1.ResourceName`. */
 export type GoType =
   | { readonly kind: 'string' | 'int' | 'uint64'; readonly name: string }
+  /** As base64 in JSON and in a `GoValue`. */
+  | { readonly kind: 'bytes'; readonly name: string }
   | { readonly kind: 'map'; readonly name: string; readonly key: 'string' | 'int'; readonly value: GoType }
   | { readonly kind: 'slice'; readonly name: string; readonly element: GoType }
   | { readonly kind: 'struct'; readonly name: string; readonly fields: readonly GoField[]; readonly isPointer?: true };
@@ -45,6 +47,7 @@ function decode(value: unknown, type: GoType, place: Place): GoValue {
   if (value === null) return zeroOf(type);
   switch (type.kind) {
     case 'string':
+    case 'bytes':
       return typeof value === 'string' ? value : mismatch(value, type, place);
     case 'int':
     case 'uint64':
@@ -109,6 +112,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function zeroOf(type: GoType): GoValue {
   switch (type.kind) {
     case 'string':
+    case 'bytes':
       return '';
     case 'int':
     case 'uint64':
@@ -130,6 +134,7 @@ export function encodeGo(value: GoValue, type: GoType): string {
   if (value === undefined) return 'null';
   switch (type.kind) {
     case 'string':
+    case 'bytes':
     case 'int':
     case 'uint64':
       return typeof value === 'string' ? encodeText(value) : plainText(value);
@@ -174,6 +179,8 @@ function dump(value: GoValue, type: GoType): string {
     case 'int':
     case 'uint64':
       return plainText(value);
+    case 'bytes':
+      return `[${[...Buffer.from(plainText(value), 'base64')].join(' ')}]`;
     case 'slice':
       return `[${listOf(value)
         .map((element) => dumpInside(element, type.element))

@@ -107,9 +107,14 @@ export class MemoryManager implements HintProvider {
     }
   }
 
+  /** Memory that a container has for itself. kubelet: memory_manager.go GetMemory */
+  blocksOf(podUID: string, containerName: string): readonly MemoryBlock[] {
+    return this.state.assignments.get(podUID)?.get(containerName) ?? [];
+  }
+
   /** The nodes of a container's memory, ascending. Empty: any. kubelet: memory_manager.go GetMemoryNUMANodes */
   nodesOf(podUID: string, containerName: string): number[] {
-    const blocks = this.state.assignments.get(podUID)?.get(containerName) ?? [];
+    const blocks = this.blocksOf(podUID, containerName);
     return [...new Set(blocks.flatMap(({ numaAffinity }) => numaAffinity))].sort((a, b) => a - b);
   }
 

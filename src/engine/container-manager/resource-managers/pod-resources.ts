@@ -7,7 +7,10 @@ import type { Meter } from '../../view/meter.ts';
 import { CPUReconciler } from '../cpu-manager/cpu-reconciler.ts';
 import type { DescribedMachine } from '../cpu-topology/cpu-topology.ts';
 import type { NUMAMemory } from '../memory-manager/machine-memory.ts';
+import type { MemoryBlock } from '../memory-manager/memory-state.ts';
 import type { AllocationResult } from '../topology-manager/allocation-error.ts';
+import type { BitMask } from '../topology-manager/bit-mask.ts';
+import type { HintProvider } from '../topology-manager/hint-provider.ts';
 import { type ContainerSets, ResourceManagers, type ResourceManagerSettings } from './resource-managers.ts';
 
 /** What the managers need of the engine. */
@@ -20,6 +23,8 @@ export interface EngineOfManagers {
   /** Has the runtime move a container to these CPUs, given as a list such as `0-3,8`. */
   updateContainer: (containerID: string, cpus: string) => Promise<void>;
   meter?: Pick<Meter, 'count' | 'set'> | undefined;
+  /** The devices of plugins. Undefined if the node takes none. */
+  devices?: HintProvider | undefined;
 }
 
 interface Deps {
@@ -46,8 +51,8 @@ export class PodResources {
   private readonly reconciler: CPUReconciler;
   /** UIDs of pods that were admitted and are active since. */
   private readonly admitted = new Set<string>();
-  /** The pod that is being admitted is active, though it has no worker. */
-  private admitting: Pod | undefined;
+  /** Pods that are being admitted are active, though they have no worker. */
+  private readonly admitting = new Set<Pod>();
 
   /** Throws a `ResourceManagerError` for settings that the kubelet refuses. */
   constructor(deps: Deps, engine: EngineOfManagers) {
@@ -93,14 +98,47 @@ export class PodResources {
 
   /** Allocates for all containers of a pod that does not run. */
   admit(pod: Pod): AllocationResult {
-    this.admitting = pod;
+    this.admitting.add(pod);
     try {
       const result = this.managers.admit(pod);
       if (result.admit) this.admitted.add(pod.metadata.uid);
       return result;
     } finally {
-      this.admitting = undefined;
+      this.admitting.delete(pod);
     }
+  }
+
+  /** Like `admit`, with the devices of plugins. Never rejects. */
+  async admitWithPlugins(pod: Pod): Promise<AllocationResult> {
+    this.admitting.add(pod);
+    try {
+      const result = await this.managers.topology.admitWithPlugins(pod);
+      if (result.admit) this.admitted.add(pod.metadata.uid);
+      return result;
+    } finally {
+      this.admitting.delete(pod);
+    }
+  }
+
+  /** NUMA nodes of the machine. */
+  get numaNodes(): readonly number[] {
+    return this.deps.machine.nodes.map(({ id }) => id);
+  }
+
+  /** NUMA nodes that were chosen for a container. Undefined: any. */
+  affinityOf(podUID: string, containerName: string): BitMask | undefined {
+    return this.managers.topology.affinityOf(podUID, containerName).affinity;
+  }
+
+  /** What a container has for itself. */
+  resourcesOf(podUID: string, containerName: string): { cpus: number[]; memory: readonly MemoryBlock[] } {
+    const { cpu, memory } = this.managers;
+    return { cpus: [...cpu.exclusiveCPUs(podUID, containerName)], memory: memory.blocksOf(podUID, containerName) };
+  }
+
+  /** What containers could have for themselves. */
+  allocatable(): { cpus: number[]; memory: readonly MemoryBlock[] } {
+    return { cpus: [...this.managers.cpu.allocatableCPUs], memory: this.managers.memory.allocatable() };
   }
 
   /**
@@ -139,10 +177,10 @@ export class PodResources {
 
   /** The managers free the resources of all other pods. */
   private activePods(): Pod[] {
-    const { admitting } = this;
-    const uid = admitting?.metadata.uid;
-    const others = this.engine.activePods().filter(({ metadata }) => metadata.uid !== uid);
-    const active = admitting === undefined ? others : [...others, admitting];
+    const admitting = [...this.admitting];
+    const beingAdmitted = new Set(admitting.map(({ metadata }) => metadata.uid));
+    const others = this.engine.activePods().filter(({ metadata }) => !beingAdmitted.has(metadata.uid));
+    const active = [...others, ...admitting];
     const uids = new Set(active.map(({ metadata }) => metadata.uid));
     for (const admitted of this.admitted) if (!uids.has(admitted)) this.admitted.delete(admitted);
     return active;

@@ -13,6 +13,7 @@ import type { NUMAMemory } from '../memory-manager/machine-memory.ts';
 import { MemoryManager, type MemorySettings } from '../memory-manager/memory-manager.ts';
 import type { AllocationResult } from '../topology-manager/allocation-error.ts';
 import type { Meter } from '../../view/meter.ts';
+import type { HintProvider } from '../topology-manager/hint-provider.ts';
 import type { StateFile } from '../topology-manager/state-file.ts';
 import { TopologyManager, type TopologySettings } from '../topology-manager/topology-manager.ts';
 
@@ -35,6 +36,8 @@ interface Deps {
   /** Has the runtime move a container to these CPUs, given as a list such as `0-3,8`. */
   updateContainer: (containerID: string, cpus: string) => Promise<void>;
   meter?: Pick<Meter, 'count' | 'set'> | undefined;
+  /** The devices of plugins. Undefined if the node takes none. */
+  devices?: HintProvider | undefined;
 }
 
 /** A manager that does not take its settings or its state file. */
@@ -64,7 +67,7 @@ export class ResourceManagers {
   readonly memory: MemoryManager;
 
   /** Throws a `ResourceManagerError` for settings that the kubelet refuses, the first one in its order. */
-  constructor({ settings, machine, memory, featureGates, ...engine }: Deps) {
+  constructor({ settings, machine, memory, featureGates, devices, ...engine }: Deps) {
     const topology = madeBy(
       'topology',
       () => new TopologyManager({ settings: settings.topology, nodes: machine.nodes, featureGates }),
@@ -78,6 +81,7 @@ export class ResourceManagers {
       'memory',
       () => new MemoryManager({ settings: settings.memory, nodes: memory, affinities, ...engine }),
     );
+    if (devices !== undefined) topology.addHintProvider(devices);
     topology.addHintProvider(this.cpu);
     topology.addHintProvider(this.memory);
     this.topology = topology;

@@ -1,3 +1,5 @@
+import { errorMessage } from '../../../errors.ts';
+
 /**
  * A refusal of a resource manager, which becomes the reason and the message of the pod. kubelet:
  * util/admission/admission.go Error
@@ -15,3 +17,10 @@ export class AllocationError extends Error {
 
 /** Admitted, or why not. kubelet: util/admission/admission.go GetPodAdmitResult */
 export type AllocationResult = { admit: true } | { admit: false; reason: string; message: string };
+
+/** kubelet: util/admission/admission.go GetPodAdmitResult */
+export function refused(error: unknown): AllocationResult {
+  if (error instanceof AllocationError) return { admit: false, reason: error.reason, message: error.message };
+  const message = `Allocate failed due to ${errorMessage(error)}, which is unexpected`;
+  return { admit: false, reason: 'UnexpectedAdmissionError', message };
+}

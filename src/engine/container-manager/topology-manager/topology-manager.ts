@@ -1,8 +1,7 @@
 import type { Container, Pod } from '../../../api/types.ts';
 import type { FeatureGates } from '../../../api/values/feature-gates.ts';
-import { errorMessage } from '../../../errors.ts';
 import { type AffinityStore, topologyPolicies, type TopologyPolicyName } from './affinity-store.ts';
-import { AllocationError, type AllocationResult } from './allocation-error.ts';
+import { AllocationError, type AllocationResult, refused } from './allocation-error.ts';
 import { ContainerMap } from './container-map.ts';
 import type { HintProvider } from './hint-provider.ts';
 import type { NUMANode } from './numa-info.ts';
@@ -74,12 +73,23 @@ export class TopologyManager implements AffinityStore {
    */
   admit(pod: Pod): AllocationResult {
     try {
-      if (this.policy === undefined) this.allocateAll(pod);
-      else if (this.scope === 'pod') this.allocatePod(pod, this.policy);
-      else this.allocateEach(pod, this.policy);
+      for (const container of this.placed(pod)) this.allocate(pod, container);
       return { admit: true };
     } catch (error) {
-      return { admit: false, ...refusal(error) };
+      return refused(error);
+    }
+  }
+
+  /** Like `admit`, with the resources that plugins allocate. Never rejects. */
+  async admitWithPlugins(pod: Pod): Promise<AllocationResult> {
+    try {
+      for (const container of this.placed(pod)) {
+        for (const provider of this.providers) await provider.allocateByPlugin?.(pod, container);
+        this.allocate(pod, container);
+      }
+      return { admit: true };
+    } catch (error) {
+      return refused(error);
     }
   }
 
@@ -97,25 +107,29 @@ export class TopologyManager implements AffinityStore {
     if (ofPod?.size === 0) this.affinities.delete(ref.podUID);
   }
 
-  private allocateAll(pod: Pod): void {
-    for (const container of containersOf(pod)) this.allocate(pod, container);
+  /** Sets the affinities of containers. Each container is to be allocated before the next one is placed. */
+  private *placed(pod: Pod): Generator<Container> {
+    const { policy } = this;
+    if (policy === undefined) yield* containersOf(pod);
+    else if (this.scope === 'pod') yield* this.placedTogether(pod, policy);
+    else yield* this.placedEach(pod, policy);
   }
 
-  private allocateEach(pod: Pod, policy: TopologyPolicy): void {
+  private *placedEach(pod: Pod, policy: TopologyPolicy): Generator<Container> {
     for (const container of containersOf(pod)) {
       const { affinity, admit } = policy(this.providers.map((provider) => provider.hints(pod, container)));
       if (!admit) throw noLocality();
       this.setAffinity(pod, container, affinity);
-      this.allocate(pod, container);
+      yield container;
     }
   }
 
-  private allocatePod(pod: Pod, policy: TopologyPolicy): void {
+  private *placedTogether(pod: Pod, policy: TopologyPolicy): Generator<Container> {
     const { affinity, admit } = policy(this.providers.map((provider) => provider.podHints(pod)));
     if (!admit) throw noLocality();
     for (const container of containersOf(pod)) {
       this.setAffinity(pod, container, affinity);
-      this.allocate(pod, container);
+      yield container;
     }
   }
 
@@ -134,13 +148,6 @@ const containersOf = ({ spec }: Pod): Container[] => [...(spec.initContainers ??
 
 function noLocality(): AllocationError {
   return new AllocationError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
-}
-
-/** kubelet: util/admission/admission.go GetPodAdmitResult */
-function refusal(error: unknown): { reason: string; message: string } {
-  if (error instanceof AllocationError) return { reason: error.reason, message: error.message };
-  const message = `Allocate failed due to ${errorMessage(error)}, which is unexpected`;
-  return { reason: 'UnexpectedAdmissionError', message };
 }
 
 function policyNamed(name: string): Exclude<TopologyPolicyName, 'none'> {

@@ -1,0 +1,41 @@
+import { type BitMask, bitMask, countOf, masksOf } from '../topology-manager/bit-mask.ts';
+import type { TopologyHint } from '../topology-manager/topology-hint.ts';
+import type { Devices } from './device.ts';
+
+interface Request {
+  /** Number of devices. */
+  count: number;
+  /** All devices of the resource. */
+  devices: Devices;
+  /** Ids of those that can be allocated. */
+  available: Iterable<string>;
+  /** Ids of the pod's init containers' devices. Each of them must be within a hint. */
+  reusable: Iterable<string>;
+}
+
+/** True if the plugin gives nodes of its devices, so that hints make sense. */
+export function hasTopology(devices: Devices): boolean {
+  return [...devices.values()].some(({ nodes }) => nodes.length > 0);
+}
+
+/**
+ * Every set of NUMA nodes that has the devices of a request. Those of the fewest nodes that could ever hold it are
+ * preferred. kubelet: devicemanager/topology_hints.go generateDeviceTopologyHints
+ */
+export function computeDeviceHints(
+  numaNodes: readonly number[],
+  { count, devices, available, reusable }: Request,
+): TopologyHint[] {
+  const maskOf = (id: string): BitMask => bitMask(devices.get(id)?.nodes ?? []);
+  const all = [...devices.keys()].map(maskOf);
+  const reused = [...reusable].map(maskOf).filter((mask) => mask > 0n);
+  const usable = [...available].map(maskOf);
+  let fewest = numaNodes.length;
+  const affinities: BitMask[] = [];
+  for (const mask of masksOf(numaNodes)) {
+    const isWithin = (nodes: BitMask): boolean => (nodes & mask) > 0n;
+    if (all.filter(isWithin).length >= count) fewest = Math.min(fewest, countOf(mask));
+    if (reused.every(isWithin) && reused.length + usable.filter(isWithin).length >= count) affinities.push(mask);
+  }
+  return affinities.map((affinity) => ({ affinity, preferred: countOf(affinity) === fewest }));
+}

@@ -1,0 +1,355 @@
+import type { Container, Pod } from '../../../api/types.ts';
+import { quantityValue, toQuantity } from '../../../api/values/quantity.ts';
+import { isSidecar } from '../../../api/values/sidecars.ts';
+import type { Logger } from '../../../logger.ts';
+import type { ContainerAllocateResponse, MessageCodec } from '../../../plugins/types.ts';
+import { rpcText } from '../../../rpc-text.ts';
+import type { BitMask } from '../topology-manager/bit-mask.ts';
+import type { HintProvider } from '../topology-manager/hint-provider.ts';
+import type { StateFile } from '../topology-manager/state-file.ts';
+import type { ResourceHints, TopologyHint } from '../topology-manager/topology-hint.ts';
+import { type Choice, chooseDevices, computePreference } from './choose-devices.ts';
+import { type ContainerDevices, mergeResponses } from './container-devices.ts';
+import { type Devices, healthyIds, nodeWithoutTopology } from './device.ts';
+import { formatDeviceCheckpoint, parseDeviceCheckpoint } from './device-checkpoint.ts';
+import { computeDeviceHints, hasTopology } from './device-hints.ts';
+import type { DeviceEndpoint, DeviceResources } from './device-resources.ts';
+import { PodDevices } from './pod-devices.ts';
+
+interface Deps {
+  resources: DeviceResources;
+  /** Of the plugins' answers, for the checkpoint. */
+  codec: MessageCodec<ContainerAllocateResponse>;
+  /** UIDs of pods that may have devices. Undefined while the declared pods are not known. */
+  activePods: () => ReadonlySet<string> | undefined;
+  /** NUMA nodes that the topology manager chose for a container. Undefined: any. */
+  affinityOf: (podUID: string, containerName: string) => BitMask | undefined;
+  numaNodes: () => readonly number[];
+  logger: Logger;
+}
+
+/** Milliseconds. The kubelet limits only PreStartContainer. kubelet: devicemanager/endpoint.go preStartContainer */
+const timeouts = { preferredAllocation: 30_000, allocate: 120_000, preStartContainer: 30_000 };
+/** Bounds the checkpoint: what a plugin adds to one container. */
+const maxResponseBytes = 256 * 1024;
+
+/**
+ * Gives devices of plugins to containers. kubelet: devicemanager/manager.go
+ *
+ * INVARIANT: two containers have one device only if both are of one pod, and one of them is an init container that has
+ * ended.
+ */
+export class DeviceManager implements HintProvider {
+  private readonly deps: Deps;
+  private readonly pods = new PodDevices();
+  /** Devices for which a plugin is being asked, as `resource id`. */
+  private readonly reserved = new Set<string>();
+  private file: StateFile | undefined;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Reads the checkpoint. Called once, before all other methods. Throws an `Error` if it is damaged. */
+  start(file: StateFile): void {
+    const { entries, registered } = parseDeviceCheckpoint(file.content ?? emptyCheckpoint);
+    this.file = file;
+    for (const entry of entries) this.pods.add({ ...entry, response: this.deps.codec.decode(entry.response) });
+    for (const resource of registered.keys()) this.deps.resources.restore(resource);
+  }
+
+  /** Called when the devices of a resource changed. */
+  noteChange(): void {
+    this.write();
+  }
+
+  /** True if a container of the pod asks for a resource of a plugin. */
+  concerns(pod: Pod): boolean {
+    return containersOf(pod).some((container) => this.requests(container).length > 0);
+  }
+
+  /** UIDs of pods that have this device. */
+  podsWith(resource: string, id: string): string[] {
+    return this.pods.all
+      .filter((one) => one.resource === resource && [...one.idsByNode.values()].flat().includes(id))
+      .map(({ podUID }) => podUID);
+  }
+
+  hints(pod: Pod, container: Container): ResourceHints {
+    this.prune();
+    const hints = this.requests(container).map(([resource, count]): [string, TopologyHint[] | undefined] => {
+      const allocated = this.pods.ids(pod.metadata.uid, container.name, resource);
+      const reusable = this.reusable(pod, container, resource);
+      return [resource, this.hintsFor(resource, count, allocated, reusable)];
+    });
+    return new Map(hints);
+  }
+
+  podHints(pod: Pod): ResourceHints {
+    this.prune();
+    return new Map(
+      [...this.podRequests(pod)].map(([resource, count]) => {
+        const ofContainers = containersOf(pod).map(({ name }) => this.pods.ids(pod.metadata.uid, name, resource));
+        const allocated = new Set(ofContainers.flatMap((ids) => [...(ids ?? [])]));
+        return [resource, this.hintsFor(resource, count, allocated, new Set())];
+      }),
+    );
+  }
+
+  /** Devices need their plugin, see `allocateByPlugin`. */
+  allocate(): void {
+    // Nothing that a call without waiting could do.
+  }
+
+  /**
+   * Allocates the devices of a container that it does not have yet. Rejects with the kubelet's error. kubelet:
+   * devicemanager/manager.go Allocate
+   */
+  async allocateByPlugin(pod: Pod, container: Container): Promise<void> {
+    this.prune();
+    for (const [resource, count] of this.requests(container)) {
+      await this.allocateResource(pod, container, resource, count);
+    }
+  }
+
+  /**
+   * What plugins add to a new container. Has them prepare its devices. Returns undefined if it has none. Rejects with
+   * the kubelet's error. kubelet: devicemanager/manager.go GetDeviceRunContainerOptions
+   */
+  async containerDevices(pod: Pod, container: Container): Promise<ContainerDevices | undefined> {
+    const { uid } = pod.metadata;
+    const requests = this.requests(container);
+    if (requests.length === 0) return undefined;
+    for (const [resource] of requests) {
+      const ids = this.pods.ids(uid, container.name, resource);
+      if (ids !== undefined) await this.preStart(resource, ids);
+    }
+    const isComplete = requests.every(([resource]) => this.pods.ids(uid, container.name, resource) !== undefined);
+    if (!isComplete) await this.allocateLate(pod, container);
+    return mergeResponses(this.pods.of(uid, container.name).map(([, { response }]) => response));
+  }
+
+  /** Devices of a container, one for each device and NUMA node. */
+  allocated(podUID: string, containerName: string): { resource: string; id: string; node: number | undefined }[] {
+    return this.pods
+      .of(podUID, containerName)
+      .flatMap(([resource, { idsByNode }]) =>
+        [...idsByNode].flatMap(([node, ids]) =>
+          ids.map((id) => ({ resource, id, node: node === nodeWithoutTopology ? undefined : node })),
+        ),
+      );
+  }
+
+  /** `Unknown`: the plugin is gone, or lists it no more. */
+  healthOf(resource: string, id: string): 'Healthy' | 'Unhealthy' | 'Unknown' {
+    const device = this.deps.resources.devices(resource)?.get(id);
+    if (device === undefined) return 'Unknown';
+    return device.isHealthy ? 'Healthy' : 'Unhealthy';
+  }
+
+  /** Frees the devices of pods that are gone. kubelet: devicemanager/manager.go UpdateAllocatedDevices */
+  prune(): void {
+    const active = this.deps.activePods();
+    if (active === undefined) return;
+    for (const uid of this.pods.podUIDs) if (!active.has(uid)) this.pods.remove(uid);
+  }
+
+  /** A pod that was admitted before the plugin came gets its devices when a container starts. */
+  private async allocateLate(pod: Pod, container: Container): Promise<void> {
+    await this.allocateByPlugin(pod, container);
+    for (const [resource] of this.requests(container)) {
+      const ids = this.pods.ids(pod.metadata.uid, container.name, resource);
+      if (ids !== undefined) await this.preStart(resource, ids);
+    }
+  }
+
+  private async allocateResource(pod: Pod, container: Container, resource: string, count: number): Promise<void> {
+    const { uid } = pod.metadata;
+    const has = this.pods.ids(uid, container.name, resource);
+    if (has !== undefined && has.size !== count) {
+      const change = `changed request for resource "${resource}" from ${has.size} to ${count}`;
+      throw new Error(`pod "${uid}" container "${container.name}" ${change}`);
+    }
+    this.mustBeHealthy(resource, has);
+    if (has !== undefined) return;
+    const choice = (): Choice => ({
+      resource,
+      count,
+      reusable: this.reusable(pod, container, resource),
+      devices: this.deps.resources.devices(resource) ?? new Map(),
+      inUse: this.inUse(resource),
+      affinity: this.deps.affinityOf(uid, container.name),
+    });
+    const preferred = await this.preferred(resource, choice());
+    // Again, because other containers may have got devices meanwhile.
+    const ids = chooseDevices(choice(), preferred);
+    const keys = ids.map((id) => keyOf(resource, id));
+    for (const key of keys) this.reserved.add(key);
+    try {
+      const response = await this.askToAllocate(resource, ids);
+      const idsByNode = byNode(ids, this.deps.resources.devices(resource));
+      this.pods.add({ podUID: uid, containerName: container.name, resource, idsByNode, response });
+    } finally {
+      for (const key of keys) this.reserved.delete(key);
+    }
+    this.write();
+  }
+
+  private mustBeHealthy(resource: string, has: ReadonlySet<string> = new Set()): void {
+    const devices = this.deps.resources.devices(resource);
+    if (devices === undefined) throw new Error(`cannot allocate unregistered device ${resource}`);
+    const healthy = new Set(healthyIds(devices));
+    const lost = `cannot allocate unhealthy devices ${resource}`;
+    if (healthy.size === 0) throw new Error(`no healthy devices present; ${lost}`);
+    if ([...has].some((id) => !healthy.has(id)))
+      throw new Error(`previously allocated devices are no longer healthy; ${lost}`);
+  }
+
+  private async preferred(resource: string, choice: Choice): Promise<string[]> {
+    const { service, options } = this.endpoint(resource);
+    const preference = computePreference(choice);
+    if (!options.getPreferredAllocationAvailable || preference === undefined) return [];
+    const { available, mustInclude, count } = preference;
+    const request = {
+      containerRequests: [{ availableDeviceIDs: available, mustIncludeDeviceIDs: mustInclude, allocationSize: count }],
+    };
+    const answer = await calling('GetPreferredAllocation', () =>
+      service.getPreferredAllocation(request, { deadlineMs: timeouts.preferredAllocation }),
+    );
+    return answer.containerResponses[0]?.deviceIDs ?? [];
+  }
+
+  private async askToAllocate(resource: string, ids: string[]): Promise<ContainerAllocateResponse> {
+    const { service } = this.endpoint(resource);
+    const { containerResponses } = await service
+      .allocate({ containerRequests: [{ devicesIds: ids }] }, { deadlineMs: timeouts.allocate })
+      .catch((error: unknown) => {
+        throw new Error(rpcText(error), { cause: error });
+      });
+    const [response] = containerResponses;
+    if (response === undefined) {
+      const answer = '&AllocateResponse{ContainerResponses:[]*ContainerAllocateResponse{},}';
+      throw new Error(`no containers return in allocation response ${answer}`);
+    }
+    if (this.deps.codec.encode(response).length > maxResponseBytes)
+      throw new Error(`the device plugin of ${resource} adds more than ${maxResponseBytes} bytes to a container`);
+    return response;
+  }
+
+  /** kubelet: devicemanager/manager.go callPreStartContainerIfNeeded */
+  private async preStart(resource: string, ids: ReadonlySet<string>): Promise<void> {
+    const { service, options } = this.deps.resources.endpoint(resource) ?? {};
+    if (service === undefined || options?.preStartRequired !== true) return;
+    await calling('PreStartContainer', () =>
+      service.preStartContainer({ devicesIds: [...ids] }, { deadlineMs: timeouts.preStartContainer }),
+    );
+  }
+
+  private endpoint(resource: string): DeviceEndpoint {
+    const endpoint = this.deps.resources.endpoint(resource);
+    if (endpoint === undefined) throw new Error(`unknown Device Plugin ${resource}`);
+    return endpoint;
+  }
+
+  /** Resources of plugins that a container asks for, and how many of each. */
+  private requests({ resources = {} }: Container): [string, number][] {
+    return Object.entries(resources.limits ?? {})
+      .map(([resource, limit]): [string, number] => [resource, Number(quantityValue(toQuantity(limit)))])
+      .filter(([resource, count]) => count > 0 && this.isOfPlugin(resource));
+  }
+
+  private isOfPlugin(resource: string): boolean {
+    return this.deps.resources.devices(resource) !== undefined || this.pods.hasResource(resource);
+  }
+
+  /** kubelet: devicemanager/topology_hints.go getPodDeviceRequest */
+  private podRequests(pod: Pod): Map<string, number> {
+    const [most, sum] = [new Map<string, number>(), new Map<string, number>()];
+    for (const container of pod.spec.initContainers ?? []) {
+      for (const [resource, count] of this.requests(container)) {
+        if (isSidecar(container)) sum.set(resource, (sum.get(resource) ?? 0) + count);
+        most.set(
+          resource,
+          Math.max(most.get(resource) ?? 0, count + (isSidecar(container) ? 0 : (sum.get(resource) ?? 0))),
+        );
+      }
+    }
+    for (const container of pod.spec.containers) {
+      for (const [resource, count] of this.requests(container)) sum.set(resource, (sum.get(resource) ?? 0) + count);
+    }
+    const resources = new Set([...most.keys(), ...sum.keys()]);
+    return new Map(
+      [...resources].map((resource) => [resource, Math.max(most.get(resource) ?? 0, sum.get(resource) ?? 0)]),
+    );
+  }
+
+  private hintsFor(
+    resource: string,
+    count: number,
+    allocated: ReadonlySet<string> = new Set(),
+    reusable: ReadonlySet<string>,
+  ): TopologyHint[] | undefined {
+    const devices: Devices = this.deps.resources.devices(resource) ?? new Map();
+    if (!hasTopology(devices)) return undefined;
+    if (allocated.size > 0 && allocated.size !== count) return [];
+    const inUse = this.inUse(resource);
+    const free = healthyIds(devices).filter((id) => !inUse.has(id) && !reusable.has(id));
+    const available = allocated.size > 0 ? allocated : new Set(free);
+    if (available.size + reusable.size < count) return [];
+    const request = { count, devices, available, reusable: allocated.size > 0 ? [] : reusable };
+    return computeDeviceHints(this.deps.numaNodes(), request);
+  }
+
+  private inUse(resource: string): Set<string> {
+    const prefix = keyOf(resource, '');
+    const reserved = [...this.reserved].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+    return new Set([...this.pods.idsInUse(resource), ...reserved]);
+  }
+
+  /** Devices of the pod's init containers that no container keeps. kubelet: devicemanager/manager.go Allocate */
+  private reusable(pod: Pod, container: Container, resource: string): Set<string> {
+    const { uid } = pod.metadata;
+    const isTemporary = (other: Container): boolean =>
+      (pod.spec.initContainers ?? []).includes(other) && !isSidecar(other);
+    const idsOf = (containers: readonly Container[]): string[] =>
+      containers.flatMap(({ name }) => [...(this.pods.ids(uid, name, resource) ?? [])]);
+    const all = containersOf(pod);
+    const at = all.findIndex(({ name }) => name === container.name);
+    const kept = new Set(idsOf(all.filter((other) => !isTemporary(other))));
+    return new Set(idsOf(all.slice(0, at).filter(isTemporary)).filter((id) => !kept.has(id)));
+  }
+
+  private write(): void {
+    const { resources, codec } = this.deps;
+    const registered = resources.names.map((resource): [string, string[]] => [
+      resource,
+      healthyIds(resources.devices(resource) ?? new Map()),
+    ]);
+    const entries = this.pods.all.map(({ response, ...entry }) => ({ ...entry, response: codec.encode(response) }));
+    this.file?.write(formatDeviceCheckpoint({ entries, registered: new Map(registered) }));
+  }
+}
+
+const emptyCheckpoint = formatDeviceCheckpoint({ entries: [], registered: new Map() });
+
+const keyOf = (resource: string, id: string): string => `${resource} ${id}`;
+
+const containersOf = ({ spec }: Pod): Container[] => [...(spec.initContainers ?? []), ...spec.containers];
+
+function byNode(ids: readonly string[], devices: Devices | undefined): Map<number, string[]> {
+  const found = new Map<number, string[]>();
+  for (const id of ids) {
+    const nodes = devices?.get(id)?.nodes ?? [];
+    for (const node of nodes.length === 0 ? [nodeWithoutTopology] : nodes)
+      found.set(node, [...(found.get(node) ?? []), id]);
+  }
+  return found;
+}
+
+async function calling<T>(method: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    throw new Error(`device plugin ${method} rpc failed with err: ${rpcText(error)}`, { cause: error });
+  }
+}

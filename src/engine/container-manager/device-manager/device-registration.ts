@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+import { checkQualifiedName } from '../../../api/values/names.ts';
+import { goQuote } from '../../../api/values/go-quote.ts';
+import type { RegisterRequest } from '../../../plugins/types.ts';
+
+/** kubelet: deviceplugin/v1beta1/constants.go Version */
+export const deviceAPIVersion = 'v1beta1';
+
+/**
+ * The socket of a plugin that registers. Throws an `Error` with the kubelet's answer if it is not taken. kubelet:
+ * devicemanager/plugin/v1beta1/server.go Register
+ */
+export function registeredSocket(folder: string, { version, endpoint, resourceName }: RegisterRequest): string {
+  if (version !== deviceAPIVersion) {
+    const supported = `Supported version is [${goQuote(deviceAPIVersion)}]`;
+    throw new Error(`requested API version ${goQuote(version)} is not supported by kubelet. ${supported}`);
+  }
+  if (!isExtendedResourceName(resourceName)) throw new Error(`the ResourceName ${goQuote(resourceName)} is invalid`);
+  return join(folder, endpoint);
+}
+
+/** kubelet: pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName */
+function isExtendedResourceName(name: string): boolean {
+  const isNative = !name.includes('/') || name.includes('kubernetes.io/');
+  return !isNative && !name.startsWith('requests.') && checkQualifiedName(`requests.${name}`) === undefined;
+}

@@ -1,0 +1,217 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Container, ContainerStatus, Pod } from '../../../api/types.ts';
+import type { Clock } from '../../../clock.ts';
+import type { Faults } from '../../../flow/faults.ts';
+import type { Logger } from '../../../logger.ts';
+import { makeFolder } from '../../../make-folder.ts';
+import type { Plugins, UnixServer } from '../../../plugins/types.ts';
+import { DiskStateFile, startWithStateFile } from '../checkpoint/disk-state-file.ts';
+import { type AllocationResult, refused } from '../topology-manager/allocation-error.ts';
+import type { BitMask } from '../topology-manager/bit-mask.ts';
+import type { HintProvider } from '../topology-manager/hint-provider.ts';
+import type { ContainerDevices } from './container-devices.ts';
+import type { Devices } from './device.ts';
+import { DeviceAdmission } from './device-admission.ts';
+import { DeviceManager } from './device-manager.ts';
+import { deviceAPIVersion, registeredSocket } from './device-registration.ts';
+import { DeviceResources } from './device-resources.ts';
+
+/** The managers of CPUs and memory nodes, which place devices too. */
+interface Managers {
+  admitWithPlugins: (pod: Pod) => Promise<AllocationResult>;
+  affinityOf: (podUID: string, containerName: string) => BitMask | undefined;
+  numaNodes: readonly number[];
+}
+
+interface Deps {
+  /** `<root-dir>/device-plugins` */
+  folder: string;
+  plugins: Pick<Plugins, 'connectDevicePlugin' | 'serveDeviceRegistration' | 'allocateResponse'>;
+  /** Pods whose containers may run. */
+  activePods: () => readonly Pod[];
+  /** True once every source has reported its pods. */
+  sourcesReady: () => boolean;
+  /** Undefined if the node has none. */
+  managers: () => Managers | undefined;
+  /** Pods that wait for devices may get them. */
+  onAdmissible: () => void;
+  /** The health of devices of these pods changed. Undefined if no status shows it. */
+  onHealthChanged: ((podUIDs: ReadonlySet<string>) => void) | undefined;
+  clock: Clock;
+  faults: Pick<Faults, 'watch'>;
+  logger: Logger;
+}
+
+const checkpointName = 'kubelet_internal_checkpoint';
+
+/** Devices of plugins, while the agent runs. kubelet: cm/container_manager_linux.go */
+export class NodeDevices {
+  /** For the topology manager. */
+  readonly hintProvider: HintProvider;
+  private readonly deps: Deps;
+  private readonly resources: DeviceResources;
+  private readonly manager: DeviceManager;
+  private readonly admission: DeviceAdmission;
+  private file: DiskStateFile | undefined;
+  private server: UnixServer | undefined;
+
+  constructor(deps: Deps) {
+    const { plugins, managers, logger } = deps;
+    this.deps = deps;
+    this.resources = new DeviceResources({
+      ...deps,
+      connect: plugins.connectDevicePlugin,
+      onChange: (resource, before) => {
+        this.changed(resource, before);
+      },
+    });
+    this.manager = new DeviceManager({
+      resources: this.resources,
+      codec: plugins.allocateResponse,
+      activePods: () => this.activePods(),
+      affinityOf: (podUID, name) => managers()?.affinityOf(podUID, name),
+      numaNodes: () => managers()?.numaNodes ?? [],
+      logger,
+    });
+    this.hintProvider = this.manager;
+    this.admission = new DeviceAdmission({ allocate: (pod) => this.allocate(pod), onDone: deps.onAdmissible });
+  }
+
+  /**
+   * Reads the checkpoint and takes registrations. Called before all other methods, again if it rejected with the error
+   * of the system. kubelet: devicemanager/plugin/v1beta1/server.go Start, CleanupPluginDirectory
+   */
+  async start(): Promise<void> {
+    const { folder, plugins, clock, logger } = this.deps;
+    await makeFolder(folder, 0o755);
+    if (this.file === undefined) {
+      const file = await DiskStateFile.open({ path: join(folder, checkpointName), clock, logger });
+      await startWithStateFile(this.manager, file, logger);
+      this.file = file;
+    }
+    await removeSockets(folder);
+    this.server = await plugins.serveDeviceRegistration(join(folder, 'kubelet.sock'), async (request) => {
+      await this.resources.connect(request.resourceName, registeredSocket(folder, request));
+    });
+  }
+
+  /** Resolves when the checkpoint is written. */
+  async close(): Promise<void> {
+    this.server?.close();
+    this.resources.close();
+    await this.file?.close();
+  }
+
+  /** Takes plugins by their sockets in plugins_registry. kubelet: devicemanager/plugin/v1beta1/handler.go */
+  get pluginHandler() {
+    return {
+      validate: ({ supportedVersions }: { supportedVersions: readonly string[] }): void => {
+        if (supportedVersions.includes(deviceAPIVersion)) return;
+        const supported = `[${supportedVersions.join(' ')}]`;
+        throw new Error(`manager version, ${deviceAPIVersion}, is not among plugin supported versions ${supported}`);
+      },
+      register: ({ name, endpoint }: { name: string; endpoint: string }): Promise<void> =>
+        this.resources.connect(name, endpoint),
+      deRegister: ({ name }: { name: string }): void => {
+        this.resources.disconnect(name);
+      },
+    };
+  }
+
+  /** True if a container of the pod asks for devices of a plugin. */
+  concerns(pod: Pod): boolean {
+    return this.manager.concerns(pod);
+  }
+
+  /** Allocates for all containers of a pod. Returns undefined while plugins are asked; `onAdmissible` follows. */
+  admit(pod: Pod): AllocationResult | undefined {
+    return this.admission.admit(pod);
+  }
+
+  /** The pod was removed. */
+  forget(uid: string): void {
+    this.admission.forget(uid);
+  }
+
+  /** What plugins add to a new container. Rejects with the kubelet's error. */
+  containerDevices(pod: Pod, container: Container): Promise<ContainerDevices | undefined> {
+    return this.manager.containerDevices(pod, container);
+  }
+
+  /** One entry for each device and NUMA node. */
+  allocated(podUID: string, containerName: string): DeviceOnNode[] {
+    return this.manager.allocated(podUID, containerName);
+  }
+
+  /** Of all healthy devices: one entry for each device and NUMA node. */
+  allocatable(): DeviceOnNode[] {
+    return this.resources.names.flatMap((resource) =>
+      [...(this.resources.devices(resource)?.values() ?? [])]
+        .filter(({ isHealthy }) => isHealthy)
+        .flatMap(({ id, nodes }) => (nodes.length === 0 ? [undefined] : nodes).map((node) => ({ resource, id, node }))),
+    );
+  }
+
+  /** Frees the devices of pods that are gone. */
+  prune(): void {
+    this.manager.prune();
+  }
+
+  /** The status with the health of the container's devices. kubelet: devicemanager UpdateAllocatedResourcesStatus */
+  withHealth(podUID: string, status: ContainerStatus): ContainerStatus {
+    const ids = new Map<string, Set<string>>();
+    for (const { resource, id } of this.manager.allocated(podUID, status.name))
+      ids.set(resource, (ids.get(resource) ?? new Set()).add(id));
+    if (ids.size === 0) return status;
+    const allocatedResourcesStatus = [...ids].map(([name, ofResource]) => ({
+      name,
+      resources: [...ofResource].map((resourceID) => ({ resourceID, health: this.manager.healthOf(name, resourceID) })),
+    }));
+    return { ...status, allocatedResourcesStatus };
+  }
+
+  private async allocate(pod: Pod): Promise<AllocationResult> {
+    const managers = this.deps.managers();
+    if (managers !== undefined) return managers.admitWithPlugins(pod);
+    try {
+      for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers])
+        await this.manager.allocateByPlugin(pod, container);
+      return { admit: true };
+    } catch (error) {
+      return refused(error);
+    }
+  }
+
+  private activePods(): ReadonlySet<string> | undefined {
+    if (!this.deps.sourcesReady()) return undefined;
+    return new Set([...this.deps.activePods().map(({ metadata }) => metadata.uid), ...this.admission.podUIDs]);
+  }
+
+  private changed(resource: string, before: Devices): void {
+    const isLost = this.resources.endpoint(resource) === undefined && this.resources.devices(resource) !== undefined;
+    // As in the kubelet: until a plugin is given up, the file has its devices.
+    if (!isLost) this.manager.noteChange();
+    const after: Devices = this.resources.devices(resource) ?? new Map();
+    const ids = [...new Set([...before.keys(), ...after.keys()])];
+    const changed = ids.filter((id) => before.get(id)?.isHealthy !== after.get(id)?.isHealthy);
+    if (changed.length === 0) return;
+    this.deps.onAdmissible();
+    this.deps.onHealthChanged?.(new Set(changed.flatMap((id) => this.manager.podsWith(resource, id))));
+  }
+}
+
+/** A device on one of its NUMA nodes. Undefined: none is given. */
+export interface DeviceOnNode {
+  resource: string;
+  id: string;
+  node: number | undefined;
+}
+
+/** Plugins notice that their sockets are gone, and register again. Folders stay. */
+async function removeSockets(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.isDirectory() || entry.name.startsWith(checkpointName)) continue;
+    await rm(join(folder, entry.name), { force: true });
+  }
+}

@@ -1,0 +1,55 @@
+import { systemClock } from '../clock.ts';
+import { codes } from '../cri/errors.ts';
+import { RpcError } from '../errors.ts';
+import type { Faults } from '../flow/faults.ts';
+import { TokenBucket } from '../flow/token-bucket.ts';
+import { ContainerAllocateResponse, type RegisterRequest, RegistrationDefinition } from './generated/device-plugin.ts';
+import { type GetPodResourcesRequest, PodResourcesListerDefinition } from './generated/pod-resources.ts';
+import type { ServiceFunctions } from './grpc-server.ts';
+import type { Plugins, PodResourcesLister } from './types.ts';
+import { serveUnixGrpc } from './unix-grpc-server.ts';
+
+/** Calls for the resources of pods. kubelet: apis/podresources/constants.go DefaultQPS, DefaultBurstTokens */
+const rate = { perSecond: 100, burst: 10 };
+
+/** The plugins of this machine. Clients and servers are loaded when a plugin is there. */
+export function openPlugins(deps: { faults: Pick<Faults, 'note'> }): Plugins {
+  return {
+    connectRegistration: async (socketPath) => (await connections()).connectRegistration(socketPath),
+    connectDevicePlugin: async (socketPath) => (await connections()).connectDevicePlugin(socketPath),
+    allocateResponse: {
+      encode: (message) => ContainerAllocateResponse.encode(message).finish(),
+      decode: (bytes) => ContainerAllocateResponse.decode(bytes),
+    },
+    serveDeviceRegistration: (socketPath, register) => {
+      const functions = {
+        register: async (request: RegisterRequest) => {
+          await register(request);
+          return {};
+        },
+      };
+      return serveUnixGrpc(socketPath, { services: [{ definition: RegistrationDefinition, functions }], ...deps });
+    },
+    servePodResources: (socketPath, lister) => {
+      const service = { definition: PodResourcesListerDefinition, functions: podResources(lister) };
+      return serveUnixGrpc(socketPath, { services: [service], ...deps });
+    },
+  };
+}
+
+const connections = () => import('./plugin-connections.ts');
+
+/** kubelet: apis/grpc/ratelimit.go LimiterUnaryServerInterceptor */
+function podResources({ list, getAllocatableResources, get }: PodResourcesLister): ServiceFunctions {
+  const bucket = new TokenBucket({ ...rate, clock: systemClock });
+  const answer = (call: () => object): Promise<object> => {
+    if (!bucket.tryTake())
+      return Promise.reject(new RpcError('PodResources', codes.resourceExhausted, 'rejected by rate limit'));
+    return Promise.resolve(call());
+  };
+  return {
+    list: async () => answer(() => ({ podResources: list() })),
+    getAllocatableResources: async () => answer(getAllocatableResources),
+    get: async (request: GetPodResourcesRequest) => answer(() => ({ podResources: get(request) })),
+  };
+}

@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { stat, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openChannel } from '../../src/cri/grpc-channel.ts';
+import { grpcService } from '../../src/cri/grpc-service.ts';
+import { PodResourcesListerDefinition } from '../../src/plugins/generated/pod-resources.ts';
+import { openPlugins } from '../../src/plugins/open-plugins.ts';
+import { silentFaults } from '../fakes/silent-faults.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+async function serve(): Promise<string> {
+  const path = join(await temporaryFolder(), 'pod-resources', 'kubelet.sock');
+  const server = await openPlugins({ faults: silentFaults() }).servePodResources(path, {
+    list: () => [{ name: 'web' }],
+    getAllocatableResources: () => ({ cpuIds: [1n] }),
+    get: () => {
+      throw new Error('PodResources API Get method disabled');
+    },
+  });
+  onTestFinished(() => {
+    server.close();
+  });
+  return path;
+}
+
+function client(path: string) {
+  const channel = openChannel(path);
+  onTestFinished(() => {
+    channel.close();
+  });
+  return grpcService(channel, PodResourcesListerDefinition, () => 5000);
+}
+
+test('the socket is for its owner alone, and takes the place of an old file', async () => {
+  const path = await serve();
+  expect(((await stat(path)).mode & 0o777).toString(8)).toBe('600');
+  const other = join(await temporaryFolder(), 'kubelet.sock');
+  await writeFile(other, 'of an earlier agent');
+  const lister = { list: () => [], getAllocatableResources: () => ({}), get: () => ({}) };
+  const server = await openPlugins({ faults: silentFaults() }).servePodResources(other, lister);
+  expect((await stat(other)).isSocket()).toBe(true);
+  server.close();
+});
+
+test('answers, and errors in the words of the kubelet', async () => {
+  const service = client(await serve());
+  expect(await service.list({})).toMatchObject({ podResources: [{ name: 'web' }] });
+  expect(await service.getAllocatableResources({})).toMatchObject({ cpuIds: [1n] });
+  await expect(service.get({})).rejects.toMatchObject({ code: 2, message: 'PodResources API Get method disabled' });
+});
+
+test('of 40 calls at once 10 are answered', async () => {
+  const service = client(await serve());
+  const answers = await Promise.allSettled(Array.from({ length: 40 }, () => service.list({})));
+  const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as Error] : []));
+  // The bucket fills while the calls come.
+  expect(answers.length - refused.length).toBeGreaterThanOrEqual(10);
+  expect(answers.length - refused.length).toBeLessThan(25);
+  expect(new Set(refused.map(({ message }) => message))).toEqual(new Set(['rejected by rate limit']));
+});
+
+test('garbage and clients that hang up harm no other client', async () => {
+  const path = await serve();
+  for (const bytes of [
+    'GET / HTTP/1.1\r\n\r\n',
+    '\0'.repeat(100_000),
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff',
+  ]) {
+    const socket = connect(path);
+    socket.on('error', () => undefined);
+    socket.write(bytes);
+    await once(socket, 'connect');
+    socket.destroy();
+  }
+  expect(await client(path).list({})).toMatchObject({ podResources: [{ name: 'web' }] });
+});
