@@ -11,6 +11,14 @@ const shared = {
   globalSetup: ['test/own-temporary-folder.ts'],
 };
 
+/** For tests of the program on a real containerd. */
+const onContainerd = { globalSetup: ['test/e2e/global-setup.ts'], testTimeout: 120_000, hookTimeout: 120_000 };
+
+/** Tests that wait most of their time, on nodes of their own. */
+const waiting = ['eviction', 'log-rotation', 'memory-pressure', 'probes', 'start-order', 'volumes'].map(
+  (name) => `test/e2e/${name}.test.ts`,
+);
+
 export default defineConfig({
   test: {
     reporters: ['default', './test/summary-reporter.ts'],
@@ -30,10 +38,20 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
-          globalSetup: ['test/e2e/global-setup.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          exclude: waiting,
+          ...onContainerd,
           fileParallelism: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'e2e-waiting',
+          include: waiting,
+          ...onContainerd,
+          maxWorkers: 2,
+          // After the tests without a runtime, which use all cores.
+          sequence: { groupOrder: 1 },
         },
       },
     ],
