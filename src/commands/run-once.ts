@@ -1,6 +1,10 @@
-import { type Command, Option } from 'commander';
-import { visible } from '../visible-text.ts';
+import { randomUUID } from 'node:crypto';
+import { appendFile, writeFile } from 'node:fs/promises';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { systemClock } from '../clock.ts';
+import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { jsonText } from './io/json-text.ts';
 import { duration } from '../node/options/flags.ts';
@@ -9,12 +13,26 @@ import { addLogOptions, addNodeOptions } from '../node/options/node-flags.ts';
 import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
 import { type NodeFlags, nodeOptions } from '../node/options/node-options.ts';
 import { eachFailureOnce } from '../node/log/repeated-failures.ts';
-import type { PodResult } from '../node/run-once/run-once-node.ts';
+import { givenVariables } from '../node/run-once/environment-file.ts';
+import type { ImageOverride } from '../node/run-once/pod-overrides.ts';
+import type { RunOnceResult } from '../node/run-once/run-once-node.ts';
+import { type Until, untilWords } from '../node/run-once/run-once-outcome.ts';
+import { isColoured } from './io/terminal.ts';
+import { ciLog } from './run-once/ci-log.ts';
+import { deciderMeant } from './run-once/decider-meant.ts';
+import type { junitText } from './run-once/junit-text.ts';
+import { resultText, summaryMarkdown } from './run-once/result-text.ts';
 
 interface RunOnceFlags extends NodeFlags, LogFlags {
+  until: Until;
+  exitCodeFrom?: string;
   timeout?: number;
   rm: boolean;
+  env?: string[];
+  envFile?: string[];
+  set?: ImageOverride[];
   output?: 'json';
+  junit?: string;
 }
 
 const defaultTimeoutMs = 600_000;
@@ -23,35 +41,94 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
   addLogOptions(addNodeOptions(program.command('run-once')), 'warn')
     .description('Run pods until each has completed or is Ready, and exit with their result')
     .argument('[manifests...]', 'files or folders of pod manifests, - for stdin')
+    .addOption(
+      new Option('--until <state>', 'a pod is done when it has completed, when it is Ready, or as its kind says')
+        .choices(untilWords)
+        .default('auto'),
+    )
+    .option('--exit-code-from <pod/container>', 'stop when this one has ended, and exit with its exit code')
     .option('--timeout <duration>', 'give up after this long (default: 10m)', duration)
     .option('--rm', 'stop and remove the pods at the end', false)
+    .option('-e, --env <name=value>', 'set a variable in every container (repeatable)', list)
+    .option('--env-file <file>', 'set the variables of a file in every container (repeatable)', list)
+    .option('--set <container.image=image>', 'run another image; image=IMAGE for the only container (repeatable)', imageOverride)
     .addOption(new Option('-o, --output <format>', 'print the result as one object').choices(['json']))
+    .option('--junit <file>', 'write the result as JUnit XML, with a test case for each container')
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: RunOnceFlags) => {
-      const { runOnce } = await import('../node/run-once/run-once-node.ts');
-      const options = await nodeOptions(flags, []);
-      const { logger: nodeLogger } = await createNodeLogger(options, flags, 'warn');
-      const logger = eachFailureOnce(withoutFailedSyncs(nodeLogger));
-      const { results, unremoved, exitCode, isLogPrefixed } = await runOnce({
-        options,
-        manifests: [...manifests, ...(flags.podManifestPath ?? [])],
-        timeoutMs: flags.timeout ?? defaultTimeoutMs,
-        remove: flags.rm,
-        stdin: deps.stdin,
-        stdout: flags.output === 'json' ? deps.stderr : deps.stdout,
-        stderr: deps.stderr,
-        logger,
-        onKubelet: (kubelet) => {
-          logEvents(kubelet, logger);
-        },
-      });
-      if (flags.output === 'json') deps.stdout.write(jsonText({ exitCode, pods: results }, 2));
-      else for (const result of results) deps.stderr.write(resultText(result, isLogPrefixed));
-      for (const { pod, reason } of unremoved)
-        deps.stderr.write(`${visible(`error: pod ${pod} could not be removed: ${reason}`)}\n`);
-      if (unremoved.length > 0) deps.stderr.write('hint: kubelet-ts down removes it, and so does the next run.\n');
-      deps.setExitCode(exitCode);
+      await runAndReport(manifests, flags, deps);
     });
+}
+
+async function runAndReport(manifests: readonly string[], flags: RunOnceFlags, deps: CommandDeps): Promise<void> {
+  const { runOnce } = await import('../node/run-once/run-once-node.ts');
+  const options = await nodeOptions(flags, []);
+  const { logger: nodeLogger } = await createNodeLogger(options, flags, 'warn');
+  const logger = eachFailureOnce(withoutFailedSyncs(nodeLogger));
+  const { env } = process;
+  const startedAtMs = systemClock.now();
+  const ci = ciLog({ env, token: randomUUID(), now: () => systemClock.now() });
+  const junit = flags.junit === undefined ? undefined : await openReport(flags.junit);
+  const { exitCodeFrom } = flags;
+  const overrides = { env: await givenVariables(flags, env), images: flags.set ?? [] };
+  deps.stderr.write(ci?.begin('Output of the pods') ?? '');
+  const run = await runOnce({
+    options,
+    manifests: [...manifests, ...(flags.podManifestPath ?? [])],
+    overrides,
+    until: flags.until,
+    decider: exitCodeFrom === undefined ? undefined : (pods) => deciderMeant(exitCodeFrom, pods, options.nodeName),
+    timeoutMs: flags.timeout ?? defaultTimeoutMs,
+    remove: flags.rm,
+    allLogs: junit !== undefined,
+    stdin: deps.stdin,
+    stdout: flags.output === 'json' ? deps.stderr : deps.stdout,
+    stderr: deps.stderr,
+    isColoured: isColoured({ isTTY: deps.stdout.isTTY === true || ci !== undefined }),
+    logger,
+    onKubelet: (kubelet) => {
+      logEvents(kubelet, logger);
+    },
+  }).finally(() => deps.stderr.write(ci?.end() ?? ''));
+  const { results, exitCode } = run;
+  await junit?.write(results, { startedAtMs, now: systemClock.now() });
+  if (flags.output === 'json') deps.stdout.write(jsonText({ exitCode, pods: results }, 2));
+  else deps.stderr.write(await resultText(results, run.isLogPrefixed));
+  for (const { pod, outcome, message } of results.filter((result) => result.exitCode !== 0))
+    deps.stderr.write(ci?.failure(pod, message === '' ? outcome : message) ?? '');
+  const summary = env['GITHUB_STEP_SUMMARY'] ?? '';
+  if (ci !== undefined && summary !== '') await appendFile(summary, summaryMarkdown(results));
+  reportUnremoved(run, deps);
+  deps.setExitCode(exitCode);
+}
+
+/** Opens the report before the run, so that a mistake in its path costs no run. */
+async function openReport(path: string): Promise<{ write: (...run: Parameters<typeof junitText>) => Promise<void> }> {
+  try {
+    await writeFile(path, '');
+  } catch (cause) {
+    throw new UserError(`--junit: ${errorMessage(cause)}`, { hint: 'Name a file in a folder that exists.', cause });
+  }
+  return {
+    write: async (...run) => {
+      const { junitText } = await import('./run-once/junit-text.ts');
+      await writeFile(path, junitText(...run));
+    },
+  };
+}
+
+function reportUnremoved({ unremoved }: RunOnceResult, { stderr }: CommandDeps): void {
+  for (const { pod, reason } of unremoved)
+    stderr.write(`${visible(`error: pod ${pod} could not be removed: ${reason}`)}\n`);
+  if (unremoved.length > 0) stderr.write('hint: kubelet-ts down removes it, and so does the next run.\n');
+}
+
+const list = (value: string, before: string[] = []): string[] => [...before, value];
+
+function imageOverride(text: string, before: ImageOverride[] = []): ImageOverride[] {
+  const [, container, image] = /^(?:([^.=]+)\.)?image=(.+)$/.exec(text) ?? [];
+  if (image === undefined) throw new InvalidArgumentError('Write image=IMAGE or CONTAINER.image=IMAGE.');
+  return [...before, { container, image }];
 }
 
 /** Drops logs of failed syncs, because each is also an event of its pod. */
@@ -68,16 +145,9 @@ function withoutFailedSyncs(logger: Logger): Logger {
   };
 }
 
-/** The result of a pod. If the logs of several containers were mixed, the last lines of the failed one are repeated. */
-function resultText({ pod, outcome, message, log = '' }: PodResult, isLogPrefixed: boolean): string {
-  const summary = `${visible(`${pod}: ${outcome}${message === '' ? '' : `: ${message}`}`)}\n`;
-  if (!isLogPrefixed) return summary;
-  const lines = log.split('\n').filter((line) => line !== '');
-  return summary + lines.map((line) => `  | ${line}\n`).join('');
-}
-
 const help = `
-A pod is done when it has completed (restartPolicy Never or OnFailure), or when it is Ready (Always). A CronJob runs once, at once.
+With --until auto a pod is done when it has completed (restartPolicy Never or OnFailure), or when it is Ready (Always).
+A CronJob runs once, at once. Each run of a pod that completes is a new one.
 The output of containers goes to stdout and stderr as they write it, the results go to stderr.
 
 Exit codes:
@@ -92,4 +162,6 @@ Exit codes:
 Examples:
   kubelet-ts run-once job.yaml              exits with the result of the job
   kubelet-ts run-once --rm - < pod.yaml     reads stdin, leaves nothing behind
-  kubelet-ts run-once -o json ci/           runs a folder of pods, prints the result as JSON`;
+  kubelet-ts run-once -o json ci/           runs a folder of pods, prints the result as JSON
+  kubelet-ts run-once --rm --exit-code-from test --junit report.xml ci/
+                                            ends with the pod test, and reports to the CI service`;

@@ -46,7 +46,7 @@ export interface KubeletDeps {
   logind: Logind | undefined;
   /** The runtime's endpoint and why it was chosen, for the snapshot. */
   endpoint: { endpoint: string; because: string };
-  /** True: undeclared pods of an earlier agent are left alone. */
+  /** True: pods of an earlier agent are left alone, except those of the same name as a declared one. */
   leaveOrphans: boolean;
   /** The node's registry credentials for a repository. Never rejects. */
   nodeCredentials: (repository: string) => Promise<DockerConfig[]>;

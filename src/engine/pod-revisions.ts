@@ -24,7 +24,6 @@ interface Deps {
   mayBeDeclared: (uid: string) => boolean;
   /** Ends a pod that is no longer declared. */
   removePod: (pod: Pod, source: SourceName) => void;
-  leaveOrphans: boolean;
 }
 
 /**
@@ -153,7 +152,6 @@ export class PodRevisions {
 
   /** The running revision of the pod from an earlier agent. Returns undefined if there is none. */
   private predecessorOf({ metadata: { name, namespace } }: Pod): RuntimePod | undefined {
-    if (this.deps.leaveOrphans) return undefined;
     return this.deps
       .runtimePods()
       .find(

@@ -17,7 +17,7 @@ import type { PodLifecycleEvent } from './container/pod-lifecycle-event.ts';
 import type { RuntimePod } from './container/pod-records.ts';
 import type { ProbeChange, ProberManager } from './prober/prober-manager.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
-import { podRef } from '../api/values/pod-names.ts';
+import { podFullName, podRef } from '../api/values/pod-names.ts';
 import { PodRevisions } from './pod-revisions.ts';
 import type { PodWorkers } from './pod-workers/pod-workers.ts';
 import type { ReasonCache } from './status/reason-cache.ts';
@@ -50,6 +50,7 @@ interface Deps {
   inPlaceUpdates: InPlaceUpdates;
   /** True if a source declares a pod of this full name now. Its update may not be handled yet. */
   isNameDeclared: (fullName: string) => boolean;
+  /** Leaves pods of an earlier agent alone, except earlier revisions of declared ones. */
   leaveOrphans: boolean;
 }
 
@@ -221,12 +222,18 @@ export class SyncHandlers implements SyncHandler {
 
     // Step 4: remove our orphans in the runtime and on disk.
     const isSpared = (uid: string): boolean =>
-      known.has(uid) || this.mayBeDeclared(uid) || this.revisions.isRunningOn(uid);
-    if (!this.deps.leaveOrphans) remains.startOrphanCleanUp(isSpared);
+      known.has(uid) || this.mayBeDeclared(uid) || this.revisions.isRunningOn(uid) || this.isLeft(uid);
+    remains.startOrphanCleanUp(isSpared);
     // A pod that ended may have left room.
     this.deps.inPlaceUpdates.proceed();
     backOff.gc();
     this.deps.imageManager.forgetFailures();
+  }
+
+  private isLeft(uid: string): boolean {
+    if (!this.deps.leaveOrphans) return false;
+    const orphan = this.deps.runtimePods().find((pod) => pod.uid === uid);
+    return orphan === undefined || !this.deps.isNameDeclared(podFullName({ metadata: orphan }));
   }
 
   /** True if every source was read at least once. kubelet: config/config.go SeenAllSources */

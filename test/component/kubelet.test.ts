@@ -350,6 +350,27 @@ describe('orphans', () => {
     expect(world.runtime.running()).toEqual(['old-edge1/main#0']);
   });
 
+  test.each([
+    ['runs', 0],
+    ['has ended', 10],
+  ])('and one of the same name is replaced with leaveOrphans, if it %s', async (_title, exitAfterMs) => {
+    const world = await World.make();
+    if (exitAfterMs > 0) world.runtime.script('main', { exitAfterMs });
+    const pod = (name: string, uid: string): Pod =>
+      makeStaticPod(name, { uid, spec: { restartPolicy: 'Never' } });
+    const source = new ManualSource();
+    const engine = await world.boot({ sources: [source] });
+    source.set(pod('job', 'first'), pod('other', 'other'));
+    await world.until(() => world.runtime.requestsOf('startContainer').length === 2);
+    await world.pass(1000);
+    await engine.kill();
+    const next = new ManualSource();
+    await world.boot({ sources: [next], leaveOrphans: true });
+    next.set(pod('job', 'second'));
+    await world.until(() => world.runtime.requestsOf('startContainer').length === 3);
+    await world.until(async () => (await podFolders(world)).join() === 'other,second');
+  });
+
   test('of which only the folder is left lose it', async () => {
     const world = await World.make();
     await mkdir(join(world.rootDir, 'pods', 'gone', 'volumes'), { recursive: true });

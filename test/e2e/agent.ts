@@ -65,6 +65,8 @@ export interface CommandOptions {
   input?: string | Uint8Array;
   /** Leaves stdin open, to be written to by the test. */
   stdin?: 'pipe';
+  /** More variables. */
+  environment?: Readonly<Record<string, string>>;
 }
 
 const textOptions = { reject: false, stripFinalNewline: false } as const;
@@ -255,9 +257,9 @@ export class Agent {
   }
 
   /** Starts a command of the program, for tests that talk to it while it runs. */
-  spawn(words: readonly string[], options: CommandOptions = {}) {
+  spawn(words: readonly string[], { environment, ...options }: CommandOptions = {}) {
     const [command = '', ...arguments_] = this.commandLine(words);
-    return execa(command, arguments_, { ...textOptions, env: this.environment, ...options });
+    return execa(command, arguments_, { ...textOptions, env: { ...this.environment, ...environment }, ...options });
   }
 
   /** Runs a command of the program to its end. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { WebServer } from '../fakes/web-server.ts';
@@ -11,7 +11,10 @@ let agent: Agent;
 beforeAll(async () => {
   agent = await Agent.create();
 });
-afterEach(() => agent.down());
+afterEach(async () => {
+  await agent.down();
+  for (const name of await readdir(agent.manifestsFolder)) await agent.remove(name);
+});
 afterAll(() => agent.cleanUp());
 
 /** Runs a pod once from stdin. */
@@ -38,6 +41,47 @@ test.each(['Never', 'Always'])(
 test('a pod that completes exits with 0', async () => {
   const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'exit 0')] });
   expect(await runOnce(job)).toEqual({ code: 0, stdout: '', stderr: 'default/job-edge1: completed\n' });
+});
+
+test('a pod that completes runs anew each time', async () => {
+  const script = 'cat /proc/sys/kernel/random/uuid';
+  const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', script)] });
+  const [first, second] = [await runOnce(job), await runOnce(job)];
+  expect([first.code, second.code, new Set([first.stdout, second.stdout]).size]).toEqual([0, 0, 2]);
+});
+
+test('in a job of GitHub the result is an annotation, a summary and a JUnit report', async () => {
+  const summary = join(agent.rootDir, 'summary.md');
+  const report = join(agent.rootDir, 'report.xml');
+  const neverReady = { readinessProbe: { exec: { command: ['false'] } } };
+  await agent.write('web.yaml', makePod('web', { containers: [shell('app', serve, neverReady)] }));
+  const script = 'echo "::error::$GREETING"; exit 3';
+  const app = { ...shell('app', script), image: 'localhost/nothing:1' };
+  await agent.write('test.yaml', makePod('test', { restartPolicy: 'Never', containers: [app] }));
+  const flags = ['--rm', '--exit-code-from', 'test', '--env', 'GREETING=hello', '--set', 'image=localhost/busybox:1'];
+  const run = ['run-once', ...flags, '--junit', report, agent.manifestsFolder];
+  const environment = { GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary };
+  const { code, stdout, stderr } = await agent.cli(run, { environment });
+  const token = /stop-commands::(.*)/.exec(stderr)?.[1] ?? '';
+  expect({ code, stdout, stderr }).toEqual({
+    code: 3,
+    stdout: '\u001b[36m[pod/test-edge1/app]\u001b[39m ::error::hello\n',
+    stderr: [
+      '::group::Output of the pods',
+      `::stop-commands::${token}`,
+      `::${token}::`,
+      '::endgroup::',
+      'POD                  RESULT           EXIT   TIME   MESSAGE',
+      'default/test-edge1   failed           3      0.0s   container app exited with code 3',
+      'default/web-edge1    not waited for   0',
+      'default/test-edge1, container app:',
+      '  | ::error::hello',
+      '::error title=default/test-edge1::container app exited with code 3',
+      '',
+    ].join('\n'),
+  });
+  expect(await readFile(summary, 'utf8')).toContain('| default/test-edge1 | failed | 3 |');
+  expect(await readFile(report, 'utf8')).toContain('<failure message="container app exited with code 3" type="Error">');
 });
 
 test('a CronJob runs once, whatever its schedule', async () => {
@@ -201,6 +245,15 @@ test('--rm leaves nothing of the pods', async () => {
   expect((await agent.down()).stdout).toBe('');
 });
 
+const ended = (exitCode: number, reason: string): object => ({
+  name: 'app',
+  state: 'ended',
+  exitCode,
+  reason,
+  startedAt: expect.stringMatching(/^\d{4}-/) as string,
+  finishedAt: expect.stringMatching(/^\d{4}-/) as string,
+});
+
 test('-o json is the result of every pod', async () => {
   const folder = agent.manifestsFolder;
   await agent.write('a.yaml', makePod('a', { restartPolicy: 'Never', containers: [shell('app', 'exit 0')] }));
@@ -211,7 +264,7 @@ test('-o json is the result of every pod', async () => {
     result: {
       exitCode: 4,
       pods: [
-        { pod: 'default/a-edge1', outcome: 'completed', exitCode: 0, message: '' },
+        { pod: 'default/a-edge1', outcome: 'completed', exitCode: 0, message: '', containers: [ended(0, 'Completed')] },
         {
           pod: 'default/b-edge1',
           outcome: 'failed',
@@ -219,6 +272,7 @@ test('-o json is the result of every pod', async () => {
           message: 'container app exited with code 4',
           container: 'app',
           log: 'bad\n',
+          containers: [{ ...ended(4, 'Error'), log: 'bad\n' }],
         },
       ],
     },

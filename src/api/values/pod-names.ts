@@ -9,8 +9,8 @@ export interface PodRef {
 }
 
 /** `<name>_<namespace>`, which is unique among static pods. kubelet: container/helpers.go GetPodFullName */
-export function podFullName(pod: Pod): string {
-  return `${pod.metadata.name}_${pod.metadata.namespace}`;
+export function podFullName({ metadata }: { metadata: Pick<PodRef, 'name' | 'namespace'> }): string {
+  return `${metadata.name}_${metadata.namespace}`;
 }
 
 export function podRef(pod: Pod): PodRef {

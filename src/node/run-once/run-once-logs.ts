@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { writeFully } from '../../cri/streaming/write-fully.ts';
@@ -22,8 +23,12 @@ interface Deps {
   /** Receive the output of containers. */
   stdout: Writable;
   stderr: Writable;
+  /** True for prefixes in colours, one for each container. */
+  isColoured: boolean;
   clock: Clock;
 }
+
+const colours = ['cyan', 'yellow', 'green', 'magenta', 'blue'] as const;
 
 /**
  * Shows the output of containers live. Lines of a single container, besides init containers, are unchanged; others
@@ -89,12 +94,17 @@ export class RunOnceLogs {
     const key = keyOf(pod.metadata.uid, container);
     if (this.followed.has(key)) return;
     const folder = containerLogsDirectory(this.deps.podLogsDir, pod.metadata, container);
-    const prefix = key === this.unprefixed ? undefined : `[pod/${pod.metadata.name}/${container}] `;
+    const prefix = key === this.unprefixed ? undefined : this.prefixOf(`[pod/${pod.metadata.name}/${container}]`);
     const done = this.read(folder, prefix).catch((error: unknown) => {
       if (hasCode(error, 'EPIPE')) return;
       this.deps.stderr.write(`warning: the log of container ${container} cannot be shown: ${errorMessage(error)}\n`);
     });
     this.followed.set(key, done);
+  }
+
+  private prefixOf(name: string): string {
+    const colour = colours[this.followed.size % colours.length] ?? 'cyan';
+    return `${this.deps.isColoured ? styleText(colour, name, { validateStream: false }) : name} `;
   }
 
   private async read(folder: string, prefix: string | undefined): Promise<void> {

@@ -5,13 +5,20 @@ import { reasons } from '../../engine/view/reasons.ts';
 
 /** How one pod of a `run-once` ended. */
 export interface PodOutcome {
-  outcome: 'completed' | 'ready' | 'failed' | 'not started' | 'timed out' | 'interrupted';
+  outcome: 'completed' | 'ready' | 'failed' | 'not started' | 'timed out' | 'interrupted' | 'not waited for';
   exitCode: number;
   /** The reason for people; may be empty. */
   message: string;
   /** The container that decided the outcome. */
   container?: string;
 }
+
+/**
+ * When a pod is done: `completed` when its containers have ended, `ready` also when it is Ready, `auto` as its restart
+ * policy says: a pod that always restarts only has to be Ready.
+ */
+export const untilWords = ['auto', 'ready', 'completed'] as const;
+export type Until = (typeof untilWords)[number];
 
 /** Exit codes as in `timeout` and `docker run`. */
 export const exitCodes = { timedOut: 124, notStarted: 125, interrupted: 130 } as const;
@@ -37,8 +44,40 @@ export type PullFailures = (containerName: string) => number;
  * The outcome of a pod. Returns undefined while it is not decided. For a pod that always restarts, the first end of its
  * containers counts, because run-once is about one run. `ready` must still last (`run-once-node.ts`).
  */
-export function podOutcome({ spec, status }: Pod, pullFailures: PullFailures = () => 0): PodOutcome | undefined {
-  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+export function podOutcome(
+  pod: Pod,
+  { until = 'auto', pullFailures }: { until?: Until; pullFailures?: PullFailures } = {},
+): PodOutcome | undefined {
+  const { spec, status } = pod;
+  const statuses = containerStatuses(pod);
+  const unstarted = unstartedOutcome(pod, pullFailures);
+  if (unstarted !== undefined) return unstarted;
+  if (status?.phase === 'Succeeded') return { outcome: 'completed', exitCode: 0, message: '' };
+  const failed = statuses.find((container) => (firstEnd(container)?.exitCode ?? 0) !== 0);
+  if (status?.phase === 'Failed' || (spec.restartPolicy === 'Always' && failed !== undefined)) {
+    return failure(failed, status?.message ?? status?.reason ?? '');
+  }
+  const regular = status?.containerStatuses ?? [];
+  const isOver = regular.length > 0 && regular.every((container) => firstEnd(container) !== undefined);
+  if (spec.restartPolicy === 'Always' && isOver) return { outcome: 'completed', exitCode: 0, message: '' };
+  if (until === 'completed' || (until === 'auto' && spec.restartPolicy !== 'Always')) return undefined;
+  const ready = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+  return ready ? { outcome: 'ready', exitCode: 0, message: '' } : undefined;
+}
+
+/** The outcome of one container: its first end, or the reason for which its pod cannot start. */
+export function containerOutcome(pod: Pod, container: string, pullFailures?: PullFailures): PodOutcome | undefined {
+  const unstarted = unstartedOutcome(pod, pullFailures);
+  if (unstarted !== undefined) return unstarted;
+  const status = containerStatuses(pod).find(({ name }) => name === container);
+  const end = status === undefined ? undefined : firstEnd(status);
+  if (end === undefined) return pod.status?.phase === 'Failed' ? podOutcome(pod) : undefined;
+  return end.exitCode === 0 ? { outcome: 'completed', exitCode: 0, message: '', container } : failure(status, '');
+}
+
+/** The outcome of a pod with a container that can never start. Returns undefined if all may start. */
+function unstartedOutcome(pod: Pod, pullFailures: PullFailures = () => 0): PodOutcome | undefined {
+  const statuses = containerStatuses(pod);
   const stuck = statuses.find(({ name, state }) => isStuck(state?.waiting, pullFailures(name)));
   if (stuck?.state?.waiting !== undefined)
     return { ...notStarted(waitingText(stuck.state.waiting)), container: stuck.name };
@@ -46,18 +85,12 @@ export function podOutcome({ spec, status }: Pod, pullFailures: PullFailures = (
     const unstartable = startFailure(container);
     if (unstartable !== undefined) return unstartable;
   }
-  if (status?.phase === 'Succeeded') return { outcome: 'completed', exitCode: 0, message: '' };
-  const failed = statuses.find((container) => (firstEnd(container)?.exitCode ?? 0) !== 0);
-  if (status?.phase === 'Failed' || (spec.restartPolicy === 'Always' && failed !== undefined)) {
-    return failure(failed, status?.message ?? status?.reason ?? '');
-  }
-  if (spec.restartPolicy !== 'Always') return undefined;
-  const regular = status?.containerStatuses ?? [];
-  if (regular.length > 0 && regular.every((container) => firstEnd(container) !== undefined)) {
-    return { outcome: 'completed', exitCode: 0, message: '' };
-  }
-  const ready = status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
-  return ready ? { outcome: 'ready', exitCode: 0, message: '' } : undefined;
+  return undefined;
+}
+
+/** The statuses of a pod's containers in the order of their start. */
+export function containerStatuses({ status }: { status?: Pod['status'] | undefined }): ContainerStatus[] {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
 }
 
 function isStuck(waiting: Waiting | undefined, failures: number): boolean {
@@ -97,7 +130,7 @@ const waitingText = ({ reason = '', message = '' }: Waiting): string => joined(r
 export function unfinishedState({ spec, status }: Pod, lastWarning = ''): Pick<PodOutcome, 'message' | 'container'> {
   const { reason = '', message = '' } = status ?? {};
   if (message !== '') return { message: waitingText({ reason, message }) };
-  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const statuses = containerStatuses({ status });
   const waits =
     statuses.find(({ state }) => !notYet.includes(state?.waiting?.reason)) ??
     statuses.find(({ state, ready }) => state?.running !== undefined && !ready) ??
@@ -158,10 +191,8 @@ function failure(container: ContainerStatus | undefined, podMessage: string): Po
   };
 }
 
-function firstEnd({
-  state,
-  lastState,
-}: ContainerStatus): { exitCode: number; reason?: string; message?: string } | undefined {
+/** The first end of a container that is known. */
+export function firstEnd({ state, lastState }: ContainerStatus): ContainerState['terminated'] {
   return lastState?.terminated ?? state?.terminated;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ContainerStatus, Pod, PodStatus } from '../../../src/api/types.ts';
-import { podOutcome, stuckPods, unfinishedState } from '../../../src/node/run-once/run-once-outcome.ts';
+import { containerOutcome, podOutcome, stuckPods, unfinishedState } from '../../../src/node/run-once/run-once-outcome.ts';
 import { podAfter } from '../../builders/pod-after.ts';
 import { makeAPIContainerStatus, makePod } from '../../builders/pods.ts';
 
@@ -162,12 +162,55 @@ describe('a container that never started', () => {
   });
 });
 
+describe('--until', () => {
+  const serves = { phase: 'Running', conditions: ready, containerStatuses: [main({ state: { running: {} } })] };
+  test.each([
+    ['auto', 'Always', 'ready'],
+    ['auto', 'Never', undefined],
+    ['ready', 'Never', 'ready'],
+    ['ready', 'Always', 'ready'],
+    ['completed', 'Always', undefined],
+    ['completed', 'OnFailure', undefined],
+  ] as const)('%s: a Ready pod with restartPolicy %s is %s', (until, restartPolicy, outcome) => {
+    expect(podOutcome(makePod({ spec: { restartPolicy }, status: serves }), { until })?.outcome).toBe(outcome);
+  });
+});
+
+describe('the container that decides', () => {
+  const podWith = (...containerStatuses: ContainerStatus[]): Pod =>
+    makePod({ spec: { restartPolicy: 'Never' }, status: { phase: 'Running', containerStatuses } });
+
+  test('has no outcome while it runs, also if another one has failed', () => {
+    const other = makeAPIContainerStatus({ name: 'other', state: ended(3) });
+    expect(containerOutcome(podWith(main({ state: { running: {} } }), other), 'main')).toBeUndefined();
+  });
+
+  test('has completed when it has ended with 0', () => {
+    expect(containerOutcome(podWith(main({ state: ended(0) })), 'main')).toEqual({ ...completed, container: 'main' });
+  });
+
+  test('has failed when it has ended otherwise, by its first end', () => {
+    const status = main({ state: { running: {} }, lastState: ended(7) });
+    expect(containerOutcome(podWith(status), 'main')).toEqual(failedWith(7));
+  });
+
+  test('is not started if another container of its pod can never start', () => {
+    const other = makeAPIContainerStatus({ name: 'other', state: { waiting: { reason: 'ErrImageNeverPull' } } });
+    expect(containerOutcome(podWith(main({ state: { waiting: {} } }), other), 'main')).toEqual({
+      outcome: 'not started',
+      exitCode: 125,
+      message: 'ErrImageNeverPull',
+      container: 'other',
+    });
+  });
+});
+
 describe('an image that could not be pulled', () => {
   const resolve = 'failed to resolve reference "registry.example/app:1"';
   const outcomeAfter = (failures: number, message: string, reason = 'ErrImagePull') =>
     podOutcome(
       makePod({ status: { phase: 'Pending', containerStatuses: [waiting(reason, message)] } }),
-      () => failures,
+      { pullFailures: () => failures },
     );
 
   test.each([

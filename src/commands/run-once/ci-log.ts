@@ -1,0 +1,51 @@
+import { visible } from '../../visible-text.ts';
+
+/** What a CI service understands in the log of a job. All of it goes to stderr. */
+export interface CILog {
+  /** Begins the part of the log that containers write. */
+  begin(title: string): string;
+  end(): string;
+  /** An annotation of the run. Empty if the service has none. */
+  failure(title: string, message: string): string;
+}
+
+interface Context {
+  env: Readonly<Record<string, string | undefined>>;
+  /** An unpredictable word. */
+  token: string;
+  /** Milliseconds since 1970. */
+  now: () => number;
+}
+
+/** The CI service that this process runs in, by its environment. Undefined for none that is known. */
+export function ciLog({ env, token, now }: Context): CILog | undefined {
+  if (env['GITHUB_ACTIONS'] === 'true') return gitHubLog(token);
+  if (env['GITLAB_CI'] === 'true') return gitLabLog(token, now);
+  return undefined;
+}
+
+/**
+ * GitHub's workflow commands. Those that a container writes have no effect, because it is not part of the workflow.
+ * https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+ */
+function gitHubLog(token: string): CILog {
+  return {
+    begin: (title) => `::group::${gitHubText(title)}\n::stop-commands::${token}\n`,
+    end: () => `::${token}::\n::endgroup::\n`,
+    failure: (title, message) => `::error title=${gitHubProperty(title)}::${gitHubText(message)}\n`,
+  };
+}
+
+const gitHubText = (text: string): string =>
+  text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+const gitHubProperty = (text: string): string => gitHubText(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+
+/** GitLab's sections. https://docs.gitlab.com/ci/jobs/job_logs/#custom-collapsible-sections */
+function gitLabLog(token: string, now: () => number): CILog {
+  const mark = (word: string): string => `\u001b[0Ksection_${word}:${Math.floor(now() / 1000)}:${token}\r\u001b[0K`;
+  return {
+    begin: (title) => `${mark('start')}${visible(title)}\n`,
+    end: () => `${mark('end')}\n`,
+    failure: () => '',
+  };
+}

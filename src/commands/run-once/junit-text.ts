@@ -1,0 +1,103 @@
+import type { ContainerResult, PodResult } from '../../node/run-once/pod-result.ts';
+import XMLBuilder from 'fast-xml-builder';
+
+/** XML 1.0 has no form for these characters, also not as references. */
+const notXML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
+
+interface TestCase {
+  attributes: { name: string; classname: string; time: string };
+  failure?: { message: string; type: string };
+  error?: { message: string; type: string };
+  skipped?: boolean;
+  output: string;
+}
+
+/**
+ * The results as JUnit XML, as GitHub, GitLab and Jenkins read it: a suite for each pod, a test case for each of its
+ * containers. A pod without containers is one case. `startedAtMs` and `now` are milliseconds since 1970.
+ */
+export function junitText(results: readonly PodResult[], run: { startedAtMs: number; now: number }): string {
+  const suites = results.map((result) => suiteOf(result, run));
+  const builder = new XMLBuilder({ ignoreAttributes: false, format: true, suppressEmptyNode: true });
+  const total = (key: 'tests' | 'failures' | 'errors'): number =>
+    suites.reduce((sum, suite) => sum + Number(suite[`@_${key}`]), 0);
+  return builder.build({
+    '?xml': { '@_version': '1.0', '@_encoding': 'UTF-8' },
+    testsuites: {
+      '@_name': 'kubelet-ts run-once',
+      '@_tests': String(total('tests')),
+      '@_failures': String(total('failures')),
+      '@_errors': String(total('errors')),
+      '@_time': seconds(run.now - run.startedAtMs),
+      testsuite: suites,
+    },
+  });
+}
+
+function suiteOf(result: PodResult, { startedAtMs }: { startedAtMs: number }) {
+  const cases = casesOf(result);
+  const count = (has: (one: TestCase) => boolean): string => String(cases.filter(has).length);
+  return {
+    '@_name': xmlText(result.pod),
+    '@_tests': String(cases.length),
+    '@_failures': count(({ failure }) => failure !== undefined),
+    '@_errors': count(({ error }) => error !== undefined),
+    '@_skipped': count(({ skipped }) => skipped === true),
+    '@_timestamp': new Date(startedAtMs).toISOString().slice(0, 19),
+    '@_time': seconds(result.containers.reduce((sum, container) => sum + durationMs(container), 0)),
+    testcase: cases.map(caseNode),
+  };
+}
+
+/** The problem of a pod is that of the container that caused it; without one, it is a case of its own. */
+function casesOf(result: PodResult): TestCase[] {
+  const { pod, outcome, container: culprit, message, containers } = result;
+  const cases = containers.map((container) => caseOf(pod, container, container.name === culprit ? result : undefined));
+  const isGood = ['completed', 'ready', 'not waited for'].includes(outcome);
+  const isExplained = isGood || cases.some(({ failure, error }) => failure !== undefined || error !== undefined);
+  if (cases.length > 0 && isExplained) return cases;
+  const own: TestCase = { attributes: { name: 'pod', classname: pod, time: seconds(0) }, output: '' };
+  return [...cases, isGood ? own : { ...own, error: { message: message || outcome, type: outcome } }];
+}
+
+function caseOf(pod: string, container: ContainerResult, culpritOf: PodResult | undefined): TestCase {
+  const { name, state, exitCode = 0, reason = '', log = '' } = container;
+  const time = seconds(durationMs(container));
+  const base: TestCase = { attributes: { name, classname: pod, time }, output: log };
+  if (exitCode !== 0) {
+    const type = reason === '' ? 'Error' : reason;
+    return { ...base, failure: { message: `container ${name} exited with code ${exitCode}`, type } };
+  }
+  if (culpritOf !== undefined && culpritOf.exitCode !== 0) {
+    return { ...base, error: { message: culpritOf.message || culpritOf.outcome, type: reason || culpritOf.outcome } };
+  }
+  return state === 'waiting' ? { ...base, skipped: true } : base;
+}
+
+const problemNode = ({ message, type }: { message: string; type: string }, text: string) => ({
+  '@_message': xmlText(message),
+  '@_type': xmlText(type),
+  '#text': xmlText(text),
+});
+
+function caseNode({ attributes, failure, error, skipped, output }: TestCase) {
+  return {
+    '@_name': xmlText(attributes.name),
+    '@_classname': xmlText(attributes.classname),
+    '@_time': attributes.time,
+    ...(skipped === true && { skipped: '' }),
+    ...(error !== undefined && { error: problemNode(error, output) }),
+    ...(failure !== undefined && { failure: problemNode(failure, output) }),
+    ...(output !== '' && { 'system-out': xmlText(output) }),
+  };
+}
+
+/** Zero for a container that did not end, or whose runtime gave no times. */
+function durationMs({ startedAt, finishedAt }: ContainerResult): number {
+  if (startedAt === undefined || finishedAt === undefined) return 0;
+  return Math.max(0, Date.parse(finishedAt) - Date.parse(startedAt)) || 0;
+}
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(3);
+
+const xmlText = (text: string): string => text.replace(notXML, '\u{fffd}');

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto';
+import type { Pod } from '../../api/types.ts';
+import { configAnnotations, isMirrorPod } from '../../api/values/config-annotations.ts';
+import { problemText } from '../../api/values/problem-text.ts';
+import { systemClock } from '../../clock.ts';
+import type { PodSource, SourceUpdate } from '../../engine/config/pod-source.ts';
+import { UserError } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import type { NodeOptions } from '../options/node-options.ts';
+import { remoteManifest } from '../sources/node-sources.ts';
+import { readManifestURL } from '../sources/read-manifest-url.ts';
+import { brokenManifestExitCode, joined, readManifests, readStdin, refuseBroken } from '../sources/read-manifests.ts';
+import { withNodeClasses } from '../sources/with-node-classes.ts';
+import { overridePods, type PodOverrides } from './pod-overrides.ts';
+
+export interface DeclaredRequest {
+  options: NodeOptions;
+  /** Files, folders, or `-` for stdin. */
+  manifests: readonly string[];
+  stdin: AsyncIterable<Uint8Array>;
+  overrides: PodOverrides;
+  logger: Logger;
+}
+
+/** Reads the declarations of manifests and URLs. Throws a `UserError` for any error in them. */
+export async function declaredPods(request: DeclaredRequest): Promise<SourceUpdate[]> {
+  const { manifests, options, stdin, logger } = request;
+  const files = await readManifests({
+    manifests,
+    nodeName: options.nodeName,
+    featureGates: options.featureGates,
+    cronJobs: 'runOnce',
+    stdin: manifests.includes('-') ? await readStdin(stdin) : undefined,
+  });
+  const updates = [
+    files,
+    ...(await Promise.all(
+      options.manifestURLs.map((url) => readManifestURL({ ...remoteManifest(options, url), cronJobs: 'runOnce' })),
+    )),
+  ];
+  const { problems } = withNodeClasses(joined(updates), options.runtimeClasses);
+  refuseBroken(problems, 'nothing was started');
+  const pods = updates.flatMap((update) => update.pods);
+  refuseNothing(pods);
+  refuseMirrors(pods);
+  for (const problem of problems) logger.warn(problemText(problem, systemClock.now()));
+  const overridden = overridePods(pods, request.overrides);
+  const byUID = new Map(overridden.map((pod) => [pod.metadata.uid, pod]));
+  return updates.map((update) => asRun(update, (pod) => byUID.get(pod.metadata.uid) ?? pod));
+}
+
+/**
+ * A pod that completes gets a UID of its own in each run. With that of its manifest, a second run would report the
+ * result of the first. A pod that serves keeps its UID, so that a second run finds it.
+ */
+function asRun({ source, where, pods, configObjects = [] }: SourceUpdate, changed: (pod: Pod) => Pod): SourceUpdate {
+  const ofThisRun = (pod: Pod): Pod =>
+    pod.spec.restartPolicy === 'Always' ? pod : { ...pod, metadata: { ...pod.metadata, uid: randomUUID() } };
+  return { source, where, pods: pods.map(changed).map(ofThisRun), configObjects, problems: [] };
+}
+
+/** A source with a fixed update. */
+export function fixedSource(update: SourceUpdate): PodSource {
+  return {
+    source: update.source,
+    where: update.where,
+    run: ({ onUpdate }, signal) =>
+      new Promise((resolve) => {
+        onUpdate(update);
+        if (signal.aborted) resolve();
+        signal.addEventListener('abort', () => {
+          resolve();
+        });
+      }),
+  };
+}
+
+function refuseNothing(pods: readonly Pod[]): void {
+  if (pods.length > 0) return;
+  throw new UserError('no manifest declares a pod', {
+    hint: 'Give manifest files or folders, - for stdin, or --manifest-url URL.',
+    exitCode: brokenManifestExitCode,
+  });
+}
+
+/** Throws a `UserError` for mirror pods, which never run and so would never end. */
+function refuseMirrors(pods: readonly Pod[]): void {
+  const mirror = pods.find(isMirrorPod);
+  if (mirror === undefined) return;
+  throw new UserError(
+    `pod ${mirror.metadata.namespace}/${mirror.metadata.name} is marked as the mirror of a static pod`,
+    { hint: `Remove its annotation ${configAnnotations.mirror}.`, exitCode: brokenManifestExitCode },
+  );
+}

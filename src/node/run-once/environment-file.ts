@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { checkEnvVarName } from '../../api/values/names.ts';
+import { errorMessage, UserError } from '../../errors.ts';
+
+/** The environment that lines without a value take it from. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The variables of `--env-file` and `--env`. Of two of one name the last one counts; those of `--env` come last. */
+export async function givenVariables(
+  { envFile = [], env = [] }: { envFile?: readonly string[]; env?: readonly string[] },
+  environment: Environment,
+): Promise<Map<string, string>> {
+  const files = await Promise.all(envFile.map((path) => readEnvironmentFile(path, environment)));
+  const given = env.flatMap((text) => parseVariable(text, environment, '--env'));
+  return new Map([...files.flat(), ...given]);
+}
+
+/**
+ * A file in the form of `docker run --env-file`: a line is `NAME=VALUE`, with the value as it is, or `NAME` for that of
+ * the environment, if it is set. Lines that are empty or begin with `#` are left out.
+ */
+async function readEnvironmentFile(path: string, environment: Environment): Promise<[string, string][]> {
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new UserError(`--env-file: ${errorMessage(cause)}`, { cause });
+  });
+  return text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .flatMap((line, index) =>
+      line.trim() === '' || line.trimStart().startsWith('#')
+        ? []
+        : parseVariable(line.trimStart(), environment, `${path}:${index + 1}`),
+    );
+}
+
+/** Returns nothing for a name that the environment does not have. */
+function parseVariable(text: string, environment: Environment, place: string): [string, string][] {
+  const [name = ''] = text.split('=', 1);
+  const problem = checkEnvVarName(name);
+  if (problem !== undefined) {
+    throw new UserError(`${place}: "${name}" is not the name of a variable: ${problem}`, {
+      hint: 'Write NAME=VALUE, or NAME for the value of the environment.',
+    });
+  }
+  const value = name === text ? environment[name] : text.slice(name.length + 1);
+  return value === undefined ? [] : [[name, value]];
+}

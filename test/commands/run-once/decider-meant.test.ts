@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { deciderMeant } from '../../../src/commands/run-once/decider-meant.ts';
+import { makePod } from '../../builders/pods.ts';
+
+const podNamed = (namespace: string, name: string, ...containers: string[]) =>
+  makePod({
+    metadata: { namespace, name, uid: `${namespace}-${name}` },
+    spec: { containers: containers.map((container) => ({ name: container })) },
+  });
+const pods = [podNamed('default', 'test-edge1', 'app', 'helper'), podNamed('ci', 'db-edge1', 'db')];
+
+test.each([
+  ['test', 'default-test-edge1', undefined],
+  ['test-edge1', 'default-test-edge1', undefined],
+  ['ci/db', 'ci-db-edge1', undefined],
+  ['test/helper', 'default-test-edge1', 'helper'],
+  ['ci/db/db', 'ci-db-edge1', 'db'],
+])('%s', (text, podUID, container) => {
+  expect(deciderMeant(text, pods, 'edge1')).toEqual({ podUID, container });
+});
+
+test.each(['nope', 'test/nope', 'ci/test'])('%s names nothing', (text) => {
+  expect(() => deciderMeant(text, pods, 'edge1')).toThrow(`--exit-code-from ${text} matches no pod or container`);
+});
