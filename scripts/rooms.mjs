@@ -450,6 +450,10 @@ const rooms = {
   'commands/copy': ['files into containers and out of them', ['cri', 'cri/streaming', 'engine/host', 'commands/io']],
   'commands/forward': ['local ports that lead to a pod', ['cri', 'cri/streaming', 'engine/container']],
   'commands/top': ['tables of `top`', ['engine/stats']],
+  'commands/run-once': [
+    'results of `run-once` for people and CI services',
+    ['node/run-once', 'commands/io', 'commands/pod'],
+  ],
   'commands/validate': ['text of `validate`', ['api/text', 'api/values', 'engine/config', 'commands/io']],
   'commands/describe': [
     'text of `describe`',

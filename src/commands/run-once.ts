@@ -51,7 +51,11 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
     .option('--rm', 'stop and remove the pods at the end', false)
     .option('-e, --env <name=value>', 'set a variable in every container (repeatable)', list)
     .option('--env-file <file>', 'set the variables of a file in every container (repeatable)', list)
-    .option('--set <container.image=image>', 'run another image; image=IMAGE for the only container (repeatable)', imageOverride)
+    .option(
+      '--set <container.image=image>',
+      'run another image; image=IMAGE for the only container (repeatable)',
+      imageOverride,
+    )
     .addOption(new Option('-o, --output <format>', 'print the result as one object').choices(['json']))
     .option('--junit <file>', 'write the result as JUnit XML, with a test case for each container')
     .addHelpText('after', help)

@@ -356,8 +356,7 @@ describe('orphans', () => {
   ])('and one of the same name is replaced with leaveOrphans, if it %s', async (_title, exitAfterMs) => {
     const world = await World.make();
     if (exitAfterMs > 0) world.runtime.script('main', { exitAfterMs });
-    const pod = (name: string, uid: string): Pod =>
-      makeStaticPod(name, { uid, spec: { restartPolicy: 'Never' } });
+    const pod = (name: string, uid: string): Pod => makeStaticPod(name, { uid, spec: { restartPolicy: 'Never' } });
     const source = new ManualSource();
     const engine = await world.boot({ sources: [source] });
     source.set(pod('job', 'first'), pod('other', 'other'));

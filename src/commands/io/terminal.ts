@@ -71,5 +71,5 @@ async function* sizesOf(stdout: OutputStream, signal: AbortSignal): AsyncGenerat
 
 /** True for a terminal without NO_COLOR: https://no-color.org, by which an empty NO_COLOR is ignored. */
 export function isColoured({ isTTY }: Pick<OutputStream, 'isTTY'>): boolean {
-  return isTTY === true && (process.env['NO_COLOR'] ?? '') === '';
+  return isTTY === true && (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb';
 }

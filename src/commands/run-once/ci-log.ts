@@ -43,9 +43,5 @@ const gitHubProperty = (text: string): string => gitHubText(text).replaceAll(':'
 /** GitLab's sections. https://docs.gitlab.com/ci/jobs/job_logs/#custom-collapsible-sections */
 function gitLabLog(token: string, now: () => number): CILog {
   const mark = (word: string): string => `\u001b[0Ksection_${word}:${Math.floor(now() / 1000)}:${token}\r\u001b[0K`;
-  return {
-    begin: (title) => `${mark('start')}${visible(title)}\n`,
-    end: () => `${mark('end')}\n`,
-    failure: () => '',
-  };
+  return { begin: (title) => `${mark('start')}${visible(title)}\n`, end: () => `${mark('end')}\n`, failure: () => '' };
 }

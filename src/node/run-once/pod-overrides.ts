@@ -42,7 +42,10 @@ function pullPolicy({ image = '', imagePullPolicy }: Container, newImage: string
 
 function containerMeant(name: string | undefined, pods: readonly Pod[]): string {
   const regular = new Set(pods.flatMap(({ spec }) => spec.containers.map((container) => container.name)));
-  const all = new Set([...pods.flatMap(({ spec }) => (spec.initContainers ?? []).map((init) => init.name)), ...regular]);
+  const all = new Set([
+    ...pods.flatMap(({ spec }) => (spec.initContainers ?? []).map((init) => init.name)),
+    ...regular,
+  ]);
   const [only] = regular;
   if (name === undefined && regular.size === 1 && only !== undefined) return only;
   if (name !== undefined && all.has(name)) return name;

@@ -3,13 +3,7 @@ import type { ContainerStatus, Pod } from '../../api/types.ts';
 import { containerLogsDirectory } from '../../engine/container/log-paths.ts';
 import { readLogTail } from '../../engine/logs/read-log-tail.ts';
 import type { PodSnapshot } from '../../engine/view/snapshot.ts';
-import {
-  containerStatuses,
-  exitCodes,
-  firstEnd,
-  type PodOutcome,
-  unfinishedState,
-} from './run-once-outcome.ts';
+import { containerStatuses, exitCodes, firstEnd, type PodOutcome, unfinishedState } from './run-once-outcome.ts';
 
 const tail = { maxLines: 20, maxBytes: 16 * 1024 };
 

@@ -3,7 +3,14 @@ import { systemClock } from '../../clock.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import { reasons } from '../../engine/view/reasons.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
-import { containerOutcome, notStarted, podOutcome, type PodOutcome, stuckPods, type Until } from './run-once-outcome.ts';
+import {
+  containerOutcome,
+  notStarted,
+  podOutcome,
+  type PodOutcome,
+  stuckPods,
+  type Until,
+} from './run-once-outcome.ts';
 
 /**
  * Milliseconds for which a pod must stay Ready to count as Ready, because a container that ends at once is of no use.

@@ -78,7 +78,11 @@ test.each<[string, Partial<PodResult>, string[]]>([
         { name: 'next', state: 'waiting', reason: 'PodInitializing' },
       ],
     },
-    ['tests="2" failures="0" errors="1" skipped="1"', 'message="not done after 2s: container app still runs"', '<skipped'],
+    [
+      'tests="2" failures="0" errors="1" skipped="1"',
+      'message="not done after 2s: container app still runs"',
+      '<skipped',
+    ],
   ],
   [
     'what XML cannot hold is replaced',

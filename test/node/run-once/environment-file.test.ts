@@ -23,7 +23,9 @@ test('values are as they are, names take those of the environment, and later one
 
 test('a mistake names file and line', async () => {
   const file = await fileOf('A=1\n1B=2\n');
-  await expect(givenVariables({ envFile: [file] }, {})).rejects.toThrow(`${file}:2: "1B" is not the name of a variable`);
+  await expect(givenVariables({ envFile: [file] }, {})).rejects.toThrow(
+    `${file}:2: "1B" is not the name of a variable`,
+  );
 });
 
 test('a file that cannot be read is an error', async () => {

@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { ContainerStatus, Pod, PodStatus } from '../../../src/api/types.ts';
-import { containerOutcome, podOutcome, stuckPods, unfinishedState } from '../../../src/node/run-once/run-once-outcome.ts';
+import {
+  containerOutcome,
+  podOutcome,
+  stuckPods,
+  unfinishedState,
+} from '../../../src/node/run-once/run-once-outcome.ts';
 import { podAfter } from '../../builders/pod-after.ts';
 import { makeAPIContainerStatus, makePod } from '../../builders/pods.ts';
 
@@ -208,10 +213,9 @@ describe('the container that decides', () => {
 describe('an image that could not be pulled', () => {
   const resolve = 'failed to resolve reference "registry.example/app:1"';
   const outcomeAfter = (failures: number, message: string, reason = 'ErrImagePull') =>
-    podOutcome(
-      makePod({ status: { phase: 'Pending', containerStatuses: [waiting(reason, message)] } }),
-      { pullFailures: () => failures },
-    );
+    podOutcome(makePod({ status: { phase: 'Pending', containerStatuses: [waiting(reason, message)] } }), {
+      pullFailures: () => failures,
+    });
 
   test.each([
     `${resolve}: registry.example/app:1: not found`,
