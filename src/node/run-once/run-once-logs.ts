@@ -94,7 +94,7 @@ export class RunOnceLogs {
     const key = keyOf(pod.metadata.uid, container);
     if (this.followed.has(key)) return;
     const folder = containerLogsDirectory(this.deps.podLogsDir, pod.metadata, container);
-    const prefix = key === this.unprefixed ? undefined : this.prefixOf(`[pod/${pod.metadata.name}/${container}]`);
+    const prefix = key === this.unprefixed ? undefined : this.prefixOf(key, `[pod/${pod.metadata.name}/${container}]`);
     const done = this.read(folder, prefix).catch((error: unknown) => {
       if (hasCode(error, 'EPIPE')) return;
       this.deps.stderr.write(`warning: the log of container ${container} cannot be shown: ${errorMessage(error)}\n`);
@@ -102,8 +102,11 @@ export class RunOnceLogs {
     this.followed.set(key, done);
   }
 
-  private prefixOf(name: string): string {
-    const colour = colours[this.followed.size % colours.length] ?? 'cyan';
+  private prefixOf(key: string, name: string): string {
+    const all = this.deps.pods.flatMap(({ metadata, spec }) =>
+      [...(spec.initContainers ?? []), ...spec.containers].map((container) => keyOf(metadata.uid, container.name)),
+    );
+    const colour = colours[all.indexOf(key) % colours.length] ?? 'cyan';
     return `${this.deps.isColoured ? styleText(colour, name, { validateStream: false }) : name} `;
   }
 
