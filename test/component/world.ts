@@ -1,3 +1,4 @@
+import { type ObserveCall, observedService } from '../../src/cri/observed-service.ts';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
@@ -103,12 +104,15 @@ export class World {
   async boot({
     isEvented = false,
     owner,
+    onCall = () => undefined,
     ...deps
   }: Pick<KubeletDeps, 'sources'> &
-    Partial<KubeletDeps> & { isEvented?: boolean; owner?: RootOwner }): Promise<Engine> {
+    Partial<KubeletDeps> & { isEvented?: boolean; owner?: RootOwner; onCall?: ObserveCall }): Promise<Engine> {
     const channel = this.#hasWire ? openChannel(this.socketPath) : directChannel(this.runtime);
     const life = new Mortal();
-    const shared = life.service(this.#counting(grpcRuntimeService(channel)));
+    const shared = life.service(
+      this.#counting(observedService(grpcRuntimeService(channel), onCall, () => this.clock.monotonic())),
+    );
     const clock = life.clock(tickingClock(this.clock));
     const ended = new AbortController();
     const { runtime, foreignPods } = owner

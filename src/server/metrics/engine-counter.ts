@@ -101,6 +101,8 @@ export class EngineCounter implements Counter {
     for (const [name, row] of Object.entries(histograms)) {
       this.distributions.set(name, new Distribution(row.bounds, { plain: row.plain === true }));
     }
+    // The kubelet adds 0 with each clean-up.
+    this.tallies.get('kubelet_restarted_pods_total')?.add({ static: 'true' }, 0);
   }
 
   count(name: keyof CounterLabels, labels: Sample['labels']): void {

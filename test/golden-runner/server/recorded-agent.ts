@@ -7,6 +7,8 @@ import { dirname, join } from 'node:path';
 import { systemClock } from '../../../src/clock.ts';
 import { type Channel, openChannel } from '../../../src/cri/grpc-channel.ts';
 import { grpcRuntimeService } from '../../../src/cri/grpc-runtime-service.ts';
+import { CgroupfsManager } from '../../../src/engine/container-manager/cgroupfs-manager.ts';
+import { meteredCgroups } from '../../../src/engine/container-manager/metered-cgroups.ts';
 import { newStats } from '../../../src/engine/new-stats.ts';
 import { readStatsHost } from '../../../src/engine/stats/stats-host.ts';
 import { nodeConfig } from '../../../src/node/node-config.ts';
@@ -38,7 +40,7 @@ export interface Ports {
   healthz: number;
 }
 
-type Parts = Pick<RecordedAgent, 'world' | 'engine' | 'options' | 'ports' | 'authority'>;
+type Parts = Pick<RecordedAgent, 'world' | 'engine' | 'options' | 'ports' | 'authority' | 'metrics'>;
 
 /**
  * The agent with its servers on real sockets, and a fake runtime behind a real one. The time of the engine stands still
@@ -51,6 +53,7 @@ export class RecordedAgent {
   readonly ports: Ports;
   /** Signs the certificates of clients. */
   readonly authority: CertificateAuthority;
+  readonly metrics: AgentMetrics;
   readonly #opened: { close(): unknown }[] = [];
 
   private constructor(parts: Parts) {
@@ -59,6 +62,7 @@ export class RecordedAgent {
     this.options = parts.options;
     this.ports = parts.ports;
     this.authority = parts.authority;
+    this.metrics = parts.metrics;
   }
 
   /** Starts the engine. `prepare` scripts the runtime before. Serves nothing yet. */
@@ -87,8 +91,21 @@ export class RecordedAgent {
     const machine = makeMachine();
     const node = { ...nodeConfig(options, machine, 'cgroupfs'), containerLogLinksDir: join(folder, 'log-links') };
     const sources = nodeSources(options, silentLogger);
-    const engine = await world.boot({ sources, node, statsHost, newStats });
-    return new RecordedAgent({ world, engine, options, ports, authority });
+    const metrics = new AgentMetrics(world.clock);
+    const { mounts } = world.cgroups;
+    const fake = new CgroupfsManager({ mounts, files: world.cgroups, clock: world.clock, driver: 'cgroupfs' });
+    const cgroups = meteredCgroups(fake, { meter: metrics.counts, clock: world.clock });
+    const engine = await world.boot({
+      sources,
+      node,
+      statsHost,
+      newStats,
+      cgroups,
+      meter: metrics.counts,
+      onCall: metrics.counts.called,
+    });
+    metrics.follow(engine.kubelet);
+    return new RecordedAgent({ world, engine, options, ports, authority, metrics });
   }
 
   /** Everything of this agent. */
@@ -108,8 +125,7 @@ export class RecordedAgent {
     const faults = silentFaults();
     const channel: Channel = openChannel(world.socketPath);
     this.#opened.push(channel);
-    const metrics = new AgentMetrics(world.clock);
-    metrics.follow(kubelet);
+    const { metrics } = this;
     const { healthzBindAddress: bindAddress, healthzPort: port } = options;
     const unhealthyBecause = (): string | undefined => kubelet.unhealthyBecause();
     const healthz: Server = await serveHealthz({ bindAddress, port, unhealthyBecause, faults });

@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { metricsPaths } from '../../../src/server/metrics/agent-metrics.ts';
+import { codes, Refusal } from '../../fakes/fake-calls.ts';
+import { comparingCase, type ReplayedCase } from '../replay-case.ts';
+import { inNoTable } from '../replay.ts';
+import { openRig, recordedFlags } from './open-rig.ts';
+import type { RecordedAgent } from './recorded-agent.ts';
+import { serverFile } from './server-file.ts';
+
+interface RecordedFamily {
+  name: string;
+  type: string;
+  help: string;
+  labels: string[];
+}
+
+interface MetricsFile {
+  setup: string;
+  endpoints: Record<string, RecordedFamily[]>;
+}
+
+const manifests = {
+  'web.yaml': `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: a
+    image: registry.example/present:1
+    readinessProbe: {exec: {command: ["true"]}}
+    volumeMounts: [{name: cache, mountPath: /cache}]
+  volumes: [{name: cache, emptyDir: {}}]
+`,
+  'missing.yaml': `apiVersion: v1
+kind: Pod
+metadata: {name: missing}
+spec:
+  containers:
+  - name: m
+    image: registry.example/present:1
+    envFrom: [{configMapRef: {name: missing}}]
+`,
+};
+
+/** Usage of pods, which those of the fake runtime have not. test/e2e/top.test.ts looks at that of real ones. */
+const needsCgroups: ReadonlySet<string> = new Set([
+  '/metrics/cadvisor container_processes',
+  '/metrics/resource container_cpu_usage_seconds_total',
+  '/metrics/resource container_memory_working_set_bytes',
+  '/metrics/resource pod_cpu_usage_seconds_total',
+  '/metrics/resource pod_memory_working_set_bytes',
+]);
+
+/** Every recorded family of metrics is there with its type, help and labels, or docs/metrics.md says why it is not. */
+export const metricsFile = serverFile<MetricsFile>(['setup', 'endpoints'], ({ endpoints }) => {
+  const rig = openRig(
+    { flags: recordedFlags, manifests },
+    {
+      prepare: ({ runtime }) => {
+        runtime.injectError('runPodSandbox', new Refusal(codes.unknown, 'scripted'), { times: 1 });
+      },
+      isReady: ({ engine }) => engine.waitingReason('missing-edge1', 'm') === 'CreateContainerConfigError',
+    },
+  );
+  const missing = missingFamilies();
+  const pages = new Map<string, Promise<Map<string, Omit<RecordedFamily, 'name'>>>>();
+  const pageOf = (path: string): Promise<Map<string, Omit<RecordedFamily, 'name'>>> => {
+    const page = pages.get(path) ?? rig.agent().then((agent) => familiesOf(agent, path));
+    pages.set(path, page);
+    return page;
+  };
+  const caseOf = (path: string, { name, type, help, labels }: RecordedFamily): ReplayedCase => {
+    const reason = missing.find(({ pattern }) => pattern.test(name))?.reason;
+    const replayed = comparingCase(`${path} ${name}`, inNoTable({ path, name }), async () => ({
+      expected: { type, help, labels },
+      actual: (await pageOf(path)).get(name),
+    }));
+    if (needsCgroups.has(`${path} ${name}`) || !(metricsPaths as readonly string[]).includes(path)) {
+      return { ...replayed, run: () => Promise.resolve({ verdict: 'not answered yet' }) };
+    }
+    const excused = { verdict: 'differs on purpose' as const, reason: `docs/metrics.md: ${reason ?? ''}` };
+    return reason === undefined ? replayed : { ...replayed, run: () => Promise.resolve(excused) };
+  };
+  return {
+    cases: Object.entries(endpoints).flatMap(([path, families]) => families.map((family) => caseOf(path, family))),
+    end: () => rig.end(),
+  };
+});
+
+/** The table of docs/metrics.md: names, which may end in `*`, with the reason why they are missing. */
+function missingFamilies(): { pattern: RegExp; reason: string }[] {
+  const text = readFileSync(join(process.cwd(), 'docs/metrics.md'), 'utf8');
+  const [, table = ''] = text.split('## Metrics that are missing');
+  return table.split('\n').flatMap((line) => {
+    const [, names = '', reason = ''] = line.split('|').map((cell) => cell.trim());
+    return [...names.matchAll(/`([\w*]+)`/g)].map(([, name = '']) => ({
+      pattern: new RegExp(`^${name.replaceAll('*', '\\w*')}$`),
+      reason,
+    }));
+  });
+}
+
+async function familiesOf({ ports }: RecordedAgent, path: string): Promise<Map<string, Omit<RecordedFamily, 'name'>>> {
+  const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${ports.readonly}${path}`)).text();
+  // The first ones have logs measured, and are counted themselves.
+  for (let before = 0; before < 6; before++) await scrape();
+  const page = await scrape();
+  const families = new Map<string, Omit<RecordedFamily, 'name'>>();
+  for (const [, name = '', help = ''] of page.matchAll(/^# HELP (\S+) (.*)$/gm)) {
+    const type = new RegExp(`^# TYPE ${name} (\\S+)$`, 'm').exec(page)?.[1] ?? '';
+    families.set(name, { type, help, labels: labelsOf(page, name) });
+  }
+  return families;
+}
+
+/** Label names of the first series. Bounds of histograms are no labels. */
+function labelsOf(page: string, name: string): string[] {
+  const text = new RegExp(`^${name}(?:_bucket)?(?:\\{(.*)\\})? `, 'm').exec(page)?.[1] ?? '';
+  const names = [...text.matchAll(/(\w+)="(?:[^"\\]|\\.)*"/g)].map(([, label = '']) => label);
+  return names.filter((label) => label !== 'le').sort();
+}
