@@ -242,18 +242,31 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
   /** Makes the cgroups over all pods, then runs the sync loop. The sources and the runtime are read meanwhile. */
   private async work(stopped: AbortSignal): Promise<void> {
     const { faults } = this.deps;
-    const { containerManager, devices, podResources, podResourcesSocket, housekeeping } = this.parts;
+    const { containerManager, devices, podResources, housekeeping } = this.parts;
     await faults.untilDone('cgroups', () => containerManager.start(), stopped);
     if (devices !== undefined) await faults.untilDone('device plugins', () => devices.start(), stopped);
     if (podResources !== undefined) await faults.untilDone('resource managers', () => podResources.start(), stopped);
-    if (podResourcesSocket !== undefined)
-      await faults.untilDone('pod resources', () => podResourcesSocket.start(), stopped);
+    this.serveSockets(stopped);
     stopped.throwIfAborted();
     housekeeping.start();
     await Promise.all([
       faults.keepRunning('sync loop', () => this.loop(stopped), stopped),
       podResources && faults.keepRunning('resource managers', () => podResources.run(stopped), stopped),
     ]);
+  }
+
+  /** Pods do not wait for these sockets. */
+  private serveSockets(stopped: AbortSignal): void {
+    const { faults } = this.deps;
+    const { devices, podResourcesSocket } = this.parts;
+    const serve = (part: string, work: () => Promise<void> | undefined): void => {
+      const serving = faults.untilDone(part, async () => work(), stopped);
+      serving.catch((error: unknown) => {
+        if (!stopped.aborted) faults.note(part, error);
+      });
+    };
+    serve('device plugins', () => devices?.serve());
+    serve('pod resources', () => podResourcesSocket?.start());
   }
 
   private loop(stopped: AbortSignal): Promise<void> {

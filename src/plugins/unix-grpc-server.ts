@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { chmod, rename, rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
+import { UserError } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import { makeFolder } from '../make-folder.ts';
 import type { GrpcService } from './grpc-server.ts';
@@ -15,6 +16,8 @@ interface Deps {
   faults: Pick<Faults, 'note'>;
 }
 
+/** Longest path of a socket, without its final NUL. */
+const maxSocketPathBytes = 107;
 /** Bounds what all clients together hold open. */
 const maxConnections = 64;
 
@@ -43,8 +46,10 @@ export async function serveUnixGrpc(path: string, { services, faults }: Deps): P
     );
   });
   listener.maxConnections = maxConnections;
-  await makeFolder(dirname(path), 0o750);
   const made = `${path}.new`;
+  if (Buffer.byteLength(made) > maxSocketPathBytes)
+    throw new UserError(`the path of the socket is too long: ${path}`, { hint: 'Choose a shorter --root-dir.' });
+  await makeFolder(dirname(path), 0o750);
   await rm(made, { force: true });
   listener.listen(made);
   await once(listener, 'listening');

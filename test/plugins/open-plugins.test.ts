@@ -76,3 +76,9 @@ test('garbage and clients that hang up harm no other client', async () => {
   }
   expect(await client(path).list({})).toMatchObject({ podResources: [{ name: 'web' }] });
 });
+
+test('a path that is too long for a socket is a mistake that names its remedy', async () => {
+  const lister = { list: () => [], getAllocatableResources: () => ({}), get: () => ({}) };
+  const serving = openPlugins({ faults: silentFaults() }).servePodResources(`/tmp/${'x'.repeat(110)}`, lister);
+  await expect(serving).rejects.toMatchObject({ name: 'UserError', hint: 'Choose a shorter --root-dir.' });
+});

@@ -79,17 +79,24 @@ export class NodeDevices {
   }
 
   /**
-   * Reads the checkpoint and takes registrations. Called before all other methods, again if it rejected with the error
-   * of the system. kubelet: devicemanager/plugin/v1beta1/server.go Start, CleanupPluginDirectory
+   * Reads the checkpoint. Called before all other methods, again if it rejected with the error of the system.
    */
   async start(): Promise<void> {
-    const { folder, plugins, clock, logger } = this.deps;
+    const { folder, clock, logger } = this.deps;
     await makeFolder(folder, 0o755);
     if (this.file === undefined) {
       const file = await DiskStateFile.open({ path: join(folder, checkpointName), clock, logger });
       await startWithStateFile(this.manager, file, logger);
       this.file = file;
     }
+  }
+
+  /**
+   * Takes registrations. Rejects with the error of the system, or a `UserError` for a path that is too long. kubelet:
+   * devicemanager/plugin/v1beta1/server.go Start, CleanupPluginDirectory
+   */
+  async serve(): Promise<void> {
+    const { folder, plugins } = this.deps;
     await removeSockets(folder);
     this.server = await plugins.serveDeviceRegistration(join(folder, 'kubelet.sock'), async (request) => {
       await this.resources.connect(request.resourceName, registeredSocket(folder, request));
