@@ -1,4 +1,4 @@
-import { getSystemErrorMap, inspect } from 'node:util';
+import { getSystemErrorMap, inspect, styleText } from 'node:util';
 import { errorMessage, hasCode, isBug, isSystemError, RpcError, UserError } from './errors.ts';
 import { visible, visibleLines } from './visible-text.ts';
 
@@ -34,11 +34,15 @@ export function describeFailure(error: unknown): FailureReport {
 }
 
 /** The lines for stderr; with the stack if `debug`. */
-export function failureText(error: unknown, { debug = false } = {}): string {
+export function failureText(error: unknown, { debug = false, isColoured = false } = {}): string {
   const { message, hint } = describeFailure(error);
-  const lines = [`error: ${message}`, ...(hint === undefined ? [] : [`hint: ${hint}`])];
-  if (debug) lines.push(inspect(error));
-  return lines.map((line) => `${visibleLines(line)}\n`).join('');
+  const line = (label: 'error' | 'hint', text: string): string => {
+    const style = label === 'error' ? 'red' : 'cyan';
+    const shown = isColoured ? styleText(style, `${label}:`, { validateStream: false }) : `${label}:`;
+    return `${shown} ${visibleLines(text)}\n`;
+  };
+  const stack = debug ? `${visibleLines(inspect(error))}\n` : '';
+  return `${line('error', message)}${hint === undefined ? '' : line('hint', hint)}${stack}`;
 }
 
 function systemFailure(error: NodeJS.ErrnoException & { code: string }): Omit<FailureReport, 'exitCode'> {

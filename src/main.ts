@@ -18,5 +18,7 @@ function failureExitCode(argv: readonly string[], error: unknown): number {
 
 /** The text for an uncaught error. */
 export function uncaughtErrorText(error: unknown): string {
-  return failureText(error, { debug: process.env[debugVariable] === '1' });
+  const { NO_COLOR = '', TERM } = process.env;
+  const isColoured = process.stderr.isTTY && NO_COLOR === '' && TERM !== 'dumb';
+  return failureText(error, { debug: process.env[debugVariable] === '1', isColoured });
 }

@@ -51,3 +51,8 @@ describe('what a command says', () => {
     expect(failureText(new TypeError('x is undefined'), { debug: true })).toMatch(/\n {4}at /);
   });
 });
+
+test('labels are coloured for a terminal', () => {
+  const text = failureText(new UserError('no pod', { hint: 'Look.' }), { isColoured: true });
+  expect(text).toBe('\u001b[31merror:\u001b[39m no pod\n\u001b[36mhint:\u001b[39m Look.\n');
+});

@@ -12,13 +12,14 @@ interface ExecFlags extends PodFlags {
 export function registerExec(program: Command, deps: CommandDeps): void {
   addRuntimeOptions(program.command('exec'))
     .description('Run a command in a container and exit with its exit code')
-    .usage('[options] POD -- COMMAND [ARG...]')
+    .usage('[options] POD [--] COMMAND [ARG...]')
     .argument('<pod>', 'name, name without the node, or namespace/name')
     .argument('<command...>', 'the command and its arguments, after --')
     .option('-c, --container <name>', 'container (default: the default container of the pod)')
     .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
     .option('-i, --stdin', 'pass stdin to the command')
     .option('-t, --tty', 'run the command with a terminal, together with -i')
+    .showHelpAfterError('(put -- before a command with flags: kubelet-ts exec POD -- COMMAND; see --help)')
     .addHelpText('after', examples)
     .action(async (podName: string, command: string[], flags: ExecFlags) => {
       deps.setExitCode(await exec(deps, podName, command, flags));

@@ -92,7 +92,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
   if (argv[2] === completeCommand) return printCandidates(argv.slice(3), deps);
   const named = argv.slice(2).filter((word) => !word.startsWith('-'));
   const word = named[0] === 'help' ? named[1] : named[0];
-  await refuseUnknown(word);
+  if (argv[2] === named[0]) await refuseUnknown(word);
   const wanted = aliases[word ?? ''] ?? word ?? '';
   // Only help and mistakes need the others.
   const isAlone = argv[2] === word && wanted in commands;

@@ -10,6 +10,7 @@ import type { Logger } from '../logger.ts';
 import { openAPI } from '../node/open-api.ts';
 import { serveHealthz } from '../server/healthz.ts';
 import { AgentEnd, endsItsPods } from '../node/agent-end.ts';
+import { addShortHelp } from './io/short-help.ts';
 import { canShowScreen } from './run/can-show-screen.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { boolean, referenceVersion } from '../node/options/flags.ts';
@@ -29,7 +30,8 @@ interface RunFlags extends NodeFlags, LogFlags {
 }
 
 export function registerRun(program: Command, deps: CommandDeps): void {
-  addLogOptions(addNodeOptions(program.command('run')), 'info')
+  const command = addLogOptions(addNodeOptions(program.command('run')), 'info');
+  addShortHelp(command, commonFlags)
     .description('Run the pods of manifests until stopped. Stopping leaves the pods running')
     .argument('[manifests...]', 'files or folders of pod manifests, beside --pod-manifest-path')
     .option('--no-tui', 'log lines instead of the screen, also on a terminal')
@@ -41,6 +43,14 @@ export function registerRun(program: Command, deps: CommandDeps): void {
       else deps.setExitCode(await run(await nodeOptions(flags, manifests), flags, deps));
     });
 }
+
+/** Flags of most nodes, by group. */
+const commonFlags = {
+  'Manifests:': ['--pod-manifest-path', '--manifest-url'],
+  'Node:': ['--config', '--hostname-override', '--node-ip', '--node-labels', '--max-pods', '--in-place'],
+  'State and runtime:': ['--root-dir', '--container-runtime-endpoint'],
+  'Screen and log:': ['--no-tui', '--log-format', '--log-level'],
+};
 
 const examples = `
 Examples:

@@ -126,7 +126,8 @@ test('a container that crashes again and again waits in CrashLoopBackOff', async
     '0/1',
     'CrashLoopBackOff',
     '1 (0s ago)',
-    '0s\n',
+    '0s',
+    'exits with code 1; next try in 0s\n',
   ]);
 });
 

@@ -118,7 +118,7 @@ const kindsByReason: Readonly<Record<string, readonly string[]>> = {
   'it belongs to --config': ['KubeletConfiguration'],
   'it is for kubeadm': ['ClusterConfiguration', 'InitConfiguration', 'JoinConfiguration'],
   'it tells clients where an API server is': ['Config'],
-  'its manifests have to be rendered first': ['Kustomization'],
+  'its manifests have to be built first, with kubectl kustomize FOLDER > FILE.yaml': ['Kustomization'],
   'nothing but this node stops its pods': ['PodDisruptionBudget'],
   'this program is the node': ['Node'],
 };

@@ -12,6 +12,8 @@ export interface Workload {
 
 export type WorkloadSpec = Partial<Omit<JobSpec, 'selector'>> & {
   jobTemplate?: { spec?: WorkloadSpec };
+  /** Of a StatefulSet. */
+  ordinals?: { start?: number };
   replicas?: number;
   schedule?: string;
   /** In a ReplicationController, the labels themselves. */
@@ -27,7 +29,8 @@ export function specWithTemplate({ kind, spec = {} }: Workload): { spec: Workloa
 
 /** Returns the one pod that a workload runs here: its name, and the pod template as written. */
 export function workloadPod(workload: Workload): RawPod {
-  const { name, namespace } = workload.metadata ?? {};
+  const { namespace } = workload.metadata ?? {};
+  const name = podNameOf(workload);
   const { activeDeadlineSeconds, template } = specWithTemplate(workload).spec;
   const { labels, annotations } = template?.metadata ?? {};
   return {
@@ -43,12 +46,18 @@ export function workloadPod(workload: Workload): RawPod {
   };
 }
 
+/** The name of the workload. A StatefulSet's pod has its ordinal too, which programs read from their host name. */
+function podNameOf({ kind, metadata, spec }: Workload): string | undefined {
+  const { name } = metadata ?? {};
+  return kind === 'StatefulSet' && name !== undefined ? `${name}-${spec?.ordinals?.start ?? 0}` : name;
+}
+
 /**
- * Name of the claim that a StatefulSet's pod gets for a template. It has the name in the manifest, not that of the pod,
- * because a node of another name must find the data again.
+ * Name of the claim that a StatefulSet's pod gets for a template. It has the name of the pod without the node, because
+ * a node of another name must find the data again.
  */
-export function claimNameOf({ metadata }: Workload, template: RawClaim): string {
-  return `${template.metadata?.name ?? ''}-${metadata?.name ?? ''}`;
+export function claimNameOf(workload: Workload, template: RawClaim): string {
+  return `${template.metadata?.name ?? ''}-${podNameOf(workload) ?? ''}`;
 }
 
 /** A template replaces a volume of its name. kubelet: pkg/controller/statefulset/stateful_set_utils.go updateStorage */

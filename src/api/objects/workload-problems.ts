@@ -33,30 +33,38 @@ const namedFields: ReadonlySet<string> = new Set([
   'backoffLimit',
   'completions',
   'jobTemplate',
+  'ordinals',
   'parallelism',
   'replicas',
+  // Its one use is to find the pods of the workload.
+  'selector',
   'suspend',
   'template',
   'volumeClaimTemplates',
 ]);
 
+/** One line for the fields without effect, with the number of replicas. */
 function ignoredFields(workload: Workload): FieldProblem[] {
   const { spec } = specWithTemplate(workload);
+  const { replicas = 1 } = spec;
   const ignored = [
     ...Object.keys({ ...workload.spec, ...spec }).filter((field) => !namedFields.has(field)),
     ...Object.keys(spec.template?.metadata ?? {})
       .filter((field) => field !== 'labels' && field !== 'annotations')
       .map((field) => `template.metadata.${field}`),
   ];
-  if (ignored.length === 0) return [];
-  const message = `A ${workload.kind} runs here as one pod of its template; ignored: ${ignored.join(', ')}`;
-  return [warn('kind', message)];
+  const count = replicas > 1 ? `, not ${replicas}` : '';
+  if (count === '' && ignored.length === 0) return [];
+  const rest = ignored.length === 0 ? '' : `; ignored: ${ignored.join(', ')}`;
+  return [warn('kind', `A ${workload.kind} runs here as one pod of its template${count}${rest}`)];
 }
 
 function countProblems(spec: WorkloadSpec, path: string): FieldProblem[] {
   return (['replicas', 'completions', 'parallelism'] as const).flatMap((field) => {
     const count = spec[field];
     if (count === undefined || count === 1) return [];
+    // The line about the kind has the number.
+    if (field === 'replicas' && count > 1) return [];
     const place = `${path}.${field}`;
     if (count < 0) return [refuse(place, `Invalid value: ${count}: must not be negative`)];
     return [warn(place, count === 0 ? `${field} is 0: no pod is declared` : `One pod runs here, not ${count}`)];

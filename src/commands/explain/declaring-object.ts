@@ -78,12 +78,15 @@ function objectIn(file: string, text: string, pod: WantedPod): DeclaringObject |
     if ('problem' in reading) continue;
     const { objects } = declaredObjects(reading.document, maxManifestObjects);
     for (const { kind, object } of objects) {
-      if (podPrefixes[kind] === undefined || !declares(object.node, pod)) continue;
+      const wanted = kind === 'StatefulSet' ? { ...pod, names: pod.names.map(withoutOrdinal) } : pod;
+      if (podPrefixes[kind] === undefined || !declares(object.node, wanted)) continue;
       return { file, text, object, prefix: podPrefixes[kind] };
     }
   }
   return undefined;
 }
+
+const withoutOrdinal = (name: string): string => name.replace(/-\d+$/, '');
 
 function declares(node: ManifestNode, { namespace, names }: WantedPod): boolean {
   const metadata = member(node, 'metadata');

@@ -49,6 +49,8 @@ export class PodRemains {
   private readonly removals = new Map<string, Promise<void>>();
   private orphanCleanUp: Promise<void> | undefined;
   private sweep: object | undefined;
+  /** UIDs of the orphans of the last sweep. */
+  private announced: ReadonlySet<string> = new Set();
   /**
    * UIDs of removed pods, newest last. A RunPodSandbox call that was cut off may still make a sandbox for one of them.
    */
@@ -128,8 +130,20 @@ export class PodRemains {
     const late = this.deps.listedPods().flatMap(({ uid }) => (this.removed.has(uid) ? uid : []));
     const ours = new Set([...(await this.deps.podDirs.podUIDs()), ...late]);
     const orphans = [...ours].filter((uid) => !isSpared(uid) && !this.removals.has(uid));
+    this.announce(orphans);
     const onRemoval = this.newSweep();
     await Promise.all(orphans.map((uid) => this.cleanUpOrphan(uid, onRemoval)));
+  }
+
+  /** Names the running pods that are about to end, once. */
+  private announce(orphans: readonly string[]): void {
+    const ending = this.deps
+      .listedPods()
+      .filter((pod) => orphans.includes(pod.uid) && isPodRunning(pod) && !this.announced.has(pod.uid));
+    this.announced = new Set(orphans);
+    if (ending.length === 0) return;
+    const pods = ending.map(({ namespace, name }) => `${namespace}/${name}`).sort();
+    this.deps.logger.warn({ pods }, 'Running pods end now, because no manifest of this start declares them');
   }
 
   /** Counts the removals of one sweep until the next one begins. kubelet: kubelet_volumes.go cleanupOrphanedPodDirs */

@@ -158,17 +158,17 @@ spec:
       spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Gi } } ${more} }
 `;
 
-test('the templates of a StatefulSet become claims with its name, which replace volumes of their name', () => {
+test('the templates of a StatefulSet become claims with the name of its pod, which replace volumes of their name', () => {
   const { pods, configObjects } = load(statefulSet());
   expect(pods[0]?.spec.volumes).toEqual([
-    { name: 'data', persistentVolumeClaim: { claimName: 'data-db' } },
+    { name: 'data', persistentVolumeClaim: { claimName: 'data-db-0' } },
     { name: 'tmp', emptyDir: {} },
   ]);
   expect(configObjects).toEqual([
     {
       kind: 'PersistentVolumeClaim',
       namespace: 'web',
-      name: 'data-db',
+      name: 'data-db-0',
       accessModes: ['ReadWriteOnce'],
       storage: '1Gi',
     },
@@ -178,16 +178,15 @@ test('the templates of a StatefulSet become claims with its name, which replace 
 test('a claim of a StatefulSet stays declared while it is scaled to zero', () => {
   const { pods, configObjects } = load(statefulSet().replace('spec:\n', 'spec:\n  replicas: 0\n'));
   expect(pods).toEqual([]);
-  expect(configObjects.map(({ name }) => name)).toEqual(['data-db']);
+  expect(configObjects.map(({ name }) => name)).toEqual(['data-db-0']);
 });
 
 test('a broken template of a StatefulSet, and one that is declared already, have a place', () => {
-  expect(problemsOf(statefulSet(', volumeMode: Block')).slice(1)).toEqual([
+  expect(problemsOf(statefulSet(', volumeMode: Block'))).toEqual([
     '14: spec.volumeClaimTemplates[0].spec.volumeMode: Forbidden: Block: block volumes are not supported here',
   ]);
-  const declared = claim('accessModes: [ReadWriteOnce]').replace('name: data', 'name: data-db, namespace: web');
+  const declared = claim('accessModes: [ReadWriteOnce]').replace('name: data', 'name: data-db-0, namespace: web');
   expect(problemsOf(`${declared}---${statefulSet()}`)).toEqual([
-    '8: kind: A StatefulSet runs here as one pod of its template; ignored: selector',
-    '17: spec.volumeClaimTemplates: PersistentVolumeClaim web/data-db is declared on line 4 already',
+    '17: spec.volumeClaimTemplates: PersistentVolumeClaim web/data-db-0 is declared on line 4 already',
   ]);
 });

@@ -47,11 +47,18 @@ describe('the pod', () => {
     ['apps/v1 DaemonSet', template],
     ['apps/v1 Deployment', template],
     ['apps/v1 ReplicaSet', template],
-    ['apps/v1 StatefulSet', template],
     ['v1 ReplicationController', template],
     ['batch/v1 Job', jobTemplate],
   ])('of a %s', (type, spec) => {
     expect(loadedManifests(workload(type, spec))).toEqual({ ...nothing, pods: ['default/web-edge1'] });
+  });
+
+  test.each([
+    ['0', template],
+    ['5', `ordinals: {start: 5}\n  ${template}`],
+  ])('of a StatefulSet has its ordinal %s', (ordinal, spec) => {
+    const expected = { ...nothing, pods: [`default/web-${ordinal}-edge1`] };
+    expect(loadedManifests(workload('apps/v1 StatefulSet', spec))).toEqual(expected);
   });
 
   test('of a CronJob runs once', () => {
@@ -86,7 +93,7 @@ describe('what is lost', () => {
     [
       'is said in one line',
       workload('apps/v1 Deployment', 'selector: {matchLabels: {app: web}}', 'strategy: {}', 'paused: false', template),
-      ['2:7 warning kind A Deployment runs here as one pod of its template; ignored: selector, strategy, paused'],
+      ['2:7 warning kind A Deployment runs here as one pod of its template; ignored: strategy, paused'],
     ],
     [
       'may be in the template',
@@ -99,7 +106,7 @@ describe('what is lost', () => {
     [
       'are replicas',
       workload('apps/v1 ReplicaSet', 'replicas: 3', template),
-      ['5:13 warning spec.replicas One pod runs here, not 3'],
+      ['2:7 warning kind A ReplicaSet runs here as one pod of its template, not 3'],
     ],
     ['is not one replica', workload('apps/v1 ReplicaSet', 'replicas: 1', template), []],
     [
@@ -124,18 +131,12 @@ describe('what is lost', () => {
     [
       'is a selector that a cluster would refuse',
       workload('apps/v1 Deployment', 'selector: {matchLabels: {app: api}}', template),
-      [
-        '2:7 warning kind A Deployment runs here as one pod of its template; ignored: selector',
-        '5:3 warning spec.selector The template has no label app=api: a cluster would refuse this',
-      ],
+      ['5:3 warning spec.selector The template has no label app=api: a cluster would refuse this'],
     ],
     [
       'is the selector of a ReplicationController',
       workload('v1 ReplicationController', 'selector: {app: api}', template),
-      [
-        '2:7 warning kind A ReplicationController runs here as one pod of its template; ignored: selector',
-        '5:3 warning spec.selector The template has no label app=api: a cluster would refuse this',
-      ],
+      ['5:3 warning spec.selector The template has no label app=api: a cluster would refuse this'],
     ],
     [
       'is what nobody knows',
