@@ -143,6 +143,10 @@ const rooms = {
     'PodConfig: lists of all sources, merged into changes',
     ['api/values', 'flow', 'engine/view', 'api/objects', 'engine/outgoing'],
   ],
+  'engine/operations': [
+    'what operators asked of declared pods, and the revisions of these pods, on disk',
+    ['api/values', 'engine/host', 'flow', 'engine/container', 'engine/view'],
+  ],
   'engine/images': [
     'pulls, credentials, image garbage collection',
     [
@@ -286,7 +290,7 @@ const rooms = {
   server: ['the HTTP server, healthz', ['flow']],
   'server/control': [
     'the control socket: its routes, its client, the engine of another process',
-    ['flow', 'engine/view', 'engine/history', 'engine/stats', 'server', 'server/metrics'],
+    ['flow', 'engine/view', 'engine/history', 'engine/stats', 'engine/operations', 'server', 'server/metrics'],
   ],
   'server/api': [
     'the HTTPS API of the kubelet: clients, certificates, routes',
@@ -532,6 +536,7 @@ const rooms = {
       'engine/view',
       'engine/stats',
       'engine/config',
+      'engine/operations',
       'server',
       'server/control',
       'engine/config/http',

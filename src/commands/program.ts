@@ -59,6 +59,32 @@ const commands: Record<string, CommandEntry> = {
     load: async () => (await import('./checkpoint.ts')).registerCheckpoint,
   },
   events: { summary: 'List the events of pods', load: async () => (await import('./events.ts')).registerEvents },
+  restart: {
+    summary: 'Restart the containers of pods',
+    load: async () => (await import('./operate.ts')).registerOperation('restart'),
+  },
+  stop: {
+    summary: 'Stop pods until they are started',
+    load: async () => (await import('./operate.ts')).registerOperation('stop'),
+  },
+  start: { summary: 'Start stopped pods', load: async () => (await import('./operate.ts')).registerOperation('start') },
+  retry: {
+    summary: 'Try failing pods now',
+    load: async () => (await import('./operate.ts')).registerOperation('retry'),
+  },
+  hold: {
+    summary: 'Keep pods from updates',
+    load: async () => (await import('./operate.ts')).registerOperation('hold'),
+  },
+  unhold: {
+    summary: 'Let pods follow their manifest again',
+    load: async () => (await import('./operate.ts')).registerOperation('unhold'),
+  },
+  rollback: {
+    summary: 'Run an earlier revision of a pod',
+    load: async () => (await import('./operate.ts')).registerOperation('rollback'),
+  },
+  history: { summary: 'List the revisions of a pod', load: async () => (await import('./history.ts')).registerHistory },
   images: {
     summary: 'List images, and load them from archives',
     load: async () => (await import('./images.ts')).registerImages,

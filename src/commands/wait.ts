@@ -10,6 +10,7 @@ import { addRuntimeOptions, duration } from '../node/options/flags.ts';
 import { parseReference } from './pod/pods-meant.ts';
 import {
   conditionNamed,
+  givenUpBecause,
   isConditionMet,
   type WaitCondition,
   waitConditions,
@@ -46,7 +47,8 @@ The condition concerns the manifests now on disk, also right after an edit:
   updated    the edited manifest runs, Ready or not, and the previous one has ended
   completed  the pod has completed
   deleted    the pod is gone
-wait also waits for a pod that is not declared yet, and for an agent that does not run yet. Exits with 1 at the timeout.
+wait also waits for a pod that is not declared yet, and for an agent that does not run yet. Exits with 1 at the timeout,
+and with --for updated as soon as the pod was rolled back.
 
 Examples:
   kubelet-ts wait web
@@ -99,6 +101,12 @@ async function waitForPods(names: readonly string[], flags: WaitFlags): Promise<
     if (snapshot === undefined) throw notMet(names, flags, { why: 'kubelet-ts ended' });
     const waiting = names.filter((name) => !isConditionMet(name, flags.for, snapshot));
     if (waiting.length === 0) break;
+    for (const name of waiting) {
+      const because = givenUpBecause(name, flags.for, snapshot);
+      if (because === undefined) continue;
+      met.abort();
+      throw rolledBack(name, because);
+    }
     const { done } = await next;
     if (done === true) throw notMet(waiting, flags, { snapshot, ...(!timeout.aborted && { why: 'kubelet-ts ended' }) });
     next = events.next();
@@ -110,6 +118,12 @@ async function waitForPods(names: readonly string[], flags: WaitFlags): Promise<
 function inTime<T>(promise: Promise<T>, signal: AbortSignal, late: () => UserError): Promise<T> {
   return unlessAborted(promise, signal).catch((error: unknown) => {
     throw signal.aborted ? late() : error;
+  });
+}
+
+function rolledBack(name: string, because: string): UserError {
+  return new UserError(`pod ${name} does not run its manifest: ${because}`, {
+    hint: `Correct the manifest, or try it again: kubelet-ts unhold ${name}`,
   });
 }
 

@@ -11,6 +11,7 @@ import type { KubeletDeps } from './kubelet-deps.ts';
 import { containerGracePeriodSeconds } from './kuberuntime/actions/termination-grace-period.ts';
 import { computeStopOrder } from './lifecycle/stop-order.ts';
 import { type KubeletParts, newKubelet } from './new-kubelet.ts';
+import type { EngineOperations, OperationRequest, PodName, RevisionSummary } from './operations/operation.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
 import type { LogUsage, StatsProvider, SummaryRequest } from './stats/stats-provider.ts';
 import type { Summary } from './stats/summary.ts';
@@ -35,7 +36,9 @@ export interface UnremovedPod {
  * The engine. Runs its parts until it is stopped, and shows their state. A stop leaves every container running.
  * kubelet: kubelet.go Kubelet
  */
-export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<StatsProvider, 'summary' | 'logUsage'> {
+export class Kubelet
+  implements EngineView, EngineHistory, EngineSettling, EngineOperations, Pick<StatsProvider, 'summary' | 'logUsage'>
+{
   private readonly deps: KubeletDeps;
   private readonly stopping = new AbortController();
   private readonly parts: KubeletParts;
@@ -64,6 +67,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
       const earlier = await deps.faults.untilDone('pod folders', () => parts.podDirs.podUIDs(), stopped);
       // First, because the sources compare their manifests with them.
       await Promise.all([parts.revisions.load(earlier), parts.evictionRecords.load(earlier)]);
+      await deps.faults.untilDone('operations', () => parts.records.load(), stopped);
       parts.handlers.adopt(earlier);
       running.push(...this.startParts(stopped));
       await Promise.all(running);
@@ -83,6 +87,7 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
       await Promise.all([
         parts.histories.close(),
         parts.statusRecords.close(),
+        parts.records.close(),
         parts.revisions.close(),
         parts.wallClockStore.close(),
         parts.podResources?.close(),
@@ -121,6 +126,14 @@ export class Kubelet implements EngineView, EngineHistory, EngineSettling, Pick<
 
   logUsage(): Promise<LogUsage[]> {
     return this.parts.stats.logUsage();
+  }
+
+  operate(request: OperationRequest): Promise<string> {
+    return this.parts.operations.act(request);
+  }
+
+  pastRevisions(pod: PodName): RevisionSummary[] {
+    return this.parts.operations.history(pod);
   }
 
   summary(request: SummaryRequest): Promise<Summary> {

@@ -32,6 +32,8 @@ import { InPlaceUpdates } from './in-place-updates.ts';
 import { layerIngests } from './images/layer-ingests.ts';
 import { PullCredentials } from './images/pull-credentials.ts';
 import { PullWatch } from './images/pull-watch.ts';
+import { PodOperations } from './operations/pod-operations.ts';
+import { PodRecords } from './operations/pod-records.ts';
 import { knownRevisions } from './known-revisions.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
 import { crashLoopBackOffLimits } from './kuberuntime/actions/crash-loop-back-off.ts';
@@ -68,10 +70,11 @@ import { newMemoryWatch } from './new-memory-watch.ts';
 import { activeDeadlineLeftMs } from './status/active-deadline.ts';
 import { ipFamilyOf } from './status/generate-pod-status.ts';
 import { ReasonCache } from './status/reason-cache.ts';
-import { StatusManager } from './status/status-manager.ts';
+import { isReady, StatusManager } from './status/status-manager.ts';
 import { StatusRecords } from './status/status-records.ts';
 import { SyncHandlers } from './sync-handlers.ts';
 import type { SyncLoopInput } from './sync-loop.ts';
+import { runsAsDeclared } from './take-snapshot.ts';
 import { UserNamespaces } from './userns/user-namespaces.ts';
 import { EventBus } from './view/event-bus.ts';
 import { VolumeClaims } from './persistent-volumes/volume-claims.ts';
@@ -113,7 +116,8 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
       statusRecords.startOver(uid);
     },
   });
-  const config = new ConfigReader({
+  const records = new PodRecords({ rootDir: node.rootDir, clock, logger: logger.child({ component: 'operations' }) });
+  const config: ConfigReader = new ConfigReader({
     sources: deps.sources,
     configObjects,
     secrets,
@@ -121,6 +125,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     faults: faults,
     clock,
     emit,
+    revisionToRun: (declared, from) => operations.revisionToRun(declared, from),
     identify: (pod, previous) => {
       const known = knownRevisions({ podManager, workers, statusManager, revisions }, pod, previous);
       return identifyPod(pod, known, node.inPlace);
@@ -379,6 +384,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     wallClock,
     emit,
     networkError: () => runtimeState.networkError,
+    restarting: (pod) => operations.restarting(pod),
     supportsRecursiveReadOnly: () => runtimeState.supportsRecursiveReadOnly,
     runtimeName: () => runtimeState.name,
     nodeIPFamily: ipFamilyOf(node.nodeIPs),
@@ -444,6 +450,34 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     clock,
     logger: logger.child({ component: 'in-place' }),
     stopped,
+  });
+
+  const operations: PodOperations = new PodOperations({
+    records,
+    declaredPod: ({ namespace, name }) => podManager.getByFullName(`${name}_${namespace}`),
+    declarers: (pod) => config.declarers(pod),
+    isTerminating: (uid) => workers.isPodTerminationRequested(uid) && !workers.isPodKnownTerminated(uid),
+    podStatus: (uid) => cache.get(uid),
+    isReadyAsDeclared: (pod) =>
+      isReady(statusManager.get(pod.metadata.uid)) && runsAsDeclared({ ...parts, handlers }, pod),
+    redeclare: () => {
+      config.redeclare();
+    },
+    stopPod: (podUID) => {
+      inputs.push({ type: 'operation', operation: 'stop', podUID });
+    },
+    startPod: (podUID) => {
+      inputs.push({ type: 'operation', operation: 'start', podUID });
+    },
+    retryPod: (podUID) => {
+      imageManager.retry(podUID);
+      syncer.retry(podUID);
+      imagesAhead.forget(podUID);
+      inputs.push({ type: 'sync', podUID });
+    },
+    wallClock,
+    clock,
+    emit,
   });
 
   // Decisions for the whole node: admission, eviction, shutdown and garbage collection.
@@ -633,6 +667,9 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     });
 
   const parts = {
+    clock,
+    records,
+    operations,
     outgoing,
     events,
     inputs,

@@ -104,6 +104,14 @@ export class PodRevisions {
     return true;
   }
 
+  /** Ends every earlier revision of a pod that does not start. */
+  endEarlier(pod: Pod): void {
+    const predecessor = this.predecessorOf(pod);
+    if (predecessor !== undefined) this.stopPredecessor(predecessor);
+    this.deps.imagesAhead.forget(pod.metadata.uid);
+    this.removeBefore(pod);
+  }
+
   /** True if the pod is no longer declared but still runs. */
   isOutgoing({ metadata, ...pod }: Pod): boolean {
     return this.outgoing.get(podFullName({ metadata, ...pod }))?.pod.metadata.uid === metadata.uid;

@@ -65,6 +65,8 @@ interface Deps {
   getPodStatus: (uid: string) => Promise<RuntimePodStatus>;
   /** Called after an action of ours changed the pod in the runtime. */
   onPodChanged: (uid: string) => void;
+  /** Ids of containers that an operator wants to end and start again. */
+  restarting: (pod: Pod) => readonly string[];
   /** True if no manifest declares the pod any more. */
   isPodGone: (uid: string) => boolean;
   /** Removes the remains of a stopped pod from the runtime and the disk. */
@@ -76,10 +78,18 @@ export class KubeletPodSyncer implements PodSyncer {
   private readonly deps: Deps;
   /** Back-off of pods with failed mounts, by UID. */
   private readonly mountBackOff: BackOff;
+  /** When an operator asked to try a pod at once, by UID; monotonic. */
+  private readonly retriedAt = new Map<string, number>();
 
   constructor(deps: Deps) {
     this.deps = deps;
     this.mountBackOff = new BackOff(deps.clock, mountBackOffLimits);
+  }
+
+  /** Forgets all back-offs of a pod before its next sync. */
+  retry(uid: string): void {
+    this.mountBackOff.reset(uid);
+    this.retriedAt.set(uid, this.deps.clock.monotonic());
   }
 
   async syncPod(_type: SyncPodType, pod: Pod, found: RuntimePodStatus, signal: AbortSignal): Promise<boolean> {
@@ -131,7 +141,8 @@ export class KubeletPodSyncer implements PodSyncer {
     // Step 8: sync the runtime.
     const probes = prober.results;
     const resize = this.resizeOf(uid);
-    const results = await kuberuntime.syncPod({ pod, podStatus, probes, volumes, recorder, signal, resize });
+    const asked = { restarting: this.deps.restarting(pod), retriedAtMonotonic: this.retriedAt.get(uid) };
+    const results = await kuberuntime.syncPod({ pod, podStatus, probes, volumes, recorder, signal, resize, ...asked });
     reasonCache.update(uid, results);
     if (results.length > 0) this.deps.onPodChanged(uid);
     this.updateStatus(pod, podStatus, false);
@@ -203,6 +214,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const claims = await volumeManager.unmountPodVolumes(uid);
     if (isPodGone(uid)) this.reportKeptClaims(pod, claims);
     this.mountBackOff.reset(uid);
+    this.retriedAt.delete(uid);
     await containerManager.podCgroups.remove(uid);
     // The remains of a finished pod stay for `logs` and its status until its manifest is removed.
     if (isPodGone(uid)) await this.deps.removePod(uid);

@@ -1,5 +1,6 @@
 import { configObjectReferences } from '../api/values/config-object-references.ts';
 import type { Pod } from '../api/types.ts';
+import type { Clock } from '../clock.ts';
 import type { BackOff } from '../flow/back-off.ts';
 import type { PodUpdate, SourceId } from './config/pod-config.ts';
 import type { EventBus } from './view/event-bus.ts';
@@ -14,8 +15,9 @@ import type { InPlaceUpdates } from './in-place-updates.ts';
 import type { RuntimeContainerStatus, RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { PodAdmission } from './lifecycle/pod-admission.ts';
 import type { PodLifecycleEvent } from './container/pod-lifecycle-event.ts';
-import type { RuntimePod } from './container/pod-records.ts';
+import { isPodRunning, type RuntimePod } from './container/pod-records.ts';
 import type { ProbeChange, ProberManager } from './prober/prober-manager.ts';
+import type { PodOperations } from './operations/pod-operations.ts';
 import type { PodManager } from './pod-manager/pod-manager.ts';
 import { podFullName, podRef } from '../api/values/pod-names.ts';
 import { PodRevisions } from './pod-revisions.ts';
@@ -24,6 +26,7 @@ import type { ReasonCache } from './status/reason-cache.ts';
 import type { StatusManager } from './status/status-manager.ts';
 import type { StatusRecords } from './status/status-records.ts';
 import type { SyncHandler } from './sync-loop.ts';
+import { reasons } from './view/reasons.ts';
 
 interface Deps {
   podManager: PodManager;
@@ -48,6 +51,8 @@ interface Deps {
   admission: PodAdmission;
   imagesAhead: ImagesAhead;
   inPlaceUpdates: InPlaceUpdates;
+  operations: Pick<PodOperations, 'isStopped' | 'review' | 'removed' | 'retainDeclared'>;
+  clock: Pick<Clock, 'now'>;
   /** True if a source declares a pod of this full name now. Its update may not be handled yet. */
   isNameDeclared: (fullName: string) => boolean;
   /** Leaves pods of an earlier agent alone, except earlier revisions of declared ones. */
@@ -105,7 +110,7 @@ export class SyncHandlers implements SyncHandler {
         case 'UPDATE':
         case 'DELETE':
           emit({ type: 'PodUpdated', pod: podRef(pod), source });
-          if (admission.isWaiting(pod.metadata.uid) || this.revisions.isHeldBack(pod)) this.startPod(pod);
+          if (this.mustStart(pod)) this.startPod(pod);
           else workers.updatePod({ type: 'update', pod });
           break;
         case 'REMOVE':
@@ -120,6 +125,7 @@ export class SyncHandlers implements SyncHandler {
     this.sourcesSeen.add(sourceId);
     // Starts the work that waited for this source.
     housekeeping.request();
+    if (this.hasSeenAllSources) this.deps.operations.retainDeclared();
   }
 
   /**
@@ -162,7 +168,7 @@ export class SyncHandlers implements SyncHandler {
     const pod = this.deps.podManager.get(podUID);
     // A pod that was not admitted gets no worker.
     if (pod === undefined || this.deps.admission.isWaiting(podUID)) return;
-    if (this.revisions.isHeldBack(pod)) this.startPod(pod);
+    if (this.mustStart(pod)) this.startPod(pod);
     else this.deps.workers.updatePod({ type: 'sync', pod });
   }
 
@@ -172,6 +178,20 @@ export class SyncHandlers implements SyncHandler {
     for (const uid of admission.takeDue()) {
       const pod = podManager.get(uid);
       if (pod !== undefined) this.startPod(pod);
+    }
+  }
+
+  /** Ends the containers of a stopped pod, or starts it again. One that may end by itself begins anew. */
+  handleOperation(operation: 'stop' | 'start', podUID: string): void {
+    const { podManager, workers, remains, housekeeping } = this.deps;
+    const pod = podManager.get(podUID);
+    if (pod === undefined) return;
+    if (operation === 'stop') this.keepStopped(pod);
+    else {
+      const hasEnded = workers.snapshot(podUID).state === 'finished';
+      if (hasEnded && pod.spec.restartPolicy !== 'Always') remains.startRemoval(podUID);
+      if (workers.has(podUID)) workers.updatePod({ type: 'create', pod });
+      housekeeping.request();
     }
   }
 
@@ -191,6 +211,7 @@ export class SyncHandlers implements SyncHandler {
     this.deps.housekeeping.taken();
     const { podManager, workers, statusManager, prober, reasonCache, events, backOff, evictions, remains, admission } =
       this.deps;
+    this.deps.operations.review();
     const desired = new Set(podManager.pods().map((pod) => pod.metadata.uid));
 
     // Step 0: restart evicted pods whose back-off is over, without their remains.
@@ -262,6 +283,10 @@ export class SyncHandlers implements SyncHandler {
    * checks again.
    */
   private startPod(pod: Pod): void {
+    if (this.deps.operations.isStopped(pod)) {
+      this.keepStopped(pod);
+      return;
+    }
     const { workers, statusManager, admission, evictions } = this.deps;
     if (!this.revisions.replaceEarlier(pod) || !admission.admit(pod)) return;
     // The status starts over, because the pod was not admitted before or its last run under this UID has ended.
@@ -270,12 +295,37 @@ export class SyncHandlers implements SyncHandler {
     evictions.resume(pod);
   }
 
+  /** True if a change or a sync of the pod is a start: it was not admitted, waits, or is stopped without a worker. */
+  private mustStart(pod: Pod): boolean {
+    const { admission, operations, workers } = this.deps;
+    const { uid } = pod.metadata;
+    const isDown = operations.isStopped(pod) && !workers.has(uid);
+    return isDown || admission.isWaiting(uid) || this.revisions.isHeldBack(pod);
+  }
+
+  /** Ends what runs of a stopped pod. Its data stays. */
+  private keepStopped(pod: Pod): void {
+    const { statusManager, workers, runtimePods, admission, clock } = this.deps;
+    const { uid, name } = pod.metadata;
+    admission.forget(uid);
+    this.revisions.endEarlier(pod);
+    if (statusManager.get(uid)?.reason !== reasons.stopped) {
+      const message = `Stopped by an operator. To start it: kubelet-ts start ${name}`;
+      statusManager.evict(pod, { reason: reasons.stopped, message, now: clock.now() });
+    }
+    const runs = runtimePods().some((running) => running.uid === uid && isPodRunning(running));
+    // Without a worker it is of an earlier agent.
+    if (!workers.has(uid) && runs) workers.updatePod({ type: 'create', pod });
+    if (workers.has(uid) && !workers.isPodTerminationRequested(uid)) workers.updatePod({ type: 'kill', pod });
+  }
+
   private removePod(pod: Pod, source: SourceName): void {
     const { podManager, workers, remains, admission, events } = this.deps;
     const { uid } = pod.metadata;
     podManager.removePod(uid);
     admission.removed(uid);
     events.emit({ type: 'PodRemoved', pod: podRef(pod), source });
+    if (!this.deps.isNameDeclared(podFullName(pod))) this.deps.operations.removed(pod.metadata);
     workers.updatePod({ type: 'kill', pod });
     // A finished pod has no worker to remove its remains.
     if (workers.snapshot(uid).state === 'finished') remains.startRemoval(uid);

@@ -15,6 +15,7 @@ import type { ProbeChange } from './prober/prober-manager.ts';
  *   probe         probe workers                   → status, pod syncs
  *   sync          work queue                      → pod syncs
  *   admission     pod workers, when a pod ended   → another try to admit waiting pods
+ *   operation     operators, by the control socket → a pod is stopped or started
  *   housekeeping  timer, every 2 s                → clean-ups
  *   barrier       readers of the snapshot         → a call back after all earlier inputs
  */
@@ -25,6 +26,7 @@ export type SyncLoopInput =
   | { type: 'probe'; change: ProbeChange }
   | { type: 'sync'; podUID: string }
   | { type: 'admission' }
+  | { type: 'operation'; operation: 'stop' | 'start'; podUID: string }
   | { type: 'housekeeping' }
   | { type: 'barrier'; reached: () => void };
 
@@ -38,6 +40,8 @@ export interface SyncHandler {
   handlePodSync(podUID: string): void;
   /** Called when a pod ended, so that others may have room. */
   handleAdmission(): void;
+  /** Called when an operator stopped or started a pod. */
+  handleOperation(operation: 'stop' | 'start', podUID: string): void;
   handlePodCleanups(): void;
 }
 
@@ -114,6 +118,9 @@ function dispatch(input: SyncLoopInput, handler: SyncHandler): void {
       return;
     case 'admission':
       handler.handleAdmission();
+      return;
+    case 'operation':
+      handler.handleOperation(input.operation, input.podUID);
       return;
     case 'housekeeping':
       handler.handlePodCleanups();

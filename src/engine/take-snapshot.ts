@@ -38,6 +38,21 @@ export function takeSnapshot(
   };
 }
 
+/** True if all running containers of a pod are those of its newest manifest. */
+export function runsAsDeclared(parts: KubeletParts, declared: Pod): boolean {
+  const { inPlaceUpdates, revisions, cache, statusManager, handlers } = parts;
+  const { uid } = declared.metadata;
+  const status = statusManager.get(uid);
+  const pod = status === undefined ? declared : { ...declared, status };
+  const runs = {
+    podStatus: cache.get(uid),
+    applied: revisions.of(uid) ?? declared,
+    resources: revisions.outdated(uid),
+  };
+  const isNewest = inPlaceUpdates.waitOf(uid) === undefined && !handlers.isOutgoing(declared);
+  return isNewest && outdatedContainers(pod, declared, runs).length === 0;
+}
+
 /** Of several revisions of a pod the declared one comes last. */
 function podSnapshots(parts: KubeletParts, nodeIPs: readonly string[]): PodSnapshot[] {
   const pods = knownPods(parts);
@@ -79,7 +94,7 @@ function podSnapshot(
     applied: revisions.of(uid) ?? declared,
     resources: revisions.outdated(uid),
   });
-  const waitingUpdate = inPlaceUpdates.waitOf(uid);
+  const waitingUpdate = parts.operations.keptUpdate(declared) ?? inPlaceUpdates.waitOf(uid);
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = admission.rejectionOf(uid);
   const pulls = pullWatch.of(uid);

@@ -91,6 +91,11 @@ export class BackOff {
     this.entries.delete(key);
   }
 
+  /** Forgets all keys with this beginning. */
+  resetAll(prefix: string): void {
+    for (const key of this.entries.keys()) if (key.startsWith(prefix)) this.entries.delete(key);
+  }
+
   /** Deletes expired entries. */
   gc(): void {
     for (const [key, entry] of this.entries) {

@@ -192,6 +192,7 @@ test('a full disk stops no pod, leaves no half of a file, and is made up for whe
     'Writing the history of pods failed',
     'Writing the kept status of a pod failed; it is tried again',
     'Writing the revision of a pod failed, a change while no agent runs may replace the pod',
+    'Writing the revisions of pods failed, history and rollback may miss them after a restart',
     'Writing the state file failed',
     'Writing the state file failed',
   ]);

@@ -13,6 +13,8 @@ import { registerExplain } from '../../src/commands/explain.ts';
 import { registerExec } from '../../src/commands/exec.ts';
 import { registerImages } from '../../src/commands/images.ts';
 import { registerLogs } from '../../src/commands/logs.ts';
+import { registerHistory } from '../../src/commands/history.ts';
+import { registerOperation } from '../../src/commands/operate.ts';
 import { registerPortForward } from '../../src/commands/port-forward.ts';
 import { registerPs } from '../../src/commands/ps.ts';
 import { registerRun } from '../../src/commands/run.ts';
@@ -20,6 +22,7 @@ import { registerRunOnce } from '../../src/commands/run-once.ts';
 import { registerTop } from '../../src/commands/top.ts';
 import { registerValidate } from '../../src/commands/validate.ts';
 import { registerWait } from '../../src/commands/wait.ts';
+import { operationActions } from '../../src/engine/operations/operation.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 // Every flag for a field of the configuration is there.
@@ -84,6 +87,8 @@ function registered(): Command {
     registerAttach,
     registerCp,
     registerDescribe,
+    registerHistory,
+    ...operationActions.map(registerOperation),
     registerPortForward,
     registerExplain,
     registerEvents,

@@ -24,6 +24,7 @@ function startLoop() {
           world.synced.push(podUID);
         },
         handleAdmission: nothing,
+        handleOperation: nothing,
         handlePodCleanups: nothing,
       },
       clock,

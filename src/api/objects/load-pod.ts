@@ -14,6 +14,7 @@ import { type FieldError, validatePod } from '../validation/validate-pod.ts';
 import { dependsOn, dependsOnField, type DependsOnPlace, validateDependsOn } from '../values/depends-on.ts';
 import type { ClassPlace } from '../values/resolve-classes.ts';
 import { validateInPlace } from '../values/in-place.ts';
+import { validateUpdateAnnotations } from '../values/update-annotations.ts';
 import { validateMaxRestartPeriod } from '../values/max-restart-period.ts';
 import { checkDNS1123Subdomain, nearestValidName } from '../values/names.ts';
 import { type StaticPodOptions, toStaticPod } from './static-pod.ts';
@@ -131,5 +132,6 @@ function refusedByLoader(pod: Pod): FieldError[] {
     ...validateDependsOn(pod),
     ...validateMaxRestartPeriod(pod),
     ...validateInPlace(pod),
+    ...validateUpdateAnnotations(pod),
   ];
 }

@@ -1,5 +1,6 @@
 import { podStatusText } from '../../api/values/pod-printer.ts';
 import type { Pod } from '../../api/types.ts';
+import { reasons } from '../../engine/view/reasons.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 
 export const waitConditions = ['ready', 'completed', 'updated', 'deleted'] as const;
@@ -31,6 +32,13 @@ export function isConditionMet(name: string, condition: WaitCondition, snapshot:
     case 'updated':
       return isCurrent && revisions.length === 1 && hasStarted(pod);
   }
+}
+
+/** Why the declared manifest of a pod will not run, such as a rollback. Returns undefined if it still may. */
+export function givenUpBecause(name: string, condition: WaitCondition, snapshot: EngineSnapshot): string | undefined {
+  const declared = revisionsOf(name, snapshot).find(({ replacedBy }) => replacedBy === undefined);
+  const { reason, message } = declared?.waitingUpdate ?? {};
+  return condition === 'updated' && reason === reasons.rolledBack ? message : undefined;
 }
 
 /** What an awaited pod is doing, such as `ErrImagePull`. */

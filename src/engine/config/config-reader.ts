@@ -31,6 +31,8 @@ interface Deps {
   faults: Pick<Faults, 'keepRunning'>;
   clock: Clock;
   emit: Emit;
+  /** The revision to run of a declared pod. `from`: where it is declared. */
+  revisionToRun?: (declared: { pod: Pod; isDerivedUID: boolean }, from: string) => { pod: Pod; isDerivedUID: boolean };
   /** Chooses the UID of a pod whose manifest sets none. */
   identify: Identify;
   /** Receives the changes of pods, in the order in which they must be handled. */
@@ -124,6 +126,17 @@ export class ConfigReader {
     return this.sourceIds.flatMap((source) => this.podConfig.merge(source, [], now).updates);
   }
 
+  /** Chooses the revisions of all pods again. */
+  redeclare(): void {
+    for (const read of this.reads) if (read.declared !== undefined) this.merge(read);
+  }
+
+  /** The sources whose last list has a pod of this name. */
+  declarers({ namespace, name }: Pick<PodRef, 'namespace' | 'name'>): string[] {
+    const isNamed = ({ metadata }: Pod): boolean => metadata.name === name && metadata.namespace === namespace;
+    return this.reads.filter(({ declared = [] }) => declared.some(isNamed)).map(({ source }) => source.where);
+  }
+
   /** True if the last list of some source has a pod with this full name. */
   declares(fullName: string): boolean {
     return this.podConfig.declares(fullName);
@@ -168,12 +181,16 @@ export class ConfigReader {
   private merge(read: Read): void {
     const { clock, emit, onUpdate } = this.deps;
     const pods: Pod[] = [];
+    const derivedUIDs = new Set<string>();
     read.taken = [];
     read.unclassed = [];
     for (const pod of read.declared ?? []) {
       const key = this.claims.taken(read, podKeys(pod));
       if (key === undefined) {
-        pods.push(this.podClasses.resolve(pod));
+        const declared = { pod, isDerivedUID: read.derivedUIDs.has(pod.metadata.uid) };
+        const run = this.deps.revisionToRun?.(declared, read.source.where) ?? declared;
+        if (run.isDerivedUID) derivedUIDs.add(run.pod.metadata.uid);
+        pods.push(this.podClasses.resolve(run.pod));
         read.unclassed.push(...this.podClasses.placedProblem(pod, read.classPlaces, read.source.where));
       } else {
         const owner = this.claims.owner(key)?.source.where ?? '';
@@ -182,7 +199,7 @@ export class ConfigReader {
       }
     }
     const identify: Identify = (pod, previous) =>
-      read.derivedUIDs.has(pod.metadata.uid) ? this.deps.identify(pod, previous) : pod;
+      derivedUIDs.has(pod.metadata.uid) ? this.deps.identify(pod, previous) : pod;
     const { updates, duplicates } = this.podConfig.merge(read.id, pods, clock.now(), identify);
     for (const pod of duplicates) {
       const message = `pod ${pod.metadata.namespace}/${pod.metadata.name} is declared twice`;

@@ -98,6 +98,11 @@ export class ImageManager {
     if (present === undefined) await this.ensureImageExists(request);
   }
 
+  /** Forgets the failed pulls of this pod, so that the next one begins at once. */
+  retry(podUID: string): void {
+    this.deps.backOff.resetAll(`${podUID}_`);
+  }
+
   /** Drops failures whose back-off expired without another request. */
   forgetFailures(): void {
     this.deps.backOff.gc();

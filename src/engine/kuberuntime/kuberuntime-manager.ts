@@ -19,7 +19,8 @@ import {
   computeResizeActions,
   type OutdatedResources,
 } from './actions/compute-resize-actions.ts';
-import { crashLoopWait, endedRun } from './actions/crash-loop-back-off.ts';
+import { computeRestartActions } from './actions/compute-restart-actions.ts';
+import { crashLoopWait, type EndedRun, endedRun } from './actions/crash-loop-back-off.ts';
 import { pullImageVolumesAhead } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { killPod } from './kill-pod.ts';
@@ -28,7 +29,7 @@ import { makingCall } from './making-call.ts';
 import type { PodActions } from './actions/pod-actions.ts';
 import { podSandboxConfig } from './pod-sandbox-config.ts';
 import { resizePod } from './resize-pod.ts';
-import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { hasSidecar } from '../../api/values/sidecars.ts';
 import type { Meter } from '../view/meter.ts';
 import { type StartContainerDeps, startContainer } from './start-container.ts';
@@ -56,6 +57,10 @@ export interface PodSync {
   signal: AbortSignal;
   /** A resize of the pod in place. Undefined if its resources are those of its revision. */
   resize?: SyncedResize | undefined;
+  /** Ids of containers that an operator wants to end and start again. */
+  restarting?: readonly string[];
+  /** Runs that ended before this monotonic time cause no back-off. */
+  retriedAtMonotonic?: number | undefined;
 }
 
 /** A resize of a running pod. */
@@ -95,7 +100,7 @@ export class KuberuntimeManager {
     const { actions, containersToResize } = computeResizeActions(
       pod,
       podStatus,
-      computePodActions(pod, podStatus, sync.probes),
+      computeRestartActions(pod, podStatus, computePodActions(pod, podStatus, sync.probes), sync.restarting ?? []),
       sync.resize?.outdated ?? {},
       this.notResizable,
     );
@@ -260,6 +265,12 @@ export class KuberuntimeManager {
     const target = container.name;
     const { backOff, wallClock } = this.deps;
     const run = endedRun(wallClock, pod, container, podStatus);
+    if (run !== undefined && isForgiven(sync, container, run)) {
+      // From now on it counts from the beginning.
+      backOff.reset(run.key);
+      backOff.next(run.key, run.endedAtMonotonic, run.maxMs);
+      return this.startNow(sync, container, sandbox, results);
+    }
     // After a restart of kubelet-ts the earlier restarts count. The kubelet would start from zero.
     if (run !== undefined) backOff.resume(run.key, run.earlier.restarts, run.earlier.atMonotonic, run.maxMs);
     const waiting = run && crashLoopWait(backOff, run, pod, container);
@@ -282,6 +293,18 @@ export class KuberuntimeManager {
       return false;
     }
     if (run !== undefined) backOff.next(run.key, run.endedAtMonotonic, run.maxMs);
+    return this.startNow(sync, container, sandbox, results);
+  }
+
+  /** Starts the container regardless of any back-off. Resolves with true if it was started. */
+  private async startNow(
+    sync: PodSync,
+    container: Container,
+    sandbox: Sandbox,
+    results: SyncResult[],
+  ): Promise<boolean> {
+    const { pod } = sync;
+    const target = container.name;
     const type = pod.spec.initContainers?.includes(container) === true ? 'init_container' : 'container';
     this.deps.meter?.containerStarting(type);
     try {
@@ -354,6 +377,13 @@ export class KuberuntimeManager {
       this.deps.logger.warn({ err: errorMessage(error), pod: formatPod(pod) }, 'Removing an init container failed');
     }
   }
+}
+
+/** True if an operator asked to start it again since its last end, or to end it. */
+function isForgiven({ podStatus, ...sync }: PodSync, { name }: Container, { endedAtMonotonic }: EndedRun): boolean {
+  const ended = findContainerStatus(podStatus, name);
+  const isAsked = ended !== undefined && sync.restarting?.includes(ended.id) === true;
+  return isAsked || endedAtMonotonic <= (sync.retriedAtMonotonic ?? -Infinity);
 }
 
 function startFailure(target: string, error: unknown): SyncResult {

@@ -79,6 +79,9 @@ export const reasons = {
   resized: 'Resized',
   resizeError: 'ResizeError',
   updatedInPlace: 'UpdatedInPlace',
+  // Not in the kubelet: what an operator asked of a static pod.
+  stopped: 'Stopped',
+  rolledBack: 'RolledBack',
   // Not in the kubelet: another owner has a pod with the same UID.
   podUIDTaken: 'PodUIDTaken',
   // Not in the kubelet, which only logs it.

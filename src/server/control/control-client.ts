@@ -2,6 +2,7 @@ import { access, constants, watch } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
+import type { OperationAction, PodName, RevisionSummary } from '../../engine/operations/operation.ts';
 import type { Summary } from '../../engine/stats/summary.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
@@ -93,6 +94,30 @@ async function* folderChanges(folder: string, signal: AbortSignal): AsyncGenerat
     await delay(unwatchedPeriodMs, undefined, { signal });
     yield;
   }
+}
+
+/**
+ * Asks the agent to carry out an action on a declared pod. Resolves with its sentence, or with undefined if no agent
+ * runs. Rejects with a `UserError` if the agent refuses.
+ */
+export async function operate(
+  path: string,
+  { namespace, name }: PodName,
+  action: OperationAction,
+  options: { container?: string; to?: number } = {},
+): Promise<string | undefined> {
+  const url = `${podPath({ namespace, name })}/${action}`;
+  const body = await call({ socketPath: path, method: 'POST', path: url, body: Buffer.from(JSON.stringify(options)) });
+  return body === undefined ? undefined : (JSON.parse(body) as { message: string }).message;
+}
+
+/** The revisions of a declared pod, oldest first. Returns undefined if no agent answers. */
+export async function fetchRevisions(path: string, pod: PodName): Promise<RevisionSummary[] | undefined> {
+  return ask<RevisionSummary[]>(path, `${podPath(pod)}/revisions`);
+}
+
+function podPath({ namespace, name }: PodName): string {
+  return `/v1/pods/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
 }
 
 /** Asks the agent to end; its pods keep running. Returns false if no agent runs. */

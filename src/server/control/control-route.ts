@@ -1,12 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EngineHistory } from '../../engine/history/history-entry.ts';
+import type { EngineOperations } from '../../engine/operations/operation.ts';
 import type { StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { EngineSettling, EngineView } from '../../engine/view/snapshot.ts';
 import type { AgentMetrics } from '../metrics/agent-metrics.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** The engine as the control socket uses it. */
-export type ControlledEngine = EngineView & EngineHistory & EngineSettling & Pick<StatsProvider, 'summary'>;
+export type ControlledEngine = EngineView &
+  EngineHistory &
+  EngineSettling &
+  EngineOperations &
+  Pick<StatsProvider, 'summary'>;
 
 /** One request to a route. */
 export interface ControlCall {

@@ -5,12 +5,13 @@ import { agentRoutes } from './agent-routes.ts';
 import { Refusal, sendRefusal } from './control-answer.ts';
 import type { ControlCall, ControlContext, ControlRoutes } from './control-route.ts';
 import { eventRoutes } from './event-routes.ts';
+import { podRoutes } from './pod-routes.ts';
 import { stateRoutes } from './state-routes.ts';
 
 type RoutesPart = (context: ControlContext) => ControlRoutes;
 
 /** All routes of the control socket. Each file lists its own. */
-const allParts: readonly RoutesPart[] = [agentRoutes, stateRoutes, eventRoutes];
+const allParts: readonly RoutesPart[] = [agentRoutes, stateRoutes, eventRoutes, podRoutes];
 
 /** Longest name of a client in the log. */
 const maxClientLength = 200;

@@ -6,20 +6,28 @@ import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { KubeletEvent } from '../../../src/engine/view/events.ts';
-import type { HistoryEntry, EngineHistory } from '../../../src/engine/history/history-entry.ts';
-import type { StatsProvider, SummaryRequest } from '../../../src/engine/stats/stats-provider.ts';
+import type { HistoryEntry } from '../../../src/engine/history/history-entry.ts';
+import type { SummaryRequest } from '../../../src/engine/stats/stats-provider.ts';
+import {
+  OperationRefused,
+  type OperationRequest,
+  type RevisionSummary,
+} from '../../../src/engine/operations/operation.ts';
 import type { Summary } from '../../../src/engine/stats/summary.ts';
-import type { EngineSettling, EngineSnapshot, EngineView } from '../../../src/engine/view/snapshot.ts';
+import type { EngineSnapshot } from '../../../src/engine/view/snapshot.ts';
 import {
   fetchAgent,
   fetchHistory,
+  fetchRevisions,
   fetchSnapshot,
   fetchStats,
   followEvents,
+  operate,
   requestShutdown,
   waitForEnd,
 } from '../../../src/server/control/control-client.ts';
 import { holderText } from '../../../src/exclusively.ts';
+import type { ControlledEngine } from '../../../src/server/control/control-route.ts';
 import { serveControlSocket } from '../../../src/server/control/control-socket.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -50,7 +58,16 @@ const history: HistoryEntry[] = [
 ];
 
 /** An engine as far as the socket sees it. */
-class View implements EngineView, EngineHistory, EngineSettling, Pick<StatsProvider, 'summary'> {
+class View implements ControlledEngine {
+  /** The message is the request. */
+  operate(request: OperationRequest): Promise<string> {
+    const { name } = request.pod;
+    if (name === 'gone') throw new OperationRefused('missing', 'no manifest declares pod default/gone', 'Look.');
+    return Promise.resolve(JSON.stringify(request));
+  }
+  pastRevisions(): RevisionSummary[] {
+    return [{ revision: 1, takenAt: 1, from: 'a.yaml', images: { app: 'app:1' }, wasReady: true, isCurrent: true }];
+  }
   readonly listeners = new Set<(event: KubeletEvent) => void>();
   snapshot(): EngineSnapshot {
     return snapshot;
@@ -133,6 +150,16 @@ async function untilListeners(count: number): Promise<void> {
 const ready: KubeletEvent = { at: 5, type: 'RuntimeReady', name: 'fake', version: '1' };
 
 describe('the socket', () => {
+  test('passes actions on pods to the engine, and refusals back', async () => {
+    await serve();
+    const pod = { namespace: 'default', name: 'web-edge1' };
+    const asked = await operate(path, pod, 'rollback', { to: 3 });
+    expect(JSON.parse(asked ?? '')).toEqual({ action: 'rollback', pod, to: 3 });
+    expect(await fetchRevisions(path, pod)).toEqual(view.pastRevisions());
+    const refused = operate(path, { ...pod, name: 'gone' }, 'stop');
+    await expect(refused).rejects.toMatchObject({ message: 'no manifest declares pod default/gone', hint: 'Look.' });
+  });
+
   test('tells the usage of the node, as old as may be', async () => {
     await serve();
     const asked = [

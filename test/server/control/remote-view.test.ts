@@ -41,6 +41,8 @@ async function serve() {
     snapshot: () => snapshot,
     history: () => Promise.resolve([]),
     settled: () => Promise.resolve(),
+    operate: () => Promise.reject(new Error('not asked')),
+    pastRevisions: () => [],
     summary: () => Promise.reject(new Error('nobody asks')),
     subscribe: (listener: (told: KubeletEvent) => void) => {
       readers.add(listener);

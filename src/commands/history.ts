@@ -1,0 +1,41 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { UserError } from '../errors.ts';
+import { addRuntimeOptions } from '../node/options/flags.ts';
+import { controlSocketPath, fetchRevisions } from '../server/control/control-client.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { declaredPods } from './pod/declared-pods.ts';
+
+interface HistoryFlags {
+  rootDir: string;
+  namespace?: string;
+}
+
+export function registerHistory(program: Command, deps: CommandDeps): void {
+  addRuntimeOptions(program.command('history'))
+    .description('List the revisions of a pod that were taken')
+    .argument('<pod>', 'name, name-node or namespace/name')
+    .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
+    .addHelpText('after', '\nThe last ten are kept. * marks the one that runs.\n\nExample:\n  kubelet-ts history web')
+    .action(async (name: string, { rootDir, namespace }: HistoryFlags) => {
+      const socket = controlSocketPath(resolve(rootDir));
+      const [pod] = await declaredPods(socket, [name], namespace);
+      const revisions = pod && (await fetchRevisions(socket, pod));
+      if (revisions === undefined) throw new UserError('kubelet-ts ended');
+      const { formatTable } = await import('./io/format-table.ts');
+      const rows = revisions.map(({ revision, takenAt, wasReady, isCurrent, from, images }, index) => [
+        `${revision}${isCurrent ? '*' : ''}`,
+        new Date(takenAt).toISOString(),
+        wasReady ? 'yes' : 'no',
+        imageChanges(images, revisions[index - 1]?.images),
+        from,
+      ]);
+      deps.stdout.write(await formatTable([['REVISION', 'TAKEN', 'READY', 'IMAGES', 'SOURCE'], ...rows]));
+    });
+}
+
+/** The images that differ from the revision before, all of the first one. */
+function imageChanges(images: Readonly<Record<string, string>>, before: Readonly<Record<string, string>> = {}): string {
+  const changed = Object.entries(images).filter(([container, image]) => before[container] !== image);
+  return changed.map(([container, image]) => `${container}=${image}`).join(',') || '<same>';
+}

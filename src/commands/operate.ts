@@ -1,0 +1,104 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { OperationAction } from '../engine/operations/operation.ts';
+import { UserError } from '../errors.ts';
+import { addRuntimeOptions } from '../node/options/flags.ts';
+import { controlSocketPath, operate } from '../server/control/control-client.ts';
+import { visible } from '../visible-text.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { declaredPods } from './pod/declared-pods.ts';
+
+interface OperateFlags {
+  rootDir: string;
+  namespace?: string;
+  container?: string;
+  to?: number;
+}
+
+interface Verb {
+  description: string;
+  help: string;
+}
+
+const verbs: Record<OperationAction, Verb> = {
+  restart: {
+    description: 'Stop containers of pods gracefully, and start them again',
+    help: `
+The pod keeps its UID, its address and its volumes. Restart counts rise by one. Init containers do not run again.
+
+Examples:
+  kubelet-ts restart web
+  kubelet-ts restart web -c app`,
+  },
+  stop: {
+    description: 'Stop pods until they are started',
+    help: `
+A stopped pod stays down over restarts of kubelet-ts, of the runtime and of the machine. Its volumes stay.
+Changes of its manifest are taken, and run once it is started.
+
+Example:
+  kubelet-ts stop web db`,
+  },
+  start: { description: 'Start stopped pods', help: '\nExample:\n  kubelet-ts start web' },
+  retry: {
+    description: 'Try failing pods now, without their back-off',
+    help: '\nForgets the back-off of containers, image pulls and volumes.\n\nExample:\n  kubelet-ts retry web',
+  },
+  hold: {
+    description: 'Keep the revision that pods run, whatever their manifest says',
+    help: '\nkubelet-ts ps shows an update that waits.\n\nExample:\n  kubelet-ts hold web',
+  },
+  unhold: {
+    description: 'Let pods follow their manifest again',
+    help: '\nEnds a hold and a rollback.\n\nExample:\n  kubelet-ts unhold web',
+  },
+  rollback: {
+    description: 'Run an earlier revision of a pod',
+    help: `
+Without --to it is the last earlier revision that was Ready. It runs until the manifest changes, or kubelet-ts unhold.
+
+Examples:
+  kubelet-ts rollback web
+  kubelet-ts rollback web --to 3`,
+  },
+};
+
+/** Registers the command of one action on declared pods. */
+export function registerOperation(action: OperationAction): (program: Command, deps: CommandDeps) => void {
+  return (program, deps) => {
+    const { description, help } = verbs[action];
+    const command = addRuntimeOptions(program.command(action))
+      .description(description)
+      .argument('<pods...>', 'names of pods: name, name-node or namespace/name')
+      .option('-n, --namespace <namespace>', 'namespace of the pods (default: all are searched)')
+      .addHelpText('after', help)
+      .action(async (names: string[], flags: OperateFlags) => {
+        await operateAll(action, names, flags, deps);
+      });
+    if (action === 'restart') command.option('-c, --container <name>', 'restart this container alone');
+    if (action === 'rollback') command.option('--to <revision>', 'number of the revision', parseRevision);
+  };
+}
+
+function parseRevision(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UserError(`--to must be the number of a revision, not "${text}"`, {
+    hint: 'kubelet-ts history lists them.',
+  });
+}
+
+/** Finds all pods before the first action, so that a wrong name changes nothing. */
+async function operateAll(
+  action: OperationAction,
+  names: readonly string[],
+  { rootDir, namespace, container, to }: OperateFlags,
+  deps: CommandDeps,
+): Promise<void> {
+  const socket = controlSocketPath(resolve(rootDir));
+  const options = { ...(container !== undefined && { container }), ...(to !== undefined && { to }) };
+  for (const pod of await declaredPods(socket, names, namespace)) {
+    const message = await operate(socket, pod, action, options);
+    if (message === undefined) throw new UserError('kubelet-ts ended', { hint: `Nothing is known of ${pod.name}.` });
+    deps.stdout.write(`${visible(message)}\n`);
+  }
+}

@@ -1,0 +1,72 @@
+import { currentRevision, type PodRecord, type PodRevision } from './pod-record.ts';
+
+/** The revision of a declared pod to run: the declared one, or a kept one with the reason. */
+export type RevisionChoice =
+  | { kind: 'declared' }
+  | {
+      kind: 'kept';
+      revision: PodRevision;
+      reason: 'Held' | 'RolledBack' | 'UpdateWindow' | 'UpdateLock';
+      message: string;
+    };
+
+/** What an annotation has against a new revision now. */
+export interface UpdateGates {
+  /** The closed window, as it is written. */
+  closedWindow?: string | undefined;
+  /** Path of the lock file that exists. */
+  lock?: string | undefined;
+}
+
+/**
+ * Decides which revision of a declared pod runs. `declared` is the name of the revision in the manifest. A pin that
+ * names another declared revision no longer counts, because the manifest changed.
+ */
+export function computeRevision(
+  record: PodRecord | undefined,
+  declared: string,
+  { closedWindow, lock }: UpdateGates,
+): RevisionChoice {
+  if (record === undefined) return { kind: 'declared' };
+  const { pin } = record;
+  const pinned = pin && record.revisions.find(({ number }) => number === pin.to);
+  if (pin !== undefined && pinned !== undefined) {
+    if (pin.whileDeclared === declared)
+      return { kind: 'kept', revision: pinned, reason: 'RolledBack', message: pin.because };
+    if (pin.whileDeclared === undefined) {
+      return pinned.name === declared
+        ? { kind: 'declared' }
+        : { kind: 'kept', revision: pinned, reason: 'Held', message: pin.because };
+    }
+  }
+  const current = currentRevision(record);
+  if (current === undefined || current.name === declared) return { kind: 'declared' };
+  if (lock !== undefined) {
+    return { kind: 'kept', revision: current, reason: 'UpdateLock', message: `updates wait while ${lock} exists` };
+  }
+  if (closedWindow !== undefined) {
+    return { kind: 'kept', revision: current, reason: 'UpdateWindow', message: `updates wait for ${closedWindow}` };
+  }
+  return { kind: 'declared' };
+}
+
+/** The revision to roll back to: the newest that was Ready before the current one. Returns undefined if there is none. */
+export function rollbackTarget(record: PodRecord, to?: number): PodRevision | undefined {
+  if (to !== undefined) return record.revisions.find(({ number }) => number === to);
+  const earlier = record.revisions.filter(({ number }) => number !== record.current);
+  return earlier.findLast(({ wasReady }) => wasReady) ?? earlier.at(-1);
+}
+
+/**
+ * The revision to run again because the current one is late. Returns undefined if the current one is in time, was Ready,
+ * or no other one was. `ageMs`: since the current one was taken.
+ */
+export function lateRollback(
+  record: PodRecord,
+  deadlineMs: number | undefined,
+  ageMs: number,
+): PodRevision | undefined {
+  if (record.pin !== undefined || record.isStopped === true || deadlineMs === undefined) return undefined;
+  if (ageMs < deadlineMs || currentRevision(record)?.wasReady !== false) return undefined;
+  return record.revisions.filter(({ number }) => number !== record.current).findLast(({ wasReady }) => wasReady);
+}

@@ -1,0 +1,51 @@
+/** Actions on a declared pod. */
+export const operationActions = ['restart', 'stop', 'start', 'retry', 'hold', 'unhold', 'rollback'] as const;
+export type OperationAction = (typeof operationActions)[number];
+
+export interface PodName {
+  namespace: string;
+  name: string;
+}
+
+/** What an operator asks of a declared pod. */
+export interface OperationRequest {
+  action: OperationAction;
+  pod: PodName;
+  /** Of `restart`: this container alone. */
+  container?: string;
+  /** Of `rollback`: number of the revision. Absent for the last one that was Ready. */
+  to?: number;
+}
+
+/** A revision of a pod, as `history` shows it. */
+export interface RevisionSummary {
+  revision: number;
+  /** Milliseconds since the epoch. */
+  takenAt: number;
+  from: string;
+  /** By container. */
+  images: Readonly<Record<string, string>>;
+  wasReady: boolean;
+  isCurrent: boolean;
+}
+
+/** Why nothing was done: the pod is not declared, is in the wrong state, or the request is wrong. */
+export class OperationRefused extends Error {
+  override readonly name = 'OperationRefused';
+  readonly kind: 'missing' | 'conflict' | 'invalid';
+  readonly hint: string | undefined;
+
+  constructor(kind: OperationRefused['kind'], message: string, hint?: string) {
+    super(message);
+    this.kind = kind;
+    this.hint = hint;
+  }
+}
+
+/** The engine, for operators. */
+export interface EngineOperations {
+  /** Resolves with a sentence once it is on disk. Rejects with an `OperationRefused` if nothing was done. */
+  operate(request: OperationRequest): Promise<string>;
+  /** The revisions of a pod, oldest first. Throws an `OperationRefused` if no manifest declares it. */
+  pastRevisions(pod: PodName): RevisionSummary[];
+}

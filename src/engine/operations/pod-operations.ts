@@ -1,0 +1,341 @@
+import { lstat } from 'node:fs/promises';
+import type { Pod } from '../../api/types.ts';
+import { progressDeadlineMs, updateLock, updateWindow, isWindowOpen } from '../../api/values/update-annotations.ts';
+import type { Clock } from '../../clock.ts';
+import { errorMessage, hasCode } from '../../errors.ts';
+import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import type { Emit } from '../view/event-bus.ts';
+import { podEventRecorder } from '../view/event-recorder.ts';
+import { reasons } from '../view/reasons.ts';
+import type { WaitingUpdate } from '../view/snapshot.ts';
+import { computeRevision, lateRollback, rollbackTarget, type UpdateGates } from './compute-revision.ts';
+import { computeRestart } from './compute-restart.ts';
+import { OperationRefused, type OperationRequest, type PodName, type RevisionSummary } from './operation.ts';
+import { currentRevision, type PodRecord, type PodRevision, revisionName, withRevision } from './pod-record.ts';
+import type { PodRecords } from './pod-records.ts';
+
+interface Deps {
+  records: PodRecords;
+  /** The pod of this name that runs or should run. Returns undefined if none is declared. */
+  declaredPod: (pod: PodName) => Pod | undefined;
+  /** The sources whose last list has a pod of this name. */
+  declarers: (pod: PodName) => string[];
+  isTerminating: (uid: string) => boolean;
+  /** The known status of a pod in the runtime. */
+  podStatus: (uid: string) => RuntimePodStatus;
+  /** True if this pod is Ready and nothing of an earlier manifest runs in it. */
+  isReadyAsDeclared: (pod: Pod) => boolean;
+  /** Merges the lists of the sources again. */
+  redeclare: () => void;
+  stopPod: (uid: string) => void;
+  startPod: (uid: string) => void;
+  /** Syncs the pod at once, without any back-off. */
+  retryPod: (uid: string) => void;
+  wallClock: Pick<WallClockHistory, 'since'>;
+  clock: Clock;
+  emit: Emit;
+}
+
+/** A declared pod, and how its UID came about. */
+export interface DeclaredPod {
+  pod: Pod;
+  isDerivedUID: boolean;
+}
+
+/**
+ * What was asked of declared pods, and which of their revisions run.
+ *
+ * INVARIANTS: what is asked is on disk before anything of it is carried out. Carrying it out again changes nothing.
+ */
+export class PodOperations {
+  private readonly deps: Deps;
+  /** Name of the declared revision of each pod, by its key. */
+  private readonly declared = new Map<string, string>();
+  /** Why a pod does not run its declared revision. */
+  private readonly kept = new Map<string, WaitingUpdate>();
+  private readonly names = new WeakMap<Pod, string>();
+  /** Lock files: true if the path exists. */
+  private readonly locks = new Map<string, boolean>();
+  private acting: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** The revision to run of a pod that a source declares. Notes a new revision. */
+  revisionToRun({ pod, isDerivedUID }: DeclaredPod, from: string): DeclaredPod {
+    const { records, clock } = this.deps;
+    const key = keyOf(pod.metadata);
+    const name = this.nameOf(pod);
+    this.declared.set(key, name);
+    const record = records.of(pod.metadata);
+    const choice = computeRevision(record, name, this.gatesOf(pod));
+    if (choice.kind === 'kept') {
+      const { revision, reason, message } = choice;
+      this.kept.set(key, { reason, message: `${message}; revision ${revision.number} runs` });
+      return { pod: revision.pod, isDerivedUID: revision.isDerivedUID };
+    }
+    this.kept.delete(key);
+    if (record === undefined || currentRevision(record)?.name !== name) {
+      const taken = { name, takenAt: clock.now(), from, isDerivedUID, pod };
+      records.note(withRevision(record ?? emptyRecord(pod.metadata), taken));
+    } else if (record.pin?.whileDeclared !== undefined) records.note(withoutPin(record));
+    return { pod, isDerivedUID };
+  }
+
+  /** Why the pod does not run its declared revision. Returns undefined if it does. */
+  keptUpdate({ metadata }: Pod): WaitingUpdate | undefined {
+    return this.kept.get(keyOf(metadata));
+  }
+
+  isStopped({ metadata }: Pod): boolean {
+    return this.deps.records.of(metadata)?.isStopped === true;
+  }
+
+  /** Ids of containers that must end and start again. */
+  restarting({ metadata }: Pod): readonly string[] {
+    return this.deps.records.of(metadata)?.restart ?? [];
+  }
+
+  /** Forgets a pod that is no longer declared. */
+  removed(pod: PodName): void {
+    const key = keyOf(pod);
+    this.declared.delete(key);
+    this.kept.delete(key);
+    this.deps.records.forget(pod);
+  }
+
+  /** Forgets the pods that no source declares. Called once all sources were read. */
+  retainDeclared(): void {
+    for (const record of this.deps.records.all()) if (!this.declared.has(keyOf(record))) this.removed(record);
+  }
+
+  /** Notes progress, and takes or rolls back revisions whose time has come. Called now and then. */
+  review(): void {
+    for (const record of this.deps.records.all()) this.reviewPod(record);
+    const gated = [...this.kept.values()].some(({ reason }) => reason === 'UpdateWindow' || reason === 'UpdateLock');
+    if (gated) void this.checkLocks().then(this.deps.redeclare);
+  }
+
+  /** The revisions of a pod, oldest first. */
+  history(pod: PodName): RevisionSummary[] {
+    const record = this.recordOf(this.known(pod));
+    return record.revisions.map((revision) => ({
+      revision: revision.number,
+      takenAt: revision.takenAt,
+      from: revision.from,
+      images: imagesOf(revision),
+      wasReady: revision.wasReady,
+      isCurrent: revision.number === record.current,
+    }));
+  }
+
+  /** Carries out what was asked, after it is on disk. Resolves with a sentence for people. */
+  act(request: OperationRequest): Promise<string> {
+    const acted = this.acting.then(() => this.actNow(request));
+    this.acting = acted.catch(() => undefined);
+    return acted;
+  }
+
+  private async actNow(request: OperationRequest): Promise<string> {
+    const pod = this.known(request.pod);
+    const shown = `pod/${pod.metadata.name}`;
+    const record = this.recordOf(pod);
+    this.refuseUnlessFit(request, pod, record);
+    const { uid } = pod.metadata;
+    switch (request.action) {
+      case 'stop':
+        await this.ask({ ...record, isStopped: true });
+        this.deps.stopPod(uid);
+        return `${shown} stopped`;
+      case 'start': {
+        const { isStopped, ...started } = record;
+        if (isStopped !== true) return `${shown} was not stopped`;
+        await this.ask(started);
+        this.deps.startPod(uid);
+        return `${shown} started`;
+      }
+      case 'restart':
+        return this.restart(pod, record, request.container);
+      case 'retry':
+        this.deps.retryPod(uid);
+        return `${shown} is tried now`;
+      case 'hold':
+        await this.ask({ ...record, pin: { to: record.current, because: 'held by kubelet-ts hold' } });
+        return `${shown} held: changes of its manifest wait until kubelet-ts unhold`;
+      case 'unhold':
+        if (record.pin === undefined) return `${shown} was not held`;
+        await this.ask(withoutPin(record));
+        this.deps.redeclare();
+        return `${shown} follows its manifest again`;
+      case 'rollback':
+        return this.rollback(pod, record, request.to);
+    }
+  }
+
+  private async restart(pod: Pod, record: PodRecord, container: string | undefined): Promise<string> {
+    const { podStatus, retryPod } = this.deps;
+    const { uid, name } = pod.metadata;
+    if (pod.spec.restartPolicy !== 'Always') {
+      const hint = `Run it anew: kubelet-ts stop ${name}, then kubelet-ts start ${name}`;
+      throw new OperationRefused('conflict', `the restartPolicy of pod ${name} is not Always`, hint);
+    }
+    const ids = computeRestart(pod, podStatus(uid), container);
+    if (ids === undefined) {
+      throw new OperationRefused('invalid', `pod ${name} has no container ${container ?? ''} that can restart`);
+    }
+    if (ids.length > 0) await this.ask({ ...record, restart: [...new Set([...(record.restart ?? []), ...ids])] });
+    retryPod(uid);
+    return ids.length > 0 ? `pod/${name} restarted` : `pod/${name} has no running container, it is tried now`;
+  }
+
+  private async rollback(pod: Pod, record: PodRecord, to: number | undefined): Promise<string> {
+    const { name } = pod.metadata;
+    const target = rollbackTarget(record, to);
+    if (target === undefined) {
+      const message = to === undefined ? `pod ${name} has no earlier revision` : `pod ${name} has no revision ${to}`;
+      throw new OperationRefused('invalid', message, `kubelet-ts history ${name} lists them.`);
+    }
+    if (target.number === record.current) return `pod/${name} runs revision ${target.number} already`;
+    const isHeld = record.pin !== undefined && record.pin.whileDeclared === undefined;
+    await this.ask(this.pinned(record, target, 'rolled back by kubelet-ts rollback', isHeld));
+    this.deps.redeclare();
+    const until = isHeld ? 'kubelet-ts unhold' : 'its manifest changes, or kubelet-ts unhold';
+    return `pod/${name} rolled back to revision ${target.number} until ${until}`;
+  }
+
+  private pinned(record: PodRecord, { number, name }: PodRevision, because: string, isHeld: boolean): PodRecord {
+    const declared = this.declared.get(keyOf(record));
+    const rest = { ...withoutPin(record), current: number };
+    if (isHeld) return { ...rest, pin: { to: number, because } };
+    return declared === undefined || declared === name
+      ? rest
+      : { ...rest, pin: { to: number, whileDeclared: declared, because } };
+  }
+
+  private reviewPod(record: PodRecord): void {
+    const { records, declaredPod, isReadyAsDeclared, podStatus } = this.deps;
+    const current = currentRevision(record);
+    if (current === undefined || (current.wasReady && record.restart === undefined)) return;
+    const pod = declaredPod(record);
+    if (pod === undefined) return;
+    if (record.restart !== undefined && isRestarted(record.restart, podStatus(pod.metadata.uid))) {
+      const { restart: _restart, ...done } = record;
+      records.note(done);
+      return;
+    }
+    if (current.wasReady) return;
+    if (isSameRevision(pod, current.pod) && isReadyAsDeclared(pod)) {
+      const revisions = record.revisions.map((one) => (one === current ? { ...one, wasReady: true } : one));
+      records.note({ ...record, revisions });
+    } else this.rollBackIfLate(record, current, pod);
+  }
+
+  private rollBackIfLate(record: PodRecord, current: PodRevision, pod: Pod): void {
+    const { wallClock, redeclare, emit } = this.deps;
+    const deadlineMs = progressDeadlineMs(current.pod);
+    const target = lateRollback(record, deadlineMs, wallClock.since(current.takenAt));
+    if (target === undefined || deadlineMs === undefined) return;
+    const because = `revision ${current.number} was not Ready within ${deadlineMs / 1000}s`;
+    const isNew = (): boolean => this.deps.records.of(record) === record;
+    this.acting = this.acting
+      .then(async () => {
+        if (!isNew()) return;
+        await this.ask(this.pinned(record, target, because, false));
+        podEventRecorder(emit, pod).warning(reasons.rolledBack, `${because}; revision ${target.number} runs again`);
+        redeclare();
+      })
+      // The next review tries again.
+      .catch(() => undefined);
+  }
+
+  private async ask(record: PodRecord): Promise<void> {
+    try {
+      await this.deps.records.ask(record);
+    } catch (error) {
+      throw new OperationRefused('conflict', `nothing was done, because it cannot be written: ${errorMessage(error)}`);
+    }
+  }
+
+  private known(name: PodName): Pod {
+    const pod = this.deps.declaredPod(name);
+    if (pod !== undefined) return pod;
+    throw new OperationRefused('missing', `no manifest declares pod ${keyOf(name)}`, 'kubelet-ts ps lists the pods.');
+  }
+
+  private refuseUnlessFit({ action }: OperationRequest, { metadata }: Pod, { isStopped }: PodRecord): void {
+    const refuse = (message: string, hint?: string): never => {
+      throw new OperationRefused('conflict', message, hint);
+    };
+    const declarers = this.deps.declarers(metadata);
+    if (declarers.length > 1) {
+      refuse(`pod ${metadata.name} is declared twice: by ${declarers.join(' and ')}`, 'Remove one of them first.');
+    }
+    if (isStopped === true && (action === 'restart' || action === 'retry')) {
+      refuse(`pod ${metadata.name} is stopped`, `Start it: kubelet-ts start ${metadata.name}`);
+    }
+    if (isStopped !== true && this.deps.isTerminating(metadata.uid)) refuse(`pod ${metadata.name} is terminating`);
+  }
+
+  private recordOf({ metadata }: Pod): PodRecord {
+    return this.deps.records.of(metadata) ?? emptyRecord(metadata);
+  }
+
+  private gatesOf(pod: Pod): UpdateGates {
+    const [window, lock] = [updateWindow(pod), updateLock(pod)];
+    const now = new Date(this.deps.clock.now());
+    const time = { day: now.getDay(), minute: now.getHours() * 60 + now.getMinutes() };
+    if (lock !== undefined && !this.locks.has(lock)) this.locks.set(lock, true);
+    return {
+      closedWindow: window === undefined || isWindowOpen(window, time) ? undefined : window,
+      lock: lock !== undefined && this.locks.get(lock) === true ? lock : undefined,
+    };
+  }
+
+  private async checkLocks(): Promise<void> {
+    await Promise.all([...this.locks.keys()].map(async (path) => this.locks.set(path, await exists(path))));
+  }
+
+  private nameOf(pod: Pod): string {
+    const name = this.names.get(pod) ?? revisionName(pod);
+    this.names.set(pod, name);
+    return name;
+  }
+}
+
+/** True if none of these containers is the newest of its name. */
+function isRestarted(ids: readonly string[], { containerStatuses }: RuntimePodStatus): boolean {
+  const newest = new Map([...containerStatuses].reverse().map(({ name, id }) => [name, id]));
+  return containerStatuses.length > 0 && ![...newest.values()].some((id) => ids.includes(id));
+}
+
+const hash = ({ metadata }: Pod): string => metadata.annotations?.['kubernetes.io/config.hash'] ?? metadata.uid;
+const isSameRevision = (a: Pod, b: Pod): boolean => hash(a) === hash(b);
+const keyOf = ({ namespace, name }: PodName): string => `${namespace}/${name}`;
+const emptyRecord = ({ namespace, name }: PodName): PodRecord => ({
+  version: 1,
+  namespace,
+  name,
+  current: 0,
+  revisions: [],
+});
+
+function withoutPin(record: PodRecord): PodRecord {
+  const { pin: _pin, ...rest } = record;
+  return rest;
+}
+
+function imagesOf({ pod: { spec } }: PodRevision): Record<string, string> {
+  const all = [...(spec.initContainers ?? []), ...spec.containers];
+  return Object.fromEntries(all.map(({ name, image = '' }) => [name, image]));
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    return !hasCode(error, 'ENOENT', 'ENOTDIR');
+  }
+}

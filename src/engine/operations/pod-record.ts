@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import type { Pod } from '../../api/types.ts';
+import { configAnnotations } from '../../api/values/config-annotations.ts';
+
+/** A revision of a pod's manifest that was taken. */
+export interface PodRevision {
+  /** From 1; each later revision has a higher one. */
+  number: number;
+  /** Hash of its content. */
+  name: string;
+  /** Milliseconds since the epoch. */
+  takenAt: number;
+  /** File or URL of its manifest, or the folder or list that it is in. */
+  from: string;
+  /** True if the UID is derived from the content of the manifest. */
+  isDerivedUID: boolean;
+  /** True once a pod of this revision was Ready. */
+  wasReady: boolean;
+  /** As its source declared it. */
+  pod: Pod;
+}
+
+/** A revision that runs although the manifest declares another one. */
+export interface Pin {
+  /** Number of the revision that runs. */
+  to: number;
+  /** Name of the declared revision that it replaces. Absent if it stays until `unhold`. */
+  whileDeclared?: string;
+  /** Why, as a sentence without its end. */
+  because: string;
+}
+
+/** All that was asked of one declared pod, and its revisions. */
+export interface PodRecord {
+  version: 1;
+  namespace: string;
+  name: string;
+  /** Number of the revision that runs, or starts. */
+  current: number;
+  /** Oldest first. */
+  revisions: PodRevision[];
+  pin?: Pin;
+  isStopped?: boolean;
+  /** Ids of containers that must end and start again. */
+  restart?: string[];
+}
+
+/** Revisions that are kept of one pod. */
+const maxRevisions = 10;
+
+/** Hash of a manifest's content: without the UID, the status and the kubelet's own annotations. */
+export function revisionName({ metadata: { uid: _uid, annotations = {}, ...metadata }, spec }: Pod): string {
+  const kept = Object.entries(annotations).filter(([key]) => !ownAnnotations.includes(key));
+  const content = JSON.stringify({ metadata: { ...metadata, annotations: Object.fromEntries(kept) }, spec });
+  return createHash('sha256').update(content).digest('hex').slice(0, 32);
+}
+
+const ownAnnotations: readonly string[] = Object.values(configAnnotations);
+
+/** The record with this revision as its current one. A known revision keeps its content and gets a new number. */
+export function withRevision(record: PodRecord, taken: Omit<PodRevision, 'number' | 'wasReady'>): PodRecord {
+  const { pin: _pin, ...rest } = record;
+  const known = record.revisions.find(({ name }) => name === taken.name);
+  const number = Math.max(0, ...record.revisions.map((revision) => revision.number)) + 1;
+  const others = record.revisions.filter((revision) => revision !== known);
+  const next = { ...taken, number, wasReady: known?.wasReady ?? false };
+  return { ...rest, current: number, revisions: bounded([...others, next]) };
+}
+
+/** Drops the oldest revisions, but not the last one that was Ready. */
+function bounded(revisions: readonly PodRevision[]): PodRevision[] {
+  const lastReady = revisions.findLast(({ wasReady }) => wasReady);
+  const surplus = revisions.length - maxRevisions;
+  const dropped = revisions.filter((revision) => revision !== lastReady).slice(0, Math.max(0, surplus));
+  return revisions.filter((revision) => !dropped.includes(revision));
+}
+
+export function currentRevision({ revisions, current }: PodRecord): PodRevision | undefined {
+  return revisions.find(({ number }) => number === current);
+}
+
+/** Throws if the text is no record of this release. */
+export function parseRecord(text: string): PodRecord {
+  const value: unknown = JSON.parse(text);
+  if (!isRecord(value)) throw new Error('it is not a record of this release');
+  return value;
+}
+
+function isRecord(value: unknown): value is PodRecord {
+  const record = Object(value) as Partial<Record<keyof PodRecord, unknown>>;
+  return (
+    record.version === 1 &&
+    typeof record.namespace === 'string' &&
+    typeof record.name === 'string' &&
+    Number.isInteger(record.current) &&
+    Array.isArray(record.revisions) &&
+    record.revisions.every(isRevision) &&
+    (record.pin === undefined || isPin(record.pin)) &&
+    (record.restart === undefined || isTexts(record.restart))
+  );
+}
+
+function isRevision(value: unknown): boolean {
+  const { number, name, takenAt, pod } = Object(value) as Partial<Record<keyof PodRevision, unknown>>;
+  const { metadata, spec } = Object(pod) as Partial<Record<keyof Pod, unknown>>;
+  const { containers } = Object(spec) as { containers?: unknown };
+  const { uid } = Object(metadata) as { uid?: unknown };
+  const isPod = typeof uid === 'string' && Array.isArray(containers);
+  return Number.isInteger(number) && typeof name === 'string' && typeof takenAt === 'number' && isPod;
+}
+
+function isPin(value: unknown): boolean {
+  const { to, because } = Object(value) as Partial<Record<keyof Pin, unknown>>;
+  return Number.isInteger(to) && typeof because === 'string';
+}
+
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every((text) => typeof text === 'string');

@@ -1,0 +1,172 @@
+import { createHash } from 'node:crypto';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../clock.ts';
+import { errorMessage, hasCode, isOutOfResources } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { makeFolder } from '../../make-folder.ts';
+import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
+import { readRegularFile } from '../host/regular-file.ts';
+import { parseRecord, type PodRecord } from './pod-record.ts';
+
+interface Deps {
+  rootDir: string;
+  clock: Pick<Clock, 'after'>;
+  logger: Logger;
+}
+
+/** Ten revisions of the largest manifest. */
+const maxFileBytes = 32 * 1024 * 1024;
+/** Delay of writes that nothing depends on, and before a failed one is tried again. */
+const batchMs = 1000;
+const retryMs = 30_000;
+
+interface PodName {
+  namespace: string;
+  name: string;
+}
+
+/**
+ * The records of declared pods on disk, one file a pod in `<root-dir>/state/operations/`, readable by its owner alone.
+ *
+ * INVARIANTS: a file is whole or absent. `ask` resolves when the record survives a power cut; until then it has no effect.
+ * New revisions are noted at once and written a little later, because the manifest still has them. A file that is no
+ * record is renamed, and logged.
+ */
+export class PodRecords {
+  private readonly deps: Deps;
+  private readonly folder: string;
+  private readonly records = new Map<string, PodRecord>();
+  /** Keys of records that are not written yet. */
+  private readonly unwritten = new Set<string>();
+  private writing: Promise<unknown> = Promise.resolve();
+  private cancelTimer: (() => void) | undefined;
+  private isFailing = false;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+    this.folder = join(deps.rootDir, 'state', 'operations');
+  }
+
+  /** Loads the records of an earlier agent. Rejects if the folder cannot be read now. */
+  async load(): Promise<void> {
+    for (const file of await filesIn(this.folder)) {
+      if (file.endsWith('.tmp')) await rm(join(this.folder, file), { force: true });
+      else if (file.endsWith('.json')) await this.read(join(this.folder, file));
+    }
+  }
+
+  of(pod: PodName): PodRecord | undefined {
+    return this.records.get(keyOf(pod));
+  }
+
+  all(): PodRecord[] {
+    return [...this.records.values()];
+  }
+
+  /** Notes a record that is written a little later. */
+  note(record: PodRecord): void {
+    const key = keyOf(record);
+    this.records.set(key, record);
+    this.unwritten.add(key);
+    this.flushAfter(batchMs);
+  }
+
+  /** Writes a record and then notes it. Rejects with the error of the file system; then nothing was asked. */
+  async ask(record: PodRecord): Promise<void> {
+    await this.after(async () => {
+      await this.write(record, true);
+      this.unwritten.delete(keyOf(record));
+      this.records.set(keyOf(record), record);
+    });
+  }
+
+  /** Forgets a pod that is no longer declared. */
+  forget(pod: PodName): void {
+    const key = keyOf(pod);
+    if (!this.records.delete(key)) return;
+    this.unwritten.delete(key);
+    void this.after(() => rm(this.pathOf(pod), { force: true })).catch((error: unknown) => {
+      this.warn(error);
+    });
+  }
+
+  /** Writes all pending records. Never rejects. */
+  async close(): Promise<void> {
+    this.cancelTimer?.();
+    this.cancelTimer = undefined;
+    await this.flush();
+  }
+
+  private flushAfter(ms: number): void {
+    this.cancelTimer ??= this.deps.clock.after(ms, () => {
+      this.cancelTimer = undefined;
+      void this.flush().then(() => {
+        if (this.unwritten.size > 0) this.flushAfter(retryMs);
+      });
+    });
+  }
+
+  private async flush(): Promise<void> {
+    await this.after(async () => {
+      for (const key of [...this.unwritten]) {
+        const record = this.records.get(key);
+        if (record !== undefined) await this.write(record, false);
+        // It may have changed during the write.
+        if (this.records.get(key) === record) this.unwritten.delete(key);
+      }
+      this.isFailing = false;
+    }).catch((error: unknown) => {
+      this.warn(error);
+    });
+  }
+
+  private async write(record: PodRecord, isDurable: boolean): Promise<void> {
+    await makeFolder(this.folder, 0o700);
+    await replaceFile(this.pathOf(record), Buffer.from(JSON.stringify(record)), { isDurable });
+    if (isDurable) await syncFolder(this.folder);
+  }
+
+  private async read(path: string): Promise<void> {
+    try {
+      const record = parseRecord((await readRegularFile(path, maxFileBytes)).toString('utf8'));
+      this.records.set(keyOf(record), record);
+    } catch (error) {
+      if (isOutOfResources(error)) throw error;
+      const aside = `${path}.malformed`;
+      await rename(path, aside).catch(() => undefined);
+      const message = 'The record of a pod cannot be read and is set aside; a stop or hold of this pod is forgotten';
+      this.deps.logger.warn({ path: aside, err: errorMessage(error) }, message);
+    }
+  }
+
+  /** One write at a time, in the order of the calls. */
+  private after<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.writing.then(work);
+    this.writing = done.catch(() => undefined);
+    return done;
+  }
+
+  private warn(error: unknown): void {
+    const message = 'Writing the revisions of pods failed, history and rollback may miss them after a restart';
+    if (!this.isFailing) this.deps.logger.warn({ path: this.folder, err: errorMessage(error) }, message);
+    this.isFailing = true;
+  }
+
+  private pathOf({ namespace, name }: PodName): string {
+    const hash = createHash('sha256').update(`${namespace}/${name}`).digest('hex').slice(0, 16);
+    return join(this.folder, `${`${namespace}_${name}`.slice(0, 180)}-${hash}.json`);
+  }
+}
+
+const keyOf = ({ namespace, name }: PodName): string => `${namespace}/${name}`;
+
+/** Returns an empty list if there is no folder. */
+async function filesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
+}

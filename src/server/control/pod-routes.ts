@@ -1,0 +1,51 @@
+import { OperationRefused, operationActions, type PodName } from '../../engine/operations/operation.ts';
+import { Refusal, sendJSON } from './control-answer.ts';
+import type { ControlCall, ControlContext, ControlRoutes } from './control-route.ts';
+import { readOptions } from './read-body.ts';
+
+const statuses = { missing: 404, conflict: 409, invalid: 400 } as const;
+
+/**
+ * Declared pods.
+ * - `GET /v1/pods/{namespace}/{name}/revisions`: the revisions of its manifest that were taken.
+ * - `POST /v1/pods/{namespace}/{name}/{action}`: restart (option `container`), stop, start, retry, hold, unhold,
+ *   rollback (option `to`). Answers `{"message": …}` once the request is on disk. Repeating one changes nothing.
+ */
+export function podRoutes(context: ControlContext): ControlRoutes {
+  return {
+    'GET /v1/pods/{namespace}/{name}/revisions': async (call) => {
+      const engine = await context.engineFor(call);
+      const revisions = await unlessRefused(() => engine.pastRevisions(podOf(call)));
+      sendJSON(context, call.response, revisions);
+    },
+    'POST /v1/pods/{namespace}/{name}/{action}': async (call) => {
+      const action = operationActions.find((known) => known === call.params['action']);
+      if (action === undefined) throw new Refusal(404, `there is no action ${call.params['action'] ?? ''}`);
+      const { container, to } = await readOptions(call.request);
+      if (container !== undefined && typeof container !== 'string') throw new Refusal(400, 'container must be a text');
+      if (to !== undefined && typeof to !== 'number') throw new Refusal(400, 'to must be a number');
+      const engine = await context.engineFor(call);
+      const request = {
+        action,
+        pod: podOf(call),
+        ...(container !== undefined && { container }),
+        ...(to !== undefined && { to }),
+      };
+      sendJSON(context, call.response, { message: await unlessRefused(() => engine.operate(request)) });
+    },
+  };
+}
+
+function podOf({ params }: ControlCall): PodName {
+  return { namespace: params['namespace'] ?? '', name: params['name'] ?? '' };
+}
+
+/** Throws a `Refusal` in place of an `OperationRefused`. */
+async function unlessRefused<T>(work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof OperationRefused) throw new Refusal(statuses[error.kind], error.message, error.hint);
+    throw error;
+  }
+}

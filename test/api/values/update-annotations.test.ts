@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { isWindowOpen, validateUpdateAnnotations } from '../../../src/api/values/update-annotations.ts';
+import { makeStaticPod } from '../../builders/static-pod.ts';
+
+const at = (day: number, hour: number, minute = 0) => ({ day, minute: hour * 60 + minute });
+
+test.each([
+  ['02:00-04:00', at(3, 2), true],
+  ['02:00-04:00', at(3, 4), false],
+  ['Sat 02:00-04:00', at(6, 3, 59), true],
+  ['Sat 02:00-04:00', at(0, 3), false],
+  ['Sat,Sun 02:00-04:00', at(0, 3), true],
+  ['Sat 22:00-02:00', at(6, 23), true],
+  ['Sat 22:00-02:00', at(0, 1, 59), true],
+  ['Sat 22:00-02:00', at(6, 1), false],
+  ['Sun 22:00-24:00', at(0, 23, 59), true],
+])('the window %s at %o is open: %s', (text, time, isOpen) => {
+  expect(isWindowOpen(text, time)).toBe(isOpen);
+});
+
+test.each([
+  ['progress-deadline', '2m', undefined],
+  ['progress-deadline', 'soon', 'must be a duration of at least 1s'],
+  ['update-window', 'Sat 02:00-04:00', undefined],
+  ['update-window', 'Saturday 02:00-04:00', 'must be a time of the day, with or without days'],
+  ['update-window', '02:00-02:00', 'must be a time of the day, with or without days'],
+  ['update-window', '02:60-03:00', 'must be a time of the day, with or without days'],
+  ['update-lock', '/run/lock', undefined],
+  ['update-lock', 'lock', 'must be an absolute path'],
+])('annotation %s: %s', (name, text, message) => {
+  const pod = makeStaticPod('web', { annotations: { [`kubelet-ts.io/${name}`]: text } });
+  const messages = validateUpdateAnnotations(pod).map((error) => error.message);
+  expect(messages.map((found) => message !== undefined && found.includes(message))).toEqual(
+    message === undefined ? [] : [true],
+  );
+});

@@ -1,0 +1,241 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Pod, RawPod } from '../../src/api/types.ts';
+import type { OperationRequest } from '../../src/engine/operations/operation.ts';
+import { makeStaticPod } from '../builders/static-pod.ts';
+import { ManualSource } from '../fakes/manual-source.ts';
+import { type Engine, World } from './world.ts';
+
+const web = { namespace: 'default', name: 'web-edge1' };
+
+/** A revision of the pod `web`. A change of `env` replaces the pod, one of the image does not. */
+function revision(env: string, more: Partial<RawPod['spec']> & { annotations?: Record<string, string> } = {}): Pod {
+  const { annotations, ...spec } = more;
+  const containers = [{ name: 'main', image: 'app:1', env: [{ name: 'REVISION', value: env }] }];
+  return makeStaticPod('web', { ...(annotations && { annotations }), spec: { containers, ...spec } });
+}
+
+interface Running {
+  world: World;
+  engine: Engine;
+  source: ManualSource;
+}
+
+async function running(first: Pod = revision('1')): Promise<Running> {
+  const world = await World.make();
+  world.runtime.addImage('app:1');
+  world.runtime.addImage('app:2');
+  const source = new ManualSource();
+  const engine = await world.boot({ sources: [source] });
+  source.setDerived(first);
+  await world.until(() => engine.isReady('web-edge1'));
+  await world.pass(3000);
+  return { world, engine, source };
+}
+
+/** Asks, and lets time pass until the answer. */
+async function ask({ world, engine }: Running, request: Omit<OperationRequest, 'pod'>): Promise<string> {
+  let answer: string | undefined;
+  let failure: unknown;
+  engine.kubelet.operate({ ...request, pod: web }).then(
+    (message) => (answer = message),
+    (error: unknown) => (failure = error),
+  );
+  await world.until(() => answer !== undefined || failure !== undefined);
+  if (failure !== undefined) throw failure as Error;
+  return answer ?? '';
+}
+
+/** Ends the agent like SIGKILL, and starts the next one. */
+async function reboot({ world, engine }: Running, declared: Pod): Promise<Running> {
+  engine.crash();
+  const source = new ManualSource();
+  const next = { world, source, engine: await world.boot({ sources: [source] }) };
+  source.setDerived(declared);
+  return next;
+}
+
+const envOf = (engine: Engine): string | undefined =>
+  engine.kubelet.snapshot().pods.at(-1)?.pod.spec.containers[0]?.env?.[0]?.value;
+const uidOf = (engine: Engine): string | undefined => engine.pod('web-edge1')?.pod.metadata.uid;
+const updateOf = (engine: Engine): string | undefined => engine.pod('web-edge1')?.waitingUpdate?.reason;
+const runs = (one: Running, env: string): Promise<void> =>
+  one.world.until(() => envOf(one.engine) === env && one.engine.isReady('web-edge1'));
+
+describe('restart', () => {
+  test('starts the containers again in the same pod, and repeats nothing', async () => {
+    const one = await running();
+    const [uid, ip] = [uidOf(one.engine), one.engine.pod('web-edge1')?.pod.status?.podIP];
+    expect(await ask(one, { action: 'restart' })).toBe('pod/web-edge1 restarted');
+    await one.world.until(() => one.world.runtime.running().includes('web-edge1/main#1'));
+    await one.world.pass(30_000);
+    expect(one.world.runtime.running()).toEqual(['web-edge1/main#1']);
+    expect([uidOf(one.engine), one.engine.pod('web-edge1')?.pod.status?.podIP]).toEqual([uid, ip]);
+  });
+
+  test('is done exactly once after a kill of the agent at any of its steps', async () => {
+    for (const step of ['stopContainer', 'createContainer', 'startContainer'] as const) {
+      for (const when of ['before', 'after'] as const) {
+        const one = await running();
+        const release = when === 'before' ? one.world.runtime.hang(step) : undefined;
+        const asked = one.engine.kubelet.operate({ action: 'restart', pod: web });
+        await one.world.until(
+          () =>
+            one.world.runtime.calls.filter(({ method }) => method === step).length > (step === 'stopContainer' ? 0 : 1),
+        );
+        await asked;
+        const next = await reboot(one, revision('1'));
+        release?.();
+        await one.world.until(() => next.engine.isReady('web-edge1'));
+        await one.world.pass(60_000);
+        const [name, ...others] = one.world.runtime.running();
+        expect([step, when, others]).toEqual([step, when, []]);
+        // A container that was created and never started is one that does not count.
+        expect(name).toMatch(/^web-edge1\/main#[12]$/);
+        expect(one.world.runtime.calls.filter(({ method }) => method === 'stopContainer').length).toBeLessThan(4);
+      }
+    }
+  });
+
+  test('of a container that the pod lacks is refused', async () => {
+    const one = await running();
+    const refused = ask(one, { action: 'restart', container: 'other' });
+    await expect(refused).rejects.toThrow('pod web-edge1 has no container other that can restart');
+  });
+});
+
+describe('stop and start', () => {
+  test('a stopped pod stays down over restarts of the agent, until it is started', async () => {
+    let one = await running();
+    const uid = uidOf(one.engine);
+    await ask(one, { action: 'stop' });
+    await one.world.until(() => one.world.runtime.running().length === 0);
+    expect(one.engine.pod('web-edge1')?.pod.status?.reason).toBe('Stopped');
+    one = await reboot(one, revision('1'));
+    await one.world.until(() => one.engine.pod('web-edge1')?.pod.status?.reason === 'Stopped');
+    await one.world.pass(120_000);
+    expect(one.world.runtime.running()).toEqual([]);
+    await expect(ask(one, { action: 'restart' })).rejects.toThrow('pod web-edge1 is stopped');
+    await ask(one, { action: 'start' });
+    await one.world.until(() => one.engine.isReady('web-edge1'));
+    expect(uidOf(one.engine)).toBe(uid);
+  });
+
+  test('a kill of the agent while it stops the pod does not undo the stop', async () => {
+    let one = await running();
+    const release = one.world.runtime.hang('stopContainer');
+    await ask(one, { action: 'stop' });
+    await one.world.until(() => one.world.runtime.calls.some(({ method }) => method === 'stopContainer'));
+    one = await reboot(one, revision('1'));
+    release();
+    await one.world.until(() => one.world.runtime.running().length === 0);
+    await one.world.pass(60_000);
+    expect(one.world.runtime.running()).toEqual([]);
+  });
+
+  test('a change of its manifest is taken, and runs after the start', async () => {
+    const one = await running();
+    await ask(one, { action: 'stop' });
+    await one.world.until(() => one.world.runtime.running().length === 0);
+    one.source.setDerived(revision('2'));
+    await one.world.pass(30_000);
+    expect(one.world.runtime.running()).toEqual([]);
+    await ask(one, { action: 'start' });
+    await runs(one, '2');
+  });
+});
+
+test('retry starts a crashed container at once', async () => {
+  const one = await running();
+  for (let count = 0; count < 4; count += 1) {
+    const before = one.world.runtime.running();
+    one.world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
+    if (count < 3) await one.world.until(() => one.world.runtime.running().some((name) => !before.includes(name)));
+  }
+  await one.world.until(() => one.engine.waitingReason('web-edge1', 'main') === 'CrashLoopBackOff');
+  const before = one.world.clock.monotonic();
+  await ask(one, { action: 'retry' });
+  await one.world.until(() => one.world.runtime.running().length === 1);
+  expect(one.world.clock.monotonic() - before).toBeLessThan(2000);
+});
+
+describe('hold', () => {
+  test('keeps the revision over changes and restarts, until unhold', async () => {
+    let one = await running();
+    await ask(one, { action: 'hold' });
+    one.source.setDerived(revision('2'));
+    await one.world.pass(10_000);
+    expect([envOf(one.engine), updateOf(one.engine)]).toEqual(['1', 'Held']);
+    one = await reboot(one, revision('2'));
+    await runs(one, '1');
+    expect(one.world.runtime.running()).toEqual(['web-edge1/main#0']);
+    expect(updateOf(one.engine)).toBe('Held');
+    await ask(one, { action: 'unhold' });
+    await runs(one, '2');
+    expect(updateOf(one.engine)).toBeUndefined();
+  });
+});
+
+describe('rollback', () => {
+  test('runs the last revision that was Ready, until the manifest changes', async () => {
+    let one = await running();
+    one.source.setDerived(revision('2'));
+    await runs(one, '2');
+    await one.world.pass(3000);
+    expect(await ask(one, { action: 'rollback' })).toBe(
+      'pod/web-edge1 rolled back to revision 1 until its manifest changes, or kubelet-ts unhold',
+    );
+    await runs(one, '1');
+    one = await reboot(one, revision('2'));
+    await runs(one, '1');
+    expect(updateOf(one.engine)).toBe('RolledBack');
+    one.source.setDerived(revision('3'));
+    await runs(one, '3');
+    expect(one.engine.kubelet.pastRevisions(web).map(({ revision: number, isCurrent }) => [number, isCurrent])).toEqual(
+      [
+        [1, false],
+        [2, false],
+        [3, true],
+      ],
+    );
+  });
+
+  test('comes by itself if a new revision is not Ready within its deadline', async () => {
+    const one = await running();
+    await one.world.pass(3000);
+    const annotations = { 'kubelet-ts.io/progress-deadline': '30s' };
+    const late = revision('2', { annotations, initContainers: [{ name: 'init', image: 'app:1', command: ['wait'] }] });
+    one.source.setDerived(late);
+    await one.world.until(() => envOf(one.engine) === '2');
+    await runs(one, '1');
+    expect(one.engine.messages('RolledBack')).toEqual(['revision 2 was not Ready within 30s; revision 1 runs again']);
+  });
+});
+
+test('an update waits while its window is closed, also after a restart', async () => {
+  let one = await running();
+  const now = new Date(one.world.clock.now());
+  const hour = (shift: number): string => `${String((now.getHours() + shift) % 24).padStart(2, '0')}:00`;
+  const next = revision('2', { annotations: { 'kubelet-ts.io/update-window': `${hour(1)}-${hour(2)}` } });
+  one.source.setDerived(next);
+  await one.world.pass(5000);
+  expect([envOf(one.engine), updateOf(one.engine)]).toEqual(['1', 'UpdateWindow']);
+  one = await reboot(one, next);
+  await runs(one, '1');
+  await one.world.leap(60 * 60_000);
+  await runs(one, '2');
+});
+
+test('a record that cannot be read is set aside', async () => {
+  const one = await running();
+  await ask(one, { action: 'hold' });
+  const folder = join(one.world.rootDir, 'state', 'operations');
+  const [file = ''] = await readdir(folder);
+  one.engine.crash();
+  await writeFile(join(folder, file), '{"version":2}');
+  const next = await reboot(one, revision('2'));
+  await runs(next, '2');
+  await one.world.pass(3000);
+  expect((await readdir(folder)).sort()).toEqual([file, `${file}.malformed`]);
+});

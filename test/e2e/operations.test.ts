@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Agent } from './agent.ts';
+import { busybox, makePod, serve, shell } from './manifests.ts';
+
+/** The pod `web` with this text in its environment. */
+const web = (text: string, annotations: Record<string, string> = {}): object => {
+  const pod = makePod('web', {
+    containers: [shell('app', serve, { image: busybox, env: [{ name: 'TEXT', value: text }] })],
+  });
+  return { ...pod, metadata: { name: 'web', annotations } };
+};
+
+describe('operating a declared pod', () => {
+  let agent: Agent;
+
+  beforeAll(async () => {
+    agent = await Agent.create({ manifests: { 'web.json': web('1') } });
+    await agent.start();
+    await agent.untilReady('web');
+  });
+  afterAll(() => agent.cleanUp());
+
+  const run = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await agent.cli(args);
+    return code === 0 ? stdout : `${stdout}${stderr}${code ?? ''}`;
+  };
+  const textOf = async (): Promise<string> => (await run('exec', 'web', '--', 'sh', '-c', 'echo $TEXT')).trim();
+
+  test('restart keeps the pod, and counts once', async () => {
+    const { pod } = await agent.untilReady('web');
+    expect(await run('restart', 'web')).toBe('pod/web-edge1 restarted\n');
+    const { pods } = await agent.until((snapshot) =>
+      snapshot.pods.some(({ pod: { status } }) => status?.containerStatuses?.[0]?.restartCount === 1),
+    );
+    const [restarted] = pods;
+    expect(restarted?.pod.metadata.uid).toBe(pod.metadata.uid);
+    expect(restarted?.pod.status?.podIP).toBe(pod.status?.podIP);
+  });
+
+  test('a stop outlives a kill of the agent, until start', async () => {
+    expect(await run('stop', 'web')).toBe('pod/web-edge1 stopped\n');
+    await agent.until(({ pods }) => pods.every(({ worker }) => worker.state === 'finished'));
+    await agent.kill9();
+    await agent.start();
+    await agent.until(({ pods }) => pods.some(({ pod: { status } }) => status?.reason === 'Stopped'));
+    expect(await run('ps', '--no-headers')).toMatch(/^default +web-edge1 +0\/1 +Stopped /);
+    expect(await run('start', 'web')).toBe('pod/web-edge1 started\n');
+    await agent.untilReady('web');
+    expect(await run('retry', 'web')).toBe('pod/web-edge1 is tried now\n');
+  });
+
+  test('a held pod runs its revision on, and a rollback ends with unhold', async () => {
+    await run('hold', 'web');
+    await agent.write('web.json', web('2'));
+    await agent.until(({ pods }) => pods.some(({ waitingUpdate }) => waitingUpdate?.reason === 'Held'));
+    expect(await textOf()).toBe('1');
+    await run('unhold', 'web');
+    expect((await agent.cli(['wait', 'web', '--for', 'updated', '--timeout', '20s'])).code).toBe(0);
+    await agent.untilReady('web');
+    expect(await textOf()).toBe('2');
+    expect(await run('rollback', 'web')).toContain('pod/web-edge1 rolled back to revision 1');
+    await agent.until(({ pods }) => pods.length === 1 && pods[0]?.pod.spec.containers[0]?.env?.[0]?.value === '1');
+    await agent.untilReady('web');
+    expect(await textOf()).toBe('1');
+    expect(await agent.cli(['wait', 'web', '--for', 'updated', '--timeout', '20s'])).toMatchObject({ code: 1 });
+    expect(await run('history', 'web')).toMatch(/^REVISION .*\n1\* .*\n2 .*\n$/);
+  });
+
+  test('an action on a pod that is not there names the pods', async () => {
+    expect(await run('stop', 'wab')).toContain('no pod "wab"');
+  });
+});
