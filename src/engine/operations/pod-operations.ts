@@ -12,7 +12,14 @@ import type { WaitingUpdate } from '../view/snapshot.ts';
 import { computeRevision, lateRollback, rollbackTarget, type UpdateGates } from './compute-revision.ts';
 import { computeRestart } from './compute-restart.ts';
 import { OperationRefused, type OperationRequest, type PodName, type RevisionSummary } from './operation.ts';
-import { currentRevision, type PodRecord, type PodRevision, revisionName, withRevision } from './pod-record.ts';
+import {
+  currentRevision,
+  type PodRecord,
+  type PodRevision,
+  revisionName,
+  withoutPin,
+  withRevision,
+} from './pod-record.ts';
 import type { PodRecords } from './pod-records.ts';
 
 interface Deps {
@@ -221,8 +228,7 @@ export class PodOperations {
     const pod = declaredPod(record);
     if (pod === undefined) return;
     if (record.restart !== undefined && isRestarted(record.restart, podStatus(pod.metadata.uid))) {
-      const { restart: _restart, ...done } = record;
-      records.note(done);
+      records.note(withoutRestart(record));
       return;
     }
     if (current.wasReady) return;
@@ -321,8 +327,7 @@ const emptyRecord = ({ namespace, name }: PodName): PodRecord => ({
   revisions: [],
 });
 
-function withoutPin(record: PodRecord): PodRecord {
-  const { pin: _pin, ...rest } = record;
+function withoutRestart({ restart: _restart, ...rest }: PodRecord): PodRecord {
   return rest;
 }
 

@@ -59,12 +59,17 @@ const ownAnnotations: readonly string[] = Object.values(configAnnotations);
 
 /** The record with this revision as its current one. A known revision keeps its content and gets a new number. */
 export function withRevision(record: PodRecord, taken: Omit<PodRevision, 'number' | 'wasReady'>): PodRecord {
-  const { pin: _pin, ...rest } = record;
+  const rest = withoutPin(record);
   const known = record.revisions.find(({ name }) => name === taken.name);
   const number = Math.max(0, ...record.revisions.map((revision) => revision.number)) + 1;
   const others = record.revisions.filter((revision) => revision !== known);
   const next = { ...taken, number, wasReady: known?.wasReady ?? false };
   return { ...rest, current: number, revisions: bounded([...others, next]) };
+}
+
+/** The record that follows its manifest again. */
+export function withoutPin({ pin: _pin, ...rest }: PodRecord): PodRecord {
+  return rest;
 }
 
 /** Drops the oldest revisions, but not the last one that was Ready. */
