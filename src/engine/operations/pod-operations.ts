@@ -80,7 +80,7 @@ export class PodOperations {
     const choice = computeRevision(record, name, this.gatesOf(pod));
     if (choice.kind === 'kept') {
       const { revision, reason, message } = choice;
-      this.kept.set(key, { reason, message: `${message}; revision ${revision.number} runs` });
+      this.keep(key, revision, { reason, message: `${message}; revision ${revision.number} runs` });
       return { pod: revision.pod, isDerivedUID: revision.isDerivedUID };
     }
     this.kept.delete(key);
@@ -143,6 +143,14 @@ export class PodOperations {
     const acted = this.acting.then(() => this.actNow(request));
     this.acting = acted.catch(() => undefined);
     return acted;
+  }
+
+  /** Emits an event if this is news, so that readers of the snapshot look again. */
+  private keep(key: string, { pod }: PodRevision, update: WaitingUpdate): void {
+    const isNews = this.kept.get(key)?.reason !== update.reason;
+    this.kept.set(key, update);
+    const running = this.deps.declaredPod(pod.metadata) ?? pod;
+    if (isNews) podEventRecorder(this.deps.emit, running).normal(reasons.replacementWaits, update.message);
   }
 
   private async actNow(request: OperationRequest): Promise<string> {
