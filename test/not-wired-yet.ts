@@ -6,6 +6,3 @@
 // Nothing planned: the recorded table of names needs it
 export { nodeAllocatableCgroup } from '../src/engine/container-manager/cgroup-names.ts';
 export { checkDNS1035Label } from '../src/api/values/names.ts';
-
-// Actions on pods (issue 14)
-export { readOptions } from '../src/server/control/read-body.ts';
