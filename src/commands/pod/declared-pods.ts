@@ -4,8 +4,8 @@ import { fetchSnapshot } from '../../server/control/control-client.ts';
 import { podsMeant } from './pods-meant.ts';
 
 /**
- * The pods of the agent that these references mean. Rejects with a `UserError` if no agent runs, or if a reference means
- * no pod or several.
+ * The pods of the agent that these references mean. Rejects with a `UserError` if no agent runs, or if a reference
+ * means no pod or several.
  */
 export async function declaredPods(
   socketPath: string,

@@ -50,7 +50,7 @@ export function computeRevision(
   return { kind: 'declared' };
 }
 
-/** The revision to roll back to: the newest that was Ready before the current one. Returns undefined if there is none. */
+/** The revision to roll back to: the last other one that was Ready. Returns undefined if there is none. */
 export function rollbackTarget(record: PodRecord, to?: number): PodRevision | undefined {
   if (to !== undefined) return record.revisions.find(({ number }) => number === to);
   const earlier = record.revisions.filter(({ number }) => number !== record.current);
@@ -58,8 +58,8 @@ export function rollbackTarget(record: PodRecord, to?: number): PodRevision | un
 }
 
 /**
- * The revision to run again because the current one is late. Returns undefined if the current one is in time, was Ready,
- * or no other one was. `ageMs`: since the current one was taken.
+ * The revision to run again because the current one is late. Returns undefined if the current one is in time, was
+ * Ready, or no other one was. `ageMs`: since the current one was taken.
  */
 export function lateRollback(
   record: PodRecord,

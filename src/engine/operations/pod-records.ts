@@ -29,9 +29,9 @@ interface PodName {
 /**
  * The records of declared pods on disk, one file a pod in `<root-dir>/state/operations/`, readable by its owner alone.
  *
- * INVARIANTS: a file is whole or absent. `ask` resolves when the record survives a power cut; until then it has no effect.
- * New revisions are noted at once and written a little later, because the manifest still has them. A file that is no
- * record is renamed, and logged.
+ * INVARIANTS: a file is whole or absent. `ask` resolves when the record survives a power cut; until then it has no
+ * effect. New revisions are noted at once and written a little later, because the manifest still has them. A file that
+ * is no record is renamed, and logged.
  */
 export class PodRecords {
   private readonly deps: Deps;

@@ -4,8 +4,8 @@ import { findContainerStatus, type RuntimePodStatus } from '../../container/runt
 import type { PodActions } from './pod-actions.ts';
 
 /**
- * Adds the restarts that an operator asked for to the actions of a sync. `ids`: containers that must end and start again.
- * One that ended already starts by its restartPolicy, which is Always.
+ * Adds the restarts that an operator asked for to the actions of a sync. `ids`: containers that must end and start
+ * again. One that ended already starts by its restartPolicy, which is Always.
  */
 export function computeRestartActions(
   pod: Pod,
