@@ -31,6 +31,7 @@ const commands: Record<string, CommandEntry> = {
     load: async () => (await import('./wait.ts')).registerWait,
   },
   ps: { summary: 'List the pods of this node', load: async () => (await import('./ps.ts')).registerPs },
+  ui: { summary: 'Show the screen of a running kubelet-ts', load: async () => (await import('./ui.ts')).registerUI },
   top: {
     summary: 'Show the CPU and memory that pods or the node use',
     load: async () => (await import('./top.ts')).registerTop,
@@ -181,6 +182,8 @@ const meanings: Readonly<Record<string, string>> = {
   sh: 'exec',
   shell: 'exec',
   stats: 'top',
+  screen: 'ui',
+  tui: 'ui',
   up: 'run',
   play: 'run',
   lint: 'validate',

@@ -22,6 +22,7 @@ interface TopFlags {
   sortBy?: SortKey;
   output: 'table' | 'wide' | 'json' | 'yaml';
   headers: boolean;
+  interactive?: true;
 }
 
 /** The table of the node, or of pods: all, or those that a name means. */
@@ -40,9 +41,15 @@ export function registerTop(program: Command, deps: CommandDeps): void {
         .choices(['table', 'wide', 'json', 'yaml'])
         .default('table'),
     )
+    .option('-i, --interactive', 'show the screen, as kubelet-ts ui')
     .option('--no-headers', 'leave out the line of column names')
     .addHelpText('after', examples)
     .action(async (what: string | undefined, pod: string | undefined, flags: TopFlags) => {
+      if (flags.interactive === true) {
+        const { showUI } = await import('./run/show-ui.ts');
+        await showUI({ rootDir: flags.rootDir });
+        return;
+      }
       const subject = subjectOf(what, pod);
       const source = await statsSource(flags, deps);
       try {

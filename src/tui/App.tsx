@@ -4,7 +4,7 @@ import { detailsLines } from './details-lines.ts';
 import { eventLines } from './event-lines.ts';
 import { helpLines, leaveLines, statusLine, tooSmallLines } from './help-lines.ts';
 import type { Layout } from './layout.ts';
-import { type Line, textLine } from './line.ts';
+import { greyLine, type Line, textLine } from './line.ts';
 import { Pane } from './Pane.tsx';
 import { podTable } from './pod-table.ts';
 import { manifestProblems, problemLines } from './problem-lines.ts';
@@ -39,7 +39,13 @@ export function App({ state, hasColors, onKey }: AppProps): ReactNode {
     <Box flexDirection="column" height={rows} width={columns}>
       <Pane lines={visibleHeader(state)} columns={columns} height={layout.header} hasColors={hasColors} />
       {panes.map(([lines, height], index) => (
-        <Pane key={index} lines={lines} columns={columns} height={height} hasColors={hasColors} />
+        <Pane
+          key={index}
+          lines={state.silence === undefined ? lines : lines.map(greyLine)}
+          columns={columns}
+          height={height}
+          hasColors={hasColors}
+        />
       ))}
       <Pane lines={[statusLine(state)]} columns={columns} height={1} hasColors={hasColors} />
     </Box>

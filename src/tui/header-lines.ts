@@ -1,5 +1,5 @@
 import { humanDuration } from '../api/values/pod-printer.ts';
-import type { EngineSnapshot, RuntimeSnapshot, SourceSnapshot } from '../engine/view/snapshot.ts';
+import type { EngineSnapshot, RuntimeSnapshot, Silence, SourceSnapshot } from '../engine/view/snapshot.ts';
 import { displayWidth, printable } from './display-width.ts';
 import type { Line, Span } from './line.ts';
 import { isPodReady } from './pod-row.ts';
@@ -27,6 +27,18 @@ export function headerLines(snapshot: EngineSnapshot, now: number, columns: numb
     }
   }
   return lines;
+}
+
+/** The header while the agent does not answer. */
+export function silenceLines(nodeName: string, { since, message }: Silence, now: number): Line[] {
+  return [
+    {
+      spans: [
+        { text: `kubelet-ts ${nodeName}`, bold: true },
+        { text: `${gap}LOST for ${humanDuration(now - since)}, showing its last state: ${message}`, color: 'red' },
+      ],
+    },
+  ];
 }
 
 function headerSpans(snapshot: EngineSnapshot, now: number): Span[] {

@@ -19,7 +19,7 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['p', 'pause or continue the events'],
   ['?', 'this help'],
   ['esc', 'back'],
-  ['q', 'leave: asks if kubelet-ts keeps running without a screen'],
+  ['q', 'leave: asks if the kubelet-ts of this screen keeps running'],
   ['ctrl-z', 'suspend the screen; kubelet-ts keeps running'],
 ];
 
@@ -47,9 +47,9 @@ export function computeKeyCommand(state: ViewState, { input, key }: KeyPress): K
     return leaveCommand(input, key);
   }
   if (key.ctrl) {
-    return controlCommand(input);
+    return controlCommand(state, input);
   }
-  return state.editingFilter ? filterCommand(input, key) : (namedKeyCommand(key) ?? letterCommand(input));
+  return state.editingFilter ? filterCommand(input, key) : (namedKeyCommand(key) ?? letterCommand(state, input));
 }
 
 /** Other keys are ignored. A second ^C stops, as without a screen. */
@@ -63,10 +63,15 @@ function leaveCommand(input: string, key: Partial<Key>): KeyCommand | undefined 
   return input === 'd' ? { type: 'left', leaving: 'detach' } : undefined;
 }
 
-function controlCommand(input: string): KeyCommand | undefined {
+/** An agent that was there before its screen keeps running. */
+function leave({ isAttached }: ViewState): KeyCommand {
+  return isAttached ? { type: 'left', leaving: 'detach' } : { type: 'leaveAsked' };
+}
+
+function controlCommand(state: ViewState, input: string): KeyCommand | undefined {
   switch (input) {
     case 'c':
-      return { type: 'leaveAsked' };
+      return leave(state);
     case 'z':
       return { type: 'suspended' };
     case 'u':
@@ -109,7 +114,7 @@ function namedKeyCommand(key: Partial<Key>): KeyCommand | undefined {
   return commands.find(([pressed]) => pressed)?.[1];
 }
 
-function letterCommand(input: string): KeyCommand | undefined {
+function letterCommand(state: ViewState, input: string): KeyCommand | undefined {
   switch (input) {
     case 'k':
       return { type: 'moved', move: 'up' };
@@ -128,7 +133,7 @@ function letterCommand(input: string): KeyCommand | undefined {
     case '?':
       return { type: 'helpToggled' };
     case 'q':
-      return { type: 'leaveAsked' };
+      return leave(state);
     default:
       return undefined;
   }

@@ -23,6 +23,11 @@ export function textLine(text: string, style: Omit<Span, 'text'> = {}): Line {
   return { spans: [{ text, ...style }] };
 }
 
+/** The line as a state that is past. */
+export function greyLine(line: Line): Line {
+  return { ...line, spans: line.spans.map(({ text }) => ({ text, color: 'gray' })) };
+}
+
 /** The line as terminal text of at most `width` columns. Without colors, only bold and inverse remain. */
 export function styleLine(line: Line, width: number, hasColors: boolean): string {
   let rest = width;

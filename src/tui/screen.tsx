@@ -2,7 +2,7 @@ import process from 'node:process';
 import { type Instance, type Key, render } from 'ink';
 import { type Clock, systemClock } from '../clock.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
-import type { EngineView } from '../engine/view/snapshot.ts';
+import type { EngineView, RemoteEngineView } from '../engine/view/snapshot.ts';
 import { App } from './App.tsx';
 import { FrameStream } from './frame-stream.ts';
 import { computeKeyCommand, type Leaving, splitKeys } from './key-bindings.ts';
@@ -22,13 +22,16 @@ export interface Screen {
 }
 
 export interface ScreenOptions {
-  view: EngineView;
+  view: EngineView | RemoteEngineView;
   stdout: TerminalOutput;
   stdin: NodeJS.ReadStream;
   /** Called after the user left and the terminal was restored. The screen itself never stops a pod or the agent. */
   onLeave: (leaving: Leaving) => void;
   /** The agent's log file, shown to the user. */
   logFile?: string;
+  /** True if the agent was there before the screen. */
+  isAttached?: boolean;
+  isReadOnly?: boolean;
   clock?: Clock;
   /** The process whose end and signals restore the terminal. */
   guarded?: GuardedProcess;
@@ -36,7 +39,14 @@ export interface ScreenOptions {
 
 /** Shows the node on the whole terminal until the user leaves. No other code may write to the terminal meanwhile. */
 export function runScreen(options: ScreenOptions): Screen {
-  return new LiveScreen({ clock: systemClock, guarded: process, logFile: '', ...options });
+  return new LiveScreen({
+    clock: systemClock,
+    guarded: process,
+    logFile: '',
+    isAttached: false,
+    isReadOnly: false,
+    ...options,
+  });
 }
 
 /** Least time between two frames. */
@@ -70,7 +80,7 @@ class LiveScreen implements Screen {
   #cancelTick: () => void;
 
   constructor(options: Required<ScreenOptions>) {
-    const { view, stdout, stdin, clock, guarded, logFile } = options;
+    const { view, stdout, stdin, clock, guarded, logFile, isAttached, isReadOnly } = options;
     this.#options = options;
     this.exited = new Promise((resolve, reject) => {
       this.#resolveExited = resolve;
@@ -79,7 +89,12 @@ class LiveScreen implements Screen {
     // A caller need not await `exited`, so its rejection must not end the process.
     this.exited.catch(ignore);
     this.#hasColors = stdout.hasColors();
-    this.#state = initialViewState(view.snapshot(), clock.now(), { ...sizeOf(stdout), logFile });
+    this.#state = initialViewState(view.snapshot(), clock.now(), {
+      ...sizeOf(stdout),
+      logFile,
+      isAttached,
+      isReadOnly,
+    });
     this.#terminal = openTerminal(stdout);
     this.#ink = this.#renderNothing();
     this.#ink.waitUntilExit().then(this.#onLeave, (error: unknown) => {
@@ -217,7 +232,14 @@ class LiveScreen implements Screen {
     const events = this.#pendingEvents;
     this.#pendingEvents = [];
     const { view, clock } = this.#options;
-    this.#state = reduce(this.#state, { type: 'refreshed', snapshot: view.snapshot(), events, now: clock.now() });
+    const silence = 'silence' in view ? view.silence() : undefined;
+    this.#state = reduce(this.#state, {
+      type: 'refreshed',
+      snapshot: view.snapshot(),
+      ...(silence && { silence }),
+      events,
+      now: clock.now(),
+    });
   }
 
   #close(error?: unknown): void {

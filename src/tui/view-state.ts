@@ -1,10 +1,10 @@
 import { podStatusText } from '../api/values/pod-printer.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
-import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
+import type { EngineSnapshot, PodSnapshot, Silence } from '../engine/view/snapshot.ts';
 import { describeEvent } from './describe-event.ts';
 import { detailsLines } from './details-lines.ts';
 import { type EventKind, eventKindOf, nextEventKind } from './event-lines.ts';
-import { headerLineLimit, headerLines } from './header-lines.ts';
+import { headerLineLimit, headerLines, silenceLines } from './header-lines.ts';
 import { computeLayout, type Layout, minimumSize, type Pane } from './layout.ts';
 import type { Line } from './line.ts';
 import { manifestProblems, problemLines } from './problem-lines.ts';
@@ -14,8 +14,14 @@ export interface ViewState {
   snapshot: EngineSnapshot;
   /** Time of the snapshot. Ages are relative to it. */
   now: number;
-  /** The agent's log file. */
+  /** Set while the agent does not answer. The snapshot is its last one. */
+  silence: Silence | undefined;
+  /** The agent's log file. Empty if it is not known. */
   logFile: string;
+  /** True if the agent was there before the screen. Then leaving needs no question. */
+  isAttached: boolean;
+  /** True if no key may change a pod. */
+  isReadOnly: boolean;
   columns: number;
   rows: number;
   /** The newest events of the events pane, oldest first. */
@@ -39,7 +45,7 @@ export type Move = 'up' | 'down' | 'pageUp' | 'pageDown' | 'first' | 'last';
 
 /** A change of the view by the engine, the terminal or a key. */
 export type ViewAction =
-  | { type: 'refreshed'; snapshot: EngineSnapshot; events: readonly KubeletEvent[]; now: number }
+  | { type: 'refreshed'; snapshot: EngineSnapshot; silence?: Silence; events: readonly KubeletEvent[]; now: number }
   | { type: 'resized'; columns: number; rows: number }
   | { type: 'moved'; move: Move }
   | { type: 'paneSwitched'; by: 1 | -1 }
@@ -62,13 +68,16 @@ export const maxEvents = 500;
 export function initialViewState(
   snapshot: EngineSnapshot,
   now: number,
-  { logFile = '', ...size }: { columns: number; rows: number; logFile?: string },
+  settings: Pick<ViewState, 'columns' | 'rows'> & Partial<Pick<ViewState, 'logFile' | 'isAttached' | 'isReadOnly'>>,
 ): ViewState {
   const state: ViewState = {
     snapshot,
     now,
-    logFile,
-    ...size,
+    silence: undefined,
+    logFile: '',
+    isAttached: false,
+    isReadOnly: false,
+    ...settings,
     events: [],
     eventCount: 0,
     held: undefined,
@@ -150,7 +159,10 @@ export function selectedPod(state: ViewState): PodSnapshot | undefined {
 
 /** The header as this size of terminal shows it. */
 export function visibleHeader(state: ViewState): Line[] {
-  return headerLines(state.snapshot, state.now, state.columns, state.rows < 16 ? 1 : headerLineLimit);
+  const limit = state.rows < 16 ? 1 : headerLineLimit;
+  return state.silence === undefined
+    ? headerLines(state.snapshot, state.now, state.columns, limit)
+    : silenceLines(state.snapshot.nodeName, state.silence, state.now);
 }
 
 /** The rows of each part of the screen. Returns undefined if the terminal is too small. */
@@ -168,12 +180,13 @@ export function layoutOf(state: ViewState): Layout | undefined {
 }
 
 function refresh(state: ViewState, action: Extract<ViewAction, { type: 'refreshed' }>): ViewState {
-  const { snapshot, now } = action;
+  const { snapshot, silence, now } = action;
   const shown = action.events.filter((event) => eventKindOf(event) !== undefined);
   const hasProblems = manifestProblems(snapshot).length > 0;
   return {
     ...state,
     snapshot,
+    silence,
     now,
     events: shown.length === 0 ? state.events : [...state.events, ...shown].slice(-maxEvents),
     eventCount: state.eventCount + shown.length,

@@ -19,6 +19,7 @@ import { registerPortForward } from '../../src/commands/port-forward.ts';
 import { registerPs } from '../../src/commands/ps.ts';
 import { registerRun } from '../../src/commands/run.ts';
 import { registerRunOnce } from '../../src/commands/run-once.ts';
+import { registerUI } from '../../src/commands/ui.ts';
 import { registerTop } from '../../src/commands/top.ts';
 import { registerValidate } from '../../src/commands/validate.ts';
 import { registerWait } from '../../src/commands/wait.ts';
@@ -96,6 +97,7 @@ function registered(): Command {
     registerRun,
     registerRunOnce,
     registerPs,
+    registerUI,
     registerTop,
     registerLogs,
     registerExec,

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import type { KubeletEvent } from '../../src/engine/view/events.ts';
-import type { EngineSnapshot, EngineView } from '../../src/engine/view/snapshot.ts';
+import type { EngineSnapshot, RemoteEngineView, Silence } from '../../src/engine/view/snapshot.ts';
 import type { TerminalOutput } from '../../src/tui/terminal.ts';
 import type { GuardedProcess } from '../../src/tui/terminal-guard.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -111,13 +111,18 @@ export class ScreenClock extends FakeClock {
 }
 
 /** An engine whose snapshot is set by hand. */
-export class FakeView implements EngineView {
+export class FakeView implements RemoteEngineView {
   current: EngineSnapshot;
+  lost: Silence | undefined;
   snapshotCount = 0;
   readonly #listeners = new Set<(event: KubeletEvent) => void>();
 
   constructor(snapshot: EngineSnapshot) {
     this.current = snapshot;
+  }
+
+  silence(): Silence | undefined {
+    return this.lost;
   }
 
   snapshot(): EngineSnapshot {

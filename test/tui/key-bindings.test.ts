@@ -36,6 +36,16 @@ test.each<[title: string, input: string, key: Partial<Key>, expected: KeyCommand
   expect(computeKeyCommand({ ...state, editingFilter: true }, { input, key })).toEqual(expected);
 });
 
+test.each([
+  ['q', 'q', {}],
+  ['ctrl-c', 'c', { ctrl: true }],
+])('%s leaves at once the screen of an agent that was there before', (_title, input, key) => {
+  expect(computeKeyCommand({ ...state, isAttached: true }, { input, key })).toEqual({
+    type: 'left',
+    leaving: 'detach',
+  });
+});
+
 test.each<[title: string, input: string, key: Partial<Key>, expected: KeyCommand | undefined]>([
   ['d', 'd', {}, { type: 'left', leaving: 'detach' }],
   ['s', 's', {}, { type: 'left', leaving: 'stop' }],

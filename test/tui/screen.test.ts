@@ -192,6 +192,21 @@ describe('frames', () => {
     ]);
   });
 
+  test('are grey while the agent does not answer, and come back with it', async () => {
+    const { view, clock, stdout } = start(makeSnapshot([crashing]), { columns: 100, rows: 12 });
+    const before = stdout.screen();
+    view.lost = { since: noon - 4000, message: 'the agent has ended' };
+    await clock.advance(1000);
+    const lost = stdout.screen();
+    view.lost = undefined;
+    await clock.advance(1000);
+    expect([lost[0], lost[2], stdout.screen()[0]?.slice(0, 40)]).toEqual([
+      'kubelet-ts edge1  LOST for 5s, showing its last state: the agent has ended',
+      '> default   web  0/1   CrashLoopBackOff 3        60m sync   13s ago, 34ms 49s',
+      before[0]?.slice(0, 40),
+    ]);
+  });
+
   test('have no colors where the terminal has none', () => {
     const { stdout } = start(makeSnapshot([makeEntry('db'), crashing]), small);
     // eslint-disable-next-line no-control-regex -- these are colors

@@ -136,6 +136,19 @@ export interface EngineView {
   subscribe(listener: (event: KubeletEvent) => void): () => void;
 }
 
+/** An agent in another process that does not answer. */
+export interface Silence {
+  /** Of its last answer. */
+  since: number;
+  message: string;
+}
+
+/** An engine in another process, whose snapshot is the last one while its agent does not answer. */
+export interface RemoteEngineView extends EngineView {
+  /** Returns undefined while the agent answers. */
+  silence(): Silence | undefined;
+}
+
 /** Lets a reader wait until the snapshot is up to date. */
 export interface EngineSettling {
   /** Resolves when the snapshot shows the manifests that were declared at the time of the call. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
-import type { EngineSnapshot, EngineView } from '../../engine/view/snapshot.ts';
+import type { EngineSnapshot, RemoteEngineView, Silence } from '../../engine/view/snapshot.ts';
 import { errorMessage } from '../../errors.ts';
 import { fetchSnapshot, followEvents } from './control-client.ts';
 
@@ -23,26 +23,32 @@ const maxPending = 500;
 
 /**
  * The engine of an agent in another process, over its control socket. The snapshot is the newest one fetched; it
- * includes all events delivered before. While the agent does not answer, the snapshot shows that as an error of the
- * runtime.
+ * includes all events delivered before. An agent that ends or is stuck is looked for until it answers again.
  */
-export class RemoteView implements EngineView {
+export class RemoteView implements RemoteEngineView {
   readonly #deps: Deps;
   readonly #closed = new AbortController();
   readonly #listeners = new Set<(event: KubeletEvent) => void>();
   #snapshot: EngineSnapshot;
+  #answeredAt: number;
+  #silence: Silence | undefined;
   #pending: KubeletEvent[] = [];
   #wanted = (): void => undefined;
 
   constructor(deps: Deps, snapshot: EngineSnapshot) {
     this.#deps = deps;
     this.#snapshot = snapshot;
+    this.#answeredAt = deps.clock.now();
     void this.#follow();
     void this.#look();
   }
 
   snapshot(): EngineSnapshot {
     return this.#snapshot;
+  }
+
+  silence(): Silence | undefined {
+    return this.#silence;
   }
 
   subscribe(listener: (event: KubeletEvent) => void): () => void {
@@ -74,7 +80,7 @@ export class RemoteView implements EngineView {
 
   /** Fetches snapshots in a loop while there are new events. */
   async #look(): Promise<void> {
-    const { socketPath, clock } = this.#deps;
+    const { clock } = this.#deps;
     const { signal } = this.#closed;
     while (!signal.aborted) {
       const wanted = new Promise<void>((resolve) => (this.#wanted = resolve));
@@ -82,7 +88,7 @@ export class RemoteView implements EngineView {
       const events = this.#pending;
       this.#pending = [];
       try {
-        this.#snapshot = (await fetchSnapshot(socketPath)) ?? this.#snapshot;
+        await this.#fetch();
         for (const event of events) for (const listener of this.#listeners) listener(event);
       } catch (error) {
         this.#noteSilence(error);
@@ -98,8 +104,18 @@ export class RemoteView implements EngineView {
     }
   }
 
+  async #fetch(): Promise<void> {
+    const snapshot = await fetchSnapshot(this.#deps.socketPath);
+    if (snapshot === undefined) {
+      this.#noteSilence(new Error('the agent has ended'));
+      return;
+    }
+    this.#snapshot = snapshot;
+    this.#answeredAt = this.#deps.clock.now();
+    this.#silence = undefined;
+  }
+
   #noteSilence(error: unknown): void {
-    const { runtime } = this.#snapshot;
-    this.#snapshot = { ...this.#snapshot, runtime: { ...runtime, error: errorMessage(error) } };
+    this.#silence = { since: this.#answeredAt, message: errorMessage(error) };
   }
 }

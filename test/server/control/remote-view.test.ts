@@ -108,7 +108,19 @@ test('connects again to an agent that comes back', async () => {
   expect(seen).toEqual([event]);
 });
 
-test('says in the snapshot that the agent gives no answer', async () => {
+test('says since when there is no agent, until the next one answers', async () => {
+  const end = await serve();
+  const view = open();
+  await until(() => readers.size === 1);
+  expect(view.silence()).toBeUndefined();
+  end();
+  await until(() => view.silence() !== undefined);
+  expect(view.silence()).toEqual({ since: expect.any(Number) as number, message: 'the agent has ended' });
+  await serve();
+  await until(() => view.silence() === undefined);
+});
+
+test('says why the agent gives no answer', async () => {
   socketPath = join(await temporaryFolder(), 'agent.sock');
   const rude = createServer((socket) => {
     socket.on('error', () => undefined).end('no HTTP\r\n');
@@ -119,9 +131,8 @@ test('says in the snapshot that the agent gives no answer', async () => {
     rude.close();
   });
   const view = open();
-  await until(() => view.snapshot() !== first);
-  expect(view.snapshot()).toEqual({
-    ...first,
-    runtime: { ...first.runtime, error: `kubelet-ts sends an invalid answer on ${socketPath}` },
-  });
+  const since = clock.now();
+  await until(() => view.silence() !== undefined);
+  expect(view.silence()).toEqual({ since, message: `kubelet-ts sends an invalid answer on ${socketPath}` });
+  expect(view.snapshot()).toBe(first);
 });

@@ -1,0 +1,39 @@
+import { resolve } from 'node:path';
+import { systemClock } from '../../clock.ts';
+import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
+import { UserError } from '../../errors.ts';
+import { controlSocketPath, fetchSnapshot } from '../../server/control/control-client.ts';
+import { RemoteView } from '../../server/control/remote-view.ts';
+import { canShowScreen } from './can-show-screen.ts';
+
+/**
+ * Shows the screen of the agent on a root-dir until the user leaves. The agent and its pods keep running. If the agent
+ * ends, the screen waits for the next one. Rejects with a `UserError` without an agent or a terminal.
+ */
+export async function showUI({ rootDir, readOnly = false }: { rootDir: string; readOnly?: boolean }): Promise<void> {
+  if (!(await canShowScreen())) {
+    throw new UserError('the screen needs a terminal in its foreground', {
+      hint: 'Without one: kubelet-ts ps -w, kubelet-ts events -w. Over ssh, ssh -t opens a terminal.',
+    });
+  }
+  const socketPath = controlSocketPath(resolve(rootDir));
+  const [first, { runScreen }] = await Promise.all([
+    firstSnapshot(socketPath, rootDir),
+    import('../../tui/screen.tsx'),
+  ]);
+  const view = new RemoteView({ socketPath, clock: systemClock }, first);
+  const { stdout, stdin } = process;
+  try {
+    await runScreen({ view, stdout, stdin, onLeave: () => undefined, isAttached: true, isReadOnly: readOnly }).exited;
+  } finally {
+    view.close();
+  }
+}
+
+async function firstSnapshot(socketPath: string, rootDir: string): Promise<EngineSnapshot> {
+  const snapshot = await fetchSnapshot(socketPath);
+  if (snapshot !== undefined) return snapshot;
+  throw new UserError(`no kubelet-ts runs on ${rootDir}`, {
+    hint: 'Start it with `kubelet-ts run`. The pods of the runtime: kubelet-ts ps',
+  });
+}

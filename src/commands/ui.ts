@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import { addRuntimeOptions } from '../node/options/flags.ts';
+import type { CommandDeps } from './io/deps.ts';
+
+interface UIFlags {
+  rootDir: string;
+  readOnly?: true;
+}
+
+export function registerUI(program: Command, _deps: CommandDeps): void {
+  addRuntimeOptions(program.command('ui'))
+    .description('Show the screen of a running kubelet-ts. Leaving it stops nothing')
+    .option('--read-only', 'let no key change a pod')
+    .addHelpText('after', examples)
+    .action(async (flags: UIFlags) => {
+      const { showUI } = await import('./run/show-ui.ts');
+      await showUI(flags);
+    });
+}
+
+const examples = `
+Examples:
+  kubelet-ts ui                       shows the screen of this machine
+  kubelet-ts ui --read-only           only looks
+  ssh -t edge1 sudo kubelet-ts ui     shows the screen of another machine`;
