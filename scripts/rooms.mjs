@@ -423,6 +423,7 @@ const rooms = {
       'flow',
       'cri/streaming',
       'engine/container',
+      'engine/container-manager',
       'engine/logs',
       'engine/view',
       'engine/config',

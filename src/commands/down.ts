@@ -47,6 +47,7 @@ async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   const { tearDownNode } = await import('../node/tear-down-node.ts');
   const node = {
     rootDir: flags.rootDir,
+    runtimeRootDir: flags.rootDir,
     runtimeEndpoint: flags.containerRuntimeEndpoint ?? configuration.containerRuntimeEndpoint,
     podLogsDir: configuration.podLogsDir,
     cgroupRoot: configuration.cgroupRoot || '/',

@@ -11,12 +11,14 @@ import { duration } from '../node/options/flags.ts';
 import { logEvents } from '../node/log/log-events.ts';
 import { addLogOptions, addNodeOptions } from '../node/options/node-flags.ts';
 import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
-import { type NodeFlags, nodeOptions } from '../node/options/node-options.ts';
+import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
 import { eachFailureOnce } from '../node/log/repeated-failures.ts';
 import { givenVariables } from '../node/run-once/environment-file.ts';
+import type { IsolatedRun } from '../node/run-once/isolated-run.ts';
 import type { ImageOverride } from '../node/run-once/pod-overrides.ts';
 import type { RunOnceResult } from '../node/run-once/run-once-node.ts';
 import { type Until, untilWords } from '../node/run-once/run-once-outcome.ts';
+import { requireRoot } from '../node/with-agent.ts';
 import { isColoured } from './io/terminal.ts';
 import { ciLog } from './run-once/ci-log.ts';
 import { deciderMeant } from './run-once/decider-meant.ts';
@@ -28,6 +30,7 @@ interface RunOnceFlags extends NodeFlags, LogFlags {
   exitCodeFrom?: string;
   timeout?: number;
   rm: boolean;
+  isolated: boolean;
   env?: string[];
   envFile?: string[];
   set?: ImageOverride[];
@@ -49,6 +52,7 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
     .option('--exit-code-from <pod/container>', 'stop when this one has ended, and exit with its exit code')
     .option('--timeout <duration>', 'give up after this long (default: 10m)', duration)
     .option('--rm', 'stop and remove the pods at the end', false)
+    .option('--isolated', 'a root-dir and names of its own, for runs side by side; implies --rm', false)
     .option('-e, --env <name=value>', 'set a variable in every container (repeatable)', list)
     .option('--env-file <file>', 'set the variables of a file in every container (repeatable)', list)
     .option(
@@ -66,8 +70,8 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
 
 async function runAndReport(manifests: readonly string[], flags: RunOnceFlags, deps: CommandDeps): Promise<void> {
   const { runOnce } = await import('../node/run-once/run-once-node.ts');
-  const options = await nodeOptions(flags, []);
-  const { logger: nodeLogger } = await createNodeLogger(options, flags, 'warn');
+  const node = await nodeOptions(flags, []);
+  const { logger: nodeLogger } = await createNodeLogger(node, flags, 'warn');
   const logger = eachFailureOnce(withoutFailedSyncs(nodeLogger));
   const { env } = process;
   const startedAtMs = systemClock.now();
@@ -75,6 +79,8 @@ async function runAndReport(manifests: readonly string[], flags: RunOnceFlags, d
   const junit = flags.junit === undefined ? undefined : await openReport(flags.junit);
   const { exitCodeFrom } = flags;
   const overrides = { env: await givenVariables(flags, env), images: flags.set ?? [] };
+  const isolated = flags.isolated ? await openIsolatedRun(node, logger) : undefined;
+  const options = isolated?.options ?? node;
   deps.stderr.write(ci?.begin('Output of the pods') ?? '');
   const run = await runOnce({
     options,
@@ -83,7 +89,7 @@ async function runAndReport(manifests: readonly string[], flags: RunOnceFlags, d
     until: flags.until,
     decider: exitCodeFrom === undefined ? undefined : (pods) => deciderMeant(exitCodeFrom, pods, options.nodeName),
     timeoutMs: flags.timeout ?? defaultTimeoutMs,
-    remove: flags.rm,
+    remove: flags.rm || flags.isolated,
     allLogs: junit !== undefined,
     stdin: deps.stdin,
     stdout: flags.output === 'json' ? deps.stderr : deps.stdout,
@@ -94,6 +100,7 @@ async function runAndReport(manifests: readonly string[], flags: RunOnceFlags, d
       logEvents(kubelet, logger);
     },
   }).finally(() => deps.stderr.write(ci?.end() ?? ''));
+  await isolated?.close({ isEmpty: run.unremoved.length === 0 });
   const { results, exitCode } = run;
   await junit?.write(results, { startedAtMs, now: systemClock.now() });
   if (flags.output === 'json') deps.stdout.write(jsonText({ exitCode, pods: results }, 2));
@@ -104,6 +111,13 @@ async function runAndReport(manifests: readonly string[], flags: RunOnceFlags, d
   if (ci !== undefined && summary !== '') await appendFile(summary, summaryMarkdown(results));
   reportUnremoved(run, deps);
   deps.setExitCode(exitCode);
+}
+
+/** Loaded on demand, because most runs share the root-dir of the node. */
+async function openIsolatedRun(node: NodeOptions, logger: Logger): Promise<IsolatedRun> {
+  const isolated = await import('../node/run-once/isolated-run.ts');
+  requireRoot();
+  return isolated.openIsolatedRun(node, logger);
 }
 
 /** Opens the report before the run, so that a mistake in its path costs no run. */

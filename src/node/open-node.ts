@@ -199,7 +199,7 @@ async function openNodeRuntime(
 ): Promise<NodeRuntime> {
   const { options, logger, signal } = request;
   const endpoint = await findRuntimeEndpoint({
-    rootDir: options.rootDir,
+    rootDir: options.runtimeRootDir,
     flag: options.containerRuntimeEndpoint || undefined,
     wait: onWaiting && { onWaiting, signal },
   });
@@ -242,7 +242,7 @@ function warnOfOrphanShims(endpoint: string, logger: Logger): Started {
 async function startManaged({ options, logger, signal, onStarting }: NodeRequest): Promise<Started> {
   const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
   const managed = new ManagedContainerd({
-    rootDir: options.rootDir,
+    rootDir: options.runtimeRootDir,
     clock: systemClock,
     logger,
     systemdCgroup: options.cgroupDriver === 'systemd',

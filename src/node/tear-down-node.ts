@@ -22,6 +22,8 @@ import { openOwnRuntime } from './runtime-connection.ts';
 
 interface TearDownOptions {
   rootDir: string;
+  /** The root-dir of the managed containerd. */
+  runtimeRootDir: string;
   /** Empty to find one. */
   runtimeEndpoint: string;
   podLogsDir: string;
@@ -88,11 +90,11 @@ async function tearDownPodsOf(
   managers: readonly CgroupManager[],
   logger: Logger,
 ): Promise<TornDownPods> {
-  const { rootDir, podLogsDir, cgroupRoot } = options;
+  const { rootDir, runtimeRootDir, podLogsDir, cgroupRoot } = options;
   const podDirs = new PodDirs({ rootDir });
   if ((await podDirs.podUIDs()).length === 0) return { removed: [], failures: [] };
-  const { endpoint, managed } = await findRuntimeEndpoint({ rootDir, flag: options.runtimeEndpoint });
-  const containerd = managed ? await startContainerd(rootDir, logger) : undefined;
+  const { endpoint, managed } = await findRuntimeEndpoint({ rootDir: runtimeRootDir, flag: options.runtimeEndpoint });
+  const containerd = managed ? await startContainerd(runtimeRootDir, logger) : undefined;
   const done = new AbortController();
   const connection = await openOwnRuntime(endpoint, { rootDir, makesPods: false, logger, signal: done.signal });
   const { runtime, foreignPods } = connection;

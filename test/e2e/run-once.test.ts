@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { WebServer } from '../fakes/web-server.ts';
 import { Agent } from './agent.ts';
 import { hostFolder, makePod, serve, shell } from './manifests.ts';
@@ -82,6 +82,43 @@ test('in a job of GitHub the result is an annotation, a summary and a JUnit repo
   });
   expect(await readFile(summary, 'utf8')).toContain('| default/test-edge1 | failed | 3 |');
   expect(await readFile(report, 'utf8')).toContain('<failure message="container app exited with code 3" type="Error">');
+});
+
+describe('--isolated', () => {
+  const runsLeft = async (): Promise<string[]> =>
+    (await readdir(join(agent.rootDir, 'runs'))).filter((name) => !name.startsWith('.'));
+  const untilBoth = 'touch /gate/$NAME; until [ "$(ls /gate | wc -l)" = 2 ]; do sleep 0.1; done; echo $NAME';
+
+  test('two runs of one manifest go on side by side, and leave nothing', async () => {
+    const gate = join(agent.rootDir, 'both');
+    const env = [{ name: 'NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }];
+    const app = shell('app', untilBoth, { env, volumeMounts: [{ name: 'gate', mountPath: '/gate' }] });
+    const job = makePod('job', { restartPolicy: 'Never', volumes: [hostFolder('gate', gate)], containers: [app] });
+    const [first, second] = await Promise.all([runOnce(job, '--isolated'), runOnce(job, '--isolated')]);
+    expect([first.code, second.code]).toEqual([0, 0]);
+    expect([first.stdout, second.stdout].sort()).toEqual((await readdir(gate)).sort().map((name) => `${name}\n`));
+    expect(first.stdout).toMatch(/^job-run-[0-9a-f]{8}\n$/);
+    expect(await runsLeft()).toEqual([]);
+  });
+
+  test('the next run removes what a killed one left', async () => {
+    const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', `echo begun; ${serve}`)] });
+    const run = agent.spawn(['run-once', '--isolated', '-'], { input: JSON.stringify(job) });
+    await once(run.stdout, 'data');
+    const [killed = ''] = await runsLeft();
+    run.kill('SIGKILL');
+    await run;
+    const next = makePod('next', { restartPolicy: 'Never', containers: [shell('app', 'exit 0')] });
+    const { code, stderr } = await runOnce(next, '--isolated');
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/^default\/next-run-[0-9a-f]{8}: completed\n$/) as string,
+    });
+    expect({ killed, left: await runsLeft() }).toEqual({ killed: expect.stringMatching(/^run-/) as string, left: [] });
+    const connection = await agent.connect();
+    expect((await connection.runtime.listPodSandbox({ filter: {} })).items).toEqual([]);
+    connection.close();
+  });
 });
 
 test('a CronJob runs once, whatever its schedule', async () => {

@@ -45,6 +45,8 @@ export interface NodeOptions
   featureGates: FeatureGates;
   manifestPaths: string[];
   rootDir: string;
+  /** The root-dir of the managed containerd. Differs from `rootDir` for runs that share one. */
+  runtimeRootDir: string;
   nodeName: string;
   nodeIPs: string[];
   nodeLabels: Record<string, string>;
@@ -118,6 +120,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     containerRuntimeEndpoint: given(flags.containerRuntimeEndpoint) ?? containerRuntimeEndpoint,
     manifestPaths: [...manifests, ...paths].map((path) => resolve(path)),
     rootDir: resolve(flags.rootDir),
+    runtimeRootDir: resolve(flags.rootDir),
     nodeName: nodeNameOf(given(flags.hostnameOverride) ?? hostname()),
     nodeIPs: givenNodeIPs.length > 0 ? givenNodeIPs : detectNodeIPs(),
     nodeLabels: parseNodeLabels(flags.nodeLabels?.filter(isGiven)),

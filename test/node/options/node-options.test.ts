@@ -43,6 +43,7 @@ test("the defaults are the kubelet's", async () => {
     refusesSwap: false,
     inPlace: true,
     leaveOrphans: false,
+    runtimeRootDir: expect.any(String) as string,
     secrets: new SecretValues(),
     warnings: [],
     unusedFields: [],
