@@ -91,6 +91,10 @@ const commands: Record<string, CommandEntry> = {
     load: async () => (await import('./images.ts')).registerImages,
   },
   down: { summary: 'Stop kubelet-ts and remove its pods', load: async () => (await import('./down.ts')).registerDown },
+  doctor: {
+    summary: 'Examine this machine, and show how to mend it',
+    load: async () => (await import('./doctor.ts')).registerDoctor,
+  },
   completion: {
     summary: 'Print the completion script of a shell',
     load: async () => (await import('./completion.ts')).registerCompletion,

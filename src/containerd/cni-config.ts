@@ -34,7 +34,7 @@ export interface CNISetup {
   readonly warnings: readonly string[];
 }
 
-const usualBinDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni', '/usr/lib64/cni'];
+export const usualBinDirs = ['/opt/cni/bin', '/usr/lib/cni', '/usr/libexec/cni', '/usr/lib64/cni'];
 const neededPlugins = ['bridge', 'host-local', 'loopback'];
 const optionalPlugins = ['portmap', 'firewall'];
 const usualClaimsDir = '/run/kubelet-ts/subnets';

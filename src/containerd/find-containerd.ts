@@ -73,7 +73,7 @@ async function findOciRuntime(folders: readonly string[], cgroup: CgroupMode | u
   return (cgroup ?? (await readCgroupMode())) === 'v2' ? findProgram('crun', folders) : undefined;
 }
 
-async function findProgram(name: string, folders: readonly string[]): Promise<string | undefined> {
+export async function findProgram(name: string, folders: readonly string[]): Promise<string | undefined> {
   for (const folder of folders) {
     const path = join(folder, name);
     const found = await access(path, constants.X_OK).then(
@@ -96,7 +96,7 @@ async function versionOf(containerd: string): Promise<ContainerdVersion> {
 }
 
 /** `hybrid` is v1 with a v2 mount beside it that has no controllers. */
-type CgroupMode = 'v1' | 'hybrid' | 'v2';
+export type CgroupMode = 'v1' | 'hybrid' | 'v2';
 
 /** The cgroup mode, from the text of /proc/self/mounts. */
 export function computeCgroupMode(mounts: string): CgroupMode {
@@ -110,7 +110,7 @@ export function computeCgroupMode(mounts: string): CgroupMode {
 }
 
 /** The cgroup mode of this machine. */
-async function readCgroupMode(): Promise<CgroupMode> {
+export async function readCgroupMode(): Promise<CgroupMode> {
   return computeCgroupMode(await readFile('/proc/self/mounts', 'utf8'));
 }
 

@@ -42,9 +42,8 @@ export class WallClockStore {
   async load(): Promise<void> {
     const { wallClock, logger } = this.deps;
     try {
-      this.bootID = (await readRegularFile(bootIDPath, maxFileBytes)).toString('utf8').trim();
-      const kept = parseKept((await readRegularFile(this.path, maxFileBytes)).toString('utf8'));
-      if (kept?.bootID === this.bootID) wallClock.resume(kept.settings);
+      this.bootID = await readBootID();
+      wallClock.resume(await readKept(this.path, this.bootID));
     } catch (error) {
       if (!hasCode(error, 'ENOENT', 'ENOTDIR')) {
         logger.warn({ path: this.path, err: errorMessage(error) }, 'Reading the kept clock settings failed');
@@ -61,7 +60,7 @@ export class WallClockStore {
   }
 
   private get path(): string {
-    return join(this.deps.rootDir, 'state', 'clock.json');
+    return clockFile(this.deps.rootDir);
   }
 
   private save(): void {
@@ -85,6 +84,31 @@ export class WallClockStore {
       });
     }
   }
+}
+
+/**
+ * The settings of the wall clock since the boot that agents of this root-dir kept, oldest first. Empty if there are
+ * none. Rejects with the error of the file system.
+ */
+export async function readClockSettings(rootDir: string): Promise<WallClockSetting[]> {
+  try {
+    return await readKept(clockFile(rootDir), await readBootID());
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
+}
+
+const clockFile = (rootDir: string): string => join(rootDir, 'state', 'clock.json');
+
+async function readBootID(): Promise<string> {
+  return (await readRegularFile(bootIDPath, maxFileBytes)).toString('utf8').trim();
+}
+
+/** Empty if the file is from another boot. */
+async function readKept(path: string, bootID: string): Promise<WallClockSetting[]> {
+  const kept = parseKept((await readRegularFile(path, maxFileBytes)).toString('utf8'));
+  return kept?.bootID === bootID ? kept.settings : [];
 }
 
 /** JSON has no infinity. Any negative number means before the boot. */

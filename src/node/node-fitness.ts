@@ -46,7 +46,7 @@ export function missingControllers(version: 1 | 2, offered: readonly string[]): 
 }
 
 /** Empty without cgroups, as in some containers. */
-async function offeredControllers(version: 1 | 2): Promise<string[]> {
+export async function offeredControllers(version: 1 | 2): Promise<string[]> {
   try {
     if (version === 1) return mountedControllers(await readFile('/proc/self/mountinfo', 'utf8'));
     return (await readFile('/sys/fs/cgroup/cgroup.controllers', 'utf8')).trim().split(' ');

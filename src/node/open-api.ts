@@ -46,7 +46,7 @@ export async function openAPI(options: NodeOptions, deps: Deps): Promise<{ close
   return { close: closeAll };
 }
 
-function accessOptions(options: NodeOptions): AccessOptions {
+export function accessOptions(options: NodeOptions): AccessOptions {
   const { enableServer, authentication, authorization, tokenAuthFile, authorizationPolicyFile } = options;
   return {
     enableServer,

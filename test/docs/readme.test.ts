@@ -6,6 +6,7 @@ import { registerAttach } from '../../src/commands/attach.ts';
 import { registerCp } from '../../src/commands/cp.ts';
 import { registerDescribe } from '../../src/commands/describe.ts';
 import { registerDiff } from '../../src/commands/diff.ts';
+import { registerDoctor } from '../../src/commands/doctor.ts';
 import { registerDown } from '../../src/commands/down.ts';
 import { registerCompletion } from '../../src/commands/completion.ts';
 import { registerEvents } from '../../src/commands/events.ts';
@@ -109,5 +110,6 @@ function registered(): Command {
   registerDiff(root, deps);
   registerImages(root, deps);
   registerDown(root, deps);
+  registerDoctor(root, deps);
   return root;
 }

@@ -7,6 +7,11 @@ import type { CgroupDriver } from './cgroup-names.ts';
  * getCgroupDriverFromCRI
  */
 export async function readCgroupDriver(runtime: RuntimeService, configured: CgroupDriver): Promise<CgroupDriver> {
+  return (await reportedCgroupDriver(runtime)) ?? configured;
+}
+
+/** The cgroup driver that the runtime reports. Returns undefined if it reports none. */
+export async function reportedCgroupDriver(runtime: RuntimeService): Promise<CgroupDriver | undefined> {
   try {
     const { linux } = await runtime.runtimeConfig({});
     switch (linux?.cgroupDriver) {
@@ -16,11 +21,11 @@ export async function readCgroupDriver(runtime: RuntimeService, configured: Cgro
         return 'cgroupfs';
       case 'UNRECOGNIZED':
       case undefined:
-        return configured;
+        return undefined;
     }
   } catch (error) {
     if (!isUnimplemented(error)) throw error;
-    return (await driverOfContainerd(runtime)) ?? configured;
+    return driverOfContainerd(runtime);
   }
 }
 

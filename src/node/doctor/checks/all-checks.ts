@@ -1,0 +1,31 @@
+import { checkAgents, checkClock, checkPaths, checkPorts } from './check-host.ts';
+import { checkCNI, checkFirewall, checkRegistry } from './check-network.ts';
+import { checkDisks, checkMemory, checkSwap } from './check-resources.ts';
+import { checkRuntime } from './check-runtime.ts';
+import { checkCgroups, checkConfiguration, checkKernel, checkRights } from './check-system.ts';
+import type { Facts } from './facts.ts';
+import type { Finding, Verdict } from './finding.ts';
+
+/** All checks by name, in the order of the report. */
+const checks: Readonly<Record<string, (facts: Facts) => Verdict[]>> = {
+  rights: checkRights,
+  configuration: checkConfiguration,
+  kernel: checkKernel,
+  cgroups: checkCgroups,
+  runtime: checkRuntime,
+  cni: checkCNI,
+  firewall: checkFirewall,
+  disk: checkDisks,
+  memory: checkMemory,
+  swap: checkSwap,
+  clock: checkClock,
+  files: checkPaths,
+  ports: checkPorts,
+  agent: checkAgents,
+  registry: checkRegistry,
+};
+
+/** What all checks find in these facts. */
+export function generateFindings(facts: Facts): Finding[] {
+  return Object.entries(checks).flatMap(([check, judge]) => judge(facts).map((verdict) => ({ check, ...verdict })));
+}

@@ -1,0 +1,77 @@
+import { formatTime } from '../../../api/values/time.ts';
+import type { AgentFacts, Facts, PathFacts, PortFacts } from './facts.ts';
+import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
+
+export function checkClock({ clock }: Facts): Verdict[] {
+  return onFact(clock, ({ now, builtAt, stepsMs }) => {
+    if (now < builtAt) {
+      const evidence = `it is ${formatTime(now)} here, before this program was built: certificates are not valid yet`;
+      return [problem(evidence, 'Set the clock: timedatectl set-ntp true, or date -s "YYYY-MM-DD hh:mm:ss"')];
+    }
+    const last = stepsMs.at(-1);
+    if (last === undefined) return [ok(formatTime(now))];
+    const evidence = `was set ${stepsMs.length} times since the boot, at last by ${(last / 1000).toFixed(0)} s`;
+    return [warning(evidence, 'timedatectl timesync-status; chronyc tracking')];
+  });
+}
+
+const otherWriters = 0o022;
+const anyOther = 0o077;
+
+export function checkPaths({ paths }: Facts): Verdict[] {
+  return paths.flatMap((path) => onFact(path, judgePath));
+}
+
+function judgePath({ what, path, found }: PathFacts): Verdict[] {
+  if (found === undefined) return judgeMissing(what, path);
+  const mode = (found.mode & 0o7777).toString(8).padStart(4, '0');
+  const shown = `${what} ${path}`;
+  const verdicts: Verdict[] = [];
+  const severity = what === 'manifests' ? warning : problem;
+  if (found.isLink && what !== 'manifests') verdicts.push(warning(`${shown} is a link`, `ls -l ${path}`));
+  if (found.uid !== 0)
+    verdicts.push(severity(`${shown} belongs to user ${found.uid}, not to root`, `chown root: ${path}`));
+  if (what === 'control socket' && (found.mode & anyOther) !== 0) {
+    verdicts.push(problem(`${shown} has mode ${mode}: others may use it`, `chmod 0600 ${path}`));
+  } else if ((found.mode & otherWriters) !== 0) {
+    verdicts.push(severity(`${shown} has mode ${mode}: others may write there`, `chmod go-w ${path}`));
+  }
+  return verdicts.length > 0 ? verdicts : [ok(`${shown} has mode ${mode}`)];
+}
+
+function judgeMissing(what: PathFacts['what'], path: string): Verdict[] {
+  if (what === 'manifests') return [warning(`manifests ${path} are missing`, `mkdir -p ${path}`)];
+  return what === 'root-dir' ? [ok(`root-dir ${path} is made by kubelet-ts run`)] : [];
+}
+
+export function checkPorts({ ports, agents }: Facts): Verdict[] {
+  const own = 'value' in agents ? agents.value.own : undefined;
+  const pid = own !== undefined && 'pid' in own ? own.pid : undefined;
+  return ports.flatMap((port) => onFact(port, (facts) => judgePort(facts, pid)));
+}
+
+function judgePort({ port, flag, holder }: PortFacts, ownPID: number | undefined): Verdict[] {
+  if (holder === undefined) return [ok(`${port} is free`)];
+  if (holder.pid !== undefined && holder.pid === ownPID) return [ok(`${port} is used by this agent`)];
+  const evidence = `${port} is taken by ${holder.command}${holder.pid === undefined ? '' : ` (pid ${holder.pid})`}`;
+  return [problem(evidence, `End that program, or choose another port: kubelet-ts run ${flag} PORT`)];
+}
+
+export function checkAgents({ agents, runtime }: Facts): Verdict[] {
+  const isManaged = 'value' in runtime && runtime.value.kind === 'chosen' && runtime.value.managed;
+  return onFact(agents, ({ own, others }) => [judgeOwn(own), ...others.map((one) => judgeOther(one, isManaged))]);
+}
+
+function judgeOwn(own: AgentFacts['own']): Verdict {
+  if (own === undefined) return ok('no kubelet-ts runs on this root-dir');
+  if ('pid' in own) return ok(`kubelet-ts runs on this root-dir (pid ${own.pid})`);
+  return problem(own.message, own.hint ?? 'kubelet-ts down');
+}
+
+/** A kubelet removes all pods that it does not know from its runtime. */
+function judgeOther({ pid, command, isKubelet }: AgentFacts['others'][number], isManaged: boolean): Verdict {
+  if (!isKubelet) return ok(`another kubelet-ts runs on another root-dir (pid ${pid})`);
+  const evidence = `${command} (pid ${pid}) runs on this machine too`;
+  const mend = 'systemctl disable --now kubelet';
+  return isManaged ? warning(evidence, mend) : problem(`${evidence}, and may remove the pods of the other`, mend);
+}

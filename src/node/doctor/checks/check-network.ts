@@ -1,0 +1,54 @@
+import type { Facts, NetworkFacts, RegistryFacts } from './facts.ts';
+import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
+
+const neededPlugins = ['bridge', 'host-local', 'loopback'];
+
+export function checkCNI({ network }: Facts): Verdict[] {
+  return onFact(network, (facts) =>
+    facts.configs.length === 0 ? judgeOwnNetwork(facts) : facts.configs.flatMap((config) => judgeConfig(config, facts)),
+  );
+}
+
+/** Without a configuration of the machine, the managed containerd gets a bridge of ours. */
+function judgeOwnNetwork({ pluginFolders, installHint }: NetworkFacts): Verdict[] {
+  const missing = neededPlugins.filter((name) => !pluginFolders.some(({ plugins }) => plugins.includes(name)));
+  if (missing.length === 0) return [ok('no configuration in /etc/cni/net.d; the bridge of kubelet-ts can be used')];
+  return [problem(`no CNI plugin ${missing.join(', ')}: only pods with hostNetwork: true can run`, installHint)];
+}
+
+function judgeConfig({ path, types, error }: NetworkFacts['configs'][number], facts: NetworkFacts): Verdict[] {
+  if (error !== undefined) return [problem(`${path} cannot be used: ${error}`, `Correct ${path}, or remove it.`)];
+  const missing = types.filter((type) => !facts.pluginFolders.some(({ plugins }) => plugins.includes(type)));
+  const verdict =
+    missing.length > 0
+      ? problem(`${path} needs CNI plugins that are missing: ${missing.join(', ')}`, facts.installHint)
+      : ok(`${path}: ${types.join(', ')}`);
+  if (facts.ipForward !== '0') return [verdict];
+  const evidence = 'net.ipv4.ip_forward is 0: pods may not reach other machines';
+  return [verdict, warning(evidence, 'sysctl -w net.ipv4.ip_forward=1')];
+}
+
+export function checkFirewall({ network }: Facts): Verdict[] {
+  return onFact(network, ({ iptables, nft, iptablesError }) => {
+    if (iptables === undefined) {
+      const beside = nft === undefined ? '' : ` (${nft} is there, and the CNI plugins need iptables)`;
+      const evidence = `iptables is not installed${beside}: pods cannot reach other machines, and hostPort does not work`;
+      return [warning(evidence, 'Install the package iptables of this distribution.')];
+    }
+    if (iptablesError === undefined) return [ok(iptables)];
+    const evidence = `${iptables} cannot list its rules: ${iptablesError}`;
+    return [problem(evidence, 'modprobe iptable_nat || modprobe nft_compat')];
+  });
+}
+
+export function checkRegistry({ registry }: Facts): Verdict[] {
+  return registry === undefined ? [] : onFact(registry, judgeRegistry);
+}
+
+function judgeRegistry({ url, answer }: RegistryFacts): Verdict[] {
+  const mend = `curl -v ${url}`;
+  if ('error' in answer) return [problem(`${url} does not answer: ${answer.error}`, mend)];
+  // 401 asks for credentials, which is how most registries answer.
+  if (answer.status < 400 || answer.status === 401) return [ok(`${url} answers`)];
+  return [warning(`${url} answers with HTTP status ${answer.status}`, mend)];
+}

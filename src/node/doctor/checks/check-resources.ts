@@ -1,0 +1,84 @@
+import { type EvictionSignal, thresholdQuantity } from '../../../api/values/eviction-thresholds.ts';
+import { quantityValue } from '../../../api/values/quantity.ts';
+import type { DiskFacts, Facts, MemoryFacts, Settings } from './facts.ts';
+import { ok, onFact, problem, type Verdict, warning } from './finding.ts';
+
+/** A resource is near its threshold below this multiple of it. */
+const nearFactor = 2n;
+
+export function checkDisks({ disks, settings }: Facts): Verdict[] {
+  return disks.flatMap((disk) => onFact(disk, (facts) => judgeDisk(facts, settings)));
+}
+
+function judgeDisk(disk: DiskFacts, settings: Settings): Verdict[] {
+  const { use, path, freeBytes, sizeBytes, freeInodes, inodes } = disk;
+  const name = use === 'images' ? 'imagefs' : 'nodefs';
+  const mend = `du -xh -d2 ${path} | sort -h | tail -20`;
+  const amounts = [
+    { signal: `${name}.available` as const, free: freeBytes, size: sizeBytes, shown: bytesText(freeBytes), mend },
+    {
+      signal: `${name}.inodesFree` as const,
+      free: freeInodes,
+      size: inodes,
+      shown: `${freeInodes.toString()} inodes`,
+      mend: `du -x --inodes -d2 ${path} | sort -n | tail -20`,
+    },
+  ];
+  const low = amounts.flatMap(({ shown, ...amount }) =>
+    amount.size === 0n ? [] : judgeAmount({ ...amount, what: `${use} ${path} has ${shown} left` }, settings),
+  );
+  return low.length > 0 ? low : [ok(`${use} ${path} has ${bytesText(freeBytes)} of ${bytesText(sizeBytes)} left`)];
+}
+
+interface Amount {
+  signal: EvictionSignal;
+  free: bigint;
+  size: bigint;
+  /** What is left where, for the evidence. */
+  what: string;
+  mend: string;
+}
+
+/** Empty if there is plenty. */
+function judgeAmount({ signal, free, size, what, mend }: Amount, { thresholds }: Settings): Verdict[] {
+  const capacity = { nanos: size * 1_000_000_000n, format: 'BinarySI' as const };
+  const limits = thresholds
+    .filter((threshold) => threshold.signal === signal)
+    .map(({ value }) => quantityValue(thresholdQuantity(value, capacity)));
+  const limit = limits.reduce((most, one) => (one > most ? one : most), 0n);
+  const shown = signal.endsWith('inodesFree') ? limit.toString() : bytesText(limit);
+  if (free < limit) return [problem(`${what}: below ${shown} pods are evicted (${signal})`, mend)];
+  if (free < limit * nearFactor) return [warning(`${what}: near the eviction of pods at ${shown} (${signal})`, mend)];
+  return [];
+}
+
+export function checkMemory({ memory, settings }: Facts): Verdict[] {
+  return onFact(memory, ({ availableBytes, totalBytes }) => {
+    const what = `${bytesText(availableBytes)} of ${bytesText(totalBytes)} memory are available`;
+    const mend = 'kubelet-ts top --sort-by memory; ps -eo rss,pid,comm --sort -rss | head';
+    const low = judgeAmount(
+      { signal: 'memory.available', free: availableBytes, size: totalBytes, what, mend },
+      settings,
+    );
+    return low.length > 0 ? low : [ok(what)];
+  });
+}
+
+export function checkSwap({ memory, settings }: Facts): Verdict[] {
+  return onFact(memory, (facts) => judgeSwap(facts, settings));
+}
+
+function judgeSwap({ swaps, hasSwapController }: MemoryFacts, { refusesSwap }: Settings): Verdict[] {
+  if (swaps.length === 0) return [ok('is off')];
+  const names = swaps.map(({ name }) => name).join(', ');
+  const mend = `swapoff ${swaps.map(({ name }) => name).join(' ')}`;
+  if (refusesSwap) return [problem(`${names} is on, and failSwapOn is set: run refuses to start`, mend)];
+  if (!hasSwapController) return [warning(`${names} is on, and the kernel cannot keep pods out of it`, mend)];
+  return [ok(`${names} is on, and limited by cgroups`)];
+}
+
+/** A number of bytes in the unit that shows its size, such as `3.2 GiB`. */
+function bytesText(bytes: bigint): string {
+  const mebibytes = Number(bytes) / 1024 ** 2;
+  return mebibytes < 1024 ? `${mebibytes.toFixed(0)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`;
+}

@@ -1,0 +1,168 @@
+import type { EvictionThreshold } from '../../../api/values/eviction-thresholds.ts';
+import type { CgroupDriver } from '../../../engine/container-manager/cgroup-names.ts';
+import type { Swap } from '../../../engine/container-manager/machine.ts';
+import type { CgroupMode } from '../../../containerd/find-containerd.ts';
+import type { Fact } from './finding.ts';
+
+/** All facts that the checks judge. One reader collects them (`read-facts.ts`). */
+export interface Facts {
+  settings: Settings;
+  configuration: { error?: Trouble; warnings: string[] };
+  rights: Fact<RightsFacts>;
+  kernel: Fact<KernelFacts>;
+  cgroups: Fact<CgroupFacts>;
+  runtime: Fact<RuntimeFacts>;
+  network: Fact<NetworkFacts>;
+  disks: Fact<DiskFacts>[];
+  memory: Fact<MemoryFacts>;
+  clock: Fact<ClockFacts>;
+  paths: Fact<PathFacts>[];
+  ports: Fact<PortFacts>[];
+  agents: Fact<AgentFacts>;
+  /** Undefined without --registry. */
+  registry?: Fact<RegistryFacts>;
+}
+
+/** The part of the configuration that the checks need. */
+export interface Settings {
+  rootDir: string;
+  cgroupDriver: CgroupDriver;
+  protectKernelDefaults: boolean;
+  /** True if failSwapOn was set. */
+  refusesSwap: boolean;
+  thresholds: readonly EvictionThreshold[];
+}
+
+/** A message for the user with its hint. */
+export interface Trouble {
+  message: string;
+  hint?: string;
+}
+
+export interface RightsFacts {
+  uid: number;
+  /** The effective capabilities as a bit mask: capabilities(7). */
+  capabilities: bigint;
+}
+
+export interface KernelFacts {
+  /** Such as `6.1.0-31-amd64`. */
+  release: string;
+  fileSystems: string[];
+  /** Modules among those that pods need that the kernel can load. */
+  loadableModules: string[];
+  /** Kinds of namespaces, as in /proc/self/ns. */
+  namespaces: string[];
+  /** Settings by name. A missing one has no entry. */
+  sysctls: Readonly<Record<string, string>>;
+}
+
+export interface CgroupFacts {
+  mode: CgroupMode | 'none';
+  /** Controllers that the kernel offers here. */
+  offered: string[];
+  isWritable: boolean;
+  /** Only cgroup v2: the state of our top folder. */
+  unified?: {
+    /** Controllers that its children have. */
+    delegated: string[];
+    /** False in a container with its own cgroup namespace. */
+    isRoot: boolean;
+    hasProcesses: boolean;
+  };
+}
+
+/** The container runtime that `run` would use. */
+export type RuntimeFacts =
+  | { kind: 'none'; trouble: Trouble }
+  | {
+      kind: 'chosen';
+      endpoint: string;
+      managed: boolean;
+      because: string;
+      /** The programs of a managed containerd. */
+      programs?: Programs | Trouble;
+      /** Undefined for a managed containerd that does not run. */
+      answer?: RuntimeAnswer | Trouble;
+    };
+
+export interface Programs {
+  containerd: string;
+  version: string;
+  ociRuntime: string;
+}
+
+export interface RuntimeAnswer {
+  name: string;
+  version: string;
+  conditions: { type: string; status: boolean; reason: string; message: string }[];
+  /** Undefined if the runtime does not report it. */
+  cgroupDriver?: CgroupDriver;
+  hasSystemd: boolean;
+}
+
+export interface NetworkFacts {
+  /** Folders of CNI plugins that exist. */
+  pluginFolders: { folder: string; plugins: string[] }[];
+  /** Configurations of this machine in /etc/cni/net.d. */
+  configs: { path: string; types: string[]; error?: string }[];
+  iptables?: string;
+  nft?: string;
+  /** Why iptables cannot list its rules. Undefined if it can, or was not tried. */
+  iptablesError?: string;
+  ipForward?: string;
+  installHint: string;
+}
+
+export interface DiskFacts {
+  use: 'root-dir' | 'images' | 'logs';
+  path: string;
+  freeBytes: bigint;
+  sizeBytes: bigint;
+  freeInodes: bigint;
+  /** 0 for a file system that makes them as needed. */
+  inodes: bigint;
+}
+
+export interface MemoryFacts {
+  availableBytes: bigint;
+  totalBytes: bigint;
+  swaps: readonly Swap[];
+  hasSwapController: boolean;
+}
+
+export interface ClockFacts {
+  /** Milliseconds since the epoch, as are all times here. */
+  now: number;
+  /** The program is not older than this. */
+  builtAt: number;
+  /** How far each setting of the clock since the boot moved it, in milliseconds, oldest first. */
+  stepsMs: number[];
+}
+
+export interface PathFacts {
+  what: 'root-dir' | 'control socket' | 'manifests';
+  path: string;
+  /** Undefined if it does not exist. */
+  found?: { uid: number; mode: number; isLink: boolean };
+}
+
+export interface PortFacts {
+  port: number;
+  flag: string;
+  /** Undefined if the port is free. */
+  holder?: { pid?: number; command: string };
+}
+
+export interface AgentFacts {
+  /** The agent of this root-dir. */
+  own?: { pid: number } | Trouble;
+  /** Other programs that do the work of a kubelet. */
+  others: { pid: number; command: string; isKubelet: boolean }[];
+}
+
+export interface RegistryFacts {
+  url: string;
+  /** HTTP status, or why there is none. */
+  answer: { status: number } | { error: string };
+}

@@ -1,0 +1,88 @@
+import { parseEvictionThresholds } from '../../api/values/eviction-thresholds.ts';
+import { controlSocketPath } from '../../server/control/control-client.ts';
+import { systemClock } from '../../clock.ts';
+import { problemText } from '../../api/values/problem-text.ts';
+import { closedBecause } from '../../server/api/api-access.ts';
+import { accessOptions } from '../open-api.ts';
+import type { NodeOptions } from '../options/node-options.ts';
+import { generateFindings } from './checks/all-checks.ts';
+import type { Facts, Trouble } from './checks/facts.ts';
+import type { Finding } from './checks/finding.ts';
+import { readFact } from './fact.ts';
+import { imageFolder, readClock, readDisk, readMemory, readPath } from './read-host-facts.ts';
+import { readNetwork, readRegistry } from './read-network-facts.ts';
+import { type Port, readAgents, readPort } from './read-process-facts.ts';
+import { readRuntime } from './read-runtime-facts.ts';
+import { readCgroups, readKernel, readRights } from './read-system-facts.ts';
+
+export interface Examined {
+  options: NodeOptions;
+  /** Set if the configuration cannot be read. `options` are then those of the flags alone. */
+  configurationError?: Trouble | undefined;
+  /** Host of a registry to ask. */
+  registry?: string | undefined;
+}
+
+/** Reads all facts and judges them. Never rejects for a broken machine. */
+export async function diagnose(examined: Examined): Promise<Finding[]> {
+  return generateFindings(await readFacts(examined));
+}
+
+async function readFacts({ options, configurationError, registry }: Examined): Promise<Facts> {
+  const { rootDir, podLogsDir, manifestPaths } = options;
+  const runtime = readFact('the runtime', () => readRuntime(options), runtimeMs);
+  const [rights, kernel, cgroups, network, memory, clock, agents, disks, paths, ports, asked] = await Promise.all([
+    readFact('capabilities', readRights),
+    readFact('the kernel', readKernel),
+    readFact('cgroups', readCgroups),
+    readFact('the network', readNetwork),
+    readFact('the memory', () => readMemory(rootDir)),
+    readFact('the clock', () => readClock(rootDir)),
+    readFact('other agents', () => readAgents(rootDir)),
+    Promise.all([
+      readFact(`the disk of ${rootDir}`, () => readDisk('root-dir', rootDir)),
+      readFact(
+        'the disk of images',
+        async () => readDisk('images', await imageFolder(rootDir, await runtime)),
+        runtimeMs,
+      ),
+      readFact(`the disk of ${podLogsDir}`, () => readDisk('logs', podLogsDir)),
+    ]),
+    Promise.all([
+      readFact(rootDir, () => readPath('root-dir', rootDir)),
+      readFact('the control socket', () => readPath('control socket', controlSocketPath(rootDir))),
+      ...manifestPaths.map((path) => readFact(path, () => readPath('manifests', path))),
+    ]),
+    Promise.all(portsOf(options).map((port) => readFact(`port ${port.port}`, () => readPort(port)))),
+    registry === undefined ? undefined : readFact('the registry', () => readRegistry(registry)),
+  ]);
+  return {
+    settings: {
+      rootDir,
+      cgroupDriver: options.cgroupDriver,
+      protectKernelDefaults: options.protectKernelDefaults,
+      refusesSwap: options.refusesSwap,
+      thresholds: parseEvictionThresholds(options) ?? [],
+    },
+    configuration: {
+      ...(configurationError && { error: configurationError }),
+      warnings: options.warnings.map((one) => problemText(one, systemClock.now())),
+    },
+    ...{ rights, kernel, cgroups, network, memory, clock, agents, disks, paths, ports, runtime: await runtime },
+    ...(asked && { registry: asked }),
+  };
+}
+
+/** Time limit in milliseconds: four well-known sockets may take 5 s each, at the same time as nothing else. */
+const runtimeMs = 25_000;
+
+/** The ports that `run` would open with these options. */
+function portsOf(options: NodeOptions): Port[] {
+  const { healthzPort, port, readOnlyPort } = options;
+  const isOpen = closedBecause(accessOptions(options)) === undefined;
+  return [
+    { port: healthzPort, flag: '--healthz-port' },
+    { port: isOpen ? port : 0, flag: '--port' },
+    { port: readOnlyPort, flag: '--read-only-port' },
+  ].filter((one) => one.port > 0);
+}

@@ -1,0 +1,66 @@
+import { lstat, readFile, stat, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { managedPaths } from '../../containerd/managed-paths.ts';
+import { readMachine } from '../../engine/container-manager/machine.ts';
+import { readClockSettings } from '../../engine/wall-clock-store.ts';
+import { hasCode } from '../../errors.ts';
+import type { ClockFacts, DiskFacts, MemoryFacts, PathFacts, RuntimeFacts } from './checks/facts.ts';
+import type { Fact } from './checks/finding.ts';
+import { readImageFolders } from './read-runtime-facts.ts';
+
+/** No release of kubelet-ts is older. npm gives files of packages dates of 1985. */
+const oldestRelease = Date.UTC(2026, 0, 1);
+
+export async function readClock(rootDir: string): Promise<ClockFacts> {
+  const program = process.argv[1];
+  const builtAt = program === undefined ? 0 : (await stat(program)).mtimeMs;
+  const offsets = (await readClockSettings(rootDir)).map(({ offset }) => offset);
+  return {
+    now: Date.now(),
+    builtAt: Math.max(builtAt, oldestRelease),
+    stepsMs: offsets.slice(1).map((offset, index) => offset - (offsets[index] ?? offset)),
+  };
+}
+
+export async function readMemory(rootDir: string): Promise<MemoryFacts> {
+  const [text, machine] = await Promise.all([readFile('/proc/meminfo', 'utf8'), readMachine(await existing(rootDir))]);
+  const kibibytes = /^MemAvailable:\s+(\d+) kB$/m.exec(text)?.[1] ?? '0';
+  const { swaps, hasSwapController, memoryBytes } = machine;
+  return { availableBytes: BigInt(kibibytes) * 1024n, totalBytes: memoryBytes, swaps, hasSwapController };
+}
+
+export async function readDisk(use: DiskFacts['use'], path: string): Promise<DiskFacts> {
+  const { bavail, bsize, blocks, ffree, files } = await statfs(await existing(path), { bigint: true });
+  return { use, path, freeBytes: bavail * bsize, sizeBytes: blocks * bsize, freeInodes: ffree, inodes: files };
+}
+
+/** The folder of images: of the runtime if it answers, else of the managed containerd. */
+export async function imageFolder(rootDir: string, runtime: Fact<RuntimeFacts>): Promise<string> {
+  const isAnswering = 'value' in runtime && runtime.value.kind === 'chosen' && runtime.value.answer !== undefined;
+  const folders = isAnswering ? await readImageFolders(endpointOf(runtime.value)).catch(() => []) : [];
+  return folders[0] ?? managedPaths(rootDir).root;
+}
+
+const endpointOf = (runtime: RuntimeFacts): string => (runtime.kind === 'chosen' ? runtime.endpoint : '');
+
+/** The path, or the nearest folder above it that exists. */
+async function existing(path: string): Promise<string> {
+  try {
+    await stat(path);
+    return path;
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT') || path === '/') throw error;
+    return existing(dirname(path));
+  }
+}
+
+export async function readPath(what: PathFacts['what'], path: string): Promise<PathFacts> {
+  try {
+    // A manifest may be a link. Its target counts.
+    const { uid, mode } = await (what === 'manifests' ? stat(path) : lstat(path));
+    return { what, path, found: { uid, mode, isLink: (await lstat(path)).isSymbolicLink() } };
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { what, path };
+    throw error;
+  }
+}

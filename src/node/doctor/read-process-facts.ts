@@ -1,0 +1,89 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { errorMessage, hasCode, UserError } from '../../errors.ts';
+import { listPIDs, readProcessFile } from '../../process-identity.ts';
+import { controlSocketPath, fetchAgent } from '../../server/control/control-client.ts';
+import type { AgentFacts, PortFacts, Trouble } from './checks/facts.ts';
+
+export interface Port {
+  port: number;
+  flag: string;
+}
+
+/** The state of a listening socket in /proc/net/tcp. */
+const listening = '0A';
+
+/** The program that listens on a TCP port of this network namespace. */
+export async function readPort({ port, flag }: Port): Promise<PortFacts> {
+  const tables = await Promise.all(
+    ['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8').catch(() => '')),
+  );
+  const inodes = listenersOn(port, tables.join('\n'));
+  if (inodes.length === 0) return { port, flag };
+  for (const pid of await listPIDs()) {
+    if (await holdsSocket(pid, inodes)) return { port, flag, holder: { pid, command: await commandOf(pid) } };
+  }
+  return { port, flag, holder: { command: 'a program that this user cannot see' } };
+}
+
+/** Inodes of the sockets that listen on a port, from the text of /proc/net/tcp. */
+export function listenersOn(port: number, table: string): string[] {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  return table.split('\n').flatMap((line) => {
+    const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
+    return state === listening && local?.endsWith(`:${hex}`) === true && inode !== undefined ? [inode] : [];
+  });
+}
+
+async function holdsSocket(pid: number, inodes: readonly string[]): Promise<boolean> {
+  const folder = `/proc/${pid}/fd`;
+  // The process ended, or belongs to another user.
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) {
+    const target = await readlink(`${folder}/${name}`).catch(() => '');
+    if (inodes.some((inode) => target === `socket:[${inode}]`)) return true;
+  }
+  return false;
+}
+
+/** The name of the program alone, because arguments may contain credentials. */
+async function commandOf(pid: number): Promise<string> {
+  const [program = '', script = ''] = await argumentsOf(pid);
+  return basename(isNode(program) ? script : program) || 'a program';
+}
+
+const isNode = (program: string): boolean => /^node(js)?$/.test(basename(program));
+
+async function argumentsOf(pid: number): Promise<string[]> {
+  return ((await readProcessFile(pid, 'cmdline')) ?? '').split('\0');
+}
+
+/** The agent of this root-dir, and other kubelets of this machine. */
+export async function readAgents(rootDir: string): Promise<AgentFacts> {
+  const own = await readOwn(rootDir);
+  const ownPID = own !== undefined && 'pid' in own ? own.pid : undefined;
+  const others: AgentFacts['others'] = [];
+  for (const pid of await listPIDs()) {
+    if (pid === ownPID || pid === process.pid) continue;
+    const kind = kubeletKind(await argumentsOf(pid));
+    if (kind !== undefined) others.push({ pid, command: kind, isKubelet: kind === 'kubelet' });
+  }
+  return { ...(own && { own }), others };
+}
+
+async function readOwn(rootDir: string): Promise<{ pid: number } | Trouble | undefined> {
+  try {
+    return await fetchAgent(controlSocketPath(rootDir));
+  } catch (error) {
+    if (!(error instanceof UserError) || hasCode(error.cause, 'EACCES', 'EPERM')) throw error;
+    return { message: errorMessage(error), ...(error.hint !== undefined && { hint: error.hint }) };
+  }
+}
+
+/** The kind of kubelet that a command line starts. Returns undefined for any other program. */
+export function kubeletKind([program = '', script = '', command = '']: readonly string[]):
+  'kubelet' | 'kubelet-ts' | undefined {
+  if (!isNode(program)) return basename(program) === 'kubelet' ? 'kubelet' : undefined;
+  if (basename(script) === 'kubelet') return 'kubelet-ts';
+  return basename(script) === 'kubelet-ts' && command === 'run' ? 'kubelet-ts' : undefined;
+}

@@ -1,0 +1,98 @@
+import { findContainerd, type InstalledContainerd } from '../../containerd/find-containerd.ts';
+import { probeEndpoint } from '../../containerd/probe-endpoint.ts';
+import { openChannel } from '../../cri/grpc-channel.ts';
+import { grpcImageService } from '../../cri/grpc-image-service.ts';
+import { grpcRuntimeService } from '../../cri/grpc-runtime-service.ts';
+import { reportedCgroupDriver } from '../../engine/container-manager/read-cgroup-driver.ts';
+import { pathExists } from '../../engine/host/path-exists.ts';
+import { errorMessage, UserError } from '../../errors.ts';
+import { isDenied } from '../../needs-root.ts';
+import { findRuntimeEndpoint } from '../find-runtime.ts';
+import type { Programs, RuntimeAnswer, RuntimeFacts, Trouble } from './checks/facts.ts';
+
+interface Asked {
+  rootDir: string;
+  /** Empty if the user names none. */
+  containerRuntimeEndpoint: string;
+}
+
+/** Rejects if this user may not look. */
+export async function readRuntime({ rootDir, containerRuntimeEndpoint }: Asked): Promise<RuntimeFacts> {
+  let chosen;
+  try {
+    chosen = await findRuntimeEndpoint({ rootDir, flag: containerRuntimeEndpoint || undefined });
+  } catch (error) {
+    if (isDenied(error)) throw error;
+    return { kind: 'none', trouble: troubleOf(error) };
+  }
+  const { endpoint, managed, because } = chosen;
+  const [programs, answer] = await Promise.all([
+    managed ? findContainerd().then(programsOf, troubleOf) : undefined,
+    readAnswer(endpoint),
+  ]);
+  return { kind: 'chosen', endpoint, managed, because, ...(programs && { programs }), ...(answer && { answer }) };
+}
+
+function programsOf({ containerd, version, ociRuntime }: InstalledContainerd): Programs {
+  return { containerd, version: version.text, ociRuntime };
+}
+
+/** Returns undefined if nothing listens. */
+async function readAnswer(endpoint: string): Promise<RuntimeAnswer | Trouble | undefined> {
+  const probed = await probeEndpoint(endpoint);
+  switch (probed.kind) {
+    case 'absent':
+    case 'refused':
+      return undefined;
+    case 'denied':
+      throw probed.error;
+    case 'no-cri':
+    case 'failed':
+      return { message: `${endpoint} does not answer a CRI call: ${errorMessage(probed.error)}` };
+    case 'answers':
+      return askRuntime(endpoint, probed).catch(troubleOf);
+  }
+}
+
+async function askRuntime(
+  endpoint: string,
+  { runtimeName, runtimeVersion }: { runtimeName: string; runtimeVersion: string },
+): Promise<RuntimeAnswer> {
+  const channel = openChannel(endpoint);
+  try {
+    const runtime = grpcRuntimeService(channel, askMs);
+    const [{ status }, driver, hasSystemd] = await Promise.all([
+      runtime.status({}),
+      reportedCgroupDriver(runtime),
+      pathExists('/run/systemd/system'),
+    ]);
+    return {
+      name: runtimeName,
+      version: runtimeVersion,
+      conditions: status?.conditions ?? [],
+      ...(driver !== undefined && { cgroupDriver: driver }),
+      hasSystemd,
+    };
+  } finally {
+    channel.close();
+  }
+}
+
+/** Deadline of a call in milliseconds. */
+const askMs = 5000;
+
+/** The folders in which the runtime keeps images. Rejects if it does not answer. */
+export async function readImageFolders(endpoint: string): Promise<string[]> {
+  const channel = openChannel(endpoint);
+  try {
+    const { imageFilesystems } = await grpcImageService(channel, askMs).imageFsInfo({});
+    return imageFilesystems.flatMap(({ fsId }) => fsId?.mountpoint ?? []);
+  } finally {
+    channel.close();
+  }
+}
+
+function troubleOf(error: unknown): Trouble {
+  const hint = error instanceof UserError ? error.hint : undefined;
+  return { message: errorMessage(error), ...(hint !== undefined && { hint }) };
+}

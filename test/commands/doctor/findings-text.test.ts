@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { findingsText, isUnicode } from '../../../src/commands/doctor/findings-text.ts';
+import { paint } from '../../../src/commands/io/paint.ts';
+import type { Finding } from '../../../src/node/doctor/checks/finding.ts';
+
+const findings: Finding[] = [
+  { check: 'kernel', level: 'ok', evidence: 'Linux 6.1' },
+  { check: 'swap', level: 'problem', evidence: 'is on\x1b[31m', mend: 'swapoff -a' },
+  { check: 'clock', level: 'warning', evidence: 'was set', mend: 'chronyc tracking' },
+  { check: 'rights', level: 'unseen', evidence: 'only root can see this' },
+];
+
+test('shows a mark, the check, the evidence and the way out, without control characters', () => {
+  expect(findingsText(findings, { painted: paint(false), hasUnicode: true })).toBe(`✓ kernel  Linux 6.1
+✗ swap    is on\\x1b[31m
+          → swapoff -a
+! clock   was set
+          → chronyc tracking
+? rights  only root can see this
+1 problem, 1 warning, 1 ok, 1 not seen
+`);
+});
+
+test('has ASCII marks without UTF-8', () => {
+  expect(findingsText(findings.slice(0, 2), { painted: paint(false), hasUnicode: false })).toBe(`ok kernel  Linux 6.1
+X  swap    is on\\x1b[31m
+           -> swapoff -a
+1 problem, 0 warnings, 1 ok
+`);
+});
+
+test.each([
+  [{ LANG: 'C.UTF-8' }, true],
+  [{ LANG: 'de_DE.utf8', LC_ALL: '' }, true],
+  [{ LANG: 'C.UTF-8', LC_ALL: 'C' }, false],
+  [{}, false],
+])('the locale of %j is UTF-8: %s', (env, expected) => {
+  expect(isUnicode(env)).toBe(expected);
+});

@@ -1,0 +1,340 @@
+import { expect, test } from 'vitest';
+import { generateFindings } from '../../../src/node/doctor/checks/all-checks.ts';
+import type {
+  CgroupFacts,
+  DiskFacts,
+  Facts,
+  KernelFacts,
+  MemoryFacts,
+  NetworkFacts,
+  RuntimeAnswer,
+} from '../../../src/node/doctor/checks/facts.ts';
+import type { Fact } from '../../../src/node/doctor/checks/finding.ts';
+import { makeFacts } from './facts.ts';
+
+/** All findings but the good ones, as `check level: evidence -> mend`. */
+function complaints(broken: Partial<Facts>): string[] {
+  return generateFindings({ ...makeFacts(), ...broken })
+    .filter(({ level }) => level !== 'ok')
+    .map(({ check, level, evidence, mend = '' }) => `${check} ${level}: ${evidence} -> ${mend}`);
+}
+
+const valueOf = <T>(fact: Fact<T> | undefined): T => {
+  if (fact === undefined || !('value' in fact)) throw new Error('the healthy machine has this fact');
+  return fact.value;
+};
+const healthy = makeFacts() as Facts;
+const kernel = (change: Partial<KernelFacts>): Partial<Facts> => ({
+  kernel: { value: { ...valueOf(healthy.kernel), ...change } },
+});
+const cgroups = (change: Partial<CgroupFacts>): Partial<Facts> => ({
+  cgroups: { value: { ...valueOf(healthy.cgroups), ...change } },
+});
+const network = (change: Partial<NetworkFacts>): Partial<Facts> => ({
+  network: { value: { ...valueOf(healthy.network), ...change } },
+});
+const disk = (change: Partial<DiskFacts>): Partial<Facts> => ({
+  disks: [{ value: { ...valueOf(healthy.disks[0]), ...change } }],
+});
+const memory = (change: Partial<MemoryFacts>): Partial<Facts> => ({
+  memory: { value: { ...valueOf(healthy.memory), ...change } },
+});
+const settings = (change: Partial<Facts['settings']>): Partial<Facts> => ({
+  settings: { ...healthy.settings, ...change },
+});
+function answer(change: Partial<RuntimeAnswer>): Partial<Facts> {
+  const runtime = valueOf(healthy.runtime);
+  if (runtime.kind === 'none') throw new Error('the healthy machine has a runtime');
+  return { runtime: { value: { ...runtime, answer: { ...(runtime.answer as RuntimeAnswer), ...change } } } };
+}
+const condition = (type: string, reason: string, message: string): Partial<Facts> =>
+  answer({ conditions: [{ type, status: false, reason, message }] });
+const managed = { kind: 'chosen', endpoint: 'unix:///c.sock', managed: true, because: 'none answers.' } as const;
+const path = (what: 'root-dir' | 'manifests' | 'control socket', uid: number, mode: number): Partial<Facts> => ({
+  paths: [{ value: { what, path: '/p', found: { uid, mode, isLink: false } } }],
+});
+const swap = [{ name: '/dev/sda2', sizeBytes: 1n << 30n }];
+const plugins = 'Install it with: apt-get install containernetworking-plugins';
+
+test('a healthy machine has no complaints', () => {
+  expect(complaints({})).toEqual([]);
+});
+
+test.each<[broken: string, facts: Partial<Facts>, found: string[]]>([
+  [
+    'no root',
+    { rights: { value: { uid: 1000, capabilities: 0n } } },
+    ['rights warning: user 1000 is not root, so some facts are not seen -> sudo kubelet-ts doctor'],
+  ],
+  [
+    'root without rights',
+    { rights: { value: { uid: 0, capabilities: (1n << 41n) - 1n - (1n << 21n) } } },
+    ['rights problem: root lacks CAP_SYS_ADMIN -> Start the container or the service with all capabilities.'],
+  ],
+  [
+    'root that cannot raise limits',
+    { rights: { value: { uid: 0, capabilities: (1n << 41n) - 1n - (1n << 24n) } } },
+    [
+      'rights warning: root lacks CAP_SYS_RESOURCE: pods cannot get everything that they ask for -> Add CAP_SYS_RESOURCE to the container.',
+    ],
+  ],
+  [
+    'a broken configuration',
+    { configuration: { error: { message: 'kubelet.yaml:1:1: error: maxPods' }, warnings: [] } },
+    [
+      'configuration problem: kubelet.yaml:1:1: error: maxPods -> Correct the file, and look again: kubelet-ts doctor --config FILE',
+    ],
+  ],
+  [
+    'an old kernel',
+    kernel({ release: '4.9.0-19-amd64' }),
+    ['kernel warning: Linux 4.9.0-19-amd64 is older than 4.19 -> Install a newer kernel of this distribution.'],
+  ],
+  ['a module that is not loaded', kernel({ fileSystems: ['ext4'], loadableModules: ['overlay'] }), []],
+  [
+    'no overlayfs',
+    kernel({ fileSystems: ['ext4'] }),
+    ['kernel problem: the kernel has no overlay file system, which images need -> modprobe overlay'],
+  ],
+  [
+    'no namespaces',
+    kernel({ namespaces: ['mnt', 'uts', 'ipc'] }),
+    ['kernel problem: the kernel has no namespaces of net, pid -> Run a kernel with CONFIG_NAMESPACES.'],
+  ],
+  [
+    'settings that must not be changed',
+    {
+      ...settings({ protectKernelDefaults: true }),
+      ...kernel({ sysctls: { ...valueOf(healthy.kernel).sysctls, 'kernel.panic': '0' } }),
+    },
+    ['kernel problem: protectKernelDefaults is set, and kernel.panic is 0, not 10 -> sysctl -w kernel.panic=10'],
+  ],
+  [
+    'few inotify instances',
+    kernel({ sysctls: { 'fs.inotify.max_user_instances': '8' } }),
+    [
+      'kernel warning: fs.inotify.max_user_instances is 8, so changes of files may not be noticed -> sysctl -w fs.inotify.max_user_instances=512',
+    ],
+  ],
+  [
+    'no cgroups',
+    cgroups({ mode: 'none', offered: [] }),
+    ['cgroups problem: no cgroups are mounted -> mount -t cgroup2 none /sys/fs/cgroup'],
+  ],
+  [
+    'a controller that is off',
+    cgroups({ offered: ['cpu', 'cpuset', 'pids'] }),
+    [
+      'cgroups warning: no controller memory: pods run without these limits -> Add cgroup_enable=memory to the command line of the kernel, and reboot.',
+    ],
+  ],
+  [
+    'read-only cgroups',
+    cgroups({ isWritable: false }),
+    [
+      'cgroups problem: /sys/fs/cgroup is read-only, so no pod gets a cgroup -> In a container: run it with --privileged. Else: mount -o remount,rw /sys/fs/cgroup',
+    ],
+  ],
+  [
+    'a container that delegates nothing',
+    cgroups({ unified: { delegated: ['pids'], isRoot: false, hasProcesses: true } }),
+    [
+      'cgroups warning: this cgroup has processes and does not delegate cpu, cpuset, memory: pods run without these limits -> mkdir /sys/fs/cgroup/init && xargs -rn1 < /sys/fs/cgroup/cgroup.procs > /sys/fs/cgroup/init/cgroup.procs',
+    ],
+  ],
+  [
+    'a named runtime that does not run',
+    { runtime: { value: { kind: 'none', trouble: { message: 'x.sock does not exist', hint: 'Start it.' } } } },
+    ['runtime problem: x.sock does not exist -> Start it.'],
+  ],
+  [
+    'no runtime and no containerd to manage',
+    { runtime: { value: { ...managed, programs: { message: 'containerd is not installed', hint: plugins } } } },
+    [`runtime problem: containerd is not installed -> ${plugins}`],
+  ],
+  [
+    'a runtime that hangs',
+    { runtime: { value: { ...managed, answer: { message: 'Version: deadline exceeded' } } } },
+    ['runtime problem: Version: deadline exceeded -> Look at the log of the runtime: journalctl -u containerd'],
+  ],
+  [
+    'a runtime that is not ready',
+    condition('RuntimeReady', 'Broken', 'disk'),
+    ['runtime problem: RuntimeReady is false: Broken: disk -> journalctl -u containerd -n 50'],
+  ],
+  [
+    'a runtime without a network',
+    condition('NetworkReady', 'NetworkPluginNotReady', 'cni plugin not initialized'),
+    [
+      'runtime problem: NetworkReady is false: NetworkPluginNotReady: cni plugin not initialized -> Put a CNI configuration into /etc/cni/net.d, and its plugins into /opt/cni/bin.',
+    ],
+  ],
+  [
+    'the driver systemd without systemd',
+    answer({ cgroupDriver: 'systemd', hasSystemd: false }),
+    [
+      'runtime problem: the cgroup driver of the runtime is systemd, and no systemd runs here -> Set SystemdCgroup = false in /etc/containerd/config.toml, and restart containerd.',
+    ],
+  ],
+  [
+    'drivers that differ',
+    settings({ cgroupDriver: 'systemd' }),
+    [
+      'runtime warning: the cgroup driver is cgroupfs, as the runtime reports; the configuration says systemd -> Set cgroupDriver: cgroupfs, or SystemdCgroup = true in the runtime.',
+    ],
+  ],
+  [
+    'no CNI plugins',
+    network({ pluginFolders: [] }),
+    [`cni problem: no CNI plugin bridge, host-local, loopback: only pods with hostNetwork: true can run -> ${plugins}`],
+  ],
+  [
+    'a CNI configuration with a missing plugin',
+    network({ configs: [{ path: '/etc/cni/net.d/10-a.conf', types: ['calico'] }] }),
+    [`cni problem: /etc/cni/net.d/10-a.conf needs CNI plugins that are missing: calico -> ${plugins}`],
+  ],
+  [
+    'a broken CNI configuration, and packets that stay',
+    network({ configs: [{ path: '/a.conf', types: [], error: 'it names no plugin' }], ipForward: '0' }),
+    ['cni problem: /a.conf cannot be used: it names no plugin -> Correct /a.conf, or remove it.'],
+  ],
+  [
+    'packets that are not forwarded',
+    network({ configs: [{ path: '/a.conf', types: ['bridge'] }], ipForward: '0' }),
+    ['cni warning: net.ipv4.ip_forward is 0: pods may not reach other machines -> sysctl -w net.ipv4.ip_forward=1'],
+  ],
+  [
+    'no iptables',
+    {
+      network: {
+        value: { pluginFolders: [], configs: [{ path: '/a.conf', types: [] }], nft: '/sbin/nft', installHint: '' },
+      },
+    },
+    [
+      'firewall warning: iptables is not installed (/sbin/nft is there, and the CNI plugins need iptables): pods cannot reach other machines, and hostPort does not work -> Install the package iptables of this distribution.',
+    ],
+  ],
+  [
+    'an iptables that the kernel refuses',
+    network({ iptablesError: "can't initialize iptables table `nat'" }),
+    [
+      "firewall problem: /usr/sbin/iptables cannot list its rules: can't initialize iptables table `nat' -> modprobe iptable_nat || modprobe nft_compat",
+    ],
+  ],
+  [
+    'a full disk',
+    disk({ freeBytes: 5n << 30n }),
+    [
+      'disk problem: root-dir /state has 5.0 GiB left: below 10.0 GiB pods are evicted (nodefs.available) -> du -xh -d2 /state | sort -h | tail -20',
+    ],
+  ],
+  [
+    'a disk without inodes',
+    disk({ freeInodes: 60n }),
+    [
+      'disk warning: root-dir /state has 60 inodes left: near the eviction of pods at 50 (nodefs.inodesFree) -> du -x --inodes -d2 /state | sort -n | tail -20',
+    ],
+  ],
+  ['a disk that makes inodes as needed', disk({ freeInodes: 0n, inodes: 0n }), []],
+  [
+    'no memory',
+    memory({ availableBytes: 50n << 20n }),
+    [
+      'memory problem: 50 MiB of 8.0 GiB memory are available: below 100 MiB pods are evicted (memory.available) -> kubelet-ts top --sort-by memory; ps -eo rss,pid,comm --sort -rss | head',
+    ],
+  ],
+  ['limited swap', memory({ swaps: swap }), []],
+  [
+    'swap that is not wanted',
+    { ...memory({ swaps: swap }), ...settings({ refusesSwap: true }) },
+    ['swap problem: /dev/sda2 is on, and failSwapOn is set: run refuses to start -> swapoff /dev/sda2'],
+  ],
+  [
+    'swap without a limit',
+    memory({ swaps: swap, hasSwapController: false }),
+    ['swap warning: /dev/sda2 is on, and the kernel cannot keep pods out of it -> swapoff /dev/sda2'],
+  ],
+  [
+    'a clock without a battery',
+    { clock: { value: { now: 60_000, builtAt: Date.UTC(2026, 0, 1), stepsMs: [] } } },
+    [
+      'clock problem: it is 1970-01-01T00:01:00Z here, before this program was built: certificates are not valid yet -> Set the clock: timedatectl set-ntp true, or date -s "YYYY-MM-DD hh:mm:ss"',
+    ],
+  ],
+  [
+    'a clock that was set',
+    { clock: { value: { now: Date.UTC(2026, 5, 1), builtAt: 0, stepsMs: [5000, -3_600_000] } } },
+    [
+      'clock warning: was set 2 times since the boot, at last by -3600 s -> timedatectl timesync-status; chronyc tracking',
+    ],
+  ],
+  [
+    'a root-dir of a user',
+    path('root-dir', 1000, 0o40750),
+    ['files problem: root-dir /p belongs to user 1000, not to root -> chown root: /p'],
+  ],
+  [
+    'manifests that others may write',
+    path('manifests', 0, 0o40777),
+    ['files warning: manifests /p has mode 0777: others may write there -> chmod go-w /p'],
+  ],
+  [
+    'an open control socket',
+    path('control socket', 0, 0o140666),
+    ['files problem: control socket /p has mode 0666: others may use it -> chmod 0600 /p'],
+  ],
+  [
+    'missing manifests',
+    { paths: [{ value: { what: 'manifests', path: '/p' } }] },
+    ['files warning: manifests /p are missing -> mkdir -p /p'],
+  ],
+  [
+    'a port in use',
+    { ports: [{ value: { port: 10248, flag: '--healthz-port', holder: { pid: 7, command: 'kubelet' } } }] },
+    [
+      'ports problem: 10248 is taken by kubelet (pid 7) -> End that program, or choose another port: kubelet-ts run --healthz-port PORT',
+    ],
+  ],
+  [
+    'the port of our agent',
+    {
+      ports: [{ value: { port: 10248, flag: '--healthz-port', holder: { pid: 7, command: 'kubelet-ts' } } }],
+      agents: { value: { own: { pid: 7 }, others: [] } },
+    },
+    [],
+  ],
+  [
+    'an agent that hangs',
+    { agents: { value: { own: { message: 'kubelet-ts (pid 7) does not answer' }, others: [] } } },
+    ['agent problem: kubelet-ts (pid 7) does not answer -> kubelet-ts down'],
+  ],
+  [
+    'a second kubelet',
+    { agents: { value: { others: [{ pid: 9, command: 'kubelet', isKubelet: true }] } } },
+    [
+      'agent problem: kubelet (pid 9) runs on this machine too, and may remove the pods of the other -> systemctl disable --now kubelet',
+    ],
+  ],
+  [
+    'a second kubelet on another runtime',
+    { agents: { value: { others: [{ pid: 9, command: 'kubelet', isKubelet: true }] } }, runtime: { value: managed } },
+    ['agent warning: kubelet (pid 9) runs on this machine too -> systemctl disable --now kubelet'],
+  ],
+  [
+    'a registry that asks for a password',
+    { registry: { value: { url: 'https://r/v2/', answer: { status: 401 } } } },
+    [],
+  ],
+  [
+    'a registry that is away',
+    { registry: { value: { url: 'https://r/v2/', answer: { error: 'getaddrinfo ENOTFOUND r' } } } },
+    ['registry problem: https://r/v2/ does not answer: getaddrinfo ENOTFOUND r -> curl -v https://r/v2/'],
+  ],
+  [
+    'a fact that nobody may read',
+    { kernel: { unseen: 'the kernel: only root can see this' } },
+    ['kernel unseen: the kernel: only root can see this -> '],
+  ],
+])('finds %s, and the way out', (_broken, facts, found) => {
+  expect(complaints(facts)).toEqual(found);
+});

@@ -1,0 +1,82 @@
+import { parseEvictionThresholds } from '../../../src/api/values/eviction-thresholds.ts';
+import type { Facts } from '../../../src/node/doctor/checks/facts.ts';
+import { kernelTunables } from '../../../src/node/kernel-tunables.ts';
+import { defaultConfiguration } from '../../builders/default-configuration.ts';
+
+const gibibyte = 1n << 30n;
+
+/** A healthy machine with containerd, without an agent. */
+export function makeFacts(): Facts & { runtime: { value: object }; kernel: { value: object } } {
+  return {
+    settings: {
+      rootDir: '/state',
+      cgroupDriver: 'cgroupfs',
+      protectKernelDefaults: false,
+      refusesSwap: false,
+      thresholds: parseEvictionThresholds(defaultConfiguration) ?? [],
+    },
+    configuration: { warnings: [] },
+    rights: { value: { uid: 0, capabilities: (1n << 41n) - 1n } },
+    kernel: {
+      value: {
+        release: '6.1.0-31-amd64',
+        fileSystems: ['ext4', 'overlay'],
+        loadableModules: [],
+        namespaces: ['cgroup', 'ipc', 'mnt', 'net', 'pid', 'user', 'uts'],
+        sysctls: { ...kernelTunables, 'fs.inotify.max_user_instances': '128' },
+      },
+    },
+    cgroups: {
+      value: {
+        mode: 'v2',
+        offered: ['cpu', 'cpuset', 'memory', 'pids'],
+        isWritable: true,
+        unified: { delegated: ['cpu', 'cpuset', 'memory'], isRoot: true, hasProcesses: true },
+      },
+    },
+    runtime: {
+      value: {
+        kind: 'chosen',
+        endpoint: 'unix:///run/containerd/containerd.sock',
+        managed: false,
+        because: 'containerd answers.',
+        answer: {
+          name: 'containerd',
+          version: '1.7.24',
+          conditions: [
+            { type: 'RuntimeReady', status: true, reason: '', message: '' },
+            { type: 'NetworkReady', status: true, reason: '', message: '' },
+          ],
+          cgroupDriver: 'cgroupfs',
+          hasSystemd: true,
+        },
+      },
+    },
+    network: {
+      value: {
+        pluginFolders: [{ folder: '/opt/cni/bin', plugins: ['bridge', 'host-local', 'loopback', 'portmap'] }],
+        configs: [],
+        iptables: '/usr/sbin/iptables',
+        ipForward: '1',
+        installHint: 'Install it with: apt-get install containernetworking-plugins',
+      },
+    },
+    disks: [
+      {
+        value: {
+          use: 'root-dir',
+          path: '/state',
+          freeBytes: 80n * gibibyte,
+          sizeBytes: 100n * gibibyte,
+          freeInodes: 900n,
+          inodes: 1000n,
+        },
+      },
+    ],
+    memory: { value: { availableBytes: 4n * gibibyte, totalBytes: 8n * gibibyte, swaps: [], hasSwapController: true } },
+    clock: { value: { now: Date.UTC(2026, 5, 1), builtAt: Date.UTC(2026, 0, 1), stepsMs: [] } },
+    paths: [{ value: { what: 'root-dir', path: '/state', found: { uid: 0, mode: 0o40750, isLink: false } } }],
+    ports: [{ value: { port: 10248, flag: '--healthz-port' } }],
+    agents: { value: { others: [] } },
+  };
+}
