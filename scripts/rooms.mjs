@@ -285,7 +285,7 @@ const rooms = {
     'the kubelet: made by new-kubelet.ts, driven by sync-loop.ts',
     ['api/values', 'cri', 'flow', 'plugins', 'engine/*'],
   ],
-  tui: ['the screen', ['api/values', 'engine/view']],
+  tui: ['the screen', ['api/values', 'engine/view', 'engine/explain']],
   'server/metrics': ["metrics under the kubelet's names", ['api/values', 'cri', 'engine/view', 'engine/stats']],
   server: ['the HTTP server, healthz', ['flow']],
   'server/control': [

@@ -47,7 +47,7 @@ export function App({ state, hasColors, onKey }: AppProps): ReactNode {
           hasColors={hasColors}
         />
       ))}
-      <Pane lines={[statusLine(state)]} columns={columns} height={1} hasColors={hasColors} />
+      <Pane lines={[statusLine(state, layout)]} columns={columns} height={1} hasColors={hasColors} />
     </Box>
   );
 }
@@ -71,6 +71,8 @@ function podsPane(state: ViewState, layout: Layout): Line[] {
     return [textLine('  PODS', { bold: state.pane === 'pods' }), textLine(`  ${text}`, { color: 'gray' })];
   }
   return podTable(pods, {
+    node: state.snapshot,
+    usages: state.usages,
     now: state.now,
     columns: state.columns,
     height: layout.pods,

@@ -1,15 +1,24 @@
 import { keyHelp } from './key-bindings.ts';
-import { minimumSize } from './layout.ts';
+import { type Layout, minimumSize } from './layout.ts';
 import { type Line, textLine } from './line.ts';
-import type { ViewState } from './view-state.ts';
+import { type ViewState, visiblePods } from './view-state.ts';
 
 /** The bottom line: the filter during its input, else the most useful keys that fit. */
-export function statusLine(state: ViewState): Line {
+export function statusLine(state: ViewState, layout: Layout): Line {
   if (state.editingFilter) {
     return { spans: [{ text: '/', bold: true }, { text: state.filter }, { text: '▏', color: 'cyan' }] };
   }
-  const filter = state.filter === '' ? [] : [{ text: `/${state.filter}  `, color: 'yellow' as const }];
-  return { spans: [...filter, { text: keyLine(state, state.columns - (filter[0]?.text.length ?? 0)), color: 'gray' }] };
+  const facts = [...(state.filter === '' ? [] : [`/${state.filter}`]), ...cutText(state, layout)];
+  const spans = facts.map((fact) => ({ text: `${fact}  `, color: 'yellow' as const }));
+  const width = spans.reduce((sum, { text }) => sum + text.length, 0);
+  return { spans: [...spans, { text: keyLine(state, state.columns - width), color: 'gray' }] };
+}
+
+/** Such as `8 of 32 pods`. Empty if all are shown. */
+function cutText(state: ViewState, layout: Layout): string[] {
+  const count = visiblePods(state).length;
+  const shown = Math.min(count, layout.pods - 1);
+  return state.overlay !== 'none' || shown === count ? [] : [`${shown} of ${count} pods`];
 }
 
 /** The help overlay. */

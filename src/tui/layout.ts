@@ -3,7 +3,7 @@ export interface Layout {
   header: number;
   /** Head and rows of the pods table. */
   pods: number;
-  /** Title and lines of the events pane. */
+  /** Title and lines of the events pane. 0 if pods need its rows. */
   events: number;
   /** Title and lines of the problems pane. 0 if there are no problems. */
   problems: number;
@@ -16,7 +16,7 @@ export type Pane = 'pods' | 'events' | 'problems';
 /** The smallest terminal with a useful screen. */
 export const minimumSize = { columns: 40, rows: 10 };
 
-/** Divides the rows of the terminal. The active pane gets the most. Events get the rest. */
+/** Divides the rows of the terminal. Pods come first, unless another pane is active. Events get the rest. */
 export function computeLayout(options: {
   rows: number;
   header: number;
@@ -28,8 +28,10 @@ export function computeLayout(options: {
   const most = Math.floor(body * 0.6);
   const problemsLimit = options.pane === 'problems' ? most : Math.max(2, Math.floor(body / 4));
   const problems = options.problemLineCount === 0 ? 0 : Math.min(1 + options.problemLineCount, problemsLimit);
-  const eventsAtLeast = Math.max(3, options.pane === 'events' ? most - problems : Math.floor(body / 3));
+  const eventsAtLeast = options.pane === 'events' ? Math.max(3, most - problems) : 0;
   const podsWanted = 1 + Math.max(1, options.podCount);
   const pods = Math.max(2, Math.min(podsWanted, body - problems - eventsAtLeast));
-  return { header: options.header, pods, events: Math.max(0, body - problems - pods), problems, body };
+  const rest = Math.max(0, body - problems - pods);
+  // A title alone shows nothing.
+  return { header: options.header, pods, events: rest < 2 ? 0 : rest, problems, body };
 }

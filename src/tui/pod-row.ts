@@ -2,15 +2,18 @@ import type { Pod } from '../api/types.ts';
 import {
   ageText,
   humanDuration,
+  lastExitText,
   podStatusText,
   pullText,
   readyText,
   restartCount,
   restartsText,
 } from '../api/values/pod-printer.ts';
-import type { PodSnapshot, PullSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
+import type { EngineSnapshot, PodSnapshot, PullSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
 import { printable } from './display-width.ts';
 import type { Color, Span } from './line.ts';
+import { podReason } from './pod-reason.ts';
+import { cpuText, memoryText, type UsageHistory } from './usage-history.ts';
 
 /** The cells of one pod in the pods table. */
 export interface PodRow {
@@ -22,26 +25,44 @@ export interface PodRow {
   /** `restarts` without the time of the last one. */
   restartCount: Span;
   age: Span;
+  cpu: Span;
+  memory: Span;
+  reason: Span;
   worker: Span;
   lastSync: Span;
   next: Span;
 }
 
+interface RowFacts {
+  now: number;
+  node: EngineSnapshot;
+  usage?: UsageHistory | undefined;
+}
+
 /** The cells of a pod at `now`. */
-export function podRow(entry: PodSnapshot, now: number): PodRow {
+export function podRow(entry: PodSnapshot, { now, node, usage }: RowFacts): PodRow {
   const { pod, worker } = entry;
   return {
     namespace: { text: pod.metadata.namespace },
     name: { text: pod.metadata.name },
     ready: { text: readyText(pod) },
     status: statusSpan(entry),
-    restarts: { text: restartsText(pod, now) },
+    restarts: { text: lastRestartText(pod, now) },
     restartCount: { text: String(restartCount(pod)) },
     age: { text: ageText(pod, now) },
+    cpu: { text: usage === undefined ? '' : cpuText(usage), color: 'cyan' },
+    memory: { text: usage === undefined ? '' : memoryText(usage), color: 'cyan' },
+    reason: { text: printable(podReason(entry, node, now)), color: 'yellow' },
     worker: { text: workerText(worker), ...(worker.working && { color: 'cyan' }) },
     lastSync: lastSyncSpan(worker, now),
     next: { text: nextSyncText(worker, now) },
   };
+}
+
+/** Such as `3 (OOMKilled, 30s ago)`. */
+function lastRestartText(pod: Pod, now: number): string {
+  const reason = restartCount(pod) === 0 ? '' : lastExitText(pod);
+  return restartsText(pod, now).replace('(', reason === '' ? '(' : `(${printable(reason)}, `);
 }
 
 /** Progress of a pull, with a bar of ten characters if its size is known. */

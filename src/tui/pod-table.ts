@@ -1,7 +1,8 @@
-import type { PodSnapshot } from '../engine/view/snapshot.ts';
+import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
 import { displayWidth, fitToWidth } from './display-width.ts';
 import type { Line, Span } from './line.ts';
 import { podRow, type PodRow } from './pod-row.ts';
+import type { UsageHistories } from './usage-history.ts';
 
 interface Column {
   title: string;
@@ -12,7 +13,9 @@ interface Column {
   minWidth?: number;
   /** Share of the table that it keeps before other columns are dropped. */
   minShare?: number;
-  /** Columns with the highest number are dropped first. A column without one stays. */
+  /** True to leave the column out while every cell is empty. */
+  isOptional?: boolean;
+  /** Columns with the lowest number are kept first. A column without one stays. */
   dropOrder?: number;
 }
 
@@ -21,11 +24,14 @@ const columnsInOrder: Column[] = [
   { title: 'NAME', cell: 'name', maxWidth: 63, minWidth: 12, minShare: 0.3 },
   { title: 'READY', cell: 'ready', maxWidth: 5 },
   { title: 'STATUS', cell: 'status', maxWidth: 38, minWidth: 'CrashLoopBackOff'.length },
-  { title: 'RESTARTS', cell: 'restarts', maxWidth: 18, dropOrder: 2 },
+  { title: 'RESTARTS', cell: 'restarts', maxWidth: 28, dropOrder: 2 },
   { title: 'AGE', cell: 'age', maxWidth: 9, dropOrder: 1 },
-  { title: 'WORKER', cell: 'worker', maxWidth: 13, dropOrder: 3 },
-  { title: 'LAST SYNC', cell: 'lastSync', maxWidth: 60, minWidth: 14, dropOrder: 6 },
-  { title: 'NEXT', cell: 'next', maxWidth: 5, dropOrder: 5 },
+  { title: 'CPU', cell: 'cpu', maxWidth: 15, dropOrder: 5, isOptional: true },
+  { title: 'MEMORY', cell: 'memory', maxWidth: 15, dropOrder: 6, isOptional: true },
+  { title: 'WORKER', cell: 'worker', maxWidth: 13, dropOrder: 7 },
+  { title: 'LAST SYNC', cell: 'lastSync', maxWidth: 60, minWidth: 14, dropOrder: 9 },
+  { title: 'NEXT', cell: 'next', maxWidth: 5, dropOrder: 8 },
+  { title: 'REASON', cell: 'reason', maxWidth: 100, minWidth: 20, dropOrder: 3, isOptional: true },
 ];
 const selectedMark = '> ';
 const unselectedMark = '  ';
@@ -33,12 +39,24 @@ const unselectedMark = '  ';
 /** From this width on, RESTARTS includes the time, and columns are two blanks apart. */
 const wideFrom = 110;
 
+interface TableOptions {
+  node: EngineSnapshot;
+  usages: UsageHistories;
+  now: number;
+  columns: number;
+  height: number;
+  selectedUID: string | undefined;
+  focused: boolean;
+}
+
 /** The pods table: a head and at most `height - 1` rows around the selected pod. */
-export function podTable(
-  pods: readonly PodSnapshot[],
-  options: { now: number; columns: number; height: number; selectedUID: string | undefined; focused: boolean },
-): Line[] {
-  const rows = pods.map((entry) => podRow(entry, options.now));
+export function podTable(pods: readonly PodSnapshot[], options: TableOptions): Line[] {
+  const selectedIndex = pods.findIndex((entry) => entry.pod.metadata.uid === options.selectedUID);
+  const visibleCount = Math.max(0, options.height - 1);
+  const first = firstVisible(selectedIndex, pods.length, visibleCount);
+  const rows = pods
+    .slice(first, first + visibleCount)
+    .map((entry) => podRow(entry, { ...options, usage: options.usages[entry.pod.metadata.uid] }));
   const isWide = options.columns >= wideFrom;
   const gapWidth = isWide ? 2 : 1;
   const gap = ' '.repeat(gapWidth);
@@ -49,10 +67,7 @@ export function podTable(
       { text: columns.map(({ title, width }) => fitToWidth(title, width)).join(gap), bold: options.focused },
     ],
   };
-  const selectedIndex = pods.findIndex((entry) => entry.pod.metadata.uid === options.selectedUID);
-  const visibleCount = Math.max(0, options.height - 1);
-  const first = firstVisible(selectedIndex, rows.length, visibleCount);
-  const visible = rows.slice(first, first + visibleCount).map((row, index): Line => {
+  const visible = rows.map((row, index): Line => {
     const selected = first + index === selectedIndex;
     const cells = columns.flatMap(({ cell, width }, column): Span[] => [
       { text: column === 0 ? '' : gap },
@@ -75,14 +90,17 @@ interface SizedColumn extends Column {
 
 /** Chooses the columns that fit and their widths: first the minimum of each, then the rest from left to right. */
 function computeColumns(rows: PodRow[], width: number, gapWidth: number, isWide: boolean): SizedColumn[] {
-  const wanted = columnsInOrder.map((column): SizedColumn => {
+  const filled = columnsInOrder.filter(
+    ({ cell, isOptional = false }) => !isOptional || rows.some((row) => row[cell].text !== ''),
+  );
+  const wanted = filled.map((column): SizedColumn => {
     const cell = column.cell === 'restarts' && !isWide ? 'restartCount' : column.cell;
     const naturalWidth = Math.max(column.title.length, ...rows.map((row) => displayWidth(row[cell].text)));
     const wantedWidth = Math.min(naturalWidth, column.maxWidth);
     const minWidth = Math.max(column.minWidth ?? wantedWidth, Math.floor(width * (column.minShare ?? 0)));
     return { ...column, cell, width: wantedWidth, leastWidth: Math.min(wantedWidth, minWidth) };
   });
-  const kept = dropColumns(wanted, width, gapWidth);
+  const kept = fittingColumns(wanted, width, gapWidth);
   let rest = Math.max(0, width - leastTotal(kept, gapWidth));
   return kept.map((column) => {
     const grown = Math.min(column.width, column.leastWidth + rest);
@@ -91,13 +109,13 @@ function computeColumns(rows: PodRow[], width: number, gapWidth: number, isWide:
   });
 }
 
-function dropColumns(columns: SizedColumn[], width: number, gapWidth: number): SizedColumn[] {
-  const droppedFirst = columns.toSorted((a, b) => (b.dropOrder ?? 0) - (a.dropOrder ?? 0))[0];
-  if (droppedFirst?.dropOrder === undefined || leastTotal(columns, gapWidth) <= width) {
-    return columns;
+/** Takes columns in the order of their importance while they fit. */
+function fittingColumns(columns: SizedColumn[], width: number, gapWidth: number): SizedColumn[] {
+  const kept: SizedColumn[] = [];
+  for (const column of columns.toSorted((a, b) => (a.dropOrder ?? 0) - (b.dropOrder ?? 0))) {
+    if (column.dropOrder === undefined || leastTotal([...kept, column], gapWidth) <= width) kept.push(column);
   }
-  const fewer = columns.filter((column) => column !== droppedFirst);
-  return dropColumns(fewer, width, gapWidth);
+  return columns.filter((column) => kept.includes(column));
 }
 
 function leastTotal(columns: SizedColumn[], gapWidth: number): number {

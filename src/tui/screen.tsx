@@ -53,6 +53,8 @@ export function runScreen(options: ScreenOptions): Screen {
 const beatMs = 100;
 /** Ages count in seconds. */
 const tickMs = 1000;
+/** Time between two samples of CPU and memory. */
+const samplePeriodMs = 5000;
 
 /**
  * INVARIANTS:
@@ -78,6 +80,7 @@ class LiveScreen implements Screen {
   #lastPaintAt = 0;
   #cancelPaint: (() => void) | undefined;
   #cancelTick: () => void;
+  #cancelSample: () => void = ignore;
 
   constructor(options: Required<ScreenOptions>) {
     const { view, stdout, stdin, clock, guarded, logFile, isAttached, isReadOnly } = options;
@@ -109,6 +112,7 @@ class LiveScreen implements Screen {
     this.#removeGuard = guardTerminal(this.#onLeave, guarded);
     guarded.on('SIGCONT', this.#onContinue);
     this.#paint();
+    void this.#sample();
   }
 
   unmount(): void {
@@ -147,6 +151,16 @@ class LiveScreen implements Screen {
     this.#cancelTick = this.#options.clock.after(tickMs, this.#tick);
     this.#isStale = true;
     this.#requestPaint();
+  };
+
+  /** Samples until closed, one sample at a time. */
+  readonly #sample = async (): Promise<void> => {
+    const { view, clock } = this.#options;
+    if (!('usage' in view)) return;
+    const usage = await view.usage();
+    if (this.#isClosed) return;
+    this.#dispatch({ type: 'sampled', usage });
+    this.#cancelSample = clock.after(samplePeriodMs, () => void this.#sample());
   };
 
   readonly #onResize = (): void => {
@@ -250,6 +264,7 @@ class LiveScreen implements Screen {
     const { stdout, stdin, guarded } = this.#options;
     this.#unsubscribe();
     this.#cancelTick();
+    this.#cancelSample();
     this.#cancelPaint?.();
     stdout.off('resize', this.#onResize);
     this.#terminal.restore();

@@ -1,13 +1,15 @@
 import { podStatusText } from '../api/values/pod-printer.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
-import type { EngineSnapshot, PodSnapshot, Silence } from '../engine/view/snapshot.ts';
+import type { EngineSnapshot, PodSnapshot, PodUsage, Silence } from '../engine/view/snapshot.ts';
 import { describeEvent } from './describe-event.ts';
 import { detailsLines } from './details-lines.ts';
 import { type EventKind, eventKindOf, nextEventKind } from './event-lines.ts';
 import { headerLineLimit, headerLines, silenceLines } from './header-lines.ts';
 import { computeLayout, type Layout, minimumSize, type Pane } from './layout.ts';
 import type { Line } from './line.ts';
+import { isWell } from './pod-reason.ts';
 import { manifestProblems, problemLines } from './problem-lines.ts';
+import { nextUsages, type UsageHistories } from './usage-history.ts';
 
 /** State from which the screen is drawn. */
 export interface ViewState {
@@ -24,6 +26,7 @@ export interface ViewState {
   isReadOnly: boolean;
   columns: number;
   rows: number;
+  usages: UsageHistories;
   /** The newest events of the events pane, oldest first. */
   events: readonly KubeletEvent[];
   /** Number of events in the events pane since the start. */
@@ -46,6 +49,7 @@ export type Move = 'up' | 'down' | 'pageUp' | 'pageDown' | 'first' | 'last';
 /** A change of the view by the engine, the terminal or a key. */
 export type ViewAction =
   | { type: 'refreshed'; snapshot: EngineSnapshot; silence?: Silence; events: readonly KubeletEvent[]; now: number }
+  | { type: 'sampled'; usage: readonly PodUsage[] }
   | { type: 'resized'; columns: number; rows: number }
   | { type: 'moved'; move: Move }
   | { type: 'paneSwitched'; by: 1 | -1 }
@@ -78,6 +82,7 @@ export function initialViewState(
     isAttached: false,
     isReadOnly: false,
     ...settings,
+    usages: {},
     events: [],
     eventCount: 0,
     held: undefined,
@@ -97,6 +102,8 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
   switch (action.type) {
     case 'refreshed':
       return keepSelection(state, refresh(state, action));
+    case 'sampled':
+      return { ...state, usages: nextUsages(state.usages, action.usage) };
     case 'resized':
       return { ...state, columns: action.columns, rows: action.rows };
     case 'moved':
@@ -131,13 +138,14 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
   }
 }
 
-/** Pods that match the filter. */
+/** Pods that match the filter, those with trouble first. */
 export function visiblePods(state: ViewState): PodSnapshot[] {
   const wanted = state.filter.toLowerCase();
-  return state.snapshot.pods.filter(({ pod, worker }) => {
+  const matching = state.snapshot.pods.filter(({ pod, worker }) => {
     const { namespace, name } = pod.metadata;
     return `${namespace}/${name} ${podStatusText(pod, worker)} ${worker.state}`.toLowerCase().includes(wanted);
   });
+  return [...matching.filter((entry) => !isWell(entry)), ...matching.filter(isWell)];
 }
 
 /** Events that match kind and filter, oldest first. While paused, those at the time of the pause. */

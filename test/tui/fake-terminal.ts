@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import type { KubeletEvent } from '../../src/engine/view/events.ts';
-import type { EngineSnapshot, RemoteEngineView, Silence } from '../../src/engine/view/snapshot.ts';
+import type { EngineSnapshot, PodUsage, RemoteEngineView, Silence } from '../../src/engine/view/snapshot.ts';
 import type { TerminalOutput } from '../../src/tui/terminal.ts';
 import type { GuardedProcess } from '../../src/tui/terminal-guard.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -123,6 +123,11 @@ export class FakeView implements RemoteEngineView {
 
   silence(): Silence | undefined {
     return this.lost;
+  }
+
+  usage(): Promise<PodUsage[]> {
+    // Without samples there is no further frame.
+    return new Promise(() => undefined);
   }
 
   snapshot(): EngineSnapshot {

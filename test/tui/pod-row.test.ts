@@ -8,7 +8,7 @@ const waiting = makeEntry('web', { containerState: { waiting: { reason: 'Contain
 const pull = { container: 'main', image: 'busybox:1.36', receivedBytes: 12_345_678, totalBytes: 17_400_000 };
 
 test('a pod whose image is being pulled shows a bar', () => {
-  expect(podRow({ ...waiting, pulls: [pull] }, noon).status).toEqual({
+  expect(podRow({ ...waiting, pulls: [pull] }, { now: noon, node: makeSnapshot() }).status).toEqual({
     text: 'Pulling ███████░░░ 70% 12.3/17.4 MB',
     color: 'cyan',
   });
@@ -16,7 +16,9 @@ test('a pod whose image is being pulled shows a bar', () => {
 
 test('a pull without a known end shows what has come', () => {
   const endless = { container: 'main', image: 'busybox:1.36', receivedBytes: 12_345_678 };
-  expect(podRow({ ...waiting, pulls: [endless] }, noon).status.text).toBe('Pulling 12.3 MB');
+  expect(podRow({ ...waiting, pulls: [endless] }, { now: noon, node: makeSnapshot() }).status.text).toBe(
+    'Pulling 12.3 MB',
+  );
 });
 
 test('the details have a line for each pull', () => {
@@ -42,5 +44,5 @@ test('the bar goes with the pull, and its progress is no news in the events pane
   expect(visibleEvents(pulling)).toEqual([]);
   const ended = reduce(pulling, { type: 'refreshed', snapshot: makeSnapshot([waiting]), events: [], now: noon });
   const [entry = waiting] = ended.snapshot.pods;
-  expect(podRow(entry, noon).status.text).toBe('ContainerCreating');
+  expect(podRow(entry, { now: noon, node: makeSnapshot() }).status.text).toBe('ContainerCreating');
 });

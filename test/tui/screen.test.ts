@@ -67,8 +67,8 @@ describe('frames', () => {
     expect(stdout.screen()).toEqual([
       'kubelet-ts edge1  containerd 1.7.24  pods 1/2 ready  file 2',
       '  NAMESPACE NAME READY STATUS           RESTARTS AGE WORKER',
-      '> default   db   1/1   Running          0        60m sync',
-      '  default   web  0/1   CrashLoopBackOff 3        60m sync',
+      '> default   web  0/1   CrashLoopBackOff 3        60m sync',
+      '  default   db   1/1   Running          0        60m sync',
       '── EVENTS all ──────────────────────────────────────────────',
       '12:00:00 web ContainerDied    main 0123456789abc exit 137',
       '12:00:00 web Pulled           Image is there',
@@ -148,13 +148,14 @@ describe('frames', () => {
     const pods = Array.from({ length: 50 }, (_, index) => makeEntry(`pod-${String(index).padStart(2, '0')}-edge1`));
     const { stdout, type } = start(makeSnapshot(pods), { columns: 80, rows: 24 });
     const shown = () => stdout.screen().filter((row) => row.includes('pod-'));
-    expect([shown().length, shown()[0]]).toEqual([
-      13,
+    expect([shown().length, shown()[0], stdout.screen().at(-1)?.slice(0, 24)]).toEqual([
+      20,
       '> default   pod-00-edge1 1/1   Running 0        60m sync   12s ago, 34ms 50s',
+      '20 of 50 pods  q leave  ',
     ]);
     await type('G');
     expect([shown().length, shown().at(-1)]).toEqual([
-      13,
+      20,
       '> default   pod-49-edge1 1/1   Running 0        60m sync   12s ago, 34ms 50s',
     ]);
   });
@@ -202,7 +203,7 @@ describe('frames', () => {
     await clock.advance(1000);
     expect([lost[0], lost[2], stdout.screen()[0]?.slice(0, 40)]).toEqual([
       'kubelet-ts edge1  LOST for 5s, showing its last state: the agent has ended',
-      '> default   web  0/1   CrashLoopBackOff 3        60m sync   13s ago, 34ms 49s',
+      '> default   web  0/1   CrashLoopBackOff 3        60m sync   13s ago, 34ms 49s  exits with code 1; n…',
       before[0]?.slice(0, 40),
     ]);
   });

@@ -147,6 +147,17 @@ export interface Silence {
 export interface RemoteEngineView extends EngineView {
   /** Returns undefined while the agent answers. */
   silence(): Silence | undefined;
+  /** Usage of running pods, at most some seconds old. Empty if the agent does not answer. Never rejects. */
+  usage(): Promise<PodUsage[]>;
+}
+
+/** What a pod uses. A figure that is not known is absent. */
+export interface PodUsage {
+  uid: string;
+  /** Billionths of a core. */
+  nanoCores?: number;
+  /** The working set. */
+  memoryBytes?: number;
 }
 
 /** Lets a reader wait until the snapshot is up to date. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
-import type { EngineSnapshot, RemoteEngineView, Silence } from '../../engine/view/snapshot.ts';
+import type { EngineSnapshot, PodUsage, RemoteEngineView, Silence } from '../../engine/view/snapshot.ts';
 import { errorMessage } from '../../errors.ts';
-import { fetchSnapshot, followEvents } from './control-client.ts';
+import { fetchSnapshot, fetchStats, followEvents } from './control-client.ts';
 
 interface Deps {
   socketPath: string;
@@ -18,6 +18,8 @@ const lookPeriodMs = 2000;
 const pausePerLook = 9;
 const shortestPauseMs = 100;
 const reconnectMs = 1000;
+/** Several readers share a sample that is at most this old, in milliseconds. */
+const maxSampleAgeMs = 4000;
 /** Limit on events since the last snapshot; older ones are dropped. */
 const maxPending = 500;
 
@@ -49,6 +51,16 @@ export class RemoteView implements RemoteEngineView {
 
   silence(): Silence | undefined {
     return this.#silence;
+  }
+
+  async usage(): Promise<PodUsage[]> {
+    const request = { maxAgeMs: maxSampleAgeMs, cpuAndMemoryOnly: true };
+    const summary = await fetchStats(this.#deps.socketPath, request).catch(() => undefined);
+    return (summary?.pods ?? []).map(({ podRef: { uid }, cpu, memory }) => ({
+      uid,
+      ...(cpu?.usageNanoCores !== undefined && { nanoCores: cpu.usageNanoCores }),
+      ...(memory?.workingSetBytes !== undefined && { memoryBytes: memory.workingSetBytes }),
+    }));
   }
 
   subscribe(listener: (event: KubeletEvent) => void): () => void {
