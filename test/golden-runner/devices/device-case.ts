@@ -29,6 +29,7 @@ import {
 } from './comparable.ts';
 import type { Created, DeviceRecording, DeviceSnapshot, Step } from './device-recording.ts';
 import { listedDevices, scriptPlugin } from './plugin-script.ts';
+import { machineOf, recordedManagers } from './recorded-managers.ts';
 
 interface Comparable {
   expected: Record<string, unknown>;
@@ -76,7 +77,10 @@ class DeviceNode {
     };
     const world = await World.open({ wire: true, folder });
     scriptPods(world, Object.values(recording.manifests));
-    const node = { ...nodeConfig(options, makeMachine(), 'cgroupfs'), containerLogLinksDir: join(folder, 'log-links') };
+    const { cpus } = recording;
+    const machine = cpus === undefined ? makeMachine() : machineOf(cpus);
+    const node = { ...nodeConfig(options, machine, 'cgroupfs'), containerLogLinksDir: join(folder, 'log-links') };
+    const podResources = await recordedManagers(options, { machine, node, clock: world.clock });
     const statsHost = { cgroups: {}, procFolder: join(folder, 'proc'), runtimePID: () => undefined };
     return new DeviceNode(recording, world, () =>
       world.boot({
@@ -84,6 +88,7 @@ class DeviceNode {
         node,
         statsHost,
         newStats,
+        podResources,
         plugins: openPlugins({ faults: silentFaults() }),
       }),
     );
@@ -96,7 +101,7 @@ class DeviceNode {
   }
 
   async play(): Promise<Comparable> {
-    const { snapshots } = this.#recording;
+    const { snapshots, gets = [] } = this.#recording;
     const seen: Record<string, unknown> = {};
     const wanted: Record<string, unknown> = {};
     const steps = [
@@ -115,11 +120,22 @@ class DeviceNode {
     return {
       expected: {
         ...wanted,
+        gets: gets.map(({ answer }) => answer),
         calls: recordedCalls(this.#recording),
         created: comparableCreated(this.#recording.created),
       },
-      actual: { ...seen, calls: this.#allCalls(), created: this.#created() },
+      actual: { ...seen, gets: await this.#answersTo(gets), calls: this.#allCalls(), created: this.#created() },
     };
+  }
+
+  async #answersTo(gets: NonNullable<DeviceRecording['gets']>): Promise<object[]> {
+    const answers: object[] = [];
+    for (const { request } of gets) answers.push(asRecorded(await ask(this.#podResourcesSocket, 'get', request)));
+    return answers;
+  }
+
+  get #podResourcesSocket(): string {
+    return join(this.#world.rootDir, 'pod-resources', 'kubelet.sock');
   }
 
   get #elapsed(): number {
@@ -157,8 +173,7 @@ class DeviceNode {
     await this.#stopEngine();
     const isFirst = this.#engine === undefined;
     this.#engine = await this.#boot();
-    const socket = join(this.#world.rootDir, 'pod-resources', 'kubelet.sock');
-    await this.#world.until(async () => (await ask(socket, 'list')).error === undefined);
+    await this.#world.until(async () => (await ask(this.#podResourcesSocket, 'list')).error === undefined);
     if (isFirst) this.#startedAt = this.#world.clock.monotonic();
   }
 
@@ -269,21 +284,23 @@ class DeviceNode {
   }
 
   /** What is seen, as soon as it is as wanted, or after a while. */
-  async #seenUntil(wanted: unknown, { pods }: DeviceSnapshot): Promise<unknown> {
+  async #seenUntil(wanted: unknown, snapshot: DeviceSnapshot): Promise<unknown> {
     for (let tries = 0; ; tries++) {
-      const seen = await this.#seen(Object.keys(pods));
+      const seen = await this.#seen(snapshot);
       if (isDeepStrictEqual(seen, wanted) || tries === 60) return seen;
       await delay(20);
       await this.#world.pass(20);
     }
   }
 
-  async #seen(podNames: readonly string[]): Promise<unknown> {
-    const socket = join(this.#world.rootDir, 'pod-resources', 'kubelet.sock');
+  /** The recorded members of a snapshot as they are now. */
+  async #seen({ pods: recordedPods, checkpoint, podresources }: DeviceSnapshot): Promise<unknown> {
+    const socket = this.#podResourcesSocket;
+    const { name, namespace } = podresources.Get.pod_resources ?? {};
     const [list, allocatable, get] = await Promise.all([
       ask(socket, 'list'),
       ask(socket, 'getAllocatableResources'),
-      ask(socket, 'get'),
+      ask(socket, 'get', { ...(name && { pod_name: name }), ...(namespace && { pod_namespace: namespace }) }),
     ]);
     const pods = this.#engine?.kubelet.snapshot().pods ?? [];
     const uids = new Map(pods.map(({ pod }) => [pod.metadata.uid, `{uid:${pod.metadata.name}}`]));
@@ -294,8 +311,8 @@ class DeviceNode {
     const statuses = Object.fromEntries(pods.map(({ pod: { metadata, status } }) => [metadata.name, ownPod(status)]));
     return comparableSnapshot({
       podresources: { List: asRecorded(list), GetAllocatableResources: asRecorded(allocatable), Get: asRecorded(get) },
-      ...(file !== undefined && { checkpoint: ownCheckpoint(file, uids) }),
-      pods: Object.fromEntries(podNames.map((name) => [name, statuses[name] ?? {}])),
+      ...(file !== undefined && checkpoint !== undefined && { checkpoint: ownCheckpoint(file, uids) }),
+      pods: Object.fromEntries(Object.keys(recordedPods).map((pod) => [pod, statuses[pod] ?? {}])),
     } as never);
   }
 
@@ -350,12 +367,19 @@ function ownCreated({ sandboxConfig, config }: Creation, rootDir: string): Creat
   };
 }
 
+type GetRequest = NonNullable<DeviceRecording['gets']>[number]['request'];
+
 /** Asks for the resources of pods. */
-async function ask(socket: string, method: 'list' | 'getAllocatableResources' | 'get'): Promise<{ error?: RpcError }> {
+async function ask(
+  socket: string,
+  method: 'list' | 'getAllocatableResources' | 'get',
+  { pod_name: podName = '', pod_namespace: podNamespace = '' }: GetRequest = {},
+): Promise<{ error?: RpcError; [answer: string]: unknown }> {
   const channel = openChannel(socket);
   try {
     const service = grpcService(channel, PodResourcesListerDefinition, () => 5000);
-    return (await service[method]({})) as object;
+    const answer = method === 'get' ? await service.get({ podName, podNamespace }) : await service[method]({});
+    return { ...answer };
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
     return { error };

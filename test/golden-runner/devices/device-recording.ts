@@ -7,6 +7,16 @@ export interface DeviceRecording {
   snapshots: DeviceSnapshot[];
   created: Created[];
   tries?: Try[];
+  /** Processors of the machine. Without it, their number does not matter. */
+  cpus?: number;
+  /** Further requests of Get at the end, with their answers. */
+  gets?: { request: PodNames; answer: object }[];
+}
+
+/** A request of Get, with the names of the proto. */
+interface PodNames {
+  pod_name?: string;
+  pod_namespace?: string;
 }
 
 export interface Step {
@@ -24,7 +34,7 @@ export interface Step {
   code?: number;
 }
 
-interface RecordedDevice {
+export interface RecordedDevice {
   ID?: string;
   health?: string;
   topology?: { nodes?: { ID?: number }[] };
@@ -41,14 +51,23 @@ export interface DeviceEntry {
   topology?: { nodes?: { ID?: number }[] };
 }
 
+/** The answers to the three requests. */
+export interface PodResourcesAnswers {
+  List: { pod_resources?: PodEntry[] };
+  GetAllocatableResources: { devices?: DeviceEntry[]; cpu_ids?: number[] | string };
+  Get: { pod_resources?: PodEntry };
+}
+
+export interface PodEntry {
+  name: string;
+  namespace?: string;
+  containers?: { name: string; devices?: DeviceEntry[] }[];
+}
+
 export interface DeviceSnapshot {
   t: number;
   label: string;
-  podresources: {
-    List: { pod_resources?: { name: string; containers?: { name: string; devices?: DeviceEntry[] }[] }[] };
-    GetAllocatableResources: { devices?: DeviceEntry[] };
-    Get: object;
-  };
+  podresources: PodResourcesAnswers;
   /** ENOENT: there was none. */
   checkpoint?: RecordedCheckpoint | 'ENOENT';
   pods: Record<string, RecordedPod>;

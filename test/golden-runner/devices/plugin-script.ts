@@ -128,11 +128,11 @@ export function listedDevices(
     all.length === 0 && !recording.snapshots.some(({ podresources }) => podresources.GetAllocatableResources.devices)
       ? []
       : all;
-  return inTakenOrder(recording, name, t, ids).map((id) => ({
-    ID: id,
-    health: sent?.find(({ ID }) => ID === id)?.health ?? 'Healthy',
-    ...topologyOf(nodesOf(recording.snapshots, resource, id)),
-  }));
+  return inTakenOrder(recording, name, t, ids).map((id) => {
+    const own = sent?.find(({ ID }) => ID === id);
+    const nodes = own ? (own.topology?.nodes ?? []).map(({ ID = 0 }) => ID) : nodesOf(recording.snapshots, resource, id);
+    return { ID: id, health: own?.health ?? 'Healthy', ...topologyOf(nodes) };
+  });
 }
 
 const topologyOf = (nodes: number[]): { topology?: { nodes: { ID: bigint }[] } } =>

@@ -11,7 +11,7 @@ interface HTTPFile {
 }
 
 /** Requests to the servers of the kubelet, and its answers. */
-export const httpFile = serverFile<HTTPFile>(['setup', 'cases'], ({ setup, cases }) => {
+export const httpFile = serverFile<HTTPFile>(['setup.servers', 'cases'], ({ setup, cases }) => {
   const servers = new RecordedServers(setup);
   return {
     cases: cases.map((one): ReplayedCase => {

@@ -27,7 +27,8 @@ export function scriptPods({ runtime }: World, manifests: readonly string[]): vo
   runtime.injectError('pullImage', new Refusal(codes.notFound, 'scripted: no such image'), { times: Infinity });
 }
 
-function podOf(manifest: string): Pod {
+/** The pod of a manifest, as the agent reads it. */
+export function podOf(manifest: string): Pod {
   const { pod } = loadPod(manifest, { nodeName: 'edge1', source: 'file', origin: '/m.yaml', hash: podUIDHash });
   if (pod === undefined) throw new Error(`This is no pod:\n${manifest}`);
   return pod;

@@ -8,10 +8,17 @@ export interface ServerFile {
   replay(content: object): { cases: ReplayedCase[]; end?: () => Promise<void> };
 }
 
-/** For a file whose content is known to be of this type: its keys say so. */
+/** For a file whose content is known to be of this type: its keys say so, such as `cases` and `setup.servers`. */
 export function serverFile<Content extends object>(
-  keys: readonly (keyof Content & string)[],
+  keys: readonly string[],
   replay: (content: Content) => ReturnType<ServerFile['replay']>,
 ): ServerFile {
-  return { holds: (content) => keys.every((key) => key in content), replay: (content) => replay(content as Content) };
+  return { holds: (content) => keys.every((key) => hasMember(content, key)), replay: (content) => replay(content as Content) };
+}
+
+function hasMember(content: unknown, path: string): boolean {
+  const member = path.split('.').reduce<unknown>((value, key) => {
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+  }, content);
+  return member !== undefined;
 }
