@@ -12,7 +12,7 @@ export type GoldenFile = { path: string } & (
   | { kind: 'manifests'; cases: ManifestCase[] }
   | { kind: 'log rotation'; cases: LogRotationCase[] }
   | { kind: 'starts'; cases: StartCase[] }
-  | { kind: 'server'; replay: () => ReturnType<ServerFile['replay']> }
+  | { kind: 'server'; hasTests: boolean; replay: () => ReturnType<ServerFile['replay']> }
 );
 
 export interface TableCase {
@@ -39,7 +39,9 @@ function readGoldenFile(path: string): GoldenFile | undefined {
     const content = parse(lines);
     if (isTable(content)) return { path, kind: 'table', ...content };
     const server = isObject(content) ? serverFiles.find((kind) => kind.holds(content)) : undefined;
-    if (server && isObject(content)) return { path, kind: 'server', replay: () => server.replay(content) };
+    if (server && isObject(content)) {
+      return { path, kind: 'server', hasTests: server.hasTests === true, replay: () => server.replay(content) };
+    }
     if (isListOf(content, isLogRotation)) return { path, kind: 'log rotation', cases: content };
     return isListOf(content, isStartWithLogFlags) ? { path, kind: 'starts', cases: content } : undefined;
   }

@@ -1,13 +1,20 @@
 import { comparingCase, type Outcome, type ReplayedCase } from '../replay-case.ts';
 import { inNoTable } from '../replay.ts';
-import { serverFile } from '../server/server-file.ts';
+import { type ServerFile, serverFile } from '../server/server-file.ts';
 import { replayDevices } from './device-case.ts';
 import type { DeviceRecording } from './device-recording.ts';
 
 /** A scenario of device plugins. */
-export const deviceFile = serverFile<DeviceRecording>(['sequence', 'snapshots', 'created'], (recording) => ({
-  cases: [deviceCase(recording)],
-}));
+export const deviceFile: ServerFile = {
+  ...serverFile<DeviceRecording>(['sequence', 'snapshots', 'created'], (recording) => ({
+    cases: [{ ...deviceCase(recording), isSlow: isSlow(recording) }],
+  })),
+  hasTests: true,
+};
+
+/** Scenarios of minutes, and tries to register: a socket that nobody serves is refused after seconds of real time. */
+const isSlow = ({ tries, snapshots }: DeviceRecording): boolean =>
+  tries !== undefined || snapshots.some(({ t }) => t > 60);
 
 /** The kubelet leaves a refused pod alone. We try it again, so from then on the scenarios are others. */
 function deviceCase(recording: DeviceRecording): ReplayedCase {

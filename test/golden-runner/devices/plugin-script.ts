@@ -130,7 +130,9 @@ export function listedDevices(
       : all;
   return inTakenOrder(recording, name, t, ids).map((id) => {
     const own = sent?.find(({ ID }) => ID === id);
-    const nodes = own ? (own.topology?.nodes ?? []).map(({ ID = 0 }) => ID) : nodesOf(recording.snapshots, resource, id);
+    const nodes = own
+      ? (own.topology?.nodes ?? []).map(({ ID = 0 }) => ID)
+      : nodesOf(recording.snapshots, resource, id);
     return { ID: id, health: own?.health ?? 'Healthy', ...topologyOf(nodes) };
   });
 }

@@ -34,8 +34,9 @@ export function rebuiltRecording(recorded: PodResourcesCase): DeviceRecording | 
   if (moments.some((moment) => isUnexplained(moment, Object.values(manifests).map(podOf)))) return undefined;
   const scenario = new Scenario((podName) => pods.get(podName)?.file ?? '');
   for (const moment of moments) scenario.reach(moment);
+  const { sequence, snapshots } = scenario;
   return {
-    ...{ name, manifests, created: [], ...scenario },
+    ...{ name, manifests, sequence, snapshots, created: [] },
     ...(flags && { flags }),
     ...(gets && { gets }),
     ...(cpus && { cpus: cpus.numberOfCpus }),
@@ -44,7 +45,14 @@ export function rebuiltRecording(recorded: PodResourcesCase): DeviceRecording | 
 
 type Moment = { label: string } & PodResourcesAnswers;
 
-function momentsOf({ name, snapshots, List = {}, GetAllocatableResources = {}, Get = {}, cpus }: PodResourcesCase): Moment[] {
+function momentsOf({
+  name,
+  snapshots,
+  List = {},
+  GetAllocatableResources = {},
+  Get = {},
+  cpus,
+}: PodResourcesCase): Moment[] {
   const moments = snapshots ?? [{ label: name, List, GetAllocatableResources, Get }];
   return moments.map((moment) => {
     const { GetAllocatableResources: allocatable } = moment;
@@ -141,7 +149,11 @@ function devicesOf(entries: readonly DeviceEntry[]): RecordedDevice[] {
       nodes.set(id, known);
     }
   }
-  return [...nodes].map(([ID, on]) => ({ ID, health: 'Healthy', topology: { nodes: [...on].map((id) => ({ ID: id })) } }));
+  return [...nodes].map(([ID, on]) => ({
+    ID,
+    health: 'Healthy',
+    topology: { nodes: [...on].map((id) => ({ ID: id })) },
+  }));
 }
 
 /** True if a pod that runs has none of the devices that it asks for, while enough of them are free. */

@@ -1,6 +1,6 @@
 import { comparingCase, type ReplayedCase } from '../replay-case.ts';
 import { inNoTable } from '../replay.ts';
-import { serverFile } from '../server/server-file.ts';
+import { type ServerFile, serverFile } from '../server/server-file.ts';
 import { replayDevices } from './device-case.ts';
 import { type PodResourcesCase, rebuiltRecording } from './pod-resources-case.ts';
 
@@ -9,9 +9,13 @@ interface PodResourcesFile {
 }
 
 /** Answers of the socket for monitoring agents. */
-export const podResourcesFile = serverFile<PodResourcesFile>(['setup.socket', 'cases'], ({ cases }) => ({
-  cases: cases.map(replayed),
-}));
+export const podResourcesFile: ServerFile = {
+  ...serverFile<PodResourcesFile>(['setup.socket', 'cases'], ({ cases }) => ({
+    // Scenarios of devices show the answers at one moment, too.
+    cases: cases.map((one) => ({ ...replayed(one), isSlow: one.snapshots === undefined })),
+  })),
+  hasTests: true,
+};
 
 function replayed(recorded: PodResourcesCase): ReplayedCase {
   const { name } = recorded;

@@ -6,14 +6,20 @@ export interface ServerFile {
   holds(content: object): boolean;
   /** Its cases, each to be run on its own, in order. `end` ends what they share. */
   replay(content: object): { cases: ReplayedCase[]; end?: () => Promise<void> };
+  /** True if the tests replay it too, but for slow cases. */
+  hasTests?: boolean;
 }
 
 /** For a file whose content is known to be of this type: its keys say so, such as `cases` and `setup.servers`. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- callers name the type of the content
 export function serverFile<Content extends object>(
   keys: readonly string[],
   replay: (content: Content) => ReturnType<ServerFile['replay']>,
 ): ServerFile {
-  return { holds: (content) => keys.every((key) => hasMember(content, key)), replay: (content) => replay(content as Content) };
+  return {
+    holds: (content) => keys.every((key) => hasMember(content, key)),
+    replay: (content) => replay(content as Content),
+  };
 }
 
 function hasMember(content: unknown, path: string): boolean {
