@@ -607,7 +607,6 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
         .flatMap(({ uid: podUID, containers }) =>
           containers.filter(({ state }) => state === 'running').map(({ id, name }) => ({ id, name, podUID })),
         ),
-    availableBytes: async () => (await deps.readFilesystem(node.podLogsDir)).availableBytes,
     clock,
     logger: logger.child({ component: 'logs' }),
   });

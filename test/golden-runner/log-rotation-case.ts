@@ -133,8 +133,6 @@ class LogWorld {
         reopenContainerLog: () => this.reopen(),
       },
       runningContainers: () => (this.isRunning() ? [{ id: 'c1', name: 'app', podUID: 'u1' }] : []),
-      // No case describes a disk.
-      availableBytes: () => Promise.reject(new Error('unknown')),
       clock: this.clock,
       logger: silentLogger,
     });

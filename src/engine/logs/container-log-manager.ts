@@ -30,16 +30,9 @@ interface Deps {
   runtime: Pick<RuntimeService, 'containerStatus' | 'reopenContainerLog'>;
   /** The running containers of our pods, by the last listing of the runtime. */
   runningContainers: () => readonly LoggedContainer[];
-  /** Free space of the disk of the logs. */
-  availableBytes: () => Promise<bigint>;
   clock: Clock;
   logger: Logger;
 }
-
-/** Longest time without a check of every log. */
-const quietMs = 60_000;
-/** Disks count whole blocks, so smaller changes of their free space say nothing. */
-const leastSlackBytes = 65_536n;
 
 /**
  * Rotates the logs of running containers that are too large. A check is one `lstat` a container. The runtime is called
@@ -56,8 +49,6 @@ export class ContainerLogManager {
   private readonly looks = new Map<string, Promise<void>>();
   /** The last logged failure by container id, until a rotation without one. */
   private readonly failures = new Map<string, string>();
-  /** When the logs were last checked, with the free space just before. */
-  private lastCheck: { atMonotonic: number; availableBytes: bigint } | undefined;
   private readonly worker: <T>(work: () => Promise<T>) => Promise<T>;
 
   constructor(deps: Deps) {
@@ -65,13 +56,13 @@ export class ContainerLogManager {
     this.worker = pLimit(deps.settings.maxWorkers);
   }
 
-  /** Checks at once, then after intervals, until the signal is aborted. Returns if logs are not rotated. */
+  /** Checks at once, then after every interval, until the signal is aborted. Returns if logs are not rotated. */
   async run(signal: AbortSignal): Promise<void> {
     const { settings, clock } = this.deps;
     if (settings.maxSizeBytes < 0n) return;
     try {
       for (;;) {
-        if (await this.mayBeDue()) this.check(signal);
+        this.check(signal);
         await clock.sleep(settings.monitorIntervalMs, { signal });
       }
     } finally {
@@ -83,23 +74,6 @@ export class ContainerLogManager {
   /** Resolves when the rotations under way have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.looks.values());
-  }
-
-  /**
-   * False if all logs were checked within the last minute and the free space is the same as then, but for a tenth of
-   * the largest log. No log can have grown by more, unless as much was deleted meanwhile.
-   */
-  private async mayBeDue(): Promise<boolean> {
-    const { settings, clock, runningContainers } = this.deps;
-    const slackBytes = settings.maxSizeBytes / 10n;
-    const hasWork = this.failures.size > 0 || runningContainers().some(({ id }) => !this.paths.has(id));
-    if (slackBytes < leastSlackBytes || hasWork) return true;
-    const availableBytes = await this.deps.availableBytes().catch(() => undefined);
-    const { atMonotonic, availableBytes: before } = this.lastCheck ?? { atMonotonic: -Infinity };
-    const isSame = differBy(availableBytes, before) < slackBytes;
-    if (isSame && clock.monotonic() - atMonotonic < quietMs) return false;
-    this.lastCheck = availableBytes === undefined ? undefined : { atMonotonic: clock.monotonic(), availableBytes };
-    return true;
   }
 
   private check(signal: AbortSignal): void {
@@ -176,10 +150,4 @@ export class ContainerLogManager {
       'Rotating a container log failed, it is tried again',
     );
   }
-}
-
-/** Returns more than any disk has if one of them is unknown. */
-function differBy(one: bigint | undefined, other: bigint | undefined): bigint {
-  if (one === undefined || other === undefined) return 2n ** 64n;
-  return one > other ? one - other : other - one;
 }

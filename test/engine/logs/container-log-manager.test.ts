@@ -32,8 +32,6 @@ class LogWorld {
   readonly stopped = new AbortController();
   ended: Promise<void> = Promise.resolve();
   manager: ContainerLogManager | undefined;
-  availableBytes = 100_000_000n;
-  freeSpace = (): Promise<bigint> => Promise.resolve(this.availableBytes);
 
   constructor(folder: string) {
     this.folder = folder;
@@ -76,7 +74,6 @@ class LogWorld {
         },
       },
       runningContainers: () => (this.isListed ? this.ids : []).map((id) => ({ id, name: 'app', podUID: 'u1' })),
-      availableBytes: () => this.freeSpace(),
       clock: this.clock,
       logger: logger as never,
     });
@@ -132,64 +129,6 @@ test('the runtime is called once for the path of a log, and not at all while not
   world.start();
   for (let checks = 0; checks < 5; checks++) await world.check();
   expect(world.calls).toEqual(['status c1']);
-});
-
-describe('while the free space of the disk stays the same', () => {
-  const maxSizeBytes = 1_000_000n;
-  const huge = (): string => 'x'.repeat(Number(maxSizeBytes));
-
-  /** A container whose log was checked, and has grown to the largest size since. */
-  async function grown(): Promise<void> {
-    const log = await world.container('c1', 'short');
-    world.start({ maxSizeBytes });
-    await world.check();
-    await world.check();
-    await writeFile(log, huge());
-  }
-
-  const rotations = (): number => world.calls.filter((call) => call.startsWith('reopen')).length;
-
-  test('logs are looked at once a minute', async () => {
-    await grown();
-    for (let checks = 0; checks < 3; checks++) await world.check();
-    expect(rotations()).toBe(0);
-    await world.check();
-    expect(rotations()).toBe(1);
-  });
-
-  test('but for less than a tenth of the largest log, they are not looked at', async () => {
-    await grown();
-    world.availableBytes -= maxSizeBytes / 10n - 1n;
-    await world.check();
-    expect(rotations()).toBe(0);
-  });
-
-  test.each([
-    ['less', -1n],
-    ['more', 1n],
-  ])('but for a tenth of the largest log %s, they are looked at', async (_how, sign) => {
-    await grown();
-    world.availableBytes += (sign * maxSizeBytes) / 10n;
-    await world.check();
-    expect(rotations()).toBe(1);
-  });
-
-  test('the log of a new container is looked at', async () => {
-    await grown();
-    await world.container('c2', huge());
-    await world.check();
-    expect(rotations()).toBe(2);
-  });
-});
-
-test('logs of a disk whose free space is unknown are looked at in every check', async () => {
-  const log = await world.container('c1', 'short');
-  world.start({ maxSizeBytes: 1_000_000n });
-  world.freeSpace = () => Promise.reject(new Error('no such disk'));
-  await world.check();
-  await writeFile(log, 'x'.repeat(1_000_000));
-  await world.check();
-  expect(world.calls).toEqual(['status c1', 'reopen c1']);
 });
 
 test('no log is rotated with a negative size', async () => {
