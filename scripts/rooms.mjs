@@ -480,7 +480,10 @@ const rooms = {
     'results of `run-once` for people and CI services',
     ['node/run-once', 'commands/io', 'commands/pod'],
   ],
-  'commands/validate': ['text of `validate`', ['api/text', 'api/values', 'engine/config', 'commands/io']],
+  'commands/validate': [
+    'text of `validate`, and images that are absent',
+    ['api/text', 'api/values', 'cri', 'engine/config', 'engine/images', 'node', 'commands/io'],
+  ],
   'commands/describe': [
     'text of `describe`',
     [
@@ -539,6 +542,24 @@ const rooms = {
       'commands/io',
       'commands/pod',
       'commands/describe',
+    ],
+  ],
+  'commands/images': [
+    'images: list, pull, load, bundle, tag and prune',
+    [
+      'api/values',
+      'cri',
+      'containerd',
+      'containerd/pause',
+      'engine/config',
+      'engine/images',
+      'engine/outgoing',
+      'server/control',
+      'node/options',
+      'node/log',
+      'node/sources',
+      'node',
+      'commands/io',
     ],
   ],
   'commands/completion': [

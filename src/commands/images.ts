@@ -1,119 +1,72 @@
-import { resolve } from 'node:path';
-import type { Command } from 'commander';
-import { systemClock } from '../clock.ts';
-import { UserError } from '../errors.ts';
-import { visible } from '../visible-text.ts';
-import { createLogger } from '../node/log/create-logger.ts';
+import { type Command, Option } from 'commander';
+import { addRuntimeOptions, collect } from '../node/options/flags.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { findRuntimeEndpoint } from '../node/find-runtime.ts';
-import { addRuntimeOptions } from '../node/options/flags.ts';
-import { formatTable } from './io/format-table.ts';
-
-interface ImageFlags {
-  rootDir: string;
-  containerRuntimeEndpoint?: string;
-}
+import type { BundleFlags } from './images/bundle-images.ts';
+import type { ListFlags } from './images/list-images.ts';
+import type { ImageFlags } from './images/open-images.ts';
+import type { PruneFlags } from './images/prune-images.ts';
+import type { PullFlags } from './images/pull-images.ts';
 
 export function registerImages(program: Command, deps: CommandDeps): void {
   const images = program
     .command('images')
-    .description('List images, and load them from archives')
+    .description('List, pull, load, bundle, tag and remove images')
     .addHelpText('after', examples);
+  addMovers(images, deps);
+  addRuntimeOptions(images.command('list').alias('ls'))
+    .description('List the images in the container runtime')
+    .addOption(
+      new Option('-o, --output <format>', 'form of the list').choices(['table', 'wide', 'json']).default('table'),
+    )
+    .action(async (flags: ListFlags) => {
+      await (await import('./images/list-images.ts')).listImages(flags, deps);
+    });
+  addRuntimeOptions(images.command('tag <image> <name>'))
+    .description('Give an image one more name')
+    .action(async (image: string, name: string, flags: ImageFlags) => {
+      await (await import('./images/tag-image.ts')).tagImage(image, name, flags, deps);
+    });
+  addRuntimeOptions(images.command('prune'))
+    .description('Remove the images that no container and no declared pod uses')
+    .option('--dry-run', 'only list them', false)
+    .option('-y, --yes', 'remove them without a question', false)
+    .action(async (flags: PruneFlags) => {
+      await (await import('./images/prune-images.ts')).pruneImages(flags, deps);
+    });
+}
+
+/** The commands that bring images to a machine. */
+function addMovers(images: Command, deps: CommandDeps): void {
   addRuntimeOptions(images.command('load <files...>'))
     .description('Load OCI or Docker image archives into the container runtime')
     .action(async (files: string[], flags: ImageFlags) => {
-      await loadImages(files, flags, deps);
+      await (await import('./images/load-images.ts')).loadImages(files, flags, deps);
     });
-  addRuntimeOptions(images.command('list').alias('ls'))
-    .description('List the images in the container runtime')
-    .action(async (flags: ImageFlags) => {
-      await listImages(flags, deps);
+  addRuntimeOptions(images.command('pull [images...]'))
+    .description('Pull images into the container runtime')
+    .option('-f, --filename <manifest>', 'pull the images of this file or folder, - for stdin; repeatable', collect)
+    .option('--image-credential-provider-config <path>', 'file that lists the programs for registry credentials')
+    .option('--image-credential-provider-bin-dir <path>', 'folder of these programs')
+    .action(async (names: string[], flags: PullFlags) => {
+      await (await import('./images/pull-images.ts')).pullImages(names, flags, deps);
+    });
+  addRuntimeOptions(images.command('bundle [manifests...]'))
+    .description('Write all images of manifests into one archive, with a checksum beside it')
+    .requiredOption('-o, --output <file>', 'the archive, such as app.tar')
+    .option('--pause', 'include the pause image, for a runtime of your own', false)
+    .action(async (manifests: string[], flags: BundleFlags) => {
+      await (await import('./images/bundle-images.ts')).bundleImages(manifests, flags, deps);
     });
 }
 
 const examples = `
 Examples:
-  kubelet-ts images load app.tar     loads an archive of docker save, podman save or skopeo copy
-  kubelet-ts images list
+  kubelet-ts images list -o wide
+  kubelet-ts images pull -f pods/             pulls the images of all manifests in pods/
+  kubelet-ts images bundle -o app.tar pods/   writes them into app.tar, and its checksum into app.tar.sha256
+  kubelet-ts images bundle -o all.tar         writes the images of all pods of the running agent
+  kubelet-ts images load app.tar              loads an archive of docker save, podman save or images bundle
+  kubelet-ts images tag localhost/app:1 localhost/app:2
+  kubelet-ts images prune --dry-run           lists the images that nothing uses
 
 kubelet-ts run loads the archives in <root-dir>/images/ at its start.`;
-
-async function loadImages(files: readonly string[], flags: ImageFlags, deps: CommandDeps): Promise<void> {
-  const importer = await openImporter(flags);
-  try {
-    for (const file of files) {
-      for (const name of await importer.import(resolve(file))) deps.stdout.write(`Loaded image: ${visible(name)}\n`);
-    }
-  } finally {
-    importer.close();
-  }
-}
-
-interface Importer {
-  /** Resolves with the names of the images in an archive. */
-  import: (file: string) => Promise<string[]>;
-  close: () => void;
-}
-
-/** The CRI has no import. We import into a managed containerd; other runtimes need their own client. */
-async function openImporter(flags: ImageFlags): Promise<Importer> {
-  const { endpoint, managed } = await findRuntimeEndpoint({
-    rootDir: resolve(flags.rootDir),
-    flag: flags.containerRuntimeEndpoint,
-  });
-  if (managed) {
-    const { ManagedContainerd } = await import('../containerd/managed-containerd.ts');
-    const { logger } = await createLogger('text', 'warn');
-    const containerd = new ManagedContainerd({ rootDir: resolve(flags.rootDir), clock: systemClock, logger });
-    await containerd.start();
-    return {
-      import: (file) => containerd.importImageArchive(file),
-      close: () => {
-        containerd.release();
-      },
-    };
-  }
-  const [{ findContainerd }, { importImageArchive }] = await Promise.all([
-    import('../containerd/find-containerd.ts'),
-    import('../containerd/import-image-archive.ts'),
-  ]);
-  const { ctr, version } = await findContainerd();
-  if (ctr === undefined || !endpoint.includes('containerd')) {
-    throw new UserError(`images cannot be loaded into the runtime at ${endpoint}: the CRI has no way to`, {
-      hint: 'Load them with the tools of that runtime, such as `ctr -n k8s.io images import` or `podman load`.',
-    });
-  }
-  const address = endpoint.replace(/^unix:\/\//, '');
-  return { import: (file) => importImageArchive({ ctr, ctrVersion: version, address }, file), close: () => undefined };
-}
-
-async function listImages(flags: ImageFlags, deps: CommandDeps): Promise<void> {
-  const endpoint = flags.containerRuntimeEndpoint;
-  const connection = await deps.connect({
-    rootDir: resolve(flags.rootDir),
-    ...(endpoint === undefined ? {} : { runtimeEndpoint: endpoint }),
-  });
-  try {
-    const { images } = await connection.images.listImages({});
-    const rows = images.flatMap(({ repoTags, repoDigests, id, size }) =>
-      (repoTags.length > 0 ? repoTags : repoDigests.slice(0, 1)).map((name) => [name, shortID(id), sizeText(size)]),
-    );
-    deps.stdout.write(await formatTable([['IMAGE', 'IMAGE ID', 'SIZE'], ...rows.sort()]));
-  } finally {
-    connection.close();
-  }
-}
-
-const shortID = (id: string): string => id.replace(/^sha256:/, '').slice(0, 13);
-
-/** Such as `766kB` or `1.24GB`, in powers of 1000, as by `docker images`. */
-export function sizeText(bytes: bigint): string {
-  const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-  let size = Number(bytes);
-  let unit = 0;
-  while (size >= 999.5 && unit < units.length - 1) {
-    size /= 1000;
-    unit += 1;
-  }
-  return `${unit === 0 ? size : size >= 99.95 ? Math.round(size) : Number(size.toPrecision(3))}${units[unit] ?? ''}`;
-}

@@ -87,7 +87,7 @@ const commands: Record<string, CommandEntry> = {
   },
   history: { summary: 'List the revisions of a pod', load: async () => (await import('./history.ts')).registerHistory },
   images: {
-    summary: 'List images, and load them from archives',
+    summary: 'List, pull, load, bundle, tag and remove images',
     load: async () => (await import('./images.ts')).registerImages,
   },
   down: { summary: 'Stop kubelet-ts and remove its pods', load: async () => (await import('./down.ts')).registerDown },
@@ -192,6 +192,8 @@ const meanings: Readonly<Record<string, string>> = {
   play: 'run',
   lint: 'validate',
   check: 'validate',
-  pull: 'images load',
+  pull: 'images pull',
   load: 'images load',
+  prune: 'images prune',
+  tag: 'images tag',
 };

@@ -56,7 +56,8 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   const files = await readManifests({ manifests: paths, nodeName, featureGates, stdin });
   const remote = await Promise.all(urls.map((url) => readURL(options, url)));
   const update = withNodeClasses(joined([files, ...remote]), options.runtimeClasses);
-  const found = [...options.warnings, ...update.problems];
+  const absent = options.offline ? await imagesAbsent(update, options, deps) : [];
+  const found = [...options.warnings, ...update.problems, ...absent];
   const problems = inFileOrder(flags.strict ? found.map(asError) : found);
   const checked = { ...update, problems };
   if (problems.some(({ severity }) => severity === 'error')) deps.setExitCode(brokenManifestExitCode);
@@ -70,6 +71,17 @@ async function validate(manifests: readonly string[], flags: ValidateFlags, deps
   } else {
     deps.stdout.write(await objectText(validationJSON(checked), flags.output));
   }
+}
+
+async function imagesAbsent(
+  update: SourceUpdate,
+  { rootDir, containerRuntimeEndpoint }: NodeOptions,
+  deps: CommandDeps,
+): Promise<ManifestProblem[]> {
+  const { absentImages } = await import('./validate/absent-images.ts');
+  return absentImages(update, () =>
+    deps.connect({ rootDir, ...(containerRuntimeEndpoint !== '' && { runtimeEndpoint: containerRuntimeEndpoint }) }),
+  );
 }
 
 async function readURL(options: NodeOptions, url: string): Promise<SourceUpdate> {
@@ -110,6 +122,7 @@ function fileText(path: string): string | undefined {
 
 const help = `
 Folders and flags have the same meaning as for kubelet-ts run. validate needs no runtime and no root.
+With --offline an image that the container runtime does not have is an error.
 Values of Secrets are never printed.
 
 Exit codes: 0 no errors, there may be warnings; 2 errors.

@@ -17,8 +17,8 @@ export interface ContainerdConfigOptions {
   /** True if systemd owns the cgroup tree and the kubelet's cgroup driver is systemd. */
   readonly systemdCgroup: boolean;
   readonly snapshotter: 'overlayfs' | 'native';
-  /** Folders of registry host settings, separated by colons. */
-  readonly registryConfigPath?: string;
+  /** Folders of registry host settings, separated by colons. The first with a folder for the registry counts. */
+  readonly registryConfigPath: string;
   readonly logLevel?: 'debug' | 'info' | 'warn';
 }
 
@@ -71,7 +71,7 @@ function pluginsOfV1(options: ContainerdConfigOptions): TomlTable {
       ...networkNamespaces,
       ...streaming,
       cni: { bin_dir: options.cniBinDir, conf_dir: options.cniConfDir },
-      registry: { config_path: registryConfigPath(options) },
+      registry: { config_path: options.registryConfigPath },
       containerd: { snapshotter: options.snapshotter, ...runtimes(options) },
     },
   };
@@ -82,7 +82,7 @@ function pluginsOfV2(options: ContainerdConfigOptions): TomlTable {
     'io.containerd.cri.v1.images': {
       snapshotter: options.snapshotter,
       pinned_images: { sandbox: options.pauseImage },
-      registry: { config_path: registryConfigPath(options) },
+      registry: { config_path: options.registryConfigPath },
     },
     'io.containerd.cri.v1.runtime': {
       restrict_oom_score_adj: options.restrictOOMScoreAdj,
@@ -117,8 +117,4 @@ function runtimes({ ociRuntime, systemdCgroup }: ContainerdConfigOptions): TomlT
       },
     },
   };
-}
-
-function registryConfigPath(options: ContainerdConfigOptions): string {
-  return options.registryConfigPath ?? '/etc/containerd/certs.d';
 }

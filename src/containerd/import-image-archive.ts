@@ -2,28 +2,16 @@ import { constants, createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { execa } from 'execa';
-import { errorMessage, UserError } from '../errors.ts';
-import { isAtLeast, type ContainerdVersion } from './containerd-version.ts';
+import { UserError } from '../errors.ts';
+import { verifyArchiveChecksum } from './archive-checksum.ts';
+import { type ImageStore, reasonOf, runCtr, withoutTransferService } from './ctr.ts';
 import type { ImportProgress } from './import-progress.ts';
-import { criNamespace } from './cri-namespace.ts';
 
 /**
  * The label that protects an image from garbage collection by CRI clients; containerd 1.6.22, 1.7.3 and newer support
  * it.
  */
 const pinnedLabel = 'io.cri-containerd.pinned=pinned';
-
-/** The containerd to import an archive into. */
-export interface ImageStore {
-  /** Path of `ctr`, of the same release as that containerd. */
-  readonly ctr: string;
-  readonly ctrVersion: Pick<ContainerdVersion, 'major' | 'minor'>;
-  /** Path of containerd's socket. */
-  readonly address: string;
-  readonly namespace?: string;
-  readonly snapshotter?: string;
-}
 
 export interface ImportOptions {
   /** If true, unused images are not garbage-collected. */
@@ -35,20 +23,21 @@ export interface ImportOptions {
 
 /**
  * Imports and unpacks an OCI or Docker image archive (plain or gzip). Resolves to the names of its images. The CRI
- * lists them a moment later, after containerd's image event.
+ * lists them a moment later, after containerd's image event. Imports nothing if a checksum beside the archive differs.
  */
 export async function importImageArchive(
   store: ImageStore,
   file: string,
   options: ImportOptions = {},
 ): Promise<string[]> {
+  await verifyArchiveChecksum(file, options.signal);
   try {
     const archive = await openArchive(file, options.onProgress);
-    const output = await ctr(store, importArguments(store), options.signal, archive);
+    const output = await runCtr(store, importArguments(store), { signal: options.signal, input: archive });
     const names = parseImportedNames(output);
     if (names.length === 0) throw new UserError('it has no image for this machine');
     if (options.pinned === true) {
-      for (const name of names) await ctr(store, ['images', 'label', name, pinnedLabel], options.signal);
+      for (const name of names) await runCtr(store, ['images', 'label', name, pinnedLabel], { signal: options.signal });
     }
     return names;
   } catch (cause) {
@@ -67,10 +56,8 @@ export function parseImportedNames(output: string): string[] {
 
 /** Imports from stdin, because the progress of ctr's own reading is unknown. */
 function importArguments(store: ImageStore): string[] {
-  // Since 1.7, ctr may use the daemon's transfer service, which prints no names.
-  const local = isAtLeast(store.ctrVersion, 1, 7) ? ['--local'] : [];
   const snapshotter = store.snapshotter === undefined ? [] : ['--snapshotter', store.snapshotter];
-  return ['images', 'import', ...local, ...snapshotter, '-'];
+  return ['images', 'import', ...withoutTransferService(store), ...snapshotter, '-'];
 }
 
 /** Opens an archive, uncompressed. */
@@ -102,25 +89,4 @@ async function lookAt(file: string): Promise<{ isGzip: boolean; totalBytes: numb
   } finally {
     await handle.close();
   }
-}
-
-async function ctr(
-  store: ImageStore,
-  args: readonly string[],
-  signal: AbortSignal | undefined,
-  input?: Readable,
-): Promise<string> {
-  const global = ['--address', store.address, '--namespace', store.namespace ?? criNamespace];
-  const { stdout } = await execa(store.ctr, [...global, ...args], {
-    ...(input === undefined ? { stdin: 'ignore' as const } : { input }),
-    ...(signal === undefined ? {} : { cancelSignal: signal }),
-  });
-  return stdout;
-}
-
-/** The reason is in ctr's last line; Node's own message repeats the whole command. */
-function reasonOf(error: unknown): string {
-  const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
-  const lastLine = stderr.trim().split('\n').at(-1) ?? '';
-  return lastLine === '' ? errorMessage(error) : lastLine.replace(/^ctr: /, '');
 }

@@ -22,7 +22,7 @@ export interface ImportedFolder {
   readonly unchanged: readonly string[];
   /** Names of all images from archives of the folder, imported now or earlier. */
   readonly names: readonly string[];
-  /** Files without the name of an archive. */
+  /** Files without the name of an archive or of a checksum. */
   readonly ignored: readonly string[];
 }
 
@@ -37,6 +37,8 @@ interface State {
 }
 
 const archiveName = /\.(tar|tar\.gz|tgz)$/;
+/** The importer of an archive reads these. */
+const checksumName = /\.(tar|tar\.gz|tgz)\.sha256$/;
 
 /**
  * Imports every archive of the folder that this store does not have yet, compared by path, size and modification time.
@@ -46,7 +48,9 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
   const { folder, stateFile, store, importArchive } = options;
   const names = (await listFolder(folder)).filter((name) => !name.startsWith('.'));
   const archives = names.filter((name) => archiveName.test(name)).map((name) => join(folder, name));
-  const ignored = names.filter((name) => !archiveName.test(name)).map((name) => join(folder, name));
+  const ignored = names
+    .filter((name) => !archiveName.test(name) && !checksumName.test(name))
+    .map((name) => join(folder, name));
   const known = await readState(stateFile, store);
   const files: Record<string, ImportRecord> = {};
   const result = {
@@ -87,11 +91,17 @@ async function listFolder(folder: string): Promise<string[]> {
   }
 }
 
+/** Names of all images from archives of the folder, in whichever store. Empty if none were imported. */
+export async function importedImageNames(stateFile: string): Promise<string[]> {
+  const files = await readState(stateFile);
+  return Object.values(files).flatMap(({ names }) => names);
+}
+
 /** Returns no files if the state file is missing, broken or of another store. */
-async function readState(stateFile: string, store: string): Promise<State['files']> {
+async function readState(stateFile: string, store?: string): Promise<State['files']> {
   try {
     const state = JSON.parse(await readFile(stateFile, 'utf8')) as State;
-    return state.store === store ? { ...state.files } : {};
+    return store === undefined || state.store === store ? { ...state.files } : {};
   } catch {
     return {};
   }

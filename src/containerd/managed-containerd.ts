@@ -152,7 +152,7 @@ export class ManagedContainerd {
 
   async #prepare(): Promise<PreparedLaunch> {
     const { containerd, version, ociRuntime } = await this.#find();
-    const { base, root, state, socket, configFile, cniConfDir } = this.paths;
+    const { base, root, state, socket, configFile, cniConfDir, registryHosts } = this.paths;
     await makeFolder(base, 0o700);
     await chmod(base, 0o700);
     const [cni, hasSysResource, snapshotter] = await Promise.all([
@@ -172,6 +172,7 @@ export class ManagedContainerd {
       restrictOOMScoreAdj: !hasSysResource,
       systemdCgroup: this.#options.systemdCgroup ?? false,
       snapshotter,
+      registryConfigPath: `${registryHosts}:/etc/containerd/certs.d`,
     });
     await writeFileAtomic(configFile, config);
     return { containerd, warnings: cni.warnings };

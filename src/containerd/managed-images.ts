@@ -4,9 +4,9 @@ import type { Clock } from '../clock.ts';
 import { openChannel } from '../cri/grpc-channel.ts';
 import { grpcImageService } from '../cri/grpc-image-service.ts';
 import type { ImageService } from '../cri/image-service.ts';
-import { UserError } from '../errors.ts';
+import { type ImageStore, requireCtr } from './ctr.ts';
 import type { InstalledContainerd } from './find-containerd.ts';
-import { importImageArchive, type ImageStore } from './import-image-archive.ts';
+import { importImageArchive } from './import-image-archive.ts';
 import { importImagesFolder, type ImportedFolder } from './import-images-folder.ts';
 import type { ImportProgress } from './import-progress.ts';
 import type { ManagedPaths } from './managed-paths.ts';
@@ -129,13 +129,13 @@ export class ManagedImages {
 
   async #store(): Promise<ImageStore> {
     const { find, paths } = this.#deps;
-    const { ctr, version, containerd } = await find();
-    if (ctr === undefined) {
-      throw new UserError(`There is no ctr beside ${containerd} or on PATH, which imports images`, {
-        hint: "Install containerd's client (the package is containerd-ctr on Alpine and openSUSE).",
-      });
-    }
-    return { ctr, ctrVersion: version, address: paths.socket, snapshotter: await chooseSnapshotter(paths.base) };
+    const installed = await find();
+    return {
+      ctr: requireCtr(installed),
+      ctrVersion: installed.version,
+      address: paths.socket,
+      snapshotter: await chooseSnapshotter(paths.base),
+    };
   }
 
   async #withImageService<T>(use: (images: ImageService) => Promise<T>): Promise<T> {

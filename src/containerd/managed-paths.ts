@@ -16,6 +16,8 @@ export interface ManagedPaths {
   readonly pidFile: string;
   /** Folder of the lock for starting containerd (`exclusively`). */
   readonly launchLock: string;
+  /** Settings of registries: mirrors and certificates, one folder each. */
+  readonly registryHosts: string;
   readonly cniConfDir: string;
   readonly imagesFolder: string;
   readonly importedImagesFile: string;
@@ -39,6 +41,7 @@ export function managedPaths(rootDir: string): ManagedPaths {
     logFile: join(base, 'containerd.log'),
     pidFile: join(base, 'containerd.pid'),
     launchLock: join(base, 'launch.lock'),
+    registryHosts: join(base, 'certs.d'),
     cniConfDir: join(top, 'cni', 'net.d'),
     imagesFolder: join(top, 'images'),
     importedImagesFile: join(top, 'state', 'imported-images.json'),

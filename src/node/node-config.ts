@@ -108,6 +108,7 @@ function imageSettings(options: NodeOptions): ImageSettings {
     maxParallelPulls: serializeImagePulls ? 1 : maxParallelImagePulls,
     registryPullQPS,
     registryBurst,
+    isOffline: options.offline,
     gc: {
       highThresholdPercent: options.imageGCHighThresholdPercent,
       lowThresholdPercent: options.imageGCLowThresholdPercent,

@@ -26,6 +26,8 @@ export type Connect = (options: { runtimeEndpoint?: string; rootDir: string }) =
 export interface RuntimeConnection {
   runtime: RuntimeService;
   images: ImageService;
+  /** Containers of all owners. */
+  listAllContainers: RuntimeService['listContainers'];
   close(): void;
 }
 
@@ -71,6 +73,7 @@ export async function openOwnRuntime(
     return {
       runtime: owned.runtime,
       foreignPods: owned,
+      listAllContainers: owned.listAllContainers,
       images: observed(grpcImageService(channels.images, settings.runtimeRequestTimeout), settings),
       eventStreams: [containerdEventStream(channels.runtime), criEventStream(shared)],
       close: channels.close,

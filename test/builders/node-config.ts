@@ -34,6 +34,7 @@ export function makeNodeConfig(folder: string, overrides: Partial<NodeConfig> = 
       maxParallelPulls: 1,
       registryPullQPS: 0,
       registryBurst: 0,
+      isOffline: false,
       gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 120_000, maxAgeMs: 0 },
     },
     containerGC: defaultContainerGCPolicy,

@@ -81,7 +81,13 @@ export function makeDeps(
       },
     });
   return {
-    connect: () => Promise.resolve({ runtime, images: {} as ImageService, close: () => undefined }),
+    connect: () =>
+      Promise.resolve({
+        runtime,
+        images: {} as ImageService,
+        listAllContainers: runtime.listContainers,
+        close: () => undefined,
+      }),
     stdin: new PassThrough(),
     stdout: into('stdout'),
     stderr: into('stderr'),

@@ -13,6 +13,7 @@ const options: ContainerdConfigOptions = {
   restrictOOMScoreAdj: true,
   systemdCgroup: false,
   snapshotter: 'overlayfs',
+  registryConfigPath: '/r/certs.d:/etc/containerd/certs.d',
 };
 
 const withoutDisabledPlugins = (config: string): string => config.replace(/^disabled_plugins = .*\n/m, '');
@@ -49,7 +50,7 @@ bin_dir = "/usr/lib/cni"
 conf_dir = "/r/net.d"
 
 [plugins."io.containerd.grpc.v1.cri".registry]
-config_path = "/etc/containerd/certs.d"
+config_path = "/r/certs.d:/etc/containerd/certs.d"
 
 [plugins."io.containerd.grpc.v1.cri".containerd]
 snapshotter = "overlayfs"

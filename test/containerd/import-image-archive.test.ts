@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { importImageArchive, parseImportedNames, type ImageStore } from '../../src/containerd/import-image-archive.ts';
+import type { ImageStore } from '../../src/containerd/ctr.ts';
+import { importImageArchive, parseImportedNames } from '../../src/containerd/import-image-archive.ts';
 import { type ImportProgress, importText } from '../../src/containerd/import-progress.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -86,4 +88,14 @@ test('a named pipe is a failure, and is not waited for', async () => {
   await expect(importImageArchive(await storeWith('true'), file)).rejects.toThrow(
     `Could not import the image archive ${file}: it is not a regular file`,
   );
+});
+
+test('nothing is imported from an archive that differs from its checksum', async () => {
+  const file = await emptyArchive();
+  await writeFile(`${file}.sha256`, `${'0'.repeat(64)}  a.tar\n`);
+  const store = await storeWith(`touch ${file}.seen`);
+  await expect(importImageArchive(store, file)).rejects.toThrow(
+    `the image archive ${file} is damaged: its SHA-256 is `,
+  );
+  expect(existsSync(`${file}.seen`)).toBe(false);
 });

@@ -28,7 +28,13 @@ async function imagesFolder(files: Record<string, string>) {
 }
 
 test('imports every archive, and tells of files that are none', async () => {
-  const { options, at } = await imagesFolder({ 'b.tar.gz': '', 'a.tar': '', '.c.tar': '', 'README.md': '' });
+  const { options, at } = await imagesFolder({
+    'b.tar.gz': '',
+    'a.tar': '',
+    '.c.tar': '',
+    'a.tar.sha256': '',
+    'README.md': '',
+  });
   expect(await importImagesFolder(options)).toEqual({
     imported: [
       { file: at('a.tar'), names: ['localhost/a.tar:1'] },

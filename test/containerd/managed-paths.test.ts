@@ -15,6 +15,7 @@ test('everything is below the root-dir', () => {
     logFile: '/var/lib/kubelet-ts/containerd/containerd.log',
     pidFile: '/var/lib/kubelet-ts/containerd/containerd.pid',
     launchLock: '/var/lib/kubelet-ts/containerd/launch.lock',
+    registryHosts: '/var/lib/kubelet-ts/containerd/certs.d',
     cniConfDir: '/var/lib/kubelet-ts/cni/net.d',
     imagesFolder: '/var/lib/kubelet-ts/images',
     importedImagesFile: '/var/lib/kubelet-ts/state/imported-images.json',

@@ -39,7 +39,10 @@ test.each(program.commands.map((command) => command.name()))('the README has com
   expect(readme).toContain(`| \`kubelet-ts ${name}`);
 });
 
-test.each(program.commands.map((command): [string, Command] => [command.name(), command]))(
+/** With the commands of `images`. */
+const all = program.commands.flatMap((command) => [command, ...command.commands]);
+
+test.each(all.map((command): [string, Command] => [command.name(), command]))(
   'the README, or the list of configuration fields, names every flag of %s',
   (_name, command) => {
     const shown = command.options.filter(({ hidden }) => !hidden).map(({ long }) => long ?? '');
@@ -49,7 +52,7 @@ test.each(program.commands.map((command): [string, Command] => [command.name(), 
 );
 
 test('the README names no flag that no command has', () => {
-  const known = new Set(program.commands.flatMap((command) => command.options.map(({ long }) => long)));
+  const known = new Set(all.flatMap((command) => command.options.map(({ long }) => long)));
   const named = new Set([...readme.matchAll(/(?<![\w-])--[a-z][a-z0-9-]+/g)].map(([flag]) => flag));
   expect([...named].filter((flag) => !known.has(flag) && flag !== '--help')).toEqual([]);
 });
@@ -57,7 +60,7 @@ test('the README names no flag that no command has', () => {
 test('the README names every choice that a flag has', () => {
   const lines = readme.split('\n');
   const isNamed = (words: string[]): boolean => lines.some((line) => words.every((word) => line.includes(word)));
-  const missing = program.commands.flatMap(({ options }) =>
+  const missing = all.flatMap(({ options }) =>
     options.filter(
       ({ hidden, flags, argChoices }) =>
         !hidden && argChoices !== undefined && !isNamed([flags.split(/[ ,]/)[0] ?? '', ...argChoices]),

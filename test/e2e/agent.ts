@@ -282,8 +282,10 @@ export class Agent {
   /** The container runtime itself, with the pods of everybody; the caller closes the connection. */
   connect(): Promise<RuntimeConnection & { events: RuntimeEventStream }> {
     const channel = openChannel(managedPaths(this.rootDir).endpoint);
+    const runtime = grpcRuntimeService(channel);
     return Promise.resolve({
-      runtime: grpcRuntimeService(channel),
+      runtime,
+      listAllContainers: runtime.listContainers,
       images: grpcImageService(channel),
       events: containerdEventStream(channel),
       close: () => {

@@ -6,7 +6,7 @@ export interface CommandDeps {
   connect: Connect;
   stdin: InputStream;
   stdout: OutputStream;
-  stderr: Writable;
+  stderr: OutputStream;
   /** Sets the exit code of a command that ends without an error. */
   setExitCode(exitCode: number): void;
 }

@@ -56,6 +56,16 @@ const pullTexts: readonly KnownText<[image: string]>[] = [
     ways: () => [`${correct} Names are lowercase: [REGISTRY/]NAME[:TAG].`],
   },
   {
+    pattern: /not present, and this node is offline(?:\. The pod also lacks: (.*))?/,
+    cause: ([, others], image) =>
+      `${image} is not on this node, and --offline forbids a pull` +
+      (others === undefined ? '' : `; the pod also lacks ${others}`),
+    ways: () => [
+      'Where a registry answers: kubelet-ts images pull -f MANIFEST, then kubelet-ts images bundle -o FILE.tar MANIFEST. Load it here: kubelet-ts images load FILE.tar',
+      'Or start kubelet-ts without --offline.',
+    ],
+  },
+  {
     pattern: /not present with pull policy of Never/,
     cause: (_found, image) => `${image} is not on this node, and imagePullPolicy Never forbids a pull`,
     ways: () => [

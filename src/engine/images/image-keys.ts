@@ -26,10 +26,12 @@ export function imageKey(reference: string): string {
   return name.digest === '' ? `${name.repository}:${name.tag}` : `${name.repository}@${name.digest}`;
 }
 
-function imagesOf({ spec }: Pod): string[] {
+/** Images of all containers and image volumes of a pod, as written. */
+export function imagesOf({ spec }: Pod): string[] {
   const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
-  return [
+  const images = [
     ...containers.map(({ image }) => image ?? ''),
     ...(spec.volumes ?? []).map((volume) => volume.image?.reference ?? ''),
   ];
+  return images.filter((image) => image !== '');
 }

@@ -14,6 +14,8 @@ import type { Meter } from '../view/meter.ts';
 import { reasons } from '../view/reasons.ts';
 import type { RegistryCredentials } from './docker-config.ts';
 import type { ImageGCPolicy } from './image-gc.ts';
+import { imageKey } from './image-keys.ts';
+import { neededImages } from './needed-images.ts';
 import type { PullCredentials } from './pull-credentials.ts';
 import type { PullWatch } from './pull-watch.ts';
 import { pullWithEach } from './pull-with-each.ts';
@@ -69,10 +71,11 @@ export class ImageManager {
       return ahead;
     }
     const present = await this.presentImage(image, request);
-    if (container.imagePullPolicy !== 'Always' && present !== undefined) {
+    if (present !== undefined) {
       recorder.normal(reasons.pulled, `Container image "${image}" already present on machine`, container.name);
       return present;
     }
+    if (this.deps.settings.isOffline) return this.refusePull(image, request);
     if (container.imagePullPolicy === 'Never') {
       const message = `Container image "${image}" is not present with pull policy of Never`;
       recorder.warning(reasons.errImageNeverPull, message, container.name, loadHint);
@@ -88,7 +91,7 @@ export class ImageManager {
   async pullAhead(request: PullRequest): Promise<void> {
     const { container, owner = container, recorder } = request;
     const image = withDefaultTag(container.image ?? '', recorder);
-    if (container.imagePullPolicy === 'Always') {
+    if (this.isPulledAlways(container)) {
       const pulled = await this.ensureImageExists(request);
       const others = this.pulledAhead.get(owner) ?? [];
       this.pulledAhead.set(owner, new Map([...others, [image, pulled]]));
@@ -109,8 +112,32 @@ export class ImageManager {
     for (const key of this.lastFailures.keys()) if (this.deps.backOff.get(key) === 0) this.lastFailures.delete(key);
   }
 
+  /** Without a registry, a present image is good enough for the policy Always. */
+  private isPulledAlways({ imagePullPolicy }: Container): boolean {
+    return imagePullPolicy === 'Always' && !this.deps.settings.isOffline;
+  }
+
+  /** Rejects with all missing images of the pod, so that one move of images is enough. */
+  private async refusePull(image: string, { pod, container, recorder, signal }: PullRequest): Promise<never> {
+    const others = neededImages([pod]).filter((needed) => imageKey(needed.image) !== imageKey(image));
+    const found = await Promise.all(
+      others.map(async (needed) => ((await this.isPresent(needed.image, signal)) ? [] : [needed.image])),
+    );
+    const missing = found.flat();
+    const also = missing.length === 0 ? '' : `. The pod also lacks: ${missing.join(', ')}`;
+    const message = `Container image "${image}" is not present, and this node is offline${also}`;
+    recorder.warning(reasons.errImageNeverPull, message, container.name, offlineHint);
+    throw new ContainerStartError(reasons.errImageNeverPull, message);
+  }
+
+  /** False also for a name that is not valid. */
+  private async isPresent(image: string, signal: AbortSignal): Promise<boolean> {
+    const reference = pullReference(image);
+    return reference !== undefined && (await this.imageStatus(reference, signal).catch(() => undefined)) !== undefined;
+  }
+
   private async presentImage(image: string, { container, recorder, signal }: PullRequest): Promise<Image | undefined> {
-    if (container.imagePullPolicy === 'Always') return undefined;
+    if (this.isPulledAlways(container)) return undefined;
     try {
       return await this.imageStatus(image, signal);
     } catch (error) {
@@ -203,6 +230,10 @@ export class ImageManager {
 /** For a machine without a registry, or a registry without the image. */
 const loadHint = 'Correct the name, or load the image from an archive: kubelet-ts images load FILE';
 
+/** For a node that runs with --offline. */
+const offlineHint =
+  'Bundle the images where a registry answers (kubelet-ts images bundle), and load the archive here: kubelet-ts images load FILE';
+
 const emptyImage: Image = {
   id: '',
   repoTags: [],
@@ -263,5 +294,7 @@ export interface ImageSettings {
   registryPullQPS: number;
   /** Pulls that may begin at once. kubelet: registryBurst */
   registryBurst: number;
+  /** True refuses every pull. A present image is used, whatever the policy. */
+  isOffline: boolean;
   gc: ImageGCPolicy;
 }

@@ -19,6 +19,11 @@ export function addNodeOptions(command: Command): Command {
       'change images, cpu and memory of running pods in place (default: true); false replaces the pod',
       boolean,
     )
+    .addOption(
+      new Option('--offline [boolean]', 'refuse pulls: run only images that the container runtime has (default: false)')
+        .argParser(boolean)
+        .env('KUBELET_TS_OFFLINE'),
+    )
     .option('--cert-dir <path>', 'folder of the serving certificate that is made (default: pki in the root-dir)')
     .option('--token-auth-file <path>', 'file of the bearer tokens that the HTTPS API accepts')
     .option('--authorization-policy-file <path>', 'file of the rules for clients of the HTTPS API')

@@ -65,6 +65,8 @@ export interface NodeOptions
   refusesSwap: boolean;
   /** False replaces every pod whose manifest changed, as the kubelet does. */
   inPlace: boolean;
+  /** True refuses every pull of an image. */
+  offline: boolean;
   /** True leaves our pods that no manifest declares, instead of stopping them. */
   leaveOrphans: boolean;
   /** Values that no text may contain. Starts with the credentials of URLs; the engine and the sources add theirs. */
@@ -93,6 +95,7 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
   tokenAuthFile?: string;
   authorizationPolicyFile?: string;
   inPlace?: boolean;
+  offline?: boolean;
 }
 
 /** Reads the configuration files and applies the flags over them. Throws a `UserError` for mistakes. */
@@ -136,6 +139,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     authorizationPolicyFile: flags.authorizationPolicyFile ?? '',
     refusesSwap: configuration.failSwapOn && isFieldGiven('failSwapOn'),
     inPlace: flags.inPlace ?? true,
+    offline: flags.offline ?? false,
     leaveOrphans: false,
     secrets: secretsOfURLs(urlOptions),
     warnings: [...warnOfFlags(flags), ...warnings],

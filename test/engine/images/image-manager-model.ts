@@ -57,7 +57,11 @@ export class ImageManagerModel {
       },
       backOff: new BackOff(this.#clock),
       clock: this.#clock,
-      settings: { ...limits, gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 0, maxAgeMs: 0 } },
+      settings: {
+        ...limits,
+        isOffline: false,
+        gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 0, maxAgeMs: 0 },
+      },
       pullWatch: new PullWatch({
         ...{ readIngests: () => Promise.resolve(undefined), clock: this.#clock, emit: () => undefined },
       }),

@@ -41,7 +41,11 @@ beforeEach(() => {
   manager = makeManager(1);
 });
 
-const makeManager = (maxParallelPulls: number, rate = { registryPullQPS: 0, registryBurst: 0 }): ImageManager =>
+const makeManager = (
+  maxParallelPulls: number,
+  rate = { registryPullQPS: 0, registryBurst: 0 },
+  isOffline = false,
+): ImageManager =>
   new ImageManager({
     imageService: runtime,
     backOff: new BackOff(clock),
@@ -49,6 +53,7 @@ const makeManager = (maxParallelPulls: number, rate = { registryPullQPS: 0, regi
     settings: {
       maxParallelPulls,
       ...rate,
+      isOffline,
       gc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAgeMs: 0, maxAgeMs: 0 },
     },
     pullProgress: () => Promise.resolve(undefined),
@@ -463,5 +468,39 @@ describe('how far a pull has come', () => {
     expect(clock.pending).toBe(1);
     await clock.advance(5000);
     await pulled;
+  });
+});
+
+describe('offline', () => {
+  beforeEach(() => {
+    manager = makeManager(1, undefined, true);
+  });
+
+  test('a present image is used, even with the policy Always', async () => {
+    runtime.addImage('app:1');
+    expect(await ensure({ imagePullPolicy: 'Always' })).toEqual(await ensure({ imagePullPolicy: 'IfNotPresent' }));
+    expect(runtime.requestsOf('pullImage')).toEqual([]);
+  });
+
+  test.each(['Always', 'IfNotPresent', 'Never'] as const)('a missing image is never pulled (%s)', async (policy) => {
+    await expect(ensure({ imagePullPolicy: policy })).rejects.toMatchObject({
+      reason: 'ErrImageNeverPull',
+      message: expect.stringMatching(/^Container image "app:1" is not present, and this node is offline/) as string,
+    });
+    expect(runtime.requestsOf('pullImage')).toEqual([]);
+  });
+
+  test('the message names all missing images of the pod', async () => {
+    runtime.addImage('here:1');
+    const containers = ['app:1', 'here:1', 'init:1'].map((image) => makeContainer({ name: image.slice(0, -2), image }));
+    const request = {
+      pod: makePod({ spec: { containers } }),
+      container: makeContainer({ image: 'app:1' }),
+      sandboxConfig: { metadata: { name: 'web' } },
+      recorder: podEventRecorder(events.emit, pod),
+      signal: new AbortController().signal,
+    };
+    const message = 'Container image "app:1" is not present, and this node is offline. The pod also lacks: init:1';
+    await expect(manager.pullAhead(request)).rejects.toMatchObject({ reason: 'ErrImageNeverPull', message });
   });
 });

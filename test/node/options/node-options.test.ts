@@ -42,6 +42,7 @@ test("the defaults are the kubelet's", async () => {
     authorizationPolicyFile: '',
     refusesSwap: false,
     inPlace: true,
+    offline: false,
     leaveOrphans: false,
     runtimeRootDir: expect.any(String) as string,
     secrets: new SecretValues(),

@@ -1,0 +1,70 @@
+import { resolve } from 'node:path';
+import { systemClock } from '../../clock.ts';
+import type { Image } from '../../cri/types.ts';
+import { exportImageArchive } from '../../containerd/export-image-archive.ts';
+import { pauseImageName } from '../../containerd/pause/pause-image.ts';
+import { runtimeSetting } from '../../engine/images/content-store.ts';
+import {
+  missingImages,
+  type NeededImage,
+  neededImages,
+  neededText,
+  storedName,
+} from '../../engine/images/needed-images.ts';
+import { UserError } from '../../errors.ts';
+import { visible } from '../../visible-text.ts';
+import type { CommandDeps } from '../io/deps.ts';
+import { podsMeant } from './declared-images.ts';
+import { sizeText } from './list-images.ts';
+import { type ImageFlags, openStore, untilSignalled, withRuntime } from './open-images.ts';
+
+export interface BundleFlags extends ImageFlags {
+  /** The archive to write. */
+  output: string;
+  /** True to include the image that holds the namespaces of pods. */
+  pause: boolean;
+}
+
+/** Writes the images of manifests, or of the running agent, into one archive with a checksum. */
+export async function bundleImages(paths: readonly string[], flags: BundleFlags, deps: CommandDeps): Promise<void> {
+  const file = resolve(flags.output);
+  if (!file.endsWith('.tar')) {
+    throw new UserError(`${flags.output} is not the name of an archive`, {
+      hint: 'Name it FILE.tar: only such files are imported from <root-dir>/images.',
+    });
+  }
+  const declared = neededImages(await podsMeant(paths, flags.rootDir, deps));
+  const { images, needed } = await withRuntime(flags, deps, async ({ runtime, images: service }) => {
+    const pause = flags.pause ? [(await runtimeSetting(runtime, 'sandboxImage')) ?? pauseImageName] : [];
+    const all = [...declared, ...pause.map((image): NeededImage => ({ image, pods: [] }))];
+    return { images: (await service.listImages({})).images, needed: all };
+  });
+  const names = bundledNames(needed, images);
+  const store = await openStore(flags, 'bundling images');
+  const isShown = deps.stderr.isTTY === true;
+  const { bytes, sha256 } = await untilSignalled((signal) =>
+    exportImageArchive(store, names, file, {
+      clock: systemClock,
+      signal,
+      onProgress: (count) => {
+        if (isShown) deps.stderr.write(`\rWriting ${sizeText(BigInt(count))}\u001B[K`);
+      },
+    }).finally(() => {
+      if (isShown) deps.stderr.write('\r\u001B[K');
+    }),
+  );
+  for (const name of names) deps.stdout.write(`Bundled image: ${visible(name)}\n`);
+  deps.stdout.write(`Wrote ${visible(flags.output)}, ${sizeText(BigInt(bytes))}, sha256 ${sha256}\n`);
+}
+
+/** The runtime's names of the images. Throws a `UserError` that lists the missing ones, and one if there is none. */
+export function bundledNames(needed: readonly NeededImage[], images: readonly Image[]): string[] {
+  if (needed.length === 0) throw new UserError('the manifests need no image', { hint: 'Name manifests with pods.' });
+  const missing = missingImages(needed, images);
+  if (missing.length > 0) {
+    throw new UserError(`nothing was written, the runtime does not have these images:\n${neededText(missing)}`, {
+      hint: `Pull them: kubelet-ts images pull ${missing.map(({ image }) => image).join(' ')}`,
+    });
+  }
+  return [...new Set(needed.flatMap(({ image }) => storedName(image, images) ?? []))];
+}

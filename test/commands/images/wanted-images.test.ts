@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { bundledNames } from '../../../src/commands/images/bundle-images.ts';
+import { wantedImages } from '../../../src/commands/images/pull-images.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
+import { FakeRuntime } from '../../fakes/fake-runtime.ts';
+import { makeContainer, makePod } from '../../builders/pods.ts';
+
+const web = makePod({ spec: { containers: [makeContainer({ image: 'app' }), makeContainer({ image: 'web:1' })] } });
+
+test('each image is pulled once, the named ones first, with the pod whose credentials it needs', () => {
+  const wanted = wantedImages(['docker.io/library/app:latest'], [web]);
+  expect(wanted.map(({ image, pod }) => [image, pod.metadata.name])).toEqual([
+    ['docker.io/library/app:latest', ''],
+    ['web:1', 'web-node1'],
+  ]);
+});
+
+test('a name that is not valid is refused before the first pull', () => {
+  expect(() => wantedImages(['app:1', 'APP:1:2'], [])).toThrow('"APP:1:2" is not an image name');
+});
+
+test('a bundle has the names of the runtime, and names all that is missing', () => {
+  const runtime = new FakeRuntime({ clock: new FakeClock() });
+  const images = [runtime.addImage('docker.io/library/app:latest')];
+  expect(bundledNames([{ image: 'app', pods: ['default/web'] }], images)).toEqual(['docker.io/library/app:latest']);
+  const needed = ['app', 'web:1', 'init:1'].map((image) => ({ image, pods: ['default/web'] }));
+  expect(() => bundledNames(needed, images)).toThrow(
+    'nothing was written, the runtime does not have these images:\n  web:1 (pod default/web)\n  init:1 (pod default/web)',
+  );
+  expect(() => bundledNames([], images)).toThrow('the manifests need no image');
+});
