@@ -68,7 +68,8 @@ async function run(options: NodeOptions, flags: RunFlags, { stderr }: CommandDep
   requireRoot();
   if (flags.tui && (await canShowScreen())) {
     const { runWithScreen } = await import('./run/run-with-screen.ts');
-    return runWithScreen({ rootDir: options.rootDir, stderr });
+    const { rootDir, containerRuntimeEndpoint: runtimeEndpoint } = options;
+    return runWithScreen({ rootDir, runtimeEndpoint, stderr });
   }
   await runAgent(options, flags);
   return 0;

@@ -47,7 +47,7 @@ export function registerTop(program: Command, deps: CommandDeps): void {
     .action(async (what: string | undefined, pod: string | undefined, flags: TopFlags) => {
       if (flags.interactive === true) {
         const { showUI } = await import('./run/show-ui.ts');
-        await showUI({ rootDir: flags.rootDir });
+        await showUI(flags);
         return;
       }
       const subject = subjectOf(what, pod);

@@ -4,6 +4,7 @@ import type { CommandDeps } from './io/deps.ts';
 
 interface UIFlags {
   rootDir: string;
+  containerRuntimeEndpoint?: string;
   readOnly?: true;
 }
 

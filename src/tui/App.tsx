@@ -2,9 +2,10 @@ import { Box, type Key, useInput, useStdin } from 'ink';
 import type { ReactNode } from 'react';
 import { detailsLines } from './details-lines.ts';
 import { eventLines } from './event-lines.ts';
-import { helpLines, leaveLines, statusLine, tooSmallLines } from './help-lines.ts';
+import { askLines, helpLines, leaveLines, statusLine, tooSmallLines } from './help-lines.ts';
 import type { Layout } from './layout.ts';
 import { greyLine, type Line, textLine } from './line.ts';
+import { pageLines } from './output-page.ts';
 import { Pane } from './Pane.tsx';
 import { podTable } from './pod-table.ts';
 import { manifestProblems, problemLines } from './problem-lines.ts';
@@ -15,12 +16,14 @@ interface AppProps {
   hasColors: boolean;
   /** Must always be the same function. */
   onKey: (input: string, key: Key) => void;
+  /** False while a command uses the terminal. */
+  hasKeys: boolean;
 }
 
 /** The whole screen: header, panes or an overlay, and the help line. */
-export function App({ state, hasColors, onKey }: AppProps): ReactNode {
+export function App({ state, hasColors, onKey, hasKeys }: AppProps): ReactNode {
   const { isRawModeSupported } = useStdin();
-  useInput(onKey, { isActive: isRawModeSupported });
+  useInput(onKey, { isActive: isRawModeSupported && hasKeys });
   const { columns, rows } = state;
   const layout = layoutOf(state);
   if (layout === undefined) {
@@ -55,8 +58,14 @@ export function App({ state, hasColors, onKey }: AppProps): ReactNode {
 function overlayLines(state: ViewState, layout: Layout): Line[] | undefined {
   const entry = selectedPod(state);
   if (state.overlay === 'details' && entry !== undefined) {
-    const lines = detailsLines(entry, state.now);
+    const lines = detailsLines(entry, state);
     return lines.slice(Math.max(0, Math.min(state.scroll.details, lines.length - layout.body)));
+  }
+  if (state.overlay === 'output' && state.page !== undefined) {
+    return pageLines(state.page, state.columns, layout.body);
+  }
+  if (state.overlay === 'ask') {
+    return askLines(state.asked);
   }
   if (state.overlay === 'leave') {
     return leaveLines(state);

@@ -1,22 +1,27 @@
 import { ageText, humanDuration, podStatusText, readyText, restartsText } from '../api/values/pod-printer.ts';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../api/types.ts';
-import type { PodSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
+import { explainPod } from '../engine/explain/explain-pod.ts';
+import type { EngineSnapshot, PodSnapshot, WorkerSnapshot } from '../engine/view/snapshot.ts';
 import { fitToWidth } from './display-width.ts';
 import { podEventLine } from './event-lines.ts';
 import { type Line, type Span, textLine } from './line.ts';
+import { isWell } from './pod-reason.ts';
 import { nextSyncText, pullBarText, workerText } from './pod-row.ts';
 
-/** All details of one pod: containers with their ends, worker, and events, newest first. */
-export function detailsLines(entry: PodSnapshot, now: number): Line[] {
+/** All details of one pod: why it is not well, containers with their ends, events newest first, environment, mounts. */
+export function detailsLines(entry: PodSnapshot, { now, snapshot }: { now: number; snapshot: EngineSnapshot }): Line[] {
   const { pod, worker } = entry;
   return [
     ...factLines(entry, now),
+    ...reasonLines(entry, snapshot),
+    ...conditionLines(entry.pod),
     ...workerErrorLines(worker),
     textLine(''),
     ...containerLines(pod, now),
     textLine(''),
     textLine(`EVENTS (${entry.events.length}, newest first)`, { bold: true }),
     ...entry.events.toReversed().map(podEventLine),
+    ...[...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap(settingLines),
   ];
 }
 
@@ -36,6 +41,55 @@ function factLines(entry: PodSnapshot, now: number): Line[] {
     fact('Worker', `${workerText(worker)}, next sync ${nextSyncText(worker, now)}`),
   ];
 }
+
+/** The explanation of a pod that is not well. */
+function reasonLines(entry: PodSnapshot, node: EngineSnapshot): Line[] {
+  if (isWell(entry)) return [];
+  const { stage, cause, ways } = explainPod({ ...entry, node });
+  if (stage === 'running') return [];
+  return [fact('Reason', cause, { color: 'yellow' }), ...ways.map((way) => fact('To do', way, { color: 'cyan' }))];
+}
+
+/** Conditions that have a message. */
+function conditionLines({ status }: Pod): Line[] {
+  return (status?.conditions ?? [])
+    .filter(({ message = '' }) => message !== '')
+    .map(({ type, reason, message }) => fact(type, [reason, message].filter(Boolean).join(': ')));
+}
+
+/** Environment and mounts of a container. */
+function settingLines({ name, env = [], envFrom = [], volumeMounts = [] }: Container): Line[] {
+  const lines = [
+    ...envFrom.map(({ prefix = '', configMapRef, secretRef }) =>
+      fact('env from', `${prefix}* ${referenceText(configMapRef, 'ConfigMap')}${referenceText(secretRef, 'Secret')}`),
+    ),
+    ...env.map((one) =>
+      fact('env', `${one.name}${one.valueFrom ? ` from ${sourceText(one.valueFrom)}` : `=${one.value ?? ''}`}`),
+    ),
+    ...volumeMounts.map((mount) =>
+      fact(
+        'mount',
+        `${mount.mountPath} from ${mount.name}${mount.subPath === undefined ? '' : `/${mount.subPath}`}${mount.readOnly === true ? ', read-only' : ''}`,
+      ),
+    ),
+  ];
+  return lines.length === 0
+    ? []
+    : [textLine(''), textLine(`ENVIRONMENT AND MOUNTS OF ${name}`, { bold: true }), ...lines];
+}
+
+const referenceText = (reference: { name?: string } | undefined, kind: string): string =>
+  reference === undefined ? '' : `${kind} ${reference.name ?? ''}`;
+
+function sourceText({ fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef }: EnvSource): string {
+  if (fieldRef !== undefined) return fieldRef.fieldPath;
+  if (resourceFieldRef !== undefined) return resourceFieldRef.resource;
+  const kind = configMapKeyRef === undefined ? 'Secret' : 'ConfigMap';
+  const { name = '', key = '' } = configMapKeyRef ?? secretKeyRef ?? {};
+  return `${kind} ${name}, key ${key}`;
+}
+
+type EnvSource = NonNullable<NonNullable<Container['env']>[number]['valueFrom']>;
 
 function workerErrorLines(worker: WorkerSnapshot): Line[] {
   return worker.lastSyncError === undefined ? [] : [fact('Sync error', worker.lastSyncError, { color: 'red' })];

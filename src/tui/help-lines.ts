@@ -1,4 +1,5 @@
-import { keyHelp } from './key-bindings.ts';
+import { commandText } from './command-line.ts';
+import { keyHelp, pageKeyHelp } from './key-bindings.ts';
 import { type Layout, minimumSize } from './layout.ts';
 import { type Line, textLine } from './line.ts';
 import { type ViewState, visiblePods } from './view-state.ts';
@@ -7,6 +8,14 @@ import { type ViewState, visiblePods } from './view-state.ts';
 export function statusLine(state: ViewState, layout: Layout): Line {
   if (state.editingFilter) {
     return { spans: [{ text: '/', bold: true }, { text: state.filter }, { text: '▏', color: 'cyan' }] };
+  }
+  if (state.prompt !== undefined) {
+    return {
+      spans: [{ text: state.prompt.kind, bold: true }, { text: state.prompt.text }, { text: '▏', color: 'cyan' }],
+    };
+  }
+  if (state.note !== '') {
+    return textLine(state.note, { color: 'yellow' });
   }
   const facts = [...(state.filter === '' ? [] : [`/${state.filter}`]), ...cutText(state, layout)];
   const spans = facts.map((fact) => ({ text: `${fact}  `, color: 'yellow' as const }));
@@ -21,14 +30,28 @@ function cutText(state: ViewState, layout: Layout): string[] {
   return state.overlay !== 'none' || shown === count ? [] : [`${shown} of ${count} pods`];
 }
 
-/** The help overlay. */
+/** The question before a command that stops something. */
+export function askLines(words: readonly string[]): Line[] {
+  return [
+    textLine('RUN THIS?', { bold: true }),
+    textLine(`  $ ${commandText(words)}`),
+    textLine(''),
+    keyHelpLine(['y', 'run it']),
+    keyHelpLine(['esc', 'change nothing']),
+  ];
+}
+
+function keyHelpLine([keys, meaning]: readonly [string, string]): Line {
+  return { spans: [{ text: `  ${keys.padEnd(11)}`, color: 'cyan' }, { text: meaning }] };
+}
+
+/** The help overlay. A wide terminal has the keys of output beside the others. */
 export function helpLines({ logFile }: Pick<ViewState, 'logFile'>): Line[] {
   return [
     textLine('KEYS', { bold: true }),
-    ...keyHelp.map(([keys, meaning]): Line => ({
-      spans: [{ text: `  ${keys.padEnd(11)}`, color: 'cyan' }, { text: meaning }],
-    })),
-    textLine(''),
+    ...keyHelp.map(keyHelpLine),
+    textLine('IN LOGS AND OTHER OUTPUT', { bold: true }),
+    ...pageKeyHelp.map(keyHelpLine),
     textLine('In WORKER, * is a sync in flight and + an update that waits for it.', { color: 'gray' }),
     ...logLines(logFile),
   ];
@@ -70,17 +93,33 @@ export function tooSmallLines({ columns, rows, overlay }: ViewState): Line[] {
 /** Keys by importance. Those that do not fit are dropped. */
 function keyLine(state: ViewState, columns: number): string {
   const back = state.overlay === 'none' ? [] : ['esc back'];
+  if (state.overlay === 'output') {
+    return fitting(
+      ['esc back', '/ find', 'n N next', '& only matches', 'w wrap', 'S save', ...logKeys(state)],
+      columns,
+    );
+  }
   const keys = [
     'q leave',
     '? help',
     ...back,
-    'enter details',
+    'enter pod',
+    'l logs',
+    'x explain',
+    ': command',
     '/ filter',
     'tab pane',
     '↑↓/jk select',
     `e events: ${state.eventKind}`,
     state.held === undefined ? 'p pause' : 'p continue',
   ];
+  return fitting(keys, columns);
+}
+
+const logKeys = ({ page }: ViewState): string[] =>
+  page?.words[0] === 'logs' ? ['p previous', 't times', 'c container'] : [];
+
+function fitting(keys: readonly string[], columns: number): string {
   let line = '';
   for (const key of keys) {
     const longer = line === '' ? key : `${line}  ${key}`;

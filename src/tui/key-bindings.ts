@@ -1,18 +1,30 @@
 import type { Key } from 'ink';
-import type { ViewAction, ViewState } from './view-state.ts';
+import { commandName } from '../engine/explain/subject.ts';
+import { changedLogs, commandOfKey, splitWords } from './command-line.ts';
+import { type Move, selectedPod, type ViewAction, type ViewState } from './view-state.ts';
 
 /** The agent after the user leaves its screen: it keeps running, or it stops and its pods keep running. */
 export type Leaving = 'detach' | 'stop';
 
 /** Command of a key: a change of the view, leaving, or suspending as by ^Z. */
-export type KeyCommand = ViewAction | { type: 'left'; leaving: Leaving } | { type: 'suspended' };
+export type KeyCommand =
+  | ViewAction
+  | { type: 'ran'; words: readonly string[]; isConfirmed: boolean }
+  | { type: 'saved' }
+  | { type: 'left'; leaving: Leaving }
+  | { type: 'suspended' };
 
 /** Keys of the screen, for the help. */
 export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['↑ ↓ / j k', 'select a pod, or scroll the pane'],
   ['PgUp PgDn', 'one page up or down'],
   ['g G', 'first, last (last event: follow again)'],
-  ['enter', 'details of the selected pod'],
+  ['enter', 'the selected pod: state, containers, environment, mounts, events'],
+  ['l L', 'its logs, followed over restarts; of the previous instance'],
+  ['x d y', 'explain it; describe it; its YAML'],
+  ['s f', 'a shell in it; forward a local port to it'],
+  ['R S U T', 'restart it; stop it; start it ("up"); try it now'],
+  [':', 'a command of kubelet-ts, such as :rollback web'],
   ['tab', 'next pane: pods, events, problems'],
   ['/', 'filter pods and events; esc clears it'],
   ['e', 'kind of events: all, pleg, recorded, workers'],
@@ -21,6 +33,16 @@ export const keyHelp: readonly (readonly [keys: string, meaning: string])[] = [
   ['esc', 'back'],
   ['q', 'leave: asks if the kubelet-ts of this screen keeps running'],
   ['ctrl-z', 'suspend the screen; kubelet-ts keeps running'],
+];
+
+/** Keys of logs and other output, for the help. */
+export const pageKeyHelp: readonly (readonly [keys: string, meaning: string])[] = [
+  ['/ n N', 'find a text; the next one; the one before'],
+  ['&', 'only lines with the text, or all'],
+  ['w S', 'wrap long lines; save into a file of the current folder'],
+  ['p t c', 'logs: previous instance, times, next container'],
+  ['G', 'the end: follow new lines'],
+  ['esc', 'back; ends the command'],
 ];
 
 /** A single key press, in ink's form. */
@@ -46,10 +68,22 @@ export function computeKeyCommand(state: ViewState, { input, key }: KeyPress): K
   if (state.overlay === 'leave') {
     return leaveCommand(input, key);
   }
+  if (state.overlay === 'ask') {
+    return askCommand(state, input, key);
+  }
   if (key.ctrl) {
     return controlCommand(state, input);
   }
-  return state.editingFilter ? filterCommand(input, key) : (namedKeyCommand(key) ?? letterCommand(state, input));
+  if (state.prompt !== undefined) {
+    return promptCommand(state.prompt, input, key);
+  }
+  if (state.editingFilter) {
+    return filterCommand(input, key);
+  }
+  if (state.overlay === 'output') {
+    return pageCommand(state, input, key);
+  }
+  return namedKeyCommand(key) ?? letterCommand(state, input);
 }
 
 /** Other keys are ignored. A second ^C stops, as without a screen. */
@@ -66,6 +100,73 @@ function leaveCommand(input: string, key: Partial<Key>): KeyCommand | undefined 
 /** An agent that was there before its screen keeps running. */
 function leave({ isAttached }: ViewState): KeyCommand {
   return isAttached ? { type: 'left', leaving: 'detach' } : { type: 'leaveAsked' };
+}
+
+function askCommand({ asked }: ViewState, input: string, key: Partial<Key>): KeyCommand | undefined {
+  if (key.escape || input === 'n' || (key.ctrl && input === 'c')) {
+    return { type: 'closed' };
+  }
+  return input === 'y' ? { type: 'ran', words: asked, isConfirmed: true } : undefined;
+}
+
+function promptCommand(
+  { kind, text }: { kind: ':' | '/'; text: string },
+  input: string,
+  key: Partial<Key>,
+): KeyCommand | undefined {
+  if (key.return) {
+    if (kind === '/') return { type: 'searchKept' };
+    const words = splitWords(text);
+    return words.length === 0 ? { type: 'promptClosed' } : { type: 'ran', words, isConfirmed: false };
+  }
+  if (key.escape) {
+    return { type: 'promptClosed' };
+  }
+  if (key.backspace || key.delete) {
+    return text === '' ? { type: 'promptClosed' } : { type: 'promptErased' };
+  }
+  return /^[^\p{Cc}]$/u.test(input) ? { type: 'promptTyped', text: input } : undefined;
+}
+
+function pageCommand(state: ViewState, input: string, key: Partial<Key>): KeyCommand | undefined {
+  const { page } = state;
+  switch (input) {
+    case '/':
+      return { type: 'promptOpened', kind: '/' };
+    case 'n':
+      return { type: 'searchedOn', by: 1 };
+    case 'N':
+      return { type: 'searchedOn', by: -1 };
+    case '&':
+      return { type: 'pageChanged', setting: 'onlyMatching' };
+    case 'w':
+      return { type: 'pageChanged', setting: 'isWrapped' };
+    case 'S':
+      return { type: 'saved' };
+    case 'q':
+      return { type: 'closed' };
+  }
+  const { spec } = selectedPod(state)?.pod ?? {};
+  const words =
+    page &&
+    changedLogs(
+      page.words,
+      input,
+      (spec?.containers ?? []).map(({ name }) => name),
+    );
+  if (words !== undefined) return { type: 'ran', words, isConfirmed: true };
+  if (key.return || key.tab) return undefined;
+  return namedKeyCommand(key) ?? moveOfLetter(input);
+}
+
+/** A command line about the selected pod. */
+function podCommand(state: ViewState, input: string): KeyCommand | undefined {
+  const entry = selectedPod(state);
+  if (entry === undefined) return undefined;
+  const pod = commandName(entry);
+  if (input === 'f') return { type: 'promptOpened', kind: ':', text: `port-forward ${pod} ` };
+  const words = commandOfKey(input, pod);
+  return words && { type: 'ran', words, isConfirmed: false };
 }
 
 function controlCommand(state: ViewState, input: string): KeyCommand | undefined {
@@ -114,16 +215,16 @@ function namedKeyCommand(key: Partial<Key>): KeyCommand | undefined {
   return commands.find(([pressed]) => pressed)?.[1];
 }
 
+function moveOfLetter(input: string): KeyCommand | undefined {
+  const moves: Readonly<Record<string, Move>> = { k: 'up', j: 'down', g: 'first', G: 'last' };
+  const move = moves[input];
+  return move && { type: 'moved', move };
+}
+
 function letterCommand(state: ViewState, input: string): KeyCommand | undefined {
   switch (input) {
-    case 'k':
-      return { type: 'moved', move: 'up' };
-    case 'j':
-      return { type: 'moved', move: 'down' };
-    case 'g':
-      return { type: 'moved', move: 'first' };
-    case 'G':
-      return { type: 'moved', move: 'last' };
+    case ':':
+      return { type: 'promptOpened', kind: ':' };
     case '/':
       return { type: 'filterOpened' };
     case 'e':
@@ -135,6 +236,6 @@ function letterCommand(state: ViewState, input: string): KeyCommand | undefined 
     case 'q':
       return leave(state);
     default:
-      return undefined;
+      return moveOfLetter(input) ?? podCommand(state, input);
   }
 }

@@ -3,12 +3,16 @@ import { type Instance, type Key, render } from 'ink';
 import { type Clock, systemClock } from '../clock.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
 import type { EngineView, RemoteEngineView } from '../engine/view/snapshot.ts';
+import { errorMessage } from '../errors.ts';
 import { App } from './App.tsx';
 import { FrameStream } from './frame-stream.ts';
+import { commandName } from '../engine/explain/subject.ts';
+import { commandText, decideCommand, withFlags } from './command-line.ts';
 import { computeKeyCommand, type Leaving, splitKeys } from './key-bindings.ts';
+import type { RunningCommand, ScreenCommands } from './screen-commands.ts';
 import { openTerminal, type Terminal, type TerminalOutput } from './terminal.ts';
 import { type GuardedProcess, guardTerminal } from './terminal-guard.ts';
-import { initialViewState, reduce, type ViewAction, type ViewState } from './view-state.ts';
+import { initialViewState, reduce, selectedPod, type ViewAction, type ViewState } from './view-state.ts';
 
 /** A visible screen. */
 export interface Screen {
@@ -25,6 +29,7 @@ export interface ScreenOptions {
   view: EngineView | RemoteEngineView;
   stdout: TerminalOutput;
   stdin: NodeJS.ReadStream;
+  commands: ScreenCommands;
   /** Called after the user left and the terminal was restored. The screen itself never stops a pod or the agent. */
   onLeave: (leaving: Leaving) => void;
   /** The agent's log file, shown to the user. */
@@ -55,6 +60,8 @@ const beatMs = 100;
 const tickMs = 1000;
 /** Time between two samples of CPU and memory. */
 const samplePeriodMs = 5000;
+/** Most characters of output between two frames. Older ones are dropped. */
+const maxPendingOutput = 1024 * 1024;
 
 /**
  * INVARIANTS:
@@ -81,6 +88,10 @@ class LiveScreen implements Screen {
   #cancelPaint: (() => void) | undefined;
   #cancelTick: () => void;
   #cancelSample: () => void = ignore;
+  #running: RunningCommand | undefined;
+  #pendingOutput = '';
+  /** False while a command uses the terminal. */
+  #hasTerminal = true;
 
   constructor(options: Required<ScreenOptions>) {
     const { view, stdout, stdin, clock, guarded, logFile, isAttached, isReadOnly } = options;
@@ -125,7 +136,7 @@ class LiveScreen implements Screen {
     const frames = new FrameStream(
       () => sizeOf(stdout),
       (frame) => {
-        if (!this.#isClosed) {
+        if (!this.#isClosed && this.#hasTerminal) {
           this.#terminal.paint(frame);
         }
       },
@@ -170,6 +181,7 @@ class LiveScreen implements Screen {
 
   readonly #onKey = (input: string, key: Key): void => {
     for (const press of splitKeys(input, key)) {
+      if (this.#state.note !== '') this.#dispatch({ type: 'noted', text: '' });
       const command = computeKeyCommand(this.#state, press);
       if (command?.type === 'left') {
         this.#close();
@@ -178,11 +190,94 @@ class LiveScreen implements Screen {
       }
       if (command?.type === 'suspended') {
         this.#suspend();
+      } else if (command?.type === 'ran') {
+        this.#run(command.words, command.isConfirmed);
+      } else if (command?.type === 'saved') {
+        void this.#save();
       } else if (command !== undefined) {
         this.#dispatch(command);
+        if (this.#state.page === undefined) this.#endCommand();
       }
     }
   };
+
+  #run(words: readonly string[], isConfirmed: boolean): void {
+    this.#dispatch({ type: 'promptClosed' });
+    const entry = selectedPod(this.#state);
+    const { isReadOnly } = this.#state;
+    const decision = decideCommand(words, { isReadOnly, isConfirmed, pod: entry && commandName(entry) });
+    if (decision.type === 'refuses') {
+      this.#dispatch({ type: 'noted', text: decision.message });
+      return;
+    }
+    const whole = withFlags(decision.words, this.#options.commands.flags);
+    if (decision.type === 'asks') this.#dispatch({ type: 'runAsked', words: whole });
+    else if (decision.type === 'shows') this.#show(whole);
+    else void this.#lendTerminal(whole);
+  }
+
+  /** Runs a command in the background, and shows its output. */
+  #show(words: readonly string[]): void {
+    this.#endCommand();
+    this.#dispatch({ type: 'pageOpened', words });
+    const running = this.#options.commands.start(words, (text) => {
+      if (this.#running !== running) return;
+      this.#pendingOutput = (this.#pendingOutput + text).slice(-maxPendingOutput);
+      this.#requestPaint();
+    });
+    this.#running = running;
+    void running.ended.then((exitCode) => {
+      if (this.#running !== running) return;
+      this.#takeOutput();
+      this.#dispatch({ type: 'pageEnded', exitCode });
+    });
+  }
+
+  #takeOutput(): void {
+    if (this.#pendingOutput === '') return;
+    this.#state = reduce(this.#state, { type: 'pageGrew', text: this.#pendingOutput });
+    this.#pendingOutput = '';
+  }
+
+  #endCommand(): void {
+    this.#running?.end();
+    this.#running = undefined;
+    this.#pendingOutput = '';
+  }
+
+  /** Runs a command that uses the terminal, such as a shell, in the place of the screen. */
+  async #lendTerminal(words: readonly string[]): Promise<void> {
+    const { stdin, stdout, commands } = this.#options;
+    this.#hasTerminal = false;
+    // React releases the keyboard after this frame.
+    this.#paint();
+    await new Promise(setImmediate);
+    if (stdin.isTTY) stdin.setRawMode(false);
+    stdin.pause();
+    this.#terminal.restore();
+    stdout.write(`$ ${commandText(words)}\n`);
+    const exitCode = await commands.onTerminal(words);
+    if (this.#isClosed) return;
+    this.#hasTerminal = true;
+    this.#onContinue();
+    const failed = exitCode === 0 ? '' : `exit ${exitCode}: ${commandText(words)}`;
+    this.#dispatch({ type: 'noted', text: failed });
+  }
+
+  async #save(): Promise<void> {
+    const { commands, clock } = this.#options;
+    const { page } = this.#state;
+    if (page === undefined) return;
+    const words = page.words.join('-').replaceAll(/[^\w.]+/g, '-');
+    const time = new Date(clock.now()).toISOString().replaceAll(/[:.]/g, '-');
+    const text = [...page.lines, page.rest].join('\n');
+    const saved = commands.save(`kubelet-ts-${words.slice(0, 100)}-${time}.txt`, text);
+    const note = await saved.then(
+      (path) => `saved: ${path}`,
+      (error: unknown) => `not saved: ${errorMessage(error)}`,
+    );
+    this.#dispatch({ type: 'noted', text: note });
+  }
 
   /**
    * Handles ^Z as a shell expects: restores the terminal and stops this process until `fg`. The agent is another
@@ -232,13 +327,16 @@ class LiveScreen implements Screen {
     this.#lastPaintAt = clock.monotonic();
     try {
       this.#refresh();
-      this.#ink.rerender(<App state={this.#state} hasColors={this.#hasColors} onKey={this.#onKey} />);
+      this.#ink.rerender(
+        <App state={this.#state} hasColors={this.#hasColors} onKey={this.#onKey} hasKeys={this.#hasTerminal} />,
+      );
     } catch (error) {
       this.#close(error);
     }
   };
 
   #refresh(): void {
+    this.#takeOutput();
     if (!this.#isStale) {
       return;
     }
@@ -265,6 +363,7 @@ class LiveScreen implements Screen {
     this.#unsubscribe();
     this.#cancelTick();
     this.#cancelSample();
+    this.#endCommand();
     this.#cancelPaint?.();
     stdout.off('resize', this.#onResize);
     this.#terminal.restore();

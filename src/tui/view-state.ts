@@ -8,6 +8,7 @@ import { headerLineLimit, headerLines, silenceLines } from './header-lines.ts';
 import { computeLayout, type Layout, minimumSize, type Pane } from './layout.ts';
 import type { Line } from './line.ts';
 import { isWell } from './pod-reason.ts';
+import { firstRow, grownPage, nextMatch, openPage, type OutputPage, pageRows } from './output-page.ts';
 import { manifestProblems, problemLines } from './problem-lines.ts';
 import { nextUsages, type UsageHistories } from './usage-history.ts';
 
@@ -35,7 +36,15 @@ export interface ViewState {
   held: { events: readonly KubeletEvent[]; eventCount: number } | undefined;
   eventKind: EventKind;
   pane: Pane;
-  overlay: 'none' | 'details' | 'help' | 'leave';
+  overlay: 'none' | 'details' | 'help' | 'leave' | 'ask' | 'output';
+  /** Set with the overlay `output`. */
+  page: OutputPage | undefined;
+  /** The command line that the overlay `ask` asks about. */
+  asked: readonly string[];
+  /** The line that is being typed: a command, or a text to find in the output. */
+  prompt: { kind: ':' | '/'; text: string } | undefined;
+  /** One line for the user, until the next key. Empty for none. */
+  note: string;
   /** Undefined only without any pod. */
   selectedUID: string | undefined;
   filter: string;
@@ -57,6 +66,18 @@ export type ViewAction =
   | { type: 'helpToggled' }
   | { type: 'closed' }
   | { type: 'leaveAsked' }
+  | { type: 'runAsked'; words: readonly string[] }
+  | { type: 'pageOpened'; words: readonly string[] }
+  | { type: 'pageGrew'; text: string }
+  | { type: 'pageEnded'; exitCode: number }
+  | { type: 'pageChanged'; setting: 'isWrapped' | 'onlyMatching' }
+  | { type: 'searchedOn'; by: 1 | -1 }
+  | { type: 'promptOpened'; kind: ':' | '/'; text?: string }
+  | { type: 'promptTyped'; text: string }
+  | { type: 'promptErased' }
+  | { type: 'promptClosed' }
+  | { type: 'searchKept' }
+  | { type: 'noted'; text: string }
   | { type: 'eventKindSwitched' }
   | { type: 'pauseToggled' }
   | { type: 'filterOpened' }
@@ -89,6 +110,10 @@ export function initialViewState(
     eventKind: 'all',
     pane: 'pods',
     overlay: 'none',
+    page: undefined,
+    asked: [],
+    prompt: undefined,
+    note: '',
     selectedUID: undefined,
     filter: '',
     editingFilter: false,
@@ -117,10 +142,30 @@ export function reduce(state: ViewState, action: ViewAction): ViewState {
       return { ...state, overlay: 'details', scroll: { ...state.scroll, details: 0 } };
     case 'helpToggled':
       return { ...state, overlay: state.overlay === 'help' ? 'none' : 'help' };
+    case 'runAsked':
+      return { ...state, overlay: 'ask', asked: action.words };
+    case 'pageOpened':
+      return { ...state, overlay: 'output', page: openPage(action.words) };
+    case 'promptOpened':
+      return { ...state, prompt: { kind: action.kind, text: action.text ?? '' } };
+    case 'promptTyped':
+      return withPrompt(state, (text) => text + action.text);
+    case 'promptErased':
+      return withPrompt(state, (text) => Array.from(text).slice(0, -1).join(''));
+    case 'promptClosed':
+      return { ...state, prompt: undefined };
+    case 'noted':
+      return { ...state, note: action.text };
+    case 'pageGrew':
+    case 'pageEnded':
+    case 'pageChanged':
+    case 'searchKept':
+    case 'searchedOn':
+      return state.page === undefined ? state : reducePage(state, state.page, action);
     case 'leaveAsked':
       return { ...state, overlay: 'leave', editingFilter: false };
     case 'closed':
-      return state.overlay === 'none' ? withFilter(state, '') : { ...state, overlay: 'none' };
+      return state.overlay === 'none' ? withFilter(state, '') : { ...state, overlay: 'none', page: undefined };
     case 'eventKindSwitched':
       return { ...withoutEventScroll(state), eventKind: nextEventKind(state.eventKind) };
     case 'pauseToggled':
@@ -187,6 +232,47 @@ export function layoutOf(state: ViewState): Layout | undefined {
   });
 }
 
+type PageAction = Extract<ViewAction, { type: 'pageGrew' | 'pageEnded' | 'pageChanged' | 'searchKept' | 'searchedOn' }>;
+
+function reducePage(state: ViewState, page: OutputPage, action: PageAction): ViewState {
+  switch (action.type) {
+    case 'pageGrew':
+      return { ...state, page: grownPage(page, action.text) };
+    case 'pageEnded':
+      return { ...state, page: { ...page, exitCode: action.exitCode } };
+    case 'pageChanged':
+      return { ...state, page: { ...page, [action.setting]: !page[action.setting] } };
+    case 'searchKept': {
+      const found = { ...page, search: state.prompt?.text ?? '', onlyMatching: false };
+      return search({ ...state, prompt: undefined, page: found }, found, 1);
+    }
+    case 'searchedOn':
+      return search(state, page, action.by);
+  }
+}
+
+/** Moves to the next match, from the first row after a search that comes to the end. */
+function search(state: ViewState, page: OutputPage, by: 1 | -1): ViewState {
+  if (page.search === '') return state;
+  const { count, height } = pageSize(state, page);
+  const from = firstRow(page, count, height);
+  const next = nextMatch(page, state.columns, from, by) ?? nextMatch(page, state.columns, by === 1 ? -1 : count, by);
+  return next === undefined
+    ? { ...state, note: `not found: ${page.search}` }
+    : { ...state, page: { ...page, top: next } };
+}
+
+/** Rows of the page, and rows that fit below its title. */
+function pageSize(state: ViewState, page: OutputPage): { count: number; height: number } {
+  return { count: pageRows(page, state.columns).length, height: (layoutOf(state)?.body ?? 1) - 1 };
+}
+
+function withPrompt(state: ViewState, change: (text: string) => string): ViewState {
+  return state.prompt === undefined
+    ? state
+    : { ...state, prompt: { ...state.prompt, text: change(state.prompt.text) } };
+}
+
 function refresh(state: ViewState, action: Extract<ViewAction, { type: 'refreshed' }>): ViewState {
   const { snapshot, silence, now } = action;
   const shown = action.events.filter((event) => eventKindOf(event) !== undefined);
@@ -240,12 +326,15 @@ function withoutEventScroll(state: ViewState): ViewState {
 
 function move(state: ViewState, direction: Move): ViewState {
   const layout = layoutOf(state);
-  if (layout === undefined || state.overlay === 'help' || state.overlay === 'leave') {
+  if (layout === undefined || ['help', 'leave', 'ask'].includes(state.overlay)) {
     return state;
+  }
+  if (state.overlay === 'output' && state.page !== undefined) {
+    return { ...state, page: movedPage(state, state.page, direction) };
   }
   if (state.overlay === 'details') {
     const entry = selectedPod(state);
-    const lineCount = entry === undefined ? 0 : detailsLines(entry, state.now).length;
+    const lineCount = entry === undefined ? 0 : detailsLines(entry, state).length;
     return withScroll(state, 'details', moved(state.scroll.details, direction, layout.body, lineCount - layout.body));
   }
   switch (state.pane) {
@@ -259,6 +348,14 @@ function move(state: ViewState, direction: Move): ViewState {
     case 'events':
       return moveEvents(state, direction, layout.events - 1);
   }
+}
+
+/** The last row follows new output. */
+function movedPage(state: ViewState, page: OutputPage, direction: Move): OutputPage {
+  const { count, height } = pageSize(state, page);
+  const last = Math.max(0, count - height);
+  const top = moved(firstRow(page, count, height), direction, height, last);
+  return { ...page, top: top === last && page.exitCode === undefined ? 'end' : top };
 }
 
 function moveSelection(state: ViewState, direction: Move, height: number): ViewState {

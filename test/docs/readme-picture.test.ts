@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { ManifestProblem } from '../../src/engine/view/events.ts';
 import { runScreen } from '../../src/tui/screen.tsx';
-import { FakeProcess, FakeStdin, FakeStdout, FakeView, ScreenClock } from '../tui/fake-terminal.ts';
+import { FakeCommands, FakeProcess, FakeStdin, FakeStdout, FakeView, ScreenClock } from '../tui/fake-terminal.ts';
 import { makeEntry, makeSnapshot, noon } from '../tui/make-snapshot.ts';
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
@@ -67,6 +67,7 @@ async function screenOfFourPods(): Promise<string[]> {
     view,
     stdout,
     stdin: new FakeStdin().asReadStream(),
+    commands: new FakeCommands(),
     onLeave: () => undefined,
     clock,
     guarded: new FakeProcess(),

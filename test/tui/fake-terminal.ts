@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import type { KubeletEvent } from '../../src/engine/view/events.ts';
 import type { EngineSnapshot, PodUsage, RemoteEngineView, Silence } from '../../src/engine/view/snapshot.ts';
+import type { RunningCommand, ScreenCommands } from '../../src/tui/screen-commands.ts';
 import type { TerminalOutput } from '../../src/tui/terminal.ts';
 import type { GuardedProcess } from '../../src/tui/terminal-guard.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
@@ -151,6 +152,37 @@ export class FakeView implements RemoteEngineView {
   listenerCount(): number {
     return this.#listeners.size;
   }
+}
+
+/** Command lines that are kept, and end when the test says so. */
+export class FakeCommands implements ScreenCommands {
+  readonly flags: readonly string[] = ['--root-dir', '/k'];
+  readonly started: { words: readonly string[]; say: (text: string) => void; end: (code: number) => void }[] = [];
+  readonly ended: (readonly string[])[] = [];
+  readonly terminal: (readonly string[])[] = [];
+  readonly saved: string[] = [];
+
+  start(words: readonly string[], say: (text: string) => void): RunningCommand {
+    const { promise, resolve } = deferred<number>();
+    this.started.push({ words, say, end: resolve });
+    return { ended: promise, end: () => this.ended.push(words) };
+  }
+
+  onTerminal(words: readonly string[]): Promise<number> {
+    this.terminal.push(words);
+    return Promise.resolve(3);
+  }
+
+  save(name: string, text: string): Promise<string> {
+    this.saved.push(text);
+    return Promise.resolve(`/root/${name}`);
+  }
+}
+
+function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((settle) => (resolve = settle));
+  return { promise, resolve };
 }
 
 /** A process that only remembers how it was killed. */

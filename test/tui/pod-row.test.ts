@@ -23,7 +23,9 @@ test('a pull without a known end shows what has come', () => {
 
 test('the details have a line for each pull', () => {
   const entry = { ...waiting, pulls: [pull, { ...pull, container: 'side', receivedBytes: 17_400_000 }] };
-  const lines = detailsLines(entry, noon).map(({ spans }) => spans.map(({ text }) => text).join(''));
+  const lines = detailsLines(entry, { now: noon, snapshot: makeSnapshot() }).map(({ spans }) =>
+    spans.map(({ text }) => text).join(''),
+  );
   expect(lines.filter((line) => line.startsWith('Pulling'))).toEqual([
     'Pulling     main: ███████░░░ 70% 12.3/17.4 MB',
     'Pulling     side: ██████████ 100% 17.4/17.4 MB',

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { EngineSnapshot } from '../../src/engine/view/snapshot.ts';
 import { displayWidth } from '../../src/tui/display-width.ts';
 import { runScreen, type Screen } from '../../src/tui/screen.tsx';
-import { FakeProcess, FakeStdin, FakeStdout, FakeView, ScreenClock } from './fake-terminal.ts';
+import { FakeCommands, FakeProcess, FakeStdin, FakeStdout, FakeView, ScreenClock } from './fake-terminal.ts';
 import { makeDied, makeEntry, makeRecorded, makeSnapshot, noon } from './make-snapshot.ts';
 
 const screens: Screen[] = [];
@@ -17,12 +17,14 @@ function start(snapshot: EngineSnapshot, size: { columns: number; rows: number }
   const clock = new ScreenClock(noon);
   const stdout = new FakeStdout(size.columns, size.rows);
   const guarded = new FakeProcess();
+  const commands = new FakeCommands();
   const left: string[] = [];
   const onLeave = (leaving: string) => left.push(leaving);
   const screen = runScreen({
     view,
     stdout,
     stdin: stdin.asReadStream(),
+    commands,
     onLeave,
     clock,
     guarded,
@@ -37,7 +39,7 @@ function start(snapshot: EngineSnapshot, size: { columns: number; rows: number }
     await asked;
     await clock.advance(100);
   };
-  return { view, clock, stdout, stdin, guarded, left, screen, type };
+  return { commands, view, clock, stdout, stdin, guarded, left, screen, type };
 }
 
 const small = { columns: 60, rows: 12 };
@@ -76,7 +78,7 @@ describe('frames', () => {
       '',
       '',
       '',
-      'q leave  ? help  enter details  / filter  tab pane',
+      'q leave  ? help  enter pod  l logs  x explain  : command',
     ]);
   });
 
@@ -114,13 +116,13 @@ describe('frames', () => {
       '── PROBLEMS 1 ──────────────────────────────────────────────────────────',
       'error web.yaml:7:5 spec.containers: Required value',
       '  hint: add a container',
-      'q leave  ? help  enter details  / filter  tab pane  ↑↓/jk select',
+      'q leave  ? help  enter pod  l logs  x explain  : command  / filter',
     ]);
   });
 
   test('show the details of the selected pod', async () => {
     const entry = { ...crashing, events: [makeRecorded('Started', 'Started container main'), makeDied(1)] };
-    const { stdout, type } = start(makeSnapshot([entry]), { columns: 80, rows: 18 });
+    const { stdout, type } = start(makeSnapshot([entry]), { columns: 80, rows: 21 });
     await type('\r');
     expect(stdout.screen()).toEqual([
       'kubelet-ts edge1  containerd 1.7.24  pods 0/1 ready  file 1',
@@ -132,6 +134,9 @@ describe('frames', () => {
       'UID         uid-web from file',
       'Conditions  Ready=False',
       'Worker      sync, next sync 50s',
+      'Reason      exits with code 1',
+      'To do       Read its output: kubelet-ts logs -p web',
+      'To do       Correct the program, its arguments or its configuration.',
       '',
       'CONTAINER  KIND     READY  RESTARTS  STATE',
       'main       app      no     3         Waiting: CrashLoopBackOff: back-off 20s  b…',
@@ -140,7 +145,7 @@ describe('frames', () => {
       'EVENTS (2, newest first)',
       '12:00:00 ContainerDied    main 0123456789abc exit 1',
       '12:00:00 Started          Started container main',
-      'q leave  ? help  esc back  enter details  / filter  tab pane  ↑↓/jk select',
+      'q leave  ? help  esc back  enter pod  l logs  x explain  : command  / filter',
     ]);
   });
 
@@ -278,6 +283,84 @@ describe('keys', () => {
   test('are not needed: the screen also runs without a keyboard', () => {
     const { stdout } = start(makeSnapshot([crashing]), small, new FakeStdin(false));
     expect(stdout.screen()[2]).toBe('> default   web  0/1   CrashLoopBackOff 3        60m sync');
+  });
+});
+
+describe('commands', () => {
+  const wide = { columns: 90, rows: 12 };
+
+  test('show their output below the command line, and end with esc', async () => {
+    const { commands, clock, stdout, stdin, type } = start(makeSnapshot([crashing]), wide);
+    await type('l');
+    commands.started[0]?.say('one\ntwo\nthree');
+    await clock.advance(100);
+    const running = stdout.screen().slice(1, 5);
+    await type('/');
+    await type('TWO\r');
+    await type('&');
+    const found = stdout.screen().slice(1, 4);
+    await type('S');
+    await clock.advance(100);
+    const saved = stdout.screen().at(-1);
+    stdin.write('\u001b');
+    await clock.advance(100);
+    expect([running, found, commands.saved, saved?.slice(0, 31)]).toEqual([
+      ['$ kubelet-ts logs --root-dir /k -f --tail 500 web  runs, 3/3', 'one', 'two', 'three'],
+      ['$ kubelet-ts logs --root-dir /k -f --tail 500 web  runs, 1/1  only /TWO', 'two', ''],
+      ['one\ntwo\nthree'],
+      'saved: /root/kubelet-ts-logs-ro',
+    ]);
+  });
+
+  test('that stop something ask before', async () => {
+    const { commands, stdout, type } = start(makeSnapshot([crashing]), wide);
+    await type('R');
+    const asked = stdout.screen().slice(1, 6);
+    const before = commands.started.length;
+    await type('y');
+    expect([asked, before, commands.started.map(({ words }) => words)]).toEqual([
+      [
+        'RUN THIS?',
+        '  $ kubelet-ts restart --root-dir /k web',
+        '',
+        '  y          run it',
+        '  esc        change nothing',
+      ],
+      0,
+      [['restart', '--root-dir', '/k', 'web']],
+    ]);
+  });
+
+  test('can be typed, about the selected pod if none is named', async () => {
+    const { commands, clock, stdout, type } = start(makeSnapshot([crashing]), wide);
+    await type(':');
+    await type('explain\r');
+    commands.started[0]?.end(1);
+    await clock.advance(100);
+    await clock.advance(100);
+    expect([commands.started[0]?.words, stdout.screen()[1]]).toEqual([
+      ['explain', '--root-dir', '/k', 'web'],
+      '$ kubelet-ts explain --root-dir /k web  exit 1, 0/0',
+    ]);
+  });
+
+  test('that use the terminal get it whole, and give it back', async () => {
+    const { commands, clock, stdout, stdin, type } = start(makeSnapshot([crashing]), wide);
+    await type('s');
+    while (stdout.writes.filter((text) => text === enter).length < 2) await clock.advance(100);
+    await clock.advance(100);
+    expect([commands.terminal, stdin.isRaw, stdout.screen().at(-1)]).toEqual([
+      [['exec', '--root-dir', '/k', '-it', 'web', '--', 'sh']],
+      true,
+      'exit 3: kubelet-ts exec --root-dir /k -it web -- sh',
+    ]);
+  });
+
+  test('end with the screen', async () => {
+    const { commands, screen, type } = start(makeSnapshot([crashing]), wide);
+    await type('l');
+    screen.unmount();
+    expect(commands.ended).toEqual([commands.started[0]?.words]);
   });
 });
 

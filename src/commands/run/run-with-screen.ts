@@ -11,6 +11,7 @@ import { makeFolder } from '../../make-folder.ts';
 import { controlSocketPath, fetchSnapshot } from '../../server/control/control-client.ts';
 import { RemoteView } from '../../server/control/remote-view.ts';
 import type { Leaving } from '../../tui/key-bindings.ts';
+import { runtimeFlags, screenCommands } from './run-commands.ts';
 import { endAgent } from './end-agent.ts';
 import { defaultRootDir } from '../../node/options/flags.ts';
 import { openLog } from '../../node/log/rotating-file.ts';
@@ -19,11 +20,18 @@ import { readyFD, screenAgentVariable } from './screen-agent.ts';
 /** Exit code of the agent. After a signal, the code that shells use. */
 type AgentEnded = number;
 
+interface ScreenSettings {
+  rootDir: string;
+  /** Undefined for the one that is found. */
+  runtimeEndpoint: string | undefined;
+  stderr: Writable;
+}
+
 /**
  * Starts the agent in its own process and session, so that events of the terminal do not affect it. Shows its screen
  * until the user leaves or the agent ends. Resolves with the exit code.
  */
-export async function runWithScreen({ rootDir, stderr }: { rootDir: string; stderr: Writable }): Promise<number> {
+export async function runWithScreen({ rootDir, runtimeEndpoint, stderr }: ScreenSettings): Promise<number> {
   await makeFolder(rootDir, 0o750);
   const logFile = join(rootDir, 'kubelet-ts.log');
   const agent = spawnAgent(logFile);
@@ -33,7 +41,7 @@ export async function runWithScreen({ rootDir, stderr }: { rootDir: string; stde
   };
   process.on('SIGINT', passOn).on('SIGTERM', passOn);
   try {
-    return await showAgent(agent, { rootDir, logFile, stderr });
+    return await showAgent(agent, { rootDir, runtimeEndpoint, logFile, stderr });
   } finally {
     process.off('SIGINT', passOn).off('SIGTERM', passOn);
   }
@@ -67,10 +75,8 @@ function spawnAgent(logFile: string): Agent {
   return { child, ended, ready, said: () => readFileSync(logFile).subarray(size).toString(), signalled: false };
 }
 
-interface Place {
-  rootDir: string;
+interface Place extends ScreenSettings {
   logFile: string;
-  stderr: Writable;
 }
 
 async function showAgent(agent: Agent, place: Place): Promise<number> {
@@ -82,7 +88,7 @@ async function showAgent(agent: Agent, place: Place): Promise<number> {
   }
   const socketPath = controlSocketPath(place.rootDir);
   const view = new RemoteView({ socketPath, clock: systemClock }, first);
-  const left = await screenOf(agent, view, place.logFile);
+  const left = await screenOf(agent, view, place);
   view.close();
   const pods = view.snapshot().pods.length;
   switch (left) {
@@ -120,14 +126,15 @@ async function firstSnapshot({ ready }: Agent, { rootDir, stderr }: Place): Prom
 }
 
 /** Why the screen closed: `lost` with its terminal, `ended` with the agent, or the user's choice. */
-async function screenOf(agent: Agent, view: RemoteView, logFile: string): Promise<Leaving | 'lost' | 'ended'> {
+async function screenOf(agent: Agent, view: RemoteView, place: Place): Promise<Leaving | 'lost' | 'ended'> {
   const { runScreen } = await import('../../tui/screen.tsx');
   let left: Leaving | 'lost' = 'lost';
   const screen = runScreen({
     view,
     stdout: process.stdout,
     stdin: process.stdin,
-    logFile,
+    commands: screenCommands(runtimeFlags(place)),
+    logFile: place.logFile,
     onLeave: (leaving) => {
       left = leaving;
     },

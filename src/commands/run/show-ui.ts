@@ -4,13 +4,20 @@ import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { controlSocketPath, fetchSnapshot } from '../../server/control/control-client.ts';
 import { RemoteView } from '../../server/control/remote-view.ts';
+import { runtimeFlags, screenCommands } from './run-commands.ts';
 import { canShowScreen } from './can-show-screen.ts';
+
+interface UISettings {
+  rootDir: string;
+  containerRuntimeEndpoint?: string;
+  readOnly?: boolean;
+}
 
 /**
  * Shows the screen of the agent on a root-dir until the user leaves. The agent and its pods keep running. If the agent
  * ends, the screen waits for the next one. Rejects with a `UserError` without an agent or a terminal.
  */
-export async function showUI({ rootDir, readOnly = false }: { rootDir: string; readOnly?: boolean }): Promise<void> {
+export async function showUI({ rootDir, containerRuntimeEndpoint, readOnly = false }: UISettings): Promise<void> {
   if (!(await canShowScreen())) {
     throw new UserError('the screen needs a terminal in its foreground', {
       hint: 'Without one: kubelet-ts ps -w, kubelet-ts events -w. Over ssh, ssh -t opens a terminal.',
@@ -23,8 +30,14 @@ export async function showUI({ rootDir, readOnly = false }: { rootDir: string; r
   ]);
   const view = new RemoteView({ socketPath, clock: systemClock }, first);
   const { stdout, stdin } = process;
+  const commands = screenCommands(runtimeFlags({ rootDir, runtimeEndpoint: containerRuntimeEndpoint }));
   try {
-    await runScreen({ view, stdout, stdin, onLeave: () => undefined, isAttached: true, isReadOnly: readOnly }).exited;
+    await runScreen({
+      ...{ view, stdout, stdin, commands },
+      onLeave: () => undefined,
+      isAttached: true,
+      isReadOnly: readOnly,
+    }).exited;
   } finally {
     view.close();
   }

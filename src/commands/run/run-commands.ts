@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
+import { constants } from 'node:os';
+import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { defaultRootDir } from '../../node/options/flags.ts';
+import type { ScreenCommands } from '../../tui/screen-commands.ts';
+
+/** The flags that lead a command to the same agent and runtime. */
+export function runtimeFlags(place: { rootDir: string; runtimeEndpoint: string | undefined }): string[] {
+  const { rootDir, runtimeEndpoint } = place;
+  return [
+    ...(rootDir === defaultRootDir ? [] : ['--root-dir', resolve(rootDir)]),
+    ...(runtimeEndpoint === undefined ? [] : ['--container-runtime-endpoint', runtimeEndpoint]),
+  ];
+}
+
+/** Runs this program again for the commands of its screen. */
+export function screenCommands(flags: readonly string[]): ScreenCommands {
+  const run = (words: readonly string[], stdio: StdioOptions): ChildProcess =>
+    spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words], { stdio });
+  return {
+    flags,
+    start: (words, onOutput) => {
+      const child = run(words, ['ignore', 'pipe', 'pipe']);
+      for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', onOutput);
+      return { ended: exitCodeOf(child, 'close', onOutput), end: () => child.kill('SIGTERM') };
+    },
+    onTerminal: (words) => exitCodeOf(run(words, 'inherit'), 'exit'),
+    save: async (name, text) => {
+      const path = resolve(name);
+      await writeFile(path, text, { mode: 0o600, flag: 'wx' });
+      return path;
+    },
+  };
+}
+
+function exitCodeOf(child: ChildProcess, event: 'close' | 'exit', onError?: (text: string) => void): Promise<number> {
+  return new Promise((done) => {
+    child.once('error', (error) => {
+      onError?.(`error: ${error.message}\n`);
+      done(1);
+    });
+    child.once(event, (code: number | null, signal: NodeJS.Signals | null) => {
+      done(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
+    });
+  });
+}

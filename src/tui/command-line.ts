@@ -1,0 +1,124 @@
+/** Effect of a command of the screen: only reads, changes something, stops something, or needs the terminal. */
+type Effect = 'reads' | 'changes' | 'stops' | 'takes the terminal';
+
+const effects: Readonly<Record<string, Effect>> = {
+  ps: 'reads',
+  get: 'reads',
+  top: 'reads',
+  describe: 'reads',
+  explain: 'reads',
+  events: 'reads',
+  history: 'reads',
+  logs: 'reads',
+  wait: 'reads',
+  diff: 'reads',
+  validate: 'reads',
+  start: 'changes',
+  retry: 'changes',
+  hold: 'changes',
+  unhold: 'changes',
+  cp: 'changes',
+  checkpoint: 'changes',
+  'port-forward': 'changes',
+  restart: 'stops',
+  stop: 'stops',
+  rollback: 'stops',
+  exec: 'takes the terminal',
+  attach: 'takes the terminal',
+};
+
+/** Commands whose only argument is a pod, which is the selected one if it is left out. */
+const podCommands = ['describe', 'explain', 'history', 'logs', 'start', 'retry', 'hold', 'unhold', 'restart', 'stop'];
+
+/** What the screen does with a command line. */
+export type CommandDecision =
+  { type: 'shows' | 'asks' | 'takesTerminal'; words: readonly string[] } | { type: 'refuses'; message: string };
+
+/** Decides about a command line without the name of the program. `pod` is the selected one. */
+export function decideCommand(
+  words: readonly string[],
+  { isReadOnly, isConfirmed, pod }: { isReadOnly: boolean; isConfirmed: boolean; pod: string | undefined },
+): CommandDecision {
+  const [verb = ''] = words;
+  const effect = Object.hasOwn(effects, verb) ? effects[verb] : undefined;
+  if (effect === undefined) return { type: 'refuses', message: `"${verb}" is no command of the screen; ? lists them` };
+  if (isReadOnly && effect !== 'reads')
+    return { type: 'refuses', message: `${verb} changes pods: the screen is read-only` };
+  const whole = words.length === 1 && pod !== undefined && podCommands.includes(verb) ? [verb, pod] : words;
+  if (effect === 'stops' && !isConfirmed) return { type: 'asks', words: whole };
+  return { type: effect === 'takes the terminal' ? 'takesTerminal' : 'shows', words: whole };
+}
+
+/** The command line with flags after its verb, once. */
+export function withFlags(words: readonly string[], flags: readonly string[]): readonly string[] {
+  return flags.every((flag) => words.includes(flag)) ? words : [words[0] ?? '', ...flags, ...words.slice(1)];
+}
+
+/** Splits a line into words. Quotes keep blanks. */
+export function splitWords(line: string): string[] {
+  return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, plain]) => double ?? single ?? plain ?? '',
+  );
+}
+
+/** The line as a user would type it in a shell. */
+export function commandText(words: readonly string[]): string {
+  return [
+    'kubelet-ts',
+    ...words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)),
+  ].join(' ');
+}
+
+/** The command lines of keys. Capitals change the pod. */
+export function commandOfKey(input: string, pod: string): readonly string[] | undefined {
+  switch (input) {
+    case 'l':
+      return ['logs', '-f', '--tail', '500', pod];
+    case 'L':
+      return ['logs', '-p', pod];
+    case 'x':
+      return ['explain', pod];
+    case 'd':
+      return ['describe', pod];
+    case 'y':
+      return ['ps', pod, '-o', 'yaml'];
+    case 's':
+      return ['exec', '-it', pod, '--', 'sh'];
+    case 'R':
+      return ['restart', pod];
+    case 'S':
+      return ['stop', pod];
+    case 'U':
+      return ['start', pod];
+    case 'T':
+      return ['retry', pod];
+    default:
+      return undefined;
+  }
+}
+
+/** A command line of `logs` changed by a key: `t` timestamps, `p` previous instance, `c` next container. */
+export function changedLogs(
+  words: readonly string[],
+  input: string,
+  containers: readonly string[],
+): readonly string[] | undefined {
+  if (words[0] !== 'logs') return undefined;
+  if (input === 't') return toggled(words, '--timestamps');
+  if (input === 'p')
+    return words.includes('-p') ? withFollow(toggled(words, '-p')) : toggled(withoutFollow(words), '-p');
+  if (input !== 'c' || containers.length < 2) return undefined;
+  const at = words.indexOf('-c');
+  const rest = at < 0 ? words : words.filter((_word, index) => index !== at && index !== at + 1);
+  // Without a name, logs shows the first one.
+  const shown = at < 0 ? 0 : containers.indexOf(words[at + 1] ?? '');
+  return [...rest, '-c', containers[(shown + 1) % containers.length] ?? ''];
+}
+
+function toggled(words: readonly string[], flag: string): readonly string[] {
+  return words.includes(flag) ? words.filter((word) => word !== flag) : [words[0] ?? '', flag, ...words.slice(1)];
+}
+
+const withoutFollow = (words: readonly string[]): readonly string[] => words.filter((word) => word !== '-f');
+const withFollow = (words: readonly string[]): readonly string[] =>
+  words.includes('-f') ? words : toggled(words, '-f');

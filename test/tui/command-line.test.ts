@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { changedLogs, commandText, decideCommand, splitWords } from '../../src/tui/command-line.ts';
+
+const free = { isReadOnly: false, isConfirmed: false, pod: 'web' };
+
+test.each([
+  ['a command that reads is shown', ['explain', 'db'], free, { type: 'shows', words: ['explain', 'db'] }],
+  ['one that stops something asks', ['stop', 'db'], free, { type: 'asks', words: ['stop', 'db'] }],
+  [
+    'and is shown once confirmed',
+    ['stop', 'db'],
+    { ...free, isConfirmed: true },
+    { type: 'shows', words: ['stop', 'db'] },
+  ],
+  ['a pod that is left out is the selected one', ['retry'], free, { type: 'shows', words: ['retry', 'web'] }],
+  ['ps lists all pods', ['ps'], free, { type: 'shows', words: ['ps'] }],
+  ['exec takes the terminal', ['exec', 'web', 'sh'], free, { type: 'takesTerminal', words: ['exec', 'web', 'sh'] }],
+  [
+    'a read-only screen changes nothing',
+    ['retry'],
+    { ...free, isReadOnly: true },
+    { type: 'refuses', message: 'retry changes pods: the screen is read-only' },
+  ],
+  ['a read-only screen reads', ['logs'], { ...free, isReadOnly: true }, { type: 'shows', words: ['logs', 'web'] }],
+  [
+    'others are refused',
+    ['down'],
+    free,
+    { type: 'refuses', message: '"down" is no command of the screen; ? lists them' },
+  ],
+  [
+    'names of objects are no commands',
+    ['constructor'],
+    free,
+    { type: 'refuses', message: '"constructor" is no command of the screen; ? lists them' },
+  ],
+] as const)('%s', (_title, words, settings, expected) => {
+  expect(decideCommand(words, settings)).toEqual(expected);
+});
+
+test('words are split and shown as in a shell', () => {
+  const words = splitWords(`exec web -- sh -c "echo it's"`);
+  expect(words).toEqual(['exec', 'web', '--', 'sh', '-c', "echo it's"]);
+  expect(commandText(words)).toBe(`kubelet-ts exec web -- sh -c 'echo it'\\''s'`);
+});
+
+test.each([
+  ['t', ['logs', '-f', 'web'], ['logs', '--timestamps', '-f', 'web']],
+  ['t', ['logs', '--timestamps', '-f', 'web'], ['logs', '-f', 'web']],
+  ['p', ['logs', '-f', 'web'], ['logs', '-p', 'web']],
+  ['p', ['logs', '-p', 'web'], ['logs', '-f', 'web']],
+  ['c', ['logs', '-f', 'web'], ['logs', '-f', 'web', '-c', 'b']],
+  ['c', ['logs', '-f', 'web', '-c', 'b'], ['logs', '-f', 'web', '-c', 'a']],
+  ['t', ['explain', 'web'], undefined],
+])('%s changes %j', (input, words, expected) => {
+  expect(changedLogs(words, input, ['a', 'b'])).toEqual(expected);
+});
