@@ -24,15 +24,35 @@ const argumentsOf: Record<string, string[][]> = {
   wait: [['web', '--timeout', '100ms']],
   ps: [[], ['-o', 'json']],
   top: [[], ['web', '--containers'], ['node']],
+  ui: [[]],
   describe: [['web']],
+  explain: [['web']],
   logs: [['web'], ['-f', 'web']],
   exec: [['web', '--', 'true']],
+  attach: [['web']],
+  cp: [
+    ['FOLDER', 'web:/tmp'],
+    ['web:/tmp', 'FOLDER/tmp'],
+  ],
+  'port-forward': [['web', '8080']],
+  checkpoint: [['web', '-c', 'main']],
+  events: [[], ['web']],
+  restart: [['web']],
+  stop: [['web']],
+  start: [['web']],
+  retry: [['web']],
+  hold: [['web']],
+  unhold: [['web']],
+  rollback: [['web']],
+  history: [['web']],
   images: [
     ['load', nowhere],
     ['load', 'FOLDER'],
     ['load', 'FOLDER/pod.yaml'],
   ],
   down: [['--all'], []],
+  doctor: [[], ['-o', 'json']],
+  completion: [['bash']],
 };
 
 /** Ways in which a machine refuses what a command needs: how it is called, and its root-dir. */
@@ -77,6 +97,7 @@ async function wrongOutcomes(
     const ownArgs = command === 'validate' ? args : ['--root-dir', rootDir.replace('FOLDER', folder), ...args];
     // Of `images load` it is a flag of the second word.
     if (command === 'images') ownArgs.unshift(...ownArgs.splice(2, 1));
+    if (command === 'completion') ownArgs.splice(0, 2);
     // It waits for its runtime otherwise.
     const bound = command === 'run' ? ['timeout', '3'] : [];
     const { output, exitCode } = await runCommand(folder, shell, [...bound, program, command, ...ownArgs]);

@@ -120,6 +120,9 @@ test('-o json is one object', async () => {
     secrets: [],
     runtimeClasses: [],
     priorityClasses: [],
+    persistentVolumeClaims: [],
+    persistentVolumes: [],
+    csiDrivers: [],
   });
 });
 
