@@ -8,7 +8,7 @@ import type {
   Summary,
   SwapStats,
 } from '../../engine/stats/summary.ts';
-import type { Family, Sample } from './family.ts';
+import type { Sample, StampedFamily } from './family.ts';
 import type { MachineFacts } from './machine.ts';
 
 /** The node, a pod or a container, with its labels. */
@@ -27,19 +27,21 @@ interface Usage {
  * Metrics of /metrics/cadvisor: those that the statistics have. `pods` are those that are known now, for the ids and
  * images of containers. kubelet: cadvisor metrics/prometheus.go, prometheus_machine.go
  */
-export function cadvisorFamilies(summary: Summary, pods: readonly Pod[], machine: MachineFacts): Family[] {
+export function cadvisorFamilies(summary: Summary, pods: readonly Pod[], machine: MachineFacts): StampedFamily[] {
   const usages = usagesOf(summary, pods);
-  const figures = (name: string, help: string, read: Reader, type: Family['type'] = 'gauge'): Family => ({
-    name,
-    type,
-    help,
-    samples: usages.flatMap((usage) =>
-      read(usage).flatMap(({ value, time, labels }) =>
-        value === undefined ? [] : [{ labels: { ...usage.labels, ...labels }, value, at: Date.parse(time) }],
-      ),
-    ),
-  });
-  const network = (name: string, help: string, read: (of: InterfaceStats) => number | undefined): Family =>
+  const instantOf = memoized(Date.parse);
+  const figures = (name: string, help: string, read: Reader, type: StampedFamily['type'] = 'gauge'): StampedFamily => {
+    const samples: StampedFamily['samples'] = [];
+    for (const usage of usages) {
+      for (const { value, time, further } of read(usage)) {
+        if (value === undefined) continue;
+        const at = instantOf(time);
+        samples.push(further ? { labels: usage.labels, further, value, at } : { labels: usage.labels, value, at });
+      }
+    }
+    return { name, type, help, samples };
+  };
+  const network = (name: string, help: string, read: (of: InterfaceStats) => number | undefined): StampedFamily =>
     figures(
       `container_network_${name}_total`,
       `Cumulative count of ${help}`,
@@ -47,7 +49,7 @@ export function cadvisorFamilies(summary: Summary, pods: readonly Pod[], machine
       'counter',
     );
   const facts = { machine_id: machine.machineID, system_uuid: machine.systemUUID, boot_id: machine.bootID };
-  const plain = (name: string, help: string, value: number, labels: Sample['labels'] = {}): Family => ({
+  const plain = (name: string, help: string, value: number, labels: Sample['labels'] = {}): StampedFamily => ({
     name,
     type: 'gauge',
     help,
@@ -64,7 +66,7 @@ export function cadvisorFamilies(summary: Summary, pods: readonly Pod[], machine
     figures(
       'container_cpu_usage_seconds_total',
       'Cumulative cpu time consumed in seconds.',
-      ({ cpu }) => [{ value: seconds(cpu?.usageCoreNanoSeconds), ...at(cpu), labels: { cpu: 'total' } }],
+      ({ cpu }) => [{ value: seconds(cpu?.usageCoreNanoSeconds), ...at(cpu), further: ofAllCPUs }],
       'counter',
     ),
     figures('container_fs_inodes_free', 'Number of available Inodes', ({ fs }) => ofDevice(fs, fs?.inodesFree)),
@@ -87,8 +89,8 @@ export function cadvisorFamilies(summary: Summary, pods: readonly Pod[], machine
       'container_memory_failures_total',
       'Cumulative count of memory allocation failures.',
       ({ memory: { time, pageFaults, majorPageFaults } = noMemory }) => [
-        { value: pageFaults, time, labels: { failure_type: 'pgfault', scope: 'container' } },
-        { value: majorPageFaults, time, labels: { failure_type: 'pgmajfault', scope: 'container' } },
+        { value: pageFaults, time, further: minorFaults },
+        { value: majorPageFaults, time, further: majorFaults },
       ],
       'counter',
     ),
@@ -130,27 +132,41 @@ export function cadvisorFamilies(summary: Summary, pods: readonly Pod[], machine
 interface Figure {
   value: number | undefined;
   time: string;
-  /** Besides those of the usage. */
-  labels?: Readonly<Record<string, string>>;
+  /** Labels besides those of the usage. */
+  further?: Sample['labels'];
 }
 type Reader = (usage: Usage) => Figure[];
 
 const versionHelp =
   "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor version & cadvisor revision.";
 const noMemory: MemoryStats = { time: '' };
+const ofAllCPUs = { cpu: 'total' };
+const minorFaults = { failure_type: 'pgfault', scope: 'container' };
+const majorFaults = { failure_type: 'pgmajfault', scope: 'container' };
+/** The statistics do not name the device. */
+const ofNoDevice = { device: '' };
 
 const at = (measured: { time: string } | undefined): { time: string } => ({ time: measured?.time ?? '' });
 
 const seconds = (nanos: number | undefined): number | undefined => (nanos === undefined ? undefined : nanos / 1e9);
 
-/** The statistics do not name the device. */
 const ofDevice = (fs: FsStats | undefined, value: number | undefined): Figure[] => [
-  { value, ...at(fs), labels: { device: '' } },
+  { value, ...at(fs), further: ofNoDevice },
 ];
 
 function perInterface({ network }: Usage, read: (of: InterfaceStats) => number | undefined): Figure[] {
   if (network === undefined) return [];
-  return (network.interfaces ?? []).map((of) => ({ value: read(of), ...at(network), labels: { interface: of.name } }));
+  return (network.interfaces ?? []).map((of) => ({ value: read(of), ...at(network), further: { interface: of.name } }));
+}
+
+/** Computes a value once for each key. */
+function memoized<Value>(compute: (key: string) => Value): (key: string) => Value {
+  const known = new Map<string, Value>();
+  return (key) => {
+    const value = known.get(key) ?? compute(key);
+    known.set(key, value);
+    return value;
+  };
 }
 
 function usagesOf({ node, pods: measured }: Summary, pods: readonly Pod[]): Usage[] {
