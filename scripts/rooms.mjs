@@ -181,9 +181,21 @@ const rooms = {
     'claims: their storage, and the pods that use them',
     ['api/values', 'engine/host', 'flow'],
   ],
+  'engine/csi': [
+    'volumes of CSI drivers: registration, calls, files on disk',
+    ['api/values', 'cri', 'engine/host', 'engine/plugin-manager', 'flow', 'plugins'],
+  ],
   'engine/volumes': [
     'volumes and sub-paths',
-    ['api/values', 'cri', 'engine/host', 'engine/container-manager', 'engine/persistent-volumes', 'engine/view'],
+    [
+      'api/values',
+      'cri',
+      'engine/host',
+      'engine/container-manager',
+      'engine/csi',
+      'engine/persistent-volumes',
+      'engine/view',
+    ],
   ],
   'engine/config/file': [
     'files, folders and stdin as source',
@@ -352,6 +364,7 @@ const rooms = {
       'engine/config/last-good',
       'api/objects',
       'engine/container-manager',
+      'engine/csi',
       'engine/history',
       'engine/oom',
       'engine/outgoing',

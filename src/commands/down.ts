@@ -89,7 +89,7 @@ function reportClaims(
 }
 
 /** Prints each pod that could not be removed, and sets the exit code. */
-function reportFailures({ failures, unforgotten }: TornDownNode, deps: CommandDeps): void {
+function reportFailures({ failures, unforgotten, stillMounted }: TornDownNode, deps: CommandDeps): void {
   if (unforgotten !== undefined) {
     deps.stderr.write(`error: ${unforgotten.folder} could not be emptied: ${unforgotten.reason}\n`);
     deps.stderr.write('hint: Remove it, or the next run starts what it holds while the manifests are away.\n');
@@ -97,5 +97,7 @@ function reportFailures({ failures, unforgotten }: TornDownNode, deps: CommandDe
   for (const { pod, reason } of failures)
     deps.stderr.write(`${visible(`error: pod ${pod} could not be removed: ${reason}`)}\n`);
   if (failures.length > 0) deps.stderr.write('hint: The next run tries it again, and so does the next down.\n');
-  if (failures.length > 0 || unforgotten !== undefined) deps.setExitCode(1);
+  if (stillMounted !== undefined)
+    deps.stderr.write(`error: volumes of CSI drivers are still mounted: ${stillMounted}\n`);
+  if (failures.length > 0 || unforgotten !== undefined || stillMounted !== undefined) deps.setExitCode(1);
 }

@@ -42,6 +42,7 @@ import { PodRemover } from './kuberuntime/pod-remover.ts';
 import { RuntimePods } from './kuberuntime/runtime-pods.ts';
 import { admissionNews } from './lifecycle/admission-news.ts';
 import { shutdownSeconds } from './lifecycle/node-shutdown-groups.ts';
+import { newCSI, usesDrivers } from './new-csi.ts';
 import { NodeShutdown } from './lifecycle/node-shutdown.ts';
 import { PodAdmission } from './lifecycle/pod-admission.ts';
 import { ShutdownWatch } from './lifecycle/shutdown-watch.ts';
@@ -286,6 +287,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     policy: node.containerGC,
     podCgroups,
     podDirs,
+    unmountVolumes: (uid) => volumeManager.unmountPodVolumes(uid),
     logger: logger.child({ component: 'gc' }),
     faults,
     meter: deps.meter,
@@ -305,7 +307,23 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     },
   });
   const news = new PodNews({ pleg, cache, remains, events, clock, stopped });
-  const volumeManager = new VolumeManager({
+  const csi =
+    deps.plugins &&
+    newCSI({
+      connect: deps.plugins.connectCSINode,
+      node,
+      podDirs,
+      configObjects,
+      onRegistered: () => {
+        const waiting = podManager.pods().filter(usesDrivers);
+        for (const { metadata } of waiting) workQueue.enqueue(metadata.uid, 0);
+        housekeeping.request();
+      },
+      faults,
+      logger: logger.child({ component: 'csi' }),
+    });
+  const volumeManager: VolumeManager = new VolumeManager({
+    csi: csi?.volumes,
     podDirs,
     configObjects,
     allocatable: node.allocatable,
@@ -640,7 +658,10 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     logger: evictionLogger,
   });
 
-  const pluginHandlers: PluginHandlers = { ...(devices && { DevicePlugin: devices.pluginHandler }) };
+  const pluginHandlers: PluginHandlers = {
+    ...(devices && { DevicePlugin: devices.pluginHandler }),
+    ...(csi && { CSIPlugin: csi.drivers }),
+  };
   const pluginManager =
     deps.plugins &&
     new PluginManager({

@@ -66,7 +66,7 @@ export function podsCgroupOf({ cgroupRoot, cgroupsPerQOS, cgroupDriver }: Cgroup
 
 /** Folders of the volumes that belong to the pod. Those of claims, of the machine and images are not its usage. */
 function ownVolumePaths(pod: Pod, volumeManager: StatsSources['volumeManager']): Map<string, string> {
-  const volumes = (pod.spec.volumes ?? []).filter(({ persistentVolumeClaim }) => persistentVolumeClaim === undefined);
+  const volumes = (pod.spec.volumes ?? []).filter(({ persistentVolumeClaim, csi }) => !persistentVolumeClaim && !csi);
   const mounts = [...volumeManager.mountPoints({ ...pod, spec: { ...pod.spec, volumes } })];
   return new Map(
     mounts.flatMap(([name, { managed, hostPath }]) => (managed && hostPath !== '' ? [[name, hostPath]] : [])),

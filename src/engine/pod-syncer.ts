@@ -132,7 +132,7 @@ export class KubeletPodSyncer implements PodSyncer {
     });
 
     // Step 6: mount the volumes.
-    const volumes = await this.mountVolumes(pod, recorder);
+    const volumes = await this.mountVolumes(pod, recorder, signal);
 
     // Step 7: add the probes, which wait until their containers run.
     signal.throwIfAborted();
@@ -254,8 +254,13 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   /** Mounts the volumes. A volume that keeps its old content after a failed update does not fail the sync. */
-  private async mountVolumes(pod: Pod, recorder: PodEventRecorder): Promise<ReadonlyMap<string, MountedVolume>> {
-    const { mounted, failures } = await this.deps.volumeManager.mountPodVolumes(pod);
+  private async mountVolumes(
+    pod: Pod,
+    recorder: PodEventRecorder,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, MountedVolume>> {
+    const { mounted, failures } = await this.deps.volumeManager.mountPodVolumes(pod, signal);
+    signal.throwIfAborted();
     for (const [name, { message }] of failures) {
       recorder.warning(reasons.failedMount, `MountVolume.SetUp failed for volume "${name}" : ${message}`);
     }

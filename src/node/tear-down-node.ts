@@ -9,11 +9,13 @@ import { containerLogLinksDir } from '../engine/container/log-paths.ts';
 import { tearDownPods, type TornDownPods } from '../engine/gc/tear-down-pods.ts';
 import { historyFolder } from '../engine/history/history-file.ts';
 import { writePodRemoved } from '../engine/history/removed-pods.ts';
+import { stagedVolumesFolder } from '../engine/csi/csi-files.ts';
 import { PodDirs } from '../engine/host/pod-dirs.ts';
 import { claimsWithFolder, removeClaimFolders } from '../engine/persistent-volumes/claim-folders.ts';
 import { PodRemover } from '../engine/kuberuntime/pod-remover.ts';
 import { readTerminationMessage } from '../engine/kuberuntime/read-termination-message.ts';
 import { RuntimePods } from '../engine/kuberuntime/runtime-pods.ts';
+import { removeTree } from '../engine/host/remove-tree.ts';
 import { errorMessage } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { findRuntimeEndpoint } from './find-runtime.ts';
@@ -37,6 +39,8 @@ export interface TornDownNode extends TornDownPods {
   /** The folder whose manifests could not be deleted, and the reason. Undefined if all are deleted. */
   unforgotten: { folder: string; reason: string } | undefined;
   claims: ClaimsLeft;
+  /** Why volumes of CSI drivers are still mounted. Undefined if none is. */
+  stillMounted: string | undefined;
 }
 
 /** The claims that had a folder with data, as `namespace/name`, sorted. */
@@ -62,7 +66,18 @@ export async function tearDownNode(options: TearDownOptions): Promise<TornDownNo
   const pods = await tearDownPodsOf(options, managers, logger);
   for (const manager of managers) await removeEmptyQOSCgroups(manager, options.cgroupRoot);
   const mayDelete = options.deletesClaims && pods.failures.length === 0;
-  return { ...pods, unforgotten, claims: await claimsLeft(options.rootDir, mayDelete) };
+  const stillMounted = pods.failures.length === 0 ? await unmountStaged(options.rootDir) : undefined;
+  return { ...pods, unforgotten, claims: await claimsLeft(options.rootDir, mayDelete), stillMounted };
+}
+
+/** Unmounts what CSI drivers mounted for pods that are gone. The drivers may be gone too. */
+async function unmountStaged(rootDir: string): Promise<string | undefined> {
+  try {
+    await removeTree(stagedVolumesFolder(rootDir));
+    return undefined;
+  } catch (error) {
+    return errorMessage(error);
+  }
 }
 
 async function claimsLeft(rootDir: string, mayDelete: boolean): Promise<ClaimsLeft> {

@@ -16,6 +16,7 @@ const rate = { perSecond: 100, burst: 10 };
 export function openPlugins(deps: { faults: Pick<Faults, 'note'> }): Plugins {
   return {
     connectRegistration: async (socketPath) => (await connections()).connectRegistration(socketPath),
+    connectCSINode: async (socketPath) => (await connections()).connectCSINode(socketPath),
     connectDevicePlugin: async (socketPath) => (await connections()).connectDevicePlugin(socketPath),
     allocateResponse: {
       encode: (message) => ContainerAllocateResponse.encode(message).finish(),

@@ -1,15 +1,16 @@
 import { openReadyChannel } from '../cri/grpc-channel.ts';
 import { grpcService } from '../cri/grpc-service.ts';
+import { NodeDefinition } from './generated/csi.ts';
 import { DevicePluginDefinition } from './generated/device-plugin.ts';
 import { RegistrationDefinition } from './generated/plugin-registration.ts';
-import type { Connected, DevicePlugin, PluginRegistration } from './types.ts';
+import type { Connected, CSINode, DevicePlugin, PluginRegistration } from './types.ts';
 
 /** kubelet: operation_generator.go dialTimeoutDuration, devicemanager/plugin/v1beta1/client.go dial */
 const timeoutMs = 10_000;
 /** Of GetInfo. The caller sets the limit of the notification. kubelet: operation_generator.go */
 const infoTimeoutMs = 1000;
-/** Bounds the memory that one message takes: a plugin that presents itself, and a list of thousands of devices. */
-const maxBytes = { info: 64 * 1024, devices: 1024 * 1024 };
+/** Bounds the memory of one message: a plugin that presents itself, thousands of devices, the answer of a driver. */
+const maxBytes = { info: 64 * 1024, devices: 1024 * 1024, answer: 1024 * 1024 };
 
 /** Connects to a socket in plugins_registry. Rejects with a `TimeoutError` after 10 s. */
 export async function connectRegistration(socketPath: string): Promise<Connected<PluginRegistration>> {
@@ -22,4 +23,13 @@ export async function connectDevicePlugin(socketPath: string): Promise<Connected
   const limit = { 'grpc.max_receive_message_length': maxBytes.devices };
   const channel = await openReadyChannel(socketPath, { timeoutMs, ...limit });
   return { service: grpcService(channel, DevicePluginDefinition, () => timeoutMs), close: channel.close };
+}
+
+/** Of every call to a CSI driver. kubelet: pkg/volume/csi/csi_plugin.go csiTimeout */
+const csiTimeoutMs = 120_000;
+
+/** Connects to the socket of a CSI driver. Rejects with a `TimeoutError` after 10 s. */
+export async function connectCSINode(socketPath: string): Promise<Connected<CSINode>> {
+  const channel = await openReadyChannel(socketPath, { timeoutMs, 'grpc.max_receive_message_length': maxBytes.answer });
+  return { service: grpcService(channel, NodeDefinition, () => csiTimeoutMs), close: channel.close };
 }

@@ -1,5 +1,6 @@
 /** The messages and services of plugins that the engine uses. */
 import type { Service } from '../cri/service.ts';
+import type { NodeDefinition } from './generated/csi.ts';
 import type { ContainerAllocateResponse, DevicePluginDefinition, RegisterRequest } from './generated/device-plugin.ts';
 import type { RegistrationDefinition } from './generated/plugin-registration.ts';
 
@@ -28,6 +29,9 @@ export interface MessageCodec<M> {
 
 /** The service of a device plugin. */
 export type DevicePlugin = Service<DevicePluginDefinition>;
+
+/** The service of a CSI driver for this node. */
+export type CSINode = Service<NodeDefinition>;
 
 /** A service over a connection of its own. */
 export interface Connected<S> {
@@ -64,6 +68,7 @@ export interface UnixServer {
 /** Connections to plugins, and sockets for them. A connection rejects with a `TimeoutError` after 10 s. */
 export interface Plugins extends PluginServers {
   connectRegistration: (socketPath: string) => Promise<Connected<PluginRegistration>>;
+  connectCSINode: (socketPath: string) => Promise<Connected<CSINode>>;
   connectDevicePlugin: (socketPath: string) => Promise<Connected<DevicePlugin>>;
   /** Of the answers that a checkpoint keeps. */
   allocateResponse: MessageCodec<ContainerAllocateResponse>;

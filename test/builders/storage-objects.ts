@@ -1,4 +1,4 @@
-import type { PersistentVolume, PersistentVolumeClaim } from '../../src/api/values/persistent-volume.ts';
+import type { CSIDriver, PersistentVolume, PersistentVolumeClaim } from '../../src/api/values/persistent-volume.ts';
 import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
 import type { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import { VolumeClaims } from '../../src/engine/persistent-volumes/volume-claims.ts';
@@ -19,6 +19,18 @@ export function makeVolume(name: string, more: Partial<PersistentVolume> = {}): 
     storageClassName: '',
     mountOptions: [],
     source: { local: { path: `/mnt/${name}` } },
+    ...more,
+  };
+}
+
+export function makeCSIDriver(name: string, more: Partial<CSIDriver> = {}): CSIDriver {
+  return {
+    kind: 'CSIDriver',
+    name,
+    podInfoOnMount: false,
+    fsGroupPolicy: 'ReadWriteOnceWithFSType',
+    volumeLifecycleModes: ['Persistent', 'Ephemeral'],
+    requiresRepublish: false,
     ...more,
   };
 }

@@ -143,9 +143,6 @@ describe('volumes of a pod', () => {
   });
 
   test('of other kinds are refused by name', async () => {
-    expect(await mountData(podWith({ nfs: { server: 's', path: '/' } }))).toBe(
-      'nfs: volumes of this kind are not supported',
-    );
     expect(await mountData(podWith({ image: { reference: 'a' } }))).toBe('image: the feature gate ImageVolume is off');
     expect(await mountData(podWith({ iscsi: { iqn: 'a', lun: 0, targetPortal: 'b' } }))).toBe(
       'iscsi: volumes of this kind are not supported',

@@ -97,7 +97,6 @@ function toDriver({ metadata, spec }: RawDriver): CSIDriver {
   return {
     kind: 'CSIDriver',
     name: metadata?.name ?? '',
-    attachRequired: spec.attachRequired ?? true,
     podInfoOnMount: spec.podInfoOnMount ?? false,
     fsGroupPolicy: spec.fsGroupPolicy ?? 'ReadWriteOnceWithFSType',
     volumeLifecycleModes: spec.volumeLifecycleModes ?? ['Persistent'],

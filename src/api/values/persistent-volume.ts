@@ -40,8 +40,6 @@ export interface PersistentVolume {
 export interface CSIDriver {
   kind: 'CSIDriver';
   name: string;
-  /** True if a volume must be attached to the node before it can be mounted. Nothing attaches volumes here. */
-  attachRequired: boolean;
   podInfoOnMount: boolean;
   fsGroupPolicy: string;
   volumeLifecycleModes: readonly string[];

@@ -1,13 +1,11 @@
 import type { VolumeSources } from './by-kind.ts';
 
-const needsAPIServer = 'needs an API server';
 const notSupported = 'volumes of this kind are not supported';
 
 /**
  * Why volumes of a kind cannot be mounted here, by the kind's field. A pod whose containers mount one does not start.
  */
 export const unmountableVolumes = {
-  csi: needsAPIServer,
   awsElasticBlockStore: notSupported,
   azureDisk: notSupported,
   azureFile: notSupported,
@@ -20,7 +18,6 @@ export const unmountableVolumes = {
   gitRepo: notSupported,
   glusterfs: notSupported,
   iscsi: notSupported,
-  nfs: notSupported,
   photonPersistentDisk: notSupported,
   portworxVolume: notSupported,
   quobyte: notSupported,

@@ -23,6 +23,8 @@ interface Deps {
   policy: Pick<ContainerGCPolicy, 'maxPerPodContainer'>;
   podCgroups: PodCgroups;
   podDirs: PodDirs;
+  /** Unmounts the volumes of a pod, if there are any. */
+  unmountVolumes: (uid: string) => Promise<unknown>;
   logger: Logger;
   faults: Pick<Faults, 'watch'>;
   /** True if a manifest declares the pod or a worker works on it. */
@@ -67,6 +69,7 @@ export class PodRemains {
     await podRemover.removePod(uid, pod);
     // Another owner's pod of this UID would have its processes in a cgroup of the same name.
     if (foreignPods.holderOf(uid) === undefined) await podCgroups.remove(uid);
+    await this.deps.unmountVolumes(uid);
     await podDirs.removePodDir(uid);
     this.remember(uid);
     onPodRemoved(uid, pod);

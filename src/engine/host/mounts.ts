@@ -1,7 +1,9 @@
 import { realpath } from 'node:fs/promises';
 import { release } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { hasCode } from '../../errors.ts';
+import { boundedText } from '../../bounded-text.ts';
+import { hasCode, UserError } from '../../errors.ts';
+import { textLimits } from '../../text-limits.ts';
 import { type Mount, mountPointOf, readMounts } from './mount-points.ts';
 
 /** True if something is mounted on exactly this path. */
@@ -38,6 +40,27 @@ export async function mountHugePages(path: string, pageBytes: bigint): Promise<v
  */
 export async function bindMount(source: string, target: string): Promise<void> {
   await run('mount', '--no-canonicalize', '--bind', source, target);
+}
+
+/** Time for a server to answer a mount. kubelet: the time limit of its mount operations, 2 min 3 s */
+const mountTimeoutMs = 123_000;
+
+/** Mounts a file system. Rejects with a `UserError` in the words of `mount`, or if it takes too long. */
+export async function mountFileSystem(
+  type: string,
+  source: string,
+  target: string,
+  options: readonly string[],
+): Promise<void> {
+  const { execa } = await import('execa');
+  const words = ['-t', type, ...(options.length === 0 ? [] : ['-o', options.join(',')]), '--', source, target];
+  const { failed, timedOut, stderr, shortMessage } = await execa('mount', words, {
+    reject: false,
+    stdin: 'ignore',
+    timeout: mountTimeoutMs,
+  });
+  if (timedOut) throw new UserError(`mounting ${source} took more than ${mountTimeoutMs / 1000} s`);
+  if (failed) throw new UserError(boundedText(stderr === '' ? (shortMessage ?? '') : stderr, textLimits.message));
 }
 
 /**

@@ -3,9 +3,13 @@ import type { Pod, Volume } from '../../api/types.ts';
 import { type ByKind, byKind } from '../../api/values/by-kind.ts';
 import type { ClaimName, PersistentVolume, PersistentVolumeSource } from '../../api/values/persistent-volume.ts';
 import { hasCode, UserError } from '../../errors.ts';
+import { persistentSpec } from '../csi/csi-volume-spec.ts';
+import { targetPath } from '../csi/csi-files.ts';
 import { isMountPoint } from '../host/mounts.ts';
 import type { BoundClaim } from '../persistent-volumes/volume-claims.ts';
 import { checkHostPath } from './host-path.ts';
+import { csiVolumes } from './csi-volume.ts';
+import { mountNFS, nfsPath } from './nfs-volume.ts';
 import { changesOwnershipOnMismatch, setVolumeOwnership } from './ownership.ts';
 import type { MountedVolume, VolumeMounter, VolumeRequest } from './volume-mounter.ts';
 
@@ -50,7 +54,7 @@ class ClaimMounter implements VolumeMounter {
   get mount(): MountedVolume {
     if (this.mounted !== undefined) return this.mounted;
     const bound = this.request.claims.boundClaim(this.name);
-    return this.mountOf(bound, claimStorage(bound, this.request));
+    return this.mountOf(bound, this.storageOf(bound));
   }
 
   async setUp(): Promise<void> {
@@ -59,7 +63,7 @@ class ClaimMounter implements VolumeMounter {
     refuseDevices(pod, volume.name);
     const bound = await claims.bind(this.name);
     await claims.use(uid, bound.claim);
-    const storage = claimStorage(bound, this.request);
+    const storage = this.storageOf(bound);
     await storage.setUp();
     const mount = this.mountOf(bound, storage);
     const ready = await claims.uses.readyMount(uid, this.name);
@@ -88,13 +92,19 @@ class ClaimMounter implements VolumeMounter {
     return setVolumeOwnership(path, { fsGroup, readOnly: false, onRootMismatch: changesOwnershipOnMismatch(pod) });
   }
 
+  private isReadOnly({ accessModes }: BoundClaim['claim']): boolean {
+    return this.source.readOnly === true || accessModes.every((mode) => mode === 'ReadOnlyMany');
+  }
+
+  private storageOf(bound: BoundClaim): ClaimStorage {
+    return claimStorage(bound, this.request, this.isReadOnly(bound.claim));
+  }
+
   private mountOf({ claim }: BoundClaim, { hostPath, managed, readOnly = false }: ClaimStorage): MountedVolume {
-    const isReadOnly = readOnly || this.source.readOnly === true || claim.accessModes.every(isReadOnlyMode);
+    const isReadOnly = readOnly || this.isReadOnly(claim);
     return { hostPath, readOnly: isReadOnly, managed: managed && !isReadOnly, persistent: true };
   }
 }
-
-const isReadOnlyMode = (mode: string): boolean => mode === 'ReadOnlyMany';
 
 /** kubelet: volumemanager/populator createVolumeSpec */
 function refuseDevices({ spec }: Pod, name: string): void {
@@ -104,20 +114,34 @@ function refuseDevices({ spec }: Pod, name: string): void {
 }
 
 /** The storage of a bound claim. */
-function claimStorage({ volume, folder }: BoundClaim, request: VolumeRequest): ClaimStorage {
+function claimStorage({ volume, folder }: BoundClaim, request: VolumeRequest, readOnly: boolean): ClaimStorage {
   // Made by `bind`.
   if (volume === undefined) return { hostPath: folder, managed: true, takesFSGroup: true, setUp: nothing };
-  const storage = byKind(volume.source, storageKinds, volume, request);
+  const storage = byKind(volume.source, storageKinds, { volume, request, readOnly });
   if (storage === undefined) throw new UserError(`persistentvolume "${volume.name}" has no source`);
   return storage;
 }
 
 const nothing = (): Promise<void> => Promise.resolve();
 
+interface StorageRequest {
+  volume: PersistentVolume;
+  request: VolumeRequest;
+  /** True if the pod's mount of the claim is read-only. */
+  readOnly: boolean;
+}
+
 /** One row a kind of PersistentVolume. */
-const storageKinds: ByKind<PersistentVolumeSource, [PersistentVolume, VolumeRequest], ClaimStorage> = {
-  csi: () => {
-    throw new UserError('csi: volumes of this kind are not supported');
+const storageKinds: ByKind<PersistentVolumeSource, [StorageRequest], ClaimStorage> = {
+  csi: (source, { volume, request, readOnly }) => {
+    const { pod, podDir, csi, signal } = request;
+    return {
+      hostPath: targetPath(podDir, volume.name),
+      managed: true,
+      takesFSGroup: false,
+      isMountPoint: true,
+      setUp: () => csiVolumes(csi).setUp(persistentSpec(pod, volume, source, readOnly), signal),
+    };
   },
   hostPath: (source) => ({
     hostPath: source.path,
@@ -126,8 +150,16 @@ const storageKinds: ByKind<PersistentVolumeSource, [PersistentVolume, VolumeRequ
     setUp: () => checkHostPath(source),
   }),
   local: ({ path }) => ({ hostPath: path, managed: true, takesFSGroup: true, setUp: () => checkLocalPath(path) }),
-  nfs: () => {
-    throw new UserError('nfs: volumes of this kind are not supported');
+  nfs: (source, { volume, request: { podDir }, readOnly }) => {
+    const path = nfsPath(podDir, volume.name);
+    const options = { source: { ...source, readOnly }, mountOptions: volume.mountOptions };
+    return {
+      hostPath: path,
+      managed: false,
+      takesFSGroup: false,
+      isMountPoint: true,
+      setUp: () => mountNFS(path, options),
+    };
   },
 };
 

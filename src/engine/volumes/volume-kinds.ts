@@ -2,21 +2,25 @@ import { type ByKind, byKind, type VolumeSources } from '../../api/values/by-kin
 import { type UnmountableVolume, unmountableVolumes } from '../../api/values/unmountable-volumes.ts';
 import { UserError } from '../../errors.ts';
 import { claimVolume } from './claim-volume.ts';
+import { csiVolume } from './csi-volume.ts';
 import { emptyDirVolume } from './empty-dir.ts';
 import { ephemeralVolume } from './ephemeral-volume.ts';
 import { hostPathVolume } from './host-path.ts';
 import { imageVolume } from './image-volume.ts';
+import { nfsVolume } from './nfs-volume.ts';
 import { payloadVolume } from './payload-volume.ts';
 import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
 
 /** One row a kind of volume. Every kind of the Pod API is here or in `unmountableVolumes`. */
 const volumeKinds: ByKind<Omit<VolumeSources, UnmountableVolume>, [VolumeRequest], VolumeMounter> = {
   configMap: payloadVolume('kubernetes.io~configmap', ''),
+  csi: csiVolume,
   downwardAPI: payloadVolume('kubernetes.io~downward-api', 'Memory'),
   emptyDir: emptyDirVolume,
   ephemeral: ephemeralVolume,
   hostPath: hostPathVolume,
   image: imageVolume,
+  nfs: nfsVolume,
   persistentVolumeClaim: claimVolume,
   projected: payloadVolume('kubernetes.io~projected', 'Memory'),
   secret: payloadVolume('kubernetes.io~secret', 'Memory'),

@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import type { Pod, Volume } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { toError } from '../../errors.ts';
-import type { PodDirs } from '../host/pod-dirs.ts';
+import { isFileName, type PodDirs } from '../host/pod-dirs.ts';
 import type { ClaimName } from '../../api/values/persistent-volume.ts';
+import type { CSIVolumes } from '../csi/csi-volumes.ts';
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import { emptyDirPath } from './empty-dir.ts';
 import { passesMountsOn } from './mount-propagation.ts';
@@ -31,6 +32,8 @@ interface Deps extends PayloadSources {
   /** Feature gate ImageVolume. */
   imageVolumes: boolean;
   claims: VolumeClaims;
+  /** Undefined on a node without plugins. */
+  csi?: CSIVolumes | undefined;
   /** Called with the UID of a pod whose claim was in use by another pod, and may be free now. */
   onClaimFreed?: (uid: string) => void;
   meter?: Pick<Meter, 'observe'> | undefined;
@@ -49,15 +52,15 @@ export class VolumeManager {
 
   /**
    * Sets up every volume that a container of the pod mounts. Updates those made from ConfigMaps, Secrets or the pod.
-   * All others keep their content. One call at a time per pod.
+   * All others keep their content. The signal ends calls to drivers. One call at a time per pod.
    */
-  async mountPodVolumes(pod: Pod): Promise<PodVolumes> {
+  async mountPodVolumes(pod: Pod, signal?: AbortSignal): Promise<PodVolumes> {
     const mounted = new Map<string, MountedVolume>();
     const failures = new Map<string, Error>();
     for (const volume of mountedVolumes(pod)) {
       let mounter: VolumeMounter | undefined;
       try {
-        mounter = this.mounterOf(pod, volume);
+        mounter = this.mounterOf(pod, volume, signal);
         await this.measured(volume, mounter.setUp());
         const { mount } = mounter;
         // Other volumes are shared by the machine, or the runtime reports that they are not.
@@ -77,8 +80,11 @@ export class VolumeManager {
    * claims. Resolves with the claims that it had. Does nothing if they are missing.
    */
   async unmountPodVolumes(uid: string): Promise<ClaimName[]> {
+    // Such a pod has no folder.
+    if (!isFileName(uid)) return [];
     const podDir = this.deps.podDirs.podDir(uid);
     const claims = await this.deps.claims.uses.claimsOf(uid);
+    await this.deps.csi?.tearDownPod(uid);
     // Markers first, because a volume without one is made again.
     for (const folder of ['volume-subpaths', 'plugins', 'volumes']) await removeTree(join(podDir, folder));
     this.podRemoved();
@@ -126,9 +132,10 @@ export class VolumeManager {
     return new Map(mountedVolumes(pod).map((volume) => [volume.name, this.mounterOf(pod, volume).mount]));
   }
 
-  private mounterOf(pod: Pod, volume: Volume): VolumeMounter {
+  private mounterOf(pod: Pod, volume: Volume, signal?: AbortSignal): VolumeMounter {
     const { podDirs, clock, ...deps } = this.deps;
-    return volumeMounter({ ...deps, pod, volume, podDir: podDirs.podDir(pod.metadata.uid), now: () => clock.now() });
+    const podDir = podDirs.podDir(pod.metadata.uid);
+    return volumeMounter({ ...deps, pod, volume, podDir, signal, now: () => clock.now() });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Pod, Volume } from '../../api/types.ts';
 import type { ContainerConfig } from '../../cri/types.ts';
+import type { CSIVolumes } from '../csi/csi-volumes.ts';
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import type { PayloadSources } from './volume-payload.ts';
 
@@ -27,6 +28,10 @@ export interface VolumeRequest extends PayloadSources {
   /** Feature gate ImageVolume. */
   imageVolumes: boolean;
   claims: VolumeClaims;
+  /** Undefined on a node without plugins. */
+  csi?: CSIVolumes | undefined;
+  /** Ends calls to drivers. */
+  signal?: AbortSignal | undefined;
 }
 
 /** Sets up one volume of a pod. kubelet: pkg/volume Mounter */

@@ -103,11 +103,11 @@ describe('loadPod', () => {
       '  containers: [{name: c, image: b}]',
       '  volumes:',
       '  - name: data',
-      '    nfs: {server: a, path: /b}',
+      '    flocker: {datasetName: a}',
     ].join('\n');
     const { pod, problems } = loadPod(text, { ...options, nodeName: 'edge1' });
     expect(pod?.metadata.name).toBe('web-edge1');
-    expect(problems).toMatchObject([{ line: 8, column: 5, field: 'spec.volumes[0].nfs', severity: 'warning' }]);
+    expect(problems).toMatchObject([{ line: 8, column: 5, field: 'spec.volumes[0].flocker', severity: 'warning' }]);
   });
 
   test('warns of the mark that keeps a pod from being run', () => {

@@ -68,7 +68,6 @@ spec: { attachRequired: false }
     {
       kind: 'CSIDriver',
       name: 'csi.example.com',
-      attachRequired: false,
       podInfoOnMount: false,
       fsGroupPolicy: 'ReadWriteOnceWithFSType',
       volumeLifecycleModes: ['Persistent'],

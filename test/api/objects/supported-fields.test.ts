@@ -17,14 +17,14 @@ test('names every field of a pod that is not carried out, by its path', () => {
       ],
       volumes: [
         { name: 'v', emptyDir: {} },
-        { name: 'w', csi: { driver: 'd' } },
+        { name: 'w', fc: {} },
         { name: 'x', projected: { sources: [{ secret: {} }, { serviceAccountToken: { path: 't' } }] } },
       ],
     },
   });
   expect(fields.map(({ field }) => field)).toEqual([
     'spec.volumes[2].projected.sources[1].serviceAccountToken',
-    'spec.volumes[1].csi',
+    'spec.volumes[1].fc',
     'spec.containers[1].volumeDevices[0]',
   ]);
 });

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import type { CSIPersistentVolumeSource } from 'kubernetes-types/core/v1.js';
+import type { Pod, Volume } from '../../api/types.ts';
+import type { ClaimName, PersistentVolume } from '../../api/values/persistent-volume.ts';
+
+/** A volume of a CSI driver, as one pod mounts it. */
+export interface CSIVolumeSpec {
+  pod: Pod;
+  /** Name of the pod's volume, or of the PersistentVolume. */
+  specName: string;
+  driver: string;
+  volumeHandle: string;
+  lifecycle: 'Ephemeral' | 'Persistent';
+  readOnly: boolean;
+  fsType: string;
+  attributes: Readonly<Record<string, string>>;
+  accessModes: readonly string[];
+  mountOptions: readonly string[];
+  publishSecret: ClaimName | undefined;
+  stageSecret: ClaimName | undefined;
+}
+
+/** A volume that lives as long as its pod. kubelet: csi_mounter.go SetUpAt, csi_plugin.go makeVolumeHandle */
+export function ephemeralSpec(pod: Pod, name: string, source: NonNullable<Volume['csi']>): CSIVolumeSpec {
+  const { driver, fsType = '', readOnly = false, volumeAttributes = {}, nodePublishSecretRef } = source;
+  const { uid, namespace } = pod.metadata;
+  const secret = nodePublishSecretRef?.name;
+  return {
+    pod,
+    specName: name,
+    driver,
+    volumeHandle: `csi-${createHash('sha256').update(`${uid}${name}`).digest('hex')}`,
+    lifecycle: 'Ephemeral',
+    readOnly,
+    fsType,
+    attributes: volumeAttributes,
+    accessModes: ['ReadWriteOnce'],
+    mountOptions: [],
+    publishSecret: secret === undefined ? undefined : { namespace, name: secret },
+    stageSecret: undefined,
+  };
+}
+
+/** A declared volume. `readOnly` is that of the pod's mount of the claim. */
+export function persistentSpec(
+  pod: Pod,
+  { name, accessModes, mountOptions }: PersistentVolume,
+  source: CSIPersistentVolumeSource,
+  readOnly: boolean,
+): CSIVolumeSpec {
+  return {
+    pod,
+    specName: name,
+    driver: source.driver,
+    volumeHandle: source.volumeHandle,
+    lifecycle: 'Persistent',
+    readOnly: readOnly || source.readOnly === true,
+    fsType: source.fsType ?? '',
+    attributes: source.volumeAttributes ?? {},
+    accessModes,
+    mountOptions,
+    publishSecret: secretName(source.nodePublishSecretRef),
+    stageSecret: secretName(source.nodeStageSecretRef),
+  };
+}
+
+function secretName(reference: CSIPersistentVolumeSource['nodePublishSecretRef']): ClaimName | undefined {
+  return reference && { namespace: reference.namespace ?? 'default', name: reference.name ?? '' };
+}

@@ -1,0 +1,286 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ConfigObjectLookup } from '../../api/values/config-object.ts';
+import type { ClaimName, StorageLookup } from '../../api/values/persistent-volume.ts';
+import { errorMessage, RpcError, UserError } from '../../errors.ts';
+import type { CallOptions } from '../../cri/service.ts';
+import { OneAtATime } from '../../flow/one-at-a-time.ts';
+import type { Logger } from '../../logger.ts';
+import { makeFolder } from '../../make-folder.ts';
+import { isMountPoint } from '../host/mounts.ts';
+import { namesIn } from '../host/names-in.ts';
+import type { PodDirs } from '../host/pod-dirs.ts';
+import { removeTree } from '../host/remove-tree.ts';
+import type { CSIDrivers } from './csi-drivers.ts';
+import {
+  type CSIVolumeID,
+  driverFolder,
+  publishedFolder,
+  readData,
+  readStaged,
+  readUse,
+  setStaged,
+  setUnstaged,
+  stagedFolder,
+  stagingPath,
+  targetPath,
+  usesFolder,
+  writePublishedData,
+  writeStagedData,
+  writeUse,
+} from './csi-files.ts';
+import {
+  type Capabilities,
+  generatePublishRequest,
+  generateStageRequest,
+  type MountRequest,
+  shouldChangeOwnership,
+  unsupportedLifecycle,
+} from './csi-requests.ts';
+import type { CSIVolumeSpec } from './csi-volume-spec.ts';
+
+interface Deps {
+  rootDir: string;
+  nodeName: string;
+  podDirs: Pick<PodDirs, 'podDir' | 'podUIDs'>;
+  drivers: Pick<CSIDrivers, 'call'>;
+  storage: Pick<StorageLookup, 'csiDriver'>;
+  configObjects: ConfigObjectLookup;
+  /** Gives a published volume to the pod's fsGroup. */
+  changeOwnership: (path: string, spec: CSIVolumeSpec) => Promise<void>;
+  logger: Logger;
+}
+
+/**
+ * Mounts and unmounts volumes of CSI drivers. kubelet: pkg/volume/csi
+ *
+ * INVARIANTS: the use of a volume is on the disk before the driver is called, and goes after the driver undid it. So
+ * the next agent undoes what a crash left. One operation at a time for each volume. A call that may have had an effect
+ * is undone like one that had. Nothing stays mounted that the driver says it unmounted.
+ */
+export class CSIVolumes {
+  private readonly deps: Deps;
+  private readonly turns = new Map<string, OneAtATime>();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /**
+   * Mounts the volume, unless it is. The signal ends the call under way, which may have had an effect then. kubelet:
+   * csi_attacher.go MountDevice, csi_mounter.go SetUpAt
+   */
+  setUp(spec: CSIVolumeSpec, signal?: AbortSignal): Promise<void> {
+    const options = signal && { signal };
+    return this.inTurn(spec, async () => {
+      const podDir = this.deps.podDirs.podDir(spec.pod.metadata.uid);
+      const driver = this.deps.storage.csiDriver(spec.driver);
+      if (await this.isReady(podDir, spec)) {
+        // A volume that cannot be refreshed stays as it is.
+        if (driver?.requiresRepublish === true) await this.refresh(podDir, spec, options);
+        return;
+      }
+      const unsupported = unsupportedLifecycle(spec, driver);
+      if (unsupported !== undefined) throw new UserError(unsupported);
+      await this.mount(podDir, spec, options);
+    });
+  }
+
+  /** True if the volume is mounted, also if its claim or driver is gone. */
+  async isReady(podDir: string, { specName }: Pick<CSIVolumeSpec, 'specName'>): Promise<boolean> {
+    const use = await readUse(podDir, specName);
+    if (use?.isReady !== true) return false;
+    // After a reboot the note remains, but the mount is gone.
+    return !use.isMountPoint || (await isMountPoint(targetPath(podDir, specName)));
+  }
+
+  /**
+   * Unmounts all volumes of a pod, and unstages those that no other pod uses. Rejects if a driver did not undo one;
+   * call it again then. kubelet: csi_mounter.go TearDownAt, csi_attacher.go UnmountDevice
+   */
+  async tearDownPod(uid: string): Promise<void> {
+    const podDir = this.deps.podDirs.podDir(uid);
+    const specNames = new Set([...(await namesIn(publishedFolder(podDir))), ...(await namesIn(usesFolder(podDir)))]);
+    const results = await Promise.allSettled([...specNames].map((name) => this.tearDown(podDir, name)));
+    const failed = results.find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason;
+  }
+
+  /** Unstages the volumes of a driver that no pod uses, such as those that a crash left. */
+  async removeUnused(driver: string): Promise<void> {
+    const folder = driverFolder(this.deps.rootDir, driver);
+    for (const name of await namesIn(folder)) {
+      try {
+        const volume = await readData(join(folder, name));
+        if (volume?.driver === driver) await this.inTurn(volume, () => this.unstageUnlessUsed(volume));
+      } catch (error) {
+        this.deps.logger.warn({ driver, err: errorMessage(error) }, 'An unused volume could not be unstaged');
+      }
+    }
+  }
+
+  private async mount(podDir: string, spec: CSIVolumeSpec, options?: CallOptions): Promise<void> {
+    const { specName, driver, volumeHandle } = spec;
+    const target = targetPath(podDir, specName);
+    const capabilities = await this.capabilitiesOf(driver, options);
+    await writeUse(podDir, specName, { driver, volumeHandle, isReady: false, isMountPoint: false });
+    const staged = await this.stage(spec, capabilities, options);
+    const secrets = this.secretsOf(spec.publishSecret, 'NodePublishSecretRef');
+    await writePublishedData(join(target, '..'), spec, this.deps.nodeName);
+    try {
+      await this.publish(target, { spec, capabilities, stagingPath: staged, secrets }, options);
+    } catch (error) {
+      if (isFinal(error)) await removeTree(join(target, '..'));
+      // Perhaps because it is not staged.
+      if (staged !== undefined) await setUnstaged(join(staged, '..'));
+      throw error;
+    }
+    // A mount is not looked into, because a driver that hangs would not answer.
+    const isMounted = await isMountPoint(target);
+    if (!isMounted && !(await isFolder(target))) {
+      throw new UserError(`driver ${driver} published nothing at ${target}`);
+    }
+    if (shouldChangeOwnership(spec, capabilities, this.deps.storage.csiDriver(driver))) {
+      await this.deps.changeOwnership(target, spec);
+    }
+    await writeUse(podDir, specName, { driver, volumeHandle, isReady: true, isMountPoint: isMounted });
+  }
+
+  private async refresh(podDir: string, spec: CSIVolumeSpec, options?: CallOptions): Promise<void> {
+    const capabilities = await this.capabilitiesOf(spec.driver, options);
+    const secrets = this.secretsOf(spec.publishSecret, 'NodePublishSecretRef');
+    const staged = stages(spec, capabilities) ? stagingPath(stagedFolder(this.deps.rootDir, spec)) : undefined;
+    const target = targetPath(podDir, spec.specName);
+    await this.publish(target, { spec, capabilities, stagingPath: staged, secrets }, options);
+  }
+
+  private async capabilitiesOf(driver: string, options?: CallOptions): Promise<Capabilities> {
+    const { capabilities } = await this.deps.drivers.call(driver, (node) => node.nodeGetCapabilities({}, options));
+    return new Set(capabilities.map(({ rpc }) => String(rpc?.type)));
+  }
+
+  /** Resolves with the path of the staged volume. Resolves with undefined if the driver stages none. */
+  private async stage(
+    spec: CSIVolumeSpec,
+    capabilities: Capabilities,
+    options?: CallOptions,
+  ): Promise<string | undefined> {
+    if (!stages(spec, capabilities)) return undefined;
+    const secrets = this.secretsOf(spec.stageSecret, 'NodeStageSecretRef');
+    const folder = stagedFolder(this.deps.rootDir, spec);
+    const path = stagingPath(folder);
+    if (await isStaged(folder)) return path;
+    await writeStagedData(folder, spec);
+    await makeFolder(path, 0o750);
+    const request = generateStageRequest({ spec, capabilities, stagingPath: path, secrets });
+    await this.deps.drivers.call(spec.driver, (node) => node.nodeStageVolume(request, options));
+    await setStaged(folder, await isMountPoint(path));
+    return path;
+  }
+
+  private async publish(target: string, request: MountRequest, options?: CallOptions): Promise<void> {
+    const { drivers, storage } = this.deps;
+    const { driver } = request.spec;
+    const published = generatePublishRequest(request, target, storage.csiDriver(driver));
+    await drivers.call(driver, (node) => node.nodePublishVolume(published, options));
+  }
+
+  /** kubelet: csi_util.go getCredentialsFromSecret */
+  private secretsOf(secret: ClaimName | undefined, field: string): Record<string, string> {
+    if (secret === undefined) return {};
+    const { namespace, name } = secret;
+    const found = this.deps.configObjects.get('Secret', namespace, name);
+    if (found === undefined) {
+      throw new UserError(`fetching ${field} ${namespace}/${name} failed: secrets "${name}" not found`, {
+        hint: 'Declare the Secret beside the pod.',
+      });
+    }
+    return Object.fromEntries([...found.data].map(([key, value]) => [key, Buffer.from(value).toString()]));
+  }
+
+  private async tearDown(podDir: string, specName: string): Promise<void> {
+    const folder = join(publishedFolder(podDir), specName);
+    const published = await readData(folder);
+    const volume = published ?? (await readUse(podDir, specName));
+    if (volume === undefined) {
+      // Without vol_data.json no driver can be asked.
+      await removeTree(folder);
+      await removeTree(join(usesFolder(podDir), specName));
+      return;
+    }
+    await this.inTurn(volume, async () => {
+      if (published !== undefined) await this.unpublish(published, folder);
+      await removeTree(join(usesFolder(podDir), specName));
+      await this.unstageUnlessUsed(volume);
+    });
+  }
+
+  private async unpublish({ driver, volumeHandle }: CSIVolumeID, folder: string): Promise<void> {
+    const request = { volumeId: volumeHandle, targetPath: join(folder, 'mount') };
+    await this.deps.drivers.call(driver, (node) => node.nodeUnpublishVolume(request));
+    // Also unmounts what a driver left mounted.
+    await removeTree(folder);
+  }
+
+  private async unstageUnlessUsed(volume: CSIVolumeID): Promise<void> {
+    const folder = stagedFolder(this.deps.rootDir, volume);
+    if ((await readData(folder)) === undefined || (await this.isUsed(volume))) return;
+    await setUnstaged(folder);
+    const request = { volumeId: volume.volumeHandle, stagingTargetPath: stagingPath(folder) };
+    await this.deps.drivers.call(volume.driver, (node) => node.nodeUnstageVolume(request));
+    // Also unmounts what a driver left mounted.
+    await removeTree(folder);
+  }
+
+  private async isUsed({ driver, volumeHandle }: CSIVolumeID): Promise<boolean> {
+    const { podDirs } = this.deps;
+    for (const uid of await podDirs.podUIDs()) {
+      const podDir = podDirs.podDir(uid);
+      const uses = (await namesIn(usesFolder(podDir))).map((name) => readUse(podDir, name));
+      const published = (await namesIn(publishedFolder(podDir))).map((name) =>
+        readData(join(publishedFolder(podDir), name)),
+      );
+      const volumes = await Promise.all([...uses, ...published]);
+      if (volumes.some((one) => one?.driver === driver && one.volumeHandle === volumeHandle)) return true;
+    }
+    return false;
+  }
+
+  private async inTurn<T>({ driver, volumeHandle }: CSIVolumeID, work: () => Promise<T>): Promise<T> {
+    const key = `${driver}/${volumeHandle}`;
+    const turns = this.turns.get(key) ?? new OneAtATime();
+    this.turns.set(key, turns);
+    try {
+      return await turns.run(work);
+    } finally {
+      if (turns.isIdle) this.turns.delete(key);
+    }
+  }
+}
+
+function stages({ lifecycle }: CSIVolumeSpec, capabilities: Capabilities): boolean {
+  return lifecycle === 'Persistent' && capabilities.has('STAGE_UNSTAGE_VOLUME');
+}
+
+/** gRPC codes of calls that may have had an effect. kubelet: pkg/volume/csi/csi_client.go isFinalError */
+const uncertainCodes: ReadonlySet<number> = new Set([1, 4, 8, 10, 14]);
+
+/** True if the driver says that it did nothing. */
+function isFinal(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof RpcError && !uncertainCodes.has(cause.code);
+}
+
+/** After a reboot the note remains, but the mount is gone. */
+async function isStaged(folder: string): Promise<boolean> {
+  const staged = await readStaged(folder);
+  return staged !== undefined && (!staged.isMountPoint || (await isMountPoint(stagingPath(folder))));
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+}

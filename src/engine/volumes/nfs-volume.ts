@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import type { Volume } from '../../api/types.ts';
+import { hasCode, UserError } from '../../errors.ts';
+import { makeFolder } from '../../make-folder.ts';
+import { isMountPoint, mountFileSystem } from '../host/mounts.ts';
+import { pathExists } from '../host/path-exists.ts';
+import type { VolumeMounter, VolumeRequest } from './volume-mounter.ts';
+
+type NFSSource = NonNullable<Volume['nfs']>;
+
+/** Folders where `mount` looks for its helpers. */
+const helperFolders = ['/sbin', '/sbin/fs.d', '/sbin/fs', '/usr/sbin'];
+
+/** A share of an NFS server. kubelet: pkg/volume/nfs/nfs.go */
+export function nfsVolume(source: NFSSource, { podDir, volume }: VolumeRequest): VolumeMounter {
+  const path = nfsPath(podDir, volume.name);
+  return {
+    mount: { hostPath: path, readOnly: source.readOnly === true, managed: false },
+    setUp: () => mountNFS(path, { source, mountOptions: [] }),
+    hasContent: () => isMountPoint(path),
+  };
+}
+
+export const nfsPath = (podDir: string, name: string): string => join(podDir, 'volumes', 'kubernetes.io~nfs', name);
+
+/**
+ * Mounts the share on the path, unless it is. Rejects with a `UserError` if the machine cannot mount shares, or the
+ * server refuses or does not answer.
+ */
+export async function mountNFS(
+  path: string,
+  { source, mountOptions }: { source: NFSSource; mountOptions: readonly string[] },
+  folders = helperFolders,
+): Promise<void> {
+  if (await isMountPoint(path)) return;
+  if (!(await hasHelper(folders))) {
+    throw new UserError('this machine cannot mount NFS shares: the program mount.nfs is missing', {
+      hint: 'Install nfs-common (Debian, Ubuntu) or nfs-utils (Fedora, Alpine).',
+    });
+  }
+  await makeFolder(path, 0o750);
+  const server = source.server.includes(':') ? `[${source.server}]` : source.server;
+  const options = [...(source.readOnly === true ? ['ro'] : []), ...mountOptions];
+  await mountFileSystem('nfs', `${server}:${source.path}`, path, options);
+}
+
+async function hasHelper(folders: readonly string[]): Promise<boolean> {
+  const found = folders.map((folder) =>
+    pathExists(join(folder, 'mount.nfs')).catch((error: unknown) => hasCode(error, 'EACCES')),
+  );
+  return (await Promise.all(found)).includes(true);
+}

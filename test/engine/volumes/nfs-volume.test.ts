@@ -1,0 +1,22 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { mountNFS } from '../../../src/engine/volumes/nfs-volume.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+
+const share = { source: { server: '::1', path: '/exports/a' }, mountOptions: ['no-such-option', 'retry=0'] };
+
+test('a machine without mount.nfs cannot mount shares, and says what to install', async () => {
+  const folder = await temporaryFolder();
+  await expect(mountNFS(join(folder, 'share'), share, [folder])).rejects.toMatchObject({
+    message: 'this machine cannot mount NFS shares: the program mount.nfs is missing',
+    hint: 'Install nfs-common (Debian, Ubuntu) or nfs-utils (Fedora, Alpine).',
+  });
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('a share that cannot be mounted is refused in the words of mount', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'mount.nfs'), '');
+  await expect(mountNFS(join(folder, 'share'), share, [folder])).rejects.toThrow(/mount/);
+});
