@@ -40,6 +40,8 @@ export interface AgentOptions {
   mountNamespace?: string;
   /** The same for cgroups: a path below /proc. */
   cgroupNamespace?: string;
+  /** Without it the built one, which needs Node. */
+  program?: string;
   /** How many descriptors the agent and every command may have, in place of what the tests may. */
   maxOpenFiles?: number;
   /** More variables of the agent, and others in the place of those that the tests have. */
@@ -243,7 +245,7 @@ export class Agent {
     const isNode = command === 'run' || command === 'run-once';
     return [
       ...prefix,
-      ...[program, command, ...subcommand, '--root-dir', this.rootDir],
+      ...[this.#options.program ?? program, command, ...subcommand, '--root-dir', this.rootDir],
       ...(isNode || command === 'down' ? node : []),
       ...(isNode ? ['--hostname-override', nodeName, '--healthz-port', '0', ...flags] : []),
       ...rest,

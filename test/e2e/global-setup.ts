@@ -50,7 +50,15 @@ async function checkMachine(): Promise<void> {
  * folder of its own: a build at the same time does not pull the program away from running tests.
  */
 async function buildProgram(): Promise<string> {
-  const sources = ['src', 'bin', 'proto', 'scripts/build.mjs', 'package.json'].map((name) => join(repository, name));
+  const sources = [
+    'src',
+    'bin',
+    'proto',
+    'scripts/build.mjs',
+    'scripts/bundle-options.mjs',
+    'scripts/package',
+    'package.json',
+  ].map((name) => join(repository, name));
   const newest = Math.max(...(await Promise.all(sources.map(newestChange))));
   const builds = join(repository, '.cache/e2e');
   const folder = join(builds, String(Math.trunc(newest)));

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import { isSea } from 'node:sea';
 import type { Writable } from 'node:stream';
 import { systemClock } from '../../clock.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
@@ -58,14 +59,20 @@ interface Agent {
   signalled: boolean;
 }
 
+/** bin/kubelet-ts sets it too, but the single executable cannot set it for itself. */
+const mallocEnvironment = { MALLOC_MMAP_THRESHOLD_: '16384' };
+
 /** Starts the agent with the arguments of this process. Without a terminal it shows no screen. */
 function spawnAgent(logFile: string): Agent {
   const log = openLog(logFile);
   const { size } = fstatSync(log);
-  const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], {
+  // The single executable is its own script, and its name may be `kubelet`.
+  const words = isSea() ? process.argv.slice(2) : [...process.execArgv, ...process.argv.slice(1)];
+  const child = spawn(process.execPath, words, {
+    argv0: process.argv0,
     detached: true,
     stdio: ['ignore', 'ignore', log, 'pipe'],
-    env: { ...process.env, [screenAgentVariable]: logFile },
+    env: { ...mallocEnvironment, ...process.env, [screenAgentVariable]: logFile },
   });
   closeSync(log);
   const ended = once(child, 'exit').then(([code, signal]: (number | NodeJS.Signals | null)[]) =>

@@ -1,0 +1,50 @@
+// What the bundles of dist/ and of the executable have in common, for esbuild.
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+
+/** Commands with a bundle of their own, because their start counts. bin/kubelet-ts has the same list. */
+export const ownBuilds = ['run', 'ps', 'top'];
+
+/** commander would load it for commands that are programs of their own, which takes 2 ms. */
+export const withoutChildProcess = {
+  name: 'commander-without-child-process',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:child_process$/ }, ({ importer, path }) =>
+      importer.includes('/node_modules/commander/') ? { path, namespace: 'empty' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'empty' }, () => ({ contents: 'module.exports = {}' }));
+  },
+};
+
+/** Leaves out all commands but one, and links that one into the entry. */
+export const only = (command) => ({
+  name: 'only-one-command',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\/[a-z-]+\.ts$/ }, ({ kind, importer, path }) =>
+      kind === 'dynamic-import' && basename(importer) === 'program.ts' ? { path, external: true } : undefined,
+    );
+    onLoad({ filter: /\/src\/commands\/program\.ts$/ }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      const linked = text.replace(`await import('./${command}.ts')`, 'theCommand');
+      return { contents: `import * as theCommand from './${command}.ts';\n${linked}`, loader: 'ts' };
+    });
+  },
+});
+
+export const bundleOptions = {
+  entryPoints: { main: 'src/main.ts' },
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'linked',
+  loader: { '.bin': 'binary' },
+  // The same library as ES modules, so that only its used parts are bundled. It does not read process.env. The path
+  // is absolute because the e2e tests build from another folder.
+  alias: { yaml: join(import.meta.dirname, '../node_modules/yaml/browser/index.js') },
+  define: { 'process.env.NODE_ENV': '"production"', 'process.env.DEV': '"false"' },
+  // Never loaded here: only ink's development tools and gRPC's statistics use them, and both stay off.
+  external: ['react-devtools-core', '@grpc/proto-loader'],
+};

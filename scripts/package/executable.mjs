@@ -1,0 +1,116 @@
+// Makes one executable that needs no Node on the machine. It is a copy of this Node with the program inside ("single
+// executable application"). Node 20 runs only one CommonJS script there. So each bundle of dist/ is one script, stored
+// beside the code that V8 compiled from it.
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { builtinModules, createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { execa } from 'execa';
+import { build, transform } from 'esbuild';
+import { inject } from 'postject';
+import { bundleOptions, only, ownBuilds, withoutChildProcess } from '../bundle-options.mjs';
+
+const root = join(import.meta.dirname, '../..');
+const require = createRequire(import.meta.url);
+
+/** Node replaces this text in its copy when something is injected. From the manual of Node. */
+const sentinelFuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+
+/**
+ * Loads Node's own modules when the module that imports them runs. As imports of the bundle, all would be loaded at
+ * the start of every command.
+ */
+const builtinsOnUse = {
+  name: 'builtins-on-use',
+  setup({ onResolve, onLoad }) {
+    const names = new Set(builtinModules.flatMap((name) => [name, `node:${name}`]));
+    onResolve({ filter: /^[a-z:_/0-9]+$/ }, ({ kind, path, namespace }) =>
+      kind === 'import-statement' && namespace === 'file' && names.has(path)
+        ? { path, namespace: 'builtin' }
+        : undefined,
+    );
+    // Development tools of ink: a package that is not installed.
+    onResolve({ filter: /^react-devtools-core$/ }, ({ path }) => ({ path, namespace: 'empty' }));
+    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({ contents: builtinModule(path) }));
+  },
+};
+
+/** A module that exports the names of one of Node's own. Names without an importer are never read. */
+function builtinModule(name) {
+  const exported = Object.getOwnPropertyNames(require(name)).filter((key) => /^[A-Za-z_]\w*$/.test(key));
+  const names = exported.filter((key) => key !== 'default' && key !== 'constructor' && key !== 'prototype');
+  return [
+    `const builtin = require(${JSON.stringify(name)});`,
+    'export default builtin;',
+    ...names.map(
+      (key) => `const the_${key} = /* @__PURE__ */ (() => builtin.${key})(); export { the_${key} as ${key} };`,
+    ),
+  ].join('\n');
+}
+
+/**
+ * The program as one CommonJS script. It is an ES module first, because esbuild makes async functions of modules with
+ * a top-level await there, such as that of ink's layout.
+ */
+async function bundleScript(plugins) {
+  const { outputFiles } = await build({
+    ...bundleOptions,
+    external: ['@grpc/proto-loader'],
+    absWorkingDir: root,
+    outdir: '/',
+    write: false,
+    legalComments: 'none',
+    plugins: [withoutChildProcess, builtinsOnUse, ...plugins],
+  });
+  const { code } = await transform(outputFiles[0].text, {
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20.19',
+    minifyWhitespace: true,
+    define: { 'import.meta.url': '"file:///kubelet-ts"' },
+  });
+  return `(function (exports, require, module) {${code}\n})`;
+}
+
+/** The script that Node starts: bin/kubelet-ts, whose import() gets the bundles from inside the executable. */
+async function entryScript() {
+  const text = await readFile(join(root, 'bin/kubelet-ts'), 'utf8');
+  const { code } = await transform(text.replace(/^#!.*/, ''), {
+    format: 'cjs',
+    supported: { 'dynamic-import': false },
+  });
+  return `${await readFile(join(root, 'scripts/package/require-asset.cjs'), 'utf8')}
+(function (require) {${code}
+})(module.exports);
+`;
+}
+
+/** Writes a bundle and its compiled code into a folder. Returns both as assets, by name. */
+async function writeBundle(folder, name, plugins) {
+  const script = join(folder, `${name}.js`);
+  const cache = join(folder, `${name}.cache`);
+  await writeFile(script, await bundleScript(plugins));
+  await execa(process.execPath, [join(import.meta.dirname, 'compile.cjs'), script, cache, name]);
+  return { [`${name}.js`]: script, [`${name}.cache`]: cache };
+}
+
+/** Writes the executable for this architecture. The file is replaced at once, so a running one keeps running. */
+export async function makeExecutable(output) {
+  const folder = await mkdtemp(join(tmpdir(), 'kubelet-ts-executable-'));
+  const file = (name) => join(folder, name);
+  try {
+    const scripts = [['main', []], ...ownBuilds.map((command) => [command, [only(command)]])];
+    const assets = await Promise.all(scripts.map(([name, plugins]) => writeBundle(folder, name, plugins)));
+    await writeFile(file('entry.cjs'), await entryScript());
+    const config = { main: file('entry.cjs'), output: file('blob'), disableExperimentalSEAWarning: true };
+    await writeFile(file('config.json'), JSON.stringify({ ...config, assets: Object.assign({}, ...assets) }));
+    await execa(process.execPath, ['--experimental-sea-config', file('config.json')]);
+    await execa('strip', ['-o', file('kubelet-ts'), process.execPath]);
+    await inject(file('kubelet-ts'), 'NODE_SEA_BLOB', await readFile(file('blob')), { sentinelFuse });
+    await mkdir(dirname(output), { recursive: true });
+    await execa('install', ['-m', '0755', file('kubelet-ts'), `${output}.${process.pid}`]);
+    await rename(`${output}.${process.pid}`, output);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
