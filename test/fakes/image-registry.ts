@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerOptions } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { extract } from 'tar-stream';
 import { WebServer } from './web-server.ts';
@@ -11,7 +12,7 @@ interface Descriptor {
 }
 
 /**
- * A registry on this machine, without TLS: every repository has the one image of an archive, under any tag, for users
+ * A registry on this machine: every repository has the one image of an archive, under any tag, for users
  * with their passwords. It speaks as much of the OCI distribution API as a pull takes.
  */
 export class ImageRegistry {
@@ -28,7 +29,7 @@ export class ImageRegistry {
   readonly #layers: ReadonlySet<string>;
   #hold = (): Promise<void> => Promise.resolve();
 
-  private constructor(blobs: ReadonlyMap<string, Buffer>, manifest: Descriptor) {
+  private constructor(blobs: ReadonlyMap<string, Buffer>, manifest: Descriptor, tls?: ServerOptions) {
     this.#blobs = blobs;
     this.#manifest = manifest;
     const { layers } = JSON.parse(blobs.get(manifest.digest)?.toString() ?? '{"layers":[]}') as {
@@ -36,26 +37,30 @@ export class ImageRegistry {
     };
     this.#layers = new Set(layers.map(({ digest }) => digest));
     this.digest = manifest.digest;
-    this.#server = new WebServer({ host: '127.0.0.1' });
+    this.#server = new WebServer({ host: '127.0.0.1', ...(tls && { tls }) });
     this.#server.answer = (request, response) => {
       void this.#answer(request, response);
     };
   }
 
-  /** With the image of an OCI archive, on a free port. The caller stops it. */
-  static async start(archive: string): Promise<ImageRegistry> {
+  /** With the image of an OCI archive, on a free port, by HTTPS if `tls` is given. The caller stops it. */
+  static async start(archive: string, tls?: ServerOptions): Promise<ImageRegistry> {
     const files = await filesOf(archive);
     const index = JSON.parse(files.get('index.json')?.toString() ?? '{}') as { manifests: Descriptor[] };
     const [manifest] = index.manifests;
     if (manifest === undefined) throw new Error(`${archive} has no image`);
     const blobs = [...files].filter(([path]) => path.startsWith('blobs/')).map(([, content]) => content);
-    const registry = new ImageRegistry(new Map(blobs.map((blob) => [digestOf(blob), blob])), manifest);
+    const registry = new ImageRegistry(new Map(blobs.map((blob) => [digestOf(blob), blob])), manifest, tls);
     await registry.#server.start();
     return registry;
   }
 
   stop(): Promise<void> {
     return this.#server.stop();
+  }
+
+  get origin(): string {
+    return this.#server.origin;
   }
 
   /** As it stands in image names: `127.0.0.1:5000`. */
