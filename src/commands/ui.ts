@@ -6,12 +6,14 @@ interface UIFlags {
   rootDir: string;
   containerRuntimeEndpoint?: string;
   readOnly?: true;
+  lineMode?: true;
 }
 
 export function registerUI(program: Command, _deps: CommandDeps): void {
   addRuntimeOptions(program.command('ui'))
     .description('Show the screen of a running kubelet-ts. Leaving it stops nothing')
     .option('--read-only', 'let no key change a pod')
+    .option('--line-mode', 'plain lines for a screen reader, as with TERM=dumb')
     .addHelpText('after', examples)
     .action(async (flags: UIFlags) => {
       const { showUI } = await import('./run/show-ui.ts');

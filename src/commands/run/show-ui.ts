@@ -11,36 +11,43 @@ interface UISettings {
   rootDir: string;
   containerRuntimeEndpoint?: string;
   readOnly?: boolean;
+  /** True for plain lines in place of a screen. */
+  lineMode?: boolean;
 }
 
 /**
  * Shows the screen of the agent on a root-dir until the user leaves. The agent and its pods keep running. If the agent
  * ends, the screen waits for the next one. Rejects with a `UserError` without an agent or a terminal.
  */
-export async function showUI({ rootDir, containerRuntimeEndpoint, readOnly = false }: UISettings): Promise<void> {
-  if (!(await canShowScreen())) {
+export async function showUI(settings: UISettings): Promise<void> {
+  const { rootDir, containerRuntimeEndpoint, readOnly = false, lineMode = process.env['TERM'] === 'dumb' } = settings;
+  if (!lineMode && !(await canShowScreen())) {
     throw new UserError('the screen needs a terminal in its foreground', {
-      hint: 'Without one: kubelet-ts ps -w, kubelet-ts events -w. Over ssh, ssh -t opens a terminal.',
+      hint: 'Without one: kubelet-ts ui --line-mode, kubelet-ts ps -w. Over ssh, ssh -t opens a terminal.',
     });
   }
   const socketPath = controlSocketPath(resolve(rootDir));
-  const [first, { runScreen }] = await Promise.all([
+  const [first, { show }] = await Promise.all([
     firstSnapshot(socketPath, rootDir),
-    import('../../tui/screen.tsx'),
+    lineMode ? import('./line-mode.ts').then(({ showLines }) => ({ show: showLines })) : fullScreen(),
   ]);
   const view = new RemoteView({ socketPath, clock: systemClock }, first);
   const { stdout, stdin } = process;
   const commands = screenCommands(runtimeFlags({ rootDir, runtimeEndpoint: containerRuntimeEndpoint }));
   try {
-    await runScreen({
-      ...{ view, stdout, stdin, commands },
-      onLeave: () => undefined,
-      isAttached: true,
-      isReadOnly: readOnly,
-    }).exited;
+    await show({ view, stdout, stdin, commands, clock: systemClock, isReadOnly: readOnly });
   } finally {
     view.close();
   }
+}
+
+/** Loads the screen. Leaving it ends no agent. */
+async function fullScreen() {
+  const { runScreen } = await import('../../tui/screen.tsx');
+  type Settings = Omit<Parameters<typeof runScreen>[0], 'onLeave' | 'isAttached'>;
+  return {
+    show: (settings: Settings) => runScreen({ ...settings, onLeave: () => undefined, isAttached: true }).exited,
+  };
 }
 
 async function firstSnapshot(socketPath: string, rootDir: string): Promise<EngineSnapshot> {

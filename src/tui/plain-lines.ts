@@ -1,0 +1,43 @@
+import { podStatusText, readyText, restartCount } from '../api/values/pod-printer.ts';
+import type { KubeletEvent } from '../engine/view/events.ts';
+import type { EngineSnapshot, PodSnapshot } from '../engine/view/snapshot.ts';
+import { describeEvent } from './describe-event.ts';
+import { printable } from './display-width.ts';
+import { podReason } from './pod-reason.ts';
+
+/** Lines of events at a time. */
+const maxEventLines = 20;
+
+/** A pod in one line of text, for a screen reader. */
+export function podLine(entry: PodSnapshot, node: EngineSnapshot, now: number): string {
+  const reason = podReason(entry, node, now);
+  return printable(`${stateOf(entry)}${reason === '' ? '' : `: ${reason}`}`);
+}
+
+/** Lines of pods that differ from those in `seen`, which is brought up to date. */
+export function changedPodLines(seen: Map<string, string>, node: EngineSnapshot, now: number): string[] {
+  const changed = node.pods.filter((entry) => seen.get(entry.pod.metadata.uid) !== stateOf(entry));
+  const gone = [...seen].filter(([uid]) => !node.pods.some(({ pod }) => pod.metadata.uid === uid));
+  for (const entry of changed) seen.set(entry.pod.metadata.uid, stateOf(entry));
+  for (const [uid] of gone) seen.delete(uid);
+  return [
+    ...changed.map((entry) => podLine(entry, node, now)),
+    ...gone.map(([, state]) => printable(`${state.split(' ')[0] ?? ''} is gone`)),
+  ];
+}
+
+/** Lines of events, and the number of those that are left out. */
+export function plainEventLines(events: readonly KubeletEvent[]): string[] {
+  const lines = events.slice(-maxEventLines).map((event) => {
+    const { pod, title, detail } = describeEvent(event);
+    const time = new Date(event.at).toTimeString().slice(0, 8);
+    return printable([time, pod === undefined ? '(node)' : `${pod.namespace}/${pod.name}`, title, detail].join(' '));
+  });
+  const left = events.length - lines.length;
+  return left === 0 ? lines : [`${left} events are left out`, ...lines];
+}
+
+function stateOf({ pod, worker }: PodSnapshot): string {
+  const { namespace, name } = pod.metadata;
+  return `${namespace}/${name} ${podStatusText(pod, worker)}, ready ${readyText(pod)}, restarts ${restartCount(pod)}`;
+}
