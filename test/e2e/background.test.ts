@@ -70,7 +70,7 @@ test('an agent that does not start says why', async () => {
   await agent.start();
   await shell.type(`clear; ${run}; echo "code $?"\n`);
   const screen = await shell.until((text) => /^code \d+$/m.test(text));
-  expect(screen.slice(screen.indexOf('error:'), screen.indexOf('\n>'))).toBe(
+  expect(/error:[^]*?^code \d+$/m.exec(screen)?.[0]).toBe(
     `error: kubelet-ts runs already on this root-dir (pid ${agent.pid})\n` +
       'hint: Stop it first, or give this one another --root-dir.\ncode 1',
   );

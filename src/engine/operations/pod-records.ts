@@ -50,6 +50,8 @@ export class PodRecords {
 
   /** Loads the records of an earlier agent. Rejects if the folder cannot be read now. */
   async load(): Promise<void> {
+    // Made again before each write, so a disk that is full now does not matter.
+    await makeFolder(this.folder, 0o700).catch(() => undefined);
     for (const file of await filesIn(this.folder)) {
       if (file.endsWith('.tmp')) await rm(join(this.folder, file), { force: true });
       else if (file.endsWith('.json')) await this.read(join(this.folder, file));
