@@ -224,6 +224,10 @@ const rooms = {
       'engine/config',
     ],
   ],
+  'engine/config/applied': [
+    'manifests that operators applied, on disk',
+    ['api/values', 'api/decoding', 'engine/config/last-good', 'engine/host', 'api/objects', 'engine/config'],
+  ],
   'engine/stats': [
     'usage of the node, its pods and containers',
     ['api/values', 'cri', 'flow', 'engine/container', 'engine/container-manager', 'engine/volumes', 'engine/view'],
@@ -302,7 +306,17 @@ const rooms = {
   server: ['the HTTP server, healthz', ['flow']],
   'server/control': [
     'the control socket: its routes, its client, the engine of another process',
-    ['flow', 'engine/view', 'engine/history', 'engine/stats', 'engine/operations', 'server', 'server/metrics'],
+    [
+      'api/decoding',
+      'flow',
+      'engine/view',
+      'engine/history',
+      'engine/stats',
+      'engine/operations',
+      'engine/config/applied',
+      'server',
+      'server/metrics',
+    ],
   ],
   'server/api': [
     'the HTTPS API of the kubelet: clients, certificates, routes',
@@ -345,6 +359,8 @@ const rooms = {
       'engine/config/last-good',
       'api/objects',
       'engine/config',
+      'engine/config/applied',
+      'engine/host',
       'engine/config/file',
       'engine/config/http',
       'node/options',
@@ -372,6 +388,7 @@ const rooms = {
       'engine/pleg',
       'engine/stats',
       'engine/config',
+      'engine/config/applied',
       'engine/images',
       'engine/kuberuntime/request',
       'engine/status',
@@ -579,6 +596,10 @@ const rooms = {
     'words that a shell completes',
     ['api/values', 'engine/view', 'server/control', 'node/options', 'commands/pod'],
   ],
+  'commands/applied': [
+    'requests of `apply` and `delete`, to an agent or to its folder',
+    ['api/objects', 'engine/config/applied', 'server/control', 'node/options', 'node/sources', 'commands/io'],
+  ],
   commands: [
     'one file a subcommand: parse, call, print',
     [
@@ -593,6 +614,7 @@ const rooms = {
       'engine/view',
       'engine/stats',
       'engine/config',
+      'engine/config/applied',
       'engine/operations',
       'server',
       'server/control',

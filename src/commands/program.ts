@@ -60,6 +60,14 @@ const commands: Record<string, CommandEntry> = {
     load: async () => (await import('./checkpoint.ts')).registerCheckpoint,
   },
   events: { summary: 'List the events of pods', load: async () => (await import('./events.ts')).registerEvents },
+  apply: {
+    summary: 'Run the pods of manifests from now on',
+    load: async () => (await import('./apply.ts')).registerApply,
+  },
+  delete: {
+    summary: 'Remove applied objects, and end their pods',
+    load: async () => (await import('./delete.ts')).registerDelete,
+  },
   restart: {
     summary: 'Restart the containers of pods',
     load: async () => (await import('./operate.ts')).registerOperation('restart'),

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../clock.ts';
+import { appliedFolder } from '../engine/config/applied/applied-folder.ts';
+import { AppliedManifests } from '../engine/config/applied/applied-manifests.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
@@ -60,9 +63,10 @@ Examples:
 Then, in another terminal: kubelet-ts ps, kubelet-ts logs POD, kubelet-ts exec POD -- CMD`;
 
 async function run(options: NodeOptions, flags: RunFlags, { stderr }: CommandDeps): Promise<number> {
-  if (options.manifestPaths.length === 0 && options.manifestURLs.length === 0) {
-    throw new UserError('nothing to run: no manifest was named', {
-      hint: 'Give a manifest file or folder, --manifest-url URL, or a --config with staticPodPath.',
+  const isNamed = options.manifestPaths.length + options.manifestURLs.length > 0;
+  if (!isNamed && !existsSync(appliedFolder(options.rootDir))) {
+    throw new UserError('nothing to run: no manifest was named or applied', {
+      hint: 'Give a manifest file or folder, --manifest-url URL, or a --config with staticPodPath; or kubelet-ts apply.',
     });
   }
   requireRoot();
@@ -94,7 +98,9 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
     logger.info({ signal: 'SIGHUP' }, 'The terminal was closed, the agent keeps running');
   });
   const faults = new Faults({ clock: systemClock, logger });
-  const sources = (): PodSource[] => nodeSources(options, logger);
+  const sources = (): PodSource[] => nodeSources(options, logger, { hasApplied: true });
+  const { rootDir, nodeName, featureGates } = options;
+  const applied = new AppliedManifests({ rootDir, nodeName, featureGates, clock: systemClock, logger });
   let healthz: Server | undefined;
   let api: { close(): void } | undefined;
   let unhealthyBecause = (): string | undefined => undefined;
@@ -110,7 +116,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
   };
   try {
     const onServing = screen?.reportReady;
-    const agent = { options, sources, logger, faults, stopping, onWaiting, onStarting, onServing };
+    const agent = { options, sources, applied, logger, faults, stopping, onWaiting, onStarting, onServing };
     await withAgent(agent, async (kubelet, runtime, metrics) => {
       if (!options.protectKernelDefaults) await setKernelTunables(logger);
       unhealthyBecause = () => kubelet.unhealthyBecause();

@@ -18,7 +18,7 @@ import type { Summary } from './stats/summary.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 import type { KubeletEvent } from './view/events.ts';
-import type { EngineSettling, EngineSnapshot, EngineView } from './view/snapshot.ts';
+import type { EngineDeclarations, EngineSettling, EngineSnapshot, EngineView } from './view/snapshot.ts';
 
 /** Delay before the removal of a pod's remains is tried again. */
 const removalRetryMs = 1000;
@@ -37,7 +37,13 @@ export interface UnremovedPod {
  * kubelet: kubelet.go Kubelet
  */
 export class Kubelet
-  implements EngineView, EngineHistory, EngineSettling, EngineOperations, Pick<StatsProvider, 'summary' | 'logUsage'>
+  implements
+    EngineView,
+    EngineHistory,
+    EngineDeclarations,
+    EngineSettling,
+    EngineOperations,
+    Pick<StatsProvider, 'summary' | 'logUsage'>
 {
   private readonly deps: KubeletDeps;
   private readonly stopping = new AbortController();
@@ -126,6 +132,10 @@ export class Kubelet
 
   logUsage(): Promise<LogUsage[]> {
     return this.parts.stats.logUsage();
+  }
+
+  declarerOf(key: string): string | undefined {
+    return this.parts.config.declarerOf(key);
   }
 
   operate(request: OperationRequest): Promise<string> {

@@ -1,5 +1,5 @@
 import type { Container, Pod, PodSpec, PodStatus } from '../api/types.ts';
-import { configAnnotations } from '../api/values/config-annotations.ts';
+import { sourceOf } from '../api/values/config-annotations.ts';
 import { podFullName } from '../api/values/pod-names.ts';
 import { containerHash } from './container/container-hash.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
@@ -100,7 +100,7 @@ function podSnapshot(
   const pulls = pullWatch.of(uid);
   return {
     pod,
-    source: pod.metadata.annotations?.[configAnnotations.source] === 'http' ? 'http' : 'file',
+    source: sourceOf(pod),
     ...(replacedBy === undefined ? {} : { replacedBy }),
     ...(outdated.length === 0 ? {} : { outdatedContainers: outdated }),
     ...(waitingUpdate === undefined

@@ -1,5 +1,6 @@
 import { systemClock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
+import type { AppliedManifests } from '../engine/config/applied/applied-manifests.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
@@ -17,6 +18,8 @@ import { openNode } from './open-node.ts';
 export interface AgentRequest {
   options: NodeOptions;
   sources: (node: { nodeName: string }) => PodSource[];
+  /** Manifests that operators apply. Without it, such requests are refused. */
+  applied?: AppliedManifests;
   logger: Logger;
   /** Receives failures of the agent itself, including uncaught errors. */
   faults: Faults;
@@ -41,7 +44,7 @@ export function requireRoot(): void {
  * first, because it is the lock of the root-dir, also against a second start of the managed containerd.
  */
 export async function withAgent<T>(
-  { options, sources, logger, faults, stopping, onWaiting, onStarting, onServing }: AgentRequest,
+  { options, sources, applied, logger, faults, stopping, onWaiting, onStarting, onServing }: AgentRequest,
   use: (kubelet: Kubelet, runtime: RuntimeService, metrics: AgentMetrics) => Promise<T>,
 ): Promise<T> {
   requireRoot();
@@ -62,6 +65,7 @@ export async function withAgent<T>(
     view: new Promise((resolve) => {
       built = resolve;
     }),
+    applied,
     metrics,
     waitsFor: () => waitsFor?.message,
     starts: () => starts(),
@@ -75,6 +79,10 @@ export async function withAgent<T>(
   onServing?.();
   const endSurvival = surviveBugs(faults);
   try {
+    // If it fails, the source reports what is wrong with the folder.
+    await applied?.open().catch((error: unknown) => {
+      faults.note('applied manifests', error);
+    });
     const node = await openNode(
       { options, sources, logger, faults, signal: stopping.signal, onStarting: noteStarting, metrics },
       onWaiting && noteWaiting,

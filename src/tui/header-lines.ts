@@ -51,7 +51,7 @@ function headerSpans(snapshot: EngineSnapshot, now: number): Span[] {
     ...runtimeSpans(snapshot.runtime),
     ...snapshot.pressures.map(({ type }): Span => ({ text: type, color: 'red' })),
     { text: `pods ${readyCount}/${pods.length} ready`, color: readyCount === pods.length ? 'green' : 'yellow' },
-    ...snapshot.sources.map(sourceSpan),
+    ...snapshot.sources.filter(isShown).map(sourceSpan),
     { text: `PLEG ${pleg.mode}, ${relist}` },
     { text: `up ${humanDuration(now - snapshot.startedAt)}` },
   ];
@@ -65,6 +65,11 @@ function runtimeSpans(runtime: RuntimeSnapshot): Span[] {
   return runtime.networkError === undefined
     ? spans
     : [...spans, { text: `network: ${runtime.networkError}`, color: 'yellow' }];
+}
+
+/** Every agent takes applied manifests. Most have none. */
+function isShown({ source, pods, problems }: SourceSnapshot): boolean {
+  return source !== 'applied' || pods + problems.length > 0;
 }
 
 function sourceSpan(source: SourceSnapshot): Span {

@@ -164,14 +164,14 @@ test('volumes in memory are unmounted when the pod goes, also by an engine that 
   await world.until(async () => (await mountPointsUnder(world.folder)).length === 0);
 });
 
-test('a volume that needs an API server keeps its pod from starting, without haste', async () => {
+test('a volume whose claim nothing declares keeps its pod from starting, without haste', async () => {
   const { world, engine, source } = await boot();
   const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
   source.set(withMain({ volumeMounts: [{ name: 'data', mountPath: '/data' }] }, { volumes }));
   await world.pass(60_000);
   expect(await world.inventory()).toEqual([]);
   expect(new Set(engine.messages('FailedMount'))).toEqual(
-    new Set(['MountVolume.SetUp failed for volume "data" : persistentVolumeClaim: needs an API server']),
+    new Set(['MountVolume.SetUp failed for volume "data" : persistentvolumeclaim "data" not found']),
   );
   expect(engine.messages('FailedMount').length).toBeLessThan(15);
 });

@@ -1,5 +1,6 @@
 import type * as core from 'kubernetes-types/core/v1.js';
 import { applyDefaults } from './apply-defaults.ts';
+import type { SourceName } from '../values/config-annotations.ts';
 import type { FeatureGates } from '../values/feature-gates.ts';
 import type { Pod, RawPod } from '../types.ts';
 
@@ -20,7 +21,7 @@ export interface StaticPodNode {
 
 /** The facts besides the manifest that make a static pod of this node. */
 export interface StaticPodOptions extends StaticPodNode {
-  source: 'file' | 'http';
+  source: SourceName;
   /** Absolute path of the manifest file, or its URL. */
   origin: string;
   hash: Hash;
@@ -36,7 +37,7 @@ export function toStaticPod(raw: RawPod, options: StaticPodOptions): Pod {
   const { metadata, spec } = pod;
   const uid = metadata.uid ?? podUID(raw, options);
   spec.nodeName = options.nodeName;
-  if (options.source === 'file') spec.tolerations = tolerateNoExecute(spec.tolerations ?? []);
+  if (options.source !== 'http') spec.tolerations = tolerateNoExecute(spec.tolerations ?? []);
   return {
     ...pod,
     metadata: {

@@ -1,7 +1,12 @@
 import type { Pod } from '../types.ts';
 
-/** Sources of pods, with the kubelet's names. stdin and arguments of `run-once` count as `file`. */
-export type SourceName = 'file' | 'http';
+/** Sources of pods, `file` and `http` with the kubelet's names. stdin and arguments of `run-once` count as `file`. */
+const sourceNames = ['file', 'http', 'applied'] as const;
+export type SourceName = (typeof sourceNames)[number];
+
+export function isSourceName(value: unknown): value is SourceName {
+  return sourceNames.some((name) => name === value);
+}
 
 /** Annotations that the kubelet itself writes. kubelet: types/pod_update.go */
 export const configAnnotations = {
@@ -20,4 +25,10 @@ export function isMirrorPod({ metadata }: Pod): boolean {
 export function isStaticPod({ metadata }: { metadata?: Partial<Pod['metadata']> }): boolean {
   const source = metadata?.annotations?.[configAnnotations.source];
   return source !== undefined && source !== 'api';
+}
+
+/** The source that declared a pod. */
+export function sourceOf({ metadata }: Pod): SourceName {
+  const source = metadata.annotations?.[configAnnotations.source];
+  return isSourceName(source) ? source : 'file';
 }

@@ -51,7 +51,7 @@ function isNameLine(line: string, name: string): boolean {
 }
 
 async function manifestFiles(sources: readonly Pick<SourceSnapshot, 'source' | 'where'>[]): Promise<string[]> {
-  const paths = sources.flatMap(({ source, where }) => (source === 'file' ? where.split(', ') : []));
+  const paths = sources.flatMap(({ source, where }) => (source === 'http' ? [] : where.split(', ')));
   const lists = paths.map(async (path) => {
     try {
       const names = await readdir(path);

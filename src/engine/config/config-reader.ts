@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pod } from '../../api/types.ts';
 import type { ClassPlace, ClassProblem } from '../../api/values/resolve-classes.ts';
-import { Claims, podKeys } from '../../api/values/claims.ts';
+import { claimedKeys, Claims, podKeys } from '../../api/values/claims.ts';
 import type { FeatureGates } from '../../api/values/feature-gates.ts';
 import { withoutDisabledFields } from '../../api/values/pod-level-resources.ts';
 import type { Clock } from '../../clock.ts';
@@ -50,6 +50,8 @@ interface Read {
   readonly snapshot: SourceSnapshot;
   /** The pods of its last list; undefined before the first one. */
   declared: readonly Pod[] | undefined;
+  /** Keys of its objects, by `claimedKeys`. */
+  keys: ReadonlySet<string>;
   /** UIDs of these pods that are derived from their manifests. */
   derivedUIDs: ReadonlySet<string>;
   /** Problems that the source reports. */
@@ -86,6 +88,7 @@ export class ConfigReader {
       source,
       snapshot: { source: source.source, where: source.where, ready: false, pods: 0, problems: [] },
       declared: undefined,
+      keys: new Set(),
       derivedUIDs: new Set(),
       problems: [],
       immutable: [],
@@ -137,6 +140,12 @@ export class ConfigReader {
     return this.reads.filter(({ declared = [] }) => declared.some(isNamed)).map(({ source }) => source.where);
   }
 
+  /** The file or URL that declares an object, by `claimedKeys`. Returns undefined if none does. */
+  declarerOf(key: string): string | undefined {
+    const read = this.reads.find(({ keys }) => keys.has(key));
+    return read?.source.fileOf?.(key) ?? read?.source.where;
+  }
+
   /** True if the last list of some source has a pod with this full name. */
   declares(fullName: string): boolean {
     return this.podConfig.declares(fullName);
@@ -156,6 +165,7 @@ export class ConfigReader {
     const { configObjects, featureGates, onConfigObjectsChanged, secrets } = this.deps;
     const { id } = read.id;
     read.declared = pods.filter((pod) => !isMirrorPod(pod)).map((pod) => withoutDisabledFields(pod, featureGates));
+    read.keys = new Set(claimedKeys({ pods: read.declared, configObjects: objects }));
     read.derivedUIDs = new Set(derivedUIDs);
     read.problems = problems;
     read.classPlaces = classPlaces;

@@ -42,4 +42,6 @@ export interface PodSource {
    * no such method.
    */
   settle?(): Promise<void>;
+  /** The file whose object with this key counts, by `claimedKeys`. Absent if the source is no set of files. */
+  fileOf?(key: string): string | undefined;
 }

@@ -5,7 +5,7 @@ import type { RuntimeService } from '../../cri/runtime-service.ts';
 import type { CallOptions } from '../../cri/service.ts';
 import type { Container, ContainerStatus, PodSandbox, PodSandboxStatus } from '../../cri/types.ts';
 import { textLimits } from '../../text-limits.ts';
-import { configAnnotations } from '../../api/values/config-annotations.ts';
+import { configAnnotations, isSourceName } from '../../api/values/config-annotations.ts';
 import { ContainerEnds } from '../container/container-ends.ts';
 import type { RuntimeContainer, RuntimePod } from '../container/pod-records.ts';
 import { criAnnotations, criLabels } from '../container/labels.ts';
@@ -161,7 +161,7 @@ function joinPods(
     if (metadata === undefined) continue;
     const pod = podOf(metadata.uid, metadata.name, metadata.namespace);
     const source = annotations[configAnnotations.source];
-    if (source === 'file' || source === 'http') pod.source = source;
+    if (isSourceName(source)) pod.source = source;
     const dependsOn = annotations[dependsOnAnnotation];
     if (dependsOn !== undefined) pod.dependsOn = dependsOn;
     const created = millis(createdAt);

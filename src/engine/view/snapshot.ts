@@ -160,6 +160,12 @@ export interface PodUsage {
   memoryBytes?: number;
 }
 
+/** Where objects are declared. */
+export interface EngineDeclarations {
+  /** The file or URL that declares an object now, by `claimedKeys`. Returns undefined if none does. */
+  declarerOf(key: string): string | undefined;
+}
+
 /** Lets a reader wait until the snapshot is up to date. */
 export interface EngineSettling {
   /** Resolves when the snapshot shows the manifests that were declared at the time of the call. */

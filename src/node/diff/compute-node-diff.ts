@@ -44,11 +44,12 @@ export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): Nod
   const names = new Set(desired.pods.map(podFullName));
   const others = current.pods
     .filter(({ pod }) => !names.has(podFullName(pod)))
-    .map(({ pod, source, origin = '' }) =>
-      source === 'http' && !desired.urls.includes(origin)
+    .map(({ pod, source, origin = '' }) => {
+      if (source === 'applied') return change('stay', pod, 'kubelet-ts apply declared it');
+      return source === 'http' && !desired.urls.includes(origin)
         ? change('stay', pod, 'a URL declares it')
-        : change('stop', pod, 'no manifest declares it'),
-    );
+        : change('stop', pod, 'no manifest declares it');
+    });
   const goingOn = declared.filter((entry) => entry.change.action === 'stay' || entry.change.action === 'update');
   const users = goingOn.map(({ pod }) => pod);
   return {

@@ -1,7 +1,7 @@
 import { loadManifests, type Manifests } from '../../api/objects/load-manifests.ts';
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import type { Pod } from '../../api/types.ts';
-import { configAnnotations } from '../../api/values/config-annotations.ts';
+import { sourceOf } from '../../api/values/config-annotations.ts';
 import { defaultInPlacePolicy } from '../../api/values/in-place.ts';
 import { podUIDHash } from '../../engine/config/load-manifest.ts';
 import type { LastGood } from '../../engine/config/last-good/last-good-format.ts';
@@ -74,11 +74,7 @@ function runtimePod(
   const { uid, name, namespace, containerStatuses } = status;
   if (revision !== undefined) {
     const { pod } = revision;
-    return {
-      pod,
-      source: pod.metadata.annotations?.[configAnnotations.source] === 'http' ? 'http' : 'file',
-      ...originOf(pod, kept),
-    };
+    return { pod, source: sourceOf(pod), ...originOf(pod, kept) };
   }
   const manifest = kept.find(({ pods }) => pods.some(({ metadata }) => metadata.uid === uid));
   const pod = manifest?.pods.find(({ metadata }) => metadata.uid === uid);

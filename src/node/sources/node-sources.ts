@@ -1,5 +1,6 @@
 import { getProxyForUrl } from 'proxy-from-env';
 import { systemClock } from '../../clock.ts';
+import { appliedFolder } from '../../engine/config/applied/applied-folder.ts';
 import { FileSource } from '../../engine/config/file/file-source.ts';
 import { HTTPSource } from '../../engine/config/http/http-source.ts';
 import { LargeBodies } from '../../engine/config/http/large-bodies.ts';
@@ -10,8 +11,8 @@ import type { PodSource } from '../../engine/config/pod-source.ts';
 import type { Logger } from '../../logger.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 
-/** The manifest sources that the flags name. */
-export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
+/** The manifest sources that the flags name. `hasApplied`: after them, the manifests that operators applied. */
+export function nodeSources(options: NodeOptions, logger: Logger, { hasApplied = false } = {}): PodSource[] {
   const { nodeName, featureGates, manifestPaths, rootDir } = options;
   const lastGood = new LastGoodManifests({
     rootDir,
@@ -19,25 +20,22 @@ export function nodeSources(options: NodeOptions, logger: Logger): PodSource[] {
     logger: logger.child({ component: 'last-good-manifests' }),
   });
   const sources: PodSource[] = [];
-  if (manifestPaths.length > 0) {
-    sources.push(
-      new FileSource({
-        paths: manifestPaths,
-        nodeName,
-        featureGates,
-        fileCheckFrequencyMs: options.fileCheckFrequency,
-        clock: systemClock,
-        logger: logger.child({ component: 'file-source' }),
-        lastGood,
-      }),
-    );
-  }
+  const files = {
+    nodeName,
+    featureGates,
+    fileCheckFrequencyMs: options.fileCheckFrequency,
+    clock: systemClock,
+    logger: logger.child({ component: 'file-source' }),
+    lastGood,
+  };
+  if (manifestPaths.length > 0) sources.push(new FileSource({ ...files, paths: manifestPaths }));
   const largeBodies = new LargeBodies(systemClock);
   for (const url of options.manifestURLs) {
     const httpCheckFrequencyMs = options.httpCheckFrequency;
     const manifest = remoteManifest(options, url, largeBodies);
     sources.push(new HTTPSource({ ...manifest, httpCheckFrequencyMs, lastGood, random: Math.random }));
   }
+  if (hasApplied) sources.push(new FileSource({ ...files, source: 'applied', paths: [appliedFolder(rootDir)] }));
   // Drops last good manifests of sources that are no longer named. The file source drops its own.
   if (manifestPaths.length === 0) void lastGood.retain('file', []);
   const wheres = sources.filter(({ source }) => source === 'http').map(({ where }) => where);

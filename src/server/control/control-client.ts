@@ -1,6 +1,7 @@
 import { access, constants, watch } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { AppliedObject, AppliedResult } from '../../engine/config/applied/applied-object.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
 import type { OperationAction, PodName, RevisionSummary } from '../../engine/operations/operation.ts';
 import type { Summary } from '../../engine/stats/summary.ts';
@@ -114,6 +115,32 @@ export async function operate(
 /** The revisions of a declared pod, oldest first. Returns undefined if no agent answers. */
 export async function fetchRevisions(path: string, pod: PodName): Promise<RevisionSummary[] | undefined> {
   return ask<RevisionSummary[]>(path, `${podPath(pod)}/revisions`);
+}
+
+/**
+ * Asks the agent to apply a manifest text. Resolves with what it did, or with undefined if no agent runs. Rejects with
+ * a `UserError` if the agent refuses; then nothing was applied.
+ */
+export async function applyManifests(
+  path: string,
+  body: Uint8Array,
+  dryRun: boolean,
+): Promise<AppliedResult[] | undefined> {
+  const url = `/v1/applied${dryRun ? '?dryRun' : ''}`;
+  const answer = await call({ socketPath: path, method: 'PUT', path: url, body });
+  return answer === undefined ? undefined : (JSON.parse(answer) as { objects: AppliedResult[] }).objects;
+}
+
+/** Asks the agent to delete an applied object. Resolves with undefined if no agent runs, and rejects as above. */
+export async function deleteApplied(
+  path: string,
+  { kind, namespace, name }: AppliedObject,
+  dryRun: boolean,
+): Promise<AppliedResult | undefined> {
+  const parts = [kind.toLowerCase(), ...(namespace === '' ? [] : [namespace]), name].map(encodeURIComponent);
+  const url = `/v1/applied/${parts.join('/')}${dryRun ? '?dryRun' : ''}`;
+  const answer = await call({ socketPath: path, method: 'DELETE', path: url });
+  return answer === undefined ? undefined : (JSON.parse(answer) as AppliedResult);
 }
 
 function podPath({ namespace, name }: PodName): string {

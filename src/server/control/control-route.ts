@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AppliedManifests } from '../../engine/config/applied/applied-manifests.ts';
 import type { EngineHistory } from '../../engine/history/history-entry.ts';
 import type { EngineOperations } from '../../engine/operations/operation.ts';
 import type { StatsProvider } from '../../engine/stats/stats-provider.ts';
-import type { EngineSettling, EngineView } from '../../engine/view/snapshot.ts';
+import type { EngineDeclarations, EngineSettling, EngineView } from '../../engine/view/snapshot.ts';
 import type { AgentMetrics } from '../metrics/agent-metrics.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** The engine as the control socket uses it. */
 export type ControlledEngine = EngineView &
   EngineHistory &
+  EngineDeclarations &
   EngineSettling &
   EngineOperations &
   Pick<StatsProvider, 'summary'>;
@@ -34,6 +36,8 @@ export interface ControlContext {
   engineFor: (call: ControlCall) => Promise<ControlledEngine>;
   /** The engine, once it is built. */
   view: Promise<ControlledEngine>;
+  /** Manifests that operators apply; undefined if this agent takes none. */
+  applied?: Pick<AppliedManifests, 'apply' | 'delete'> | undefined;
   /** Texts for Prometheus. */
   metrics: Pick<AgentMetrics, 'text'>;
   /** Bounds the answers that clients do not read. */

@@ -2,6 +2,7 @@ import type { Logger } from '../../logger.ts';
 import { visible } from '../../visible-text.ts';
 import type { Routes } from '../http-server.ts';
 import { agentRoutes } from './agent-routes.ts';
+import { appliedRoutes } from './applied-routes.ts';
 import { Refusal, sendRefusal } from './control-answer.ts';
 import type { ControlCall, ControlContext, ControlRoutes } from './control-route.ts';
 import { eventRoutes } from './event-routes.ts';
@@ -11,7 +12,7 @@ import { stateRoutes } from './state-routes.ts';
 type RoutesPart = (context: ControlContext) => ControlRoutes;
 
 /** All routes of the control socket. Each file lists its own. */
-const allParts: readonly RoutesPart[] = [agentRoutes, stateRoutes, eventRoutes, podRoutes];
+const allParts: readonly RoutesPart[] = [agentRoutes, stateRoutes, eventRoutes, podRoutes, appliedRoutes];
 
 /** Longest name of a client in the log. */
 const maxClientLength = 200;

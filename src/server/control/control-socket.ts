@@ -21,7 +21,7 @@ const maxSocketPathBytes = 107;
 /** Limit on unread bytes of all clients: a few snapshots of a node with many pods. */
 const maxUnreadBytes = 4 * 1024 * 1024;
 
-interface ControlSocketDeps extends Pick<ControlContext, 'metrics' | 'view' | 'shutdown'> {
+interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' | 'view' | 'shutdown'> {
   /** Aborted if the socket is no longer needed. */
   signal?: AbortSignal;
   /** The unbounded wait before the engine can be built, if there is one. */

@@ -65,6 +65,10 @@ class View implements ControlledEngine {
     if (name === 'gone') throw new OperationRefused('missing', 'no manifest declares pod default/gone', 'Look.');
     return Promise.resolve(JSON.stringify(request));
   }
+  declarerOf(): undefined {
+    return undefined;
+  }
+
   pastRevisions(): RevisionSummary[] {
     return [{ revision: 1, takenAt: 1, from: 'a.yaml', images: { app: 'app:1' }, wasReady: true, isCurrent: true }];
   }

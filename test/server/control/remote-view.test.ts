@@ -42,6 +42,7 @@ async function serve() {
     history: () => Promise.resolve([]),
     settled: () => Promise.resolve(),
     operate: () => Promise.reject(new Error('not asked')),
+    declarerOf: () => undefined,
     pastRevisions: () => [],
     summary: () => Promise.reject(new Error('nobody asks')),
     subscribe: (listener: (told: KubeletEvent) => void) => {

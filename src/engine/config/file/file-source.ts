@@ -23,6 +23,8 @@ const mountCheckMs = 1000;
 const longWaitMs = 300;
 
 interface Deps extends StaticPodNode {
+  /** Defaults to `file`. */
+  source?: 'file' | 'applied';
   /** Manifest files and folders. */
   paths: readonly string[];
   /** Milliseconds between full rescans. kubelet: fileCheckFrequency */
@@ -46,7 +48,7 @@ interface Deps extends StaticPodNode {
  * its last objects stay. A file that was not looked at counts as unchanged.
  */
 export class FileSource implements PodSource {
-  readonly source = 'file';
+  readonly source: 'file' | 'applied';
   readonly where: string;
   private readonly deps: Deps;
   private readonly paths: ManifestPaths;
@@ -67,10 +69,11 @@ export class FileSource implements PodSource {
 
   constructor(deps: Deps) {
     const paths = [...new Set(deps.paths.map((path) => path.replace(/(?<=.)\/+$/, '')))];
+    this.source = deps.source ?? 'file';
     this.where = paths.join(', ');
     this.deps = { ...deps, paths };
     this.paths = new ManifestPaths(this.deps);
-    this.files = new ManifestFiles(deps);
+    this.files = new ManifestFiles({ ...deps, source: this.source });
     this.reader = new ManifestReader(deps);
   }
 
@@ -108,6 +111,10 @@ export class FileSource implements PodSource {
     });
   }
 
+  fileOf(key: string): string | undefined {
+    return this.files.owner(key);
+  }
+
   /** Looks at everything, and looks again until no change is pending. */
   async read(signal?: AbortSignal): Promise<SourceUpdate> {
     const { clock, lastGood } = this.deps;
@@ -124,7 +131,7 @@ export class FileSource implements PodSource {
       this.notesBefore = undefined;
       this.isFirstListComplete = true;
       this.save();
-      void lastGood?.retain('file', [...this.files.paths, notesOrigin]);
+      void lastGood?.retain(this.source, [...this.files.paths, notesOrigin]);
     }
     return this.update();
   }
@@ -132,7 +139,7 @@ export class FileSource implements PodSource {
   private update(): SourceUpdate {
     const { problems, ...declared } = this.files.contents();
     const pathProblems = this.paths.problems((path) => this.files.newestGoodAt((file) => isAt(file, path)));
-    return { source: 'file', where: this.where, ...declared, problems: [...pathProblems, ...problems] };
+    return { source: this.source, where: this.where, ...declared, problems: [...pathProblems, ...problems] };
   }
 
   private async untilDue(signal: AbortSignal): Promise<void> {
@@ -189,7 +196,7 @@ export class FileSource implements PodSource {
   private async lookAtEverything(): Promise<boolean> {
     const { clock, fileCheckFrequencyMs, lastGood, paths } = this.deps;
     if (!this.isFirstListComplete && this.notesBefore === undefined) {
-      this.notesBefore = await loadNotes(lastGood);
+      this.notesBefore = await loadNotes(this.source, lastGood);
       this.paths.mountPoints = this.notesBefore.mountPoints;
     }
     this.watch?.beginRound();
@@ -289,7 +296,10 @@ export class FileSource implements PodSource {
     // Until then the disk keeps the state of the last run.
     if (!this.isFirstListComplete) return;
     this.files.save();
-    saveNotes(this.deps.lastGood, { mountPoints: this.paths.mountPoints, contested: this.files.contested() });
+    saveNotes(this.source, this.deps.lastGood, {
+      mountPoints: this.paths.mountPoints,
+      contested: this.files.contested(),
+    });
   }
 }
 

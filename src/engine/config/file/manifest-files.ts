@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Claims, claimedKeys, podKeys } from '../../../api/values/claims.ts';
 import { configObjectKey } from '../../../api/values/config-object.ts';
 import type { Manifests } from '../../../api/objects/load-manifests.ts';
+import type { SourceName } from '../../../api/values/config-annotations.ts';
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import type { ManifestProblem } from '../../view/events.ts';
@@ -11,6 +12,8 @@ import { declaredAlready, isGood, loadManifest } from '../load-manifest.ts';
 import type { Revision } from './manifest-reader.ts';
 
 interface Deps extends StaticPodNode {
+  /** Under which the revisions are kept. */
+  source: SourceName;
   clock: Clock;
   /** Undefined if no revision is kept for the next start. */
   lastGood?: LastGoodManifests | undefined;
@@ -63,6 +66,11 @@ export class ManifestFiles {
     return [...this.files.keys()];
   }
 
+  /** The file whose object with this key counts. Returns undefined if none declares it. */
+  owner(key: string): string | undefined {
+    return this.claims.owner(key);
+  }
+
   has(path: string): boolean {
     return this.files.has(path);
   }
@@ -111,7 +119,7 @@ export class ManifestFiles {
 
   /** Restores the saved revisions of an earlier run, for the files for which `isMeant` is true. */
   async restore(isMeant: (file: string) => boolean): Promise<void> {
-    for (const { where } of (await this.deps.lastGood?.list('file')) ?? []) {
+    for (const { where } of (await this.deps.lastGood?.list(this.deps.source)) ?? []) {
       if (isMeant(where) && !this.files.has(where)) this.set(where, await this.restored(where));
     }
   }
@@ -121,12 +129,12 @@ export class ManifestFiles {
     this.files.delete(path);
     this.claims.set(path, []);
     this.unsaved.delete(path);
-    void this.deps.lastGood?.forget('file', path);
+    void this.deps.lastGood?.forget(this.deps.source, path);
   }
 
   /** Saves the new good revisions for the next start. */
   save(): void {
-    for (const [path, bytes] of this.unsaved) void this.deps.lastGood?.save('file', path, bytes);
+    for (const [path, bytes] of this.unsaved) void this.deps.lastGood?.save(this.deps.source, path, bytes);
     this.unsaved.clear();
   }
 
@@ -188,7 +196,7 @@ export class ManifestFiles {
 
   private async findLastGood(path: string): Promise<ManifestFile['lastGood']> {
     const known = this.files.get(path)?.lastGood;
-    const saved = await this.deps.lastGood?.load('file', path);
+    const saved = await this.deps.lastGood?.load(this.deps.source, path);
     if (known !== undefined) return { ...known, at: saved?.savedAt ?? known.at };
     if (saved === undefined) return undefined;
     const { problems, ...declared } = loadManifest(saved.body, path, this.deps);
@@ -202,7 +210,7 @@ export class ManifestFiles {
   }
 
   private async declaredBefore(path: string, key: string): Promise<boolean> {
-    const saved = await this.deps.lastGood?.load('file', path);
+    const saved = await this.deps.lastGood?.load(this.deps.source, path);
     return saved !== undefined && claimedKeys(loadManifest(saved.body, path, this.deps)).includes(key);
   }
 }

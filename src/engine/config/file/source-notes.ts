@@ -1,3 +1,4 @@
+import type { SourceName } from '../../../api/values/config-annotations.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 
 /** State that the file source saves for its next run, besides the manifests. */
@@ -18,19 +19,23 @@ interface SavedNotes {
 export const notesOrigin = 'notes of the file source';
 
 /** Loads the notes of the last run. Returns empty maps if there are none. */
-export async function loadNotes(lastGood: LastGoodManifests | undefined): Promise<SourceNotes> {
-  const saved = await lastGood?.load('file', notesOrigin);
+export async function loadNotes(source: SourceName, lastGood: LastGoodManifests | undefined): Promise<SourceNotes> {
+  const saved = await lastGood?.load(source, notesOrigin);
   // The cast is safe, because only `saveNotes` writes it and its hash was checked.
   const { mountPoints = {}, contested = {} } = JSON.parse(Buffer.from(saved?.body ?? '{}').toString()) as SavedNotes;
   return { mountPoints: new Map(Object.entries(mountPoints)), contested: new Map(Object.entries(contested)) };
 }
 
 /** Saves the notes unless they are unchanged. Never rejects. */
-export function saveNotes(lastGood: LastGoodManifests | undefined, { mountPoints, contested }: SourceNotes): void {
+export function saveNotes(
+  source: SourceName,
+  lastGood: LastGoodManifests | undefined,
+  { mountPoints, contested }: SourceNotes,
+): void {
   if (mountPoints.size + contested.size === 0) {
-    void lastGood?.forget('file', notesOrigin);
+    void lastGood?.forget(source, notesOrigin);
     return;
   }
   const notes = { mountPoints: Object.fromEntries(mountPoints), contested: Object.fromEntries(contested) };
-  void lastGood?.save('file', notesOrigin, Buffer.from(JSON.stringify(notes)));
+  void lastGood?.save(source, notesOrigin, Buffer.from(JSON.stringify(notes)));
 }

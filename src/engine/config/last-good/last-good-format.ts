@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
-import type { SourceName } from '../../../api/values/config-annotations.ts';
+import { isSourceName, type SourceName } from '../../../api/values/config-annotations.ts';
 
 /** A manifest with its metadata and signature. */
 export const maxLastGoodBytes = maxManifestBytes + 1024 * 1024;
@@ -48,7 +48,7 @@ export function decodeLastGood(bytes: Buffer): LastGood {
 
 function isAbout(value: unknown): value is Omit<LastGood, 'body'> {
   const { source, where, savedAt, fetched = {} } = Object(value) as Partial<Record<keyof LastGood, unknown>>;
-  const isKnown = (source === 'file' || source === 'http') && typeof where === 'string' && typeof savedAt === 'number';
+  const isKnown = isSourceName(source) && typeof where === 'string' && typeof savedAt === 'number';
   return isKnown && Object.values(Object(fetched) as object).every((text) => typeof text === 'string');
 }
 

@@ -1,0 +1,76 @@
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { systemClock } from '../../clock.ts';
+import { AppliedManifests } from '../../engine/config/applied/applied-manifests.ts';
+import { type AppliedObject, AppliedRefused, type AppliedResult } from '../../engine/config/applied/applied-object.ts';
+import { declaredBefore } from '../../engine/config/applied/declared-before.ts';
+import { UserError } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { nodeNameOf } from '../../node/options/node-options.ts';
+import {
+  applyManifests,
+  controlSocketPath,
+  deleteApplied,
+  fetchSnapshot,
+} from '../../server/control/control-client.ts';
+
+/** Takes the requests of `apply` and `delete`: the agent, or without one the folder of applied manifests. */
+export interface AppliedTarget {
+  nodeName: string;
+  /** False: changes have an effect at the next start of the agent. */
+  hasAgent: boolean;
+  apply: (body: Uint8Array) => Promise<AppliedResult[]>;
+  delete: (object: AppliedObject) => Promise<AppliedResult>;
+}
+
+interface Request {
+  rootDir: string;
+  hostnameOverride?: string | undefined;
+  dryRun: boolean;
+}
+
+/** Rejects with a `UserError` if an agent is there and does not answer. */
+export async function appliedTarget(request: Request): Promise<AppliedTarget> {
+  const rootDir = resolve(request.rootDir);
+  const socket = controlSocketPath(rootDir);
+  const snapshot = await fetchSnapshot(socket);
+  if (snapshot === undefined) return folderTarget({ ...request, rootDir });
+  const { dryRun } = request;
+  return {
+    nodeName: snapshot.nodeName,
+    hasAgent: true,
+    apply: async (body) => answered(await applyManifests(socket, body, dryRun)),
+    delete: async (object) => answered(await deleteApplied(socket, object, dryRun)),
+  };
+}
+
+function answered<T>(answer: T | undefined): T {
+  if (answer !== undefined) return answer;
+  throw new UserError('kubelet-ts ended before it answered', { hint: 'Repeat the command; nothing is done twice.' });
+}
+
+async function folderTarget({ rootDir, hostnameOverride, dryRun }: Request): Promise<AppliedTarget> {
+  const nodeName = nodeNameOf(hostnameOverride ?? hostname());
+  const declared = await declaredBefore(rootDir, { nodeName });
+  const applied = new AppliedManifests({ rootDir, nodeName, clock: systemClock, logger: quiet });
+  const options = { declarerOf: (key: string) => declared.get(key), dryRun };
+  return {
+    nodeName,
+    hasAgent: false,
+    apply: (body) => unlessRefused(() => applied.apply(body, options)),
+    delete: (object) => unlessRefused(() => applied.delete(object, options)),
+  };
+}
+
+async function unlessRefused<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AppliedRefused)) throw error;
+    const { message, hint } = error;
+    throw new UserError(message, { ...(hint !== undefined && { hint }), cause: error });
+  }
+}
+
+/** The agent logs the state of the folder at its start. */
+const quiet: Pick<Logger, 'warn'> = { warn: () => undefined };

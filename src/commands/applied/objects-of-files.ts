@@ -1,0 +1,46 @@
+import { objectTexts, type ObjectText } from '../../api/objects/object-texts.ts';
+import { UserError } from '../../errors.ts';
+import { manifestTexts, type ManifestText } from '../../node/sources/manifest-texts.ts';
+import { readManifests, readStdin } from '../../node/sources/read-manifests.ts';
+import type { CommandDeps } from '../io/deps.ts';
+import { problemReport } from '../io/problem-report.ts';
+import { isColoured } from '../io/terminal.ts';
+
+interface Request {
+  /** Files, folders, or `-` for stdin. */
+  paths: readonly string[];
+  nodeName: string;
+  /** Of objects that name none; undefined: default. */
+  namespace: string | undefined;
+  /** What did not happen if a manifest is broken. */
+  consequence: string;
+}
+
+/**
+ * The objects of manifest files. Prints every problem with its line. Rejects with a `UserError` if one is an error, or
+ * if an object is of another namespace.
+ */
+export async function objectsOfFiles(request: Request, deps: CommandDeps): Promise<ObjectText[]> {
+  const { paths, nodeName, namespace, consequence } = request;
+  const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
+  const { problems } = await readManifests({ manifests: paths, nodeName, stdin });
+  const texts = problems.some(({ severity }) => severity === 'error') ? [] : await manifestTexts(paths, stdin);
+  const textOf = (origin: string): string | undefined => textFrom(texts, origin);
+  for (const problem of problems) {
+    const report = problemReport(problem, { textOf, folder: process.cwd(), isColoured: isColoured(deps.stdout) });
+    deps.stderr.write(report);
+  }
+  const errors = problems.filter(({ severity }) => severity === 'error').length;
+  if (errors > 0) throw new UserError(`${errors === 1 ? 'an error' : `${errors} errors`}, ${consequence}`);
+  const objects = texts.flatMap(({ bytes, origin }) => objectTexts(bytes, origin, namespace));
+  const other = objects.find((object) => namespace !== undefined && ![namespace, ''].includes(object.namespace));
+  if (other === undefined) return objects;
+  throw new UserError(`${other.kind} ${other.name} is of namespace ${other.namespace}, not ${namespace ?? ''}`, {
+    hint: `Leave out -n, or give -n ${other.namespace}.`,
+  });
+}
+
+function textFrom(texts: readonly ManifestText[], origin: string): string | undefined {
+  const found = texts.find((text) => text.origin === origin);
+  return found && Buffer.from(found.bytes).toString('utf8');
+}

@@ -1,0 +1,62 @@
+import { type Command, Option } from 'commander';
+import { appliedName } from '../engine/config/applied/applied-object.ts';
+import { UserError } from '../errors.ts';
+import { addRuntimeOptions, collect } from '../node/options/flags.ts';
+import { visible } from '../visible-text.ts';
+import { appliedTarget } from './applied/applied-target.ts';
+import { objectsOfFiles } from './applied/objects-of-files.ts';
+import type { CommandDeps } from './io/deps.ts';
+
+interface ApplyFlags {
+  rootDir: string;
+  filename: string[];
+  namespace?: string;
+  dryRun: boolean | string;
+  hostnameOverride?: string;
+}
+
+export function registerApply(program: Command, deps: CommandDeps): void {
+  addRuntimeOptions(program.command('apply'))
+    .description('Run the pods of manifests from now on, also after a restart of the machine')
+    .requiredOption('-f, --filename <path>', 'file or folder of manifests, - for stdin; repeatable', collect)
+    .option('-n, --namespace <namespace>', 'namespace of objects that name none (default: default)')
+    .addOption(dryRunOption())
+    .option('--hostname-override <name>', 'node name without a running agent, in place of the host name')
+    .addHelpText('after', help)
+    .action(async (flags: ApplyFlags) => {
+      await apply(flags, deps);
+    });
+}
+
+/** As by kubectl: `--dry-run`, `--dry-run=client` and `--dry-run=server` change nothing. */
+export function dryRunOption(): Option {
+  const choices = ['none', 'client', 'server'];
+  return new Option('--dry-run [mode]', 'report the changes without making them').choices(choices).default('none');
+}
+
+/** True if nothing must change. */
+export const isDryRun = (dryRun: boolean | string): boolean => dryRun !== 'none';
+
+async function apply(flags: ApplyFlags, deps: CommandDeps): Promise<void> {
+  const dryRun = isDryRun(flags.dryRun);
+  const target = await appliedTarget({ ...flags, dryRun });
+  const { filename: paths, namespace } = flags;
+  const consequence = 'nothing was applied';
+  const objects = await objectsOfFiles({ paths, nodeName: target.nodeName, namespace, consequence }, deps);
+  if (objects.length === 0) throw new UserError('the manifests declare nothing to apply');
+  const items = objects.map(({ text }) => text).join(',');
+  const results = await target.apply(Buffer.from(`{"apiVersion":"v1","kind":"List","items":[${items}]}`));
+  for (const { result, ...object } of results)
+    deps.stdout.write(`${visible(appliedName(object))} ${result}${dryRun ? ' (dry run)' : ''}\n`);
+  if (!target.hasAgent && !dryRun)
+    deps.stderr.write('No kubelet-ts runs on this root-dir. These objects are used at its next start.\n');
+}
+
+const help = `
+The objects are kept in <root-dir>/applied until kubelet-ts delete. If one document is broken, nothing is applied.
+What a file or URL of the node declares is not overwritten. Without a running agent they are used at its next start.
+
+Examples:
+  kubelet-ts apply -f web.yaml
+  kubelet-ts apply -f pods/ -f secrets.yaml --dry-run
+  kubelet-ts apply -f - < web.yaml`;

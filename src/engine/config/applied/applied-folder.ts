@@ -1,0 +1,146 @@
+import { readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Clock } from '../../../clock.ts';
+import { hasCode } from '../../../errors.ts';
+import { exclusively } from '../../../exclusively.ts';
+import type { Logger } from '../../../logger.ts';
+import { makeFolder } from '../../../make-folder.ts';
+import { replaceFile, syncFolder } from '../../../write-file-atomic.ts';
+import { readRegularFile } from '../../host/regular-file.ts';
+
+interface Deps {
+  rootDir: string;
+  clock: Clock;
+  logger: Pick<Logger, 'warn'>;
+}
+
+/** New texts by file name; null for a file to delete. */
+export type FolderChange = ReadonlyMap<string, string | null>;
+
+/** More than a journal of the largest request. */
+const maxFileBytes = 64 * 1024 * 1024;
+
+const hidden = '..';
+
+/** Path of the folder of applied manifests. */
+export function appliedFolder(rootDir: string): string {
+  return join(rootDir, 'applied');
+}
+
+/**
+ * The files of applied manifests, readable by root alone.
+ *
+ * INVARIANTS: a change of several files is done or was never asked: it is written to a journal first, and carried out
+ * again by the next `open` or `change` after a crash. A file is replaced atomically. One process changes at a time.
+ */
+export class AppliedFolder {
+  readonly path: string;
+  private readonly deps: Deps;
+  /** Outside the folder, because the file source follows it. */
+  private readonly journal: string;
+  private readonly lock: string;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+    this.path = appliedFolder(deps.rootDir);
+    const state = join(deps.rootDir, 'state');
+    this.journal = join(state, 'applied-change.json');
+    this.lock = join(state, 'applied-lock');
+  }
+
+  /** Makes the folder, and carries out a change that a crash cut short. Rejects with the error of the file system. */
+  open(): Promise<void> {
+    return this.exclusively(() => Promise.resolve());
+  }
+
+  /** Runs `work` while no other process changes the folder. Rejects with the error of the file system. */
+  async exclusively<T>(work: () => Promise<T>): Promise<T> {
+    await makeFolder(this.path, 0o700);
+    return exclusively(this.lock, this.deps.clock, async () => {
+      await this.finish();
+      return work();
+    });
+  }
+
+  /** The text of a file. Returns undefined if there is none. Rejects with the error of the file system. */
+  async read(name: string): Promise<string | undefined> {
+    return readText(join(this.path, name));
+  }
+
+  /** Carries out a change, within `exclusively`. Rejects with the error of the file system. */
+  async change(files: FolderChange): Promise<void> {
+    if (files.size === 0) return;
+    // One file is atomic by itself.
+    if (files.size > 1) {
+      await replaceFile(this.journal, Buffer.from(JSON.stringify([...files])));
+      await syncFolder(dirname(this.journal));
+    }
+    await this.carryOut(files);
+  }
+
+  private async carryOut(files: FolderChange): Promise<void> {
+    for (const [name, text] of files) {
+      if (text === null) await rm(join(this.path, name), { force: true });
+      else await this.replace(name, text);
+    }
+    await syncFolder(this.path);
+    await rm(this.journal, { force: true });
+  }
+
+  /** Under a name that the file source does not report until the file is complete. */
+  private async replace(name: string, text: string): Promise<void> {
+    const unnamed = join(this.path, `${hidden}${name}`);
+    await replaceFile(unnamed, Buffer.from(text));
+    await rename(unnamed, join(this.path, name));
+  }
+
+  private async finish(): Promise<void> {
+    await this.removeRemains();
+    const text = await readText(this.journal);
+    if (text === undefined) return;
+    const files = parsedJournal(text);
+    if (files !== undefined) {
+      await this.carryOut(files);
+      return;
+    }
+    this.deps.logger.warn(
+      { path: this.journal },
+      'A change of applied manifests cannot be read, and is not carried out',
+    );
+    await rename(this.journal, `${this.journal}.malformed`);
+  }
+
+  /** Removes what a crash during a write left. */
+  private async removeRemains(): Promise<void> {
+    for (const name of await readdir(this.path))
+      if (name.startsWith(hidden)) await rm(join(this.path, name), { force: true });
+  }
+}
+
+/** Returns undefined if there is no file. */
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return (await readRegularFile(path, maxFileBytes)).toString('utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** Returns undefined if the text is no journal. */
+function parsedJournal(text: string): FolderChange | undefined {
+  try {
+    const entries = JSON.parse(text) as unknown;
+    return Array.isArray(entries) && entries.every(isEntry) ? new Map(entries) : undefined;
+  } catch {
+    // It was damaged after it was written.
+    return undefined;
+  }
+}
+
+function isEntry(entry: unknown): entry is [string, string | null] {
+  if (!Array.isArray(entry)) return false;
+  const [name, text] = entry as unknown[];
+  const isName = typeof name === 'string' && /^[a-z0-9._-]+\.json$/.test(name);
+  return isName && (text === null || typeof text === 'string');
+}

@@ -1,0 +1,144 @@
+import { join } from 'node:path';
+import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
+import { objectTexts, type ObjectText } from '../../../api/objects/object-texts.ts';
+import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
+import { claimedKeys } from '../../../api/values/claims.ts';
+import { problemText } from '../../../api/values/problem-text.ts';
+import type { Clock } from '../../../clock.ts';
+import type { Logger } from '../../../logger.ts';
+import { loadManifest } from '../load-manifest.ts';
+import { AppliedFolder } from './applied-folder.ts';
+import {
+  appliedFileName,
+  appliedName,
+  type AppliedObject,
+  AppliedRefused,
+  type AppliedResult,
+  resourceName,
+} from './applied-object.ts';
+
+interface Deps extends StaticPodNode {
+  rootDir: string;
+  clock: Clock;
+  logger: Pick<Logger, 'warn'>;
+}
+
+interface ChangeOptions {
+  /** The file or URL that declares an object now, by `claimedKeys`. Returns undefined if none does. */
+  declarerOf: (key: string) => string | undefined;
+  /** True: nothing changes. */
+  dryRun?: boolean | undefined;
+}
+
+interface ApplyOptions extends ChangeOptions {
+  /** Of objects that name none. */
+  namespace?: string | undefined;
+}
+
+/** Origin of a manifest text in a request. */
+const requestOrigin = '<request>';
+
+/**
+ * The manifests that operators applied, one object a file in `<root-dir>/applied/`. The file source reads them.
+ * Rejects with an `AppliedRefused` for a request that cannot be carried out, and with the error of the file system.
+ */
+export class AppliedManifests {
+  private readonly deps: Deps;
+  private readonly folder: AppliedFolder;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+    this.folder = new AppliedFolder(deps);
+  }
+
+  /** Carries out a change that a crash cut short. */
+  open(): Promise<void> {
+    return this.folder.open();
+  }
+
+  /** Adds and replaces all objects of a manifest text, or none. */
+  async apply(bytes: Uint8Array, { namespace, declarerOf, dryRun }: ApplyOptions): Promise<AppliedResult[]> {
+    refuseBroken(bytes, this.deps);
+    const objects = objectTexts(bytes, requestOrigin, namespace);
+    for (const object of objects) this.refuseForeign(object, declarerOf);
+    return this.folder.exclusively(async () => {
+      const results: AppliedResult[] = [];
+      const change = new Map<string, string>();
+      for (const { text, ...object } of sortedForPods(objects)) {
+        const before = await this.folder.read(appliedFileName(object));
+        const result = before === undefined ? 'created' : before === text ? 'unchanged' : 'configured';
+        results.push({ ...object, result });
+        if (result !== 'unchanged') change.set(appliedFileName(object), text);
+      }
+      if (dryRun !== true) await this.folder.change(change);
+      return results;
+    });
+  }
+
+  /** Deletes an applied object. A pod may have its name on the node. */
+  async delete(object: AppliedObject, { declarerOf, dryRun }: ChangeOptions): Promise<AppliedResult> {
+    return this.folder.exclusively(async () => {
+      for (const meant of this.meanings(object)) {
+        const name = appliedFileName(meant);
+        if ((await this.folder.read(name)) === undefined) continue;
+        if (dryRun !== true) await this.folder.change(new Map([[name, null]]));
+        return { ...meant, result: 'deleted' };
+      }
+      throw this.notApplied(object, declarerOf);
+    });
+  }
+
+  private meanings(object: AppliedObject): AppliedObject[] {
+    const suffix = `-${this.deps.nodeName.toLowerCase()}`;
+    const isOnNode = object.kind === 'Pod' && object.name.endsWith(suffix);
+    return [object, ...(isOnNode ? [{ ...object, name: object.name.slice(0, -suffix.length) }] : [])];
+  }
+
+  private notApplied(
+    { kind, namespace, name }: AppliedObject,
+    declarerOf: ChangeOptions['declarerOf'],
+  ): AppliedRefused {
+    const full = namespace === '' ? name : `${namespace}/${name}`;
+    const names = kind === 'Pod' ? [full, `${full}-${this.deps.nodeName.toLowerCase()}`] : [full];
+    const declarer = names.map((one) => declarerOf(`${kind}/${one}`)).find((where) => where !== undefined);
+    const what = `${resourceName(kind)} "${name}"`;
+    if (declarer === undefined)
+      return new AppliedRefused('missing', `${what} not found`, `No applied object has this name in ${namespace}.`);
+    if (!declarer.startsWith(this.folder.path))
+      return new AppliedRefused('conflict', `${what} is declared by ${declarer}`, 'Remove it there.');
+    const [workload = '', , ...owner] = declarer.slice(this.folder.path.length + 1, -'.json'.length).split('.');
+    const hint = `kubelet-ts delete ${workload}/${owner.join('.')} deletes it.`;
+    return new AppliedRefused('conflict', `${what} belongs to ${workload}/${owner.join('.')}`, hint);
+  }
+
+  /** Throws for an object that another file or URL declares. */
+  private refuseForeign(object: ObjectText, declarerOf: ChangeOptions['declarerOf']): void {
+    const path = join(this.folder.path, appliedFileName(object));
+    if (object.name === '') throw new AppliedRefused('invalid', `a ${object.kind} has no name`, 'Set metadata.name.');
+    if (Buffer.byteLength(object.text) > maxManifestBytes)
+      throw new AppliedRefused('invalid', `${appliedName(object)} is larger than 10 MiB`);
+    for (const key of claimedKeys(loadManifest(Buffer.from(object.text), path, this.deps))) {
+      const declarer = declarerOf(key);
+      if (declarer === undefined || declarer === path) continue;
+      const message = `${appliedName(object)} is not applied: ${declarer} declares ${key.replace('/', ' ')} already`;
+      const isApplied = declarer.startsWith(this.folder.path);
+      const hint = isApplied ? 'Delete that object first.' : 'Change it there, or remove it there first.';
+      throw new AppliedRefused('conflict', message, hint);
+    }
+  }
+}
+
+function refuseBroken(bytes: Uint8Array, deps: Deps): void {
+  const { problems } = loadManifest(bytes, requestOrigin, deps);
+  const [first, ...others] = problems.filter(({ severity }) => severity === 'error');
+  if (first === undefined) return;
+  const { hint, ...problem } = first;
+  const more = others.length === 0 ? '' : ` (and ${others.length} more errors)`;
+  throw new AppliedRefused('invalid', `${problemText(problem, deps.clock.now())}${more}`, hint);
+}
+
+/** Pods and workloads last, so that their ConfigMaps, Secrets, classes and claims are read before them. */
+function sortedForPods(objects: readonly ObjectText[]): ObjectText[] {
+  const isRead = ({ kind }: ObjectText): boolean => /^(ConfigMap|Secret|CSIDriver|Persistent.*|.*Class)$/.test(kind);
+  return [...objects.filter(isRead), ...objects.filter((object) => !isRead(object))];
+}

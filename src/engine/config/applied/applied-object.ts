@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { type CarriedOutKind, carriedOutKinds, isCarriedOut } from '../../../api/decoding/manifest-kinds.ts';
+import { isNamespaced } from '../../../api/objects/object-texts.ts';
+
+/** The identity of an applied object. */
+export interface AppliedObject {
+  kind: CarriedOutKind;
+  /** Empty for a kind without namespaces. */
+  namespace: string;
+  name: string;
+}
+
+/** What an apply or a deletion did, or would do, to one object. */
+export interface AppliedResult extends AppliedObject {
+  result: 'created' | 'configured' | 'unchanged' | 'deleted';
+}
+
+/** A request that cannot be carried out. Nothing changed. */
+export class AppliedRefused extends Error {
+  override readonly name = 'AppliedRefused';
+  readonly kind: 'missing' | 'conflict' | 'invalid';
+  readonly hint: string | undefined;
+
+  constructor(kind: AppliedRefused['kind'], message: string, hint?: string) {
+    super(message);
+    this.kind = kind;
+    this.hint = hint;
+  }
+}
+
+/** Longest name that a file is named for. The name of a file has 255 bytes. */
+const maxNameLength = 120;
+
+/** Name of the file of an object. Names that a file system cannot take are hashed. */
+export function appliedFileName({ kind, namespace, name }: AppliedObject): string {
+  const parts = [namespace, name].map((part) => (isPlain(part) ? part : `_${hashOf(part)}`));
+  return `${[kind.toLowerCase(), ...parts].join('.')}.json`;
+}
+
+const isPlain = (text: string): boolean => text.length <= maxNameLength && /^[a-z0-9.-]*$/.test(text);
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
+
+/** As by kubectl: `pod/web`, `deployment.apps/web`. */
+export function appliedName({ kind, name }: Pick<AppliedObject, 'kind' | 'name'>): string {
+  return `${resourceName(kind)}/${name}`;
+}
+
+/** As by kubectl: `pod`, `deployment.apps`. */
+export function resourceName(kind: CarriedOutKind): string {
+  const [group = '', version] = carriedOutKinds[kind].split('/');
+  return `${kind.toLowerCase()}${version === undefined ? '' : `.${group}`}`;
+}
+
+const shortNames: Readonly<Record<string, CarriedOutKind>> = {
+  po: 'Pod',
+  cm: 'ConfigMap',
+  cj: 'CronJob',
+  ds: 'DaemonSet',
+  deploy: 'Deployment',
+  rs: 'ReplicaSet',
+  rc: 'ReplicationController',
+  sts: 'StatefulSet',
+  pc: 'PriorityClass',
+  pvc: 'PersistentVolumeClaim',
+  pv: 'PersistentVolume',
+};
+
+/** The kind that a word of a command line means: `pod`, `pods`, `po`, `deployment.apps`. Undefined if it means none. */
+export function kindMeant(word: string): CarriedOutKind | undefined {
+  const plain = word.toLowerCase().split('.')[0] ?? '';
+  if (Object.hasOwn(shortNames, plain)) return shortNames[plain];
+  return Object.keys(carriedOutKinds)
+    .filter(isCarriedOut)
+    .find((kind) => [kind, `${kind}s`, `${kind}es`].some((name) => name.toLowerCase() === plain));
+}
+
+/** The object that a request names. Its namespace is ignored for a kind without namespaces. */
+export function appliedObject(kind: CarriedOutKind, namespace: string, name: string): AppliedObject {
+  return { kind, namespace: isNamespaced(kind) ? namespace : '', name };
+}

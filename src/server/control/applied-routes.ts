@@ -1,0 +1,74 @@
+import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
+import {
+  appliedObject,
+  AppliedRefused,
+  type AppliedResult,
+  kindMeant,
+} from '../../engine/config/applied/applied-object.ts';
+import { errorMessage, isSystemError } from '../../errors.ts';
+import { Refusal, sendJSON } from './control-answer.ts';
+import type { ControlCall, ControlContext, ControlRoutes } from './control-route.ts';
+import { readBody } from './read-body.ts';
+
+const statuses = { missing: 404, conflict: 409, invalid: 400 } as const;
+
+/**
+ * Manifests that operators apply. With `dryRun` nothing changes.
+ * - `PUT /v1/applied`: adds and replaces all objects of a manifest, or none. `namespace`: of objects without one.
+ * - `DELETE /v1/applied/{kind}/{namespace}/{name}`, and without the namespace for kinds that have none.
+ * They answer once the change is on disk and in the snapshot.
+ */
+export function appliedRoutes(context: ControlContext): ControlRoutes {
+  const remove = async (call: ControlCall): Promise<void> => {
+    const { kind: word = '', namespace = '', name = '' } = call.params;
+    const kind = kindMeant(word);
+    if (kind === undefined) throw new Refusal(404, `there is no kind ${word}`);
+    const { applied, options, settled } = await prepared(context, call);
+    const result = await unlessRefused(() =>
+      applied.delete(appliedObject(kind, namespace || 'default', name), options),
+    );
+    await settled();
+    sendJSON(context, call.response, result);
+  };
+  return {
+    'PUT /v1/applied': async (call) => {
+      const body = await readBody(call.request, maxManifestBytes);
+      const { applied, options, settled } = await prepared(context, call);
+      const namespace = call.query.get('namespace') ?? undefined;
+      const objects = await unlessRefused<AppliedResult[]>(() => applied.apply(body, { ...options, namespace }));
+      await settled();
+      sendJSON(context, call.response, { objects });
+    },
+    'DELETE /v1/applied/{kind}/{namespace}/{name}': remove,
+    'DELETE /v1/applied/{kind}/{name}': remove,
+  };
+}
+
+interface Prepared {
+  applied: NonNullable<ControlContext['applied']>;
+  options: { declarerOf: (key: string) => string | undefined; dryRun: boolean };
+  /** Resolves when the snapshot shows the change. */
+  settled: () => Promise<void>;
+}
+
+async function prepared(context: ControlContext, call: ControlCall): Promise<Prepared> {
+  const { applied } = context;
+  if (applied === undefined) throw new Refusal(409, 'this kubelet-ts takes no manifests: it is run-once');
+  const engine = await context.engineFor(call);
+  // Just after a start, files may not be read yet.
+  await engine.settled();
+  const dryRun = call.query.has('dryRun');
+  const declarerOf = (key: string): string | undefined => engine.declarerOf(key);
+  return { applied, options: { declarerOf, dryRun }, settled: async () => (dryRun ? undefined : engine.settled()) };
+}
+
+/** Throws a `Refusal` in place of an `AppliedRefused` or an error of the disk. */
+async function unlessRefused<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppliedRefused) throw new Refusal(statuses[error.kind], error.message, error.hint);
+    if (isSystemError(error)) throw new Refusal(409, `the manifests cannot be kept: ${errorMessage(error)}`);
+    throw error;
+  }
+}

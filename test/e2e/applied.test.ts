@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Agent } from './agent.ts';
+import { busybox, makePod, serve, shell } from './manifests.ts';
+
+const web = (text: string): object =>
+  makePod('web', { containers: [shell('app', serve, { image: busybox, env: [{ name: 'TEXT', value: text }] })] });
+
+let agent: Agent;
+
+beforeAll(async () => {
+  agent = await Agent.create({ manifests: { 'db.json': makePod('db', { containers: [shell('app', serve)] }) } });
+});
+afterAll(() => agent.cleanUp());
+
+async function run(args: readonly string[], input?: object): Promise<{ code: number | undefined; output: string }> {
+  const { code, stdout, stderr } = await agent.cli(args, input && { input: JSON.stringify(input) });
+  return { code, output: `${stdout}${stderr}` };
+}
+
+test('applied pods outlive a kill, files win, and a deletion ends the pod', async () => {
+  const early = await run(['apply', '-f', '-', '--hostname-override', 'edge1'], web('1'));
+  expect(early).toEqual({
+    code: 0,
+    output: 'pod/web created\nNo kubelet-ts runs on this root-dir. These objects are used at its next start.\n',
+  });
+  await agent.start();
+  expect((await agent.untilReady('web')).source).toBe('applied');
+  const declared = makePod('db', { containers: [shell('app', serve)] });
+  const refused = await run(['apply', '-f', '-'], { apiVersion: 'v1', kind: 'List', items: [web('3'), declared] });
+  const file = join(agent.manifestsFolder, 'db.json');
+  expect(refused.code).toBe(1);
+  expect(refused.output).toContain(`pod/db is not applied: ${file} declares Pod default/db-edge1 already`);
+  expect(await run(['apply', '-f', '-'], web('2'))).toEqual({ code: 0, output: 'pod/web configured\n' });
+  await agent.kill9();
+  await agent.start();
+  await agent.until(({ pods }) => pods.some(({ pod }) => pod.spec.containers[0]?.env?.[0]?.value === '2'));
+  expect((await run(['delete', 'db'])).output).toContain(`pod "db" is declared by ${file}`);
+  expect(await run(['delete', 'web'])).toEqual({ code: 0, output: 'pod "web" deleted\n' });
+  await agent.until(({ pods }) => pods.length === 1);
+});

@@ -1,0 +1,171 @@
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../../src/clock.ts';
+import { AppliedManifests } from '../../../../src/engine/config/applied/applied-manifests.ts';
+import { appliedObject, kindMeant } from '../../../../src/engine/config/applied/applied-object.ts';
+import { silentLogger } from '../../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../../temporary-folder.ts';
+
+const pod = (name: string, image = 'app:1'): string =>
+  `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { containers: [{ name: main, image: "${image}" }] }\n`;
+const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: settings }\ndata: { a: "1" }\n';
+const web = appliedObject('Pod', 'default', 'web');
+
+async function opened(declared: Record<string, string> = {}) {
+  const rootDir = await temporaryFolder();
+  const applied = new AppliedManifests({ rootDir, nodeName: 'edge1', clock: systemClock, logger: silentLogger });
+  const declarerOf = (key: string): string | undefined => declared[key];
+  const folder = join(rootDir, 'applied');
+  return {
+    rootDir,
+    applied,
+    folder,
+    apply: (text: string, options: { dryRun?: boolean; namespace?: string } = {}) =>
+      applied.apply(Buffer.from(text), { declarerOf, ...options }),
+    remove: (object = web, dryRun = false) => applied.delete(object, { declarerOf, dryRun }),
+    files: async () => (await readdir(folder)).sort(),
+  };
+}
+
+test('an object is created, unchanged whatever its comments, and configured', async () => {
+  const { apply, files } = await opened();
+  expect(await apply(pod('web'))).toEqual([{ ...web, result: 'created' }]);
+  expect(await apply(`# as before\n${pod('web')}`)).toEqual([{ ...web, result: 'unchanged' }]);
+  expect(await apply(pod('web', 'app:2'))).toEqual([{ ...web, result: 'configured' }]);
+  expect(await files()).toEqual(['pod.default.web.json']);
+});
+
+test('folder and files belong to root alone', async () => {
+  const { apply, folder } = await opened();
+  await apply(pod('web'));
+  const modes = await Promise.all([folder, join(folder, 'pod.default.web.json')].map((path) => stat(path)));
+  expect(modes.map(({ mode }) => (mode & 0o777).toString(8))).toEqual(['700', '600']);
+});
+
+test('each object of documents and lists has its file, what pods need first', async () => {
+  const { apply, files } = await opened();
+  const list = `apiVersion: v1\nkind: List\nitems:\n- ${JSON.stringify({ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'safe' }, handler: 'runsc' })}\n`;
+  const results = await apply(`${pod('web')}---\n${settings}---\n${list}`);
+  expect(results.map(({ kind, namespace, name }) => [kind, namespace, name])).toEqual([
+    ['ConfigMap', 'default', 'settings'],
+    ['RuntimeClass', '', 'safe'],
+    ['Pod', 'default', 'web'],
+  ]);
+  expect(await files()).toEqual(['configmap.default.settings.json', 'pod.default.web.json', 'runtimeclass..safe.json']);
+});
+
+test('a namespace is for objects that name none', async () => {
+  const { apply, folder, files } = await opened();
+  await apply(pod('web'), { namespace: 'shop' });
+  expect(await files()).toEqual(['pod.shop.web.json']);
+  const kept = JSON.parse(await readFile(join(folder, 'pod.shop.web.json'), 'utf8')) as { metadata: unknown };
+  expect(kept.metadata).toEqual({ name: 'web', namespace: 'shop' });
+});
+
+test('numbers and texts are kept as they are written', async () => {
+  const { apply, folder } = await opened();
+  await apply('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"1e3","b":"\\u2028"}}');
+  const text = await readFile(join(folder, 'configmap.default.c.json'), 'utf8');
+  expect(JSON.parse(text)).toMatchObject({ data: { a: '1e3', b: '\u2028' } });
+});
+
+test('one broken document keeps all of them from being applied', async () => {
+  const { apply, rootDir } = await opened();
+  await expect(apply(`${pod('web')}---\n${settings}---\n${pod('Bad Name')}`)).rejects.toMatchObject({
+    kind: 'invalid',
+    message: expect.stringContaining('<request>:13:19: error: metadata.name') as string,
+  });
+  expect(await readdir(rootDir)).toEqual([]);
+});
+
+test('a dry run reports and changes nothing', async () => {
+  const { apply, remove, files } = await opened();
+  expect(await apply(pod('web'), { dryRun: true })).toEqual([{ ...web, result: 'created' }]);
+  expect(await files()).toEqual([]);
+  await apply(pod('web'));
+  expect(await remove(web, true)).toEqual({ ...web, result: 'deleted' });
+  expect(await files()).toEqual(['pod.default.web.json']);
+});
+
+test('what a file declares is not overwritten, and the answer names the file', async () => {
+  const { apply, remove } = await opened({ 'Pod/default/web-edge1': '/etc/manifests/web.yaml' });
+  await expect(apply(pod('web'))).rejects.toMatchObject({
+    kind: 'conflict',
+    message: 'pod/web is not applied: /etc/manifests/web.yaml declares Pod default/web-edge1 already',
+    hint: 'Change it there, or remove it there first.',
+  });
+  await expect(remove()).rejects.toMatchObject({
+    kind: 'conflict',
+    message: 'pod "web" is declared by /etc/manifests/web.yaml',
+    hint: 'Remove it there.',
+  });
+});
+
+test('a pod is deleted by both of its names, and once', async () => {
+  const { apply, remove, files } = await opened();
+  for (const name of ['web', 'web-edge1']) {
+    await apply(pod('web'));
+    expect(await remove(appliedObject('Pod', 'default', name))).toEqual({ ...web, result: 'deleted' });
+    expect(await files()).toEqual([]);
+  }
+  await expect(remove()).rejects.toMatchObject({ kind: 'missing', message: 'pod "web" not found' });
+});
+
+test('the pod of a workload is deleted with the workload', async () => {
+  const declared: Record<string, string> = {};
+  const { remove, folder } = await opened(declared);
+  declared['Pod/default/web-edge1'] = join(folder, 'deployment.default.web.json');
+  await expect(remove()).rejects.toMatchObject({
+    kind: 'conflict',
+    message: 'pod "web" belongs to deployment/web',
+    hint: 'kubelet-ts delete deployment/web deletes it.',
+  });
+});
+
+test('a change that a crash cut short is carried out by the next start', async () => {
+  const { applied, rootDir, folder, files, apply } = await opened();
+  await apply(pod('db'));
+  const journal = join(rootDir, 'state', 'applied-change.json');
+  await writeFile(
+    journal,
+    JSON.stringify([
+      ['pod.default.web.json', '{}'],
+      ['pod.default.db.json', null],
+    ]),
+  );
+  await writeFile(join(folder, '..pod.default.old.json'), '{');
+  await applied.open();
+  expect(await files()).toEqual(['pod.default.web.json']);
+  expect(await readdir(join(rootDir, 'state'))).toEqual(['applied-lock']);
+});
+
+test('a journal that is none changes nothing, and is set aside', async () => {
+  const { applied, rootDir, files } = await opened();
+  await mkdir(join(rootDir, 'state'));
+  await writeFile(join(rootDir, 'state', 'applied-change.json'), '[["../../etc/passwd.json","x"]]');
+  await applied.open();
+  expect(await files()).toEqual([]);
+  expect((await readdir(join(rootDir, 'state'))).sort()).toEqual(['applied-change.json.malformed', 'applied-lock']);
+});
+
+test('names that no file can have are hashed', async () => {
+  const { remove } = await opened();
+  const object = appliedObject('ConfigMap', 'default', '../../../etc/passwd');
+  await expect(remove(object)).rejects.toMatchObject({ kind: 'missing' });
+});
+
+test.each([
+  ['pod', 'Pod'],
+  ['pods', 'Pod'],
+  ['PO', 'Pod'],
+  ['deployment.apps', 'Deployment'],
+  ['sts', 'StatefulSet'],
+  ['priorityclasses', 'PriorityClass'],
+  ['RuntimeClass', 'RuntimeClass'],
+  ['cm', 'ConfigMap'],
+  ['web', undefined],
+  ['constructor', undefined],
+])('the kind %s is %s', (word, kind) => {
+  expect(kindMeant(word)).toBe(kind);
+});
