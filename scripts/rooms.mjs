@@ -420,6 +420,7 @@ const rooms = {
       'engine/view',
       'api/objects',
       'engine/config',
+      'engine/operations',
       'engine/config/file',
       'engine/config/http',
       'engine/kuberuntime',

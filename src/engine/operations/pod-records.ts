@@ -26,6 +26,23 @@ interface PodName {
   name: string;
 }
 
+/** The records of all pods, for programs beside the agent. Skips files that are no record. */
+export async function readRecords(rootDir: string): Promise<PodRecord[]> {
+  const folder = recordsFolder(rootDir);
+  const read = async (file: string): Promise<PodRecord[]> => {
+    try {
+      return [parseRecord((await readRegularFile(join(folder, file), maxFileBytes)).toString('utf8'))];
+    } catch {
+      // The agent removed it just now, or sets it aside at its next start.
+      return [];
+    }
+  };
+  const files = (await filesIn(folder)).filter((file) => file.endsWith('.json'));
+  return (await Promise.all(files.map(read))).flat();
+}
+
+const recordsFolder = (rootDir: string): string => join(rootDir, 'state', 'operations');
+
 /**
  * The records of declared pods on disk, one file a pod in `<root-dir>/state/operations/`, readable by its owner alone.
  *
@@ -45,7 +62,7 @@ export class PodRecords {
 
   constructor(deps: Deps) {
     this.deps = deps;
-    this.folder = join(deps.rootDir, 'state', 'operations');
+    this.folder = recordsFolder(deps.rootDir);
   }
 
   /** Loads the records of an earlier agent. Rejects if the folder cannot be read now. */

@@ -11,6 +11,8 @@ import { noProbeResults } from '../../engine/container/probe-results.ts';
 import type { Container, Pod } from '../../api/types.ts';
 import { type ConfigObjectChange, computeConfigObjectChanges } from './config-object-changes.ts';
 import { type FieldDifference, fieldDifferences } from './field-differences.ts';
+import { computeRevision } from '../../engine/operations/compute-revision.ts';
+import { type PodRecord, revisionName } from '../../engine/operations/pod-record.ts';
 import type { CurrentNode, CurrentPod, DesiredNode } from './node-state.ts';
 
 export interface NodeDiff {
@@ -34,21 +36,19 @@ export interface PodChange {
 export function computeNodeDiff(current: CurrentNode, desired: DesiredNode): NodeDiff {
   const declared = desired.pods.map((pod) => {
     const running = runningPod(current.pods, pod);
-    return {
-      pod,
-      change: running
-        ? changeOf(running, pod, current.inPlace, desired)
-        : change('start', pod, 'no pod of this name runs'),
-    };
+    const change =
+      operatedChange(current.records.get(podFullName(pod)), pod) ??
+      (running ? changeOf(running, pod, current.inPlace, desired) : planned('start', pod, 'no pod of this name runs'));
+    return { pod, change };
   });
   const names = new Set(desired.pods.map(podFullName));
   const others = current.pods
     .filter(({ pod }) => !names.has(podFullName(pod)))
     .map(({ pod, source, origin = '' }) => {
-      if (source === 'applied') return change('stay', pod, 'kubelet-ts apply declared it');
+      if (source === 'applied') return planned('stay', pod, 'kubelet-ts apply declared it');
       return source === 'http' && !desired.urls.includes(origin)
-        ? change('stay', pod, 'a URL declares it')
-        : change('stop', pod, 'no manifest declares it');
+        ? planned('stay', pod, 'a URL declares it')
+        : planned('stop', pod, 'no manifest declares it');
     });
   const goingOn = declared.filter((entry) => entry.change.action === 'stay' || entry.change.action === 'update');
   const users = goingOn.map(({ pod }) => pod);
@@ -66,6 +66,14 @@ function runningPod(pods: readonly CurrentPod[], desired: Pod): CurrentPod | und
   return named.find(({ pod }) => pod.metadata.uid === desired.metadata.uid) ?? named.at(-1);
 }
 
+/** What an operator asked for wins over the manifest. Returns undefined if nothing does. */
+function operatedChange(record: PodRecord | undefined, desired: Pod): PodChange | undefined {
+  if (record?.isStopped === true) return planned('stay', desired, 'it is stopped until kubelet-ts start');
+  const choice = computeRevision(record, revisionName(desired), {});
+  if (choice.kind === 'declared') return undefined;
+  return planned('stay', desired, `${choice.message}; revision ${choice.revision.number} runs`);
+}
+
 function changeOf(
   current: CurrentPod,
   desired: Pod,
@@ -80,20 +88,20 @@ function changeOf(
   if (!isSame && !wouldBeSame) {
     const isDerived = derivedUIDs.includes(desired.metadata.uid);
     const because = replacedBecause(current, desired, { isDerived, inPlace });
-    if (because !== undefined) return { ...change('restart', desired, `replaces the pod: ${because}`), differences };
+    if (because !== undefined) return { ...planned('restart', desired, `replaces the pod: ${because}`), differences };
   }
-  if (differences.length === 0) return change('stay', desired, '');
+  if (differences.length === 0) return planned('stay', desired, '');
   const actions = computePodActions(desired, current.status ?? allRunning(current.pod), noProbeResults);
   const podChange = current.status === undefined ? computePodChange(current.pod, desired, inPlace) : undefined;
   const resized = podChange?.kind === 'inPlace' ? podChange.resize : [];
   const started = startedContainers(desired, actions);
   const containers = [...new Set([...started, ...resized.flatMap(({ name, restart }) => (restart ? [name] : []))])];
-  if (actions.killPod) return { ...change('restart', desired, 'its sandbox changes'), differences };
+  if (actions.killPod) return { ...planned('restart', desired, 'its sandbox changes'), differences };
   if (containers.length === 0) {
     const because = resized.length > 0 ? 'resized in place, no container restarts' : 'no container restarts';
-    return { ...change('update', desired, because), differences };
+    return { ...planned('update', desired, because), differences };
   }
-  return { ...change('restart', desired, 'only these containers'), containers, differences };
+  return { ...planned('restart', desired, 'only these containers'), containers, differences };
 }
 
 /** Why the pod is replaced. Returns undefined if it takes the desired revision in place. */
@@ -185,7 +193,7 @@ function allRunning({ metadata: { uid, name, namespace }, spec }: Pod): RuntimeP
   };
 }
 
-function change(action: PodChange['action'], { metadata: { namespace, name } }: Pod, because: string): PodChange {
+function planned(action: PodChange['action'], { metadata: { namespace, name } }: Pod, because: string): PodChange {
   return { action, namespace, name, because, containers: [], differences: [] };
 }
 

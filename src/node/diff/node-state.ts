@@ -2,6 +2,7 @@ import type { ConfigObject } from '../../api/values/config-object.ts';
 import type { InPlacePolicy } from '../../api/values/in-place.ts';
 import type { Pod } from '../../api/types.ts';
 import type { SourceName } from '../../api/values/config-annotations.ts';
+import type { PodRecord } from '../../engine/operations/pod-record.ts';
 import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
 
 /** The current state of a node. */
@@ -10,6 +11,8 @@ export interface CurrentNode {
   /** ConfigMaps and Secrets of the manifests as last read. */
   configObjects: ConfigObject[];
   inPlace: InPlacePolicy;
+  /** What operators asked of pods, by full name. */
+  records: ReadonlyMap<string, PodRecord>;
 }
 
 export interface CurrentPod {

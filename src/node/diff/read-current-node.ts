@@ -2,11 +2,13 @@ import { loadManifests, type Manifests } from '../../api/objects/load-manifests.
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import type { Pod } from '../../api/types.ts';
 import { sourceOf } from '../../api/values/config-annotations.ts';
+import { podFullName } from '../../api/values/pod-names.ts';
 import { defaultInPlacePolicy } from '../../api/values/in-place.ts';
 import { podUIDHash } from '../../engine/config/load-manifest.ts';
 import type { LastGood } from '../../engine/config/last-good/last-good-format.ts';
 import { readLastGood } from '../../engine/config/last-good/last-good-manifests.ts';
 import { readTerminationMessage } from '../../engine/kuberuntime/read-termination-message.ts';
+import { readRecords } from '../../engine/operations/pod-records.ts';
 import { RuntimePods } from '../../engine/kuberuntime/runtime-pods.ts';
 import type { RuntimePodStatus } from '../../engine/container/runtime-pod-status.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
@@ -39,6 +41,7 @@ export async function readCurrentNode(request: Request): Promise<CurrentNode> {
     pods: snapshot ? snapshotPods(snapshot, kept) : await runtimePods(request, kept),
     configObjects: kept.flatMap(({ configObjects }) => configObjects),
     inPlace: snapshot?.inPlace ?? defaultInPlacePolicy,
+    records: new Map((await readRecords(rootDir)).map((record) => [podFullName({ metadata: record }), record])),
   };
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   conditionNamed,
+  givenUpBecause,
   isConditionMet,
   type WaitCondition,
   waitConditions,
@@ -78,3 +79,15 @@ test.each([
 ])("kubectl's condition %s is %s", (text, condition) => {
   expect(conditionNamed(text)).toBe(condition);
 });
+
+test.each<[string, Revision, WaitCondition, string | undefined]>([
+  ['ends for an update that was rolled back', rolledBackTo('RolledBack'), 'updated', 'late'],
+  ['goes on for an update that is held', rolledBackTo('Held'), 'updated', undefined],
+  ['goes on until the pod is Ready', rolledBackTo('RolledBack'), 'ready', undefined],
+])('the wait %s', (_title, revision, condition, because) => {
+  expect(givenUpBecause('web', condition, snapshotOf(revision))).toBe(because);
+});
+
+function rolledBackTo(reason: string): Revision {
+  return { uid: '1', waitingUpdate: { reason, message: 'late' } };
+}

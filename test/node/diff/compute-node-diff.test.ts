@@ -4,6 +4,8 @@ import type { ConfigObject } from '../../../src/api/values/config-object.ts';
 import { defaultInPlacePolicy } from '../../../src/api/values/in-place.ts';
 import { computeNodeDiff, type NodeDiff } from '../../../src/node/diff/compute-node-diff.ts';
 import { nodeDiffText } from '../../../src/commands/diff/node-diff-text.ts';
+import { podFullName } from '../../../src/api/values/pod-names.ts';
+import type { PodRecord } from '../../../src/engine/operations/pod-record.ts';
 import type { CurrentNode, CurrentPod } from '../../../src/node/diff/node-state.ts';
 import { makeConfigMap, makeSecret } from '../../builders/config-objects.ts';
 import { makeContainer, makeContainerStatus, makePod, makePodStatus } from '../../builders/pods.ts';
@@ -23,7 +25,7 @@ interface Desired {
 
 function nodeDiff(current: Partial<CurrentNode>, desired: Desired): NodeDiff {
   return computeNodeDiff(
-    { pods: [], configObjects: [], inPlace: defaultInPlacePolicy, ...current },
+    { pods: [], configObjects: [], inPlace: defaultInPlacePolicy, records: new Map(), ...current },
     { pods: [], configObjects: [], urls: [], uidUnder: () => undefined, ...desired },
   );
 }
@@ -45,6 +47,29 @@ describe('what becomes of a pod', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  test('it stays as an operator asked, or as it was applied', () => {
+    const web = pod('web', '1', image('1'));
+    const revision = { number: 1, name: 'r1', takenAt: 1, from: '', isDerivedUID: true, wasReady: true, pod: web };
+    const record = (name: string, more: Partial<PodRecord>): [string, PodRecord] => [
+      podFullName(pod(name, '')),
+      { version: 1, namespace: 'default', name, current: 1, revisions: [revision], ...more },
+    ];
+    const records = new Map([
+      record('held', { pin: { to: 1, because: 'held by kubelet-ts hold' } }),
+      record('stopped', { isStopped: true }),
+    ]);
+    const pods = ['held', 'stopped', 'own'].map((name) => running(pod(name, name, image('1'))));
+    const applied = running(pod('extra', '9'), { source: 'applied' });
+    const desired = ['held', 'stopped', 'own'].map((name) => pod(name, `${name}2`, image('2')));
+    const { pods: changes } = nodeDiff({ pods: [...pods, applied], records }, { pods: desired });
+    expect(changes.map(({ action, name, because }) => [action, name, because])).toEqual([
+      ['stay', 'extra', 'kubelet-ts apply declared it'],
+      ['stay', 'held', 'held by kubelet-ts hold; revision 1 runs'],
+      ['restart', 'own', 'replaces the pod: its UID changes'],
+      ['stay', 'stopped', 'it is stopped until kubelet-ts start'],
+    ]);
   });
 
   test('it stops when the URL that declared it was asked and does not any more', () => {
