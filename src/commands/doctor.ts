@@ -1,8 +1,8 @@
 import { type Command, CommanderError, Option } from 'commander';
-import { errorMessage, UserError } from '../errors.ts';
-import type { Examined } from '../node/doctor/diagnose.ts';
+import { UserError } from '../errors.ts';
+import { examinedNode } from '../node/doctor/examined.ts';
 import { addNodeOptions } from '../node/options/node-flags.ts';
-import { type NodeFlags, nodeOptions } from '../node/options/node-options.ts';
+import type { NodeFlags } from '../node/options/node-options.ts';
 import { countLevels, findingsText, isUnicode } from './doctor/findings-text.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { jsonText } from './io/json-text.ts';
@@ -45,7 +45,7 @@ Examples:
 async function doctor(manifests: readonly string[], flags: DoctorFlags, deps: CommandDeps): Promise<void> {
   refuseRegistry(flags.registry);
   const { diagnose } = await import('../node/doctor/diagnose.ts');
-  const findings = await diagnose(await examined(manifests, flags));
+  const findings = await diagnose({ ...(await examinedNode(flags, manifests)), registry: flags.registry });
   const counts = countLevels(findings);
   const form = { painted: paint(isColoured(deps.stdout)), hasUnicode: isUnicode(process.env) };
   deps.stdout.write(
@@ -75,23 +75,4 @@ function refuseRegistry(registry: string | undefined): void {
     hint: 'Write it as registry.example or registry.example:5000.',
     exitCode: exitCodes.usage,
   });
-}
-
-/** A wrong configuration is one of the problems that are reported, so the flags alone count then. */
-async function examined(manifests: readonly string[], flags: DoctorFlags): Promise<Examined> {
-  const { registry } = flags;
-  try {
-    return { options: await nodeOptions(flags, manifests), registry };
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    const { hint } = error;
-    const configurationError = { message: errorMessage(error), ...(hint !== undefined && { hint }) };
-    const { rootDir, podManifestPath, containerRuntimeEndpoint } = flags;
-    const plain: NodeFlags = {
-      rootDir,
-      ...(podManifestPath && { podManifestPath }),
-      ...(containerRuntimeEndpoint !== undefined && { containerRuntimeEndpoint }),
-    };
-    return { options: await nodeOptions(plain, manifests), configurationError, registry };
-  }
 }

@@ -103,6 +103,10 @@ const commands: Record<string, CommandEntry> = {
     summary: 'Examine this machine, and show how to mend it',
     load: async () => (await import('./doctor.ts')).registerDoctor,
   },
+  'support-bundle': {
+    summary: 'Write an archive for a bug report, without secrets',
+    load: async () => (await import('./support-bundle.ts')).registerSupportBundle,
+  },
   completion: {
     summary: 'Print the completion script of a shell',
     load: async () => (await import('./completion.ts')).registerCompletion,

@@ -21,6 +21,7 @@ import { registerPs } from '../../src/commands/ps.ts';
 import { registerRun } from '../../src/commands/run.ts';
 import { registerRunOnce } from '../../src/commands/run-once.ts';
 import { registerUI } from '../../src/commands/ui.ts';
+import { registerSupportBundle } from '../../src/commands/support-bundle.ts';
 import { registerTop } from '../../src/commands/top.ts';
 import { registerValidate } from '../../src/commands/validate.ts';
 import { registerWait } from '../../src/commands/wait.ts';
@@ -113,6 +114,7 @@ function registered(): Command {
   registerDiff(root, deps);
   registerImages(root, deps);
   registerDown(root, deps);
+  registerSupportBundle(root, deps);
   registerDoctor(root, deps);
   return root;
 }

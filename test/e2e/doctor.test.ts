@@ -1,12 +1,44 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Finding } from '../../src/node/doctor/checks/finding.ts';
+import { archiveTexts } from '../node/support-bundle/archive-texts.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 
 let agent: Agent;
 
+const planted = {
+  env: 'planted-variable-1',
+  secret: 'planted-secret-2',
+  broken: 'planted-broken-3',
+  url: 'planted-password-4',
+  query: 'planted-query-5',
+  header: 'planted-header-6',
+};
+
 beforeAll(async () => {
-  agent = await startAgent({ manifests: { 'web.yaml': makePod('web', { containers: [shell('app', serve)] }) } });
+  agent = await startAgent({
+    manifests: {
+      'web.yaml': makePod('web', {
+        containers: [
+          shell('app', serve, {
+            env: [
+              { name: 'A', value: planted.env },
+              { name: 'B', valueFrom: { secretKeyRef: { name: 'login', key: 'password' } } },
+            ],
+          }),
+        ],
+      }),
+      'login.yaml': {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: { name: 'login' },
+        stringData: { password: planted.secret },
+      },
+      'broken.yaml': `apiVersion: v1\nkind: Secret\nstringData: {password: ${planted.broken}`,
+    },
+  });
 });
 afterAll(() => agent.cleanUp());
 
@@ -42,4 +74,43 @@ test('doctor exits with 1 for a problem and names the way out, and with 2 for a 
     stdout: '',
     stderr: 'error: --registry "a b" is not a host\nhint: Write it as registry.example or registry.example:5000.\n',
   });
+});
+
+test('support-bundle has the state of the node for its owner alone, and no planted secret', async () => {
+  await agent.untilReady('web');
+  const path = join(agent.rootDir, 'bundle.tar.gz');
+  const url = `http://user:${planted.url}@127.0.0.1:1/pod.yaml?sig=${planted.query}`;
+  const flags = ['--manifest-url', url, '--manifest-url-header', `Authorization:Bearer ${planted.header}`];
+  const words = ['support-bundle', agent.manifestsFolder, ...flags, '-o', path];
+  expect(await agent.cli(words)).toEqual({
+    code: 0,
+    stdout: expect.stringContaining(`${path}: `) as string,
+    stderr: '',
+  });
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  const texts = await archiveTexts(await readFile(path));
+  const whole = JSON.stringify(texts);
+  const forms = Object.values(planted).flatMap((value) => [value, Buffer.from(value).toString('base64')]);
+  expect(forms.filter((value) => whole.includes(value))).toEqual([]);
+  expect(JSON.parse(texts['contents.json'] ?? '')).toMatchObject({ missing: [], cut: [] });
+  expect(Object.keys(texts).map((name) => name.split('/')[0])).toEqual(
+    expect.arrayContaining([
+      ...['versions.json', 'doctor.json', 'configuration.json', 'snapshot.json', 'stats.json', 'metrics.txt', 'logs'],
+      ...['history', 'manifests', 'manifests-last-good', 'mounts.txt', 'processes.txt'],
+    ]),
+  );
+});
+
+test('support-bundle works without an agent, and says what is missing', async () => {
+  await agent.stop();
+  const path = join(agent.rootDir, 'bundle.tar.gz');
+  expect((await agent.cli(['support-bundle', '-o', path])).code).toBe(0);
+  const texts = await archiveTexts(await readFile(path));
+  const { missing } = JSON.parse(texts['contents.json'] ?? '') as { missing: unknown };
+  const reason = 'no kubelet-ts runs on this root-dir';
+  expect(missing).toEqual([
+    { name: 'stats.json', reason },
+    { name: 'metrics.txt', reason },
+  ]);
+  expect(JSON.stringify(texts)).not.toMatch(/planted-/);
 });

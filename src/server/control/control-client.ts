@@ -53,6 +53,11 @@ export async function fetchStats(
   return ask<Summary>(path, `/v1/stats?maxAge=${maxAgeMs}${cpuAndMemoryOnly ? '&cpuAndMemoryOnly' : ''}`);
 }
 
+/** The metrics of the agent that serves this socket, for Prometheus. Returns undefined if no agent answers. */
+export async function fetchMetrics(path: string): Promise<string | undefined> {
+  return call({ socketPath: path, method: 'GET', path: '/v1/metrics' });
+}
+
 /** The agent that serves this socket, even one that is still starting. Returns undefined if none answers. */
 export async function fetchAgent(path: string): Promise<{ pid: number } | undefined> {
   return ask<{ pid: number }>(path, '/v1/agent');

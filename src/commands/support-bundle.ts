@@ -1,0 +1,41 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { examinedNode } from '../node/doctor/examined.ts';
+import { addNodeOptions } from '../node/options/node-flags.ts';
+import type { NodeFlags } from '../node/options/node-options.ts';
+import { visible } from '../visible-text.ts';
+import { replaceFile } from '../write-file-atomic.ts';
+import type { CommandDeps } from './io/deps.ts';
+
+interface BundleFlags extends NodeFlags {
+  output?: string;
+}
+
+export function registerSupportBundle(program: Command, deps: CommandDeps): void {
+  addNodeOptions(program.command('support-bundle'))
+    .description('Write an archive for a bug report, without secrets')
+    .argument('[manifests...]', 'files or folders of manifests, as for run')
+    .option('-o, --output <path>', 'archive to write (default: kubelet-ts-support-TIME.tar.gz in this folder)')
+    .addHelpText('after', help)
+    .action(async (manifests: string[], flags: BundleFlags) => {
+      await writeBundle(manifests, flags, deps);
+    });
+}
+
+const help = `
+The archive has the result of doctor, configuration, manifests, snapshot, histories, statistics, metrics, logs of the
+agent, mounts and processes of pods; at most 32 MiB before compression. Only its owner can read it. Values of Secrets,
+ConfigMaps, variables, headers and annotations are not in it. Look at it before you publish it.
+
+Examples:
+  kubelet-ts support-bundle                     also without a running agent
+  kubelet-ts support-bundle --config kubelet.yaml -o bundle.tar.gz`;
+
+async function writeBundle(manifests: readonly string[], flags: BundleFlags, deps: CommandDeps): Promise<void> {
+  const { supportBundle } = await import('../node/support-bundle/support-bundle.ts');
+  const bytes = await supportBundle(await examinedNode(flags, manifests));
+  const time = new Date().toISOString().slice(0, 19).replaceAll(/[-:]/g, '');
+  const path = resolve(flags.output ?? `kubelet-ts-support-${time}.tar.gz`);
+  await replaceFile(path, bytes, { mode: 0o600 });
+  deps.stdout.write(`${visible(path)}: ${Math.ceil(bytes.length / 1024)} KiB\n`);
+}

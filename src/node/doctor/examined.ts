@@ -1,0 +1,21 @@
+import { UserError } from '../../errors.ts';
+import { type NodeFlags, nodeOptions } from '../options/node-options.ts';
+import type { Examined } from './diagnose.ts';
+
+/** The node of these flags. A wrong configuration is a finding, so only the place of the node counts then. */
+export async function examinedNode(flags: NodeFlags, manifests: readonly string[]): Promise<Examined> {
+  try {
+    return { options: await nodeOptions(flags, manifests) };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const { message, hint } = error;
+    const { rootDir, podManifestPath, containerRuntimeEndpoint } = flags;
+    const plain: NodeFlags = {
+      rootDir,
+      ...(podManifestPath && { podManifestPath }),
+      ...(containerRuntimeEndpoint !== undefined && { containerRuntimeEndpoint }),
+    };
+    const configurationError = { message, ...(hint !== undefined && { hint }) };
+    return { options: await nodeOptions(plain, manifests), configurationError };
+  }
+}

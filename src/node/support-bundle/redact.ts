@@ -1,0 +1,167 @@
+import type { SecretValues } from '../../engine/outgoing/secret-values.ts';
+
+const hidden = '<hidden>';
+
+/** A file of the bundle before it is redacted. */
+export interface Part {
+  /** Path in the archive. */
+  name: string;
+  content: { json: unknown } | { text: string };
+}
+
+/** Names of fields with credentials, unless their value is a path or another name. */
+const credentialName =
+  /passw|passphrase|secret|token|credential|authorization|cookie|api-?key|private-?key|access-?key/i;
+const nameOfOther = /(?:file|path|dir|name|ref)$/i;
+/** Kinds of objects that hold contents of files and variables. */
+const contentKinds: readonly unknown[] = ['Secret', 'ConfigMap'];
+const contentFields: readonly string[] = ['data', 'stringData', 'binaryData'];
+/** Lists of `{name, value}`. */
+const variableLists: readonly string[] = ['env', 'httpHeaders'];
+/** Headers of the configuration and of the flags. */
+const headerFields: readonly string[] = ['staticPodURLHeader', 'manifestURLHeaders'];
+/** Annotations of Kubernetes and of ours have known values, except the copy of a whole manifest. */
+const knownAnnotation = /^(?:[\w.-]+\.)?(?:kubernetes|kubelet-ts)\.io\/(?!last-applied-configuration$)/;
+/** An argument that the credential follows, such as `--password`. */
+const credentialFlag = /^--?[\w-]*(?:passw(?:or)?d|passphrase|secret|token|key)$/i;
+
+/**
+ * Replaces every value at a place that may hold a secret: of variables, Secrets, ConfigMaps, headers, annotations and
+ * fields named like credentials. `hides` receives each of them and returns its replacement. All other texts pass
+ * `text`, names too.
+ */
+export class Redaction {
+  private readonly text: (text: string) => string;
+  private readonly hides: (value: string) => string;
+
+  constructor(deps: { text: (text: string) => string; hides: (value: string) => string }) {
+    this.text = deps.text;
+    this.hides = deps.hides;
+  }
+
+  value(value: unknown): unknown {
+    if (typeof value === 'string') return this.text(value);
+    if (typeof value === 'bigint') return value.toString();
+    if (Array.isArray(value)) return value.map((item, index) => this.item(item, value[index - 1]));
+    if (typeof value !== 'object' || value === null) return value;
+    const isContent = 'kind' in value && contentKinds.includes(value.kind);
+    return this.fields(value, (name, field) =>
+      isContent && contentFields.includes(name) ? this.hide(field) : this.field(name, field),
+    );
+  }
+
+  private item(item: unknown, before: unknown): unknown {
+    const isCredential = typeof item === 'string' && typeof before === 'string' && credentialFlag.test(before);
+    return isCredential ? this.hide(item) : this.value(item);
+  }
+
+  private field(name: string, field: unknown): unknown {
+    if (headerFields.includes(name)) return this.hide(field);
+    if (variableLists.includes(name) && Array.isArray(field)) return field.map((item) => this.variable(item));
+    if (name === 'annotations' && isObject(field)) {
+      return this.fields(field, (key, value) => (knownAnnotation.test(key) ? this.value(value) : this.hide(value)));
+    }
+    const isCredential = typeof field === 'string' && credentialName.test(name) && !nameOfOther.test(name);
+    return isCredential && field !== '' ? this.hide(field) : this.value(field);
+  }
+
+  /** The name of a variable stays, and the reference to its value. */
+  private variable(item: unknown): unknown {
+    if (!isObject(item)) return this.hide(item);
+    return this.fields(item, (name, field) => (name === 'value' ? this.hide(field) : this.value(field)));
+  }
+
+  /** Hides every text and number below a place. Names of fields stay. */
+  private hide(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.hide(item));
+    if (isObject(value)) return this.fields(value, (_name, field) => this.hide(field));
+    return typeof value === 'string' || typeof value === 'number' ? this.hides(String(value)) : value;
+  }
+
+  private fields(object: object, map: (name: string, field: unknown) => unknown): object {
+    return Object.fromEntries(Object.entries(object).map(([name, field]) => [this.text(name), map(name, field)]));
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/**
+ * Credentials within texts: the password and the query of a URL, and an assignment. All patterns are bounded, because
+ * containers write logs and may repeat a beginning for ever.
+ */
+const passwordInURL = /:\/\/[^\s/:@"']{0,200}:([^\s/@"']{1,200})@/g;
+const queryOfURL = /:\/\/[^\s?"']{1,400}\?([^\s"'#]{1,400})/g;
+const assignment =
+  /(?:passw(?:or)?d|passphrase|secret|token|api-?key|access-?key)["']?\s{0,4}[=:]\s{0,4}["']?([^\s"',}]{4,400})/gi;
+
+/** Patterns of credentials in texts with their replacement. */
+const patterns: readonly [RegExp, string][] = [
+  [/-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|$)/g, hidden],
+  [/(:\/\/)[^\s/@"']{1,400}@/g, `$1${hidden}@`],
+  [/(:\/\/[^\s?"']{1,400}\?)[^\s"']+/g, `$1${hidden}`],
+  [/(\b(?:Bearer|Basic)\s{1,4})[\w.~+/=-]{4,}/gi, `$1${hidden}`],
+  [/(\b(?:authorization|cookie)["']?\s{0,4}[:=]\s{0,4}["']?)[^\n"']+/gi, `$1${hidden}`],
+  [
+    /((?:passw(?:or)?d|passphrase|secret|token|api-?key|access-?key)["']?\s{0,4}[=:]\s{0,4}["']?)(?!<hidden>)[^\s"',}]+/gi,
+    `$1${hidden}`,
+  ],
+];
+
+/** Shorter numbers match figures of statistics by chance. */
+const minDigits = 8;
+
+/**
+ * Hides the secrets of these parts in each of them. So a password that one manifest declares is hidden in the log too.
+ */
+export function partRedaction(parts: readonly Part[], secrets: SecretValues): (part: Part) => string {
+  secrets.set('support bundle', secretsIn(parts));
+  const text = (one: string): string =>
+    patterns.reduce((result, [pattern, replacement]) => result.replaceAll(pattern, replacement), secrets.hide(one));
+  const redaction = new Redaction({ text, hides: () => hidden });
+  return ({ content }) =>
+    'text' in content ? text(content.text) : `${JSON.stringify(redaction.value(content.json), undefined, 2)}\n`;
+}
+
+function secretsIn(parts: readonly Part[]): Set<string> {
+  const values = new Set<string>();
+  const note = (value: string): void => {
+    if (/^[\d.]*$/.test(value) && value.length < minDigits) return;
+    // The second word of `Bearer …` is repeated elsewhere.
+    for (const form of [value, value.replace(/^(?:Bearer|Basic) /i, ''), decodedText(value)]) values.add(form);
+  };
+  const redaction = new Redaction({
+    text: (text) => {
+      for (const value of credentialsIn(text)) note(value);
+      return text;
+    },
+    hides: (value) => {
+      note(value);
+      // The copy of a manifest in an annotation.
+      if (value.startsWith('{')) redaction.value(parsed(value));
+      return hidden;
+    },
+  });
+  for (const { content } of parts) if ('json' in content) redaction.value(content.json);
+  return values;
+}
+
+function credentialsIn(text: string): string[] {
+  const found = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, value = '']) => value);
+  const queries = found(queryOfURL).flatMap((query) => [...new URLSearchParams(query).values()]);
+  return [...found(passwordInURL), ...queries, ...found(assignment)];
+}
+
+/** Data of a Secret are in base64, and a program prints the decoded value. Returns any other text as it is. */
+function decodedText(value: string): string {
+  const decoded = Buffer.from(value, 'base64');
+  return decoded.toString('base64') === value.trim() ? decoded.toString('utf8') : value;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not JSON, so it is hidden as a whole.
+    return undefined;
+  }
+}

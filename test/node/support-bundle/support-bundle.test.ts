@@ -1,0 +1,158 @@
+import { gunzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
+import type { Part } from '../../../src/node/support-bundle/redact.ts';
+import { bundleOf } from '../../../src/node/support-bundle/support-bundle.ts';
+import { archiveTexts } from './archive-texts.ts';
+
+const json = (name: string, value: unknown): Part => ({ name, content: { json: value } });
+const text = (name: string, value: string): Part => ({ name, content: { text: value } });
+
+async function bundled(...parts: Part[]): Promise<Record<string, string>> {
+  return archiveTexts(await bundleOf(parts, [], new SecretValues()));
+}
+
+const base64 = (value: string): string => Buffer.from(value).toString('base64');
+
+test('a planted secret is nowhere in the bundle, whatever place declares it and whatever part repeats it', async () => {
+  const planted = {
+    env: 'plant-env-7f3a',
+    secret: 'plant-secret-data-91',
+    stringData: 'plant-string-data-92',
+    configMap: 'plant-config-map-93',
+    annotation: 'plant-annotation-94',
+    applied: 'plant-applied-95',
+    probeHeader: 'plant-probe-header-96',
+    urlPassword: 'plant-url-password-97',
+    urlQuery: 'plant-url-query-98',
+    urlHeader: 'plant-url-header-99',
+    argument: 'plant-argument-100',
+    nextArgument: 'plant-next-argument-101',
+    field: 'plant-field-102',
+  };
+  const pod = {
+    kind: 'Pod',
+    metadata: {
+      name: 'web',
+      annotations: {
+        note: planted.annotation,
+        'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify({
+          spec: { containers: [{ env: [{ name: 'A', value: planted.applied }] }] },
+        }),
+        'kubernetes.io/config.source': 'file',
+      },
+    },
+    spec: {
+      containers: [
+        {
+          name: 'app',
+          image: 'app:1',
+          args: [`--password=${planted.argument}`, '--token', planted.nextArgument, '--verbose', 'loud'],
+          env: [
+            { name: 'DB', value: planted.env },
+            { name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+          ],
+          livenessProbe: { httpGet: { port: 80, httpHeaders: [{ name: 'X-Key', value: planted.probeHeader }] } },
+        },
+      ],
+    },
+  };
+  const texts = await bundled(
+    json('manifests/a.json', [
+      pod,
+      {
+        kind: 'Secret',
+        metadata: { name: 's' },
+        data: { k: base64(planted.secret) },
+        stringData: { x: planted.stringData },
+      },
+      { kind: 'List', items: [{ kind: 'ConfigMap', data: { c: planted.configMap } }] },
+    ]),
+    json('configuration.json', {
+      staticPodURL: `https://user:${planted.urlPassword}@host/pod.yaml?sig=${planted.urlQuery}`,
+      staticPodURLHeader: { Authorization: [`Bearer ${planted.urlHeader}`] },
+      dbPassword: planted.field,
+      tokenAuthFile: '/etc/tokens.csv',
+    }),
+    text(
+      'logs/agent.log',
+      Object.values(planted)
+        .map((value) => `seen ${value} and ${base64(value)}`)
+        .join('\n'),
+    ),
+    json('snapshot.json', { [planted.env]: planted.secret, quoted: `"${planted.urlPassword}"` }),
+  );
+  const whole = JSON.stringify(texts);
+  const left = Object.values(planted).filter((value) => whole.includes(value) || whole.includes(base64(value)));
+  expect(left).toEqual([]);
+  expect(JSON.parse(texts['manifests/a.json'] ?? '')).toEqual([
+    {
+      kind: 'Pod',
+      metadata: {
+        name: 'web',
+        annotations: {
+          note: '<hidden>',
+          'kubectl.kubernetes.io/last-applied-configuration': '<hidden>',
+          'kubernetes.io/config.source': 'file',
+        },
+      },
+      spec: {
+        containers: [
+          {
+            name: 'app',
+            image: 'app:1',
+            args: ['--password=<hidden>', '--token', '<hidden>', '--verbose', 'loud'],
+            env: [
+              { name: 'DB', value: '<hidden>' },
+              { name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+            ],
+            livenessProbe: { httpGet: { port: 80, httpHeaders: [{ name: 'X-Key', value: '<hidden>' }] } },
+          },
+        ],
+      },
+    },
+    { kind: 'Secret', metadata: { name: 's' }, data: { k: '<hidden>' }, stringData: { x: '<hidden>' } },
+    { kind: 'List', items: [{ kind: 'ConfigMap', data: { c: '<hidden>' } }] },
+  ]);
+  expect(JSON.parse(texts['configuration.json'] ?? '')).toEqual({
+    staticPodURL: 'https://<hidden>@host/pod.yaml?<hidden>',
+    staticPodURLHeader: { Authorization: ['<hidden>'] },
+    dbPassword: '<hidden>',
+    tokenAuthFile: '/etc/tokens.csv',
+  });
+});
+
+test.each([
+  ['Authorization: Basic dXNlcjpwYXNz', 'Authorization: <hidden>'],
+  ['sent Bearer abc.def.ghi to it', 'sent Bearer <hidden> to it'],
+  ['{"token":"abcdef","pod":"web"}', '{"token":"<hidden>","pod":"web"}'],
+  ['DB_PASSWORD=hunter2 next', 'DB_PASSWORD=<hidden> next'],
+  ['get http://u:p@host/x?key=1 failed', 'get http://<hidden>@host/x?<hidden> failed'],
+  ['-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nnext', '<hidden>\nnext'],
+  ['secret "web" not found', 'secret "web" not found'],
+])('hides what looks like a credential in a log: %j', async (line, shown) => {
+  expect((await bundled(text('log', line)))['log']).toBe(shown);
+});
+
+test('a log that repeats the beginning of a credential for ever takes linear time', async () => {
+  const texts = await bundled(text('a', 'token-'.repeat(100_000)), text('b', '://a:'.repeat(100_000)));
+  expect([texts['a']?.length, texts['b']?.length]).toEqual([600_000, 500_000]);
+});
+
+test('a part and the whole are bounded, and the contents say what was cut', async () => {
+  const mebibyte = 1024 ** 2;
+  const parts = Array.from({ length: 9 }, (_value, index) => text(`${index}`, 'x '.repeat(2.5 * mebibyte)));
+  const bundle = await bundleOf(parts, [{ name: 'stats.json', reason: 'no agent' }], new SecretValues());
+  expect(gunzipSync(bundle).length).toBeLessThan(33 * mebibyte);
+  const texts = await archiveTexts(bundle);
+  const cut = Array.from({ length: 9 }, (_value, index) => ({
+    name: `${index}`,
+    bytes: 5 * mebibyte,
+    keptBytes: index < 8 ? 4 * mebibyte : 0,
+  }));
+  expect(JSON.parse(texts['contents.json'] ?? '')).toEqual({
+    files: cut.slice(0, 8).map(({ name, keptBytes: bytes }) => ({ name, bytes })),
+    missing: [{ name: 'stats.json', reason: 'no agent' }],
+    cut,
+  });
+});
