@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { execa } from 'execa';
+import { makeDebianPackage } from './package/debian.mjs';
 import { makeExecutable } from './package/executable.mjs';
 
 const root = join(import.meta.dirname, '..');
@@ -23,3 +24,4 @@ async function makeTarball() {
 
 await makeTarball();
 await makeExecutable(join(folder, 'kubelet-ts'));
+await makeDebianPackage(join(folder, 'kubelet-ts'), folder);

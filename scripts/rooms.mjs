@@ -611,6 +611,8 @@ const rooms = {
       'commands/io',
     ],
   ],
+  'commands/service': ['the unit of systemd and the script of OpenRC', []],
+  'commands/man': ['manual pages from the descriptions of commands', []],
   'commands/completion': [
     'words that a shell completes',
     ['api/values', 'engine/view', 'server/control', 'node/options', 'commands/pod'],

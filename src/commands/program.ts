@@ -107,6 +107,14 @@ const commands: Record<string, CommandEntry> = {
     summary: 'Write an archive for a bug report, without secrets',
     load: async () => (await import('./support-bundle.ts')).registerSupportBundle,
   },
+  'install-service': {
+    summary: 'Install a service that runs kubelet-ts at boot',
+    load: async () => (await import('./install-service.ts')).registerInstallService,
+  },
+  'uninstall-service': {
+    summary: 'Stop and remove the service',
+    load: async () => (await import('./install-service.ts')).registerUninstallService,
+  },
   completion: {
     summary: 'Print the completion script of a shell',
     load: async () => (await import('./completion.ts')).registerCompletion,
@@ -133,6 +141,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     .showHelpAfterError('(see --help)')
     .exitOverride();
   if (argv[2] === completeCommand) return printCandidates(argv.slice(3), deps);
+  if (argv[2] === manCommand) return printManPage(program, argv[3], deps);
   const named = argv.slice(2).filter((word) => !word.startsWith('-'));
   const word = named[0] === 'help' ? named[1] : named[0];
   if (argv[2] === named[0]) await refuseUnknown(word);
@@ -169,6 +178,18 @@ async function printCandidates(words: readonly string[], deps: CommandDeps): Pro
     },
   });
   deps.stdout.write(text);
+  return 0;
+}
+
+/** The hidden command that packages use: prints the page of a command, or of the program. */
+const manCommand = '__man';
+
+async function printManPage(program: Command, name: string | undefined, deps: CommandDeps): Promise<number> {
+  const { manPage } = await import('./man/man-page.ts');
+  for (const { load } of Object.values(commands)) (await load())(program, deps);
+  const command = program.commands.find((candidate) => candidate.name() === name) ?? program;
+  const fullName = command === program ? 'kubelet-ts' : `kubelet-ts ${command.name()}`;
+  deps.stdout.write(manPage(command, { name: fullName, version: packageJSON.version }));
   return 0;
 }
 

@@ -13,6 +13,7 @@ import { registerEvents } from '../../src/commands/events.ts';
 import { registerExplain } from '../../src/commands/explain.ts';
 import { registerExec } from '../../src/commands/exec.ts';
 import { registerImages } from '../../src/commands/images.ts';
+import { registerInstallService, registerUninstallService } from '../../src/commands/install-service.ts';
 import { registerLogs } from '../../src/commands/logs.ts';
 import { registerHistory } from '../../src/commands/history.ts';
 import { registerOperation } from '../../src/commands/operate.ts';
@@ -99,6 +100,8 @@ function registered(): Command {
     registerExplain,
     registerEvents,
     registerCompletion,
+    registerInstallService,
+    registerUninstallService,
     registerRun,
     registerRunOnce,
     registerPs,

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -31,8 +31,13 @@ async function makeExecutable(): Promise<void> {
     () => false,
   );
   if (isMade) return;
-  const module = JSON.stringify(join(repository, 'scripts/package/executable.mjs'));
-  const script = `(await import(${module})).makeExecutable(${JSON.stringify(executable)})`;
+  await call('executable.mjs', 'makeExecutable', executable);
+}
+
+/** Calls a function of the scripts that make packages. */
+async function call(module: string, name: string, ...words: string[]): Promise<void> {
+  const path = JSON.stringify(join(repository, 'scripts/package', module));
+  const script = `(await import(${path})).${name}(...${JSON.stringify(words)})`;
   await execa('node', ['--input-type=module', '-e', script], { cwd: repository });
 }
 
@@ -60,3 +65,27 @@ test('the executable runs a pod once, and an agent with a pod', async () => {
   expect((await agent.cli(['ps', '-o', 'name'])).stdout).toBe('pod/web-edge1\n');
   expect((await agent.cli(['exec', 'web', '--', 'echo', 'hello'])).stdout).toBe('hello\n');
 });
+
+test('the Debian package holds program, unit, completions and pages', async () => {
+  const folder = await mkdtemp('/tmp/kts-debian-');
+  await call('debian.mjs', 'makeDebianPackage', executable, folder, 'none');
+  const [name = ''] = await readdir(folder);
+  const tree = join(folder, 'tree');
+  await execa('dpkg-deb', ['-x', join(folder, name), tree]);
+  const files = (await readdir(tree, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const paths = files.map((entry) => join(entry.parentPath, entry.name).slice(tree.length));
+  const pages = paths.filter((path) => path.startsWith('/usr/share/man/man8/kubelet-ts'));
+  expect(pages.length).toBeGreaterThan(20);
+  expect(paths.filter((path) => !pages.includes(path)).sort()).toEqual([
+    '/etc/default/kubelet-ts',
+    '/lib/systemd/system/kubelet-ts.service',
+    '/usr/bin/kubelet-ts',
+    '/usr/share/bash-completion/completions/kubelet-ts',
+    '/usr/share/doc/kubelet-ts/copyright',
+    '/usr/share/fish/vendor_completions.d/kubelet-ts.fish',
+    '/usr/share/zsh/vendor-completions/_kubelet-ts',
+  ]);
+  const unit = await readFile(join(tree, 'lib/systemd/system/kubelet-ts.service'), 'utf8');
+  expect(unit).toContain('ExecStart=/usr/bin/kubelet-ts run --no-tui /etc/kubernetes/manifests ');
+  await rm(folder, { recursive: true });
+}, 60_000);

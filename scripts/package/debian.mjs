@@ -1,0 +1,138 @@
+// Makes the Debian package of an executable with dpkg-deb.
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { build } from 'esbuild';
+import { execa } from 'execa';
+import { bundleOptions } from '../bundle-options.mjs';
+
+const root = join(import.meta.dirname, '../..');
+
+/** What apt runs. Pods, their data and the root-dir always stay: only `kubelet-ts down` and rm remove them. */
+const scripts = {
+  postinst: `#!/bin/sh
+set -e
+# Pods keep running while the agent restarts. The service is disabled until somebody enables it.
+if [ -d /run/systemd/system ]; then
+  systemctl daemon-reload
+  [ "$1" != configure ] || systemctl try-restart kubelet-ts.service
+fi
+`,
+  prerm: `#!/bin/sh
+set -e
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
+  systemctl disable --now kubelet-ts.service
+fi
+`,
+  postrm: `#!/bin/sh
+set -e
+if [ -d /run/systemd/system ]; then
+  systemctl daemon-reload
+fi
+if [ "$1" = purge ] && [ -d /var/lib/kubelet-ts ]; then
+  echo "/var/lib/kubelet-ts stays, with the data of pods. Remove it by hand when no pod needs it."
+fi
+`,
+};
+
+const defaults = `# Flags of kubelet-ts run, beside those of its unit:
+# KUBELET_EXTRA_ARGS="--node-ip=192.0.2.7"
+`;
+
+const control = ({ version, architecture, kibibytes }) => `Package: kubelet-ts
+Version: ${version}
+Architecture: ${architecture}
+Maintainer: kubelet-ts developers <kubelet-ts@localhost>
+Installed-Size: ${kibibytes}
+Depends: libc6 (>= 2.28), libstdc++6
+Recommends: containerd, runc, containernetworking-plugins, iptables
+Section: admin
+Priority: optional
+Description: runs Kubernetes Pods from files and URLs, without an API server
+ The kubelet, alone: one program turns this machine into a node that runs
+ static pods on a container runtime. It needs no cluster and no Node.js.
+`;
+
+/** Every file of the package but the executable: its path, text and mode. */
+async function filesOf(executable) {
+  const output = async (...words) => `${(await execa(executable, words)).stdout}\n`;
+  const completion = (shell) => output('completion', shell);
+  const unit = ['install-service', '--dry-run', '--init', 'systemd', '--program', '/usr/bin/kubelet-ts'];
+  return {
+    'lib/systemd/system/kubelet-ts.service': await output(...unit),
+    'etc/default/kubelet-ts': defaults,
+    'usr/share/bash-completion/completions/kubelet-ts': await completion('bash'),
+    'usr/share/zsh/vendor-completions/_kubelet-ts': await completion('zsh'),
+    'usr/share/fish/vendor_completions.d/kubelet-ts.fish': await completion('fish'),
+    'usr/share/doc/kubelet-ts/copyright': await copyright(),
+    ...(await manPages(executable)),
+  };
+}
+
+/** The pages of the program and of each command that its help lists. */
+async function manPages(executable) {
+  const { stdout: help } = await execa(executable, ['--help']);
+  const commands = [...help.slice(help.indexOf('Commands:')).matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name);
+  const names = ['', ...commands.filter((name) => name !== 'help')];
+  const pages = names.map(async (name) => {
+    const { stdout } = await execa(executable, ['__man', name]);
+    const title = ['kubelet-ts', name].filter((word) => word !== '').join('-');
+    return [`usr/share/man/man8/${title}.8.gz`, gzipSync(`${stdout}\n`, { level: 9 })];
+  });
+  return Object.fromEntries(await Promise.all(pages));
+}
+
+/** Our licence, and those of the packages whose code is in the bundles. */
+async function copyright() {
+  const { metafile } = await build({
+    ...bundleOptions,
+    absWorkingDir: root,
+    outdir: '/',
+    write: false,
+    metafile: true,
+    logLevel: 'error',
+  });
+  const inputs = Object.keys(metafile.inputs).map((path) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
+  const folders = [...new Set(inputs.filter((folder) => folder !== undefined))].sort();
+  const licences = await Promise.all(folders.map((folder) => licenceOf(join(root, folder))));
+  const own = await readFile(join(root, 'LICENSE'), 'utf8');
+  return [own, 'The executable holds Node.js, see https://github.com/nodejs/node/blob/main/LICENSE', ...licences].join(
+    `\n${'-'.repeat(80)}\n`,
+  );
+}
+
+async function licenceOf(folder) {
+  const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
+  const text = file === undefined ? '' : await readFile(join(folder, file), 'utf8');
+  return `${name} ${version}: ${license}\n\n${text}`;
+}
+
+/** Writes the package into the folder. Returns its path. To compress it takes a minute; tests use `none`. */
+export async function makeDebianPackage(executable, folder, compression = 'xz') {
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+  const architecture = (await execa('dpkg', ['--print-architecture'])).stdout;
+  const tree = await mkdtemp(join(tmpdir(), 'kubelet-ts-debian-'));
+  try {
+    await chmod(tree, 0o755);
+    for (const [path, content] of Object.entries(await filesOf(executable))) await write(tree, path, content, 0o644);
+    await execa('install', ['-D', '-m', '0755', executable, join(tree, 'usr/bin/kubelet-ts')]);
+    const [kibibytes] = (await execa('du', ['-sk', tree])).stdout.split('\t');
+    await write(tree, 'DEBIAN/control', control({ version, architecture, kibibytes }), 0o644);
+    await write(tree, 'DEBIAN/conffiles', '/etc/default/kubelet-ts\n', 0o644);
+    for (const [name, script] of Object.entries(scripts)) await write(tree, `DEBIAN/${name}`, script, 0o755);
+    const file = join(folder, `kubelet-ts_${version}_${architecture}.deb`);
+    await execa('dpkg-deb', ['--root-owner-group', `-Z${compression}`, '--build', tree, file]);
+    return file;
+  } finally {
+    await rm(tree, { recursive: true, force: true });
+  }
+}
+
+async function write(tree, path, content, mode) {
+  const file = join(tree, path);
+  await mkdir(dirname(file), { recursive: true, mode: 0o755 });
+  await writeFile(file, content);
+  await chmod(file, mode);
+}

@@ -1,0 +1,62 @@
+import type { Argument, Command, Option } from 'commander';
+
+/** The page of section 8 for a command, in roff, from the descriptions that --help shows. */
+export function manPage(command: Command, { name, version }: { name: string; version: string }): string {
+  const title = name.replaceAll(' ', '-');
+  const options = command.options.filter(({ hidden }) => !hidden);
+  const examples = helpAfter(command);
+  return lines(
+    `.TH ${quoted(title.toUpperCase())} 8 "" ${quoted(`kubelet-ts ${version}`)} "kubelet-ts"`,
+    '.SH NAME',
+    `${text(title)} \\- ${text(firstSentence(command.description()))}`,
+    '.SH SYNOPSIS',
+    `.B ${text(name)}`,
+    text(command.usage()),
+    '.SH DESCRIPTION',
+    text(command.description()),
+    ...section(
+      'COMMANDS',
+      command.commands.map((one) => entry(`${name} ${one.name()}`, one.description())),
+    ),
+    ...section('ARGUMENTS', command.registeredArguments.map(argumentLines)),
+    ...section('OPTIONS', options.map(optionLines)),
+    ...(examples === '' ? [] : ['.SH NOTES', '.nf', text(examples), '.fi']),
+  );
+}
+
+const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`;
+
+const section = (title: string, entries: readonly string[]): string[] =>
+  entries.length === 0 ? [] : [`.SH ${title}`, ...entries];
+
+const argumentLines = (argument: Argument): string =>
+  entry(argument.name(), withChoices(argument.description, argument.argChoices));
+const optionLines = (option: Option): string => entry(option.flags, withChoices(option.description, option.argChoices));
+
+const entry = (term: string, meaning: string): string => `.TP\n.B ${text(term)}\n${text(meaning)}`;
+
+const withChoices = (description: string, choices: readonly string[] | undefined): string =>
+  choices === undefined ? description : `${description} (${choices.join(', ')})`;
+
+/** The text that addHelpText put after the options. */
+function helpAfter(command: Command): string {
+  let written = '';
+  command.configureOutput({
+    writeOut: (part) => {
+      written += part;
+    },
+  });
+  command.outputHelp();
+  return written.slice(command.helpInformation().length).trim();
+}
+
+const firstSentence = (description: string): string => description.split(/\.\s/)[0] ?? '';
+
+/** Text that roff prints as it is. A line must not look like a request. */
+const text = (plain: string): string =>
+  plain
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replaceAll(/^([.'])/gm, '\\&$1');
+
+const quoted = (plain: string): string => `"${text(plain).replaceAll('"', '\\(dq')}"`;

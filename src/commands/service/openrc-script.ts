@@ -1,0 +1,37 @@
+/** The script for OpenRC. Its supervise-daemon starts the agent again when it ends. */
+export function openRCScript(program: string, words: readonly string[]): string {
+  const command = ['run', '--no-tui', ...words].map(shellWord).join(' ');
+  return `#!/sbin/openrc-run
+# Written by kubelet-ts install-service.
+name="kubelet-ts"
+description="Runs Kubernetes Pods from files and URLs"
+supervisor="supervise-daemon"
+command=${shellWord(program)}
+# supervise-daemon reads the words again, so they are quoted twice. Flags of this machine: /etc/conf.d/kubelet-ts
+command_args=${shellWord(command)}
+respawn_delay=10
+respawn_max=0
+output_log="/var/log/kubelet-ts.log"
+error_log="/var/log/kubelet-ts.log"
+rc_ulimit="-n 1048576"
+# Freed memory is given back.
+export MALLOC_MMAP_THRESHOLD_=16384
+
+depend() {
+  use net containerd crio
+  after firewall
+}
+
+start_pre() {
+  if [ -r /var/lib/kubelet/kubeadm-flags.env ]; then
+    . /var/lib/kubelet/kubeadm-flags.env
+    command_args="\${command_args} \${KUBELET_KUBEADM_ARGS}"
+  fi
+  command_args="\${command_args} \${KUBELET_EXTRA_ARGS}"
+}
+`;
+}
+
+/** A word as a shell reads it back. */
+const shellWord = (word: string): string =>
+  /^[\w./:=,@+%-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;

@@ -1,0 +1,41 @@
+/**
+ * The unit for systemd. Environment files and variables are those of kubeadm's drop-in for the kubelet.
+ *
+ * It has no sandbox: namespaces of mounts would hide volumes from the runtime, and filters of system calls would pass
+ * on to every container of a containerd that the agent starts.
+ */
+export function systemdUnit(program: string, words: readonly string[]): string {
+  return `# Written by kubelet-ts install-service.
+[Unit]
+Description=kubelet-ts: runs Kubernetes Pods from files and URLs
+Wants=network-online.target
+After=network-online.target containerd.service crio.service
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+# Of kubeadm, and for flags of this machine.
+EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+EnvironmentFile=-/etc/default/kubelet-ts
+# Freed memory is given back.
+Environment=MALLOC_MMAP_THRESHOLD_=16384
+ExecStart=${[program, 'run', '--no-tui', ...words].map(unitWord).join(' ')} $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+# The pods and their containerd outlive the agent.
+KillMode=process
+Restart=always
+RestartSec=10
+OOMScoreAdjust=-999
+LimitNOFILE=1048576
+TasksMax=infinity
+Delegate=yes
+
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+/** A word of ExecStart as systemd reads it back. */
+function unitWord(word: string): string {
+  const escaped = word.replaceAll('%', '%%').replaceAll('$', '$$$$');
+  return /^[\w./:=,@+%$-]+$/.test(escaped) ? escaped : JSON.stringify(escaped);
+}

@@ -1,0 +1,58 @@
+import { execa } from 'execa';
+import { expect, test } from 'vitest';
+import { openRCScript } from '../../../src/commands/service/openrc-script.ts';
+import { systemdUnit } from '../../../src/commands/service/systemd-unit.ts';
+
+test('the unit keeps the pods when the agent stops, and reads the flags of kubeadm', () => {
+  expect(systemdUnit('/usr/bin/kubelet-ts', ['/etc/kubernetes/manifests']))
+    .toBe(`# Written by kubelet-ts install-service.
+[Unit]
+Description=kubelet-ts: runs Kubernetes Pods from files and URLs
+Wants=network-online.target
+After=network-online.target containerd.service crio.service
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+# Of kubeadm, and for flags of this machine.
+EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+EnvironmentFile=-/etc/default/kubelet-ts
+# Freed memory is given back.
+Environment=MALLOC_MMAP_THRESHOLD_=16384
+ExecStart=/usr/bin/kubelet-ts run --no-tui /etc/kubernetes/manifests $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+# The pods and their containerd outlive the agent.
+KillMode=process
+Restart=always
+RestartSec=10
+OOMScoreAdjust=-999
+LimitNOFILE=1048576
+TasksMax=infinity
+Delegate=yes
+
+[Install]
+WantedBy=multi-user.target
+`);
+});
+
+test('a unit quotes words that systemd would change', () => {
+  const [line] = /ExecStart=.*/.exec(systemdUnit('/opt/my tools/kubelet-ts', ['/srv/100%', '$HOME', 'a"b\\c'])) ?? [];
+  expect(line).toBe(
+    String.raw`ExecStart="/opt/my tools/kubelet-ts" run --no-tui /srv/100%% $$HOME "a\"b\\c"` +
+      ' $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS',
+  );
+});
+
+test('a shell that evaluates the arguments of the OpenRC script gets every word unchanged', async () => {
+  const words = ['/srv/my pods', "it's", '$HOME', '`id`', 'a"b\\c'];
+  const lines = openRCScript('/opt/my tools/kubelet-ts', words).split('\n');
+  const assigned = lines.filter((line) => line.startsWith('command')).join('\n');
+  const script = `${assigned}\neval "set -- $command_args"\nprintf '%s\\n' "$command" "$@"`;
+  const { stdout } = await execa('sh', ['-c', script]);
+  expect(stdout.split('\n')).toEqual(['/opt/my tools/kubelet-ts', 'run', '--no-tui', ...words]);
+});
+
+test('the OpenRC script is a script without mistakes', async () => {
+  const input = openRCScript('/usr/bin/kubelet-ts', ['/etc/kubernetes/manifests']);
+  await execa('sh', ['-n'], { input });
+  expect(input).toContain("command_args='run --no-tui /etc/kubernetes/manifests'\n");
+});
