@@ -321,6 +321,7 @@ const rooms = {
   'server/api': [
     'the HTTPS API of the kubelet: clients, certificates, routes',
     [
+      'api/kubelet-configuration',
       'api/text',
       'api/values',
       'cri',
@@ -637,7 +638,6 @@ const rooms = {
       'engine/config',
       'engine/config/applied',
       'engine/operations',
-      'server',
       'server/control',
       'engine/config/http',
       'engine',

@@ -11,7 +11,7 @@ import { UserError } from '../errors.ts';
 import { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { openAPI } from '../node/open-api.ts';
-import { serveHealthz } from '../server/healthz.ts';
+import { openHealthz } from '../node/open-healthz.ts';
 import { AgentEnd, endsItsPods } from '../node/agent-end.ts';
 import { addShortHelp } from './io/short-help.ts';
 import { canShowScreen } from './run/can-show-screen.ts';
@@ -82,7 +82,7 @@ async function run(options: NodeOptions, flags: RunFlags, { stderr }: CommandDep
 async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
   keepHeapSmall();
   const screen = takeScreenAgent(process.env);
-  const { logger } = await createNodeLogger(options, flags, 'info', screen?.logFile);
+  const { logger, setVerbosity } = await createNodeLogger(options, flags, 'info', screen?.logFile);
   const stopping = new AbortController();
   const stop = (reason: string): void => {
     stopping.abort(new Error(reason));
@@ -121,7 +121,15 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
       if (!options.protectKernelDefaults) await setKernelTunables(logger);
       unhealthyBecause = () => kubelet.unhealthyBecause();
       healthz ??= await openHealthz(options, () => unhealthyBecause(), faults);
-      api = await openAPI(options, { engine: kubelet, runtime, metrics, clock: systemClock, faults, logger });
+      api = await openAPI(options, {
+        engine: kubelet,
+        runtime,
+        metrics,
+        clock: systemClock,
+        faults,
+        logger,
+        setVerbosity,
+      });
       if (endsItsPods(options)) ending.podsOf(kubelet);
       const ended = kubelet.run(stopping.signal);
       await withLog(kubelet, ended, logger);
@@ -134,15 +142,6 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
     api?.close();
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
   }
-}
-
-function openHealthz(
-  { healthzPort, healthzBindAddress }: NodeOptions,
-  unhealthyBecause: () => string | undefined,
-  faults: Faults,
-): Promise<Server> | undefined {
-  if (healthzPort === 0) return undefined;
-  return serveHealthz({ bindAddress: healthzBindAddress, port: healthzPort, unhealthyBecause, faults });
 }
 
 async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): Promise<void> {

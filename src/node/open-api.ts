@@ -1,4 +1,6 @@
 import type { Server } from 'node:http';
+import { join } from 'node:path';
+import type { KubeletConfiguration } from '../api/kubelet-configuration/types.ts';
 import type { Clock } from '../clock.ts';
 import { readRegularFile } from '../engine/host/regular-file.ts';
 import { errorMessage, UserError } from '../errors.ts';
@@ -13,10 +15,14 @@ import type { NodeOptions } from './options/node-options.ts';
 interface Deps {
   engine: ApiEngine;
   runtime: ApiRuntime;
-  metrics: Pick<AgentMetrics, 'text' | 'http'>;
+  metrics: Pick<AgentMetrics, 'text' | 'http' | 'health'>;
   clock: Clock;
   faults: Pick<Faults, 'note'>;
   logger: Logger;
+  /** Sets the level of the log, as a level of klog. */
+  setVerbosity: (level: number) => void;
+  /** Normally /var/log. */
+  systemLogs?: string;
 }
 
 /** Milliseconds between two looks at the certificates, as a renewal by another program replaces several files. */
@@ -163,7 +169,7 @@ async function openReadOnly(options: NodeOptions, deps: Deps): Promise<{ close()
 
 async function mountsOf(
   options: NodeOptions,
-  { engine, runtime, metrics, clock }: Deps,
+  { engine, runtime, metrics, clock, setVerbosity, systemLogs = '/var/log' }: Deps,
   which: { readOnly: boolean },
 ): Promise<Mount[]> {
   const { apiMounts } = await import('../server/api/api-mounts.ts');
@@ -171,8 +177,27 @@ async function mountsOf(
     ...options,
     splitStreams: options.featureGates.PodLogsQuerySplitStreams,
     checkpoints: options.featureGates.ContainerCheckpoint,
+    logQueries: options.featureGates.NodeLogQuery && options.enableSystemLogQuery,
   };
-  return apiMounts({ engine, runtime, metrics, clock, options: handlers }, which);
+  const configuration = runningConfiguration(options);
+  return apiMounts(
+    { engine, runtime, metrics, clock, options: handlers, configuration, setVerbosity, systemLogs },
+    which,
+  );
+}
+
+/** The configuration with what the agent chose where it was silent. */
+function runningConfiguration(options: NodeOptions): KubeletConfiguration {
+  const { configuration, certDir, cgroupsPerQOS, containerRuntimeEndpoint, manifestPaths } = options;
+  const [staticPodPath = ''] = manifestPaths;
+  const hasOwnPair = configuration.tlsCertFile === '' && configuration.tlsPrivateKeyFile === '';
+  return {
+    ...configuration,
+    containerRuntimeEndpoint,
+    staticPodPath,
+    ...(hasOwnPair && { tlsCertFile: join(certDir, 'kubelet.crt'), tlsPrivateKeyFile: join(certDir, 'kubelet.key') }),
+    ...(cgroupsPerQOS && configuration.cgroupRoot === '' && { cgroupRoot: '/' }),
+  };
 }
 
 function closeServer(server: Server): void {

@@ -36,8 +36,9 @@ const maxHeaderSize = 8 * 1024;
  * An HTTP server for some paths. A slow or silent client does not affect others: beyond the limit, the connection that
  * has waited longest for its request is closed. A route that throws answers 500.
  */
-export function httpServer(routes: Routes, { faults, maxConnections = ownConnectionLimit() }: Deps): Server {
-  const listener: RequestListener = (request, response) => {
+export function httpServer(routes: Routes, deps: Deps): Server {
+  const { faults } = deps;
+  return boundedServer((request, response) => {
     const found = findRoute(routes, request);
     if (found === undefined) {
       sendText(response, 404, 'not found');
@@ -51,7 +52,14 @@ export function httpServer(routes: Routes, { faults, maxConnections = ownConnect
       if (response.headersSent) response.destroy();
       else sendText(response, 500, 'internal error, see the log of kubelet-ts');
     });
-  };
+  }, deps);
+}
+
+/** A server whose clients are bounded in number and time, as that of `httpServer`. */
+export function boundedServer(
+  listener: RequestListener,
+  { faults, maxConnections = ownConnectionLimit() }: Deps,
+): Server {
   const server = createServer({ ...requestTimes, connectionsCheckingInterval, maxHeaderSize }, listener);
   // One request a connection: else answers would pile up for a client that sends requests without reading.
   server.maxRequestsPerSocket = 1;

@@ -121,6 +121,7 @@ export const defaultConfiguration: KubeletConfiguration = {
     options: { text: { splitStream: false, infoBufferSize: '0' }, json: { splitStream: false, infoBufferSize: '0' } },
   },
   enableSystemLogHandler: true,
+  enableSystemLogQuery: false,
   shutdownGracePeriod: 0,
   shutdownGracePeriodCriticalPods: 0,
   shutdownGracePeriodByPodPriority: [],

@@ -5,7 +5,7 @@ import { replayOf } from '../golden-runner/replay.ts';
 
 const golden = fileURLToPath(new URL('../golden', import.meta.url));
 const cases = findGoldenFiles(golden)
-  .filter((file) => file.kind === 'server' && file.hasTests)
+  .filter((file) => file.kind === 'server' && file.tests === 'component')
   .flatMap((file) => replayOf(file).cases)
   .filter(({ isSlow }) => isSlow !== true);
 

@@ -49,7 +49,10 @@ test('run waits for it, says so, and runs its pods once it is there', async () =
   await agent.write('web.json', web);
   const { isUp } = await startWaiting();
   const health = await fetch(healthz);
-  expect([health.status, await health.text()]).toEqual([500, `waiting for the runtime: ${reason}\n`]);
+  expect([health.status, await health.text()]).toEqual([
+    500,
+    `[+]ping ok\n[-]syncloop failed: waiting for the runtime: ${reason}\nhealthz check failed\n`,
+  ]);
   const { code, stderr } = await agent.cli(['ps']);
   expect({ code, stderr }).toEqual({
     code: 1,

@@ -73,6 +73,8 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
   cgroupDriver: CgroupDriver = CgroupDriver.CGROUPFS;
   /** What a verbose status shows besides, each as JSON. */
   statusInfo: Record<string, string> = {};
+  /** Where its images are. */
+  imageMountpoint = '/var/lib/fake';
   /** Many runtimes do not know CheckpointContainer. */
   canCheckpoint = false;
 
@@ -362,7 +364,7 @@ export class FakeRuntime extends FakeCalls implements RuntimeService, ImageServi
 
   readonly imageFsInfo = this.unary('imageFsInfo', () => {
     const usedBytes = this.images.list().reduce((sum, { size }) => sum + size, 0n);
-    const fsId = { mountpoint: '/var/lib/fake' };
+    const fsId = { mountpoint: this.imageMountpoint };
     const timestamp = BigInt(Math.floor(this.clock.now())) * 1_000_000n;
     return { imageFilesystems: [{ timestamp, fsId, usedBytes: { value: usedBytes }, inodesUsed: { value: 0n } }] };
   });

@@ -33,6 +33,17 @@ export interface ReadLogsOptions extends LogFormatOptions {
   onProblem?: (message: string) => void;
 }
 
+/** Thrown for a log whose first line fits no format. */
+export class UnknownLogFormat extends UserError {
+  /** With its line end. */
+  readonly line: Buffer;
+
+  constructor(path: string, line: Buffer) {
+    super(`${path}: the first line is neither in CRI nor in Docker JSON log format`);
+    this.line = line;
+  }
+}
+
 /** Takes a piece of the log. The next call waits for the returned promise. */
 export type LogSink = (bytes: Buffer, stream: 'stdout' | 'stderr') => Promise<void>;
 
@@ -250,7 +261,7 @@ class LogReader {
     if (parsed === undefined) {
       // The first line decides the format. Later damaged lines are left out, and those of rotated files.
       if (this.#format !== undefined || file?.path !== this.path) return;
-      throw new UserError(`${this.path}: the first line is neither in CRI nor in Docker JSON log format`);
+      throw new UnknownLogFormat(this.path, line);
     }
     this.#format = parsed.format;
     const bytes = this.#formatter.format(parsed);

@@ -25,14 +25,47 @@ export async function createLogger(
   format: LogFormat,
   level: string,
   { logFile, secrets = new SecretValues() }: LoggerOptions = {},
-): Promise<{ logger: Logger }> {
+): Promise<AdjustableLog> {
   const destination = logFile === undefined ? openStderr() : await openFile(logFile);
   const line = format === 'json' ? jsonLine : await textLineOf();
   const write = (entry: string): void => {
     destination.write(line(outgoingEntry(entry, secrets)));
   };
   const timestamp = format === 'json' ? { timestamp: pino.stdTimeFunctions.isoTime } : {};
-  return { logger: withGrowingIntervals(pino({ level, base: null, ...timestamp }, { write }), systemClock) };
+  const all = pino({ level: isLevel(level) ? levels[0] : level, base: null, ...timestamp }, { write });
+  const threshold = { level };
+  const setLevel = (next: string): void => {
+    threshold.level = next;
+  };
+  return { logger: withGrowingIntervals(fromLevel(all, threshold), systemClock), setLevel };
+}
+
+interface AdjustableLog {
+  logger: Logger;
+  /** Sets the level of the log and of all its children. */
+  setLevel: (level: string) => void;
+}
+
+const levels = ['debug', 'info', 'warn', 'error'] as const;
+const isLevel = (level: string): boolean => (levels as readonly string[]).includes(level);
+
+/** A log that leaves out what is below the threshold. The children of pino would keep the level of their birth. */
+function fromLevel(logger: Logger, threshold: { level: string }): Logger {
+  const at = (level: (typeof levels)[number]): Logger[typeof level] => {
+    const rank = levels.indexOf(level);
+    const write = (facts: unknown, message?: string): void => {
+      const wanted = levels.findIndex((name) => name === threshold.level);
+      if (rank >= wanted) logger[level](facts, message);
+    };
+    return write;
+  };
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (bindings) => fromLevel(logger.child(bindings), threshold),
+  };
 }
 
 const jsonLine = (entry: object): string => `${visibleJSON(JSON.stringify(entry))}\n`;

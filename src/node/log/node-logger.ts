@@ -11,16 +11,22 @@ export interface LogFlags {
 /** The klog level from which the kubelet logs debug messages. */
 const debugVerbosity = 4;
 
-/** The agent's log, on stderr or in a file. Starts with the warnings about the configuration. */
+/**
+ * The agent's log, on stderr or in a file. Starts with the warnings about the configuration. `setVerbosity` takes a
+ * level of klog.
+ */
 export async function createNodeLogger(
   { logging, warnings, unusedFields, secrets }: NodeOptions,
   flags: LogFlags,
   defaultLevel: string,
   logFile?: string,
-): Promise<{ logger: Logger }> {
+): Promise<{ logger: Logger; setVerbosity: (level: number) => void }> {
   const format = flags.logFormat ?? (logging.format === 'json' ? 'json' : 'text');
-  const level = flags.logLevel ?? (logging.verbosity >= debugVerbosity ? 'debug' : defaultLevel);
-  const { logger } = await createLogger(format, level, { logFile, secrets });
+  const levelAt = (verbosity: number): string => (verbosity >= debugVerbosity ? 'debug' : defaultLevel);
+  const { logger, setLevel } = await createLogger(format, flags.logLevel ?? levelAt(logging.verbosity), {
+    logFile,
+    secrets,
+  });
   for (const { message, origin, line, column, field, hint } of warnings) {
     logger.warn({ origin, line, column, field, hint }, message);
   }
@@ -28,5 +34,8 @@ export async function createNodeLogger(
     const fields = Object.fromEntries(unusedFields.map(({ field, reason }) => [field, reason]));
     logger.info({ fields }, 'Fields of the configuration are set and without effect here');
   }
-  return { logger };
+  const setVerbosity = (verbosity: number): void => {
+    setLevel(levelAt(verbosity));
+  };
+  return { logger, setVerbosity };
 }

@@ -35,6 +35,8 @@ export interface NodeOptions
       'cgroupDriver' | 'enforceNodeAllocatable' | 'evictionPolicy' | 'featureGates' | 'runtimeClasses'
     >,
     ManifestURLOptions {
+  /** As it was given, with its defaults. */
+  configuration: KubeletConfiguration;
   /** Used if the runtime does not report its own. */
   cgroupDriver: CgroupDriver;
   enforceNodeAllocatable: NodeAllocatableEnforcement[];
@@ -112,6 +114,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
   const givenNodeIPs = flags.nodeIp?.filter(isGiven) ?? [];
   return {
     ...configuration,
+    configuration,
     ...urlOptions,
     cgroupDriver: configuration.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs',
     enforceNodeAllocatable: nodeAllocatableEnforcements.filter((word) =>

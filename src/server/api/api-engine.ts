@@ -11,7 +11,14 @@ export interface ApiEngine extends Pick<EngineView, 'snapshot' | 'subscribe'>, P
 
 export type ApiRuntime = Pick<
   RuntimeService,
-  'attach' | 'checkpointContainer' | 'containerStatus' | 'exec' | 'execSync' | 'listPodSandbox' | 'portForward'
+  | 'attach'
+  | 'checkpointContainer'
+  | 'containerStatus'
+  | 'exec'
+  | 'execSync'
+  | 'listPodSandbox'
+  | 'portForward'
+  | 'reopenContainerLog'
 >;
 
 /** The declared pods with their status. kubelet: kubelet.go GetPods */

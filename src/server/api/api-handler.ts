@@ -3,6 +3,7 @@ import type { Faults } from '../../flow/faults.ts';
 import { Refusal, send, sendError, sendPlain } from './answers.ts';
 import { type Authentication, authenticate, type User } from './authenticate.ts';
 import { type Authorization, forbiddenText, isAllowed, verbOf } from './authorize.ts';
+import { goQuery } from './go-text.ts';
 import { findMount, findRoute, type Mount } from './route-table.ts';
 
 /** Which clients a server lets in. */
@@ -45,9 +46,9 @@ export function apiHandler({
     }
     const { mount, rest } = found;
     if (access !== undefined && !isLetIn(access, mount, request, response)) return;
-    const query = new URLSearchParams(search);
+    const query = goQuery(search);
     if (mount.handle !== undefined) {
-      await mount.handle({ request, response, params: {}, query });
+      await mount.handle({ request, response, params: {}, rest, query });
       return;
     }
     const route = findRoute(mount.routes ?? [], { method, rest, accept: request.headers.accept });
@@ -57,7 +58,7 @@ export function apiHandler({
       send(response, 405, { 'content-type': 'text/plain; charset=utf-8', allow: route.allow }, text);
     } else if (route.kind === 'accept') {
       sendPlain(response, 406, `406: Not Acceptable\n\nAvailable representations: ${route.available}`);
-    } else await route.route.handle({ request, response, params: route.params, query });
+    } else await route.route.handle({ request, response, params: route.params, rest, query });
   };
   return (request, response) => {
     answer(request, response).catch((error: unknown) => {

@@ -1,15 +1,23 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
 import type { Clock } from '../../clock.ts';
 import { writeCheckpoint } from '../../engine/host/checkpoint-archive.ts';
 import { errorMessage } from '../../errors.ts';
 import { type AgentMetrics, metricsContentType, metricsPaths, type MetricsPath } from '../metrics/agent-metrics.ts';
 import { send, sendError, sendJSON, sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, podNamed, runningContainerID } from './api-engine.ts';
+import { configzMount } from './configz.ts';
 import { handleContainerLogs } from './container-logs.ts';
+import { debugFlagsMount } from './debug-flags.ts';
 import { healthzMounts } from './healthz-checks.ts';
 import { podList, runningPodList } from './pod-lists.ts';
+import { pprofMount } from './pprof.ts';
+import { bodyOf } from './request-body.ts';
 import type { Call, Handler, Mount, Route } from './route-table.ts';
 import { rpcText } from '../../rpc-text.ts';
 import { runCommand } from './run-command.ts';
+import { systemLogsMount } from './system-logs.ts';
 import { handleAttach, handleExec, handlePortForward } from './streams.ts';
 
 /** Options of the handlers, named as in the configuration. */
@@ -25,6 +33,10 @@ export interface HandlerOptions {
   splitStreams: boolean;
   /** Gate ContainerCheckpoint. */
   checkpoints: boolean;
+  /** Gate NodeLogQuery, and enableSystemLogQuery. */
+  logQueries: boolean;
+  /** Milliseconds. */
+  runtimeRequestTimeout: number;
 }
 
 export interface MountDeps {
@@ -32,10 +44,14 @@ export interface MountDeps {
   runtime: ApiRuntime;
   clock: Pick<Clock, 'now'>;
   options: HandlerOptions;
-  metrics: Pick<AgentMetrics, 'text'>;
+  metrics: Pick<AgentMetrics, 'text' | 'health'>;
+  configuration: KubeletConfiguration;
+  /** Folder of the system logs, normally /var/log. */
+  systemLogs: string;
+  /** Sets the level of the log, as a level of klog. */
+  setVerbosity: (level: number) => void;
 }
 
-const maxBodyBytes = 4096;
 const json = 'application/json';
 
 /**
@@ -46,13 +62,16 @@ export function apiMounts(deps: MountDeps, { readOnly }: { readOnly: boolean }):
   const { engine, options } = deps;
   const syncLoop = (): string | undefined => engine.unhealthyBecause();
   const healthy = (): undefined => undefined;
+  const checks = [
+    { name: 'ping', unhealthyBecause: healthy },
+    { name: 'log', unhealthyBecause: healthy },
+    { name: 'syncloop', unhealthyBecause: syncLoop },
+    { name: 'device-plugin', unhealthyBecause: healthy },
+  ];
   const mounts: Mount[] = [
-    ...healthzMounts([
-      { name: 'ping', unhealthyBecause: healthy },
-      { name: 'log', unhealthyBecause: healthy },
-      { name: 'syncloop', unhealthyBecause: syncLoop },
-      { name: 'device-plugin', unhealthyBecause: healthy },
-    ]),
+    ...healthzMounts(checks, (name, isOk) => {
+      deps.metrics.health.note(name, isOk);
+    }),
     ...service(
       '/pods',
       ['pods', 'proxy'],
@@ -132,8 +151,8 @@ function debugMounts(deps: MountDeps): Mount[] {
           methods: ['GET'],
           pattern: '',
           produces: json,
-          handle: ({ response }) => {
-            sendJSON(response, runningPodList(engine), '\n');
+          handle: async ({ response }) => {
+            sendJSON(response, await runningPodList(engine, runtime), '\n');
           },
         },
       ],
@@ -152,11 +171,16 @@ function debugMounts(deps: MountDeps): Mount[] {
           ],
         )
       : []),
-    ...(options.enableDebugFlagsHandler ? [] : [disabled('/debug/flags/v', 'flags endpoint is disabled.', ['proxy'])]),
-    ...(options.enableProfilingHandler
-      ? []
-      : [disabled('/debug/pprof/', 'profiling endpoint is disabled.', ['proxy'])]),
-    ...(options.enableSystemLogHandler ? [] : [disabled('/logs/', 'logs endpoint is disabled.', ['log'])]),
+    configzMount(deps.configuration),
+    options.enableDebugFlagsHandler
+      ? debugFlagsMount(deps.setVerbosity)
+      : disabled('/debug/flags/v', 'flags endpoint is disabled.', ['proxy']),
+    options.enableProfilingHandler
+      ? pprofMount()
+      : disabled('/debug/pprof/', 'profiling endpoint is disabled.', ['proxy']),
+    options.enableSystemLogHandler
+      ? systemLogsMount({ folder: deps.systemLogs, hasQuery: options.logQueries })
+      : disabled('/logs/', 'logs endpoint is disabled.', ['log']),
   ];
 }
 
@@ -179,13 +203,23 @@ const disabled = (path: string, text: string, subresources: Mount['subresources'
 const metricsMount = (path: MetricsPath, metrics: MountDeps['metrics']): Mount => ({
   path,
   subresources: ['metrics'],
-  handle: async ({ response }) => {
+  handle: async ({ request, response }) => {
     const startedAtSeconds = String(Math.floor(performance.timeOrigin / 1000));
     const contentType = `${metricsContentType}; escaping=values`;
     const headers = { 'content-type': contentType, 'process-start-time-unix': startedAtSeconds };
-    send(response, 200, headers, await metrics.text(path));
+    const text = await metrics.text(path);
+    if (acceptsGzip(request.headers['accept-encoding'])) {
+      send(response, 200, { ...headers, 'content-encoding': 'gzip' }, await promisify(gzip)(text));
+    } else send(response, 200, headers, text);
   },
 });
+
+/** kubelet: client_golang promhttp negotiateEncodingWriter */
+const acceptsGzip = (header: string | string[] = ''): boolean =>
+  header
+    .toString()
+    .split(',')
+    .some((word) => /^gzip(;\s*q=(?!0(\.0*)?$).*)?$/.test(word.trim()));
 
 const subtree = (path: string, subresources: Mount['subresources'], routes: readonly Route[]): Mount => ({
   path,
@@ -240,8 +274,8 @@ async function checkpoint(
     fail(`container ${container} not found`);
     return;
   }
-  const timeout = Number(timeoutText ?? 0);
-  if (timeout < 0) {
+  const asked = Number(timeoutText ?? 0);
+  if (asked < 0) {
     fail('CheckpointContainer requires the timeout value to be > 0');
     return;
   }
@@ -249,24 +283,15 @@ async function checkpoint(
   response.setTimeout(0);
   let path: string;
   try {
-    path = await writeCheckpoint(archive, (location) =>
-      runtime.checkpointContainer({ containerId, location, timeout: BigInt(timeout) }),
-    );
+    // kubelet: cri-client remote_runtime.go CheckpointContainer
+    const timeout = Math.max(asked, Math.trunc(options.runtimeRequestTimeout / 1000));
+    path = await writeCheckpoint(archive, (location) => {
+      const request = { containerId, location, timeout: BigInt(timeout) };
+      return runtime.checkpointContainer(request, { deadlineMs: timeout * 1000 });
+    });
   } catch (error) {
     fail(rpcText(error));
     return;
   }
   sendJSON(response, { items: [path] });
-}
-
-/** The first bytes of a body; more are left out. */
-async function bodyOf(request: Call['request']): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length >= maxBodyBytes) break;
-  }
-  return Buffer.concat(chunks).subarray(0, maxBodyBytes);
 }

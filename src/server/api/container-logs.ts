@@ -1,9 +1,11 @@
+import { stat } from 'node:fs/promises';
 import { isRfc3339Time } from '../../api/values/time.ts';
 import type { Pod } from '../../api/types.ts';
-import { readLogs, type ReadLogsOptions } from '../../engine/logs/read-logs.ts';
+import { readLogs, type ReadLogsOptions, UnknownLogFormat } from '../../engine/logs/read-logs.ts';
 import { errorMessage } from '../../errors.ts';
 import { sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, containerStatuses, idInRuntime, podNamed } from './api-engine.ts';
+import { goQuoted } from './go-text.ts';
 import type { Call } from './route-table.ts';
 
 interface Deps {
@@ -141,13 +143,18 @@ export async function handleContainerLogs(deps: Deps, { response, params, query 
     return;
   }
   const { status } = await runtime.containerStatus({ containerId: instance.id }, { signal: closed.signal });
+  const path = status?.logPath ?? '';
+  // kubelet: cri-client logs.go ReadLogs
+  if (instance.runs && !(await isThere(path))) {
+    await runtime.reopenContainerLog({ containerId: instance.id }, { signal: closed.signal });
+  }
   const { stream, follow, timestamps, sinceMs, tailLines, limitBytes } = asked;
   const options: ReadLogsOptions = {
     timestamps,
     ...(sinceMs !== undefined && { sinceMs }),
     ...(tailLines !== undefined && { tailLines }),
     ...(limitBytes !== undefined && { limitBytes }),
-    path: status?.logPath ?? '',
+    path,
     signal: closed.signal,
     ...(stream !== 'All' && { stream: stream === 'Stdout' ? 'stdout' : 'stderr' }),
     ...(follow && instance.runs && { follow, finished: whenEnded(engine, instance.id, closed.signal) }),
@@ -161,9 +168,20 @@ export async function handleContainerLogs(deps: Deps, { response, params, query 
   } catch (error) {
     if (closed.signal.aborted) return;
     // The status is sent, so the text follows the log, as in the kubelet.
-    response.write(errorMessage(error));
+    response.write(failureText(error));
   }
   response.end();
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+function failureText(error: unknown): string {
+  if (!(error instanceof UnknownLogFormat)) return errorMessage(error);
+  return `failed to get parse function: unsupported log format: ${goQuoted(error.line.toString())}`;
 }
 
 /** Aborted when the container has ended. */

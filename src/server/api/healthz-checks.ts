@@ -1,47 +1,55 @@
-import { sendError, sendPlain } from './answers.ts';
+import { send, sendError, sendPlain } from './answers.ts';
 import type { Call, Mount } from './route-table.ts';
-import { send } from './answers.ts';
 
 export interface HealthCheck {
   name: string;
   /** Returns undefined while healthy. */
   unhealthyBecause: () => string | undefined;
+  /** True for a check that the kubelet does not have: it has no path, and shows its reason. */
+  isShownOnlyFailing?: boolean;
 }
 
+/** Called with every result, by the name of its check. */
+type NoteResult = (name: string, isOk: boolean) => void;
+
 /** `/healthz` and one path for each check. kubelet: apiserver/pkg/server/healthz InstallHandler */
-export function healthzMounts(checks: readonly HealthCheck[]): Mount[] {
+export function healthzMounts(checks: readonly HealthCheck[], note: NoteResult = () => undefined): Mount[] {
   return [
     {
       path: '/healthz',
       subresources: ['healthz', 'proxy'],
       handle: (call) => {
-        answerAll(checks, call);
+        answerAll(checks, note, call);
       },
     },
-    ...checks.map((check): Mount => ({
-      path: `/healthz/${check.name}`,
-      subresources: ['healthz', 'proxy'],
-      handle: ({ response }) => {
-        const problem = check.unhealthyBecause();
-        if (problem === undefined) sendPlain(response, 200, 'ok');
-        else sendError(response, 500, `internal server error: ${problem}`);
-      },
-    })),
+    ...checks.filter(({ isShownOnlyFailing }) => isShownOnlyFailing !== true).map(mountOf),
   ];
 }
 
-function answerAll(checks: readonly HealthCheck[], { response, query }: Call): void {
+const mountOf = ({ name, unhealthyBecause }: HealthCheck): Mount => ({
+  path: `/healthz/${name}`,
+  subresources: ['healthz', 'proxy'],
+  handle: ({ response }) => {
+    const problem = unhealthyBecause();
+    if (problem === undefined) sendPlain(response, 200, 'ok');
+    else sendError(response, 500, `internal server error: ${problem}`);
+  },
+});
+
+function answerAll(checks: readonly HealthCheck[], note: NoteResult, { response, query }: Call): void {
   const excluded = new Set(query.getAll('exclude'));
-  const results = checks.map((check) => {
-    if (excluded.delete(check.name)) return { line: `[+]${check.name} excluded: ok`, ok: true };
-    const ok = check.unhealthyBecause() === undefined;
-    return { line: ok ? `[+]${check.name} ok` : `[-]${check.name} failed: reason withheld`, ok };
+  const results = checks.flatMap((check) => {
+    const { name, unhealthyBecause, isShownOnlyFailing = false } = check;
+    if (!isShownOnlyFailing && excluded.delete(name)) return [{ line: `[+]${name} excluded: ok`, ok: true }];
+    const problem = unhealthyBecause();
+    const ok = problem === undefined;
+    note(name, ok);
+    if (ok) return isShownOnlyFailing ? [] : [{ line: `[+]${name} ok`, ok }];
+    return [{ line: `[-]${name} failed: ${isShownOnlyFailing ? problem : 'reason withheld'}`, ok }];
   });
   const lines = results.map(({ line }) => `${line}\n`).join('');
-  const warning =
-    excluded.size === 0
-      ? ''
-      : `warn: some health checks cannot be excluded: no matches for ${[...excluded].map((name) => JSON.stringify(name)).join(', ')}\n`;
+  const names = [...excluded].map((name) => JSON.stringify(name)).join(', ');
+  const warning = excluded.size === 0 ? '' : `warn: some health checks cannot be excluded: no matches for ${names}\n`;
   if (!results.every(({ ok }) => ok)) {
     sendError(response, 500, `${lines}${warning}healthz check failed`);
     return;

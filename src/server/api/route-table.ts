@@ -6,6 +6,8 @@ export interface Call {
   response: ServerResponse;
   /** Parts of the path that the pattern names, decoded. */
   params: Readonly<Record<string, string>>;
+  /** Decoded parts of the path below the mount. An empty last one stands for a slash at the end. */
+  rest: readonly string[];
   query: URLSearchParams;
 }
 
@@ -110,6 +112,7 @@ function matched(pattern: string, rest: readonly string[]): Record<string, strin
   for (const [index, token] of tokens.entries()) {
     const name = /^\{(\w+)(:\*)?\}$/.exec(token);
     if (name?.[2] !== undefined) {
+      if (parts.length <= index) return undefined;
       params[name[1] ?? ''] = rest.slice(index).join('/');
       return params;
     }

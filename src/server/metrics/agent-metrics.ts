@@ -6,13 +6,20 @@ import { cadvisorFamilies } from './cadvisor-families.ts';
 import { EngineCounts } from './engine-counts.ts';
 import { engineGauges } from './engine-gauges.ts';
 import { type Family, stampedText } from './family.ts';
+import { HealthSLIs } from './health-slis.ts';
 import { readMachineFacts } from './machine.ts';
 import { HTTPCounts } from './http-counts.ts';
 import type { ProcessRegistry } from './process-registry.ts';
 import { resourceFamilies, scrapeError } from './resource-families.ts';
 
 /** Paths of the kubelet with metrics. */
-export const metricsPaths = ['/metrics', '/metrics/cadvisor', '/metrics/resource', '/metrics/probes'] as const;
+export const metricsPaths = [
+  '/metrics',
+  '/metrics/cadvisor',
+  '/metrics/resource',
+  '/metrics/probes',
+  '/metrics/slis',
+] as const;
 export type MetricsPath = (typeof metricsPaths)[number];
 
 /** Prometheus' text format. */
@@ -30,6 +37,8 @@ export class AgentMetrics {
   readonly counts: EngineCounts;
   /** What the servers report to. */
   readonly http: HTTPCounts;
+  /** What the checks of the servers report to. */
+  readonly health = new HealthSLIs();
   private engine: MeasuredEngine | undefined;
   private loaded: Promise<ProcessRegistry> | undefined;
 
@@ -53,6 +62,8 @@ export class AgentMetrics {
       }
       case '/metrics/probes':
         return (await this.registry()).startTimeText(this.counts.probeFamilies());
+      case '/metrics/slis':
+        return (await this.registry()).startTimeText(this.health.families());
       case '/metrics/resource': {
         const summary = await this.summary(true);
         return stampedText(summary === undefined ? [scrapeError(true)] : resourceFamilies(summary));

@@ -9,7 +9,7 @@ export const deviceFile: ServerFile = {
   ...serverFile<DeviceRecording>(['sequence', 'snapshots', 'created'], (recording) => ({
     cases: [{ ...deviceCase(recording), isSlow: isSlow(recording) }],
   })),
-  hasTests: true,
+  tests: 'component',
 };
 
 /** Scenarios of minutes, and tries to register: a socket that nobody serves is refused after seconds of real time. */

@@ -14,7 +14,7 @@ export const podResourcesFile: ServerFile = {
     // Scenarios of devices show the answers at one moment, too.
     cases: cases.map((one) => ({ ...replayed(one), isSlow: one.snapshots === undefined })),
   })),
-  hasTests: true,
+  tests: 'component',
 };
 
 function replayed(recorded: PodResourcesCase): ReplayedCase {

@@ -7,6 +7,7 @@ const patterns: Readonly<Record<string, string>> = {
   '{rand}': String.raw`\w+`,
   '{runtimePort}': String.raw`\d+`,
   '{imageID}': '.+?',
+  '{cgroupRoot}': '.*',
 };
 
 /** Values of the placeholders that are known, such as `{uid:web-edge1}`. */

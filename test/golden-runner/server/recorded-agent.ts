@@ -15,7 +15,7 @@ import { nodeConfig } from '../../../src/node/node-config.ts';
 import { openAPI } from '../../../src/node/open-api.ts';
 import type { NodeOptions } from '../../../src/node/options/node-options.ts';
 import { nodeSources } from '../../../src/node/sources/node-sources.ts';
-import { serveHealthz } from '../../../src/server/healthz.ts';
+import { serveHealthz } from '../../../src/server/api/healthz.ts';
 import { AgentMetrics } from '../../../src/server/metrics/agent-metrics.ts';
 import { makeMachine } from '../../builders/machine.ts';
 import { type Engine, World } from '../../component/world.ts';
@@ -142,6 +142,8 @@ export class RecordedAgent {
         clock: systemClock,
         faults,
         logger: silentLogger,
+        setVerbosity: () => undefined,
+        systemLogs: this.systemLogs,
       }),
     );
   }
@@ -170,8 +172,10 @@ function ownFlags(flags: readonly string[], folder: string, ports: Ports): strin
       .replace(/^--read-only-port=10255$/, readOnlyFlag(ports)),
   );
   const isOpen = own.includes('--anonymous-auth=true') && own.includes('--authorization-mode=AlwaysAllow');
+  // Recorded without it, and without saying so.
+  const eviction = own.some((flag) => flag.startsWith('--config=')) ? [] : ['--eviction-hard='];
   const policy = isOpen ? [`--authorization-policy-file=${join(folder, 'policy.yaml')}`] : [];
-  return [...own, ...policy, `--port=${ports.secure}`, `--healthz-port=${ports.healthz}`];
+  return [...own, ...eviction, ...policy, `--port=${ports.secure}`, `--healthz-port=${ports.healthz}`];
 }
 
 const readOnlyFlag = ({ readonly }: Ports): string => `--read-only-port=${readonly}`;

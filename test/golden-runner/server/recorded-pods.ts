@@ -34,6 +34,29 @@ export function podOf(manifest: string): Pod {
   return pod;
 }
 
+/** The runtime reports figures of all containers and pods that run. */
+export async function reportUsage({ runtime, clock, folder }: World): Promise<void> {
+  runtime.imageMountpoint = folder;
+  const timestamp = BigInt(clock.now()) * 1_000_000n;
+  const value = { value: BigInt(clock.now()) };
+  const cpu = { timestamp, usageCoreNanoSeconds: value };
+  const memory = {
+    timestamp,
+    workingSetBytes: value,
+    usageBytes: value,
+    rssBytes: value,
+    pageFaults: value,
+    majorPageFaults: value,
+    availableBytes: value,
+  };
+  const swap = { timestamp, swapAvailableBytes: value, swapUsageBytes: value };
+  const writableLayer = { timestamp, fsId: { mountpoint: folder }, usedBytes: value, inodesUsed: value };
+  const [{ items }, { containers }] = await Promise.all([runtime.listPodSandbox(), runtime.listContainers()]);
+  for (const { id } of containers) runtime.stats.set(id, { attributes: { id }, cpu, memory, swap, writableLayer });
+  const ofPods = items.map((attributes) => ({ attributes, linux: { cpu, memory } }));
+  runtime.podStats.splice(0, Infinity, ...ofPods);
+}
+
 /** An instance of a container in the runtime. */
 interface Instance {
   /** Such as `web-edge1/a`. */

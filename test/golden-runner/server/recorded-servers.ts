@@ -4,7 +4,7 @@ import { FakeStreamingServer } from '../../fakes/fake-streaming-server.ts';
 import { isReady, scriptRuntime, type ServerSetup, writeSystemLogs } from './http-server-setup.ts';
 import type { Known } from './placeholders.ts';
 import { type Ports, RecordedAgent } from './recorded-agent.ts';
-import { instancesOf, scriptPods, writeLogs } from './recorded-pods.ts';
+import { instancesOf, reportUsage, scriptPods, writeLogs } from './recorded-pods.ts';
 
 /** A server that answers as long as its agent runs. */
 export interface ServerUnderTest {
@@ -69,6 +69,12 @@ export class RecordedServers {
       scriptPods(world, Object.values(manifests));
       scriptRuntime(world, streaming);
     });
+    await agent.world.until(() => isReady(agent));
+    // Rates need a second sample.
+    await reportUsage(agent.world);
+    await agent.engine.kubelet.summary({ maxAgeMs: 0, cpuAndMemoryOnly: false });
+    await agent.world.pass(1000);
+    await reportUsage(agent.world);
     await agent.world.until(() => isReady(agent));
     await writeLogs(agent, containerLogs.files);
     await writeSystemLogs(agent, varLog);

@@ -22,6 +22,7 @@ async function optionsOf(...args: string[]): Promise<NodeOptions> {
 test("the defaults are the kubelet's", async () => {
   expect(await optionsOf('--hostname-override', 'edge1', '--node-ip', '192.0.2.1')).toEqual({
     ...defaultConfiguration,
+    configuration: defaultConfiguration,
     cgroupDriver: 'cgroupfs',
     enforceNodeAllocatable: ['pods'],
     featureGates: defaultFeatureGates,

@@ -9,7 +9,9 @@ import { apiMounts, type HandlerOptions, type MountDeps } from '../../../src/ser
 import { type SecureServer, serveSecure } from '../../../src/server/api/api-server.ts';
 import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
 import { systemClock } from '../../../src/clock.ts';
+import { HealthSLIs } from '../../../src/server/metrics/health-slis.ts';
 import { TokenUsers } from '../../../src/server/api/token-file.ts';
+import { defaultConfiguration } from '../../builders/default-configuration.ts';
 import { CertificateAuthority, type Certificate } from '../../fakes/certificate-authority.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 
@@ -22,6 +24,8 @@ export const handlerOptions: HandlerOptions = {
   rootDir: '/root-dir',
   splitStreams: false,
   checkpoints: true,
+  logQueries: false,
+  runtimeRequestTimeout: 120_000,
 };
 
 /** A pod `default/web` whose container `a` runs as `id-a`. */
@@ -54,8 +58,17 @@ export function engineWith(pods: readonly Pod[]): ApiEngine {
 
 /** The handlers of a node with pod `web`. */
 export function apiDeps(runtime: Partial<ApiRuntime> = {}): MountDeps {
-  const metrics = { text: (path: string) => Promise.resolve(`# metrics of ${path}\n`) };
-  return { engine: engineWith([web]), runtime: runtime as ApiRuntime, metrics, clock: Date, options: handlerOptions };
+  const metrics = { text: (path: string) => Promise.resolve(`# metrics of ${path}\n`), health: new HealthSLIs() };
+  return {
+    engine: engineWith([web]),
+    runtime: { listPodSandbox: () => Promise.resolve({ items: [] }), ...runtime } as unknown as ApiRuntime,
+    metrics,
+    clock: Date,
+    options: handlerOptions,
+    configuration: defaultConfiguration,
+    systemLogs: '/nowhere',
+    setVerbosity: () => undefined,
+  };
 }
 
 interface RigOptions {

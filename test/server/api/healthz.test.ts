@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
-import { serveHealthz } from '../../src/server/healthz.ts';
-import { silentFaults } from '../fakes/silent-faults.ts';
+import { serveHealthz } from '../../../src/server/api/healthz.ts';
+import { silentFaults } from '../../fakes/silent-faults.ts';
 
 async function serve(unhealthyBecause: () => string | undefined, port = 0, bindAddress = '127.0.0.1'): Promise<number> {
   const server = await serveHealthz({ bindAddress, port, unhealthyBecause, faults: silentFaults() });
@@ -21,10 +21,14 @@ const get = async (port: number, path: string, host = '127.0.0.1'): Promise<stri
 test('says ok while all is well, and else what is wrong', async () => {
   const problems: string[] = [];
   const port = await serve(() => problems[0]);
-  expect(await get(port, '/healthz')).toBe('200 ok\n');
+  expect(await get(port, '/healthz')).toBe('200 ok');
+  expect(await get(port, '/healthz?verbose')).toBe('200 [+]ping ok\nhealthz check passed\n');
   problems.push('PLEG is not healthy');
-  expect(await get(port, '/healthz?verbose')).toBe('500 PLEG is not healthy\n');
-  expect(await get(port, '/')).toBe('404 not found\n');
+  expect(await get(port, '/healthz')).toBe(
+    '500 [+]ping ok\n[-]syncloop failed: PLEG is not healthy\nhealthz check failed\n',
+  );
+  expect(await get(port, '/healthz/ping')).toBe('200 ok');
+  expect(await get(port, '/')).toBe('404 404 page not found\n');
 });
 
 test('listens on the address that it is given, and on no other', async () => {
@@ -34,7 +38,7 @@ test('listens on the address that it is given, and on no other', async () => {
   const hosts = ['127.0.0.2', ...own.filter(({ family }) => family === 'IPv4').map(({ address }) => address)];
   const everywhere = await serve(() => undefined, 0, '0.0.0.0');
   const answers = await Promise.all(hosts.map((host) => get(everywhere, '/healthz', host)));
-  expect(new Set(answers)).toEqual(new Set(['200 ok\n']));
+  expect(new Set(answers)).toEqual(new Set(['200 ok']));
 });
 
 test('says who may have the port when it is taken', async () => {

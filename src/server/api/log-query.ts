@@ -1,0 +1,158 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isRfc3339Time } from '../../api/values/time.ts';
+import { goQuoted } from './go-text.ts';
+
+/** What a request for system logs asks. */
+export interface LogQuery {
+  services: string[];
+  /** Paths below the folder of the logs. */
+  files: string[];
+  sinceTime?: Date;
+  untilTime?: Date;
+  tailLines?: number;
+  boot?: number;
+  pattern?: string;
+}
+
+const maxTailLines = 100_000;
+const maxServiceLength = 256;
+const maxInt = 2n ** 63n - 1n;
+
+/**
+ * The query of a request. Returns undefined if it has none. With `problems`, parts cannot be read. kubelet:
+ * kubelet_server_journal.go newNodeLogQuery
+ */
+export function parseLogQuery(query: URLSearchParams): LogQuery | { problems: string[] } | undefined {
+  const problems: string[] = [];
+  const asked = query.getAll('query');
+  const files = asked.filter((name) => /[/\\]/.test(name));
+  const services = asked.filter((name) => !/[/\\]/.test(name) && name.trim() !== '');
+  if (asked.length > 0 && files.length + services.length === 0) {
+    problems.push(invalid('query', goList(asked), 'query cannot be empty'));
+  }
+  const time = (name: string): Date | undefined => {
+    const text = query.get(name) ?? '';
+    if (text === '') return undefined;
+    if (isRfc3339Time(text)) return new Date(text);
+    problems.push(invalid(name, goQuoted(text), 'invalid time format'));
+    return undefined;
+  };
+  const integer = (name: string): number | undefined => {
+    const text = query.get(name) ?? '';
+    if (text === '') return undefined;
+    const reason = integerProblem(text);
+    if (reason === undefined) return Number(text);
+    problems.push(invalid(name, goQuoted(text), `strconv.Atoi: parsing ${goQuoted(text)}: ${reason}`));
+    return undefined;
+  };
+  const options = {
+    sinceTime: time('sinceTime'),
+    untilTime: time('untilTime'),
+    boot: integer('boot'),
+    tailLines: integer('tailLines'),
+    pattern: query.get('pattern') === '' ? undefined : (query.get('pattern') ?? undefined),
+  };
+  if (problems.length > 0) return { problems };
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  if (asked.length === 0 && Object.keys(given).length === 0) return undefined;
+  return { services, files, ...given };
+}
+
+function integerProblem(text: string): string | undefined {
+  if (!/^[-+]?\d+$/.test(text)) return 'invalid syntax';
+  const value = BigInt(text.replace('+', ''));
+  return value > maxInt || value < -maxInt - 1n ? 'value out of range' : undefined;
+}
+
+/** Why the query is refused; empty if it is not. kubelet: kubelet_server_journal.go nodeLogQuery.validate */
+export async function logQueryProblems(query: LogQuery, { root, shownRoot }: LogFolder): Promise<string[]> {
+  const { services, files, sinceTime, untilTime, boot, tailLines, pattern } = query;
+  const hasOptions = [sinceTime, untilTime, boot, tailLines, pattern].some((option) => option !== undefined);
+  const [file] = files;
+  const problems = services.flatMap(serviceProblem);
+  if (files.length + services.length === 0) problems.push('query: Required value: cannot be empty with options');
+  else if (files.length > 0 && services.length > 0) {
+    problems.push(invalid('query', goQuoted(`[${files.join(' ')}], [${services.join(' ')}]`), bothAsked));
+  } else if (files.length > 1) problems.push(invalid('query', goList(files), 'cannot specify more than one file'));
+  else if (file !== undefined && hasOptions) {
+    problems.push(invalid('query', goList(files), 'cannot specify file with options'));
+  } else if (file !== undefined && !(await stat(join(root, pathBelow(file))).then(isThere, isNotThere))) {
+    const missing = `stat ${join(shownRoot, pathBelow(file))}: no such file or directory`;
+    problems.push(invalid('query', goList(files), missing));
+  }
+  if (sinceTime !== undefined && untilTime !== undefined && sinceTime > untilTime) {
+    const text = untilTime.toISOString().replace('.000Z', 'Z');
+    problems.push(invalid('untilTime', goQuoted(text), 'must be after `sinceTime`'));
+  }
+  if (boot !== undefined && boot > 0) problems.push(invalid('boot', String(boot), 'must be less than 1'));
+  if (tailLines !== undefined && (tailLines < 0 || tailLines > maxTailLines)) {
+    problems.push(invalid('tailLines', String(tailLines), `must be between 0 and ${maxTailLines}, inclusive`));
+  }
+  const patternProblem = pattern === undefined ? undefined : regexpProblem(pattern);
+  if (pattern !== undefined && patternProblem !== undefined) {
+    problems.push(invalid('pattern', goQuoted(pattern), `error parsing regexp: ${patternProblem}`));
+  }
+  return problems;
+}
+
+export interface LogFolder {
+  root: string;
+  /** Name of the folder in texts. */
+  shownRoot: string;
+}
+
+const isThere = (): boolean => true;
+const isNotThere = (): boolean => false;
+const bothAsked = 'cannot specify a file and service';
+
+/** A path that stays below its folder, as seen by a root in it. */
+export const pathBelow = (path: string): string => join('/', path.replaceAll('\\', '/'));
+
+function serviceProblem(service: string): string[] {
+  const reason =
+    service.length > maxServiceLength
+      ? 'length must be less than 100'
+      : /[^a-zA-Z\-_.:0-9@]/.test(service)
+        ? 'input contains unsupported characters'
+        : undefined;
+  return reason === undefined ? [] : [invalid('query', goQuoted(service), reason)];
+}
+
+/** Mistakes of Go's regular expressions that are found without compiling them. */
+function regexpProblem(pattern: string): string | undefined {
+  try {
+    new RegExp(pattern.replace(/^\(\?[imsU]+\)/, ''), 'v');
+    return undefined;
+  } catch {
+    const depth = parenthesisDepth(pattern);
+    if (depth > 0) return `missing closing ): \`${pattern}\``;
+    if (depth < 0) return `unexpected ): \`${pattern}\``;
+    const [repeated] = /^[*+?]/.exec(pattern) ?? [];
+    if (repeated !== undefined) return `missing argument to repetition operator: \`${repeated}\``;
+    if (/\\$/.test(pattern)) return 'trailing backslash at end of expression: ``';
+    const open = /\[[^\]]*$/.exec(pattern)?.[0];
+    return open === undefined ? `invalid regular expression: \`${pattern}\`` : `missing closing ]: \`${open}\``;
+  }
+}
+
+function parenthesisDepth(pattern: string): number {
+  let depth = 0;
+  for (const part of pattern.match(/\\.|\[(?:\\.|[^\]])*\]|[()]/g) ?? []) {
+    if (part === '(') depth += 1;
+    if (part === ')') depth -= 1;
+    if (depth < 0) return depth;
+  }
+  return depth;
+}
+
+const invalid = (field: string, value: string, reason: string): string =>
+  `${field}: Invalid value: ${value}: ${reason}`;
+
+const goList = (values: readonly string[]): string => `[]string{${values.map(goQuoted).join(', ')}}`;
+
+/** Several problems as one text. kubelet: apimachinery/pkg/util/errors aggregate.Error */
+export function aggregateText(problems: readonly string[]): string {
+  const distinct = [...new Set(problems)];
+  return distinct.length === 1 ? (distinct[0] ?? '') : `[${distinct.join(', ')}]`;
+}
