@@ -9,6 +9,7 @@ import type { Logger } from '../logger.ts';
 import type { ApiEngine, ApiRuntime } from '../server/api/api-engine.ts';
 import { type AccessOptions, authorizationOf, closedBecause } from '../server/api/api-access.ts';
 import type { Mount } from '../server/api/route-table.ts';
+import { type TLSLimits, tlsLimits } from '../server/api/tls-options.ts';
 import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import type { NodeOptions } from './options/node-options.ts';
 
@@ -35,6 +36,8 @@ const maxCABytes = 1024 * 1024;
  */
 export async function openAPI(options: NodeOptions, deps: Deps): Promise<{ close(): void }> {
   const { logger } = deps;
+  // A mistake in a name ends the start also while the API is off, as in the kubelet.
+  const limits = tlsLimits(options);
   const access = accessOptions(options);
   const reason = closedBecause(access);
   if (reason !== undefined) logger.info({ because: reason }, 'The HTTPS API is off');
@@ -43,7 +46,7 @@ export async function openAPI(options: NodeOptions, deps: Deps): Promise<{ close
     for (const one of opened) one.close();
   };
   try {
-    if (reason === undefined) opened.push(await openSecure(options, access, deps));
+    if (reason === undefined) opened.push(await openSecure(options, { access, limits }, deps));
     if (options.readOnlyPort > 0) opened.push(await openReadOnly(options, deps));
   } catch (error) {
     closeAll();
@@ -65,17 +68,18 @@ export function accessOptions(options: NodeOptions): AccessOptions {
 }
 
 /** Loaded on demand, because most nodes serve no API. */
-async function openSecure(options: NodeOptions, access: AccessOptions, deps: Deps): Promise<{ close(): void }> {
+async function openSecure(
+  options: NodeOptions,
+  { access, limits }: { access: AccessOptions; limits: TLSLimits },
+  deps: Deps,
+): Promise<{ close(): void }> {
   const { clock, faults, logger } = deps;
-  const [{ serveSecure }, { servingPair }, { tlsLimits }, { readTokenFile, TokenUsers }, { readPolicyFile }] =
-    await Promise.all([
-      import('../server/api/api-server.ts'),
-      import('../server/api/serving-certificate.ts'),
-      import('../server/api/tls-options.ts'),
-      import('../server/api/token-file.ts'),
-      import('../server/api/policy-file.ts'),
-    ]);
-  const limits = tlsLimits(options);
+  const [{ serveSecure }, { servingPair }, { readTokenFile, TokenUsers }, { readPolicyFile }] = await Promise.all([
+    import('../server/api/api-server.ts'),
+    import('../server/api/serving-certificate.ts'),
+    import('../server/api/token-file.ts'),
+    import('../server/api/policy-file.ts'),
+  ]);
   const rules =
     access.authorizationPolicyFile === '' ? undefined : await readPolicyFile(access.authorizationPolicyFile);
   const tokens = access.tokenAuthFile === '' ? new TokenUsers(new Map()) : await readTokenFile(access.tokenAuthFile);
@@ -126,7 +130,7 @@ async function openSecure(options: NodeOptions, access: AccessOptions, deps: Dep
   return {
     close: () => {
       closed.abort();
-      closeServer(secure.server);
+      secure.close();
     },
   };
 }

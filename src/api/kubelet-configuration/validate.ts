@@ -1,7 +1,7 @@
 import { formatDuration } from '../values/duration.ts';
 import { evictionPolicies } from '../values/eviction-policy.ts';
 import { parseQuantity } from '../values/quantity.ts';
-import { checkLabelValue, checkQualifiedName, hasControlCharacter } from '../values/names.ts';
+import { checkIP, checkLabelValue, checkQualifiedName, hasControlCharacter } from '../values/names.ts';
 import { type ConfigurationError, ConfigurationErrors } from './configuration-errors.ts';
 import type { FeatureGates } from '../values/feature-gates.ts';
 import type { KubeletConfiguration } from './types.ts';
@@ -24,6 +24,9 @@ export function validateKubeletConfiguration(kc: KubeletConfiguration, gates: Fe
   validateReservations(errors, kc);
   validateEviction(errors, kc);
   validatePodLogsDir(errors, kc.podLogsDir);
+  for (const name of ['address', 'healthzBindAddress'] as const) {
+    if (checkIP(kc[name]) !== undefined) errors.add(name, `"${kc[name]}" must be an IP address`);
+  }
   validateContainerLogMaxSize(errors, kc.containerLogMaxSize);
   validateLogging(errors, kc, gates);
   validateServer(errors, kc, gates);

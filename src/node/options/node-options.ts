@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { unescape } from 'node:querystring';
-import type { KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
 import { configuredRuntimeClasses } from '../../api/kubelet-configuration/runtime-classes.ts';
+import type { GivenConfiguration, KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
 import { fieldsWithoutEffect } from '../../api/kubelet-configuration/without-effect.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { FeatureGates } from '../../api/values/feature-gates.ts';
@@ -102,12 +102,9 @@ export interface NodeFlags extends ConfigurationFiles, ManifestURLFlags {
 
 /** Reads the configuration files and applies the flags over them. Throws a `UserError` for mistakes. */
 export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]): Promise<NodeOptions> {
-  const {
-    configuration,
-    isGiven: isFieldGiven,
-    featureGates,
-    warnings,
-  } = await readConfiguration(flags, flagsLayer(flags));
+  const layer = flagsLayer(flags);
+  refuseWebhooks(layer.given);
+  const { configuration, isGiven: isFieldGiven, featureGates, warnings } = await readConfiguration(flags, layer);
   const { staticPodPath, containerRuntimeEndpoint } = configuration;
   const paths = (flags.podManifestPath ?? [staticPodPath]).filter(isGiven);
   const urlOptions = manifestURLOptions({ ...manifestURLFlags(configuration), ...flags });
@@ -148,6 +145,22 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     warnings: [...warnOfFlags(flags), ...warnings],
     unusedFields: fieldsWithoutEffect(configuration),
   };
+}
+
+/**
+ * A flag that asks for a webhook is an error. Those of a configuration file are the default, and served otherwise.
+ * kubelet: cmd/kubelet/app/auth.go BuildAuthn, BuildAuthz
+ */
+function refuseWebhooks({ authentication, authorization }: GivenConfiguration): void {
+  const kind = authentication?.webhook?.enabled
+    ? 'authentication'
+    : authorization?.mode === 'Webhook'
+      ? 'authorization'
+      : undefined;
+  if (kind === undefined) return;
+  throw new UserError(`no client provided, cannot use webhook ${kind}`, {
+    hint: 'There is no API server to ask. Use --client-ca-file or --token-auth-file, and --authorization-policy-file.',
+  });
 }
 
 /** The passwords and queries of URLs, and the headers sent to them. */

@@ -8,6 +8,7 @@ import type { HTTPCounts } from '../metrics/http-counts.ts';
 import { listening, ownConnectionLimit } from '../http-server.ts';
 import { type Access, apiHandler } from './api-handler.ts';
 import { limitConnections } from './connection-limit.ts';
+import { addHTTP2 } from './http2.ts';
 import type { Mount } from './route-table.ts';
 import type { ServingPair } from './serving-certificate.ts';
 import { upgrades } from './streams.ts';
@@ -41,6 +42,8 @@ export interface SecureServer {
   server: Server;
   /** Takes another serving pair, and other client CAs, for later connections. */
   replace(pair: ServingPair, clientCA: string | undefined): void;
+  /** Ends it and all its connections. */
+  close(): void;
 }
 
 /**
@@ -64,14 +67,20 @@ export async function serveSecure(request: SecureServerRequest): Promise<SecureS
     requestCert: hasClientCA,
     // A wrong certificate is answered with 401.
     rejectUnauthorized: false,
-    // The kubelet's protocol is HTTP/2 as well; every client of it also speaks 1.1.
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: ['h2', 'http/1.1'],
   });
+  const limitsOfHTTP2 = { maxRequests: ownConnectionLimit(), maxSilenceMs, idleMs: times.keepAliveTimeout };
+  const endHTTP2 = addHTTP2(server, limitsOfHTTP2);
   await open(server, request, access);
   return {
     server,
     replace: (pair, clientCA) => {
       server.setSecureContext(context(pair, clientCA));
+    },
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+      endHTTP2();
     },
   };
 }

@@ -68,6 +68,15 @@ export class RecordedAgent {
   /** Starts the engine. `prepare` scripts the runtime before. Serves nothing yet. */
   static async start(setup: AgentSetup, prepare: (world: World) => void): Promise<RecordedAgent> {
     const folder = await mkdtemp(join(tmpdir(), 'golden-server-'));
+    try {
+      return await RecordedAgent.#startIn(folder, setup, prepare);
+    } catch (error) {
+      await rm(folder, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  static async #startIn(folder: string, setup: AgentSetup, prepare: (world: World) => void): Promise<RecordedAgent> {
     const authority = await CertificateAuthority.make('ca');
     const ports = { secure: await freePort(), readonly: await freePort(), healthz: await freePort() };
     const files = {
@@ -175,7 +184,7 @@ function ownFlags(flags: readonly string[], folder: string, ports: Ports): strin
   // Recorded without it, and without saying so.
   const eviction = own.some((flag) => flag.startsWith('--config=')) ? [] : ['--eviction-hard='];
   const policy = isOpen ? [`--authorization-policy-file=${join(folder, 'policy.yaml')}`] : [];
-  return [...own, ...eviction, ...policy, `--port=${ports.secure}`, `--healthz-port=${ports.healthz}`];
+  return [`--port=${ports.secure}`, `--healthz-port=${ports.healthz}`, ...own, ...eviction, ...policy];
 }
 
 const readOnlyFlag = ({ readonly }: Ports): string => `--read-only-port=${readonly}`;

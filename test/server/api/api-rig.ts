@@ -1,8 +1,11 @@
 import { connect as connectPlain, type AddressInfo, type Socket } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
+import { RpcError } from '../../../src/errors.ts';
 import type { ApiEngine, ApiRuntime } from '../../../src/server/api/api-engine.ts';
 import type { Access } from '../../../src/server/api/api-handler.ts';
 import { apiMounts, type HandlerOptions, type MountDeps } from '../../../src/server/api/api-mounts.ts';
@@ -13,7 +16,6 @@ import { HealthSLIs } from '../../../src/server/metrics/health-slis.ts';
 import { TokenUsers } from '../../../src/server/api/token-file.ts';
 import { defaultConfiguration } from '../../builders/default-configuration.ts';
 import { CertificateAuthority, type Certificate } from '../../fakes/certificate-authority.ts';
-import { silentFaults } from '../../fakes/silent-faults.ts';
 
 export const handlerOptions: HandlerOptions = {
   enableDebuggingHandlers: true,
@@ -56,12 +58,25 @@ export function engineWith(pods: readonly Pod[]): ApiEngine {
   };
 }
 
+/** A runtime that refuses what it is asked, and has no sandboxes. */
+const refuse = (): Promise<never> => Promise.reject(new RpcError('Exec', 2, 'scripted'));
+const idleRuntime = {
+  listPodSandbox: () => Promise.resolve({ items: [] }),
+  containerStatus: () => Promise.resolve({ status: undefined }),
+  reopenContainerLog: refuse,
+  exec: refuse,
+  execSync: refuse,
+  attach: refuse,
+  portForward: refuse,
+  checkpointContainer: refuse,
+};
+
 /** The handlers of a node with pod `web`. */
 export function apiDeps(runtime: Partial<ApiRuntime> = {}): MountDeps {
   const metrics = { text: (path: string) => Promise.resolve(`# metrics of ${path}\n`), health: new HealthSLIs() };
   return {
     engine: engineWith([web]),
-    runtime: { listPodSandbox: () => Promise.resolve({ items: [] }), ...runtime } as unknown as ApiRuntime,
+    runtime: { ...idleRuntime, ...runtime } as unknown as ApiRuntime,
     metrics,
     clock: Date,
     options: handlerOptions,
@@ -76,6 +91,7 @@ interface RigOptions {
   access?: Partial<Access>;
   tokens?: TokenUsers;
   anonymous?: boolean;
+  options?: Partial<HandlerOptions>;
 }
 
 /** A real server with an authority for its clients. */
@@ -83,8 +99,14 @@ export class ApiRig {
   readonly secure: SecureServer;
   readonly authority: CertificateAuthority;
   readonly serving: Certificate;
+  /** Faults of handlers. */
+  readonly problems: unknown[];
 
-  private constructor(secure: SecureServer, authority: CertificateAuthority, serving: Certificate) {
+  private constructor(
+    secure: SecureServer,
+    { authority, serving, problems }: Pick<ApiRig, 'authority' | 'serving' | 'problems'>,
+  ) {
+    this.problems = problems;
     this.secure = secure;
     this.authority = authority;
     this.serving = serving;
@@ -95,14 +117,17 @@ export class ApiRig {
     access = {},
     tokens = new TokenUsers(new Map()),
     anonymous = false,
+    options = {},
   }: RigOptions = {}): Promise<ApiRig> {
+    const problems: unknown[] = [];
+    const note = (_where: string, problem: unknown): void => void problems.push(problem);
     const authority = await CertificateAuthority.make('clients');
     const serving = await authority.issue('node');
     const secure = await serveSecure({
       address: '127.0.0.1',
       port: 0,
-      mounts: apiMounts(apiDeps(runtime), { readOnly: false }),
-      faults: silentFaults(),
+      mounts: apiMounts({ ...apiDeps(runtime), options: { ...handlerOptions, ...options } }, { readOnly: false }),
+      faults: { note },
       counts: new HTTPCounts(systemClock),
       access: { authentication: { hasClientCA: true, tokens, anonymous }, authorization: { kind: 'all' }, ...access },
       pair: serving,
@@ -110,10 +135,9 @@ export class ApiRig {
       limits: { minVersion: 'TLSv1.2' },
     });
     onTestFinished(() => {
-      secure.server.close();
-      secure.server.closeAllConnections();
+      secure.close();
     });
-    return new ApiRig(secure, authority, serving);
+    return new ApiRig(secure, { authority, serving, problems });
   }
 
   get port(): number {
@@ -124,6 +148,13 @@ export class ApiRig {
     const socket = connect({ port: this.port, host: '127.0.0.1', rejectUnauthorized: false, ...client });
     await once(socket, 'secureConnect');
     return socket;
+  }
+
+  /** Resolves when the server has no connection. */
+  async untilClosed(): Promise<void> {
+    const { server } = this.secure;
+    const count = promisify(server.getConnections.bind(server));
+    while ((await count()) > 0) await nextTurn();
   }
 
   connectPlain(): Socket {

@@ -8,6 +8,7 @@ import { serveReadOnly } from '../../../src/server/api/api-server.ts';
 import { HTTPCounts } from '../../../src/server/metrics/http-counts.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
+import { FakeStreamingServer } from '../../fakes/fake-streaming-server.ts';
 import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
 import { apiDeps, ApiRig } from './api-rig.ts';
 
@@ -172,3 +173,35 @@ test('a replaced certificate is used for the next connection', async () => {
     '200 [+]ping ok\n[+]log ok\n[+]syncloop ok\n[+]device-plugin ok\nhealthz check passed\n',
   );
 });
+
+test('a stream without a byte for the time-out is closed on both sides', async () => {
+  const streaming = new FakeStreamingServer();
+  await streaming.start();
+  onTestFinished(() => {
+    streaming.stop();
+  });
+  const exec = (): Promise<{ url: string }> => Promise.resolve({ url: `${streaming.url}/exec/token` });
+  const rig = await ApiRig.open({ runtime: { exec }, options: { streamingConnectionIdleTimeout: 50 } });
+  const client = await rig.authority.issue('carol');
+  const headers = ['Connection: Upgrade', 'Upgrade: SPDY/3.1'];
+  // Resolves when the server has closed the connection.
+  expect(await rig.short('POST /exec/default/web/a?output=1', { client, headers })).toBe(
+    '101 hello from the runtime\n',
+  );
+  await rig.untilClosed();
+});
+
+test('a head above 32 KiB is refused', async () => {
+  const rig = await ApiRig.open();
+  const headers = [`X-Long: ${'x'.repeat(33 * 1024)}`];
+  expect(await rig.short('GET /healthz', { headers })).toBe('431 ');
+});
+
+test('a client that does not finish its handshake or its head in 5 s is closed', async () => {
+  const rig = await ApiRig.open();
+  const silent = rig.connectPlain().on('error', () => undefined);
+  const slow = await rig.connect(await rig.authority.issue('carol'));
+  slow.on('error', () => undefined).write('GET /healthz HTTP/1.1\r\n');
+  await Promise.all([once(silent, 'close'), once(slow.resume(), 'close')]);
+  await rig.untilClosed();
+}, 30_000);
