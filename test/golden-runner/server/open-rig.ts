@@ -1,4 +1,5 @@
 import type { World } from '../../component/world.ts';
+import { describePods } from './described-node.ts';
 import { RecordedAgent, type AgentSetup } from './recorded-agent.ts';
 import { scriptPods, writeLogs } from './recorded-pods.ts';
 
@@ -22,6 +23,7 @@ export function openRig(
       prepare?.(world);
     });
     await agent.world.until(() => agent.engine.isReady('web-edge1') && (isReady?.(agent) ?? true));
+    await describePods(agent);
     await writeLogs(agent, {});
     await agent.serve();
     return agent;

@@ -10,7 +10,6 @@ import { grpcRuntimeService } from '../../../src/cri/grpc-runtime-service.ts';
 import { CgroupfsManager } from '../../../src/engine/container-manager/cgroupfs-manager.ts';
 import { meteredCgroups } from '../../../src/engine/container-manager/metered-cgroups.ts';
 import { newStats } from '../../../src/engine/new-stats.ts';
-import { readStatsHost } from '../../../src/engine/stats/stats-host.ts';
 import { nodeConfig } from '../../../src/node/node-config.ts';
 import { openAPI } from '../../../src/node/open-api.ts';
 import type { NodeOptions } from '../../../src/node/options/node-options.ts';
@@ -23,6 +22,7 @@ import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
 import { optionsOf } from '../start-case.ts';
+import { describedNode } from './described-node.ts';
 
 /** What an agent is started with. */
 export interface AgentSetup {
@@ -96,7 +96,7 @@ export class RecordedAgent {
     };
     const world = await World.open({ wire: true, folder });
     prepare(world);
-    const statsHost = await readStatsHost(() => undefined);
+    const statsHost = await describedNode(folder);
     const machine = makeMachine();
     const node = { ...nodeConfig(options, machine, 'cgroupfs'), containerLogLinksDir: join(folder, 'log-links') };
     const sources = nodeSources(options, silentLogger);

@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
 import { FakeStreamingServer } from '../../fakes/fake-streaming-server.ts';
+import { describePods } from './described-node.ts';
 import { isReady, scriptRuntime, type ServerSetup, writeSystemLogs } from './http-server-setup.ts';
 import type { Known } from './placeholders.ts';
 import { type Ports, RecordedAgent } from './recorded-agent.ts';
@@ -71,6 +72,7 @@ export class RecordedServers {
     });
     await agent.world.until(() => isReady(agent));
     // Rates need a second sample.
+    await describePods(agent);
     await reportUsage(agent.world);
     await agent.engine.kubelet.summary({ maxAgeMs: 0, cpuAndMemoryOnly: false });
     await agent.world.pass(1000);
