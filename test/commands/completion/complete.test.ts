@@ -76,7 +76,7 @@ test.each<[typed: string[], words: string[]]>([
   ],
   [
     ['images', ''],
-    ['load', 'list'],
+    ['load', 'pull', 'bundle', 'list', 'tag', 'prune'],
   ],
   [['images', 'load', ''], []],
   [['unknown', ''], []],
