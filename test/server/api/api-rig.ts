@@ -92,6 +92,8 @@ interface RigOptions {
   tokens?: TokenUsers;
   anonymous?: boolean;
   options?: Partial<HandlerOptions>;
+  systemLogs?: string;
+  setVerbosity?: MountDeps['setVerbosity'];
 }
 
 /** A real server with an authority for its clients. */
@@ -118,6 +120,7 @@ export class ApiRig {
     tokens = new TokenUsers(new Map()),
     anonymous = false,
     options = {},
+    ...deps
   }: RigOptions = {}): Promise<ApiRig> {
     const problems: unknown[] = [];
     const note = (_where: string, problem: unknown): void => void problems.push(problem);
@@ -126,7 +129,10 @@ export class ApiRig {
     const secure = await serveSecure({
       address: '127.0.0.1',
       port: 0,
-      mounts: apiMounts({ ...apiDeps(runtime), options: { ...handlerOptions, ...options } }, { readOnly: false }),
+      mounts: apiMounts(
+        { ...apiDeps(runtime), ...deps, options: { ...handlerOptions, ...options } },
+        { readOnly: false },
+      ),
       faults: { note },
       counts: new HTTPCounts(systemClock),
       access: { authentication: { hasClientCA: true, tokens, anonymous }, authorization: { kind: 'all' }, ...access },

@@ -1,0 +1,98 @@
+import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { get } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+import { execa } from 'execa';
+import { Profile } from 'pprof-format';
+import { expect, test } from 'vitest';
+import { journalArguments } from '../../../src/server/api/system-logs.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { ApiRig } from './api-rig.ts';
+
+test.each(['profile', 'heap'])('the %s of this process is one that pprof reads', async (name) => {
+  const rig = await ApiRig.open();
+  const client = await rig.authority.issue('carol');
+  const path = `/debug/pprof/${name}?seconds=1`;
+  const asked = get({ host: '127.0.0.1', port: rig.port, path, rejectUnauthorized: false, ...client });
+  // Something to see.
+  const kept: string[] = [];
+  const busy = setInterval(() => kept.push(JSON.stringify(Array.from({ length: 5000 }, String))), 5);
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  clearInterval(busy);
+  const profile = Profile.decode(gunzipSync(await buffer(answer)));
+  const names = profile.function.map((one) => profile.stringTable.strings[Number(one.name)]);
+  expect(profile.sample.length).toBeGreaterThan(0);
+  expect(names.every((one) => one !== undefined && one !== '')).toBe(true);
+});
+
+test('one profile is taken at a time', async () => {
+  const rig = await ApiRig.open();
+  const client = await rig.authority.issue('carol');
+  const answers = await Promise.all(
+    ['/debug/pprof/profile?seconds=1', '/debug/pprof/heap'].map((path) => rig.short(`GET ${path}`, { client })),
+  );
+  expect(answers.map((answer) => answer.slice(0, 3)).sort()).toEqual(['200', '500']);
+});
+
+test('the log level is set over the API', async () => {
+  const levels: number[] = [];
+  const rig = await ApiRig.open({ setVerbosity: (level) => levels.push(level) });
+  const client = await rig.authority.issue('carol');
+  const put = (body: string): Promise<string> => rig.short('PUT /debug/flags/v', { client, body });
+  expect([await put('4'), await put('-1'), await put('4294967296')]).toEqual([
+    '200 successfully set klog.logging.verbosity to 4\n',
+    '400 strconv.ParseUint: parsing "-1": invalid syntax\n',
+    '400 strconv.ParseUint: parsing "4294967296": value out of range\n',
+  ]);
+  expect(levels).toEqual([4]);
+});
+
+test('system logs are regular files alone, in parts where asked, and not again where unchanged', async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'a'));
+  await writeFile(join(folder, 'plain.log'), '0123456789');
+  await utimes(join(folder, 'plain.log'), 1_700_000_000, 1_700_000_000);
+  await symlink('plain.log', join(folder, 'link'));
+  await execa('mkfifo', [join(folder, 'pipe')]);
+  const rig = await ApiRig.open({ systemLogs: folder });
+  const client = await rig.authority.issue('carol');
+  const ask = (path: string, ...headers: string[]): Promise<string> =>
+    rig.short(`GET /logs/${path}`, { client, headers });
+  expect({
+    whole: await ask('link'),
+    end: await ask('plain.log', 'Range: bytes=-3'),
+    beyond: await ask('plain.log', 'Range: bytes=10-'),
+    malformed: await ask('plain.log', 'Range: bytes=a'),
+    several: await ask('plain.log', 'Range: bytes=0-1,4-5'),
+    unchanged: await ask('plain.log', 'If-Modified-Since: Tue, 14 Nov 2023 22:13:20 GMT'),
+    pipe: await ask('pipe'),
+    outside: await ask('..%2f..%2fetc%2fhostname'),
+  }).toEqual({
+    whole: '200 0123456789',
+    end: '206 789',
+    beyond: '416 invalid range: failed to overlap\n',
+    malformed: '416 invalid range\n',
+    several: '200 0123456789',
+    unchanged: '304 ',
+    pipe: '500 500 Internal Server Error\n',
+    outside: '404 404 page not found\n',
+  });
+});
+
+test('logs of services come from the journal, as the kubelet asks it', () => {
+  const query = {
+    services: ['containerd', 'sshd'],
+    files: [],
+    sinceTime: new Date('2024-01-02T03:04:05Z'),
+    tailLines: 7,
+    boot: -1,
+    pattern: 'a b',
+  };
+  expect(journalArguments(query)).toEqual([
+    ...['--utc', '--no-pager', '--output=short-precise', '--since=2024-01-02 03:04:05', '--pager-end', '--lines=7'],
+    ...['--unit=containerd', '--unit=sshd', '--grep=a b', '--case-sensitive=false', '--boot', '-1'],
+  ]);
+});
