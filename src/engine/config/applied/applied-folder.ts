@@ -45,7 +45,7 @@ export class AppliedFolder {
     this.path = appliedFolder(deps.rootDir);
     const state = join(deps.rootDir, 'state');
     this.journal = join(state, 'applied-change.json');
-    this.lock = join(state, 'applied-lock');
+    this.lock = join(state, 'applied.lock');
   }
 
   /** Makes the folder, and carries out a change that a crash cut short. Rejects with the error of the file system. */

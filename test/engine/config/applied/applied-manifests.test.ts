@@ -137,7 +137,7 @@ test('a change that a crash cut short is carried out by the next start', async (
   await writeFile(join(folder, '..pod.default.old.json'), '{');
   await applied.open();
   expect(await files()).toEqual(['pod.default.web.json']);
-  expect(await readdir(join(rootDir, 'state'))).toEqual(['applied-lock']);
+  expect(await readdir(join(rootDir, 'state'))).toEqual(['applied.lock']);
 });
 
 test('a journal that is none changes nothing, and is set aside', async () => {
@@ -146,7 +146,7 @@ test('a journal that is none changes nothing, and is set aside', async () => {
   await writeFile(join(rootDir, 'state', 'applied-change.json'), '[["../../etc/passwd.json","x"]]');
   await applied.open();
   expect(await files()).toEqual([]);
-  expect((await readdir(join(rootDir, 'state'))).sort()).toEqual(['applied-change.json.malformed', 'applied-lock']);
+  expect((await readdir(join(rootDir, 'state'))).sort()).toEqual(['applied-change.json.malformed', 'applied.lock']);
 });
 
 test('names that no file can have are hashed', async () => {
