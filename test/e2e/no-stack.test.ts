@@ -37,6 +37,11 @@ const argumentsOf: Record<string, string[][]> = {
   'port-forward': [['web', '8080']],
   checkpoint: [['web', '-c', 'main']],
   events: [[], ['web']],
+  apply: [
+    ['-f', 'FOLDER'],
+    ['-f', nowhere],
+  ],
+  delete: [['web'], ['-f', 'FOLDER']],
   restart: [['web']],
   stop: [['web']],
   start: [['web']],
@@ -52,6 +57,10 @@ const argumentsOf: Record<string, string[][]> = {
   ],
   down: [['--all'], []],
   doctor: [[], ['-o', 'json']],
+  'support-bundle': [['-o', 'FOLDER/bundle.tar.gz']],
+  // Without the folder /run/systemd of the machine, neither finds an init system.
+  'install-service': [[], ['--dry-run', '--init', 'systemd']],
+  'uninstall-service': [[]],
   completion: [['bash']],
 };
 
@@ -83,6 +92,9 @@ async function runCommand(folder: string, shell: string, args: readonly string[]
   return { output: all, exitCode };
 }
 
+const hasRootDir = (command: string): boolean =>
+  !['validate', 'completion', 'install-service', 'uninstall-service'].includes(command);
+
 /** The command lines by what came of them that should not have. */
 async function wrongOutcomes(
   lines: readonly string[][],
@@ -94,10 +106,10 @@ async function wrongOutcomes(
   const wrong: Record<string, string> = {};
   const tryOne = async ([command = '', ...rest]: string[]): Promise<void> => {
     const args = rest.map((word) => word.replace('FOLDER', `${folder}/manifests`));
-    const ownArgs = command === 'validate' ? args : ['--root-dir', rootDir.replace('FOLDER', folder), ...args];
+    const ownArgs = ['--root-dir', rootDir.replace('FOLDER', folder), ...args];
     // Of `images load` it is a flag of the second word.
     if (command === 'images') ownArgs.unshift(...ownArgs.splice(2, 1));
-    if (command === 'completion') ownArgs.splice(0, 2);
+    if (!hasRootDir(command)) ownArgs.splice(0, 2);
     // It waits for its runtime otherwise.
     const bound = command === 'run' ? ['timeout', '3'] : [];
     const { output, exitCode } = await runCommand(folder, shell, [...bound, program, command, ...ownArgs]);
