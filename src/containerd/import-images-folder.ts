@@ -91,7 +91,7 @@ async function listFolder(folder: string): Promise<string[]> {
   }
 }
 
-/** Names of all images from archives of the folder, in whichever store. Empty if none were imported. */
+/** Names of all images from archives of the folder, in any store. Empty if no archive was imported. */
 export async function importedImageNames(stateFile: string): Promise<string[]> {
   const files = await readState(stateFile);
   return Object.values(files).flatMap(({ names }) => names);

@@ -57,7 +57,7 @@ export async function bundleImages(paths: readonly string[], flags: BundleFlags,
   deps.stdout.write(`Wrote ${visible(flags.output)}, ${sizeText(BigInt(bytes))}, sha256 ${sha256}\n`);
 }
 
-/** The runtime's names of the images. Throws a `UserError` that lists the missing ones, and one if there is none. */
+/** The runtime's names of the images. Throws a `UserError` that lists the missing ones, or if no image is needed. */
 export function bundledNames(needed: readonly NeededImage[], images: readonly Image[]): string[] {
   if (needed.length === 0) throw new UserError('the manifests need no image', { hint: 'Name manifests with pods.' });
   const missing = missingImages(needed, images);

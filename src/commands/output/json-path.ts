@@ -25,7 +25,7 @@ export function parseJSONPath(text: string): JSONPath {
   return parseSteps(/^[.[$@]/.test(path) ? path : `.${path}`, text);
 }
 
-/** All values at a path. Empty if there are none. */
+/** All values at a path. Empty if nothing is there. */
 export function valuesAt(root: unknown, path: JSONPath): unknown[] {
   return path.reduce<unknown[]>((values, step) => values.flatMap((value) => follow(value, step)), [root]);
 }
