@@ -84,7 +84,7 @@ const kindsByReason: Readonly<Record<string, readonly string[]>> = {
     'Service',
   ],
   'there is no API server to guard': ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding', 'ServiceAccount'],
-  'a claim becomes a folder of this node, or binds a PersistentVolume, whatever its class': [
+  'a claim becomes a folder of this node, or binds a PersistentVolume, with every class': [
     'StorageClass',
     'VolumeAttributesClass',
   ],

@@ -6,7 +6,7 @@ import { visible } from '../../visible-text.ts';
 
 /*
  * INVARIANTS: an archive of a container is hostile. Each folder is opened inside the one before it and none may be a
- * link, so nothing is made outside of the target, whoever changes it meanwhile. What is in the way of a file or link
+ * link, so nothing is made outside of the target, even if it changes meanwhile. What is in the way of a file or link
  * is removed, never written into. Names are bytes, one character a byte.
  */
 

@@ -98,7 +98,7 @@ export class CSIDrivers implements PluginHandler {
 /** Bounds a text of a driver in the log. */
 const maxShown = 256;
 
-/** The highest version with the major number 1. Returns undefined if there is none. csi_plugin.go */
+/** The highest version with the major number 1. Returns undefined if no version has it. csi_plugin.go */
 function highestVersion(versions: readonly string[]): Version | undefined {
   const supported = versions.flatMap((text) => {
     const [, major, minor = '0', patch = '0'] = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?/.exec(text) ?? [];

@@ -68,7 +68,7 @@ async function writeData(folder: string, data: Record<string, string>): Promise<
   await writeFileAtomic(join(folder, dataFile), `${JSON.stringify(data)}\n`, 0o644);
 }
 
-/** The volume of a vol_data.json. Resolves with undefined if there is none, or if it is damaged. */
+/** The volume of a vol_data.json. Resolves with undefined if the file is missing or damaged. */
 export async function readData(folder: string): Promise<CSIVolumeID | undefined> {
   const { driverName, volumeHandle } = await readObject(join(folder, dataFile));
   return asVolumeID(driverName, volumeHandle);
@@ -95,7 +95,7 @@ export async function readStaged(folder: string): Promise<{ isMountPoint: boolea
 
 const stagedFile = (folder: string): string => join(folder, 'staged.json');
 
-/** Resolves with undefined if there is none, or if it is damaged. */
+/** Resolves with undefined if the file is missing or damaged. */
 export async function readUse(podDir: string, specName: string): Promise<CSIUse | undefined> {
   const { driver, volumeHandle, isReady, isMountPoint } = await readObject(useFile(podDir, specName));
   const id = asVolumeID(driver, volumeHandle);

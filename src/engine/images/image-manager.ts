@@ -294,7 +294,7 @@ export interface ImageSettings {
   registryPullQPS: number;
   /** Pulls that may begin at once. kubelet: registryBurst */
   registryBurst: number;
-  /** True refuses every pull. A present image is used, whatever the policy. */
+  /** True refuses every pull. A present image is used with every policy. */
   isOffline: boolean;
   gc: ImageGCPolicy;
 }

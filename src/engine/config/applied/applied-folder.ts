@@ -62,7 +62,7 @@ export class AppliedFolder {
     });
   }
 
-  /** The text of a file. Returns undefined if there is none. Rejects with the error of the file system. */
+  /** The text of a file. Returns undefined if it is missing. Rejects with the error of the file system. */
   async read(name: string): Promise<string | undefined> {
     return readText(join(this.path, name));
   }
