@@ -16,7 +16,7 @@ import type { NodeOptions } from './options/node-options.ts';
 interface Deps {
   engine: ApiEngine;
   runtime: ApiRuntime;
-  metrics: Pick<AgentMetrics, 'text' | 'http' | 'health'>;
+  metrics: Pick<AgentMetrics, 'text' | 'binary' | 'http' | 'health'>;
   clock: Clock;
   faults: Pick<Faults, 'note'>;
   logger: Logger;

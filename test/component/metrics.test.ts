@@ -1,7 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { describe, expect, test } from 'vitest';
-import { AgentMetrics } from '../../src/server/metrics/agent-metrics.ts';
+import { MetricFamily } from '../../src/server/generated/prometheus.ts';
+import { AgentMetrics, metricsPaths } from '../../src/server/metrics/agent-metrics.ts';
 import { promtoolFaults } from '../promtool.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
@@ -68,6 +70,21 @@ describe('a scrape', () => {
       `container_cpu_usage_seconds_total{container="main",id="",image="${image}",name="${name}",namespace="default",pod="web-edge1",cpu="total"} 2 1767323045000`,
       'container_network_receive_bytes_total{container="",id="",image="",name="",namespace="default",pod="web-edge1",interface="eth0"} 5 1767323045000',
     ]);
+  });
+
+  test.each(metricsPaths)('of %s has the same families in both formats', async (path) => {
+    const { metrics } = await measured();
+    const text = await metrics.text(path);
+    const reader = new BinaryReader(await metrics.binary(path));
+    const families: string[] = [];
+    while (reader.pos < reader.len) {
+      const { name = '', type = '' } = MetricFamily.decode(reader, reader.uint32());
+      families.push(`${name} ${type.toLowerCase()}`);
+    }
+    // It comes with the first collection of garbage.
+    const others = (all: string[]): string[] => all.filter((one) => one !== 'nodejs_gc_duration_seconds histogram');
+    expect(families).not.toEqual([]);
+    expect(others(families)).toEqual(others([...text.matchAll(/^# TYPE (.*)$/gm)].map(([, one = '']) => one)));
   });
 
   test('of /metrics shows what the engine did, how its pods are, and its process', async () => {

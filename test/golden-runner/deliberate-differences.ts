@@ -40,11 +40,6 @@ export const deliberateDifferences: readonly DeliberateDifference[] = [
     covers: (_difference, recording) =>
       !('table' in recording) && /^\s*"?apiVersion"? *: *["']?__internal\b/m.test(recording.manifest ?? ''),
   },
-  {
-    reason: 'metrics come as text, also to clients that prefer the binary format',
-    covers: ({ path, expected }) =>
-      path === 'contentType' && String(expected).startsWith('application/vnd.google.protobuf'),
-  },
 ];
 
 function hasOptionalReference(containers: readonly Container[] = [], name: string | undefined): boolean {

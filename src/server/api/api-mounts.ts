@@ -1,16 +1,15 @@
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import type { KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
 import type { Clock } from '../../clock.ts';
 import { writeCheckpoint } from '../../engine/host/checkpoint-archive.ts';
 import { errorMessage } from '../../errors.ts';
-import { type AgentMetrics, metricsContentType, metricsPaths, type MetricsPath } from '../metrics/agent-metrics.ts';
-import { send, sendError, sendJSON, sendPlain } from './answers.ts';
+import { type AgentMetrics, metricsPaths } from '../metrics/agent-metrics.ts';
+import { sendError, sendJSON, sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, podNamed, runningContainerID } from './api-engine.ts';
 import { configzMount } from './configz.ts';
 import { handleContainerLogs } from './container-logs.ts';
 import { debugFlagsMount } from './debug-flags.ts';
 import { healthzMounts } from './healthz-checks.ts';
+import { metricsMount } from './metrics-mount.ts';
 import { podList, runningPodList } from './pod-lists.ts';
 import { pprofMount } from './pprof.ts';
 import { bodyOf } from './request-body.ts';
@@ -44,7 +43,7 @@ export interface MountDeps {
   runtime: ApiRuntime;
   clock: Pick<Clock, 'now'>;
   options: HandlerOptions;
-  metrics: Pick<AgentMetrics, 'text' | 'health'>;
+  metrics: Pick<AgentMetrics, 'text' | 'binary' | 'health'>;
   configuration: KubeletConfiguration;
   /** Folder of the system logs, normally /var/log. */
   systemLogs: string;
@@ -198,28 +197,6 @@ const disabled = (path: string, text: string, subresources: Mount['subresources'
     sendError(response, 405, text);
   },
 });
-
-/** kubelet: server/server.go InstallDefaultHandlers; its header is that of component-base/metrics/http.go */
-const metricsMount = (path: MetricsPath, metrics: MountDeps['metrics']): Mount => ({
-  path,
-  subresources: ['metrics'],
-  handle: async ({ request, response }) => {
-    const startedAtSeconds = String(Math.floor(performance.timeOrigin / 1000));
-    const contentType = `${metricsContentType}; escaping=values`;
-    const headers = { 'content-type': contentType, 'process-start-time-unix': startedAtSeconds };
-    const text = await metrics.text(path);
-    if (acceptsGzip(request.headers['accept-encoding'])) {
-      send(response, 200, { ...headers, 'content-encoding': 'gzip' }, await promisify(gzip)(text));
-    } else send(response, 200, headers, text);
-  },
-});
-
-/** kubelet: client_golang promhttp negotiateEncodingWriter */
-const acceptsGzip = (header: string | string[] = ''): boolean =>
-  header
-    .toString()
-    .split(',')
-    .some((word) => /^gzip(;\s*q=(?!0(\.0*)?$).*)?$/.test(word.trim()));
 
 const subtree = (path: string, subresources: Mount['subresources'], routes: readonly Route[]): Mount => ({
   path,

@@ -5,7 +5,7 @@ import type { EngineView } from '../../engine/view/snapshot.ts';
 import { cadvisorFamilies } from './cadvisor-families.ts';
 import { EngineCounts } from './engine-counts.ts';
 import { engineGauges } from './engine-gauges.ts';
-import { type Family, stampedText } from './family.ts';
+import { type Family, type StampedFamily, stampedText } from './family.ts';
 import { HealthSLIs } from './health-slis.ts';
 import { readMachineFacts } from './machine.ts';
 import { HTTPCounts } from './http-counts.ts';
@@ -24,6 +24,17 @@ export type MetricsPath = (typeof metricsPaths)[number];
 
 /** Prometheus' text format. */
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
+/** Prometheus' binary format. */
+export const binaryContentType =
+  'application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited';
+
+/** When this process started. kubelet: component-base/metrics/processstarttime.go */
+const processStart: Family = {
+  name: 'process_start_time_seconds',
+  type: 'gauge',
+  help: '[ALPHA] Start time of the process since unix epoch in seconds.',
+  samples: [{ labels: {}, value: performance.timeOrigin / 1000 }],
+};
 
 /** Scrapes share figures of this age. kubelet: cadvisor's housekeeping interval of 10 s, less the usual scrape */
 const maxAgeMs = 1000;
@@ -55,23 +66,36 @@ export class AgentMetrics {
 
   /** Metrics of one path in Prometheus' text format. Before an engine is followed, they lack what it knows. */
   async text(path: MetricsPath): Promise<string> {
+    const families = await this.families(path);
+    const hasTimes = path === '/metrics/resource' || path === '/metrics/cadvisor';
+    return hasTimes ? stampedText(families) : (await this.registry()).text(families);
+  }
+
+  /** The same metrics in Prometheus' binary format. */
+  async binary(path: MetricsPath): Promise<Uint8Array> {
+    const { binaryMetrics } = await import('./binary-format.ts');
+    return binaryMetrics(await this.families(path));
+  }
+
+  private async families(path: MetricsPath): Promise<StampedFamily[]> {
     switch (path) {
       case '/metrics': {
         const logs = (await this.engine?.logUsage().catch(() => undefined)) ?? [];
-        return (await this.registry()).text([...this.counts.families(), ...this.http.families(), ...this.gauges(logs)]);
+        const ofProcess = await (await this.registry()).families();
+        return [...this.counts.families(), ...this.http.families(), ...this.gauges(logs), ...ofProcess];
       }
       case '/metrics/probes':
-        return (await this.registry()).startTimeText(this.counts.probeFamilies());
+        return [...this.counts.probeFamilies(), processStart];
       case '/metrics/slis':
-        return (await this.registry()).startTimeText(this.health.families());
+        return [...this.health.families(), processStart];
       case '/metrics/resource': {
         const summary = await this.summary(true);
-        return stampedText(summary === undefined ? [scrapeError(true)] : resourceFamilies(summary));
+        return summary === undefined ? [scrapeError(true)] : resourceFamilies(summary);
       }
       case '/metrics/cadvisor': {
         const [summary, machine] = await Promise.all([this.summary(false), readMachineFacts()]);
         const pods = this.engine?.snapshot().pods.map(({ pod }) => pod) ?? [];
-        return summary === undefined ? '' : stampedText(cadvisorFamilies(summary, pods, machine));
+        return summary === undefined ? [] : cadvisorFamilies(summary, pods, machine);
       }
     }
   }

@@ -1,9 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { Family } from './family.ts';
+import type { Family, Sample } from './family.ts';
 
 /** The longest timer of Node. The library would wake the process up so often, also while nobody scrapes. */
 const neverMs = 2 ** 31 - 1;
+
+/** A family as the library has it. */
+interface OwnFamily extends Omit<Family, 'samples'> {
+  values: OwnSample[];
+}
+type OwnSample = Omit<Sample, 'labels'> & { labels: Readonly<Record<string, string | number>> };
+
+const withTextLabels = ({ labels, ...sample }: OwnSample): Sample => ({
+  ...sample,
+  labels: Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)])),
+});
 
 /** Metrics of this process: `process_*` and `nodejs_*`. Loading this file takes 12 MB, so it is loaded on demand. */
 export class ProcessRegistry {
@@ -21,34 +32,26 @@ export class ProcessRegistry {
     }
   }
 
-  /** All metrics of the process, after these families, as text. */
+  /** All metrics of the process. */
+  async families(): Promise<Family[]> {
+    const [limit, own] = await Promise.all([virtualMemoryLimit(), this.registry.getMetricsAsJSON()]);
+    // Safe cast: the default metrics are counters, gauges and histograms, and `values` are their samples.
+    const known = own as unknown as OwnFamily[];
+    return [limit, ...known.map(({ values, ...family }) => ({ ...family, samples: values.map(withTextLabels) }))];
+  }
+
+  /** Families in Prometheus' text format. One without series is left out, as in the kubelet. */
   async text(families: readonly Family[]): Promise<string> {
-    const all = await textOf([...families, await virtualMemoryLimit()]);
-    return `${all}${await this.registry.metrics()}`;
+    const registry = new Registry();
+    for (const { name, type, help, samples } of families) {
+      if (samples.length === 0) continue;
+      const get = () => Promise.resolve({ name, help, type, values: samples, aggregator: 'sum' });
+      const metric = { name, help, get };
+      // Safe cast: a registry only calls `get` of a metric.
+      registry.registerMetric(metric as unknown as Parameters<Registry['registerMetric']>[0]);
+    }
+    return families.length === 0 ? '' : registry.metrics();
   }
-
-  /** When the process started, after these families, as text. */
-  async startTimeText(families: readonly Family[]): Promise<string> {
-    const start: Family = {
-      name: 'process_start_time_seconds',
-      type: 'gauge',
-      help: '[ALPHA] Start time of the process since unix epoch in seconds.',
-      samples: [{ labels: {}, value: performance.timeOrigin / 1000 }],
-    };
-    return textOf([...families, start]);
-  }
-}
-
-/** Renders families that were counted elsewhere. One without series is left out, as in the kubelet. */
-async function textOf(families: readonly Family[]): Promise<string> {
-  const registry = new Registry();
-  for (const { name, type, help, samples } of families) {
-    if (samples.length === 0) continue;
-    const metric = { name, help, get: () => Promise.resolve({ name, help, type, values: samples, aggregator: 'sum' }) };
-    // Safe cast: a registry only calls `get` of a metric.
-    registry.registerMetric(metric as unknown as Parameters<Registry['registerMetric']>[0]);
-  }
-  return families.length === 0 ? '' : registry.metrics();
 }
 
 /** kubelet: client_golang process_collector.go maxVsize */

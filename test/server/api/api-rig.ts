@@ -73,7 +73,11 @@ const idleRuntime = {
 
 /** The handlers of a node with pod `web`. */
 export function apiDeps(runtime: Partial<ApiRuntime> = {}): MountDeps {
-  const metrics = { text: (path: string) => Promise.resolve(`# metrics of ${path}\n`), health: new HealthSLIs() };
+  const metrics = {
+    text: (path: string) => Promise.resolve(`# metrics of ${path}\n`),
+    binary: (path: string) => Promise.resolve(Buffer.from(`binary metrics of ${path}`)),
+    health: new HealthSLIs(),
+  };
   return {
     engine: engineWith([web]),
     runtime: { ...idleRuntime, ...runtime } as unknown as ApiRuntime,

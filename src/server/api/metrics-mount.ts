@@ -1,0 +1,79 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import {
+  type AgentMetrics,
+  binaryContentType,
+  metricsContentType,
+  type MetricsPath,
+} from '../metrics/agent-metrics.ts';
+import { send } from './answers.ts';
+import type { Mount } from './route-table.ts';
+
+/** kubelet: server/server.go InstallDefaultHandlers; its header is that of component-base/metrics/http.go */
+export const metricsMount = (path: MetricsPath, metrics: Pick<AgentMetrics, 'text' | 'binary'>): Mount => ({
+  path,
+  subresources: ['metrics'],
+  handle: async ({ request, response }) => {
+    const { isBinary, escaping } = chosenFormat(request.headers.accept);
+    const headers = {
+      'content-type': `${isBinary ? binaryContentType : metricsContentType}; escaping=${escaping}`,
+      'process-start-time-unix': String(Math.floor(performance.timeOrigin / 1000)),
+    };
+    const page = Buffer.from(isBinary ? await metrics.binary(path) : await metrics.text(path));
+    if (acceptsGzip(request.headers['accept-encoding'])) {
+      send(response, 200, { ...headers, 'content-encoding': 'gzip' }, await promisify(gzip)(page));
+    } else send(response, 200, headers, page);
+  },
+});
+
+interface Format {
+  isBinary: boolean;
+  /** How names with unusual characters would be written. All names here are usual. */
+  escaping: string;
+}
+
+const escapings = new Set(['allow-utf-8', 'underscores', 'dots', 'values']);
+
+/**
+ * The format that a client prefers: the first one in the order of its weights that is served. The binary format written
+ * as text is not. client_golang: expfmt/encode.go Negotiate
+ */
+export function chosenFormat(accept = ''): Format {
+  let escaping = 'values';
+  for (const { type, parameters } of accepted(accept)) {
+    const asked = parameters.get('escaping') ?? '';
+    if (escapings.has(asked)) escaping = asked;
+    const isBinary =
+      type === 'application/vnd.google.protobuf' &&
+      parameters.get('proto') === 'io.prometheus.client.MetricFamily' &&
+      parameters.get('encoding') === 'delimited';
+    const isText = type === 'text/plain' && ['', '0.0.4'].includes(parameters.get('version') ?? '');
+    if (isBinary || isText) return { isBinary, escaping };
+  }
+  return { isBinary: false, escaping };
+}
+
+/** Media types of an Accept header, highest weight first. */
+function accepted(header: string): { type: string; parameters: ReadonlyMap<string, string> }[] {
+  return header
+    .split(',')
+    .map((one) => {
+      const [type = '', ...rest] = one.split(';').map((part) => part.trim());
+      const parameters = new Map(
+        rest.map((part) => {
+          const [name = '', value = ''] = part.split('=').map((side) => side.trim());
+          return [name, value.replace(/^"(.*)"$/, '$1')];
+        }),
+      );
+      const weight = Number(parameters.get('q') ?? 1);
+      return { type, parameters, weight: Number.isNaN(weight) ? 1 : weight };
+    })
+    .sort((a, b) => b.weight - a.weight);
+}
+
+/** kubelet: client_golang promhttp negotiateEncodingWriter */
+const acceptsGzip = (header: string | string[] = ''): boolean =>
+  header
+    .toString()
+    .split(',')
+    .some((word) => /^gzip(;\s*q=(?!0(\.0*)?$).*)?$/.test(word.trim()));
