@@ -1,6 +1,6 @@
 import type { CgroupUsage } from './cgroup-usage.ts';
 import type { FilesystemFigures } from './filesystem-stats.ts';
-import type { RuntimeCPU, RuntimeDisk } from './runtime-figures.ts';
+import type { RuntimeCPU } from './runtime-figures.ts';
 import type { CPUStats, FsStats, MemoryStats, SwapStats } from './summary.ts';
 import type { Reading } from './usage-reader.ts';
 
@@ -42,14 +42,14 @@ export function swapStats({ memory }: CgroupUsage, time: string): SwapStats | un
   };
 }
 
-/** The part of a disk that images or one writable layer take. */
-export function diskStats({ time, usedBytes, inodesUsed }: RuntimeDisk, disk: FilesystemFigures | undefined): FsStats {
-  return { time, ...freeSpace(disk), usedBytes, ...(inodesUsed !== undefined && { inodesUsed }) };
-}
-
-/** The figures of a disk that are the same for everything on it. */
-export function freeSpace(disk: FilesystemFigures | undefined): Omit<FsStats, 'time'> {
-  if (disk === undefined) return {};
-  const { availableBytes, capacityBytes, inodesFree, inodes } = disk;
-  return { availableBytes, capacityBytes, inodesFree, inodes };
+/** The part of a disk that images, writable layers, logs or volumes take. Free space is that of the whole disk. */
+export function diskStats(used: Pick<FsStats, 'time' | 'usedBytes' | 'inodesUsed'>, disk?: FilesystemFigures): FsStats {
+  const { time, usedBytes, inodesUsed } = used;
+  return {
+    time,
+    ...(disk && { availableBytes: disk.availableBytes, capacityBytes: disk.capacityBytes }),
+    ...(usedBytes !== undefined && { usedBytes }),
+    ...(disk && { inodesFree: disk.inodesFree, inodes: disk.inodes }),
+    ...(inodesUsed !== undefined && { inodesUsed }),
+  };
 }

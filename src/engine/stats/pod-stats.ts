@@ -1,6 +1,6 @@
 import type { Pod, Volume } from '../../api/types.ts';
 import type { PodDiskUsage, UsedDisk } from './disk-usage-cache.ts';
-import { cpuStats, diskStats, freeSpace, memoryStats, swapStats } from './figures.ts';
+import { cpuStats, diskStats, memoryStats, swapStats } from './figures.ts';
 import type { FilesystemFigures } from './filesystem-stats.ts';
 import type { RuntimeContainerFigures, RuntimePodFigures } from './runtime-figures.ts';
 import type { StatsPod } from './stats-pods.ts';
@@ -44,7 +44,7 @@ export function containerStats(
     ...(cpu && { cpu }),
     ...(memory && { memory }),
     ...(runtime?.writableLayer && { rootfs: diskStats(runtime.writableLayer, layerDisk) }),
-    ...(logs && { logs: { ...freeSpace(rootFs), ...logs } }),
+    ...(logs && { logs: diskStats(logs, rootFs) }),
     ...(swap && { swap }),
     ...(cgroup?.psi?.io && { io: { time, psi: cgroup.psi.io } }),
   };
@@ -98,12 +98,9 @@ function ephemeralStorageStats(
   ];
   const [newest] = parts.map(({ time }) => time).toSorted((a, b) => (a > b ? -1 : 1));
   if (newest === undefined) return undefined;
-  return {
-    time: newest,
-    ...freeSpace(rootFs),
-    usedBytes: parts.reduce((sum, { usedBytes = 0 }) => sum + usedBytes, 0),
-    inodesUsed: parts.reduce((sum, { inodesUsed = 0 }) => sum + inodesUsed, 0),
-  };
+  const usedBytes = parts.reduce((sum, part) => sum + (part.usedBytes ?? 0), 0);
+  const inodesUsed = parts.reduce((sum, part) => sum + (part.inodesUsed ?? 0), 0);
+  return diskStats({ time: newest, usedBytes, inodesUsed }, rootFs);
 }
 
 /** kubelet: pkg/volume/util/util.go IsLocalEphemeralVolume */

@@ -1,7 +1,6 @@
 import type { KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
 import type { Clock } from '../../clock.ts';
 import { writeCheckpoint } from '../../engine/host/checkpoint-archive.ts';
-import { errorMessage } from '../../errors.ts';
 import { type AgentMetrics, metricsPaths } from '../metrics/agent-metrics.ts';
 import { sendError, sendJSON, sendPlain } from './answers.ts';
 import { type ApiEngine, type ApiRuntime, podNamed, runningContainerID } from './api-engine.ts';
@@ -12,10 +11,10 @@ import { healthzMounts } from './healthz-checks.ts';
 import { metricsMount } from './metrics-mount.ts';
 import { podList, runningPodList } from './pod-lists.ts';
 import { pprofMount } from './pprof.ts';
-import { bodyOf } from './request-body.ts';
 import type { Call, Handler, Mount, Route } from './route-table.ts';
 import { rpcText } from '../../rpc-text.ts';
 import { runCommand } from './run-command.ts';
+import { answerSummary } from './stats-summary.ts';
 import { systemLogsMount } from './system-logs.ts';
 import { handleAttach, handleExec, handlePortForward } from './streams.ts';
 
@@ -41,7 +40,7 @@ export interface HandlerOptions {
 export interface MountDeps {
   engine: ApiEngine;
   runtime: ApiRuntime;
-  clock: Pick<Clock, 'now'>;
+  clock: Pick<Clock, 'now' | 'sleep'>;
   options: HandlerOptions;
   metrics: Pick<AgentMetrics, 'text' | 'binary' | 'health'>;
   configuration: KubeletConfiguration;
@@ -88,7 +87,7 @@ export function apiMounts(deps: MountDeps, { readOnly }: { readOnly: boolean }):
     subtree(
       '/stats/',
       ['stats'],
-      [{ methods: ['GET', 'POST'], pattern: 'summary', produces: json, handle: (call) => answerSummary(engine, call) }],
+      [{ methods: ['GET', 'POST'], pattern: 'summary', produces: json, handle: (call) => answerSummary(deps, call) }],
     ),
     ...metricsPaths.map((path) => metricsMount(path, deps.metrics)),
   ];
@@ -209,18 +208,6 @@ const service = (path: string, subresources: Mount['subresources'], routes: read
   { path, subresources, routes },
   { path: `${path}/`, subresources, routes },
 ];
-
-async function answerSummary(engine: ApiEngine, { request, response, query }: Call): Promise<void> {
-  const isForm = request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') === true;
-  const form = isForm ? new URLSearchParams((await bodyOf(request)).toString()) : new URLSearchParams();
-  const only = [...form.getAll('only_cpu_and_memory'), ...query.getAll('only_cpu_and_memory')];
-  const cpuAndMemoryOnly = only.length === 1 && only[0] === 'true';
-  try {
-    sendJSON(response, await engine.summary({ maxAgeMs: 0, cpuAndMemoryOnly }));
-  } catch (error) {
-    sendPlain(response, 500, `Internal Error: ${errorMessage(error)}`);
-  }
-}
 
 /** kubelet: server/server.go checkpoint, kubelet.go CheckpointContainer */
 async function checkpoint(

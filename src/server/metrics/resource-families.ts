@@ -9,7 +9,9 @@ interface Measured {
 type Figure = (usage: Measured, labels: Sample['labels']) => Sample[];
 
 /** Metrics of /metrics/resource. kubelet: metrics/collectors/resource_metrics.go */
-export function resourceFamilies({ node, pods }: Summary): Family[] {
+export function resourceFamilies({ node, pods: measured }: Summary): Family[] {
+  // As in /stats/summary, a pod without a running container has no figures.
+  const pods = measured.filter(({ containers }) => containers.length > 0);
   const ofNode = (figure: Figure): Sample[] => figure(node, {});
   const ofPods = (figure: Figure): Sample[] => pods.flatMap((pod) => figure(pod, podLabels(pod)));
   const ofContainers = (figure: Figure): Sample[] =>

@@ -29,17 +29,29 @@ export async function describedNode(folder: string): Promise<StatsHost> {
   };
 }
 
-/** Writes the cgroups of all pods and containers. */
+/** A process in the sandboxes of all pods with a network of their own. */
+const sandboxPID = 4242;
+
+/** Writes the cgroups of all pods, their sandboxes and containers. Memory has a limit where the manifest sets one. */
 export async function describePods({ folder, engine, world }: RecordedAgent): Promise<void> {
   const instances = await instancesOf(world);
+  const { items: sandboxes } = await world.runtime.listPodSandbox();
   for (const { pod } of engine.kubelet.snapshot().pods) {
+    const { name, uid } = pod.metadata;
     const qos = { Guaranteed: '', Burstable: '/burstable', BestEffort: '/besteffort' }[pod.status?.qosClass ?? ''];
-    const cgroup = `/kubepods${qos ?? ''}/pod${pod.metadata.uid}`;
-    const ids = instances.filter(({ name }) => name.startsWith(`${pod.metadata.name}/`)).map(({ id }) => id);
-    const files = ['', ...ids.map((id) => `/${id}`)].map((below) =>
-      cgroupV1(`${cgroup}${below}`, { cpuNanos: 1_000_000, memoryKiB: 50, limitKiB: 64, tasks: 2 }),
+    const cgroup = `/kubepods${qos ?? ''}/pod${uid}`;
+    const write = (below: string, isLimited: boolean, more: Readonly<Record<string, string>> = {}): Promise<void> => {
+      const figures = { cpuNanos: 1_000_000, memoryKiB: 50, limitKiB: isLimited ? 64 : 0, tasks: 2 };
+      return writeAll(join(folder, 'measured'), { ...cgroupV1(`${cgroup}${below}`, figures), ...more });
+    };
+    const limited = new Set(
+      pod.spec.containers.flatMap((one) => (one.resources?.limits?.['memory'] === undefined ? [] : [one.name])),
     );
-    await writeAll(join(folder, 'measured'), Object.assign({}, ...files) as Record<string, string>);
+    await write('', limited.size === pod.spec.containers.length);
+    for (const one of instances.filter((instance) => instance.name.startsWith(`${name}/`)))
+      await write(`/${one.id}`, limited.has(one.name.slice(name.length + 1)));
+    for (const { id } of sandboxes.filter(({ metadata }) => metadata?.uid === uid))
+      await write(`/${id}`, false, { [`memory${cgroup}/${id}/cgroup.procs`]: `${sandboxPID}\n` });
   }
 }
 

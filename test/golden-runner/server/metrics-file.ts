@@ -52,7 +52,8 @@ function replay({ endpoints }: MetricsFile): ReturnType<ServerFile['replay']> {
       prepare: ({ runtime }) => {
         runtime.injectError('runPodSandbox', new Refusal(codes.unknown, 'scripted'), { times: 1 });
       },
-      isReady: ({ engine }) => engine.waitingReason('missing-edge1', 'm') === 'CreateContainerConfigError',
+      isReady: ({ engine }) =>
+        engine.isReady('web-edge1') && engine.waitingReason('missing-edge1', 'm') === 'CreateContainerConfigError',
     },
   );
   const missing = missingFamilies();

@@ -22,7 +22,7 @@ export function openRig(
       scriptPods(world, Object.values(setup.manifests));
       prepare?.(world);
     });
-    await agent.world.until(() => agent.engine.isReady('web-edge1') && (isReady?.(agent) ?? true));
+    await agent.world.until(() => isReady?.(agent) ?? agent.engine.isReady('web-edge1'));
     await describePods(agent);
     await writeLogs(agent, {});
     await agent.serve();

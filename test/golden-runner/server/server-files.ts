@@ -3,6 +3,7 @@ import { podResourcesFile } from '../devices/pod-resources-file.ts';
 import { httpFile } from './http-file.ts';
 import { metricsFile } from './metrics-file.ts';
 import type { ServerFile } from './server-file.ts';
+import { statsSummaryFile } from './stats-summary-file.ts';
 import { startErrorsFile } from './start-errors-file.ts';
 import { streamsFile } from './streams-file.ts';
 import { tlsFile } from './tls-file.ts';
@@ -11,6 +12,7 @@ import { tlsFile } from './tls-file.ts';
 export const serverFiles: readonly ServerFile[] = [
   streamsFile,
   metricsFile,
+  statsSummaryFile,
   httpFile,
   startErrorsFile,
   tlsFile,

@@ -82,7 +82,7 @@ export function apiDeps(runtime: Partial<ApiRuntime> = {}): MountDeps {
     engine: engineWith([web]),
     runtime: { ...idleRuntime, ...runtime } as unknown as ApiRuntime,
     metrics,
-    clock: Date,
+    clock: systemClock,
     options: handlerOptions,
     configuration: defaultConfiguration,
     systemLogs: '/nowhere',
@@ -98,6 +98,8 @@ interface RigOptions {
   options?: Partial<HandlerOptions>;
   systemLogs?: string;
   setVerbosity?: MountDeps['setVerbosity'];
+  engine?: ApiEngine;
+  clock?: MountDeps['clock'];
 }
 
 /** A real server with an authority for its clients. */

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import type { SummaryRequest } from '../../../src/engine/stats/stats-provider.ts';
+import type { CPUStats, PodStats, Summary } from '../../../src/engine/stats/summary.ts';
+import { ApiRig, engineWith } from './api-rig.ts';
+
+const time = '2024-01-02T03:04:05.678Z';
+const cpu = { time, usageNanoCores: 1, usageCoreNanoSeconds: 2 };
+const swap = { time, swapUsageBytes: 3 };
+/** As the kubelet writes it. */
+const cut = '2024-01-02T03:04:05Z';
+const cutCPU = { ...cpu, time: cut };
+
+const pod = (name: string, containers: PodStats['containers']): PodStats => ({
+  podRef: { name, namespace: 'default', uid: `uid-${name}` },
+  startTime: time,
+  containers,
+  cpu,
+  process_stats: { process_count: 4 },
+});
+
+const summary: Summary = {
+  node: { nodeName: 'edge1', systemContainers: [{ name: 'pods', startTime: time, cpu, swap }], startTime: time, swap },
+  pods: [pod('web', [{ name: 'a', startTime: time, cpu, swap }]), pod('crash', [])],
+};
+const ofNode = (usage: CPUStats): Summary => ({ ...summary, node: { ...summary.node, cpu: usage } });
+
+/** Returns the answer of a node that samples these one after the other, and what was asked of it meanwhile. */
+async function asked(query: string, ...samples: Summary[]): Promise<{ body: string; asked: unknown[] }> {
+  const seen: unknown[] = [];
+  const next = (request: SummaryRequest): Promise<Summary> => {
+    seen.push(request);
+    return Promise.resolve(samples.shift() ?? summary);
+  };
+  const sleep = (ms: number): Promise<void> => Promise.resolve(void seen.push(`waited ${ms} ms`));
+  const rig = await ApiRig.open({
+    engine: { ...engineWith([]), summary: next },
+    clock: { now: () => Date.parse(time), sleep },
+  });
+  const answer = await rig.short(`GET /stats/summary${query}`, { client: await rig.authority.issue('carol') });
+  return { body: answer.replace(/^200 /, ''), asked: seen };
+}
+
+test('pods without a running container are left out, and times are in whole seconds', async () => {
+  const { body } = await asked('', summary);
+  const cutSwap = { ...swap, time: cut };
+  const expected = {
+    node: {
+      nodeName: 'edge1',
+      systemContainers: [{ name: 'pods', startTime: cut, cpu: cutCPU, swap: cutSwap }],
+      startTime: cut,
+      swap: cutSwap,
+    },
+    pods: [{ ...pod('web', [{ name: 'a', startTime: cut, cpu: cutCPU, swap: cutSwap }]), startTime: cut, cpu: cutCPU }],
+  };
+  expect(body).toBe(JSON.stringify(expected, undefined, 1));
+});
+
+test('a shared sample with further figures is cut to CPU and memory', async () => {
+  const { body } = await asked('?only_cpu_and_memory=true', summary);
+  expect(JSON.parse(body)).toEqual({
+    node: { nodeName: 'edge1', systemContainers: [{ name: 'pods', startTime: cut, cpu: cutCPU }], startTime: cut },
+    pods: [
+      {
+        podRef: { name: 'web', namespace: 'default', uid: 'uid-web' },
+        startTime: cut,
+        cpu: cutCPU,
+        containers: [{ name: 'a', startTime: cut, cpu: cutCPU }],
+      },
+    ],
+  });
+});
+
+test('a client that comes seldom gets CPU usage as well, half a second later', async () => {
+  const { body, asked: seen } = await asked('', ofNode({ time, usageCoreNanoSeconds: 2 }), ofNode(cpu));
+  expect(seen).toEqual([
+    { maxAgeMs: 1000, cpuAndMemoryOnly: false },
+    'waited 500 ms',
+    { maxAgeMs: 500, cpuAndMemoryOnly: false },
+  ]);
+  expect((JSON.parse(body) as Summary).node.cpu?.usageNanoCores).toBe(1);
+});
