@@ -6,7 +6,9 @@ import type { Plugins } from '../plugins/types.ts';
 import type { PodSource } from './config/pod-source.ts';
 import type { CgroupManager } from './container-manager/cgroup-manager.ts';
 import type { EngineOfManagers, PodResources } from './container-manager/resource-managers/pod-resources.ts';
+import type { AsyncQueue } from '../flow/async-queue.ts';
 import type { Faults } from '../flow/faults.ts';
+import type { WallClockHistory } from '../flow/wall-clock-history.ts';
 import type { ImageFilesystem } from './images/image-gc.ts';
 import type { DockerConfig } from './images/docker-config.ts';
 import type { ForeignPods } from './kuberuntime/owned-runtime.ts';
@@ -14,9 +16,12 @@ import type { ReadTerminationMessage } from './kuberuntime/runtime-pods.ts';
 import type { Logind } from './lifecycle/logind.ts';
 import type { NodeConfig } from './node-config.ts';
 import type { KernelLog } from './oom/kernel-log.ts';
+import type { OutgoingText } from './outgoing/outgoing-text.ts';
 import type { SecretValues } from './outgoing/secret-values.ts';
 import type { RuntimeEventStream } from './pleg/runtime-event-stream.ts';
 import type { StatsSources } from './new-stats.ts';
+import type { SyncLoopInput } from './sync-loop.ts';
+import type { Emit, EventBus } from './view/event-bus.ts';
 import type { Meter } from './view/meter.ts';
 import type { CheckHealth } from './prober/run-probe.ts';
 import type { StatsHost } from './stats/stats-host.ts';
@@ -73,4 +78,15 @@ export interface KubeletDeps {
   /** Uniform in [0, 1). */
   random: () => number;
   logger: Logger;
+}
+
+/** Every component may need these: the dependencies, the queue of the sync loop, and the ways out of the engine. */
+export interface KubeletBase extends KubeletDeps {
+  /** Aborted when the engine ends. */
+  stopped: AbortSignal;
+  outgoing: OutgoingText;
+  events: EventBus;
+  emit: Emit;
+  inputs: AsyncQueue<SyncLoopInput>;
+  wallClock: WallClockHistory;
 }

@@ -7,7 +7,7 @@ import { grpcService } from '../../src/cri/grpc-service.ts';
 import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
 import { mountPointsUnder } from '../../src/engine/host/mounts.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
-import { newCSI } from '../../src/engine/new-csi.ts';
+import { newCSI } from '../../src/engine/new-volumes.ts';
 import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
 import { RpcError } from '../../src/errors.ts';
 import { NodeDefinition } from '../../src/plugins/generated/csi.ts';

@@ -7,7 +7,7 @@ import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
 import type { CSIDrivers } from '../../src/engine/csi/csi-drivers.ts';
 import { mountPointsUnder } from '../../src/engine/host/mounts.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
-import { newCSI } from '../../src/engine/new-csi.ts';
+import { newCSI } from '../../src/engine/new-volumes.ts';
 import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';
 import type { MountedVolume } from '../../src/engine/volumes/volume-mounter.ts';
 import { RpcError } from '../../src/errors.ts';

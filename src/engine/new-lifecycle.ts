@@ -1,0 +1,92 @@
+import type { NodeConditions } from './eviction/node-conditions.ts';
+import { isPodRunning } from './container/pod-records.ts';
+import { revisionOf } from './in-place/identify-pod.ts';
+import type { KubeletBase } from './kubelet-deps.ts';
+import { admissionNews } from './lifecycle/admission-news.ts';
+import { NodeShutdown } from './lifecycle/node-shutdown.ts';
+import { shutdownSeconds } from './lifecycle/node-shutdown-groups.ts';
+import { PodAdmission } from './lifecycle/pod-admission.ts';
+import { ShutdownWatch } from './lifecycle/shutdown-watch.ts';
+import type { NodeResources } from './new-node-resources.ts';
+import type { PodState } from './new-pod-state.ts';
+import type { Workers } from './new-pod-workers.ts';
+import type { RuntimeWatch } from './new-runtime-watch.ts';
+import type { Sources } from './new-sources.ts';
+
+export type Lifecycle = ReturnType<typeof newLifecycle>;
+
+type Earlier = Pick<PodState, 'podManager' | 'statusManager'> &
+  Pick<Sources, 'config' | 'housekeeping'> &
+  Pick<RuntimeWatch, 'pleg'> &
+  Pick<NodeResources, 'devices' | 'podResources'> &
+  Pick<Workers, 'workers'> & { conditions: NodeConditions };
+
+/** Makes the parts that decide for the whole node which pods may start, and when all must end. */
+export function newLifecycle(base: KubeletBase, earlier: Earlier) {
+  const { clock, emit, events, foreignPods, inputs, logger, meter, node } = base;
+  const { conditions, config, housekeeping, pleg, podManager, statusManager, workers } = earlier;
+  const admission = new PodAdmission({
+    node: () => ({
+      ...node,
+      name: node.nodeName,
+      taints: [],
+      pressures: conditions.pressures,
+      evictionPolicy: node.eviction.policy,
+      isShuttingDown: nodeShutdown.isShuttingDown,
+    }),
+    declaredPods: () => podManager.pods(),
+    activePods: () => workers.activePods().filter(({ metadata }) => podManager.get(metadata.uid) !== undefined),
+    isRunning: (uid) => pleg.pods().some((pod) => pod.uid === uid && isPodRunning(pod)),
+    killPod: (pod) => {
+      workers.updatePod({ type: 'kill', pod, killPodOptions: { evict: true } });
+      // The pod starts again when there is room.
+      workers.updatePod({ type: 'create', pod });
+    },
+    podResources: earlier.podResources,
+    meter,
+    devices: earlier.devices,
+    classProblemOf: (pod) => config.classProblemOf(revisionOf(pod)),
+    foreignPods,
+    statusManager,
+    clock,
+    emit,
+    onDue: () => {
+      inputs.push({ type: 'admission' });
+    },
+  });
+  foreignPods.onFreed(() => {
+    admission.note('room');
+  });
+  events.subscribe((event) => {
+    const podNews = admissionNews(event);
+    if (podNews !== undefined) admission.note(podNews);
+  });
+  const shutdownLogger = logger.child({ component: 'node-shutdown' });
+  const nodeShutdown: NodeShutdown = new NodeShutdown({
+    settings: node.shutdown,
+    meter,
+    workers,
+    statusManager,
+    events,
+    onCancelled: (stopped) => {
+      // Pods with restartPolicy Never stay ended.
+      for (const pod of stopped) {
+        if (pod.spec.restartPolicy !== 'Never') workers.updatePod({ type: 'create', pod });
+      }
+      admission.note('node');
+      housekeeping.request();
+    },
+    clock,
+    logger: shutdownLogger,
+  });
+  const shutdownWatch =
+    base.logind &&
+    new ShutdownWatch({
+      logind: base.logind,
+      nodeShutdown,
+      neededSeconds: shutdownSeconds(node.shutdown),
+      clock,
+      logger: shutdownLogger,
+    });
+  return { admission, nodeShutdown, shutdownWatch };
+}

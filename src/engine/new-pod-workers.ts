@@ -1,0 +1,103 @@
+import { PodRemains } from './gc/pod-remains.ts';
+import { ImagesAhead } from './images-ahead.ts';
+import { InPlaceUpdates } from './in-place-updates.ts';
+import type { KubeletBase } from './kubelet-deps.ts';
+import type { PodRemover } from './kuberuntime/pod-remover.ts';
+import type { NodeResources } from './new-node-resources.ts';
+import type { PodState } from './new-pod-state.ts';
+import type { RuntimeWatch } from './new-runtime-watch.ts';
+import type { Sources } from './new-sources.ts';
+import type { Volumes } from './new-volumes.ts';
+import { PodNews } from './pleg/pod-news.ts';
+import type { KubeletPodSyncer } from './pod-syncer.ts';
+import { PodWorkers } from './pod-workers/pod-workers.ts';
+import { activeDeadlineLeftMs } from './status/active-deadline.ts';
+
+export type Workers = ReturnType<typeof newPodWorkers>;
+
+type Earlier = PodState &
+  Pick<Sources, 'workQueue'> &
+  Pick<RuntimeWatch, 'cache' | 'pleg' | 'runtimePods'> &
+  Pick<Volumes, 'volumeManager'> &
+  Pick<NodeResources, 'containerManager'> & { podRemover: PodRemover; syncer: KubeletPodSyncer };
+
+/** Makes the workers of pods, and the parts that decide what a worker does next: news, updates, remains. */
+export function newPodWorkers(base: KubeletBase, earlier: Earlier) {
+  const { clock, emit, events, faults, foreignPods, inputs, logger, meter, node, random, stopped, wallClock } = base;
+  const { cache, evictionRecords, histories, pleg, podDirs, podManager, revisions, runtimePods } = earlier;
+  const { statusRecords, syncer, volumeManager, workQueue } = earlier;
+  const syncSoon = (podUID: string): void => {
+    inputs.push({ type: 'sync', podUID });
+  };
+  const remains: PodRemains = new PodRemains({
+    runtimePods,
+    foreignPods,
+    listedPods: () => pleg.pods(),
+    podRemover: earlier.podRemover,
+    policy: node.containerGC,
+    podCgroups: earlier.containerManager.podCgroups,
+    podDirs,
+    unmountVolumes: (uid) => volumeManager.unmountPodVolumes(uid),
+    logger: logger.child({ component: 'gc' }),
+    faults,
+    meter,
+    isKnown: (uid) => podManager.get(uid) !== undefined || workers.has(uid),
+    killOrphan: (runningPod) => {
+      workers.updatePod({ type: 'kill', runningPod });
+    },
+    onPodChanged: (uid) => {
+      void news.relist(uid);
+    },
+    onPodRemoved: (uid, pod) => {
+      // Their files went with the folder. If the pod starts over, they are written again.
+      revisions.forget(uid);
+      evictionRecords.forget(uid);
+      histories.podRemoved(uid, pod);
+      volumeManager.podRemoved();
+    },
+  });
+  const news = new PodNews({ pleg, cache, remains, events, clock, stopped });
+  const workers: PodWorkers = new PodWorkers({
+    syncFrequencyMs: node.syncFrequencyMs,
+    syncer,
+    getNewerThan: (uid, newerThan, signal) => news.getNewerThan(uid, newerThan, signal),
+    getCached: (uid) => cache.get(uid),
+    dueInMs: (uid) => {
+      const pod = podManager.get(uid);
+      const record = statusRecords.of(uid);
+      return pod && record && activeDeadlineLeftMs(pod, wallClock.since(record.acknowledgedAt));
+    },
+    enqueue: (uid, delayMs) => {
+      workQueue.enqueue(uid, delayMs);
+    },
+    onNameFreed: (uid) => {
+      workQueue.enqueue(uid, 0);
+    },
+    clock,
+    random,
+    logger: logger.child({ component: 'pod-workers' }),
+    faults,
+    emit,
+  });
+  const imagesAhead = new ImagesAhead({
+    pullAhead: (pod, signal) => syncer.pullAhead(pod, signal),
+    onReady: syncSoon,
+    clock,
+    logger: logger.child({ component: 'images' }),
+    stopped,
+  });
+  const inPlaceUpdates = new InPlaceUpdates({
+    node,
+    podManager,
+    workers,
+    runningRevision: (uid) => revisions.of(uid),
+    runtimePods: () => pleg.pods(),
+    pullForUpdate: (pod, signal) => syncer.pullForUpdate(pod, signal),
+    onReady: syncSoon,
+    emit,
+    clock,
+    logger: logger.child({ component: 'in-place' }),
+    stopped,
+  });
+  return { remains, news, workers, imagesAhead, inPlaceUpdates };
+}
