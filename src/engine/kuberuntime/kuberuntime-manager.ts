@@ -1,5 +1,4 @@
 import type { Container, Pod } from '../../api/types.ts';
-import type { PodSandboxConfig, PodSandboxStatus } from '../../cri/types.ts';
 import { errorMessage } from '../../errors.ts';
 import type { BackOff } from '../../flow/back-off.ts';
 import type { PodEventRecorder } from '../view/event-recorder.ts';
@@ -7,11 +6,8 @@ import type { PodCgroupResize } from '../container-manager/container-manager.ts'
 import type { PodRemover } from './pod-remover.ts';
 import { ContainerStartError } from '../container/container-start-error.ts';
 import type { ProbeResults } from '../container/probe-results.ts';
-import type { NodeClassLookup } from '../../api/values/node-class.ts';
-import { runtimeHandler } from '../../api/values/resolve-classes.ts';
 import { formatPod } from '../../api/values/pod-names.ts';
 import { reasons } from '../view/reasons.ts';
-import type { UserNamespaces } from '../userns/user-namespaces.ts';
 import type { MountedVolume } from '../volumes/volume-mounter.ts';
 import { computePodActions } from './actions/compute-pod-actions.ts';
 import {
@@ -24,9 +20,8 @@ import { crashLoopWait, type EndedRun, endedRun } from './actions/crash-loop-bac
 import { pullImageVolumesAhead } from './image-volumes.ts';
 import { killContainer } from './kill-container.ts';
 import { killPod } from './kill-pod.ts';
-import { podLogsDirectory } from '../container/log-paths.ts';
-import { makingCall } from './making-call.ts';
 import type { PodActions } from './actions/pod-actions.ts';
+import { createPodSandbox, existingPodSandbox, type PodSandbox, type PodSandboxDeps } from './pod-sandbox.ts';
 import { podSandboxConfig } from './pod-sandbox-config.ts';
 import { resizePod } from './resize-pod.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
@@ -35,15 +30,11 @@ import type { Meter } from '../view/meter.ts';
 import { type StartContainerDeps, startContainer } from './start-container.ts';
 import type { SyncResult } from '../container/sync-result.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
-import { makeFolder } from '../../make-folder.ts';
 
-interface Deps extends StartContainerDeps {
+interface Deps extends StartContainerDeps, PodSandboxDeps {
   meter?: Pick<Meter, 'containerStarting' | 'containerNotStarted' | 'count'> | undefined;
-  /** Undefined if the feature gate UserNamespacesSupport is off. */
-  userNamespaces?: UserNamespaces | undefined;
   backOff: BackOff;
   wallClock: Pick<WallClockHistory, 'monotonicAt'>;
-  nodeClasses: Pick<NodeClassLookup, 'runtimeClass'>;
   podRemover: PodRemover;
   podCgroups: PodCgroupResize;
 }
@@ -70,12 +61,6 @@ export interface SyncedResize {
   onResized: (containerID: string) => void;
   /** Called once the whole pod has its new resources. */
   onFinished: () => void;
-}
-
-interface Sandbox {
-  id: string;
-  config: PodSandboxConfig;
-  podIPs: readonly string[];
 }
 
 /** Carries out the actions of `computePodActions` over the CRI. kubelet: kuberuntime/kuberuntime_manager.go */
@@ -136,8 +121,8 @@ export class KuberuntimeManager {
     const containers = at(pod.spec.containers, actions.containersToStart);
     if (!actions.createSandbox && init.length === 0 && containers.length === 0) return results;
     const sandbox = actions.createSandbox
-      ? await this.createSandbox(sync, actions.attempt, results)
-      : await this.existingSandbox(sync, actions.sandboxID, actions.attempt, results);
+      ? await createPodSandbox(this.deps, sync, actions.attempt, results)
+      : await existingPodSandbox(this.deps, sync, actions.sandboxID, actions.attempt, results);
     if (sandbox === undefined) return results;
 
     // Step 7: start init containers, without sidecars one at a time. A failed sidecar does not hold up the others.
@@ -196,71 +181,13 @@ export class KuberuntimeManager {
     return resizePod(this.deps, { pod, outdated, containersToResize, recorder, signal, ...progress });
   }
 
-  private async createSandbox(sync: PodSync, attempt: number, results: SyncResult[]): Promise<Sandbox | undefined> {
-    const { pod, recorder, signal } = sync;
-    const { runtime, node, nodeClasses, clock } = this.deps;
-    const target = formatPod(pod);
-    const config = await this.sandboxConfig(sync, attempt, results, recorder);
-    if (config === undefined) return undefined;
-    try {
-      await makeFolder(podLogsDirectory(node.podLogsDir, pod.metadata), 0o755);
-      const handler = runtimeHandler(pod, nodeClasses);
-      const request = { config, ...(handler !== '' && { runtimeHandler: handler }) };
-      const { podSandboxId } = await makingCall(clock, signal, (options) => runtime.runPodSandbox(request, options));
-      results.push({ action: 'createPodSandbox', target });
-      if (pod.spec.hostNetwork === true) return { id: podSandboxId, config, podIPs: [] };
-      const { status } = await runtime.podSandboxStatus({ podSandboxId });
-      return { id: podSandboxId, config, podIPs: networkIPs(status) };
-    } catch (error) {
-      signal.throwIfAborted();
-      recorder.warning(reasons.failedCreatePodSandBox, `Failed to create pod sandbox: ${errorMessage(error)}`);
-      results.push({
-        action: 'createPodSandbox',
-        target,
-        error,
-        reason: reasons.createPodSandboxError,
-        message: errorMessage(error),
-      });
-      return undefined;
-    }
-  }
-
-  private async existingSandbox(
-    sync: PodSync,
-    id: string,
-    attempt: number,
-    results: SyncResult[],
-  ): Promise<Sandbox | undefined> {
-    const config = await this.sandboxConfig(sync, attempt, results, undefined);
-    return config === undefined ? undefined : { id, config, podIPs: sync.podStatus.ips };
-  }
-
-  private async sandboxConfig(
-    sync: PodSync,
-    attempt: number,
-    results: SyncResult[],
-    // Only for a new sandbox, so that warnings do not repeat.
-    recorder: PodEventRecorder | undefined,
-  ): Promise<PodSandboxConfig | undefined> {
-    const { pod } = sync;
-    try {
-      const userNamespace = await this.deps.userNamespaces?.getOrCreate(pod);
-      return await podSandboxConfig(pod, attempt, this.deps.node, recorder, userNamespace);
-    } catch (error) {
-      const message = errorMessage(error);
-      results.push({
-        action: 'configPodSandbox',
-        target: formatPod(pod),
-        error,
-        reason: reasons.configPodSandboxError,
-        message,
-      });
-      return undefined;
-    }
-  }
-
   /** Resolves with true if the container was started. */
-  private async start(sync: PodSync, container: Container, sandbox: Sandbox, results: SyncResult[]): Promise<boolean> {
+  private async start(
+    sync: PodSync,
+    container: Container,
+    sandbox: PodSandbox,
+    results: SyncResult[],
+  ): Promise<boolean> {
     const { pod, podStatus, recorder } = sync;
     const target = container.name;
     const { backOff, wallClock } = this.deps;
@@ -300,7 +227,7 @@ export class KuberuntimeManager {
   private async startNow(
     sync: PodSync,
     container: Container,
-    sandbox: Sandbox,
+    sandbox: PodSandbox,
     results: SyncResult[],
   ): Promise<boolean> {
     const { pod } = sync;
@@ -399,9 +326,4 @@ function initContainersToStart(pod: Pod, actions: PodActions): readonly number[]
 
 function at(containers: readonly Container[], indexes: readonly number[]): Container[] {
   return indexes.flatMap((index) => containers[index] ?? []);
-}
-
-function networkIPs(status: PodSandboxStatus | undefined): string[] {
-  const { ip = '', additionalIps = [] } = status?.network ?? {};
-  return [ip, ...additionalIps.map((additional) => additional.ip)].filter((address) => address !== '');
 }
