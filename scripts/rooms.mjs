@@ -528,7 +528,7 @@ const rooms = {
   'commands/top': ['tables of `top`', ['engine/stats']],
   'commands/run-once': [
     'results of `run-once` for people and CI services',
-    ['node/run-once', 'commands/io', 'commands/pod'],
+    ['api/values', 'node/sources', 'node/run-once', 'commands/io', 'commands/pod'],
   ],
   'commands/validate': [
     'text of `validate`, and images that are absent',

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, writeFile } from 'node:fs/promises';
+import { appendFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../clock.ts';
-import { errorMessage, UserError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
@@ -22,7 +21,7 @@ import { requireRoot } from '../node/with-agent.ts';
 import { isColoured } from './io/terminal.ts';
 import { ciLog } from './run-once/ci-log.ts';
 import { deciderMeant } from './run-once/decider-meant.ts';
-import type { junitText } from './run-once/junit-text.ts';
+import type { JunitReport } from './run-once/junit-report.ts';
 import { resultText, summaryMarkdown } from './run-once/result-text.ts';
 
 interface RunOnceFlags extends NodeFlags, LogFlags {
@@ -43,7 +42,7 @@ const defaultTimeoutMs = 600_000;
 export function registerRunOnce(program: Command, deps: CommandDeps): void {
   addLogOptions(addNodeOptions(program.command('run-once')), 'warn')
     .description('Run pods until each has completed or is Ready, and exit with their result')
-    .argument('[manifests...]', 'files or folders of pod manifests, - for stdin')
+    .argument('[manifests...]', 'files or folders of pod manifests, or kustomizations, - for stdin')
     .addOption(
       new Option('--until <state>', 'a pod is done when it has completed, when it is Ready, or as its kind says')
         .choices(untilWords)
@@ -64,19 +63,36 @@ export function registerRunOnce(program: Command, deps: CommandDeps): void {
     .option('--junit <file>', 'write the result as JUnit XML, with a test case for each container')
     .addHelpText('after', help)
     .action(async (manifests: string[], flags: RunOnceFlags) => {
-      await runAndReport(manifests, flags, deps);
+      await runOnceWithReport(manifests, flags, deps);
     });
 }
 
-async function runAndReport(manifests: readonly string[], flags: RunOnceFlags, deps: CommandDeps): Promise<void> {
+async function runOnceWithReport(manifests: readonly string[], flags: RunOnceFlags, deps: CommandDeps): Promise<void> {
+  if (flags.junit === undefined) {
+    await runAndReport({ manifests, flags }, deps);
+    return;
+  }
+  const { openJunitReport } = await import('./run-once/junit-report.ts');
+  const junit = await openJunitReport(flags.junit, systemClock.now());
+  try {
+    await runAndReport({ manifests, flags, junit }, deps);
+  } catch (error) {
+    // The first error matters more than that of the report.
+    await junit.fail(error, systemClock.now()).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function runAndReport(
+  { manifests, flags, junit }: { manifests: readonly string[]; flags: RunOnceFlags; junit?: JunitReport },
+  deps: CommandDeps,
+): Promise<void> {
   const { runOnce } = await import('../node/run-once/run-once-node.ts');
   const node = await nodeOptions(flags, []);
   const { logger: nodeLogger } = await createNodeLogger(node, flags, 'warn');
   const logger = eachFailureOnce(withoutFailedSyncs(nodeLogger));
   const { env } = process;
-  const startedAtMs = systemClock.now();
   const ci = ciLog({ env, token: randomUUID(), now: () => systemClock.now() });
-  const junit = flags.junit === undefined ? undefined : await openReport(flags.junit);
   const { exitCodeFrom } = flags;
   const overrides = { env: await givenVariables(flags, env), images: flags.set ?? [] };
   const isolated = flags.isolated ? await openIsolatedRun(node, logger) : undefined;
@@ -102,7 +118,7 @@ async function runAndReport(manifests: readonly string[], flags: RunOnceFlags, d
   }).finally(() => deps.stderr.write(ci?.end() ?? ''));
   await isolated?.close({ isEmpty: run.unremoved.length === 0 });
   const { results, exitCode } = run;
-  await junit?.write(results, { startedAtMs, now: systemClock.now() });
+  await junit?.write(results, systemClock.now());
   if (flags.output === 'json') deps.stdout.write(jsonText({ exitCode, pods: results }, 2));
   else deps.stderr.write(await resultText(results, run.isLogPrefixed));
   for (const { pod, outcome, message } of results.filter((result) => result.exitCode !== 0))
@@ -118,21 +134,6 @@ async function openIsolatedRun(node: NodeOptions, logger: Logger): Promise<Isola
   const isolated = await import('../node/run-once/isolated-run.ts');
   requireRoot();
   return isolated.openIsolatedRun(node, logger);
-}
-
-/** Opens the report before the run, so that a mistake in its path costs no run. */
-async function openReport(path: string): Promise<{ write: (...run: Parameters<typeof junitText>) => Promise<void> }> {
-  try {
-    await writeFile(path, '');
-  } catch (cause) {
-    throw new UserError(`--junit: ${errorMessage(cause)}`, { hint: 'Name a file in a folder that exists.', cause });
-  }
-  return {
-    write: async (...run) => {
-      const { junitText } = await import('./run-once/junit-text.ts');
-      await writeFile(path, junitText(...run));
-    },
-  };
 }
 
 function reportUnremoved({ unremoved }: RunOnceResult, { stderr }: CommandDeps): void {
@@ -180,6 +181,7 @@ Exit codes:
 Examples:
   kubelet-ts run-once job.yaml              exits with the result of the job
   kubelet-ts run-once --rm - < pod.yaml     reads stdin, leaves nothing behind
+  kubelet-ts run-once overlays/ci           builds a kustomization, and runs its pods
   kubelet-ts run-once -o json ci/           runs a folder of pods, prints the result as JSON
   kubelet-ts run-once --rm --exit-code-from test --junit report.xml ci/
                                             ends with the pod test, and reports to the CI service`;

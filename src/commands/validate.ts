@@ -4,6 +4,7 @@ import type { ManifestProblem } from '../api/text/manifest-problem.ts';
 import type { SourceUpdate } from '../engine/config/pod-source.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { heldObjects, listText, objectText } from './validate/held-objects.ts';
+import { collect } from '../node/options/flags.ts';
 import { addNodeOptions } from '../node/options/node-flags.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
 import { remoteManifest } from '../node/sources/node-sources.ts';
@@ -25,6 +26,7 @@ interface ValidateFlags extends NodeFlags {
   defaulted: boolean;
   cri: boolean;
   strict: boolean;
+  kustomize?: string[];
 }
 type Output = 'text' | 'json' | 'yaml';
 
@@ -35,6 +37,7 @@ export function registerValidate(program: Command, deps: CommandDeps): void {
     .addOption(
       new Option('-o, --output <format>', 'form of the report').choices(['text', 'json', 'yaml']).default('text'),
     )
+    .option('-k, --kustomize <folder>', 'build this folder with kustomize, and check the result (repeatable)', collect)
     .option('--defaulted', 'print the pods with all defaults, and with their names on this node', false)
     .addOption(
       new Option('--cri', 'print the requests to the container runtime that the pods would cause on this node')
@@ -50,10 +53,12 @@ export function registerValidate(program: Command, deps: CommandDeps): void {
 
 async function validate(manifests: readonly string[], flags: ValidateFlags, deps: CommandDeps): Promise<void> {
   const options = await nodeOptions(flags, []);
-  const { paths, urls } = namedManifests(manifests, options);
+  const kustomizations = flags.kustomize ?? [];
+  const isNamed = manifests.length + kustomizations.length > 0;
+  const { paths, urls } = isNamed ? { paths: manifests, urls: [] } : namedManifests([], options);
   const stdin = paths.includes('-') ? await readStdin(deps.stdin) : undefined;
   const { nodeName, featureGates } = options;
-  const files = await readManifests({ manifests: paths, nodeName, featureGates, stdin });
+  const files = await readManifests({ manifests: paths, nodeName, featureGates, stdin, kustomizations });
   const remote = await Promise.all(urls.map((url) => readURL(options, url)));
   const update = withNodeClasses(joined([files, ...remote]), options.runtimeClasses);
   const absent = options.offline ? await imagesAbsent(update, options, deps) : [];
@@ -131,5 +136,6 @@ Examples:
   kubelet-ts validate --config kubelet.yaml checks the pods of its staticPodPath and staticPodURL
   kubelet-ts validate pods/                 reports each problem with file, line, field and remedy
   kubelet-ts validate --strict -o json -    reads stdin, reports as JSON, treats warnings as errors
+  kubelet-ts validate -k overlays/edge      builds a kustomization, and checks its pods
   kubelet-ts validate --defaulted web.yaml  prints the pod with all defaults, as YAML
   kubelet-ts validate --cri web.yaml        prints the requests to the container runtime`;

@@ -1,4 +1,8 @@
+import { problemText } from '../../api/values/problem-text.ts';
+import { errorMessage } from '../../errors.ts';
 import type { ContainerResult, PodResult } from '../../node/run-once/pod-result.ts';
+import { BrokenManifests } from '../../node/sources/read-manifests.ts';
+import { visible } from '../../visible-text.ts';
 import XMLBuilder from 'fast-xml-builder';
 
 /** XML 1.0 has no form for these characters, also not as references. */
@@ -6,45 +10,87 @@ const notXML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu
 
 interface TestCase {
   attributes: { name: string; classname: string; time: string };
-  failure?: { message: string; type: string };
+  failure?: { message: string; type: string; text?: string };
   error?: { message: string; type: string };
   skipped?: boolean;
   output: string;
 }
 
+interface Suite {
+  name: string;
+  cases: TestCase[];
+  timeMs: number;
+}
+
+/** Milliseconds since 1970. */
+interface RunTimes {
+  startedAtMs: number;
+  now: number;
+}
+
 /**
  * The results as JUnit XML, as GitHub, GitLab and Jenkins read it: a suite for each pod, a test case for each of its
- * containers. A pod without containers is one case. `startedAtMs` and `now` are milliseconds since 1970.
+ * containers. A pod without containers is one case.
  */
-export function junitText(results: readonly PodResult[], run: { startedAtMs: number; now: number }): string {
-  const suites = results.map((result) => suiteOf(result, run));
+export function junitText(results: readonly PodResult[], run: RunTimes): string {
+  const suites = results.map((result) => ({
+    name: result.pod,
+    cases: casesOf(result),
+    timeMs: result.containers.reduce((sum, container) => sum + durationMs(container), 0),
+  }));
+  return suitesText(suites, run);
+}
+
+/** The report of a run without results. Each broken manifest is a failed case. Any other error is a case of the run. */
+export function junitFailureText(error: unknown, run: RunTimes): string {
+  const cases = error instanceof BrokenManifests ? manifestCases(error) : [errorCase(error)];
+  return suitesText([{ name: runName, cases, timeMs: run.now - run.startedAtMs }], run);
+}
+
+const runName = 'kubelet-ts run-once';
+
+function manifestCases({ problems }: BrokenManifests): TestCase[] {
+  const origins = [...new Set(problems.map(({ origin }) => origin))];
+  return origins.map((origin) => {
+    const texts = problems.filter((problem) => problem.origin === origin).map((problem) => problemText(problem, 0));
+    const failure = { message: texts[0] ?? '', type: 'BrokenManifest', text: texts.join('\n') };
+    return { attributes: { name: origin, classname: 'manifest', time: seconds(0) }, failure, output: '' };
+  });
+}
+
+function errorCase(error: unknown): TestCase {
+  const attributes = { name: 'run-once', classname: runName, time: seconds(0) };
+  return { attributes, error: { message: visible(errorMessage(error)), type: 'Error' }, output: '' };
+}
+
+function suitesText(suites: readonly Suite[], run: RunTimes): string {
+  const nodes = suites.map((suite) => suiteNode(suite, run));
   const builder = new XMLBuilder({ ignoreAttributes: false, format: true, suppressEmptyNode: true });
   const total = (key: 'tests' | 'failures' | 'errors'): number =>
-    suites.reduce((sum, suite) => sum + Number(suite[`@_${key}`]), 0);
+    nodes.reduce((sum, node) => sum + Number(node[`@_${key}`]), 0);
   return builder.build({
     '?xml': { '@_version': '1.0', '@_encoding': 'UTF-8' },
     testsuites: {
-      '@_name': 'kubelet-ts run-once',
+      '@_name': runName,
       '@_tests': String(total('tests')),
       '@_failures': String(total('failures')),
       '@_errors': String(total('errors')),
       '@_time': seconds(run.now - run.startedAtMs),
-      testsuite: suites,
+      testsuite: nodes,
     },
   });
 }
 
-function suiteOf(result: PodResult, { startedAtMs }: { startedAtMs: number }) {
-  const cases = casesOf(result);
+function suiteNode({ name, cases, timeMs }: Suite, { startedAtMs }: RunTimes) {
   const count = (has: (one: TestCase) => boolean): string => String(cases.filter(has).length);
   return {
-    '@_name': xmlText(result.pod),
+    '@_name': xmlText(name),
     '@_tests': String(cases.length),
     '@_failures': count(({ failure }) => failure !== undefined),
     '@_errors': count(({ error }) => error !== undefined),
     '@_skipped': count(({ skipped }) => skipped === true),
     '@_timestamp': new Date(startedAtMs).toISOString().slice(0, 19),
-    '@_time': seconds(result.containers.reduce((sum, container) => sum + durationMs(container), 0)),
+    '@_time': seconds(timeMs),
     testcase: cases.map(caseNode),
   };
 }
@@ -87,7 +133,7 @@ function caseNode({ attributes, failure, error, skipped, output }: TestCase) {
     '@_time': attributes.time,
     ...(skipped === true && { skipped: '' }),
     ...(error !== undefined && { error: problemNode(error, output) }),
-    ...(failure !== undefined && { failure: problemNode(failure, output) }),
+    ...(failure !== undefined && { failure: problemNode(failure, failure.text ?? output) }),
     ...(output !== '' && { 'system-out': xmlText(output) }),
   };
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { CredentialProvider } from '../../api/kubelet-configuration/credential-provider-config.ts';
 import type { Clock } from '../../clock.ts';
-import { hasCode } from '../../errors.ts';
+import { killGroup } from '../host/kill-group.ts';
 
 /** kubelet: credentialprovider/plugin/plugin.go ExecPlugin */
 const timeoutMs = 60_000;
@@ -71,13 +71,4 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
       reject(signal.reason as Error);
     });
   });
-}
-
-function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    if (!hasCode(error, 'ESRCH')) throw error;
-  }
 }

@@ -7,6 +7,7 @@ import type { PodSource, SourceUpdate } from '../../engine/config/pod-source.ts'
 import { UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { NodeOptions } from '../options/node-options.ts';
+import { isKustomization } from '../sources/build-kustomization.ts';
 import { remoteManifest } from '../sources/node-sources.ts';
 import { readManifestURL } from '../sources/read-manifest-url.ts';
 import { brokenManifestExitCode, joined, readManifests, readStdin, refuseBroken } from '../sources/read-manifests.ts';
@@ -15,7 +16,7 @@ import { overridePods, type PodOverrides } from './pod-overrides.ts';
 
 export interface DeclaredRequest {
   options: NodeOptions;
-  /** Files, folders, or `-` for stdin. */
+  /** Files, folders, or `-` for stdin. A folder with a kustomization is built. */
   manifests: readonly string[];
   stdin: AsyncIterable<Uint8Array>;
   overrides: PodOverrides;
@@ -25,8 +26,10 @@ export interface DeclaredRequest {
 /** Reads the declarations of manifests and URLs. Throws a `UserError` for any error in them. */
 export async function declaredPods(request: DeclaredRequest): Promise<SourceUpdate[]> {
   const { manifests, options, stdin, logger } = request;
+  const isBuilt = await Promise.all(manifests.map(async (path) => path !== '-' && (await isKustomization(path))));
   const files = await readManifests({
-    manifests,
+    manifests: manifests.filter((_, index) => isBuilt[index] !== true),
+    kustomizations: manifests.filter((_, index) => isBuilt[index] === true),
     nodeName: options.nodeName,
     featureGates: options.featureGates,
     cronJobs: 'runOnce',

@@ -22,6 +22,7 @@ import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import type { NodeOptions } from '../options/node-options.ts';
 import { problemText } from '../../api/values/problem-text.ts';
+import type { ManifestText } from './manifest-texts.ts';
 
 /** The origin of a manifest from stdin. */
 export const stdinOrigin = '<stdin>';
@@ -31,11 +32,13 @@ export interface ManifestsRequest extends StaticPodNode {
   manifests: readonly string[];
   /** The content of stdin; undefined if stdin was not read. */
   stdin: Uint8Array | undefined;
+  /** Folders with a kustomization, which are built. In `manifests` such a folder is only read. */
+  kustomizations?: readonly string[];
 }
 
 /** Reads manifests once, by the rules of the file source. Returns everything they declare, with all problems. */
 export async function readManifests(request: ManifestsRequest): Promise<SourceUpdate> {
-  const { manifests, nodeName, featureGates, cronJobs, stdin } = request;
+  const { manifests, nodeName, featureGates, cronJobs, stdin, kustomizations = [] } = request;
   const paths = manifests.filter((manifest) => manifest !== '-').map((path) => resolve(path));
   const missing = (await Promise.all(paths.map(missingPath))).flatMap((problem) => problem ?? []);
   const present = paths.filter((path) => !missing.some(({ origin }) => origin === path));
@@ -50,8 +53,10 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
   });
   const { pods, configObjects = [], problems, dependsOnPlaces = [], ...read } = await source.read();
   const { classPlaces = [], derivedUIDs = [] } = read;
-  if (stdin !== undefined) {
-    const typed = loadManifest(stdin, stdinOrigin, { nodeName, featureGates, cronJobs });
+  const built = await buildAll(kustomizations);
+  const texts = [...(stdin === undefined ? [] : [{ origin: stdinOrigin, bytes: stdin }]), ...built.texts];
+  for (const { bytes, origin } of texts) {
+    const typed = loadManifest(bytes, origin, { nodeName, featureGates, cronJobs });
     pods.push(...typed.pods);
     configObjects.push(...typed.configObjects);
     problems.push(...typed.problems);
@@ -59,8 +64,21 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
     classPlaces.push(...(typed.classPlaces ?? []));
     derivedUIDs.push(...(typed.derivedUIDs ?? []));
   }
-  const all = [...missing, ...problems, ...startOrderProblems(pods, dependsOnPlaces)];
-  return { source: 'file', where: manifests.join(', '), pods, configObjects, problems: all, classPlaces, derivedUIDs };
+  const all = [...missing, ...built.problems, ...problems, ...startOrderProblems(pods, dependsOnPlaces)];
+  const where = [...manifests, ...kustomizations].join(', ');
+  return { source: 'file', where, pods, configObjects, problems: all, classPlaces, derivedUIDs };
+}
+
+async function buildAll(folders: readonly string[]): Promise<{ texts: ManifestText[]; problems: ManifestProblem[] }> {
+  const all = { texts: [] as ManifestText[], problems: [] as ManifestProblem[] };
+  if (folders.length === 0) return all;
+  const { buildKustomization } = await import('./build-kustomization.ts');
+  for (const folder of folders) {
+    const built = await buildKustomization(resolve(folder), { clock: systemClock });
+    if ('bytes' in built) all.texts.push(built);
+    else all.problems.push(built);
+  }
+  return all;
 }
 
 /** Joins the declarations of several sources. */
@@ -95,12 +113,23 @@ export function namedManifests(
 /** Exit code of a command that did nothing because of errors in its manifests. */
 export const brokenManifestExitCode = 2;
 
-/** Throws a `UserError` with all errors among the problems, if any. `consequence` ends its first line. */
+/** Errors in manifests, all of them. */
+export class BrokenManifests extends UserError {
+  readonly problems: readonly ManifestProblem[];
+
+  /** `consequence` ends the first line of the message. */
+  constructor(problems: readonly ManifestProblem[], consequence: string) {
+    const list = problems.map((problem) => problemText(problem, systemClock.now())).join('\n');
+    super(`broken manifest, ${consequence}\n${list}`, { exitCode: brokenManifestExitCode });
+    this.problems = problems;
+  }
+}
+
+/** Throws `BrokenManifests` with all errors among the problems, if any. */
 export function refuseBroken(problems: readonly ManifestProblem[], consequence: string): void {
   const errors = problems.filter(({ severity }) => severity === 'error');
   if (errors.length === 0) return;
-  const list = errors.map((problem) => problemText(problem, systemClock.now())).join('\n');
-  throw new UserError(`broken manifest, ${consequence}\n${list}`, { exitCode: brokenManifestExitCode });
+  throw new BrokenManifests(errors, consequence);
 }
 
 /** Reads stdin, up to one byte more than a manifest may have. A longer text is refused by its length. */

@@ -1,27 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { XmlDocument, XsdValidator } from 'libxml2-wasm';
 import { expect, test } from 'vitest';
 import { junitText } from '../../../src/commands/run-once/junit-text.ts';
 import type { PodResult } from '../../../src/node/run-once/pod-result.ts';
+import { checkJunitSchema } from './check-junit-schema.ts';
 
 const startedAtMs = Date.parse('2026-03-01T10:00:00Z');
 const run = { startedAtMs, now: startedAtMs + 2500 };
 const lasted = { startedAt: '2026-03-01T10:00:00Z', finishedAt: '2026-03-01T10:00:01Z' };
-
-/** Throws for XML that the schema does not allow. */
-function checkSchema(xml: string): void {
-  const schema = XmlDocument.fromBuffer(readFileSync(join(import.meta.dirname, 'junit.xsd')));
-  const validator = XsdValidator.fromDoc(schema);
-  const document = XmlDocument.fromString(xml);
-  try {
-    validator.validate(document);
-  } finally {
-    document.dispose();
-    validator.dispose();
-    schema.dispose();
-  }
-}
 
 const podWith = (overrides: Partial<PodResult>): PodResult => ({
   pod: 'default/job-edge1',
@@ -44,7 +28,7 @@ test('each container is a test case, and a failure has its exit code, reason and
     ],
   });
   const xml = junitText([failed], run);
-  checkSchema(xml);
+  checkJunitSchema(xml);
   expect(xml).toBe(`<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="kubelet-ts run-once" tests="2" failures="1" errors="0" time="2.500">
   <testsuite name="default/job-edge1" tests="2" failures="1" errors="0" skipped="0" timestamp="2026-03-01T10:00:00" time="2.000">
@@ -91,6 +75,6 @@ test.each<[string, Partial<PodResult>, string[]]>([
   ],
 ])('%s', (_title, overrides, parts) => {
   const xml = junitText([podWith(overrides)], run);
-  checkSchema(xml);
+  checkJunitSchema(xml);
   for (const part of parts) expect(xml).toContain(part);
 });

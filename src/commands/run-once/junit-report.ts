@@ -1,0 +1,64 @@
+import { lstat, realpath, writeFile } from 'node:fs/promises';
+import { errorMessage, hasCode, UserError } from '../../errors.ts';
+import type { PodResult } from '../../node/run-once/pod-result.ts';
+import { replaceFile } from '../../write-file-atomic.ts';
+import { junitFailureText, junitText } from './junit-text.ts';
+
+/** The file of `--junit`. A reader sees a whole report at any time, also after a crash. */
+export interface JunitReport {
+  write(results: readonly PodResult[], now: number): Promise<void>;
+  /** Reports a run that ended with an error. Results that are written stay. */
+  fail(error: unknown, now: number): Promise<void>;
+}
+
+const unfinished = new Error('the run was killed before its end');
+
+/**
+ * Opens the report before the run, so that a mistake in its path costs no run. Until it is written it holds the error
+ * that the run was killed. Throws a `UserError` for a path that cannot be written.
+ */
+export async function openJunitReport(path: string, startedAtMs: number): Promise<JunitReport> {
+  const target = await targetOf(path).catch(refuse);
+  // A device or a pipe can be written only once.
+  if (target.isFile)
+    await replace(target.path, junitFailureText(unfinished, { startedAtMs, now: startedAtMs })).catch(refuse);
+  const write = (text: string): Promise<void> =>
+    target.isFile ? replace(target.path, text) : writeFile(target.path, text);
+  let hasResults = false;
+  return {
+    write: async (results, now) => {
+      await write(junitText(results, { startedAtMs, now }));
+      hasResults = true;
+    },
+    fail: async (error, now) => {
+      if (!hasResults) await write(junitFailureText(error, { startedAtMs, now }));
+    },
+  };
+}
+
+function refuse(cause: unknown): never {
+  throw new UserError(`--junit: ${errorMessage(cause)}`, { hint: 'Name a file in a folder that exists.', cause });
+}
+
+/** The file behind links, so that a link stays. `isFile` is true for a path that is missing. */
+async function targetOf(path: string): Promise<{ path: string; isFile: boolean }> {
+  try {
+    const target = await realpath(path);
+    const stats = await lstat(target);
+    if (stats.isDirectory()) throw new Error(`${path} is a folder`);
+    return { path: target, isFile: stats.isFile() };
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return { path, isFile: true };
+    throw error;
+  }
+}
+
+/** Replaces the file atomically. A mounted file cannot be replaced, so it is written in place. */
+async function replace(path: string, text: string): Promise<void> {
+  try {
+    await replaceFile(path, Buffer.from(text), { mode: 0o644, isDurable: false });
+  } catch (error) {
+    if (!hasCode(error, 'EBUSY')) throw error;
+    await writeFile(path, text);
+  }
+}
