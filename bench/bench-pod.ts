@@ -13,6 +13,13 @@ export function benchManifest(name: string): string {
   return JSON.stringify(benchObject(name));
 }
 
+/** A job that does nothing. */
+export function jobManifest(name: string): string {
+  const { spec, ...pod } = benchObject(name);
+  const containers = [{ ...image, name: containerName, command: ['true'] }];
+  return JSON.stringify({ ...pod, spec: { ...spec, restartPolicy: 'Never', containers } });
+}
+
 /** The same pod on a network of its own. */
 export function networkManifest(name: string): string {
   const { spec, ...pod } = benchObject(name);

@@ -1,4 +1,4 @@
-import { benchManifest, containerName, initChainManifest } from './bench-pod.ts';
+import { benchManifest, containerName, initChainManifest, jobManifest } from './bench-pod.ts';
 import { defaultNode, type PreparedPod, preparePod } from './prepared-pod.ts';
 import type { Stage } from './stage.ts';
 
@@ -53,6 +53,25 @@ export async function measureFloorOfInitChain(stage: Stage, name: string): Promi
   const { startedAt } = await stage.containerStatus(last);
   await stage.removePods();
   return millis(startedAt) - from;
+}
+
+/**
+ * Milliseconds of a job that does nothing: create, start, exit, and the removal of all. The exit is that which
+ * containerd reports.
+ */
+export async function measureFloorOfJob(stage: Stage, name: string): Promise<number> {
+  const { runtime } = stage;
+  const pod = await preparePod(stage, await defaultNode(stage), jobManifest(name));
+  const from = performance.now();
+  const podSandboxId = await runSandbox(stage, pod);
+  const containerId = await startContainer(stage, pod, { podSandboxId, name: containerName });
+  await stage.exits.of(containerId);
+  await runtime.removeContainer({ containerId });
+  await runtime.stopPodSandbox({ podSandboxId });
+  await runtime.removePodSandbox({ podSandboxId });
+  const ms = performance.now() - from;
+  await stage.removeCgroup(pod.sandbox.metadata?.uid ?? '');
+  return ms;
 }
 
 /** Milliseconds until the last of many pods runs, with all requested at once. */

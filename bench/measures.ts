@@ -5,6 +5,7 @@ import { type Figures, floor, type Quantity } from './figures.ts';
 import { measureFloorOfInitChain, measureFloorOfMany, measureFloorOfOne, millis } from './floor.ts';
 import { processUsage } from './process-usage.ts';
 import { measureReading } from './reading.ts';
+import { measureRunOnce } from './run-once.ts';
 import { freePort, measureScrapes } from './scrape.ts';
 import { measureScale } from './scale.ts';
 import type { Stage } from './stage.ts';
@@ -30,6 +31,7 @@ export const stageMeasures: Record<string, (bench: StageBench) => Promise<void>>
   boot: measureBoot,
   commands: measureCommands,
   scrape: measureScrape,
+  'run-once': ({ stage, figures, runs }) => measureRunOnce(stage, figures, runs),
 };
 
 /** Measures of our agent alone, independent of the runtime. */

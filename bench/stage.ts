@@ -113,13 +113,17 @@ export class Stage {
   /** Removes every pod of every agent. */
   async removePods(): Promise<void> {
     const { items } = await this.runtime.listPodSandbox({});
-    const cgroupDriver = await readCgroupDriver(this.runtime, 'cgroupfs');
-    const cgroups = await openCgroupManager(cgroupDriver, { clock: systemClock, logger: this.logger });
     for (const { id, metadata } of items) {
       await this.runtime.stopPodSandbox({ podSandboxId: id });
       await this.runtime.removePodSandbox({ podSandboxId: id });
-      if (metadata !== undefined) await removePodCgroup(cgroups, '/', metadata.uid);
+      if (metadata !== undefined) await this.removeCgroup(metadata.uid);
     }
+  }
+
+  async removeCgroup(podUID: string): Promise<void> {
+    const cgroupDriver = await readCgroupDriver(this.runtime, 'cgroupfs');
+    const cgroups = await openCgroupManager(cgroupDriver, { clock: systemClock, logger: this.logger });
+    await removePodCgroup(cgroups, '/', podUID);
   }
 
   async close(): Promise<void> {
