@@ -1,5 +1,5 @@
-import { type Command, Option } from 'commander';
-import { addRuntimeOptions, collect } from '../node/options/flags.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { addRuntimeOptions, collect, wholeNumber } from '../node/options/flags.ts';
 import type { CommandDeps } from './io/deps.ts';
 import type { BundleFlags } from './images/bundle-images.ts';
 import type { ListFlags } from './images/list-images.ts';
@@ -45,6 +45,7 @@ function addMovers(images: Command, deps: CommandDeps): void {
   addRuntimeOptions(images.command('pull [images...]'))
     .description('Pull images into the container runtime')
     .option('-f, --filename <manifest>', 'pull the images of this file or folder, - for stdin; repeatable', collect)
+    .option('--parallel <count>', 'number of images that are pulled at a time', positive, 3)
     .option('--image-credential-provider-config <path>', 'file that lists the programs for registry credentials')
     .option('--image-credential-provider-bin-dir <path>', 'folder of these programs')
     .action(async (names: string[], flags: PullFlags) => {
@@ -57,6 +58,12 @@ function addMovers(images: Command, deps: CommandDeps): void {
     .action(async (manifests: string[], flags: BundleFlags) => {
       await (await import('./images/bundle-images.ts')).bundleImages(manifests, flags, deps);
     });
+}
+
+function positive(text: string): number {
+  const count = wholeNumber(text);
+  if (count > 0) return count;
+  throw new InvalidArgumentError('Write a whole number from 1.');
 }
 
 const examples = `

@@ -174,7 +174,7 @@ function isConditionTrue(pod: Pod, type: string): boolean {
 }
 
 /** The facts of a pull that the printer needs; the engine's `PullSnapshot` has this form. */
-interface PrintedPull {
+export interface PrintedPull {
   readonly receivedBytes: number;
   /** Absent if unknown. */
   readonly totalBytes?: number;

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { pullText } from '../../api/values/pod-printer.ts';
+import pLimit from 'p-limit';
 import type { Pod } from '../../api/types.ts';
 import { pullReference } from '../../api/values/image-name.ts';
 import { systemClock } from '../../clock.ts';
@@ -9,6 +9,7 @@ import { layerIngests } from '../../engine/images/layer-ingests.ts';
 import { imagesOf, imageKey } from '../../engine/images/image-keys.ts';
 import { PullCredentials } from '../../engine/images/pull-credentials.ts';
 import { PullWatch } from '../../engine/images/pull-watch.ts';
+import type { RegistryCredentials } from '../../engine/images/docker-config.ts';
 import { pullWithEach } from '../../engine/images/pull-with-each.ts';
 import { unlessStalled } from '../../engine/images/stalled-pull.ts';
 import { SecretValues } from '../../engine/outgoing/secret-values.ts';
@@ -18,12 +19,15 @@ import { nodeCredentials } from '../../node/node-credentials.ts';
 import type { RuntimeConnection } from '../../node/runtime-connection.ts';
 import { visible } from '../../visible-text.ts';
 import type { CommandDeps } from '../io/deps.ts';
+import { PullsLine } from './pulls-line.ts';
 import { manifestsOf } from './declared-images.ts';
 import { type ImageFlags, startManaged, untilSignalled, withRuntime } from './open-images.ts';
 
 export interface PullFlags extends ImageFlags {
   /** Manifests whose images are pulled. */
   filename?: string[];
+  /** Number of images that are pulled at a time. */
+  parallel: number;
   imageCredentialProviderConfig?: string;
   imageCredentialProviderBinDir?: string;
 }
@@ -35,7 +39,7 @@ interface Wanted {
 }
 
 /**
- * Pulls images one after the other, with the credentials that the agent would use. Rejects with a `UserError` that
+ * Pulls images, several at a time, with the credentials that the agent would use. Rejects with a `UserError` that
  * lists the images that could not be pulled.
  */
 export async function pullImages(images: readonly string[], flags: PullFlags, deps: CommandDeps): Promise<void> {
@@ -47,21 +51,13 @@ export async function pullImages(images: readonly string[], flags: PullFlags, de
   configObjects.replace('manifests', update?.configObjects ?? []);
   const credentials = await openCredentials(flags, configObjects);
   await startManaged(flags);
-  const failed: string[] = [];
-  await withRuntime(flags, deps, (connection) =>
-    untilSignalled(async (signal) => {
-      const pull = puller(connection, credentials, deps, signal);
-      for (const one of wanted) {
-        try {
-          await pull(one);
-          deps.stdout.write(`Pulled image: ${visible(one.image)}\n`);
-        } catch (error) {
-          signal.throwIfAborted();
-          failed.push(`  ${one.image}: ${errorMessage(error)}`);
-        }
-      }
-    }),
+  const failures = await withRuntime(flags, deps, (connection) =>
+    untilSignalled((signal) => pullAll(wanted, { connection, credentials, parallel: flags.parallel, deps, signal })),
   );
+  const failed = wanted.flatMap(({ image }) => {
+    const failure = failures.get(image);
+    return failure === undefined ? [] : [`  ${image}: ${failure}`];
+  });
   if (failed.length > 0) {
     throw new UserError(`these images could not be pulled:\n${failed.join('\n')}`, {
       hint: 'Correct the names, log in, or load the images from an archive: kubelet-ts images load FILE',
@@ -100,42 +96,64 @@ async function openCredentials(flags: PullFlags, configObjects: ConfigObjects): 
   });
 }
 
-function puller(
-  { runtime, images }: RuntimeConnection,
-  credentials: PullCredentials,
-  { stderr }: CommandDeps,
-  signal: AbortSignal,
-): (wanted: Wanted) => Promise<void> {
-  const store = contentStore(runtime);
-  const isShown = stderr.isTTY === true;
+interface PullRequest {
+  connection: RuntimeConnection;
+  credentials: PullCredentials;
+  /** Number of images that are pulled at a time. */
+  parallel: number;
+  deps: Pick<CommandDeps, 'stdout' | 'stderr'>;
+  signal: AbortSignal;
+}
+
+/** Pulls the images and prints each that is done. Resolves with the errors by image. Rejects when the signal aborts. */
+async function pullAll(wanted: readonly Wanted[], request: PullRequest): Promise<Map<string, string>> {
+  const { connection, credentials, deps, signal } = request;
+  const { stdout, stderr } = deps;
+  const store = contentStore(connection.runtime);
+  const progress = contentStoreProgress(store);
+  const line = new PullsLine(wanted.length, { output: stderr, clock: systemClock });
   const watch = new PullWatch({
     readIngests: layerIngests(store),
     clock: systemClock,
     emit: (event) => {
-      if (event.type === 'PullProgressed' && isShown) stderr.write(`\r${event.image} ${pullText(event)}\u001B[K`);
+      if (event.type === 'PullProgressed') line.progressed(event);
     },
   });
-  const progress = contentStoreProgress(store);
   const warning = (_reason: string, message: string): void => {
     stderr.write(`warning: ${visible(message)}\n`);
   };
-  return async ({ image, pod }) => {
+  const pull = async ({ image, pod }: Wanted): Promise<void> => {
     const known = await credentials.of(image, pod, { normal: () => undefined, warning });
-    await watch
-      .during(image, { pod, container: '' }, () =>
-        pullWithEach(
-          known,
-          (auth) =>
-            unlessStalled(
-              (bounded) =>
-                images.pullImage({ image: { image, annotations: {} }, ...(auth && { auth }) }, { signal: bounded }),
-              { progress, clock: systemClock, signal },
-            ),
-          signal,
-        ),
-      )
-      .finally(() => {
-        if (isShown) stderr.write('\r\u001B[K');
-      });
+    const one = (auth: RegistryCredentials | undefined): Promise<unknown> =>
+      unlessStalled(
+        (bounded) =>
+          connection.images.pullImage(
+            { image: { image, annotations: {} }, ...(auth && { auth }) },
+            { signal: bounded },
+          ),
+        { progress, clock: systemClock, signal },
+      );
+    await pullWithEach(known, one, signal);
   };
+  const failures = new Map<string, string>();
+  const limit = pLimit(request.parallel);
+  const pullAndReport = async (one: Wanted): Promise<void> => {
+    if (signal.aborted) return;
+    try {
+      await pull(one);
+      line.ended(() => stdout.write(`Pulled image: ${visible(one.image)}\n`));
+    } catch (error) {
+      failures.set(one.image, errorMessage(error));
+      line.ended(() => undefined);
+    }
+  };
+  try {
+    // The layers of all images count together, because those of several images are not told apart.
+    const all = (): Promise<unknown> => Promise.all(wanted.map((one) => limit(pullAndReport, one)));
+    await watch.during('', { pod: noPod, container: '' }, all);
+  } finally {
+    line.close();
+  }
+  signal.throwIfAborted();
+  return failures;
 }

@@ -1,0 +1,69 @@
+import { type PrintedPull, pullText } from '../../api/values/pod-printer.ts';
+import type { Clock } from '../../clock.ts';
+
+/** Beside a terminal, for the log of a CI job or of a script. */
+const logPeriodMs = 10_000;
+
+interface Output {
+  isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** How far several pulls are together: one line that changes on a terminal, else a line every ten seconds. */
+export class PullsLine {
+  private readonly output: Output;
+  private readonly count: number;
+  private readonly stopTicks: () => void;
+  private done = 0;
+  private figures: PrintedPull | undefined;
+
+  constructor(count: number, { output, clock }: { output: Output; clock: Clock }) {
+    this.output = output;
+    this.count = count;
+    const ended = new AbortController();
+    this.stopTicks = () => {
+      ended.abort();
+    };
+    if (output.isTTY !== true) void this.writeEachPeriod(clock, ended.signal);
+  }
+
+  /** `figures` are those of all layers since the first pull began. */
+  progressed(figures: PrintedPull): void {
+    this.figures = figures;
+    this.paint();
+  }
+
+  /** Runs `write`, which writes lines, above the line. */
+  ended(write: () => void): void {
+    this.done += 1;
+    this.clear();
+    write();
+    this.paint();
+  }
+
+  close(): void {
+    this.stopTicks();
+    this.clear();
+  }
+
+  private get text(): string {
+    const bytes = this.figures === undefined ? '' : `, ${pullText(this.figures)}`;
+    return `Pulling images: ${this.done} of ${this.count} done${bytes}`;
+  }
+
+  private paint(): void {
+    if (this.output.isTTY === true) this.output.write(`\r${this.text}\u001B[K`);
+  }
+
+  private clear(): void {
+    if (this.output.isTTY === true) this.output.write('\r\u001B[K');
+  }
+
+  private async writeEachPeriod(clock: Clock, ended: AbortSignal): Promise<void> {
+    for (;;) {
+      await clock.sleep(logPeriodMs, { signal: ended }).catch(() => undefined);
+      if (ended.aborted) return;
+      this.output.write(`${this.text}\n`);
+    }
+  }
+}
