@@ -1,4 +1,4 @@
-import { shownURL } from '../engine/config/http/url.ts';
+import { shownURL } from '../origins/http/url.ts';
 
 /**
  * Hides secrets of manifest URLs and headers in this process's arguments, which every user can list. They are visible

@@ -161,13 +161,14 @@ export class ConfigReader {
   }
 
   private take(read: Read, update: SourceUpdate): void {
-    const { pods, problems, configObjects: objects = [], classPlaces = [], derivedUIDs = [] } = update;
+    const { pods, problems, version, configObjects: objects = [], classPlaces = [], derivedUIDs = [] } = update;
     const { configObjects, featureGates, onConfigObjectsChanged, secrets } = this.deps;
     const { id } = read.id;
     read.declared = pods.filter((pod) => !isMirrorPod(pod)).map((pod) => withoutDisabledFields(pod, featureGates));
     read.keys = new Set(claimedKeys({ pods: read.declared, configObjects: objects }));
     read.derivedUIDs = new Set(derivedUIDs);
     read.problems = problems;
+    if (version !== undefined) read.snapshot.version = version;
     read.classPlaces = classPlaces;
     // First, because the next lines already log and emit events about these pods.
     secrets.set(id, secretsOf(objects));

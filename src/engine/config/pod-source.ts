@@ -9,6 +9,8 @@ import type { ManifestProblem } from '../view/events.ts';
 export interface SourceUpdate {
   source: SourceName;
   where: string;
+  /** Version of the manifests, such as the id of a commit. Absent if the source has no versions. */
+  version?: string;
   pods: Pod[];
   /** ConfigMaps, Secrets and classes; absent: none. */
   configObjects?: ConfigObject[];

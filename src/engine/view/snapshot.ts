@@ -55,6 +55,8 @@ export interface SourceSnapshot {
   source: SourceName;
   /** Folder, file, URL or `<stdin>`. */
   where: string;
+  /** Version of its manifests: the id of a commit, or the digest of an artifact. Absent if it has no versions. */
+  version?: string;
   /** False until the first read. */
   ready: boolean;
   pods: number;

@@ -1,10 +1,10 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { HTTPCredentialFiles } from '../../engine/config/http/http-credentials.ts';
-import { type MinisignPublicKey, parseMinisignPublicKey } from '../../engine/config/http/minisign.ts';
-import type { ManifestTrust } from '../../engine/config/http/trust-manifest.ts';
-import { shownURL } from '../../engine/config/http/url.ts';
+import type { HTTPCredentialFiles } from '../../origins/http/http-credentials.ts';
+import { type MinisignPublicKey, parseMinisignPublicKey } from '../../origins/http/minisign.ts';
+import type { ManifestTrust } from '../../origins/http/trust-manifest.ts';
+import { shownURL } from '../../origins/http/url.ts';
 import { UserError } from '../../errors.ts';
 import { collect } from './flags.ts';
 

@@ -3,10 +3,13 @@ import { systemClock } from '../../clock.ts';
 import { appliedFolder } from '../../engine/config/applied/applied-folder.ts';
 import { FileSource } from '../../engine/config/file/file-source.ts';
 import { HTTPSource } from '../../engine/config/http/http-source.ts';
-import { LargeBodies } from '../../engine/config/http/large-bodies.ts';
+import type { ManifestOrigin } from '../../engine/config/http/manifest-origin.ts';
+import { HTTPOrigin } from '../../origins/http/http-origin.ts';
+import { LargeBodies } from '../../origins/http/large-bodies.ts';
 import type { RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
-import { isThisMachine } from '../../engine/config/http/url.ts';
+import { isThisMachine } from '../../origins/http/url.ts';
 import { LastGoodManifests } from '../../engine/config/last-good/last-good-manifests.ts';
+import { pollPhase } from './poll-phase.ts';
 import type { PodSource } from '../../engine/config/pod-source.ts';
 import type { Logger } from '../../logger.ts';
 import type { NodeOptions } from '../options/node-options.ts';
@@ -33,7 +36,8 @@ export function nodeSources(options: NodeOptions, logger: Logger, { hasApplied =
   for (const url of options.manifestURLs) {
     const httpCheckFrequencyMs = options.httpCheckFrequency;
     const manifest = remoteManifest(options, url, largeBodies);
-    sources.push(new HTTPSource({ ...manifest, httpCheckFrequencyMs, lastGood, random: Math.random }));
+    const phase = pollPhase(manifest.origin.where, options.nodeName);
+    sources.push(new HTTPSource({ ...manifest, httpCheckFrequencyMs, phase, lastGood, random: Math.random }));
   }
   if (hasApplied) sources.push(new FileSource({ ...files, source: 'applied', paths: [appliedFolder(rootDir)] }));
   // Drops last good manifests of sources that are no longer named. The file source drops its own.
@@ -49,18 +53,21 @@ export function remoteManifest(
   url: string,
   largeBodies = new LargeBodies(systemClock),
 ): RemoteManifestOptions {
-  return {
-    url,
+  const { nodeName, featureGates } = options;
+  return { origin: manifestOrigin(options, url, largeBodies), nodeName, featureGates, clock: systemClock };
+}
+
+function manifestOrigin(options: NodeOptions, url: string, largeBodies: LargeBodies): ManifestOrigin {
+  return new HTTPOrigin({
+    url: new URL(url),
     headers: options.manifestURLHeaders,
     files: options.manifestURLFiles,
     trust: options.manifestURLTrust,
     proxyFor,
     largeBodies,
     secrets: options.secrets,
-    nodeName: options.nodeName,
-    featureGates: options.featureGates,
     clock: systemClock,
-  };
+  });
 }
 
 /**

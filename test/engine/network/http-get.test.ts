@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { getRequest } from '../../../src/engine/config/http/http-request.ts';
+import { getRequest } from '../../../src/origins/http/http-request.ts';
 import { httpGet } from '../../../src/engine/network/http-get.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 

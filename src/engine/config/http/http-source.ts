@@ -1,7 +1,6 @@
 import type { Clock } from '../../../clock.ts';
 import type { ManifestProblem } from '../../view/events.ts';
-import type { HTTPFailureKind } from './http-failure.ts';
-import { nextCheckDelayMs } from './next-check-delay.ts';
+import { CheckSchedule } from './next-check-delay.ts';
 import type { PodSource, SourceUpdate } from '../pod-source.ts';
 import { type Check, RemoteManifest, type RemoteManifestOptions } from './remote-manifest.ts';
 
@@ -12,13 +11,15 @@ interface Deps extends RemoteManifestOptions {
   /** Milliseconds between requests. kubelet: httpCheckFrequency */
   httpCheckFrequencyMs: number;
   clock: Clock;
+  /** The part of that time by which this node's requests are moved, in [0, 1). */
+  phase: number;
   /** Uniform in [0, 1). */
   random: () => number;
 }
 
 /**
- * Pods from a URL that is requested periodically. Without an answer it declares the manifest of the last run. Without
- * that either, the source is not ready. kubelet: config/http.go NewSourceURL
+ * Pods from a URL or another origin that is asked periodically. Without an answer it declares the manifest of the last
+ * run. Without that either, the source is not ready. kubelet: config/http.go NewSourceURL
  */
 export class HTTPSource implements PodSource {
   readonly source = 'http';
@@ -34,22 +35,15 @@ export class HTTPSource implements PodSource {
   }
 
   async run(sink: Parameters<PodSource['run']>[0], signal: AbortSignal): Promise<void> {
-    const { clock, httpCheckFrequencyMs, random } = this.deps;
+    const { clock, httpCheckFrequencyMs: intervalMs, phase, random } = this.deps;
     await this.manifest.restore();
     const stopWaiting = this.withoutAnswer(sink);
-    let failure: HTTPFailureKind | undefined;
-    let failuresInARow = 0;
-    let floods = 0;
+    const schedule = new CheckSchedule({ intervalMs, phase }, random);
     for (;;) {
       const check = await this.manifest.check(signal);
       stopWaiting();
       this.report(sink, check);
-      failuresInARow = check.failure === failure ? failuresInARow + 1 : 1;
-      failure = check.failure;
-      if (failure === undefined) floods = 0;
-      else if (failure === 'is a flood') failuresInARow = ++floods;
-      const outcome = { failure, failuresInARow, retryAfterMs: check.retryAfterMs };
-      await clock.sleep(nextCheckDelayMs(outcome, httpCheckFrequencyMs, random()), { signal });
+      await clock.sleep(schedule.next(check, clock.now()), { signal });
     }
   }
 

@@ -1,33 +1,29 @@
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { Clock } from '../../../clock.ts';
 import type { ManifestProblem } from '../../view/events.ts';
-import { HTTPFailure, type HTTPFailureKind, toHTTPFailure } from './http-failure.ts';
-import { maxCheapBytes } from './large-bodies.ts';
+import { asHTTPFailure, type HTTPFailureKind } from './http-failure.ts';
 import { sha256 } from '../last-good/last-good-format.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import { isGood, loadManifest } from '../load-manifest.ts';
-import { type Answer, type ManifestServer, type Validators, type Visit, visitServer } from './manifest-server.ts';
+import { loadJoinedFiles } from './joined-files.ts';
+import { type FetchNotes, type KnownBody, type ManifestOrigin, maxCheapBytes } from './manifest-origin.ts';
 import type { SourceUpdate } from '../pod-source.ts';
-import { shownURL } from './url.ts';
-import { type ManifestTrust, trustManifest } from './trust-manifest.ts';
 
-export interface RemoteManifestOptions extends StaticPodNode, Omit<ManifestServer, 'url'> {
-  /** May contain user and password. Only the server gets them. */
-  url: string;
-  trust: ManifestTrust;
+export interface RemoteManifestOptions extends StaticPodNode {
+  origin: ManifestOrigin;
   /** Absent if no manifest is kept for the next start. */
   lastGood?: LastGoodManifests;
   clock: Clock;
 }
 
-/** The objects that a URL declares. */
+/** The objects that an origin declares. */
 export interface Declared {
   update: SourceUpdate;
   /** Time of the last answer that confirmed them; milliseconds since the epoch. */
   confirmedAt: number;
 }
 
-/** Result of a request to the server. */
+/** Result of a check. */
 export interface Check {
   /** Undefined if the check succeeded. */
   failure?: HTTPFailureKind;
@@ -40,27 +36,24 @@ export interface Check {
 }
 
 /** The newest trusted body. */
-interface Seen {
-  digest: string;
-  validators: Validators;
+interface Seen extends KnownBody {
   /** Empty if the body is good. */
   problems: ManifestProblem[];
 }
 
 /**
- * The manifest of a URL and its state. kubelet: config/http.go extractFromURL
+ * The manifest of an origin and its state. kubelet: config/http.go extractFromURL
  *
  * INVARIANTS: only a complete, trusted body without errors changes the declared objects, and it replaces all of them.
  * It is saved with its signature, so that the next start can verify it again. An unchanged body is verified and decoded
  * once. The query and the credentials are never shown.
  */
 export class RemoteManifest {
-  /** The URL as it is shown. */
+  /** The origin as it is shown. */
   readonly where: string;
   /** Undefined before the first good manifest. */
   declared: Declared | undefined;
   private readonly options: RemoteManifestOptions;
-  private readonly url: URL;
   private seen: Seen | undefined;
   /** Time of the signature of the newest used body, in earlier runs too; seconds since the epoch. */
   private lastSignedAtSeconds: number | undefined;
@@ -69,8 +62,7 @@ export class RemoteManifest {
 
   constructor(options: RemoteManifestOptions) {
     this.options = options;
-    this.url = new URL(options.url);
-    this.where = shownURL(this.url);
+    this.where = options.origin.where;
   }
 
   /** Restores the saved manifest of the last run if it is still trusted. */
@@ -81,10 +73,10 @@ export class RemoteManifest {
     const digest = sha256(kept.body);
     const { lastSignedAtSeconds } = this;
     try {
-      const evidence = { digest, signature, lastSignedAtSeconds };
-      this.lastSignedAtSeconds = trustManifest(kept.body, evidence, this.options.trust);
+      const evidence = { digest, validators, signature, lastSignedAtSeconds };
+      this.lastSignedAtSeconds = this.options.origin.trust(kept.body, evidence);
     } catch (error) {
-      const { message, hint } = toHTTPFailure(error);
+      const { message, hint } = asHTTPFailure(error);
       this.unusable = [this.problem('warning', `the manifest of the last run is not used: ${message}`, hint)];
       return;
     }
@@ -94,26 +86,21 @@ export class RemoteManifest {
     if (this.unusable.length > 0) this.seen = undefined;
   }
 
-  /** Requests the manifest. Rejects only if the signal is aborted. */
+  /** Fetches the manifest. Rejects only if the signal is aborted. */
   async check(signal: AbortSignal): Promise<Check> {
-    let warnings: readonly ManifestProblem[] = [];
-    let noManifest: HTTPFailureKind = 'is no manifest';
+    const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
+    const { warnings } = notes;
+    const noManifest = (): HTTPFailureKind => (notes.bodyBytes > maxCheapBytes ? 'is a flood' : 'is no manifest');
     try {
-      await visitServer({ ...this.options, url: this.url }, signal, async (visit) => {
-        warnings = visit.warnings;
-        const answer = await visit.get(this.url, this.seen?.validators);
-        if (answer === 'not modified') return;
-        if (answer.body.length > maxCheapBytes) noManifest = 'is a flood';
-        await this.read(answer, visit);
-      });
+      await this.fetch(notes, signal);
     } catch (error) {
       signal.throwIfAborted();
-      const { kind, message, hint, retryAfterMs } = toHTTPFailure(error);
+      const { kind, message, hint, retryAfterMs } = asHTTPFailure(error);
       const problems = [this.problem('error', message, hint), ...this.unusable];
-      return { failure: kind === 'is no manifest' ? noManifest : kind, problems, warnings, retryAfterMs };
+      return { failure: kind === 'is no manifest' ? noManifest() : kind, problems, warnings, retryAfterMs };
     }
     const bad = this.seen?.problems ?? [];
-    if (bad.length > 0) return { failure: noManifest, problems: [...bad, ...this.unusable], warnings };
+    if (bad.length > 0) return { failure: noManifest(), problems: [...bad, ...this.unusable], warnings };
     this.unusable = [];
     if (this.declared !== undefined) this.declared.confirmedAt = this.options.clock.now();
     return { problems: [], warnings };
@@ -123,17 +110,17 @@ export class RemoteManifest {
     return { origin: this.where, severity, message, hint };
   }
 
-  private async read({ body, validators }: Exclude<Answer, string>, visit: Visit): Promise<void> {
-    const digest = sha256(body);
-    if (digest === this.seen?.digest) {
-      this.seen.validators = validators;
+  private async fetch(notes: FetchNotes, signal: AbortSignal): Promise<void> {
+    const { clock, lastGood, origin } = this.options;
+    const { validators, news } = await origin.fetch(this.seen, notes, signal);
+    if (news === undefined) {
+      if (this.seen !== undefined) this.seen.validators = validators;
       return;
     }
-    refuseNoManifest(body);
-    const { clock, lastGood, trust } = this.options;
-    const signature = trust.publicKeys.length === 0 ? undefined : await this.fetchSignature(visit);
+    const { body, signature } = news;
+    const digest = sha256(body);
     const { lastSignedAtSeconds } = this;
-    const signedAtSeconds = trustManifest(body, { digest, signature, lastSignedAtSeconds }, trust);
+    const signedAtSeconds = origin.trust(body, { digest, validators, signature, lastSignedAtSeconds });
     const problems = this.take(body, { digest, validators, confirmedAt: clock.now() });
     if (problems.length > 0) return;
     this.lastSignedAtSeconds = signedAtSeconds;
@@ -144,36 +131,18 @@ export class RemoteManifest {
   /** Uses a trusted body unless it is bad. Returns the problems of a bad one. */
   private take(
     body: Uint8Array,
-    { digest, validators, confirmedAt }: Omit<Seen, 'problems'> & Pick<Declared, 'confirmedAt'>,
+    { digest, validators, confirmedAt }: KnownBody & Pick<Declared, 'confirmedAt'>,
   ): ManifestProblem[] {
     const { where } = this;
-    const loaded = loadManifest(body, where, this.options, 'http');
+    const load = this.options.origin.hasFiles === true ? loadJoinedFiles : loadManifest;
+    const loaded = load(body, where, this.options, 'http');
     const problems = isGood(loaded) ? [] : loaded.problems;
-    if (problems.length === 0) this.declared = { update: { source: 'http', where, ...loaded }, confirmedAt };
+    const { version } = validators;
+    if (problems.length === 0) {
+      const update = { source: 'http' as const, where, ...(version !== undefined && { version }), ...loaded };
+      this.declared = { update, confirmedAt };
+    }
     this.seen = { digest, validators, problems };
     return problems;
   }
-
-  private async fetchSignature(visit: Visit): Promise<string> {
-    const url = new URL(this.url);
-    url.pathname += '.minisig';
-    try {
-      const answer = await visit.get(url);
-      return answer === 'not modified' ? '' : answer.body.toString('utf8');
-    } catch (error) {
-      const { kind, message, retryAfterMs } = toHTTPFailure(error);
-      const hint = `It is read from ${shownURL(url)}.`;
-      throw new HTTPFailure(kind, `no signature: ${message}`, hint, { retryAfterMs, cause: error });
-    }
-  }
-}
-
-function refuseNoManifest(body: Buffer): void {
-  if (body.length === 0) {
-    const hint = 'To remove all pods, serve an empty list: {"apiVersion":"v1","kind":"List","items":[]}';
-    throw new HTTPFailure('is no manifest', 'the server answered 200 with an empty body', hint);
-  }
-  if (!/^\s*</.test(body.toString('latin1', 0, 512))) return;
-  const hint = 'Is it the log-in page of a network, or the error page of a proxy? Look at it with curl.';
-  throw new HTTPFailure('is no manifest', 'the server answered with a web page', hint);
 }

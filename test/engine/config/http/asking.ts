@@ -1,14 +1,18 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { HTTPSource } from '../../../../src/engine/config/http/http-source.ts';
-import { LargeBodies } from '../../../../src/engine/config/http/large-bodies.ts';
+import { HTTPOrigin } from '../../../../src/origins/http/http-origin.ts';
+import { LargeBodies } from '../../../../src/origins/http/large-bodies.ts';
 import { LastGoodManifests } from '../../../../src/engine/config/last-good/last-good-manifests.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { FakeClock } from '../../../fakes/fake-clock.ts';
 import { silentLogger } from '../../../fakes/silent-logger.ts';
 import { type Handed, SourceRecorder } from '../source-recorder.ts';
 
-type Options = Omit<ConstructorParameters<typeof HTTPSource>[0], 'clock' | 'lastGood' | 'largeBodies'>;
+type SourceOptions = ConstructorParameters<typeof HTTPSource>[0];
+type OriginOptions = ConstructorParameters<typeof HTTPOrigin>[0];
+type Options = Omit<SourceOptions, 'clock' | 'lastGood' | 'origin'> &
+  Omit<OriginOptions, 'clock' | 'largeBodies' | 'url'> & { url: string };
 
 /** A manifest of a pod. */
 export const podManifest = (name: string): string =>
@@ -77,8 +81,9 @@ export class Asking {
   #begin(options: Options): { recorder: SourceRecorder; lastGood: LastGoodManifests } {
     const { clock } = this;
     const lastGood = new LastGoodManifests({ rootDir: this.#rootDir, clock, logger: silentLogger });
-    const largeBodies = new LargeBodies(clock);
-    return { lastGood, recorder: new SourceRecorder(new HTTPSource({ ...options, lastGood, largeBodies, clock })) };
+    const url = new URL(options.url);
+    const origin = new HTTPOrigin({ ...options, url, largeBodies: new LargeBodies(clock), clock });
+    return { lastGood, recorder: new SourceRecorder(new HTTPSource({ ...options, origin, lastGood, clock })) };
   }
 }
 
@@ -89,5 +94,6 @@ const defaults: Omit<Options, 'url'> = {
   proxyFor: () => undefined,
   nodeName: 'edge1',
   httpCheckFrequencyMs: 20_000,
+  phase: 0,
   random: () => 0.5,
 };

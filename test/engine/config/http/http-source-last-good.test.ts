@@ -1,8 +1,8 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { parseMinisignPublicKey } from '../../../../src/engine/config/http/minisign.ts';
-import type { ManifestTrust } from '../../../../src/engine/config/http/trust-manifest.ts';
+import { parseMinisignPublicKey } from '../../../../src/origins/http/minisign.ts';
+import type { ManifestTrust } from '../../../../src/origins/http/trust-manifest.ts';
 import { MinisignSigner } from '../../../fakes/minisign-signer.ts';
 import { WebServer } from '../../../fakes/web-server.ts';
 import { Asking, podManifest } from './asking.ts';

@@ -2,7 +2,7 @@ import { chmod, rename, writeFile } from 'node:fs/promises';
 import type { ServerOptions } from 'node:https';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { HTTPCredentialFiles } from '../../../../src/engine/config/http/http-credentials.ts';
+import type { HTTPCredentialFiles } from '../../../../src/origins/http/http-credentials.ts';
 import { SecretValues } from '../../../../src/engine/outgoing/secret-values.ts';
 import { temporaryFolder } from '../../../temporary-folder.ts';
 import { type Certificate, CertificateAuthority } from '../../../fakes/certificate-authority.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { parseMinisignPublicKey } from '../../../../src/engine/config/http/minisign.ts';
+import { parseMinisignPublicKey } from '../../../../src/origins/http/minisign.ts';
 import { MinisignSigner, type SigningOptions } from '../../../fakes/minisign-signer.ts';
 import { WebServer } from '../../../fakes/web-server.ts';
 import { Asking, podManifest } from './asking.ts';

@@ -201,7 +201,7 @@ const matching = (pattern: string | RegExp): unknown =>
   typeof pattern === 'string' ? pattern : expect.stringMatching(pattern);
 
 describe('a server', () => {
-  test('that is down and comes back is asked again, sooner than usual', async () => {
+  test('that is lost is asked again less and less often, so that a fleet leaves it alone', async () => {
     const { agent, server } = await asking(web);
     await agent.next();
     await server.stop();
@@ -210,14 +210,30 @@ describe('a server', () => {
       problems: [expect.stringMatching(/^error connect ECONNREFUSED 127\.[\d.]+:\d+$/), stays],
     });
     const waits: number[] = [];
-    for (let time = 0; time < 8; time++) {
+    for (let time = 0; time < 4; time++) {
       waits.push(await agent.clock.advanceToNextTimer());
       await agent.next();
     }
-    expect(waits).toEqual([750, 1500, 3000, 6000, 12_000, 24_000, 45_000, 45_000]);
+    expect(waits).toEqual([20_000, 40_000, 60_000, 60_000]);
     await server.start();
     expect(await agent.askAgain()).toEqual(unchanged);
     expect(await agent.clock.advanceToNextTimer()).toBe(20_000);
+  });
+
+  test('that does not answer yet is asked again soon, because the network may come up at any moment', async () => {
+    const server = await WebServer.start();
+    server.answer = web;
+    await server.stop();
+    const agent = await Asking.start({ url: server.url() });
+    const waits: number[] = [];
+    for (let time = 0; time < 8; time++) {
+      await agent.next();
+      waits.push(await agent.clock.advanceToNextTimer());
+    }
+    expect(waits).toEqual([750, 1500, 3000, 6000, 12_000, 24_000, 45_000, 45_000]);
+    await agent.next();
+    await server.start();
+    expect(await agent.askAgain()).toEqual(webRuns);
   });
 
   test('that refuses is asked less and less often', async () => {
@@ -227,7 +243,7 @@ describe('a server', () => {
       await agent.next();
       waits.push(await agent.clock.advanceToNextTimer());
     }
-    expect(waits).toEqual([15_000, 30_000, 45_000, 45_000]);
+    expect(waits).toEqual([20_000, 40_000, 60_000, 60_000]);
   });
 
   test('is asked again when it wants to be', async () => {
@@ -267,20 +283,20 @@ describe('a server', () => {
       waits.push(await agent.clock.advanceToNextTimer());
     }
     expect(waits).toEqual([
-      ...[15_000, 30_000, 60_000, 120_000, 225_000, 225_000, 225_000],
+      ...[20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000],
       // What is small costs little, and is forgiven nothing.
       20_000,
-      225_000,
+      300_000,
       // Nor is anything held against who sent a manifest.
       20_000,
-      15_000,
+      20_000,
     ]);
   });
 
   test('that knows its flood by a tag is asked at the usual time', async () => {
     const { agent } = await asking(tagged('"1"', '- [{"'.repeat(2 ** 17)).answer);
     await agent.next();
-    expect(await agent.clock.advanceToNextTimer()).toBe(15_000);
+    expect(await agent.clock.advanceToNextTimer()).toBe(20_000);
     await agent.next();
     expect(await agent.clock.advanceToNextTimer()).toBe(20_000);
   });

@@ -3,7 +3,8 @@ import type { HTTPFailureKind } from '../../../../src/engine/config/http/http-fa
 import { nextCheckDelayMs, parseRetryAfter } from '../../../../src/engine/config/http/next-check-delay.ts';
 
 type Row = [
-  failure: HTTPFailureKind | undefined,
+  failure: HTTPFailureKind,
+  hasAnswered: boolean,
   failuresInARow: number,
   intervalMs: number,
   least: number,
@@ -11,37 +12,54 @@ type Row = [
 ];
 
 test.each<Row>([
-  [undefined, 0, 20_000, 18_000, 22_000],
-  ['is no manifest', 9, 20_000, 18_000, 22_000],
-  ['is a flood', 1, 20_000, 10_000, 20_000],
-  ['is a flood', 2, 20_000, 20_000, 40_000],
-  ['is a flood', 1000, 20_000, 150_000, 300_000],
-  ['is a flood', 1000, 3_600_000, 1_800_000, 3_600_000],
-  ['no answer', 1, 20_000, 500, 1000],
-  ['no answer', 4, 20_000, 4000, 8000],
-  ['no answer', 1000, 20_000, 30_000, 60_000],
-  ['no answer', 1, 100, 50, 100],
-  ['refused', 1, 20_000, 10_000, 20_000],
-  ['refused', 2, 20_000, 20_000, 40_000],
-  ['refused', 3, 20_000, 30_000, 60_000],
-  ['refused', 1000, 300_000, 150_000, 300_000],
+  ['is a flood', true, 1, 20_000, 20_000, 20_000],
+  ['is a flood', true, 2, 20_000, 40_000, 40_000],
+  ['is a flood', true, 1000, 20_000, 300_000, 300_000],
+  ['is a flood', true, 1000, 3_600_000, 3_600_000, 3_600_000],
+  ['no answer', false, 1, 20_000, 500, 1000],
+  ['no answer', false, 4, 20_000, 4000, 8000],
+  ['no answer', false, 1000, 20_000, 30_000, 60_000],
+  ['no answer', false, 1, 100, 50, 100],
+  ['no answer', true, 1, 20_000, 20_000, 20_000],
+  ['no answer', true, 3, 20_000, 60_000, 60_000],
+  ['no answer', true, 1000, 20_000, 60_000, 60_000],
+  ['no answer', true, 1, 3_600_000, 60_000, 60_000],
+  ['refused', true, 1, 20_000, 20_000, 20_000],
+  ['refused', true, 2, 20_000, 40_000, 40_000],
+  ['refused', true, 3, 20_000, 60_000, 60_000],
+  ['refused', true, 1000, 300_000, 300_000, 300_000],
 ])(
-  'after "%s", the time %i in a row, an interval of %i ms becomes %i to %i',
-  (failure, failuresInARow, intervalMs, ...range) => {
+  'after "%s" (answered before: %s), the time %i in a row, an interval of %i ms becomes %i to %i',
+  (failure, hasAnswered, failuresInARow, intervalMs, ...range) => {
+    const outcome = { failure, failuresInARow, hasAnswered };
     const delays = [0, 1].map((random) => {
-      return nextCheckDelayMs({ failure, failuresInARow, retryAfterMs: undefined }, intervalMs, random);
+      return nextCheckDelayMs(outcome, { intervalMs, phase: 0 }, { now: 0, random });
     });
     expect(delays).toEqual(range);
   },
 );
+
+test.each<[failure: HTTPFailureKind | undefined, now: number, phase: number, delay: number]>([
+  [undefined, 0, 0, 20_000],
+  [undefined, 20_000_000, 0, 20_000],
+  [undefined, 500, 0, 19_500],
+  [undefined, 19_500, 0, 20_500],
+  [undefined, 9_000, 0.25, 16_000],
+  ['is no manifest', 9_000, 0.75, 26_000],
+  ['is no manifest', 4_000, 0.75, 11_000],
+  ['no answer', 4_000, 0.75, 51_000],
+])('after "%s" at %i ms, the time of a node with phase %d is %i ms away', (failure, now, phase, delay) => {
+  const outcome = { failure, failuresInARow: 9, hasAnswered: true };
+  expect(nextCheckDelayMs(outcome, { intervalMs: 20_000, phase }, { now, random: 0.5 })).toBe(delay);
+});
 
 test.each([
   [0, 1000],
   [90_000, 90_000],
   [10 * 3_600_000, 3_600_000],
 ])('a server that asks for %i ms gets %i', (retryAfterMs, delay) => {
-  const outcome = { failure: 'refused', failuresInARow: 1, retryAfterMs } as const;
-  expect(nextCheckDelayMs(outcome, 20_000, 0)).toBe(delay);
+  const outcome = { failure: 'refused', failuresInARow: 1, retryAfterMs, hasAnswered: true } as const;
+  expect(nextCheckDelayMs(outcome, { intervalMs: 20_000, phase: 0 }, { now: 0, random: 0 })).toBe(delay);
 });
 
 describe('Retry-After', () => {

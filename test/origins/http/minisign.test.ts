@@ -4,8 +4,8 @@ import {
   parseMinisignPublicKey,
   type Verification,
   verifyMinisign,
-} from '../../../../src/engine/config/http/minisign.ts';
-import { MinisignSigner } from '../../../fakes/minisign-signer.ts';
+} from '../../../src/origins/http/minisign.ts';
+import { MinisignSigner } from '../../fakes/minisign-signer.ts';
 
 // What minisign itself signed: the four letters "test", with the example key of its documentation.
 const key = 'RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3';

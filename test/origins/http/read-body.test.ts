@@ -2,10 +2,11 @@ import { PassThrough, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { LargeBodies, maxCheapBytes, maxTurnWaitMs } from '../../../../src/engine/config/http/large-bodies.ts';
-import { readBody } from '../../../../src/engine/config/http/read-body.ts';
-import { limitRequests } from '../../../../src/engine/config/http/request-limits.ts';
-import { FakeClock } from '../../../fakes/fake-clock.ts';
+import { maxCheapBytes } from '../../../src/engine/config/http/manifest-origin.ts';
+import { LargeBodies, maxTurnWaitMs } from '../../../src/origins/http/large-bodies.ts';
+import { readBody } from '../../../src/origins/http/read-body.ts';
+import { limitRequests } from '../../../src/origins/http/request-limits.ts';
+import { FakeClock } from '../../fakes/fake-clock.ts';
 
 /** Reads a body whose every chunk comes after a while. */
 async function read(chunks: Iterable<Buffer>, { pauseMs = 0, encoding = 'identity' } = {}): Promise<string> {

@@ -1,4 +1,5 @@
-import { HTTPFailure } from './http-failure.ts';
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import type { BodyEvidence } from '../../engine/config/http/manifest-origin.ts';
 import { type MinisignPublicKey, verifyMinisign } from './minisign.ts';
 
 /** Accepted digests and keys of a body. With empty lists every body of the server is trusted. */
@@ -9,16 +10,6 @@ export interface ManifestTrust {
   publicKeys: readonly MinisignPublicKey[];
 }
 
-/** Evidence for a body. */
-export interface ManifestEvidence {
-  /** Its SHA-256, in hex. */
-  digest: string;
-  /** Text of its `.minisig`; undefined if none is required. */
-  signature: string | undefined;
-  /** Time of the signature of the last used body, in seconds since the epoch; undefined if unknown. */
-  lastSignedAtSeconds: number | undefined;
-}
-
 /**
  * Throws an HTTPFailure for a body with another digest or without a valid signature. Throws one also if it was signed
  * before the last used body, because anybody can serve an old body again. Returns the time of the signature in seconds
@@ -26,7 +17,7 @@ export interface ManifestEvidence {
  */
 export function trustManifest(
   body: Uint8Array,
-  { digest, signature, lastSignedAtSeconds }: ManifestEvidence,
+  { digest, signature, lastSignedAtSeconds }: BodyEvidence,
   { sha256, publicKeys }: ManifestTrust,
 ): number | undefined {
   if (sha256.length > 0 && !sha256.includes(digest)) {

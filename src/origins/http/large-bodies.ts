@@ -1,11 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Clock } from '../../../clock.ts';
-import { inTime } from '../../../flow/in-time.ts';
-import { unlessAborted } from '../../../flow/unless-aborted.ts';
-
-/** A larger body is read alone, and is a flood if it is no manifest. Most manifests are smaller. */
-export const maxCheapBytes = 512 * 1024;
+import type { Clock } from '../../clock.ts';
+import { inTime } from '../../flow/in-time.ts';
+import { unlessAborted } from '../../flow/unless-aborted.ts';
 
 /** Wait for the end of another large body, in milliseconds. Its server may be slow on purpose. */
 export const maxTurnWaitMs = 5000;

@@ -1,6 +1,6 @@
 import { type Agent, type IncomingMessage, type OutgoingHttpHeaders, request as requestHTTP } from 'node:http';
 import { request as requestHTTPS } from 'node:https';
-import { limitInformational } from '../../network/http-get.ts';
+import { limitInformational } from '../../engine/network/http-get.ts';
 
 /** Our client certificate and the authorities that we trust; PEM. */
 export interface TLSOptions {

@@ -2,9 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { PassThrough, type Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
-import { HTTPFailure } from './http-failure.ts';
-import { type LargeBodies, maxCheapBytes } from './large-bodies.ts';
+import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { maxCheapBytes } from '../../engine/config/http/manifest-origin.ts';
+import type { LargeBodies } from './large-bodies.ts';
 import type { RequestLimits } from './request-limits.ts';
 
 /**

@@ -1,26 +1,22 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { unescape } from 'node:querystring';
-import type { Clock } from '../../../clock.ts';
-import type { ManifestProblem } from '../../view/events.ts';
-import type { SecretValues } from '../../outgoing/secret-values.ts';
-import { unlessAborted } from '../../../flow/unless-aborted.ts';
+import type { Clock } from '../../clock.ts';
+import type { ManifestProblem } from '../../engine/view/events.ts';
+import type { SecretValues } from '../../engine/outgoing/secret-values.ts';
+import { unlessAborted } from '../../flow/unless-aborted.ts';
 import { type HTTPCredentialFiles, readCredentials } from './http-credentials.ts';
-import { HTTPFailure, statusFailure, toHTTPFailure } from './http-failure.ts';
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import type { Validators } from '../../engine/config/http/manifest-origin.ts';
+import { parseRetryAfter } from '../../engine/config/http/next-check-delay.ts';
+import { statusFailure, toHTTPFailure } from './explain-failure.ts';
 import { getRequest, type TLSOptions } from './http-request.ts';
 import type { LargeBodies } from './large-bodies.ts';
 import { isThisMachine, shownURL } from './url.ts';
-import { parseRetryAfter } from './next-check-delay.ts';
 import { readBody } from './read-body.ts';
 import { redirectTarget } from './redirect-target.ts';
 import { limitRequests, type RequestLimits } from './request-limits.ts';
 
 const maxRedirects = 5;
-
-/** Validators of an answer, for a conditional request. */
-export interface Validators {
-  etag?: string | undefined;
-  lastModified?: string | undefined;
-}
 
 export type Answer = 'not modified' | { body: Buffer; validators: Validators };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { redirectTarget } from '../../../../src/engine/config/http/redirect-target.ts';
+import { redirectTarget } from '../../../src/origins/http/redirect-target.ts';
 
 test.each([
   ['https://box.example/a/b?c=d', '../e?f=g', 'https://box.example/e?f=g'],

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
-import { errorMessage } from '../../../errors.ts';
-import type { ManifestProblem } from '../../view/events.ts';
-import { readRegularFile } from '../../host/regular-file.ts';
-import { HTTPFailure } from './http-failure.ts';
+import { errorMessage } from '../../errors.ts';
+import type { ManifestProblem } from '../../engine/view/events.ts';
+import { readRegularFile } from '../../engine/host/regular-file.ts';
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
 import type { TLSOptions } from './http-request.ts';
 
 /** Files with our credentials for a server, and with the authorities that we trust. */

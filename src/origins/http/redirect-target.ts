@@ -1,4 +1,4 @@
-import { HTTPFailure } from './http-failure.ts';
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
 
 /**
  * Target of a redirect. Throws an HTTPFailure unless it has the same origin, or the https origin of the same host. So

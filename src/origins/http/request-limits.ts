@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../../../clock.ts';
-import { HTTPFailure } from './http-failure.ts';
+import type { Clock } from '../../clock.ts';
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
 
 /** The longest silence of a server. kubelet: config/http.go NewSourceURL has this limit for the whole request */
 const stallMs = 10_000;

@@ -1,0 +1,64 @@
+import type { Manifests } from '../../../api/objects/load-manifests.ts';
+import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
+import type { SourceName } from '../../../api/values/config-annotations.ts';
+import { Claims, claimedKeys } from '../../../api/values/claims.ts';
+import { declaredAlready, loadManifest } from '../load-manifest.ts';
+
+/** A manifest of several, as it is written. `path` is relative. */
+export interface NamedManifest {
+  path: string;
+  bytes: Uint8Array;
+}
+
+/** The line before each file. It separates YAML documents, so the text stays readable as one manifest. */
+const separator = '--- # file ';
+const separatorLine = new RegExp(`^${separator}(.+)$`, 'gm');
+
+/** One text of several files, for an origin with `hasFiles`. Paths must have no line breaks. */
+export function joinFiles(files: readonly NamedManifest[]): Buffer {
+  return Buffer.concat(files.flatMap(({ path, bytes }) => [Buffer.from(`${separator}${path}\n`), bytes, newLine]));
+}
+
+const newLine = Buffer.from('\n');
+
+/** Decodes each of the joined files. Problems name the file below the origin. */
+export function loadJoinedFiles(body: Uint8Array, where: string, node: StaticPodNode, source: SourceName): Manifests {
+  const all: Required<Manifests> = {
+    pods: [],
+    configObjects: [],
+    problems: [],
+    dependsOnPlaces: [],
+    classPlaces: [],
+    derivedUIDs: [],
+  };
+  const claims = new Claims<string>();
+  for (const { path, bytes } of splitFiles(body)) {
+    const origin = `${where}//${path}`;
+    // UIDs depend on the origin as a whole, so a pod that moves to another file stays the same.
+    const { problems, dependsOnPlaces = [], classPlaces = [], ...loaded } = loadManifest(bytes, where, node, source);
+    const keys = claimedKeys(loaded);
+    claims.set(origin, keys);
+    const taken = claims.taken(origin, keys);
+    if (taken !== undefined) {
+      const hint = 'Remove one of them, or give it another name.';
+      problems.push(declaredAlready(origin, taken, claims.owner(taken) ?? '', hint));
+    }
+    all.pods.push(...loaded.pods);
+    all.configObjects.push(...loaded.configObjects);
+    all.problems.push(...problems.map((problem) => ({ ...problem, origin })));
+    all.dependsOnPlaces.push(...dependsOnPlaces.map((place) => ({ ...place, origin })));
+    all.classPlaces.push(...classPlaces.map((place) => ({ ...place, origin })));
+    all.derivedUIDs.push(...(loaded.derivedUIDs ?? []));
+  }
+  return all;
+}
+
+function splitFiles(body: Uint8Array): NamedManifest[] {
+  // One character a byte, so that positions are those of the bytes.
+  const text = Buffer.from(body).toString('latin1');
+  const lines = [...text.matchAll(separatorLine)];
+  return lines.map((line, index) => ({
+    path: Buffer.from(line[1] ?? '', 'latin1').toString('utf8'),
+    bytes: body.subarray(line.index + line[0].length + 1, (lines[index + 1]?.index ?? body.length + 1) - 1),
+  }));
+}

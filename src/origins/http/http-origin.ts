@@ -1,0 +1,71 @@
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import type {
+  BodyEvidence,
+  FetchNotes,
+  KnownBody,
+  ManifestOrigin,
+  OriginAnswer,
+} from '../../engine/config/http/manifest-origin.ts';
+import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
+import { toHTTPFailure } from './explain-failure.ts';
+import { type ManifestServer, type Visit, visitServer } from './manifest-server.ts';
+import { type ManifestTrust, trustManifest } from './trust-manifest.ts';
+import { shownURL } from './url.ts';
+
+interface Options extends ManifestServer {
+  trust: ManifestTrust;
+}
+
+/** A manifest URL: its body, with its `.minisig` if keys are named. kubelet: config/http.go extractFromURL */
+export class HTTPOrigin implements ManifestOrigin {
+  readonly where: string;
+  private readonly options: Options;
+
+  constructor(options: Options) {
+    this.options = options;
+    this.where = shownURL(options.url);
+  }
+
+  async fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer> {
+    const { options } = this;
+    return visitServer(options, signal, async (visit) => {
+      notes.warnings.push(...visit.warnings);
+      const answer = await visit.get(options.url, known?.validators);
+      if (answer === 'not modified') return { validators: known?.validators ?? {} };
+      const { body, validators } = answer;
+      notes.bodyBytes = body.length;
+      if (sha256(body) === known?.digest) return { validators };
+      refuseNoManifest(body);
+      const isSigned = options.trust.publicKeys.length > 0;
+      return { validators, news: { body, signature: isSigned ? await this.fetchSignature(visit) : undefined } };
+    });
+  }
+
+  trust(body: Uint8Array, evidence: BodyEvidence): number | undefined {
+    return trustManifest(body, evidence, this.options.trust);
+  }
+
+  private async fetchSignature(visit: Visit): Promise<string> {
+    const url = new URL(this.options.url);
+    url.pathname += '.minisig';
+    try {
+      const answer = await visit.get(url);
+      return answer === 'not modified' ? '' : answer.body.toString('utf8');
+    } catch (error) {
+      const { kind, message, retryAfterMs } = toHTTPFailure(error);
+      const hint = `It is read from ${shownURL(url)}.`;
+      throw new HTTPFailure(kind, `no signature: ${message}`, hint, { retryAfterMs, cause: error });
+    }
+  }
+}
+
+/** Throws an HTTPFailure for an empty body and for a web page. */
+function refuseNoManifest(body: Buffer): void {
+  if (body.length === 0) {
+    const hint = 'To remove all pods, serve an empty list: {"apiVersion":"v1","kind":"List","items":[]}';
+    throw new HTTPFailure('is no manifest', 'the server answered 200 with an empty body', hint);
+  }
+  if (!/^\s*</.test(body.toString('latin1', 0, 512))) return;
+  const hint = 'Is it the log-in page of a network, or the error page of a proxy? Look at it with curl.';
+  throw new HTTPFailure('is no manifest', 'the server answered with a web page', hint);
+}
