@@ -94,10 +94,13 @@ test('a refusal is a Sentence', async () => {
   expect(differences('Sentence', body)).toEqual([]);
 });
 
-test('each event is an Event, on a line of its own', async () => {
+test.each([
+  ['/v1/events', 'Event'],
+  ['/v1/changes', 'ChangeLine'],
+])('each line of %s is a %s', async (url, schema) => {
   const { path, world } = await agentSocket();
   let received = '';
-  const sent = request({ socketPath: path, path: '/v1/events' }, (response) => {
+  const sent = request({ socketPath: path, path: url }, (response) => {
     world.runtime.exitContainer({ pod: 'web-edge1', container: 'main' }, 1);
     response.setEncoding('utf8').on('data', (chunk: string) => {
       received += chunk;
@@ -107,7 +110,7 @@ test('each event is an Event, on a line of its own', async () => {
   await world.until(() => received.split('\n').length > 3);
   sent.on('error', () => undefined).destroy();
   const lines = received.split('\n').slice(0, -1);
-  expect(lines.flatMap((line) => differences('Event', JSON.parse(line)))).toEqual([]);
+  expect(lines.flatMap((line) => differences(schema, JSON.parse(line)))).toEqual([]);
 });
 
 test('a value of another form is found', () => {

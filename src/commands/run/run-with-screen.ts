@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { isSea } from 'node:sea';
 import type { Writable } from 'node:stream';
 import { systemClock } from '../../clock.ts';
-import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
-import { controlSocketPath, fetchSnapshot } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/control-client.ts';
 import { RemoteView } from '../../server/control/remote-view.ts';
 import type { Leaving } from '../../tui/key-bindings.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
@@ -88,13 +87,12 @@ interface Place extends ScreenSettings {
 
 async function showAgent(agent: Agent, place: Place): Promise<number> {
   const { stderr } = place;
-  const first = await Promise.race([agent.ended, firstSnapshot(agent, place)]);
-  if (typeof first === 'number') {
+  const view = await Promise.race([agent.ended, openView(agent, place)]);
+  if (typeof view === 'number') {
     stderr.write(lastWords(agent.said()));
-    return first;
+    return view;
   }
   const socketPath = controlSocketPath(place.rootDir);
-  const view = new RemoteView({ socketPath, clock: systemClock }, first);
   const left = await screenOf(agent, view, place);
   view.close();
   const pods = view.snapshot().pods.length;
@@ -120,16 +118,16 @@ async function showAgent(agent: Agent, place: Place): Promise<number> {
 }
 
 /** Resolves when the agent has an engine. */
-async function firstSnapshot({ ready }: Agent, { rootDir, stderr }: Place): Promise<EngineSnapshot> {
+async function openView({ ready }: Agent, { rootDir, stderr }: Place): Promise<RemoteView> {
   await ready;
-  const socketPath = controlSocketPath(rootDir);
-  const snapshot = await fetchSnapshot(socketPath).catch((error: unknown) => {
+  const place = { socketPath: controlSocketPath(rootDir), clock: systemClock };
+  const view = await RemoteView.open(place).catch((error: unknown) => {
     if (!(error instanceof UserError)) throw error;
     stderr.write(`${error.message}. Ctrl-C ends it. ${error.hint ?? ''}\n`);
-    return fetchSnapshot(socketPath, { waits: true });
+    return RemoteView.open(place, { waits: true });
   });
   // The agent ended, which is reported elsewhere.
-  return snapshot ?? new Promise<never>(() => undefined);
+  return view ?? new Promise<never>(() => undefined);
 }
 
 /** Why the screen closed: `lost` with its terminal, `ended` with the agent, or the user's choice. */

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { systemClock } from '../../clock.ts';
-import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
-import { controlSocketPath, fetchSnapshot } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/control-client.ts';
 import { RemoteView } from '../../server/control/remote-view.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
 import { canShowScreen } from './can-show-screen.ts';
@@ -27,11 +26,10 @@ export async function showUI(settings: UISettings): Promise<void> {
     });
   }
   const socketPath = controlSocketPath(resolve(rootDir));
-  const [first, { show }] = await Promise.all([
-    firstSnapshot(socketPath, rootDir),
+  const [view, { show }] = await Promise.all([
+    openView(socketPath, rootDir),
     lineMode ? import('./line-mode.ts').then(({ showLines }) => ({ show: showLines })) : fullScreen(),
   ]);
-  const view = new RemoteView({ socketPath, clock: systemClock }, first);
   const { stdout, stdin } = process;
   const commands = screenCommands(runtimeFlags({ rootDir, runtimeEndpoint: containerRuntimeEndpoint }));
   try {
@@ -50,9 +48,9 @@ async function fullScreen() {
   };
 }
 
-async function firstSnapshot(socketPath: string, rootDir: string): Promise<EngineSnapshot> {
-  const snapshot = await fetchSnapshot(socketPath);
-  if (snapshot !== undefined) return snapshot;
+async function openView(socketPath: string, rootDir: string): Promise<RemoteView> {
+  const view = await RemoteView.open({ socketPath, clock: systemClock });
+  if (view !== undefined) return view;
   throw new UserError(`no kubelet-ts runs on ${rootDir}`, {
     hint: 'Start it with `kubelet-ts run`. The pods of the runtime: kubelet-ts ps',
   });

@@ -1,3 +1,4 @@
+import type { PodRef } from '../../api/values/pod-names.ts';
 import type { Clock } from '../../clock.ts';
 import type { KubeletEvent } from './events.ts';
 import type { Faults } from '../../flow/faults.ts';
@@ -6,7 +7,15 @@ type Unstamped<E> = E extends unknown ? Omit<E, 'at'> : never;
 /** Publishes one event. The bus adds the time. */
 export type Emit = (event: Unstamped<KubeletEvent>) => void;
 
-const maxEventsPerPod = 64;
+/** Events that a snapshot has of each pod. */
+export const maxEventsPerPod = 64;
+
+type PodEvent = Extract<KubeletEvent, { pod: unknown }>;
+
+/** True for an event that its pod keeps. The progress of a pull would push out events that matter later. */
+export function isKeptByPod(event: KubeletEvent): event is PodEvent & { pod: PodRef } {
+  return 'pod' in event && event.type !== 'PullProgressed';
+}
 
 interface EventBusDeps {
   clock: Clock;
@@ -28,8 +37,7 @@ export class EventBus {
   readonly emit: Emit = (event) => {
     const { clock, outgoing } = this.deps;
     const stamped = outgoing.event<KubeletEvent>({ at: clock.now(), ...event });
-    // The progress of a pull is not kept, because it would push out events that matter later.
-    if ('pod' in stamped && stamped.type !== 'PullProgressed') this.remember(stamped.pod.uid, stamped);
+    if (isKeptByPod(stamped)) this.remember(stamped.pod.uid, stamped);
     for (const listener of this.listeners) this.notify(listener, stamped);
   };
 

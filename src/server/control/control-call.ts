@@ -19,9 +19,9 @@ export interface Timings {
 
 const defaultTimings: Timings = { answerMs: 2000, pingAfterMs: 500, bodyMs: 10_000 };
 /** More than a snapshot of 10,000 pods. */
-const defaultMaxBodyBytes = 256 * 1024 * 1024;
+export const defaultMaxBodyBytes = 256 * 1024 * 1024;
 /** More than an event with the longest message. */
-const maxLineLength = 4 * 1024 * 1024;
+const defaultMaxLineLength = 4 * 1024 * 1024;
 
 export interface Call {
   socketPath: string;
@@ -30,6 +30,7 @@ export interface Call {
   body?: Uint8Array | undefined;
   timings?: Timings;
   maxBodyBytes?: number;
+  maxLineLength?: number;
 }
 
 /**
@@ -46,13 +47,16 @@ export async function call(asked: Call): Promise<string | undefined> {
 
 /**
  * Yields the lines of an endless answer, until the agent ends or the signal is aborted. Yields none if no agent runs.
+ * Rejects as `call`.
  */
 export async function* stream(asked: Call, signal: AbortSignal): AsyncGenerator<string, void> {
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
   try {
     const response = await whileItLives(asked, () => send(asked, either));
-    if (response !== undefined) yield* linesOf(response);
+    if (response === undefined) return;
+    if (response.statusCode === 200) yield* linesOf(asked, response);
+    else await answered(asked, response);
   } catch (error) {
     if (!signal.aborted && !isConnectionLost(error)) throw error;
   } finally {
@@ -206,14 +210,26 @@ async function wholeBody(
   }
 }
 
-async function* linesOf(response: IncomingMessage): AsyncGenerator<string, void> {
+async function* linesOf(
+  { maxLineLength = defaultMaxLineLength }: Call,
+  response: IncomingMessage,
+): AsyncGenerator<string, void> {
   response.setEncoding('utf8');
-  let rest = '';
+  let parts: string[] = [];
+  let length = 0;
   for await (const chunk of response) {
-    const lines = (rest + (chunk as string)).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-    if (rest.length > maxLineLength) throw new UserError('kubelet-ts sent an event that is too long');
+    const [first = '', ...others] = (chunk as string).split('\n');
+    parts.push(first);
+    length += first.length;
+    const rest = others.pop();
+    if (rest !== undefined) {
+      // Joined once, because a long line comes in many chunks.
+      yield parts.join('');
+      yield* others;
+      parts = [rest];
+      length = rest.length;
+    }
+    if (length > maxLineLength) throw new UserError('kubelet-ts sent a line that is too long');
   }
 }
 

@@ -9,7 +9,8 @@ import type { KubeletEvent } from '../../engine/view/events.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { hasCode, isOutOfWatches } from '../../errors.ts';
 import { needsRoot } from '../../needs-root.ts';
-import { AgentSilentError, call, stream, untilGone } from './control-call.ts';
+import type { ChangeLine } from './change-feed.ts';
+import { AgentSilentError, call, defaultMaxBodyBytes, stream, untilGone } from './control-call.ts';
 
 /** Milliseconds between two looks for an agent where the kernel has no watch left. */
 const unwatchedPeriodMs = 500;
@@ -169,6 +170,19 @@ export async function* followEvents(path: string, signal: AbortSignal): AsyncGen
   for await (const line of stream({ socketPath: path, method: 'GET', path: '/v1/events' }, signal)) {
     yield JSON.parse(line) as KubeletEvent;
   }
+}
+
+/**
+ * Yields the snapshot of the agent, then its changes, until it ends or the signal is aborted. Yields none if no agent
+ * runs. An agent that waits for its runtime or starts refuses, unless the client waits.
+ */
+export async function* followChanges(
+  path: string,
+  signal: AbortSignal,
+  { waits = false } = {},
+): AsyncGenerator<ChangeLine, void> {
+  const asked = { socketPath: path, path: `/v1/changes${waits ? '?wait' : ''}`, maxLineLength: defaultMaxBodyBytes };
+  for await (const line of stream({ method: 'GET', ...asked }, signal)) yield JSON.parse(line) as ChangeLine;
 }
 
 async function ask<T>(socketPath: string, path: string): Promise<T | undefined> {

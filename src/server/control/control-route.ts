@@ -5,6 +5,7 @@ import type { EngineOperations } from '../../engine/operations/operation.ts';
 import type { StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { EngineDeclarations, EngineSettling, EngineView } from '../../engine/view/snapshot.ts';
 import type { AgentMetrics } from '../metrics/agent-metrics.ts';
+import type { ChangeFeed } from './change-feed.ts';
 import type { UnreadAnswers } from './unread-answers.ts';
 
 /** The engine as the control socket uses it. */
@@ -40,6 +41,8 @@ export interface ControlContext {
   applied?: Pick<AppliedManifests, 'apply' | 'delete'> | undefined;
   /** Texts for Prometheus. */
   metrics: Pick<AgentMetrics, 'text'>;
+  /** Streams changes of the snapshot to all readers. */
+  changes: Pick<ChangeFeed, 'add'>;
   /** Bounds the answers that clients do not read. */
   unread: UnreadAnswers;
   shutdown: () => void;

@@ -9,6 +9,7 @@ import { unlessAborted } from '../../flow/unless-aborted.ts';
 import type { Logger } from '../../logger.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { httpServer, listening } from '../http-server.ts';
+import { ChangeFeed } from './change-feed.ts';
 import { Refusal } from './control-answer.ts';
 import { AgentSilentError, noteAgentProcess } from './control-call.ts';
 import { fetchAgent } from './control-client.ts';
@@ -55,7 +56,8 @@ export async function serveControlSocket(
     return deps.view;
   };
   const unread = new UnreadAnswers({ maxBytes: maxUnreadBytes, clock: systemClock });
-  const server = httpServer(controlRoutes({ ...deps, engineFor, unread }, logger), { faults });
+  const changes = new ChangeFeed({ clock: systemClock, unread });
+  const server = httpServer(controlRoutes({ ...deps, engineFor, unread, changes }, logger), { faults });
   await makeFolder(dirname(path), 0o700);
   // Binds under another name, sets the mode and renames, so that no other user can open the socket in between.
   const unnamed = `${path}.${process.pid}`;

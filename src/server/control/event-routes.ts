@@ -3,9 +3,19 @@ import type { ControlContext, ControlRoutes } from './control-route.ts';
 /** Limit on unread bytes of one reader of events. */
 const maxUnreadEventBytes = 1024 * 1024;
 
-/** `GET /v1/events`: one JSON object a line, until the reader disconnects. */
-export function eventRoutes({ view, unread }: ControlContext): ControlRoutes {
+/**
+ * Streams of one JSON object a line, until the reader disconnects.
+ * - `GET /v1/events`: every event.
+ * - `GET /v1/changes`: the snapshot, then its changes.
+ */
+export function eventRoutes({ engineFor, view, unread, changes }: ControlContext): ControlRoutes {
   return {
+    'GET /v1/changes': async (call) => {
+      const engine = await engineFor(call);
+      if (call.response.destroyed) return;
+      call.response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+      changes.add(engine, call.response);
+    },
     'GET /v1/events': async ({ response }) => {
       const engine = await view;
       // Already closed, so no further event would report it.

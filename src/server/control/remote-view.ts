@@ -1,31 +1,26 @@
 import type { Clock } from '../../clock.ts';
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import type { EngineSnapshot, PodUsage, RemoteEngineView, Silence } from '../../engine/view/snapshot.ts';
+import { applyChange } from '../../engine/view/snapshot-change.ts';
 import { errorMessage } from '../../errors.ts';
-import { fetchSnapshot, fetchStats, followEvents } from './control-client.ts';
+import { beatMs, type ChangeLine } from './change-feed.ts';
+import { fetchAgent, fetchStats, followChanges } from './control-client.ts';
 
 interface Deps {
   socketPath: string;
   clock: Clock;
 }
 
-/**
- * Milliseconds between two fetches without an event, because some changes emit none and a stuck agent emits none at
- * all.
- */
-const lookPeriodMs = 2000;
-/** Pause after a fetch, in multiples of its duration: the agent spends at most a tenth of its time on this reader. */
-const pausePerLook = 9;
-const shortestPauseMs = 100;
+/** Time without a line after which the agent is asked if it still answers. */
+const quietMs = beatMs + 1000;
 const reconnectMs = 1000;
 /** Several readers share a sample that is at most this old, in milliseconds. */
 const maxSampleAgeMs = 4000;
-/** Limit on events since the last snapshot; older ones are dropped. */
-const maxPending = 500;
 
 /**
- * The engine of an agent in another process, over its control socket. The snapshot is the newest one fetched; it
- * includes all events delivered before. An agent that ends or is stuck is looked for until it answers again.
+ * The engine of an agent in another process, over its control socket. The snapshot is kept up to date by a stream of
+ * changes; it includes all events delivered before. An agent that ends or is stuck is looked for until it answers
+ * again.
  */
 export class RemoteView implements RemoteEngineView {
   readonly #deps: Deps;
@@ -34,15 +29,30 @@ export class RemoteView implements RemoteEngineView {
   #snapshot: EngineSnapshot;
   #answeredAt: number;
   #silence: Silence | undefined;
-  #pending: KubeletEvent[] = [];
-  #wanted = (): void => undefined;
 
-  constructor(deps: Deps, snapshot: EngineSnapshot) {
+  /**
+   * Resolves with the first snapshot, or with undefined if no agent runs. Rejects with a `UserError` while the agent
+   * starts or waits for its runtime, unless `waits` is true, and if it is stuck.
+   */
+  static async open(deps: Deps, { waits = false } = {}): Promise<RemoteView | undefined> {
+    const over = new AbortController();
+    const lines = followChanges(deps.socketPath, over.signal, { waits });
+    const first = await lines.next();
+    if (first.done !== true && 'whole' in first.value) return new RemoteView(deps, first.value.whole, lines, over);
+    over.abort();
+    return undefined;
+  }
+
+  private constructor(
+    deps: Deps,
+    snapshot: EngineSnapshot,
+    lines: AsyncGenerator<ChangeLine, void>,
+    over: AbortController,
+  ) {
     this.#deps = deps;
     this.#snapshot = snapshot;
     this.#answeredAt = deps.clock.now();
-    void this.#follow();
-    void this.#look();
+    void this.#follow(lines, over);
   }
 
   snapshot(): EngineSnapshot {
@@ -70,64 +80,72 @@ export class RemoteView implements RemoteEngineView {
 
   close(): void {
     this.#closed.abort();
-    this.#wanted();
   }
 
-  /** Reads events until closed, and reconnects after each loss of the connection. */
-  async #follow(): Promise<void> {
+  /** Reads changes until closed, and connects again after each loss of the connection. */
+  async #follow(lines: AsyncGenerator<ChangeLine, void>, over: AbortController): Promise<void> {
     const { socketPath, clock } = this.#deps;
     const { signal } = this.#closed;
-    while (!signal.aborted) {
-      try {
-        for await (const event of followEvents(socketPath, signal)) {
-          this.#pending = [...this.#pending, event].slice(-maxPending);
-          this.#wanted();
-        }
-      } catch (error) {
-        this.#noteSilence(error);
-      }
+    await this.#read(lines, over);
+    for (;;) {
       await clock.sleep(reconnectMs, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      const next = new AbortController();
+      await this.#read(followChanges(socketPath, next.signal), next);
     }
   }
 
-  /** Fetches snapshots in a loop while there are new events. */
-  async #look(): Promise<void> {
+  /** Takes lines until the connection or this view ends. */
+  async #read(lines: AsyncGenerator<ChangeLine, void>, over: AbortController): Promise<void> {
     const { clock } = this.#deps;
-    const { signal } = this.#closed;
-    while (!signal.aborted) {
-      const wanted = new Promise<void>((resolve) => (this.#wanted = resolve));
-      const begunAtMonotonic = clock.monotonic();
-      const events = this.#pending;
-      this.#pending = [];
-      try {
-        await this.#fetch();
-        for (const event of events) for (const listener of this.#listeners) listener(event);
-      } catch (error) {
-        this.#noteSilence(error);
-      }
-      const pauseMs = Math.max(shortestPauseMs, pausePerLook * (clock.monotonic() - begunAtMonotonic));
-      await clock.sleep(pauseMs, { signal }).catch(() => undefined);
-      const over = new AbortController();
-      await Promise.race([
-        wanted,
-        clock.sleep(lookPeriodMs, { signal: AbortSignal.any([signal, over.signal]) }).catch(() => undefined),
-      ]);
+    const end = (): void => {
       over.abort();
+    };
+    this.#closed.signal.addEventListener('abort', end, { once: true });
+    let cancelCheck = (): void => undefined;
+    const expectLine = (): void => {
+      cancelCheck();
+      cancelCheck = clock.after(quietMs, () => {
+        expectLine();
+        void this.#check();
+      });
+    };
+    expectLine();
+    try {
+      for await (const line of lines) {
+        expectLine();
+        this.#take(line);
+      }
+      if (!over.signal.aborted) this.#noteSilence('the agent has ended');
+    } catch (error) {
+      this.#noteSilence(errorMessage(error));
+    } finally {
+      cancelCheck();
+      end();
+      this.#closed.signal.removeEventListener('abort', end);
     }
   }
 
-  async #fetch(): Promise<void> {
-    const snapshot = await fetchSnapshot(this.#deps.socketPath);
-    if (snapshot === undefined) {
-      this.#noteSilence(new Error('the agent has ended'));
-      return;
-    }
-    this.#snapshot = snapshot;
+  #take(line: ChangeLine): void {
+    this.#snapshot = 'whole' in line ? line.whole : applyChange(this.#snapshot, line);
     this.#answeredAt = this.#deps.clock.now();
     this.#silence = undefined;
+    const events = ('whole' in line ? undefined : line.events) ?? [];
+    for (const event of events) for (const listener of this.#listeners) listener(event);
   }
 
-  #noteSilence(error: unknown): void {
-    this.#silence = { since: this.#answeredAt, message: errorMessage(error) };
+  /** Asks the agent why it sends nothing. One that still answers is only busy. */
+  async #check(): Promise<void> {
+    const askedAt = this.#answeredAt;
+    const message = await fetchAgent(this.#deps.socketPath).then(
+      (agent) => (agent === undefined ? 'the agent has ended' : undefined),
+      errorMessage,
+    );
+    const isStill = askedAt === this.#answeredAt && !this.#closed.signal.aborted;
+    if (message !== undefined && isStill) this.#noteSilence(message);
+  }
+
+  #noteSilence(message: string): void {
+    this.#silence = { since: this.#answeredAt, message };
   }
 }

@@ -138,7 +138,7 @@ describe('an agent', () => {
     });
     const asked = { socketPath, method: 'GET', path: '/v1/events', timings: unhurried } as const;
     await expect(stream(asked, new AbortController().signal).next()).rejects.toMatchObject({
-      message: 'kubelet-ts sent an event that is too long',
+      message: 'kubelet-ts sent a line that is too long',
     });
   });
 

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { AgentMetrics } from '../../../src/server/metrics/agent-metrics.ts';
 import { serveControlSocket } from '../../../src/server/control/control-socket.ts';
 import { RemoteView } from '../../../src/server/control/remote-view.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
+import { makeEntry, refOf } from '../../tui/make-snapshot.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -66,8 +68,9 @@ async function serve() {
   return end;
 }
 
-function open(): RemoteView {
-  const view = new RemoteView({ socketPath, clock }, first);
+async function open(): Promise<RemoteView> {
+  const view = await RemoteView.open({ socketPath, clock });
+  if (view === undefined) throw new Error('no agent');
   onTestFinished(() => {
     view.close();
   });
@@ -82,9 +85,9 @@ async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
-test('tells of an event once the snapshot that holds it was fetched', async () => {
+test('delivers an event once the snapshot includes it', async () => {
   await serve();
-  const view = open();
+  const view = await open();
   await until(() => readers.size === 1);
   const seen: unknown[] = [];
   view.subscribe((told) => seen.push([told, view.snapshot()]));
@@ -96,7 +99,7 @@ test('tells of an event once the snapshot that holds it was fetched', async () =
 
 test('connects again to an agent that comes back', async () => {
   const end = await serve();
-  const view = open();
+  const view = await open();
   await until(() => readers.size === 1);
   end();
   readers.clear();
@@ -111,7 +114,7 @@ test('connects again to an agent that comes back', async () => {
 
 test('says since when there is no agent, until the next one answers', async () => {
   const end = await serve();
-  const view = open();
+  const view = await open();
   await until(() => readers.size === 1);
   expect(view.silence()).toBeUndefined();
   end();
@@ -121,8 +124,13 @@ test('says since when there is no agent, until the next one answers', async () =
   await until(() => view.silence() === undefined);
 });
 
-test('says why the agent gives no answer', async () => {
-  socketPath = join(await temporaryFolder(), 'agent.sock');
+test('reports why the agent gives no answer', async () => {
+  const end = await serve();
+  const view = await open();
+  await until(() => readers.size === 1);
+  end();
+  const since = clock.now();
+  await rm(socketPath, { force: true });
   const rude = createServer((socket) => {
     socket.on('error', () => undefined).end('no HTTP\r\n');
   });
@@ -131,9 +139,40 @@ test('says why the agent gives no answer', async () => {
   onTestFinished(() => {
     rude.close();
   });
-  const view = open();
-  const since = clock.now();
-  await until(() => view.silence() !== undefined);
-  expect(view.silence()).toEqual({ since, message: `kubelet-ts sends an invalid answer on ${socketPath}` });
-  expect(view.snapshot()).toBe(first);
+  const message = expect.stringMatching(/^kubelet-ts.* sends an invalid answer/) as string;
+  await until(() => view.silence()?.message.includes('invalid') === true);
+  expect(view.silence()).toEqual({ since, message });
+  expect(view.snapshot()).toEqual({ pid: process.pid, ...first });
+});
+
+test('is not there without an agent', async () => {
+  expect(await RemoteView.open({ socketPath, clock })).toBeUndefined();
+});
+
+test('100 pods with events come as what changed, and every event once', async () => {
+  const pods = Array.from({ length: 100 }, (_, index) => makeEntry(`p${index}`));
+  snapshot = { ...first, pods };
+  await serve();
+  const view = await open();
+  await until(() => readers.size === 1);
+  const seen: KubeletEvent[] = [];
+  view.subscribe((told) => seen.push(told));
+  const sent = Array.from({ length: 300 }, (_, index): KubeletEvent => ({
+    at: index,
+    type: 'SyncStarted',
+    pod: refOf(`p${index % 2}`),
+    state: 'sync',
+  }));
+  snapshot = {
+    ...first,
+    pods: pods.map((entry, index) => ({
+      ...entry,
+      worker: { ...entry.worker, working: index < 2 },
+      events: sent.filter((of) => of.type === 'SyncStarted' && of.pod.uid === entry.pod.metadata.uid).slice(-64),
+    })),
+  };
+  for (const one of sent) for (const tell of readers) tell(one);
+  await until(() => seen.length > 0);
+  expect(seen).toEqual(sent);
+  expect(view.snapshot()).toEqual({ pid: process.pid, ...snapshot });
 });

@@ -1,0 +1,133 @@
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../../clock.ts';
+import type { KubeletEvent } from '../../engine/view/events.ts';
+import type { EngineSnapshot, EngineView } from '../../engine/view/snapshot.ts';
+import { computeChange, type SnapshotChange } from '../../engine/view/snapshot-change.ts';
+import type { UnreadAnswers } from './unread-answers.ts';
+
+/** One line of `GET /v1/changes`: first the whole snapshot, then changes. */
+export type ChangeLine = { whole: EngineSnapshot & { pid: number } } | SnapshotChange;
+
+interface Deps {
+  clock: Pick<Clock, 'monotonic' | 'after'>;
+  unread: Pick<UnreadAnswers, 'note'>;
+}
+
+/** Milliseconds between two lines without an event, because some changes emit none. It also shows a live agent. */
+export const beatMs = 2000;
+/** Least milliseconds between two lines. */
+const shortestPauseMs = 100;
+/** Pause after a beat, in multiples of its duration: all readers together take at most a fiftieth of a core. */
+const pausePerBeat = 49;
+/** Limit on events of a line. A reader that missed more gets the whole snapshot again. */
+const maxEvents = 1000;
+
+/** What a reader knows. */
+interface Known {
+  snapshot: EngineSnapshot;
+  /** Number of the next event. */
+  nextEvent: number;
+}
+
+/**
+ * Sends snapshots as changes. One look at the engine serves all readers. A reader that does not keep up is left out
+ * until it has read its last line, and then gets all changes in one. Costs nothing without readers.
+ */
+export class ChangeFeed {
+  readonly #deps: Deps;
+  readonly #readers = new Map<ServerResponse, Known>();
+  #engine: EngineView | undefined;
+  #unsubscribe = (): void => undefined;
+  #cancelBeat = (): void => undefined;
+  #events: KubeletEvent[] = [];
+  #eventCount = 0;
+  #isSoon = false;
+  #earliestMonotonic = 0;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  /** Sends lines until the reader disconnects. */
+  add(engine: EngineView, response: ServerResponse): void {
+    if (this.#readers.size === 0) this.#begin(engine);
+    const snapshot = engine.snapshot();
+    this.#readers.set(response, { snapshot, nextEvent: this.#eventCount });
+    this.#send(response, bytesOf({ whole: { pid: process.pid, ...snapshot } }));
+    response.on('drain', this.#wanted).once('close', () => {
+      this.#readers.delete(response);
+      if (this.#readers.size === 0) this.#end();
+    });
+  }
+
+  #begin(engine: EngineView): void {
+    this.#engine = engine;
+    this.#unsubscribe = engine.subscribe((event) => {
+      this.#events.push(event);
+      this.#eventCount += 1;
+      // Not one by one, because each removal moves the rest.
+      if (this.#events.length > 2 * maxEvents) this.#events.splice(0, maxEvents);
+      this.#wanted();
+    });
+    this.#schedule(beatMs);
+  }
+
+  #end(): void {
+    this.#unsubscribe();
+    this.#cancelBeat();
+    this.#engine = undefined;
+    this.#events = [];
+    this.#isSoon = false;
+  }
+
+  readonly #wanted = (): void => {
+    if (this.#isSoon || this.#engine === undefined) return;
+    this.#isSoon = true;
+    this.#schedule(Math.max(0, this.#earliestMonotonic - this.#deps.clock.monotonic()));
+  };
+
+  #schedule(ms: number): void {
+    this.#cancelBeat();
+    this.#cancelBeat = this.#deps.clock.after(ms, this.#beat);
+  }
+
+  readonly #beat = (): void => {
+    const { clock } = this.#deps;
+    const begunMonotonic = clock.monotonic();
+    const readers = [...this.#readers].filter(([response]) => !response.writableNeedDrain);
+    if (this.#engine !== undefined && readers.length > 0) this.#sendTo(readers, this.#engine.snapshot());
+    const endMonotonic = clock.monotonic();
+    const pauseMs = Math.max(shortestPauseMs, pausePerBeat * (endMonotonic - begunMonotonic));
+    this.#earliestMonotonic = endMonotonic + pauseMs;
+    this.#isSoon = false;
+    this.#schedule(Math.max(beatMs, pauseMs));
+  };
+
+  #sendTo(readers: [ServerResponse, Known][], snapshot: EngineSnapshot): void {
+    // Readers that keep up know the same, so their line is made once.
+    const lines = new Map<EngineSnapshot, Buffer>();
+    for (const [response, known] of readers) {
+      const line = lines.get(known.snapshot) ?? bytesOf(this.#lineFor(known, snapshot));
+      lines.set(known.snapshot, line);
+      this.#readers.set(response, { snapshot, nextEvent: this.#eventCount });
+      this.#send(response, line);
+    }
+    const firstNeeded = Math.min(...[...this.#readers.values()].map(({ nextEvent }) => nextEvent));
+    this.#events = this.#events.slice(this.#events.length - Math.min(this.#eventCount - firstNeeded, maxEvents));
+  }
+
+  #lineFor({ snapshot: before, nextEvent }: Known, snapshot: EngineSnapshot): ChangeLine {
+    const missed = this.#eventCount - nextEvent;
+    if (missed > this.#events.length) return { whole: { pid: process.pid, ...snapshot } };
+    return computeChange(before, snapshot, missed === 0 ? [] : this.#events.slice(-missed));
+  }
+
+  #send(response: ServerResponse, line: Buffer): void {
+    response.write(line);
+    this.#deps.unread.note(response);
+  }
+}
+
+function bytesOf(line: ChangeLine): Buffer {
+  return Buffer.from(`${JSON.stringify(line)}\n`);
+}
