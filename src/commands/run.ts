@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { setFlagsFromString } from 'node:v8';
 import { type Command, Option } from 'commander';
@@ -10,9 +11,9 @@ import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';
 import { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
-import { openAPI } from '../node/open-api.ts';
+import { openAPI, type OpenAPI } from '../node/open-api.ts';
 import { openHealthz } from '../node/open-healthz.ts';
-import { AgentEnd, endsItsPods } from '../node/agent-end.ts';
+import { AgentEnd, endOfPodsMs, endsItsPods } from '../node/agent-end.ts';
 import { addShortHelp } from './io/short-help.ts';
 import { canShowScreen } from './run/can-show-screen.ts';
 import type { CommandDeps } from './io/deps.ts';
@@ -23,8 +24,11 @@ import { setKernelTunables } from '../node/kernel-tunables.ts';
 import { addLogOptions, addNodeOptions } from '../node/options/node-flags.ts';
 import { createNodeLogger, type LogFlags } from '../node/log/node-logger.ts';
 import { type NodeFlags, nodeOptions, type NodeOptions } from '../node/options/node-options.ts';
+import { Reload } from '../node/reload.ts';
+import { ServiceManager } from '../node/service-manager.ts';
 import { nodeSources } from '../node/sources/node-sources.ts';
 import { takeScreenAgent } from './run/screen-agent.ts';
+import { keepWatchdog } from '../node/watchdog.ts';
 import { requireRoot, withAgent } from '../node/with-agent.ts';
 
 interface RunFlags extends NodeFlags, LogFlags {
@@ -43,7 +47,7 @@ export function registerRun(program: Command, deps: CommandDeps): void {
     .addHelpText('after', examples)
     .action(async (manifests: string[], flags: RunFlags) => {
       if (flags.version === true) deps.stdout.write(`Kubernetes ${referenceVersion}\n`);
-      else deps.setExitCode(await run(await nodeOptions(flags, manifests), flags, deps));
+      else deps.setExitCode(await run(manifests, flags, deps));
     });
 }
 
@@ -62,7 +66,8 @@ Examples:
   kubelet-ts run --manifest-url https://box.example/pod.yaml
 Then, in another terminal: kubelet-ts ps, kubelet-ts logs POD, kubelet-ts exec POD -- CMD`;
 
-async function run(options: NodeOptions, flags: RunFlags, { stderr }: CommandDeps): Promise<number> {
+async function run(manifests: readonly string[], flags: RunFlags, { stderr }: CommandDeps): Promise<number> {
+  const options = await nodeOptions(flags, manifests);
   const isNamed = options.manifestPaths.length + options.manifestURLs.length > 0;
   if (!isNamed && !existsSync(appliedFolder(options.rootDir))) {
     throw new UserError('nothing to run: no manifest was named or applied', {
@@ -75,38 +80,44 @@ async function run(options: NodeOptions, flags: RunFlags, { stderr }: CommandDep
     const { rootDir, containerRuntimeEndpoint: runtimeEndpoint } = options;
     return runWithScreen({ rootDir, runtimeEndpoint, stderr });
   }
-  await runAgent(options, flags);
+  await runAgent(options, flags, manifests);
   return 0;
 }
 
-async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
+async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readonly string[]): Promise<void> {
   keepHeapSmall();
   const screen = takeScreenAgent(process.env);
   const { logger, setVerbosity } = await createNodeLogger(options, flags, 'info', screen?.logFile);
+  const service = new ServiceManager(process.env, { clock: systemClock, logger, pid: process.pid });
   const stopping = new AbortController();
   const stop = (reason: string): void => {
     stopping.abort(new Error(reason));
   };
+  const stopped = once(stopping.signal, 'abort').then(() => service.stopping('Stopping, pods keep running'));
   const ending = new AgentEnd({ logger, stop });
   const onSignal = (signal: NodeJS.Signals): void => {
-    // The next signal ends the process.
-    if (ending.signalled(signal)) process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
+    // The next signal ends the process. Later, because execa ends it at once when no other listener is left.
+    if (ending.signalled(signal)) setImmediate(() => process.off('SIGTERM', onSignal).off('SIGINT', onSignal));
+    else void service.stopping('Stopping after the pods', endOfPodsMs(options) + stopMarginMs);
   };
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
-  // A closed terminal sends this. The agent does not stop for it.
-  process.on('SIGHUP', () => {
-    logger.info({ signal: 'SIGHUP' }, 'The terminal was closed, the agent keeps running');
-  });
+  const read = (): Promise<NodeOptions> => nodeOptions(flags, manifests);
+  // A level of the command line stays.
+  const setLevel = flags.logLevel === undefined ? setVerbosity : (): void => undefined;
+  const reload = new Reload({ options, read, setVerbosity: setLevel, service, logger });
+  // A closed terminal sends this too. The agent does not stop for it.
+  process.on('SIGHUP', () => void reload.request());
   const faults = new Faults({ clock: systemClock, logger });
   const sources = (): PodSource[] => nodeSources(options, logger, { hasApplied: true });
   const { rootDir, nodeName, featureGates } = options;
   const applied = new AppliedManifests({ rootDir, nodeName, featureGates, clock: systemClock, logger });
   let healthz: Server | undefined;
-  let api: { close(): void } | undefined;
+  let api: OpenAPI | undefined;
   let unhealthyBecause = (): string | undefined => undefined;
   const onWaiting = async ({ message, hint = '' }: UserError): Promise<void> => {
     unhealthyBecause = () => `waiting for the runtime: ${message}`;
     logger.warn({ err: message, hint }, 'Waiting for the container runtime');
+    void service.status(`Waiting for the container runtime: ${message}`);
     healthz = await openHealthz(options, () => unhealthyBecause(), faults);
   };
   const onStarting: OnStarting = async (doing) => {
@@ -130,19 +141,30 @@ async function runAgent(options: NodeOptions, flags: RunFlags): Promise<void> {
         logger,
         setVerbosity,
       });
+      reload.addAPI(api.prepareReload);
       if (endsItsPods(options)) ending.podsOf(kubelet);
       const ended = kubelet.run(stopping.signal);
+      void service.ready('Running');
+      if (options.featureGates.SystemdWatchdog) {
+        const watchdog = { service, stuckBecause: () => kubelet.stuckBecause(), clock: systemClock, logger };
+        // Ends with the agent.
+        keepWatchdog(watchdog, stopping.signal).catch(() => undefined);
+      }
       await withLog(kubelet, ended, logger);
     });
   } catch (error) {
     // A stop during the start is no failure.
     if (!stopping.signal.aborted) throw error;
   } finally {
+    if (stopping.signal.aborted) await stopped;
     healthz?.close();
     api?.close();
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
   }
 }
+
+/** What a stop may take beside the ends of the pods. */
+const stopMarginMs = 30_000;
 
 async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): Promise<void> {
   const unsubscribe = logEvents(kubelet, logger);

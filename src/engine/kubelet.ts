@@ -16,6 +16,7 @@ import { workersEnded } from './pod-workers/workers-ended.ts';
 import type { LogUsage, StatsProvider, SummaryRequest } from './stats/stats-provider.ts';
 import type { Summary } from './stats/summary.ts';
 import { runSyncLoop } from './sync-loop.ts';
+import { SyncLoopMonitor } from './sync-loop-monitor.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 import type { KubeletEvent } from './view/events.ts';
 import type { EngineDeclarations, EngineSettling, EngineSnapshot, EngineView } from './view/snapshot.ts';
@@ -49,10 +50,12 @@ export class Kubelet
   private readonly stopping = new AbortController();
   private readonly parts: KubeletParts;
   private readonly startedAt: number;
+  private readonly monitor: SyncLoopMonitor;
 
   constructor(deps: KubeletDeps) {
     this.deps = deps;
     this.startedAt = deps.clock.now();
+    this.monitor = new SyncLoopMonitor({ clock: deps.clock, syncFrequencyMs: deps.node.syncFrequencyMs });
     // No limit, because every call under way listens to it.
     setMaxListeners(0, this.stopping.signal);
     this.parts = newKubelet(deps, this.stopping.signal);
@@ -154,6 +157,11 @@ export class Kubelet
   unhealthyBecause(): string | undefined {
     const error = this.parts.runtimeState.error();
     return error === undefined ? undefined : this.parts.outgoing.text(error);
+  }
+
+  /** Why the sync loop counts as stuck, for a watchdog. A runtime that is away for minutes stops the loop too. */
+  stuckBecause(): string | undefined {
+    return this.monitor.stuckBecause();
   }
 
   /**
@@ -298,6 +306,7 @@ export class Kubelet
       {
         inputs: this.parts.inputs,
         handler: this.parts.handlers,
+        monitor: this.monitor,
         clock,
         logger: logger.child({ component: 'sync-loop' }),
         runtimeError: () => this.parts.runtimeState.error(),

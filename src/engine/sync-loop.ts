@@ -5,6 +5,7 @@ import type { PodUpdate } from './config/pod-config.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { PodLifecycleEvent } from './container/pod-lifecycle-event.ts';
 import type { ProbeChange } from './prober/prober-manager.ts';
+import type { SyncLoopMonitor } from './sync-loop-monitor.ts';
 
 /**
  * Inputs of the sync loop: type, sender, and effect.
@@ -50,6 +51,7 @@ interface Deps {
   handler: SyncHandler;
   clock: Clock;
   logger: Logger;
+  monitor: Pick<SyncLoopMonitor, 'entered'>;
   /** Undefined if the runtime is healthy. */
   runtimeError: () => string | undefined;
   /** Calls back each time the runtime may be healthy again. Returns a function that unsubscribes. */
@@ -65,7 +67,7 @@ const maxWaitMs = 5000;
  * aborted. kubelet: kubelet.go syncLoop, syncLoopIteration
  */
 export async function runSyncLoop(
-  { inputs, handler, clock, logger, runtimeError, onRuntimeReady }: Deps,
+  { inputs, handler, clock, logger, monitor, runtimeError, onRuntimeReady }: Deps,
   signal: AbortSignal,
 ): Promise<void> {
   /** Sleeps until the runtime may be ready. The kubelet sleeps on, up to 5 s after the runtime is back. */
@@ -91,6 +93,7 @@ export async function runSyncLoop(
       waitMs = Math.min(waitMs * 2, maxWaitMs);
     }
     waitMs = minWaitMs;
+    monitor.entered();
     try {
       dispatch(input, handler);
     } catch (error) {

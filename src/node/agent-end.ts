@@ -55,3 +55,11 @@ export function endsItsPods(
   const { shutdownGracePeriod, shutdownGracePeriodCriticalPods, shutdownGracePeriodByPodPriority } = options;
   return shutdownGracePeriod > 0 || shutdownGracePeriodCriticalPods > 0 || shutdownGracePeriodByPodPriority.length > 0;
 }
+
+/** Longest time for the ends of all pods, in milliseconds. kubelet: nodeshutdown_manager_linux.go */
+export function endOfPodsMs(
+  options: Pick<NodeOptions, 'shutdownGracePeriod' | 'shutdownGracePeriodByPodPriority'>,
+): number {
+  const { shutdownGracePeriod, shutdownGracePeriodByPodPriority: groups } = options;
+  return groups.reduce((sum, group) => sum + group.shutdownGracePeriodSeconds * 1000, shutdownGracePeriod);
+}

@@ -8,10 +8,12 @@ import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import type { ApiEngine, ApiRuntime } from '../server/api/api-engine.ts';
 import { type AccessOptions, authorizationOf, closedBecause } from '../server/api/api-access.ts';
+import type { Access } from '../server/api/api-handler.ts';
 import type { Mount } from '../server/api/route-table.ts';
 import { type TLSLimits, tlsLimits } from '../server/api/tls-options.ts';
 import type { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import type { NodeOptions } from './options/node-options.ts';
+import type { PrepareReload } from './reload.ts';
 
 interface Deps {
   engine: ApiEngine;
@@ -30,11 +32,20 @@ interface Deps {
 const certificatePeriodMs = 60_000;
 const maxCABytes = 1024 * 1024;
 
+export interface OpenAPI {
+  close(): void;
+  /**
+   * Reads certificates, tokens and rules anew. Rejects with a `UserError` if one is unusable. The result takes them for
+   * later connections and requests.
+   */
+  prepareReload: PrepareReload;
+}
+
 /**
  * Serves the HTTPS API and the read-only port as far as the options ask for them. Rejects with a `UserError` for a
  * mistake in the options or files, and for a port that is taken.
  */
-export async function openAPI(options: NodeOptions, deps: Deps): Promise<{ close(): void }> {
+export async function openAPI(options: NodeOptions, deps: Deps): Promise<OpenAPI> {
   const { logger } = deps;
   // A mistake in a name ends the start also while the API is off, as in the kubelet.
   const limits = tlsLimits(options);
@@ -45,14 +56,19 @@ export async function openAPI(options: NodeOptions, deps: Deps): Promise<{ close
   const closeAll = (): void => {
     for (const one of opened) one.close();
   };
+  let prepareReload: PrepareReload = async () => Promise.resolve(() => undefined);
   try {
-    if (reason === undefined) opened.push(await openSecure(options, { access, limits }, deps));
+    if (reason === undefined) {
+      const secure = await openSecure(options, { access, limits }, deps);
+      opened.push(secure);
+      prepareReload = secure.prepareReload;
+    }
     if (options.readOnlyPort > 0) opened.push(await openReadOnly(options, deps));
   } catch (error) {
     closeAll();
     throw error;
   }
-  return { close: closeAll };
+  return { close: closeAll, prepareReload };
 }
 
 export function accessOptions(options: NodeOptions): AccessOptions {
@@ -72,7 +88,7 @@ async function openSecure(
   options: NodeOptions,
   { access, limits }: { access: AccessOptions; limits: TLSLimits },
   deps: Deps,
-): Promise<{ close(): void }> {
+): Promise<OpenAPI> {
   const { clock, faults, logger } = deps;
   const [{ serveSecure }, { servingPair }, { readTokenFile, TokenUsers }, { readPolicyFile }] = await Promise.all([
     import('../server/api/api-server.ts'),
@@ -80,42 +96,42 @@ async function openSecure(
     import('../server/api/token-file.ts'),
     import('../server/api/policy-file.ts'),
   ]);
-  const rules =
-    access.authorizationPolicyFile === '' ? undefined : await readPolicyFile(access.authorizationPolicyFile);
-  const tokens = access.tokenAuthFile === '' ? new TokenUsers(new Map()) : await readTokenFile(access.tokenAuthFile);
+  const readAccess = async (hasClientCA: boolean): Promise<Access> => {
+    const { authorizationPolicyFile, tokenAuthFile } = access;
+    const rules = authorizationPolicyFile === '' ? undefined : await readPolicyFile(authorizationPolicyFile);
+    const tokens = tokenAuthFile === '' ? new TokenUsers(new Map()) : await readTokenFile(tokenAuthFile);
+    // Without a policy, anonymous clients could run commands.
+    const anonymous = access.anonymousAuth && rules !== undefined;
+    return { authentication: { hasClientCA, tokens, anonymous }, authorization: authorizationOf(access, rules) };
+  };
   warnOfAccess(access, logger);
   const read = async (): Promise<{ pair: { cert: string; key: string }; clientCA: string | undefined }> => {
     const pair = await servingPair(options, clock);
     return { pair, clientCA: access.clientCAFile === '' ? undefined : await readClientCA(access.clientCAFile) };
   };
   let current = await read();
+  let currentAccess = await readAccess(current.clientCA !== undefined);
   const secure = await serveSecure({
     address: options.address,
     port: options.port,
     mounts: await mountsOf(options, deps, { readOnly: false }),
     faults,
     counts: deps.metrics.http,
-    access: {
-      // Without a policy, anonymous clients could run commands.
-      authentication: {
-        hasClientCA: current.clientCA !== undefined,
-        tokens,
-        anonymous: access.anonymousAuth && rules !== undefined,
-      },
-      authorization: authorizationOf(access, rules),
-    },
+    access: () => currentAccess,
     pair: current.pair,
     ...(current.clientCA !== undefined && { clientCA: current.clientCA }),
     limits,
   });
   logger.info({ address: options.address, port: options.port }, 'Serving the HTTPS API');
   const closed = new AbortController();
-  const look = async (): Promise<void> => {
-    const next = await read();
+  const take = (next: typeof current): void => {
     if (JSON.stringify(next) === JSON.stringify(current)) return;
     secure.replace(next.pair, next.clientCA);
     current = next;
     logger.info({}, 'The HTTPS API took another certificate');
+  };
+  const look = async (): Promise<void> => {
+    take(await read());
   };
   const keepLooking = async (): Promise<void> => {
     while (!closed.signal.aborted) {
@@ -131,6 +147,13 @@ async function openSecure(
     close: () => {
       closed.abort();
       secure.close();
+    },
+    prepareReload: async () => {
+      const [next, nextAccess] = await Promise.all([read(), readAccess(current.clientCA !== undefined)]);
+      return () => {
+        take(next);
+        currentAccess = nextAccess;
+      };
     },
   };
 }

@@ -35,7 +35,7 @@ test('an agent that is started in the background of a terminal writes log lines,
   expect(running).toEqual({ pid: expect.any(Number) as number });
   // What a shell sends to its jobs when its terminal is closed.
   await shell.type('kill -HUP %1\n');
-  await shell.until((screen) => screen.includes('The terminal was closed, the agent keeps running'));
+  await shell.until((screen) => screen.includes('Reading the configuration and certificates anew'));
   expect(await agentNow()).toEqual(running);
 });
 

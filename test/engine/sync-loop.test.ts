@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import { AsyncQueue } from '../../src/flow/async-queue.ts';
 import { runSyncLoop, type SyncLoopInput } from '../../src/engine/sync-loop.ts';
+import { SyncLoopMonitor } from '../../src/engine/sync-loop-monitor.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 
 /** A loop that counts the pods it was asked to sync, on a runtime that can be away. */
 function startLoop() {
   const clock = new FakeClock();
+  const monitor = new SyncLoopMonitor({ clock, syncFrequencyMs: 60_000 });
   const inputs = new AsyncQueue<SyncLoopInput>();
   const listeners = new Set<() => void>();
   const stopping = new AbortController();
@@ -28,6 +30,7 @@ function startLoop() {
         handlePodCleanups: nothing,
       },
       clock,
+      monitor,
       logger: silentLogger,
       runtimeError: () => world.error,
       onRuntimeReady: (callback) => {
@@ -39,7 +42,7 @@ function startLoop() {
     },
     stopping.signal,
   );
-  return { world, clock, inputs, listeners, stopping, ended };
+  return { world, clock, monitor, inputs, listeners, stopping, ended };
 }
 
 test('a runtime that comes back finds the inputs handled at once, however long it was away', async () => {
@@ -71,4 +74,33 @@ test('a runtime that nobody tells of is asked for again and again', async () => 
   stopping.abort(new Error('stop'));
   await expect(ended).rejects.toThrow('stop');
   expect(clock.pending).toBe(0);
+});
+
+test('a loop without an entry for five minutes counts as stuck, as it does while the runtime is away', async () => {
+  const { world, clock, monitor, inputs, stopping, ended } = startLoop();
+  await clock.advance(3_600_000);
+  expect(monitor.stuckBecause()).toBeUndefined();
+  inputs.push({ type: 'housekeeping' });
+  await clock.advance(0);
+  world.error = 'it is away';
+  inputs.push({ type: 'housekeeping' });
+  await clock.advance(300_000);
+  expect(monitor.stuckBecause()).toBeUndefined();
+  await clock.advance(1);
+  expect(monitor.stuckBecause()).toBe('sync Loop took longer than expected');
+  world.error = undefined;
+  await clock.advance(10_000);
+  expect(monitor.stuckBecause()).toBeUndefined();
+  stopping.abort(new Error('stop'));
+  await expect(ended).rejects.toThrow('stop');
+});
+
+test('a long syncFrequency makes the monitor patient', async () => {
+  const clock = new FakeClock();
+  const monitor = new SyncLoopMonitor({ clock, syncFrequencyMs: 600_000 });
+  monitor.entered();
+  await clock.advance(1_200_000);
+  expect(monitor.stuckBecause()).toBeUndefined();
+  await clock.advance(1);
+  expect(monitor.stuckBecause()).toBe('sync Loop took longer than expected');
 });

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
+import { get } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
@@ -11,6 +12,7 @@ import { optionsOf } from '../golden-runner/start-case.ts';
 import { CertificateAuthority } from '../fakes/certificate-authority.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { apiDeps } from '../server/api/api-rig.ts';
 
@@ -90,4 +92,52 @@ test('a pair whose files change is taken within a minute, without a gap, and a d
   await clock.advance(60_000);
   await kept;
   expect(await asks(await open())).toBe('second 200');
+});
+
+test('a reload takes tokens and rules, and one broken file keeps them all', async () => {
+  const folder = await temporaryFolder();
+  const [tokens, rules] = ['tokens.csv', 'policy.yaml'].map((name) => join(folder, name)) as [string, string];
+  const allow = (verb: string): string => `rules: [{ users: [carol], verbs: [${verb}], resources: ['nodes/*'] }]`;
+  await writeFile(tokens, 'first-token,carol,1\n', { mode: 0o600 });
+  await writeFile(rules, allow('get'));
+  const port = await freePort();
+  const options = await optionsOf([
+    ...[`--token-auth-file=${tokens}`, `--authorization-policy-file=${rules}`, `--port=${port}`],
+    ...['--address=127.0.0.1', `--root-dir=${folder}`, '--read-only-port=0'],
+  ]);
+  const clock = new FakeClock();
+  const { engine, runtime } = apiDeps();
+  const deps = {
+    engine,
+    runtime,
+    metrics: new AgentMetrics(clock),
+    clock,
+    faults: silentFaults(),
+    logger: silentLogger,
+  };
+  const api = await openAPI(options, { ...deps, setVerbosity: () => undefined });
+  onTestFinished(() => {
+    api.close();
+  });
+  const statusOf = (token: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${token}` };
+      get({ port, host: '127.0.0.1', path: '/pods', rejectUnauthorized: false, headers, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      }).on('error', reject);
+    });
+  const statuses = (): Promise<unknown[]> => Promise.all(['first-token', 'second-token'].map(statusOf));
+  expect(await statuses()).toEqual([200, 401]);
+
+  await writeFile(tokens, 'second-token,carol,1\n');
+  await writeFile(rules, 'rules: nothing');
+  await expect(api.prepareReload()).rejects.toThrow('policy.yaml');
+  expect(await statuses()).toEqual([200, 401]);
+
+  await writeFile(rules, allow('create'));
+  const take = await api.prepareReload();
+  expect(await statuses()).toEqual([200, 401]);
+  take();
+  expect(await statuses()).toEqual([401, 403]);
 });

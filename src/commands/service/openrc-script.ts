@@ -17,6 +17,8 @@ rc_ulimit="-n 1048576"
 # Freed memory is given back.
 export MALLOC_MMAP_THRESHOLD_=16384
 
+extra_started_commands="reload"
+
 depend() {
   use net containerd crio
   after firewall
@@ -28,6 +30,12 @@ start_pre() {
     command_args="\${command_args} \${KUBELET_KUBEADM_ARGS}"
   fi
   command_args="\${command_args} \${KUBELET_EXTRA_ARGS}"
+}
+
+reload() {
+  ebegin "Reloading \${RC_SVCNAME}"
+  supervise-daemon "\${RC_SVCNAME}" --signal HUP
+  eend $?
 }
 `;
 }

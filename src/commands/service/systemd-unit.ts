@@ -1,6 +1,8 @@
 /**
  * The unit for systemd. Environment files and variables are those of kubeadm's drop-in for the kubelet.
  *
+ * NotifyAccess stays `main`, because systemd-notify names its parent as the sender.
+ *
  * It has no sandbox: namespaces of mounts would hide volumes from the runtime, and filters of system calls would pass
  * on to every container of a containerd that the agent starts.
  */
@@ -13,13 +15,19 @@ After=network-online.target containerd.service crio.service
 StartLimitIntervalSec=0
 
 [Service]
-Type=exec
+Type=notify
+# A runtime that comes later, or archives of images, may take their time.
+TimeoutStartSec=infinity
+WatchdogSec=60
 # Of kubeadm, and for flags of this machine.
 EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+EnvironmentFile=-/etc/default/kubelet
 EnvironmentFile=-/etc/default/kubelet-ts
 # Freed memory is given back.
 Environment=MALLOC_MMAP_THRESHOLD_=16384
-ExecStart=${[program, 'run', '--no-tui', ...words].map(unitWord).join(' ')} $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+ExecStart=${[program, 'run', '--no-tui', ...words].map(unitWord).join(' ')} $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+# Reads the configuration, certificates and tokens anew.
+ExecReload=/bin/kill -HUP $MAINPID
 # The pods and their containerd outlive the agent.
 KillMode=process
 Restart=always

@@ -141,7 +141,7 @@ export async function nodeOptions(flags: NodeFlags, manifests: readonly string[]
     inPlace: flags.inPlace ?? true,
     offline: flags.offline ?? false,
     leaveOrphans: false,
-    secrets: secretsOfURLs(urlOptions),
+    secrets: hidden(secretsOfURLs(urlOptions)),
     warnings: [...warnOfFlags(flags), ...warnings],
     unusedFields: fieldsWithoutEffect(configuration),
   };
@@ -164,8 +164,10 @@ function refuseWebhooks({ authentication, authorization }: GivenConfiguration): 
 }
 
 /** The passwords and queries of URLs, and the headers sent to them. */
-function secretsOfURLs({ manifestURLs, manifestURLHeaders }: ManifestURLOptions): SecretValues {
-  const secrets = new SecretValues();
+export function secretsOfURLs({
+  manifestURLs,
+  manifestURLHeaders,
+}: Pick<ManifestURLOptions, 'manifestURLs' | 'manifestURLHeaders'>): string[] {
   const urls = manifestURLs.map((url) => new URL(url));
   const inURLs = urls.flatMap(({ password, search, searchParams }) => [
     password,
@@ -173,7 +175,12 @@ function secretsOfURLs({ manifestURLs, manifestURLHeaders }: ManifestURLOptions)
     ...searchParams.values(),
   ]);
   const inHeaders = manifestURLHeaders.flatMap(([, value]) => [value, value.replace(/^\S+ /, '')]);
-  secrets.set('manifest URLs', [...inURLs, ...inURLs.map(unescape), ...inHeaders]);
+  return [...inURLs, ...inURLs.map(unescape), ...inHeaders];
+}
+
+function hidden(secretsOfURLs: readonly string[]): SecretValues {
+  const secrets = new SecretValues();
+  secrets.set('manifest URLs', secretsOfURLs);
   return secrets;
 }
 

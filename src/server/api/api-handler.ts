@@ -14,8 +14,8 @@ export interface Access {
 
 interface Deps {
   mounts: readonly Mount[];
-  /** Absent for a server without authentication. */
-  access?: Access;
+  /** Called for each request, because files with clients change. Absent for a server without authentication. */
+  access?: () => Access;
   faults: Pick<Faults, 'note'>;
 }
 
@@ -45,7 +45,7 @@ export function apiHandler({
       return;
     }
     const { mount, rest } = found;
-    if (access !== undefined && !isLetIn(access, mount, request, response)) return;
+    if (access !== undefined && !isLetIn(access(), mount, request, response)) return;
     const query = goQuery(search);
     if (mount.handle !== undefined) {
       await mount.handle({ request, response, params: {}, rest, query });

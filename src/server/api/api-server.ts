@@ -30,7 +30,8 @@ interface ServerRequest {
 }
 
 export interface SecureServerRequest extends ServerRequest {
-  access: Access;
+  /** Called for each request. */
+  access: () => Access;
   pair: ServingPair;
   /** Certificates in PEM that sign those of clients. Absent if clients show none. */
   clientCA?: string;
@@ -98,7 +99,7 @@ export async function serveReadOnly(request: ServerRequest): Promise<Server> {
 async function open(
   server: Server,
   { address, port, mounts, faults, counts }: ServerRequest,
-  access: Access | undefined,
+  access: (() => Access) | undefined,
 ): Promise<void> {
   const handle = apiHandler({ mounts, faults, ...(access && { access }) });
   const serverType = access === undefined ? 'readonly' : 'readwrite';

@@ -13,13 +13,19 @@ After=network-online.target containerd.service crio.service
 StartLimitIntervalSec=0
 
 [Service]
-Type=exec
+Type=notify
+# A runtime that comes later, or archives of images, may take their time.
+TimeoutStartSec=infinity
+WatchdogSec=60
 # Of kubeadm, and for flags of this machine.
 EnvironmentFile=-/var/lib/kubelet/kubeadm-flags.env
+EnvironmentFile=-/etc/default/kubelet
 EnvironmentFile=-/etc/default/kubelet-ts
 # Freed memory is given back.
 Environment=MALLOC_MMAP_THRESHOLD_=16384
-ExecStart=/usr/bin/kubelet-ts run --no-tui /etc/kubernetes/manifests $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+ExecStart=/usr/bin/kubelet-ts run --no-tui /etc/kubernetes/manifests $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+# Reads the configuration, certificates and tokens anew.
+ExecReload=/bin/kill -HUP $MAINPID
 # The pods and their containerd outlive the agent.
 KillMode=process
 Restart=always
@@ -38,7 +44,7 @@ test('a unit quotes words that systemd would change', () => {
   const [line] = /ExecStart=.*/.exec(systemdUnit('/opt/my tools/kubelet-ts', ['/srv/100%', '$HOME', 'a"b\\c'])) ?? [];
   expect(line).toBe(
     String.raw`ExecStart="/opt/my tools/kubelet-ts" run --no-tui /srv/100%% $$HOME "a\"b\\c"` +
-      ' $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS',
+      ' $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS',
   );
 });
 

@@ -141,7 +141,11 @@ export class ApiRig {
       ),
       faults: { note },
       counts: new HTTPCounts(systemClock),
-      access: { authentication: { hasClientCA: true, tokens, anonymous }, authorization: { kind: 'all' }, ...access },
+      access: () => ({
+        authentication: { hasClientCA: true, tokens, anonymous },
+        authorization: { kind: 'all' },
+        ...access,
+      }),
       pair: serving,
       clientCA: authority.own.cert,
       limits: { minVersion: 'TLSv1.2' },

@@ -1,0 +1,92 @@
+import { errorMessage, UserError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { OneAtATime } from '../flow/one-at-a-time.ts';
+import { computeReload } from './compute-reload.ts';
+import { type NodeOptions, secretsOfURLs } from './options/node-options.ts';
+import type { ServiceManager } from './service-manager.ts';
+
+/** Reads files anew. Rejects if one is unusable. The result takes all of them, or throws and takes none. */
+export type PrepareReload = () => Promise<() => void>;
+
+interface Deps {
+  /** The options of the running agent. A reload changes their headers and secrets. */
+  options: NodeOptions;
+  /** Reads the configuration files again, with the flags of the start. */
+  read: () => Promise<NodeOptions>;
+  setVerbosity: (level: number) => void;
+  service: Pick<ServiceManager, 'reloading' | 'reloaded'>;
+  logger: Logger;
+}
+
+/**
+ * Reads the configuration and the certificates anew, all or nothing: after a mistake in one file the agent keeps all
+ * that it has, and reports that.
+ */
+export class Reload {
+  private readonly deps: Deps;
+  private readonly turns = new OneAtATime();
+  private isWaiting = false;
+  private current: NodeOptions['configuration'];
+  private prepareAPI: PrepareReload | undefined;
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+    this.current = deps.options.configuration;
+  }
+
+  /** From now on the certificates, tokens and rules of the API are read too. */
+  addAPI(prepare: PrepareReload): void {
+    this.prepareAPI = prepare;
+  }
+
+  /** Called for SIGHUP. Reloads once for all requests that wait. Never rejects. */
+  async request(): Promise<void> {
+    if (this.isWaiting) return;
+    this.isWaiting = true;
+    await this.turns.run(() => {
+      this.isWaiting = false;
+      return this.reload();
+    });
+  }
+
+  private async reload(): Promise<void> {
+    const { service, logger } = this.deps;
+    logger.info({}, 'Reading the configuration and certificates anew');
+    await service.reloading();
+    try {
+      const next = await this.deps.read();
+      const takeAPI = await this.prepareAPI?.();
+      // First, because a damaged authority is noticed only here.
+      takeAPI?.();
+      this.take(next);
+      logger.info({}, 'Took the configuration and certificates');
+      await service.reloaded('Running');
+    } catch (error) {
+      const hint = error instanceof UserError ? error.hint : undefined;
+      const err = errorMessage(error);
+      logger.error({ err, ...(hint !== undefined && { hint }) }, 'The agent keeps its configuration and certificates');
+      await service.reloaded(`Running with the configuration before the reload: ${err}`);
+    }
+  }
+
+  private take(next: NodeOptions): void {
+    const { options, logger, setVerbosity } = this.deps;
+    const { verbosity, hasOtherHeaders, needStart } = computeReload(this.current, next.configuration);
+    for (const { message, origin, line, column, field, hint } of next.warnings) {
+      logger.warn({ origin, line, column, field, hint }, message);
+    }
+    if (needStart.length > 0) {
+      const hint = 'Restart the agent, such as by systemctl restart kubelet-ts. No pod restarts with it.';
+      logger.warn({ fields: needStart, hint }, 'Changed fields of the configuration wait for a start of the agent');
+    }
+    if (verbosity !== undefined) setVerbosity(verbosity);
+    if (hasOtherHeaders) {
+      // First, so that no log line shows a new one.
+      options.secrets.set('manifest URLs', secretsOfURLs(next));
+      options.manifestURLHeaders.splice(0, Infinity, ...next.manifestURLHeaders);
+    }
+    const { logging, staticPodURLHeader } = next.configuration;
+    this.current = { ...this.current, logging: { ...this.current.logging, verbosity: logging.verbosity } };
+    this.current = { ...this.current, staticPodURLHeader };
+  }
+}

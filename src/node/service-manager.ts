@@ -1,0 +1,114 @@
+import type { Clock } from '../clock.ts';
+import { errorMessage, UserError } from '../errors.ts';
+import { OneAtATime } from '../flow/one-at-a-time.ts';
+import type { Logger } from '../logger.ts';
+
+interface Deps {
+  clock: Pick<Clock, 'monotonic'>;
+  logger: Logger;
+  pid: number;
+}
+
+/** Limit on one notification, in milliseconds. systemd-notify itself waits up to 5 s for an answer. */
+const notifyLimitMs = 10_000;
+/** Limit on the text of STATUS, as the reason may come from a runtime. */
+const maxStatusLength = 300;
+/** kubelet: watchdog_linux.go minimalNotifyInterval */
+const minWatchdogMs = 1000;
+
+/**
+ * Notifies systemd of the agent's state, by sd_notify(3). Without systemd it does nothing. systemd's own program sends
+ * the datagrams, because Node has no sockets of that kind.
+ */
+export class ServiceManager {
+  /** Time without a notification after which systemd ends the agent, in milliseconds. Undefined without a watchdog. */
+  readonly watchdogMs: number | undefined;
+  private readonly deps: Deps;
+  private readonly socket: string | undefined;
+  private readonly queue = new OneAtATime();
+  private isReady = false;
+
+  /**
+   * Takes the variables of systemd out of the environment, so that no process of the agent notifies in its place.
+   * Throws a `UserError` for a watchdog that is too quick, as the kubelet does.
+   */
+  constructor(env: NodeJS.ProcessEnv, deps: Deps) {
+    const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = env;
+    delete env['NOTIFY_SOCKET'];
+    delete env['WATCHDOG_USEC'];
+    delete env['WATCHDOG_PID'];
+    this.deps = deps;
+    this.socket = NOTIFY_SOCKET === '' ? undefined : NOTIFY_SOCKET;
+    const isOurs = WATCHDOG_PID === undefined || WATCHDOG_PID === String(deps.pid);
+    this.watchdogMs = this.socket !== undefined && isOurs ? watchdogMs(WATCHDOG_USEC) : undefined;
+  }
+
+  /** Sends the text that `systemctl status` shows. */
+  async status(text: string): Promise<void> {
+    await this.send([statusOf(text)]);
+  }
+
+  /** Ends the start of the unit. It names the process too, as a shell may have started it. */
+  async ready(text: string): Promise<void> {
+    this.isReady = true;
+    await this.send(['READY=1', `MAINPID=${this.deps.pid}`, statusOf(text)]);
+  }
+
+  /** Reports a reload, which the next `ready` ends. Before the first `ready` it does nothing. */
+  async reloading(): Promise<void> {
+    if (!this.isReady) return;
+    const monotonicUsec = Math.floor(this.deps.clock.monotonic() * 1000);
+    await this.send(['RELOADING=1', `MONOTONIC_USEC=${monotonicUsec}`, statusOf('Reading the configuration anew')]);
+  }
+
+  /** Reports the end of a reload. Before the first `ready` it does nothing. */
+  async reloaded(text: string): Promise<void> {
+    if (this.isReady) await this.ready(text);
+  }
+
+  /** Reports a stop that may take `limitMs`. */
+  async stopping(text: string, limitMs = 0): Promise<void> {
+    this.isReady = false;
+    const extended = limitMs > 0 ? [`EXTEND_TIMEOUT_USEC=${Math.ceil(limitMs * 1000)}`] : [];
+    await this.send(['STOPPING=1', statusOf(text), ...extended]);
+  }
+
+  /** Puts off the watchdog. Resolves with false if the notification failed. */
+  async alive(): Promise<boolean> {
+    return this.send(['WATCHDOG=1']);
+  }
+
+  private async send(assignments: readonly string[]): Promise<boolean> {
+    const { socket } = this;
+    if (socket === undefined) return true;
+    return this.queue.run(() => this.notify(socket, assignments));
+  }
+
+  /** The sender is the agent itself, so that the unit needs no more than NotifyAccess=main. */
+  private async notify(socket: string, assignments: readonly string[]): Promise<boolean> {
+    const { logger } = this.deps;
+    try {
+      const { execa } = await import('execa');
+      // Without cleanup, because its handler of signals would end the agent at a SIGTERM.
+      const ends = { timeout: notifyLimitMs, killSignal: 'SIGKILL', cleanup: false } as const;
+      const options = { env: { NOTIFY_SOCKET: socket }, stdin: 'ignore', ...ends } as const;
+      await execa('systemd-notify', assignments, options);
+      return true;
+    } catch (error) {
+      logger.warn({ err: errorMessage(error) }, 'systemd was not notified');
+      return false;
+    }
+  }
+}
+
+/** Milliseconds of WATCHDOG_USEC. kubelet: watchdog_linux.go NewHealthChecker, go-systemd SdWatchdogEnabled */
+function watchdogMs(usec: string | undefined): number | undefined {
+  if (usec === undefined) return undefined;
+  const ms = /^\d+$/.test(usec) ? Number(usec) / 1000 : NaN;
+  if (ms > minWatchdogMs) return ms;
+  throw new UserError(`the watchdog of systemd is too quick: WATCHDOG_USEC=${usec}`, {
+    hint: 'Set WatchdogSec of the unit to more than 1 s, or leave it out.',
+  });
+}
+
+const statusOf = (text: string): string => `STATUS=${text.replaceAll(/\s+/g, ' ').slice(0, maxStatusLength)}`;

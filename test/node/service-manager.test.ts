@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { ServiceManager } from '../../src/node/service-manager.ts';
+import { FakeClock } from '../fakes/fake-clock.ts';
+import { NotifySocket } from '../fakes/notify-socket.ts';
+import { silentLogger } from '../fakes/silent-logger.ts';
+
+const { pid } = process;
+
+test('each state reaches the socket as a datagram of the agent, in the order of the calls', async () => {
+  const socket = await NotifySocket.open();
+  const clock = new FakeClock();
+  await clock.advance(1234.5678);
+  const service = new ServiceManager({ NOTIFY_SOCKET: socket.path }, { clock, logger: silentLogger, pid });
+  const sent = await Promise.all([
+    service.reloading(),
+    service.status('Waiting for\nthe container runtime'),
+    service.ready('Running'),
+    service.reloading(),
+    service.reloaded('Running'),
+    service.alive(),
+    service.stopping('Stopping', 30_000),
+    service.reloaded('Running'),
+  ]);
+  expect(sent[5]).toBe(true);
+  await socket.journal.next(({ text }) => text.startsWith('STOPPING'));
+  expect(socket.journal.items.slice(1)).toEqual(
+    [
+      'STATUS=Waiting for the container runtime',
+      `READY=1 MAINPID=${pid} STATUS=Running`,
+      'RELOADING=1 MONOTONIC_USEC=1234567 STATUS=Reading the configuration anew',
+      `READY=1 MAINPID=${pid} STATUS=Running`,
+      'WATCHDOG=1',
+      'STOPPING=1 STATUS=Stopping EXTEND_TIMEOUT_USEC=30000000',
+    ].map((text) => ({ pid, text })),
+  );
+});
+
+test('the variables of systemd are taken, so that no child notifies in the place of the agent', () => {
+  const env = { NOTIFY_SOCKET: '/run/notify', WATCHDOG_USEC: '60000000', WATCHDOG_PID: String(pid), PATH: '/bin' };
+  const { watchdogMs } = new ServiceManager(env, { clock: new FakeClock(), logger: silentLogger, pid });
+  expect({ watchdogMs, env }).toEqual({ watchdogMs: 60_000, env: { PATH: '/bin' } });
+});
+
+test.each([
+  ['no watchdog', { NOTIFY_SOCKET: '/run/notify' }],
+  ['the watchdog of another process', { NOTIFY_SOCKET: '/run/notify', WATCHDOG_USEC: '60000000', WATCHDOG_PID: '1' }],
+  ['no service manager', { WATCHDOG_USEC: '60000000' }],
+])('with %s there is none', (_case, env) => {
+  const service = new ServiceManager(env, { clock: new FakeClock(), logger: silentLogger, pid });
+  expect(service.watchdogMs).toBeUndefined();
+});
+
+test.each(['1000000', '0', '-5', 'soon'])('a watchdog of %s µs ends the start', (usec) => {
+  const env = { NOTIFY_SOCKET: '/run/notify', WATCHDOG_USEC: usec };
+  expect(() => new ServiceManager(env, { clock: new FakeClock(), logger: silentLogger, pid })).toThrow(
+    `the watchdog of systemd is too quick: WATCHDOG_USEC=${usec}`,
+  );
+});
+
+test('a socket that is gone is a warning, and no error', async () => {
+  const warnings: string[] = [];
+  const warn = (_facts: unknown, message?: string): void => void warnings.push(message ?? '');
+  const service = new ServiceManager(
+    { NOTIFY_SOCKET: '/nonexistent/notify' },
+    { clock: new FakeClock(), logger: { ...silentLogger, warn }, pid },
+  );
+  expect({ sent: await service.alive(), warnings }).toEqual({ sent: false, warnings: ['systemd was not notified'] });
+});
+
+test('without systemd nothing is sent', async () => {
+  const service = new ServiceManager({}, { clock: new FakeClock(), logger: silentLogger, pid });
+  expect(await service.alive()).toBe(true);
+});
