@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Faults } from '../flow/faults.ts';
+import { answerClientErrors } from './client-errors.ts';
 
 /**
  * Handlers of one server, keyed `GET /path`. `{name}` in a path stands for one part. Other methods and paths are
@@ -64,6 +65,7 @@ export function boundedServer(
   // One request a connection: else answers would pile up for a client that sends requests without reading.
   server.maxRequestsPerSocket = 1;
   keepWithin(server, maxConnections);
+  answerClientErrors(server);
   server.on('error', (error) => {
     // Before the server listens, the caller gets the error.
     if (server.listening) faults.note('server', error);

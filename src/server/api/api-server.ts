@@ -5,6 +5,7 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Faults } from '../../flow/faults.ts';
 import { hasCode, UserError } from '../../errors.ts';
 import type { HTTPCounts } from '../metrics/http-counts.ts';
+import { answerClientErrors } from '../client-errors.ts';
 import { listening, ownConnectionLimit } from '../http-server.ts';
 import { type Access, apiHandler } from './api-handler.ts';
 import { limitConnections } from './connection-limit.ts';
@@ -121,6 +122,7 @@ async function open(
     handle(request, response);
   });
   limitConnections(server, ownConnectionLimit());
+  answerClientErrors(server);
   server.setTimeout(maxSilenceMs);
   server.on('error', (error) => {
     // Before the server listens, the caller gets the error.

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
+import type { Certificate } from '../../fakes/certificate-authority.ts';
 import { ApiRig } from './api-rig.ts';
 
 const count = 1000;
@@ -12,9 +13,20 @@ const starts = [
   'POST /run/default/web/a HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nx',
 ];
 
-test('1,000 stuck connections keep nobody out, and nothing of them stays', async () => {
+/** Milliseconds of CPU that answers of /healthz take on both sides, each with a handshake. */
+async function askHealthz(rig: ApiRig, client: Certificate): Promise<number> {
+  const before = process.cpuUsage();
+  for (let round = 0; round < 20; round += 1) expect(await rig.short('GET /healthz', { client })).toBe('200 ok');
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+test('1,000 stuck connections keep nobody out, make no answer dearer, and nothing of them stays', async () => {
   const rig = await ApiRig.open();
   const client = await rig.authority.issue('carol');
+  // Compiles the code.
+  await askHealthz(rig, client);
+  const alone = await askHealthz(rig, client);
   const stuck: Socket[] = [];
   for (let index = 0; index < count; index += 1) {
     const isPlain = index % 10 > 0;
@@ -26,16 +38,9 @@ test('1,000 stuck connections keep nobody out, and nothing of them stays', async
     if (isPlain) await once(socket, 'connect');
     stuck.push(socket);
   }
-  const answers: string[] = [];
-  const times: number[] = [];
-  for (let round = 0; round < 20; round += 1) {
-    const since = performance.now();
-    answers.push(await rig.short('GET /healthz', { client }));
-    times.push(performance.now() - since);
-  }
-  expect(new Set(answers)).toEqual(new Set(['200 ok']));
-  // 10 to 20 ms on a quiet machine, with the handshake.
-  expect(times.sort((a, b) => a - b)[10]).toBeLessThan(1000);
+  // The first answers wait for connections before them, and for those that time out.
+  const among = [await askHealthz(rig, client), await askHealthz(rig, client), await askHealthz(rig, client)];
+  expect(Math.min(...among)).toBeLessThan(2 * alone);
   for (const socket of stuck) socket.destroy();
   await rig.untilClosed();
   expect(rig.problems).toEqual([]);

@@ -1,0 +1,48 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** Late connections that one turn of the event loop closes. Each one takes some 0.1 ms of CPU. */
+const closedInTurn = 16;
+
+const statuses: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+};
+
+/**
+ * Answers broken and late requests as Node does, but late ones a few at a time. Node finds all of them in one check:
+ * hundreds that were closed at once kept other clients waiting for 24 ms of CPU.
+ */
+export function answerClientErrors(server: Server): void {
+  const unfinished = new WeakMap<Duplex, Set<ServerResponse>>();
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    const answers = unfinished.get(socket) ?? new Set();
+    unfinished.set(socket, answers.add(response));
+    response.once('close', () => answers.delete(response));
+  });
+  const end = (socket: Duplex, error: NodeJS.ErrnoException): void => {
+    // A client would take later bytes for a part of an answer that was begun.
+    const isAnswering = [...(unfinished.get(socket) ?? [])].some(({ headersSent }) => headersSent);
+    if (socket.writable && !isAnswering) {
+      socket.write(`HTTP/1.1 ${statuses[error.code ?? ''] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`);
+    }
+    socket.destroy(error);
+  };
+  const late = new Map<Duplex, NodeJS.ErrnoException>();
+  const endSome = (): void => {
+    for (const [socket, error] of [...late].slice(0, closedInTurn)) {
+      late.delete(socket);
+      end(socket, error);
+    }
+    if (late.size > 0) setImmediate(endSome);
+  };
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') {
+      end(socket, error);
+      return;
+    }
+    late.set(socket, error);
+    if (late.size === 1) setImmediate(endSome);
+  });
+}
