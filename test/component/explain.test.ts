@@ -1,8 +1,11 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadManifests } from '../../src/api/objects/load-manifests.ts';
 import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
 import { explainPod } from '../../src/engine/explain/explain-pod.ts';
 import type { Explanation } from '../../src/engine/explain/explanation.ts';
+import type { OperationRequest } from '../../src/engine/operations/operation.ts';
 import { codes, Refusal } from '../fakes/fake-calls.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
@@ -409,7 +412,115 @@ const rows: Row[] = [
     'main failed with exit code 4 (Error), and restartPolicy Never does not start it again',
     'kubelet-ts logs shop',
   ],
+  [
+    'a full emptyDir',
+    {
+      container: 'volumeMounts: [{name: cache, mountPath: /cache}]',
+      spec: 'volumes: [{name: cache, emptyDir: {sizeLimit: 64Ki}}]',
+      then: async (world, engine) => {
+        await world.until(() => engine.isReady('shop-edge1'));
+        const uid = engine.pod('shop-edge1')?.pod.metadata.uid ?? '';
+        const folder = join(world.rootDir, 'pods', uid, 'volumes', 'kubernetes.io~empty-dir', 'cache');
+        await writeFile(join(folder, 'file'), Buffer.alloc(128 * 1024, 1));
+        await world.until(() => engine.pod('shop-edge1')?.worker.state === 'finished');
+      },
+    },
+    'evicted',
+    'Usage of EmptyDir volume "cache" exceeds the limit "64Ki".',
+    'Raise the limit',
+  ],
+  [
+    'pods that wait for each other',
+    {
+      annotations: 'kubelet-ts.io/depends-on: db',
+      beside: [
+        'apiVersion: v1',
+        'kind: Pod',
+        'metadata: {name: db, annotations: {kubelet-ts.io/depends-on: shop}}',
+        'spec: {containers: [{name: main, image: acme/shop:1}]}',
+      ].join('\n'),
+    },
+    'start order',
+    'default/shop waits for default/db, which waits for default/shop',
+    'Remove one of these annotations',
+  ],
+  [
+    'a mount point in a read-only root',
+    { machine: start('error mounting "/x" to rootfs at "/data": mkdir /data: read-only file system: unknown') },
+    'start',
+    'a mount point cannot be made in the read-only root of its image',
+    'readOnlyRootFilesystem',
+  ],
+  [
+    'a machine without cgroups left',
+    { machine: start('unable to apply cgroup configuration: mkdir /sys/fs/cgroup/memory/x: no space left on device') },
+    'start',
+    'this machine has no cgroups left',
+    'cat /proc/cgroups',
+  ],
+  [
+    'a machine without processes left',
+    { machine: start('unable to start container process: fork/exec /proc/self/exe: resource temporarily unavailable') },
+    'start',
+    'this machine or the cgroup of the pod has no processes left',
+    'kubelet-ts top',
+  ],
+  [
+    'a pod that an operator stopped',
+    {
+      then: async (world, engine) => {
+        await world.until(() => engine.isReady('shop-edge1'));
+        await operate(world, engine, 'stop');
+        await world.until(() => engine.pod('shop-edge1')?.worker.state === 'finished');
+      },
+    },
+    'stopped',
+    'an operator stopped it',
+    'kubelet-ts start shop',
+  ],
+  [
+    'a pod that an operator holds',
+    {
+      then: async (world, engine, source) => {
+        await world.until(() => engine.isReady('shop-edge1'));
+        await operate(world, engine, 'hold');
+        declare(source, manifestOf({ container: 'env: [{name: COLOUR, value: red}]' }));
+        await world.until(() => engine.pod('shop-edge1')?.waitingUpdate !== undefined);
+      },
+    },
+    'held',
+    'held by kubelet-ts hold; revision 1 runs',
+    'kubelet-ts unhold shop',
+  ],
+  [
+    'an update that waits for a lock file',
+    {
+      then: async (world, engine, source) => {
+        await world.until(() => engine.isReady('shop-edge1'));
+        declare(
+          source,
+          manifestOf({
+            container: 'env: [{name: COLOUR, value: red}]',
+            annotations: 'kubelet-ts.io/update-lock: /etc/passwd',
+          }),
+        );
+        await world.until(() => engine.pod('shop-edge1')?.waitingUpdate !== undefined);
+      },
+    },
+    'held',
+    'updates wait while /etc/passwd exists; revision 1 runs',
+    'Remove the lock file',
+  ],
 ];
+
+/** What an operator asks for, done. */
+async function operate(world: World, engine: Engine, action: OperationRequest['action']): Promise<void> {
+  let isDone = false;
+  const pod = { namespace: 'default', name: 'shop-edge1' };
+  const asked = engine.kubelet.operate({ action, pod }).then(() => (isDone = true));
+  await world.until(() => isDone);
+  await asked;
+}
 
 describe('explain names the true cause and a way out of', () => {
   test.each(rows)('%s', async (_name, trouble, stage, cause, way) => {

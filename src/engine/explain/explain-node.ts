@@ -2,6 +2,7 @@ import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import type { EngineSnapshot } from '../view/snapshot.ts';
 import { refusalFinding } from './explain-admission.ts';
 import { imageMeaning } from './explain-image.ts';
+import { isHold } from './explain-operation.ts';
 import type { Evidence, Finding } from './explanation.ts';
 import { commandName, nextTry, partsOf, type Subject } from './subject.ts';
 
@@ -84,7 +85,7 @@ function placeOf({ origin, line, column }: ManifestProblem): string {
 /** The newest manifest is good, but not carried out yet. */
 export function explainUpdate(subject: Subject): Finding | undefined {
   const { waitingUpdate: update, pod } = subject;
-  if (update === undefined) return undefined;
+  if (update === undefined || isHold(update.reason)) return undefined;
   const { reason, message } = update;
   const more = 'The revision before it runs on until then.';
   const evidence = [{ from: 'update', text: `${reason}: ${message}` }];

@@ -6,6 +6,7 @@ import { explainCrash } from './explain-crash.ts';
 import { explainEnd } from './explain-end.ts';
 import { explainImage } from './explain-image.ts';
 import { explainAgent, explainManifest, explainReplacement, explainRuntime, explainUpdate } from './explain-node.ts';
+import { explainHold, explainStop } from './explain-operation.ts';
 import { explainProbe } from './explain-probe.ts';
 import { explainSandbox } from './explain-sandbox.ts';
 import type { Explanation, Finding } from './explanation.ts';
@@ -20,6 +21,7 @@ const examiners: readonly Examiner[] = [
   explainUpdate,
   explainReplacement,
   explainStartOrder,
+  explainStop,
   explainEnd,
   explainSandbox,
   explainImage,
@@ -27,6 +29,7 @@ const examiners: readonly Examiner[] = [
   explainCrash,
   explainProbe,
   explainProgress,
+  explainHold,
 ];
 
 /** Explains in which stage a pod is, why, and what to do. */

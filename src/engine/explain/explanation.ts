@@ -13,7 +13,9 @@ export type Stage =
   | 'back-off'
   | 'evicted'
   | 'stopping'
+  | 'stopped'
   | 'finished'
+  | 'held'
   | 'running';
 
 /** One observation that supports an explanation. */

@@ -22,6 +22,17 @@ export function meaningOf<Args extends unknown[]>(
 /** Conditions of this machine that any step can fail of. */
 export const machineTexts: readonly KnownText<[]>[] = [
   {
+    // mkdir of a cgroup fails so when the kernel's number of cgroups is used up.
+    pattern: /cgroup.*no space left on device/i,
+    cause: () => 'this machine has no cgroups left',
+    ways: () => ['Compare num_cgroups with the limit of 65535: cat /proc/cgroups', 'Remove stale cgroups, or reboot.'],
+  },
+  {
+    pattern: /resource temporarily unavailable/i,
+    cause: () => 'this machine or the cgroup of the pod has no processes left',
+    ways: () => ['Find the processes: kubelet-ts top', 'Raise kernel.pid_max, or podPidsLimit of the configuration.'],
+  },
+  {
     pattern: /no space left on device|disk quota exceeded/i,
     cause: () => 'the disk of this machine is full',
     ways: () => ['Make room: df -h; df -i', 'Look for large images: kubelet-ts images list'],

@@ -1,0 +1,45 @@
+import { reasons } from '../view/reasons.ts';
+import type { Finding } from './explanation.ts';
+import { commandName, eventEvidence, newestEvent, type Subject } from './subject.ts';
+
+/** A pod that an operator stopped, once its containers have ended. */
+export function explainStop(subject: Subject): Finding | undefined {
+  const { reason, message = '' } = subject.pod.status ?? {};
+  if (reason !== reasons.stopped || subject.worker?.state === 'terminating') return undefined;
+  return {
+    stage: 'stopped',
+    cause: 'an operator stopped it',
+    evidence: [{ from: 'status', text: `${reason}: ${message}` }],
+    ways: [`Start it: kubelet-ts start ${commandName(subject)}`],
+  };
+}
+
+/** A pod that runs well, but not the newest manifest, because an operator or an annotation says so. */
+export function explainHold(subject: Subject): Finding | undefined {
+  const { reason = '', message = '' } = subject.waitingUpdate ?? {};
+  const ways = holds[reason];
+  if (ways === undefined) return undefined;
+  const event = newestEvent(subject, [reasons.rolledBack]);
+  const update = { from: 'update', text: `${reason}: ${message}` };
+  return {
+    stage: 'held',
+    cause: message,
+    evidence: reason === reasons.rolledBack && event !== undefined ? [update, eventEvidence(event)] : [update],
+    ways: ways(commandName(subject)),
+  };
+}
+
+/** True for an update that waits although the node could run it. */
+export const isHold = (reason: string): boolean => reason in holds;
+
+/** Ways out, by the reason of the waiting update. */
+const holds: Readonly<Record<string, (name: string) => string[]>> = {
+  Held: (name) => [`Run the newest manifest: kubelet-ts unhold ${name}`, `See it: kubelet-ts diff ${name}`],
+  RolledBack: (name) => [
+    'Correct the manifest: a changed one is tried at once.',
+    `Or try the same one again: kubelet-ts unhold ${name}`,
+    `Look at its revisions: kubelet-ts history ${name}`,
+  ],
+  UpdateWindow: () => ['Wait for the window, or change the annotation kubelet-ts.io/update-window.'],
+  UpdateLock: () => ['Remove the lock file, or the annotation kubelet-ts.io/update-lock.'],
+};
