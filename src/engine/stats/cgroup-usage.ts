@@ -1,5 +1,6 @@
 import type { CgroupSource, CgroupSources } from './cgroup-sources.ts';
-import { keyedNumber, type KernelFiles, numberOf } from './kernel-files.ts';
+import { keyedNumber, numberOf } from './kernel-files.ts';
+import type { KeptFiles } from './kept-files.ts';
 import type { PSIData, PSIStats } from './summary.ts';
 
 /** Usage of one cgroup with everything below. A figure that the kernel does not count is absent. */
@@ -39,7 +40,7 @@ export interface WantedFigures {
 
 /** Returns undefined if this cgroup is in no hierarchy. */
 export function readCgroupUsage(
-  files: KernelFiles,
+  files: Pick<KeptFiles, 'read' | 'readNumber'>,
   sources: CgroupSources,
   cgroup: string,
   wanted: WantedFigures,
@@ -57,7 +58,11 @@ export function readCgroupUsage(
   return usage;
 }
 
-function readCPU(files: KernelFiles, { version, top }: CgroupSource, cgroup: string): number | undefined {
+function readCPU(
+  files: Pick<KeptFiles, 'read' | 'readNumber'>,
+  { version, top }: CgroupSource,
+  cgroup: string,
+): number | undefined {
   if (version === 1) return files.readNumber(`${top}${cgroup}/cpuacct.usage`);
   const micros = keyedNumber(files.read(`${top}${cgroup}/cpu.stat`) ?? '', 'usage_usec');
   return micros === undefined ? undefined : micros * 1000;
@@ -65,7 +70,7 @@ function readCPU(files: KernelFiles, { version, top }: CgroupSource, cgroup: str
 
 /** kubelet: cadvisor container/libcontainer/handler.go setMemoryStats */
 function readMemory(
-  files: KernelFiles,
+  files: Pick<KeptFiles, 'read' | 'readNumber'>,
   { version, top }: CgroupSource,
   cgroup: string,
   wantedSwap: WantedFigures['swap'],
@@ -117,7 +122,7 @@ function limitOf(text: string | undefined): number | undefined {
   return bytes === undefined || bytes > maxLimitBytes ? undefined : bytes;
 }
 
-function readPressure(files: KernelFiles, folder: string): CgroupUsage['psi'] {
+function readPressure(files: Pick<KeptFiles, 'read' | 'readNumber'>, folder: string): CgroupUsage['psi'] {
   const [cpu, memory, io] = ['cpu', 'memory', 'io'].map((resource) =>
     parsePressure(files.read(`${folder}/${resource}.pressure`)),
   );

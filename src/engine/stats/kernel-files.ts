@@ -1,14 +1,14 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
 /** More than the largest file of a cgroup, or of a network with hundreds of interfaces. */
-const maxFileBytes = 256 * 1024;
+export const maxKernelFileBytes = 256 * 1024;
 
 /**
  * Reads files that the kernel makes up, below /proc and cgroup mounts. Reads them on this thread, because that takes 10
  * µs and a thread and back takes 200. They never block and no program can replace them.
  */
 export class KernelFiles {
-  private readonly buffer = Buffer.allocUnsafe(maxFileBytes);
+  private readonly buffer = Buffer.allocUnsafe(maxKernelFileBytes);
 
   /** Reads a file that the kernel hands out as a whole. Returns undefined if it is missing or cannot be read. */
   read(path: string): string | undefined {
@@ -25,8 +25,8 @@ export class KernelFiles {
     try {
       file = openSync(path, 'r');
       let length = 0;
-      for (let [parts, bytes] = [0, -1]; parts < maxParts && bytes !== 0 && length < maxFileBytes; parts += 1) {
-        bytes = readSync(file, this.buffer, length, maxFileBytes - length, null);
+      for (let [parts, bytes] = [0, -1]; parts < maxParts && bytes !== 0 && length < maxKernelFileBytes; parts += 1) {
+        bytes = readSync(file, this.buffer, length, maxKernelFileBytes - length, null);
         length += bytes;
       }
       return this.buffer.toString('latin1', 0, length);

@@ -15,12 +15,13 @@ export function networkStats(text: string, time: string): NetworkStats {
 function interfaceOf(line: string): InterfaceStats[] {
   const colon = line.indexOf(':');
   const name = line.slice(0, colon).trim();
+  if (colon === -1 || ignored.some((prefix) => name.startsWith(prefix))) return [];
   const counters = line
     .slice(colon + 1)
     .trim()
     .split(/\s+/)
     .map(Number);
-  if (colon === -1 || counters.length < 16 || ignored.some((prefix) => name.startsWith(prefix))) return [];
+  if (counters.length < 16) return [];
   const [rxBytes = 0, , rxErrors = 0, , , , , , txBytes = 0, , txErrors = 0] = counters;
   return [{ name, rxBytes, rxErrors, txBytes, txErrors }];
 }

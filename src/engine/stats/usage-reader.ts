@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { type CgroupUsage, readCgroupUsage, type WantedFigures } from './cgroup-usage.ts';
 import { CPURates } from './cpu-rates.ts';
+import { KeptFiles } from './kept-files.ts';
 import { KernelFiles } from './kernel-files.ts';
 import type { RuntimeCPU } from './runtime-figures.ts';
 import type { StatsHost } from './stats-host.ts';
@@ -26,19 +27,22 @@ export interface UsageRequest {
 /** Reads cgroups, and computes the CPU usage since the sample before. */
 export class UsageReader {
   readonly host: StatsHost;
+  /** Files below /proc, and lists. */
   readonly files = new KernelFiles();
+  private readonly cgroupFiles: KeptFiles;
   private readonly clock: Clock;
   private readonly rates = new CPURates();
 
   constructor({ host, clock }: { host: StatsHost; clock: Clock }) {
     this.host = host;
     this.clock = clock;
+    this.cgroupFiles = new KeptFiles(clock);
   }
 
   read({ cgroup: path, wanted, runtime }: UsageRequest): Reading {
-    const { files, host, clock, rates } = this;
+    const { cgroupFiles, host, clock, rates } = this;
     const time = new Date(clock.now()).toISOString();
-    const cgroup = path === undefined ? undefined : readCgroupUsage(files, host.cgroups, path, wanted);
+    const cgroup = path === undefined ? undefined : readCgroupUsage(cgroupFiles, host.cgroups, path, wanted);
     if (path !== undefined && cgroup?.cpuNanos !== undefined)
       return { time, cgroup, usageNanoCores: rates.next(`cgroup ${path}`, cgroup.cpuNanos, clock.monotonic()) };
     const { key = '', cpu } = runtime ?? {};
@@ -48,5 +52,6 @@ export class UsageReader {
   /** Ends a sample. Usage of what this sample did not read is forgotten. */
   endSample(): void {
     this.rates.endSample();
+    this.cgroupFiles.endSample();
   }
 }

@@ -1,0 +1,108 @@
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import type { Clock } from '../../clock.ts';
+import { hasCode } from '../../errors.ts';
+import { maxKernelFileBytes, numberOf } from './kernel-files.ts';
+
+interface Kept {
+  descriptor: number;
+  readAtMonotonic: number;
+}
+
+/** Most files that stay open, and the largest share of the descriptors of this process. */
+const most = { files: 1024, share: 1 / 8 };
+/** A file that is not read for so long is closed. Samples further apart give no CPU usage either. */
+const keptForMs = 120_000;
+
+/**
+ * Reads cgroup files and keeps them open, because opening one takes two or three times as long as reading it. An open
+ * file keeps no cgroup from being removed. Files below /proc are never kept: one of a network would keep that network.
+ */
+export class KeptFiles {
+  private readonly clock: Pick<Clock, 'monotonic' | 'after'>;
+  private readonly buffer = Buffer.allocUnsafe(maxKernelFileBytes);
+  private readonly kept = new Map<string, Kept>();
+  private maxFiles: number | undefined;
+  private cancelEnd: (() => void) | undefined;
+
+  constructor(clock: Pick<Clock, 'monotonic' | 'after'>) {
+    this.clock = clock;
+  }
+
+  /** Reads a file that the kernel hands out as a whole. Returns undefined if it is missing or cannot be read. */
+  read(path: string): string | undefined {
+    const known = this.kept.get(path);
+    if (known === undefined) return this.readNew(path);
+    const length = this.readInto(known.descriptor);
+    if (length !== undefined) {
+      known.readAtMonotonic = this.clock.monotonic();
+      return this.text(length);
+    }
+    // The cgroup is gone. Another one may have its name.
+    this.close(path, known);
+    return this.readNew(path);
+  }
+
+  /** The number in a file. Returns undefined also for a text such as `max`. */
+  readNumber(path: string): number | undefined {
+    return numberOf(this.read(path));
+  }
+
+  /** Ends a sample. Closes files that no sample reads any more, and all of them if no further one comes. */
+  endSample(): void {
+    const oldestMonotonic = this.clock.monotonic() - keptForMs;
+    for (const [path, file] of this.kept) if (file.readAtMonotonic < oldestMonotonic) this.close(path, file);
+    this.cancelEnd?.();
+    this.cancelEnd = this.kept.size === 0 ? undefined : this.clock.after(keptForMs, this.closeAll);
+  }
+
+  private readonly closeAll = (): void => {
+    for (const [path, file] of this.kept) this.close(path, file);
+  };
+
+  private readNew(path: string): string | undefined {
+    const descriptor = this.open(path);
+    if (descriptor === undefined) return undefined;
+    const length = this.readInto(descriptor);
+    this.maxFiles ??= mostFiles();
+    if (length === undefined || this.kept.size >= (this.maxFiles ?? 0)) closeSync(descriptor);
+    else this.kept.set(path, { descriptor, readAtMonotonic: this.clock.monotonic() });
+    return length === undefined ? undefined : this.text(length);
+  }
+
+  private open(path: string): number | undefined {
+    try {
+      return openSync(path, 'r');
+    } catch (error) {
+      // Other work needs the descriptors more.
+      if (hasCode(error, 'EMFILE') || hasCode(error, 'ENFILE')) this.closeAll();
+      return undefined;
+    }
+  }
+
+  private readInto(descriptor: number): number | undefined {
+    try {
+      return readSync(descriptor, this.buffer, 0, maxKernelFileBytes, 0);
+    } catch {
+      return undefined;
+    }
+  }
+
+  private text(length: number): string {
+    return this.buffer.toString('latin1', 0, length);
+  }
+
+  private close(path: string, { descriptor }: Kept): void {
+    this.kept.delete(path);
+    closeSync(descriptor);
+  }
+}
+
+/** Returns undefined if it cannot be read now. */
+function mostFiles(): number | undefined {
+  try {
+    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+    return Math.min(most.files, Math.floor(Number(limit ?? most.files) * most.share));
+  } catch {
+    return undefined;
+  }
+}
