@@ -304,6 +304,10 @@ const rooms = {
       'engine/view',
     ],
   ],
+  'origins/metadata': [
+    'manifests from the metadata of clouds and from NoCloud seeds',
+    ['api/decoding', 'engine/config/http', 'engine/config/last-good', 'engine/host', 'origins/http'],
+  ],
   tui: ['the screen', ['api/values', 'engine/view', 'engine/explain']],
   'server/metrics': ["metrics under the kubelet's names", ['api/values', 'cri', 'engine/view', 'engine/stats']],
   server: ['the HTTP server, healthz', ['flow']],
@@ -368,6 +372,7 @@ const rooms = {
       'engine/config/file',
       'engine/config/http',
       'origins/http',
+      'origins/metadata',
       'node/options',
     ],
   ],

@@ -24,6 +24,7 @@ export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions 
   refuseLookAlikes(urls);
   const headers = (flags.manifestUrlHeader ?? []).map(parseHeader);
   const files = credentialFiles(flags);
+  refuseFlagsWithoutEffect(urls, flags);
   refuseSharedCredentials(urls, headers, files);
   return {
     manifestURLs: urls.map(({ href }) => href),
@@ -38,9 +39,45 @@ export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions 
 
 function parseURL(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
-  throw new UserError('--manifest-url must be an http or https URL', { hint: 'Such as https://box.example/pods.yaml' });
+  if (url !== undefined && (isHTTP(url) || isMetadataURL(url))) return url;
+  const schemes = ['http', 'https', ...metadataSchemes.map((scheme) => scheme.slice(0, -1))];
+  throw new UserError(`--manifest-url must be a URL of ${schemes.slice(0, -1).join(', ')} or ${schemes.at(-1) ?? ''}`, {
+    hint: 'Such as https://box.example/pods.yaml or gce://user-data; see docs/manifests.md.',
+  });
 }
+
+const isHTTP = ({ protocol }: URL): boolean => /^https?:$/.test(protocol);
+
+const metadataSchemes = ['gce:', 'ec2:', 'azure:', 'openstack:', 'nocloud:'];
+
+/** Only GCE has keys, and only NoCloud a folder. */
+function isMetadataURL({ protocol, host, username, port, pathname, search }: URL): boolean {
+  if (!metadataSchemes.includes(protocol) || username !== '' || port !== '' || search !== '') return false;
+  if (protocol === 'nocloud:') return host === '';
+  return pathname === '' && (protocol === 'gce:' ? /^[A-Za-z0-9_-]{0,128}$/.test(host) : host === '');
+}
+
+/** Throws a UserError if a flag of HTTP servers would have no effect for some URL. */
+function refuseFlagsWithoutEffect(urls: readonly URL[], flags: ManifestURLFlags): void {
+  const other = urls.find((url) => !isHTTP(url));
+  if (other === undefined) return;
+  const isSet = (value: string | string[] | undefined): boolean => value !== undefined && value.length > 0;
+  const flag = httpFlags.find((name) => isSet(flags[name]));
+  if (flag === undefined) return;
+  const shown = flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new UserError(`--${shown} has no effect for ${shownURL(other)}`, {
+    hint: 'It is for http and https URLs. Leave it out, or leave out that URL.',
+  });
+}
+
+const httpFlags = [
+  'manifestUrlHeader',
+  'manifestUrlCaFile',
+  'manifestUrlCertFile',
+  'manifestUrlTokenFile',
+  'manifestUrlSha256',
+  'manifestUrlPublicKey',
+] as const;
 
 /** Throws a UserError for URLs that differ only in their queries, because queries are not shown. */
 function refuseLookAlikes(urls: readonly URL[]): void {
@@ -124,7 +161,7 @@ export interface ManifestURLFlags {
 /** Adds the flags of manifest URLs. The first two are the kubelet's. */
 export function addManifestURLOptions(command: Command): Command {
   return command
-    .option('--manifest-url <url>', 'URL of manifests; repeatable', collect)
+    .option('--manifest-url <url>', 'URL of manifests, also of cloud metadata; repeatable', collect)
     .option('--manifest-url-header <name:value>', 'header sent to the manifest URLs; repeatable', collect)
     .option('--manifest-url-ca-file <path>', 'authorities to trust, in place of the well-known ones')
     .option('--manifest-url-cert-file <path>', 'client certificate for the manifest URLs')

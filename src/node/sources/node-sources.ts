@@ -7,6 +7,9 @@ import type { ManifestOrigin } from '../../engine/config/http/manifest-origin.ts
 import { HTTPOrigin } from '../../origins/http/http-origin.ts';
 import { LargeBodies } from '../../origins/http/large-bodies.ts';
 import type { RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
+import { MetadataOrigin } from '../../origins/metadata/metadata-origin.ts';
+import { metadataServices } from '../../origins/metadata/metadata-services.ts';
+import { NoCloudOrigin } from '../../origins/metadata/nocloud-origin.ts';
 import { isThisMachine } from '../../origins/http/url.ts';
 import { LastGoodManifests } from '../../engine/config/last-good/last-good-manifests.ts';
 import { pollPhase } from './poll-phase.ts';
@@ -58,15 +61,19 @@ export function remoteManifest(
 }
 
 function manifestOrigin(options: NodeOptions, url: string, largeBodies: LargeBodies): ManifestOrigin {
+  const clock = systemClock;
+  const parsed = new URL(url);
+  if (parsed.protocol === 'nocloud:') return new NoCloudOrigin({ url: parsed });
+  if (metadataServices.has(parsed.protocol)) return new MetadataOrigin({ url: parsed, largeBodies, clock });
   return new HTTPOrigin({
-    url: new URL(url),
+    url: parsed,
     headers: options.manifestURLHeaders,
     files: options.manifestURLFiles,
     trust: options.manifestURLTrust,
     proxyFor,
     largeBodies,
     secrets: options.secrets,
-    clock: systemClock,
+    clock,
   });
 }
 

@@ -11,6 +11,8 @@ export interface TLSOptions {
 }
 
 export interface HTTPRequest {
+  /** Defaults to GET. */
+  method?: 'GET' | 'HEAD' | 'PUT';
   url: URL;
   headers: OutgoingHttpHeaders;
   tls: TLSOptions;
@@ -20,15 +22,23 @@ export interface HTTPRequest {
 }
 
 /**
- * Sends a GET request on its own connection. Resolves to the answer before its body is read. The body ends with an
- * error if the connection is cut. Rejects with the error of the connection, or with any error if the signal is aborted.
+ * Sends a request without a body on its own connection. Resolves to the answer before its body is read. The body ends
+ * with an error if the connection is cut. Rejects with the error of the connection, or with any error if the signal is
+ * aborted.
  */
-export async function getRequest({ url, headers, tls, proxy, signal }: HTTPRequest): Promise<IncomingMessage> {
+export async function sendRequest({
+  method = 'GET',
+  url,
+  headers,
+  tls,
+  proxy,
+  signal,
+}: HTTPRequest): Promise<IncomingMessage> {
   const agent = await agentFor(url, proxy);
   return new Promise((resolve, reject) => {
     const send = url.protocol === 'https:' ? requestHTTPS : requestHTTP;
     // `rejectUnauthorized` is set so that no environment variable can disable it.
-    const request = limitInformational(send(url, { ...tls, rejectUnauthorized: true, agent, headers, signal }));
+    const request = limitInformational(send(url, { ...tls, method, rejectUnauthorized: true, agent, headers, signal }));
     request.on('response', resolve).on('error', reject).end();
   });
 }

@@ -3,18 +3,17 @@ import { unescape } from 'node:querystring';
 import type { Clock } from '../../clock.ts';
 import type { ManifestProblem } from '../../engine/view/events.ts';
 import type { SecretValues } from '../../engine/outgoing/secret-values.ts';
-import { unlessAborted } from '../../flow/unless-aborted.ts';
 import { type HTTPCredentialFiles, readCredentials } from './http-credentials.ts';
 import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
 import type { Validators } from '../../engine/config/http/manifest-origin.ts';
 import { parseRetryAfter } from '../../engine/config/http/next-check-delay.ts';
-import { statusFailure, toHTTPFailure } from './explain-failure.ts';
-import { getRequest, type TLSOptions } from './http-request.ts';
+import { statusFailure } from './explain-failure.ts';
+import { sendRequest, type TLSOptions } from './http-request.ts';
 import type { LargeBodies } from './large-bodies.ts';
 import { isThisMachine, shownURL } from './url.ts';
 import { readBody } from './read-body.ts';
 import { redirectTarget } from './redirect-target.ts';
-import { limitRequests, type RequestLimits } from './request-limits.ts';
+import { type RequestLimits, withinLimits } from './request-limits.ts';
 
 const maxRedirects = 5;
 
@@ -53,15 +52,7 @@ export async function visitServer<T>(
   signal: AbortSignal,
   use: (visit: Visit) => Promise<T>,
 ): Promise<T> {
-  const limits = limitRequests(server.clock, signal);
-  try {
-    return await unlessAborted(open(server, limits).then(use), limits.signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw toHTTPFailure(error);
-  } finally {
-    limits.end();
-  }
+  return withinLimits(server.clock, signal, (limits) => open(server, limits).then(use));
 }
 
 async function open(server: ManifestServer, limits: RequestLimits): Promise<Visit> {
@@ -89,7 +80,7 @@ async function get(url: URL, known: Validators, { server, headers, tls, limits }
   let target = withoutCredentials(url);
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
     const proxy = server.proxyFor(target.href);
-    const response = await getRequest({ url: target, headers: { ...headers, ...conditions }, tls, proxy, signal });
+    const response = await sendRequest({ url: target, headers: { ...headers, ...conditions }, tls, proxy, signal });
     limits.progress();
     const { statusCode = 0, headers: answered } = response;
     if (statusCode === 200) {

@@ -1,5 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../clock.ts';
+import { unlessAborted } from '../../flow/unless-aborted.ts';
+import { toHTTPFailure } from './explain-failure.ts';
 import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
 
 /** The longest silence of a server. kubelet: config/http.go NewSourceURL has this limit for the whole request */
@@ -41,4 +43,24 @@ export function limitRequests(clock: Clock, outer: AbortSignal): RequestLimits {
       cancelStall();
     },
   };
+}
+
+/**
+ * Lets `use` send requests within the limits of one check. Rejects with an HTTPFailure, or with the reason of the outer
+ * signal.
+ */
+export async function withinLimits<T>(
+  clock: Clock,
+  outer: AbortSignal,
+  use: (limits: RequestLimits) => Promise<T>,
+): Promise<T> {
+  const limits = limitRequests(clock, outer);
+  try {
+    return await unlessAborted(use(limits), limits.signal);
+  } catch (error) {
+    outer.throwIfAborted();
+    throw toHTTPFailure(error);
+  } finally {
+    limits.end();
+  }
 }

@@ -8,6 +8,6 @@ export function isThisMachine(hostname: string): boolean {
  * first two are dropped and the query becomes `…`. The fragment stays, because it can distinguish URLs that differ only
  * in their queries. No server sees it.
  */
-export function shownURL({ origin, pathname, search, hash }: URL): string {
-  return `${origin}${pathname}${search === '' ? '' : '?…'}${hash}`;
+export function shownURL({ protocol, host, pathname, search, hash }: URL): string {
+  return `${protocol}//${host}${pathname}${search === '' ? '' : '?…'}${hash}`;
 }

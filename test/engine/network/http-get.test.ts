@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { getRequest } from '../../../src/origins/http/http-request.ts';
+import { sendRequest } from '../../../src/origins/http/http-request.ts';
 import { httpGet } from '../../../src/engine/network/http-get.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
@@ -53,6 +53,6 @@ test('of a body without end a probe reads the beginning', async () => {
 
 test('a request for a manifest ends by itself when the server sends one 1xx after the other', async () => {
   const url = new URL(await pouringServer('', 'HTTP/1.1 103 Early Hints\r\n\r\n'));
-  const request = getRequest({ url, headers: {}, tls: {}, proxy: undefined, signal: neverAborted });
+  const request = sendRequest({ url, headers: {}, tls: {}, proxy: undefined, signal: neverAborted });
   await expect(request).rejects.toThrow('too many 1xx informational responses');
 });

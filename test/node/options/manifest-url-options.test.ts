@@ -51,10 +51,25 @@ test('two URLs may differ in their queries when a name tells them apart', () => 
   expect(optionsOf(...urls.flatMap((text) => ['--manifest-url', text])).manifestURLs).toEqual(urls);
 });
 
+test.each(['gce://', 'gce://Pod_manifest-1', 'ec2://', 'azure://', 'openstack://', 'nocloud://', 'nocloud:///seed/a'])(
+  '%s is a URL of manifests',
+  (text) => {
+    expect(optionsOf('--manifest-url', text).manifestURLs).toEqual([text]);
+  },
+);
+
+test('a flag of HTTP servers beside another URL is an error that names both', () => {
+  const flags = ['--manifest-url', 'ec2://', '--manifest-url', url, '--manifest-url-sha256', digest];
+  expect(() => optionsOf(...flags)).toThrow(/^--manifest-url-sha256 has no effect for ec2:\/\/$/);
+});
+
 describe('what cannot be meant is refused, without showing a secret', () => {
   test.each<[string, string[]]>([
     ['no URL', ['--manifest-url', 's3cret']],
     ['a URL of something else', ['--manifest-url', 'ftp://me:s3cret@box.example/pods.yaml']],
+    ['a key of a cloud without keys', ['--manifest-url', 'ec2://s3cret']],
+    ['a path in the metadata', ['--manifest-url', 'gce://key/s3cret']],
+    ['a folder without its first slash', ['--manifest-url', 'nocloud://s3cret/seed']],
     ['URLs that look the same', ['--manifest-url', `${url}?token=s3cret`, '--manifest-url', `${url}?token=s3cret2`]],
     ['a header without a colon', ['--manifest-url-header', 'Authorization s3cret']],
     ['a header without a name', ['--manifest-url-header', ': s3cret']],

@@ -1,0 +1,63 @@
+import type { Clock } from '../../clock.ts';
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import type { FetchNotes, KnownBody, ManifestOrigin, OriginAnswer } from '../../engine/config/http/manifest-origin.ts';
+import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
+import { sendRequest } from '../http/http-request.ts';
+import type { LargeBodies } from '../http/large-bodies.ts';
+import { readBody } from '../http/read-body.ts';
+import { type RequestLimits, withinLimits } from '../http/request-limits.ts';
+import { type AskMetadata, metadataServices } from './metadata-services.ts';
+
+interface Options {
+  /** Such as `gce://KEY` or `ec2://`. */
+  url: URL;
+  largeBodies: LargeBodies;
+  clock: Clock;
+  /** Address of the service. Defaults to the link-local one of all clouds. */
+  service?: string;
+}
+
+/** Reached without a router. Requests never use a proxy. */
+const linkLocalService = 'http://169.254.169.254';
+
+/** The metadata service of a cloud. Its answers are trusted as the cloud itself is. */
+export class MetadataOrigin implements ManifestOrigin {
+  readonly where: string;
+  private readonly options: Options;
+
+  constructor(options: Options) {
+    this.options = options;
+    this.where = options.url.href;
+  }
+
+  async fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer> {
+    const { protocol, host } = this.options.url;
+    const read = metadataServices.get(protocol);
+    if (read === undefined) throw new HTTPFailure('refused', `${protocol} is no cloud`, 'Check --manifest-url.');
+    const body = await withinLimits(this.options.clock, signal, (limits) => read(this.asker(limits), host));
+    notes.bodyBytes = body.length;
+    return { validators: {}, ...(sha256(body) !== known?.digest && { news: { body } }) };
+  }
+
+  trust(): undefined {
+    return undefined;
+  }
+
+  /** Follows no redirects, because a metadata service has none. */
+  private asker(limits: RequestLimits): AskMetadata {
+    const { service = linkLocalService, largeBodies } = this.options;
+    return async (path, { method = 'GET', headers = {} }) => {
+      const url = new URL(path, service);
+      const { signal } = limits;
+      const response = await sendRequest({ method, url, headers: { ...headers }, tls: {}, proxy: undefined, signal });
+      limits.progress();
+      const { statusCode: status = 0, headers: answered } = response;
+      if (status === 200) {
+        return { status, headers: answered, body: await readBody(response, answered, limits, largeBodies) };
+      }
+      // Without a listener its error would end the process.
+      response.on('error', () => undefined).destroy();
+      return { status, headers: answered, body: Buffer.alloc(0) };
+    };
+  }
+}

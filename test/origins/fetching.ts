@@ -1,0 +1,20 @@
+import type { FetchNotes, KnownBody, ManifestOrigin } from '../../src/engine/config/http/manifest-origin.ts';
+import { HTTPFailure } from '../../src/engine/config/http/http-failure.ts';
+import { sha256 } from '../../src/engine/config/last-good/last-good-format.ts';
+
+/** What an origin sends: the text of its body, `unchanged`, or why it sends none. */
+export async function fetched(origin: ManifestOrigin, knownBody?: string | KnownBody): Promise<unknown> {
+  const known = typeof knownBody === 'string' ? { digest: sha256(knownBody), validators: {} } : knownBody;
+  const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
+  try {
+    const { validators, news } = await origin.fetch(known, notes, new AbortController().signal);
+    if (news === undefined) return 'unchanged';
+    const { body, signature } = news;
+    const lastSignedAtSeconds = undefined;
+    origin.trust(body, { digest: sha256(body), validators, signature, lastSignedAtSeconds });
+    return Buffer.from(body).toString();
+  } catch (error) {
+    if (!(error instanceof HTTPFailure)) throw error;
+    return { kind: error.kind, message: error.message, hint: error.hint };
+  }
+}

@@ -1,0 +1,55 @@
+import { access, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { NoCloudOrigin, type RunProgram } from '../../../src/origins/metadata/nocloud-origin.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { fetched } from '../fetching.ts';
+
+const pod = 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n';
+
+test('the first seed folder with user-data counts', async () => {
+  const folder = await temporaryFolder();
+  const seedFolders = [join(folder, 'nocloud'), join(folder, 'nocloud-net')];
+  const origin = new NoCloudOrigin({ url: new URL('nocloud://'), seedFolders, labelFolder: folder });
+  expect(await fetched(origin)).toMatchObject({ message: 'this machine has no user-data' });
+  await mkdir(join(folder, 'nocloud-net'));
+  await writeFile(join(folder, 'nocloud-net', 'user-data'), pod);
+  expect(await fetched(origin)).toBe(pod);
+  expect(await fetched(origin, pod)).toBe('unchanged');
+});
+
+test('a URL may name the folder', async () => {
+  const folder = join(await temporaryFolder(), 'a seed');
+  await mkdir(folder);
+  await writeFile(join(folder, 'user-data'), pod);
+  const url = new URL(`nocloud://${pathToFileURL(folder).pathname}`);
+  expect(await fetched(new NoCloudOrigin({ url }))).toBe(pod);
+});
+
+test('a link in the place of user-data is refused', async () => {
+  const folder = await temporaryFolder();
+  await symlink('/etc/passwd', join(folder, 'user-data'));
+  const url = new URL(`nocloud://${folder}`);
+  expect(await fetched(new NoCloudOrigin({ url }))).toMatchObject({ kind: 'refused' });
+});
+
+test('a disk is mounted read-only for one read, and once', async () => {
+  const labelFolder = await temporaryFolder();
+  await writeFile(join(labelFolder, 'cidata'), '');
+  const runs: string[] = [];
+  let mounted = '';
+  const run: RunProgram = async (file, args) => {
+    const folder = args.at(-1) ?? '';
+    runs.push([file, ...args].join(' ').replace(folder, 'FOLDER').replace(labelFolder, 'LABELS'));
+    // What a mounted disk would show.
+    if (file === 'mount') await writeFile(join((mounted = folder), 'user-data'), pod);
+    else await rm(join(folder, 'user-data'));
+  };
+  const origin = new NoCloudOrigin({ url: new URL('nocloud://'), seedFolders: [], labelFolder, run });
+  expect(await fetched(origin)).toBe(pod);
+  expect(await fetched(origin, pod)).toBe('unchanged');
+  expect(runs).toEqual(['mount -t iso9660,vfat -o ro,nosuid,nodev,noexec LABELS/cidata FOLDER', 'umount FOLDER']);
+  expect(mounted).toMatch(/^\/run\/kubelet-ts-nocloud-/);
+  await expect(access(mounted)).rejects.toThrow('ENOENT');
+});
