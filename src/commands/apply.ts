@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { appliedName } from '../engine/config/applied/applied-object.ts';
+import { appliedName } from '../engine/applied/applied-object.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions, collect } from '../node/options/flags.ts';
 import { visible } from '../visible-text.ts';

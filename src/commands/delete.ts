@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type AppliedObject, appliedObject, kindMeant, resourceName } from '../engine/config/applied/applied-object.ts';
+import { type AppliedObject, appliedObject, kindMeant, resourceName } from '../engine/applied/applied-object.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions, collect } from '../node/options/flags.ts';
 import { visible } from '../visible-text.ts';

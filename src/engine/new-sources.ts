@@ -1,5 +1,5 @@
 import type { Pod } from '../api/types.ts';
-import { ConfigObjects } from './config/config-objects.ts';
+import { ConfigObjects } from './config-objects/config-objects.ts';
 import { ConfigReader } from './config/config-reader.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { identifyPod, type KnownPod } from './in-place/identify-pod.ts';

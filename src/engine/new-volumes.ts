@@ -2,7 +2,7 @@ import type { Pod } from '../api/types.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import type { Plugins } from '../plugins/types.ts';
-import type { ConfigObjects } from './config/config-objects.ts';
+import type { ConfigObjects } from './config-objects/config-objects.ts';
 import { CSIDrivers } from './csi/csi-drivers.ts';
 import { CSIVolumes } from './csi/csi-volumes.ts';
 import type { PodDirs } from './host/pod-dirs.ts';

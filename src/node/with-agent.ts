@@ -1,6 +1,6 @@
 import { systemClock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
-import type { AppliedManifests } from '../engine/config/applied/applied-manifests.ts';
+import type { AppliedManifests } from '../engine/applied/applied-manifests.ts';
 import type { PodSource } from '../engine/config/pod-source.ts';
 import type { Kubelet } from '../engine/kubelet.ts';
 import { UserError } from '../errors.ts';

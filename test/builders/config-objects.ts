@@ -1,5 +1,5 @@
 import type { ConfigData, ConfigObject } from '../../src/api/values/config-object.ts';
-import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
+import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
 
 /** Values as text. */
 type Data = Readonly<Record<string, string>>;

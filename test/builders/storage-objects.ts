@@ -1,5 +1,5 @@
 import type { CSIDriver, PersistentVolume, PersistentVolumeClaim } from '../../src/api/values/persistent-volume.ts';
-import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
+import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
 import type { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import { VolumeClaims } from '../../src/engine/persistent-volumes/volume-claims.ts';
 

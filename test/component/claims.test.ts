@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'n
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Pod, PodSpec, Volume } from '../../src/api/types.ts';
-import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
+import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import { claimsWithFolder, removeClaimFolders } from '../../src/engine/persistent-volumes/claim-folders.ts';
 import { VolumeManager } from '../../src/engine/volumes/volume-manager.ts';

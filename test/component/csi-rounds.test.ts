@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Pod } from '../../src/api/types.ts';
 import { openReadyChannel } from '../../src/cri/grpc-channel.ts';
 import { grpcService } from '../../src/cri/grpc-service.ts';
-import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
+import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
 import { mountPointsUnder } from '../../src/engine/host/mounts.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import { newCSI } from '../../src/engine/new-volumes.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Pod, PodSpec, Volume } from '../../src/api/types.ts';
-import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
+import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
 import type { CSIDrivers } from '../../src/engine/csi/csi-drivers.ts';
 import { mountPointsUnder } from '../../src/engine/host/mounts.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Pod, PodSpec, Volume } from '../../src/api/types.ts';
-import type { ConfigObjects } from '../../src/engine/config/config-objects.ts';
+import type { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import { mountPointsUnder } from '../../src/engine/host/mounts.ts';
 import { setVolumeOwnership } from '../../src/engine/volumes/ownership.ts';

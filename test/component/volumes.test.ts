@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Pod, Volume } from '../../src/api/types.ts';
-import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
+import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
 import { readMounts } from '../../src/engine/host/mount-points.ts';
 import { PodDirs } from '../../src/engine/host/pod-dirs.ts';
 import { checkHostPath } from '../../src/engine/volumes/host-path.ts';

@@ -6,7 +6,7 @@ import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { withoutDisabledFields } from '../../src/api/values/pod-level-resources.ts';
 import { podQOSClass } from '../../src/api/values/qos.ts';
 import { podLimits, podRequests, toResourceList } from '../../src/api/values/resource-totals.ts';
-import { ConfigObjects } from '../../src/engine/config/config-objects.ts';
+import { ConfigObjects } from '../../src/engine/config-objects/config-objects.ts';
 import { podUIDHash } from '../../src/engine/config/load-manifest.ts';
 import { containerOOMScoreAdj } from '../../src/engine/container-manager/oom-score-adj.ts';
 import { containerHashHex } from '../../src/engine/container/container-hash.ts';

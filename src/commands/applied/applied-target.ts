@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { systemClock } from '../../clock.ts';
-import { AppliedManifests } from '../../engine/config/applied/applied-manifests.ts';
-import { type AppliedObject, AppliedRefused, type AppliedResult } from '../../engine/config/applied/applied-object.ts';
-import { declaredBefore } from '../../engine/config/applied/declared-before.ts';
+import { AppliedManifests } from '../../engine/applied/applied-manifests.ts';
+import { type AppliedObject, AppliedRefused, type AppliedResult } from '../../engine/applied/applied-object.ts';
+import { declaredBefore } from '../../engine/applied/declared-before.ts';
 import { UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { nodeNameOf } from '../../node/options/node-options.ts';

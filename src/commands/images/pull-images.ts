@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import type { Pod } from '../../api/types.ts';
 import { pullReference } from '../../api/values/image-name.ts';
 import { systemClock } from '../../clock.ts';
-import { ConfigObjects } from '../../engine/config/config-objects.ts';
+import { ConfigObjects } from '../../engine/config-objects/config-objects.ts';
 import { contentStore, contentStoreProgress } from '../../engine/images/content-store.ts';
 import { layerIngests } from '../../engine/images/layer-ingests.ts';
 import { imagesOf, imageKey } from '../../engine/images/image-keys.ts';

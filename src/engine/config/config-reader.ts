@@ -14,11 +14,11 @@ import { publicNames, secretsOf } from '../outgoing/declared-secrets.ts';
 import type { SecretValues } from '../outgoing/secret-values.ts';
 import { reasons } from '../view/reasons.ts';
 import type { SourceSnapshot } from '../view/snapshot.ts';
-import type { ConfigObjects } from './config-objects.ts';
+import type { ConfigObjects } from '../config-objects/config-objects.ts';
 import { isMirrorPod } from '../../api/values/config-annotations.ts';
 import { declaredAlready } from './load-manifest.ts';
 import { type Identify, PodConfig, type PodUpdate, type SourceId } from './pod-config.ts';
-import { PodClasses } from './pod-classes.ts';
+import { PodClasses } from '../config-objects/pod-classes.ts';
 import type { PodSource, SourceUpdate } from './pod-source.ts';
 
 interface Deps {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { configAnnotations } from '../../api/values/config-annotations.ts';
 import type { ConfigObject } from '../../api/values/config-object.ts';
 import { isUnavailable } from '../../cri/errors.ts';
-import { ConfigObjects } from '../../engine/config/config-objects.ts';
+import { ConfigObjects } from '../../engine/config-objects/config-objects.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 import type { CgroupDriver } from '../../engine/container-manager/cgroup-names.ts';
 import { readMachine } from '../../engine/container-manager/machine.ts';

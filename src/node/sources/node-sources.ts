@@ -1,6 +1,6 @@
 import { getProxyForUrl } from 'proxy-from-env';
 import { systemClock } from '../../clock.ts';
-import { appliedFolder } from '../../engine/config/applied/applied-folder.ts';
+import { appliedFolder } from '../../engine/applied/applied-folder.ts';
 import { FileSource } from '../../engine/config/file/file-source.ts';
 import { HTTPSource } from '../../engine/config/http/http-source.ts';
 import type { ManifestOrigin } from '../../engine/config/http/manifest-origin.ts';

@@ -1,6 +1,6 @@
 import { isNodeClass } from '../../api/values/config-object.ts';
 import { nodeClassesIn, type RuntimeClass } from '../../api/values/node-class.ts';
-import { PodClasses } from '../../engine/config/pod-classes.ts';
+import { PodClasses } from '../../engine/config-objects/pod-classes.ts';
 import type { SourceUpdate } from '../../engine/config/pod-source.ts';
 
 /**

@@ -1,10 +1,5 @@
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
-import {
-  appliedObject,
-  AppliedRefused,
-  type AppliedResult,
-  kindMeant,
-} from '../../engine/config/applied/applied-object.ts';
+import { appliedObject, AppliedRefused, type AppliedResult, kindMeant } from '../../engine/applied/applied-object.ts';
 import { errorMessage, isSystemError } from '../../errors.ts';
 import { Refusal, sendJSON } from './control-answer.ts';
 import type { ControlCall, ControlContext, ControlRoutes } from './control-route.ts';

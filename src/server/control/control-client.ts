@@ -1,7 +1,7 @@
 import { access, constants, watch } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AppliedObject, AppliedResult } from '../../engine/config/applied/applied-object.ts';
+import type { AppliedObject, AppliedResult } from '../../engine/applied/applied-object.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
 import type { OperationAction, PodName, RevisionSummary } from '../../engine/operations/operation.ts';
 import type { Summary } from '../../engine/stats/summary.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AppliedManifests } from '../../engine/config/applied/applied-manifests.ts';
+import type { AppliedManifests } from '../../engine/applied/applied-manifests.ts';
 import type { EngineHistory } from '../../engine/history/history-entry.ts';
 import type { EngineOperations } from '../../engine/operations/operation.ts';
 import type { StatsProvider } from '../../engine/stats/stats-provider.ts';

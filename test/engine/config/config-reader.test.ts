@@ -1,7 +1,7 @@
 import { SecretValues } from '../../../src/engine/outgoing/secret-values.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ConfigObject } from '../../../src/api/values/config-object.ts';
-import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
+import { ConfigObjects } from '../../../src/engine/config-objects/config-objects.ts';
 import { ConfigReader } from '../../../src/engine/config/config-reader.ts';
 import type { PodUpdate } from '../../../src/engine/config/pod-config.ts';
 import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';

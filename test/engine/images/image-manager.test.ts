@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ConfigObject } from '../../../src/api/values/config-object.ts';
 import type { Container } from '../../../src/api/types.ts';
 import { BackOff } from '../../../src/flow/back-off.ts';
-import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
+import { ConfigObjects } from '../../../src/engine/config-objects/config-objects.ts';
 import { podEventRecorder } from '../../../src/engine/view/event-recorder.ts';
 import { ContainerStartError } from '../../../src/engine/container/container-start-error.ts';
 import type { DockerConfig } from '../../../src/engine/images/docker-config.ts';

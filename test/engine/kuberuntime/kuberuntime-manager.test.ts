@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
 import { BackOff } from '../../../src/flow/back-off.ts';
-import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
+import { ConfigObjects } from '../../../src/engine/config-objects/config-objects.ts';
 import { podEventRecorder } from '../../../src/engine/view/event-recorder.ts';
 import { PodRemover } from '../../../src/engine/kuberuntime/pod-remover.ts';
 import { ImageManager } from '../../../src/engine/images/image-manager.ts';

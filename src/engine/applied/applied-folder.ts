@@ -1,12 +1,12 @@
 import { readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Clock } from '../../../clock.ts';
-import { hasCode } from '../../../errors.ts';
-import { exclusively } from '../../../exclusively.ts';
-import type { Logger } from '../../../logger.ts';
-import { makeFolder } from '../../../make-folder.ts';
-import { replaceFile, syncFolder } from '../../../write-file-atomic.ts';
-import { readRegularFile } from '../../host/regular-file.ts';
+import type { Clock } from '../../clock.ts';
+import { hasCode } from '../../errors.ts';
+import { exclusively } from '../../exclusively.ts';
+import type { Logger } from '../../logger.ts';
+import { makeFolder } from '../../make-folder.ts';
+import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
+import { readRegularFile } from '../host/regular-file.ts';
 
 interface Deps {
   rootDir: string;

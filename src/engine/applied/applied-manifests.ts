@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { maxManifestBytes } from '../../../api/decoding/manifest-document.ts';
-import { objectTexts, type ObjectText } from '../../../api/objects/object-texts.ts';
-import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
-import { claimedKeys } from '../../../api/values/claims.ts';
-import { problemText } from '../../../api/values/problem-text.ts';
-import type { Clock } from '../../../clock.ts';
-import type { Logger } from '../../../logger.ts';
-import { loadManifest } from '../load-manifest.ts';
+import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
+import { objectTexts, type ObjectText } from '../../api/objects/object-texts.ts';
+import type { StaticPodNode } from '../../api/objects/static-pod.ts';
+import { claimedKeys } from '../../api/values/claims.ts';
+import { problemText } from '../../api/values/problem-text.ts';
+import type { Clock } from '../../clock.ts';
+import type { Logger } from '../../logger.ts';
+import { loadManifest } from '../config/load-manifest.ts';
 import { AppliedFolder } from './applied-folder.ts';
 import {
   appliedFileName,

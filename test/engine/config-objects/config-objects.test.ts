@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ConfigData } from '../../../src/api/values/config-object.ts';
-import { ConfigObjects } from '../../../src/engine/config/config-objects.ts';
+import { ConfigObjects } from '../../../src/engine/config-objects/config-objects.ts';
 import { makeConfigMap } from '../../builders/config-objects.ts';
 
 const configMap = (name: string, value: string, more: Partial<ConfigData> = {}): ConfigData =>

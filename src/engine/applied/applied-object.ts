@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type CarriedOutKind, carriedOutKinds, isCarriedOut } from '../../../api/decoding/manifest-kinds.ts';
-import { isNamespaced } from '../../../api/objects/object-texts.ts';
+import { type CarriedOutKind, carriedOutKinds, isCarriedOut } from '../../api/decoding/manifest-kinds.ts';
+import { isNamespaced } from '../../api/objects/object-texts.ts';
 
 /** The identity of an applied object. */
 export interface AppliedObject {

@@ -1,11 +1,11 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../../src/clock.ts';
-import { AppliedManifests } from '../../../../src/engine/config/applied/applied-manifests.ts';
-import { appliedObject, kindMeant } from '../../../../src/engine/config/applied/applied-object.ts';
-import { silentLogger } from '../../../fakes/silent-logger.ts';
-import { temporaryFolder } from '../../../temporary-folder.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { AppliedManifests } from '../../../src/engine/applied/applied-manifests.ts';
+import { appliedObject, kindMeant } from '../../../src/engine/applied/applied-object.ts';
+import { silentLogger } from '../../fakes/silent-logger.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 const pod = (name: string, image = 'app:1'): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: { name: ${name} }\nspec: { containers: [{ name: main, image: "${image}" }] }\n`;

@@ -1,7 +1,7 @@
-import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
-import { claimedKeys } from '../../../api/values/claims.ts';
-import { readLastGood } from '../last-good/last-good-manifests.ts';
-import { loadManifest } from '../load-manifest.ts';
+import type { StaticPodNode } from '../../api/objects/static-pod.ts';
+import { claimedKeys } from '../../api/values/claims.ts';
+import { readLastGood } from '../config/last-good/last-good-manifests.ts';
+import { loadManifest } from '../config/load-manifest.ts';
 
 /**
  * Where objects are declared by files and URLs, as the last agent read them, by `claimedKeys`. For commands without an
