@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
+import { joinManifests } from '../../api/objects/join-manifests.ts';
 import type { StaticPodNode } from '../../api/objects/static-pod.ts';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { nearestName } from '../../api/text/nearest-name.ts';
@@ -51,22 +52,14 @@ export async function readManifests(request: ManifestsRequest): Promise<SourceUp
     clock: systemClock,
     logger: quiet,
   });
-  const { pods, configObjects = [], problems, dependsOnPlaces = [], ...read } = await source.read();
-  const { classPlaces = [], derivedUIDs = [] } = read;
+  const read = await source.read();
   const built = await buildAll(kustomizations);
   const texts = [...(stdin === undefined ? [] : [{ origin: stdinOrigin, bytes: stdin }]), ...built.texts];
-  for (const { bytes, origin } of texts) {
-    const typed = loadManifest(bytes, origin, { nodeName, featureGates, cronJobs });
-    pods.push(...typed.pods);
-    configObjects.push(...typed.configObjects);
-    problems.push(...typed.problems);
-    dependsOnPlaces.push(...(typed.dependsOnPlaces ?? []));
-    classPlaces.push(...(typed.classPlaces ?? []));
-    derivedUIDs.push(...(typed.derivedUIDs ?? []));
-  }
-  const all = [...missing, ...built.problems, ...problems, ...startOrderProblems(pods, dependsOnPlaces)];
-  const where = [...manifests, ...kustomizations].join(', ');
-  return { source: 'file', where, pods, configObjects, problems: all, classPlaces, derivedUIDs };
+  const typed = texts.map(({ bytes, origin }) => loadManifest(bytes, origin, { nodeName, featureGates, cronJobs }));
+  const { dependsOnPlaces, ...all } = joinManifests([read, ...typed]);
+  const startOrder = startOrderProblems(all.pods, dependsOnPlaces);
+  const problems = [...missing, ...built.problems, ...all.problems, ...startOrder];
+  return { source: 'file', where: [...manifests, ...kustomizations].join(', '), ...all, problems };
 }
 
 async function buildAll(folders: readonly string[]): Promise<{ texts: ManifestText[]; problems: ManifestProblem[] }> {
@@ -83,15 +76,7 @@ async function buildAll(folders: readonly string[]): Promise<{ texts: ManifestTe
 
 /** Joins the declarations of several sources. */
 export function joined(updates: readonly SourceUpdate[]): SourceUpdate & { configObjects: ConfigObject[] } {
-  return {
-    source: 'file',
-    where: updates.map(({ where }) => where).join(', '),
-    pods: updates.flatMap(({ pods }) => pods),
-    configObjects: updates.flatMap(({ configObjects = [] }) => configObjects),
-    problems: updates.flatMap(({ problems }) => problems),
-    classPlaces: updates.flatMap(({ classPlaces = [] }) => classPlaces),
-    derivedUIDs: updates.flatMap(({ derivedUIDs = [] }) => derivedUIDs),
-  };
+  return { source: 'file', where: updates.map(({ where }) => where).join(', '), ...joinManifests(updates) };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Claims, claimedKeys, podKeys } from '../../../api/values/claims.ts';
 import { configObjectKey } from '../../../api/values/config-object.ts';
+import { joinManifests } from '../../../api/objects/join-manifests.ts';
 import type { Manifests } from '../../../api/objects/load-manifests.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
@@ -160,16 +161,8 @@ export class ManifestFiles {
 
   /** All objects and problems of the files. */
   contents(): Required<Manifests> {
-    const contents: Required<Manifests> = {
-      pods: [],
-      configObjects: [],
-      problems: [],
-      dependsOnPlaces: [],
-      classPlaces: [],
-      derivedUIDs: [],
-    };
     const refused = new Map<string, ManifestProblem>();
-    for (const [path, { declared, problems, waiting }] of this.files) {
+    const owned = [...this.files].map(([path, { declared, problems, waiting }]) => {
       const isGiven = (keys: readonly string[]): boolean => {
         const key = this.claims.taken(path, keys);
         if (key === undefined) return true;
@@ -177,16 +170,14 @@ export class ManifestFiles {
         refused.set(`${path} ${key}`, declaredAlready(path, key, this.claims.owner(key) ?? '', hint));
         return false;
       };
-      contents.problems.push(...problems, ...(waiting === undefined ? [] : [waiting]));
-      contents.dependsOnPlaces.push(...(declared.dependsOnPlaces ?? []));
-      contents.classPlaces.push(...(declared.classPlaces ?? []));
-      contents.derivedUIDs.push(...(declared.derivedUIDs ?? []));
-      for (const pod of declared.pods) if (isGiven(podKeys(pod))) contents.pods.push(pod);
-      for (const object of declared.configObjects)
-        if (isGiven([configObjectKey(object)])) contents.configObjects.push(object);
-    }
-    contents.problems.push(...refused.values());
-    return contents;
+      return {
+        ...declared,
+        problems: [...problems, ...(waiting === undefined ? [] : [waiting])],
+        pods: declared.pods.filter((pod) => isGiven(podKeys(pod))),
+        configObjects: declared.configObjects.filter((object) => isGiven([configObjectKey(object)])),
+      };
+    });
+    return joinManifests([...owned, { problems: [...refused.values()] }]);
   }
 
   private set(path: string, file: ManifestFile): void {

@@ -1,3 +1,4 @@
+import { joinManifests } from '../../../api/objects/join-manifests.ts';
 import type { Manifests } from '../../../api/objects/load-manifests.ts';
 import type { StaticPodNode } from '../../../api/objects/static-pod.ts';
 import type { SourceName } from '../../../api/values/config-annotations.ts';
@@ -23,16 +24,8 @@ const newLine = Buffer.from('\n');
 
 /** Decodes each of the joined files. Problems name the file below the origin. */
 export function loadJoinedFiles(body: Uint8Array, where: string, node: StaticPodNode, source: SourceName): Manifests {
-  const all: Required<Manifests> = {
-    pods: [],
-    configObjects: [],
-    problems: [],
-    dependsOnPlaces: [],
-    classPlaces: [],
-    derivedUIDs: [],
-  };
   const claims = new Claims<string>();
-  for (const { path, bytes } of splitFiles(body)) {
+  const files = splitFiles(body).map(({ path, bytes }) => {
     const origin = `${where}//${path}`;
     // UIDs depend on the origin as a whole, so a pod that moves to another file stays the same.
     const { problems, dependsOnPlaces = [], classPlaces = [], ...loaded } = loadManifest(bytes, where, node, source);
@@ -43,14 +36,15 @@ export function loadJoinedFiles(body: Uint8Array, where: string, node: StaticPod
       const hint = 'Remove one of them, or give it another name.';
       problems.push(declaredAlready(origin, taken, claims.owner(taken) ?? '', hint));
     }
-    all.pods.push(...loaded.pods);
-    all.configObjects.push(...loaded.configObjects);
-    all.problems.push(...problems.map((problem) => ({ ...problem, origin })));
-    all.dependsOnPlaces.push(...dependsOnPlaces.map((place) => ({ ...place, origin })));
-    all.classPlaces.push(...classPlaces.map((place) => ({ ...place, origin })));
-    all.derivedUIDs.push(...(loaded.derivedUIDs ?? []));
-  }
-  return all;
+    const placed = <T>(place: T): T & { origin: string } => ({ ...place, origin });
+    return {
+      ...loaded,
+      problems: problems.map(placed),
+      dependsOnPlaces: dependsOnPlaces.map(placed),
+      classPlaces: classPlaces.map(placed),
+    };
+  });
+  return joinManifests(files);
 }
 
 function splitFiles(body: Uint8Array): NamedManifest[] {
