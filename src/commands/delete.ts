@@ -1,18 +1,24 @@
-import type { Command } from 'commander';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
 import { type AppliedObject, appliedObject, kindMeant, resourceName } from '../engine/applied/applied-object.ts';
 import { UserError } from '../errors.ts';
-import { addRuntimeOptions, collect } from '../node/options/flags.ts';
+import type { PodSnapshot } from '../engine/view/snapshot.ts';
+import { addRuntimeOptions, collect, seconds } from '../node/options/flags.ts';
+import { controlSocketPath, fetchSnapshot } from '../server/control/control-client.ts';
 import { visible } from '../visible-text.ts';
 import { appliedTarget } from './applied/applied-target.ts';
 import { objectsOfFiles } from './applied/objects-of-files.ts';
 import { dryRunOption, isDryRun } from './apply.ts';
 import type { CommandDeps } from './io/deps.ts';
+import { snapshotsAtEvents } from '../server/control/snapshots-at-events.ts';
 
 interface DeleteFlags {
   rootDir: string;
   filename?: string[];
   namespace?: string;
   dryRun: boolean | string;
+  wait: 'true' | 'false';
+  timeout?: number;
   hostnameOverride?: string;
 }
 
@@ -22,6 +28,10 @@ export function registerDelete(program: Command, deps: CommandDeps): void {
     .argument('[objects...]', 'pods, or KIND/NAME such as deployment/web; namespace/name names another namespace')
     .option('-f, --filename <path>', 'file or folder whose objects are removed, - for stdin; repeatable', collect)
     .option('-n, --namespace <namespace>', 'namespace of the objects (default: default)')
+    .addOption(
+      new Option('--wait <boolean>', 'wait until the pods have ended').choices(['true', 'false']).default('true'),
+    )
+    .option('--timeout <duration>', 'wait at most this long; a bare number is in seconds (default: no limit)', seconds)
     .addOption(dryRunOption())
     .option('--hostname-override <name>', 'node name without a running agent, in place of the host name')
     .addHelpText('after', help)
@@ -39,8 +49,10 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
     throw new UserError('nothing to delete was named', { hint: 'Name a pod, KIND/NAME, or -f FILE.' });
   const target = await appliedTarget({ ...flags, dryRun });
   const { nodeName } = target;
+  const socket = controlSocketPath(resolve(flags.rootDir));
   const consequence = 'nothing was deleted';
   const inFiles = paths.length === 0 ? [] : await objectsOfFiles({ paths, nodeName, namespace, consequence }, deps);
+  const before = target.hasAgent && !dryRun && flags.wait === 'true' ? await appliedPods(socket) : new Set<string>();
   for (const object of [...named, ...inFiles]) {
     try {
       const { kind, name } = await target.delete(object);
@@ -51,7 +63,30 @@ async function remove(names: readonly string[], flags: DeleteFlags, deps: Comman
       deps.setExitCode(1);
     }
   }
+  if (before.size > 0) await ended(before, socket, flags.timeout);
 }
+
+/** UIDs of the pods of applied manifests that run. */
+async function appliedPods(socket: string): Promise<Set<string>> {
+  const { pods = [] } = (await fetchSnapshot(socket)) ?? {};
+  return new Set(pods.filter((pod) => pod.source === 'applied' && !isEnding(pod)).map(({ pod }) => pod.metadata.uid));
+}
+
+/** Resolves once those of these pods that the deletion ends are gone. Rejects at the time-out. */
+async function ended(uids: ReadonlySet<string>, socket: string, timeoutMs: number | undefined): Promise<void> {
+  const signal = timeoutMs === undefined ? new AbortController().signal : AbortSignal.timeout(timeoutMs);
+  let ending: PodSnapshot[] = [];
+  for await (const { pods } of snapshotsAtEvents(socket, signal)) {
+    ending = pods.filter((pod) => uids.has(pod.pod.metadata.uid) && isEnding(pod));
+    if (ending.length === 0) return;
+  }
+  const names = ending.map(({ pod }) => visible(pod.metadata.name)).join(', ');
+  throw new UserError(`${signal.aborted ? 'timed out' : 'kubelet-ts ended'} before these pods had ended: ${names}`, {
+    hint: 'They are deleted, and end by themselves. kubelet-ts ps shows their state.',
+  });
+}
+
+const isEnding = ({ worker }: PodSnapshot): boolean => worker.state === 'terminating' || worker.state === 'terminated';
 
 /** The objects that words name: `web`, `pod/web`, `pod web db`, `deployment/web`, `namespace/web`. */
 export function objectsNamed(words: readonly string[], namespace = 'default'): AppliedObject[] {

@@ -2,11 +2,10 @@ import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { EngineSnapshot } from '../engine/view/snapshot.ts';
 import { UserError } from '../errors.ts';
-import { unlessAborted } from '../flow/unless-aborted.ts';
-import { controlSocketPath, fetchSnapshot, followEvents, waitForAgent } from '../server/control/control-client.ts';
+import { controlSocketPath, waitForAgent } from '../server/control/control-client.ts';
 import { visible } from '../visible-text.ts';
 import type { CommandDeps } from './io/deps.ts';
-import { addRuntimeOptions, duration } from '../node/options/flags.ts';
+import { addRuntimeOptions, seconds } from '../node/options/flags.ts';
 import { parseReference } from './pod/pods-meant.ts';
 import {
   conditionNamed,
@@ -16,6 +15,7 @@ import {
   waitConditions,
   waitingText,
 } from './wait/wait-condition.ts';
+import { snapshotsAtEvents } from '../server/control/snapshots-at-events.ts';
 
 const defaultTimeoutMs = 60_000;
 
@@ -64,11 +64,6 @@ function conditionOption(): Option {
   return option.argParser((text) => parseArg?.(conditionNamed(text), 'ready') ?? text);
 }
 
-/** Reads a duration such as 20s, or a number of seconds, as other tools take it. */
-function seconds(text: string): number {
-  return duration(/^\d+$/.test(text) ? `${text}s` : text);
-}
-
 /** Names in the form `name` or `namespace/name`, from words such as `pod/web` or `pod web`. */
 function podNames(words: readonly string[], namespace: string | undefined): string[] {
   const named = words.length > 1 && ['pod', 'pods', 'po'].includes(words[0] ?? '') ? words.slice(1) : words;
@@ -92,33 +87,16 @@ async function waitForPods(names: readonly string[], flags: WaitFlags): Promise<
       cause: error,
     });
   });
-  const met = new AbortController();
-  const events = followEvents(socket, AbortSignal.any([timeout, met.signal]));
-  // Opens the stream before the first check, so that no event is missed.
-  let next = events.next();
-  for (let settled = true; ; settled = false) {
-    const snapshot = await inTime(fetchSnapshot(socket, { waits: true, settled }), timeout, () => notMet(names, flags));
-    if (snapshot === undefined) throw notMet(names, flags, { why: 'kubelet-ts ended' });
-    const waiting = names.filter((name) => !isConditionMet(name, flags.for, snapshot));
-    if (waiting.length === 0) break;
-    for (const name of waiting) {
+  let last: EngineSnapshot | undefined;
+  for await (const snapshot of snapshotsAtEvents(socket, timeout)) {
+    if (names.every((name) => isConditionMet(name, flags.for, snapshot))) return;
+    for (const name of names) {
       const because = givenUpBecause(name, flags.for, snapshot);
-      if (because === undefined) continue;
-      met.abort();
-      throw rolledBack(name, because);
+      if (because !== undefined) throw rolledBack(name, because);
     }
-    const { done } = await next;
-    if (done === true) throw notMet(waiting, flags, { snapshot, ...(!timeout.aborted && { why: 'kubelet-ts ended' }) });
-    next = events.next();
+    last = snapshot;
   }
-  met.abort();
-}
-
-/** Rejects with `late` if the signal is aborted first. */
-function inTime<T>(promise: Promise<T>, signal: AbortSignal, late: () => UserError): Promise<T> {
-  return unlessAborted(promise, signal).catch((error: unknown) => {
-    throw signal.aborted ? late() : error;
-  });
+  throw notMet(names, flags, { snapshot: last, ...(!timeout.aborted && { why: 'kubelet-ts ended' }) });
 }
 
 function rolledBack(name: string, because: string): UserError {
@@ -128,10 +106,11 @@ function rolledBack(name: string, because: string): UserError {
 }
 
 function notMet(
-  waiting: readonly string[],
+  names: readonly string[],
   { for: condition }: WaitFlags,
-  { why = 'timed out', snapshot }: { why?: string; snapshot?: EngineSnapshot } = {},
+  { why = 'timed out', snapshot }: { why?: string; snapshot: EngineSnapshot | undefined },
 ): UserError {
+  const waiting = names.filter((name) => snapshot === undefined || !isConditionMet(name, condition, snapshot));
   const texts = waiting.map((name) => (snapshot === undefined ? name : `${name} (${waitingText(name, snapshot)})`));
   return new UserError(`${why} before these pods were ${condition}: ${texts.join(', ')}`, {
     hint: 'kubelet-ts ps shows their state.',

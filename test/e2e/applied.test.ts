@@ -37,5 +37,5 @@ test('applied pods outlive a kill, files win, and a deletion ends the pod', asyn
   await agent.until(({ pods }) => pods.some(({ pod }) => pod.spec.containers[0]?.env?.[0]?.value === '2'));
   expect((await run(['delete', 'db'])).output).toContain(`pod "db" is declared by ${file}`);
   expect(await run(['delete', 'web'])).toEqual({ code: 0, output: 'pod "web" deleted\n' });
-  await agent.until(({ pods }) => pods.length === 1);
+  expect((await run(['ps', '-o', 'name'])).output).toBe('pod/db-edge1\n');
 });

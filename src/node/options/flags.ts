@@ -27,6 +27,11 @@ export function duration(text: string): number {
   throw new InvalidArgumentError('It must be a duration such as 20s or 1m30s.');
 }
 
+/** Parses a duration such as 20s, or a number of seconds, as other tools take it. */
+export function seconds(text: string): number {
+  return duration(/^\d+$/.test(text) ? `${text}s` : text);
+}
+
 /** Parses a boolean as Go does. */
 export function boolean(text: string): boolean {
   if (/^(1|t|T|true|TRUE|True)$/.test(text)) return true;

@@ -1,0 +1,28 @@
+import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
+import { unlessAborted } from '../../flow/unless-aborted.ts';
+import { fetchSnapshot, followEvents } from './control-client.ts';
+
+/**
+ * Yields the snapshot of the agent at once, and again after each of its events. The first one has the manifests now on
+ * disk. Ends with the agent, or once the signal is aborted.
+ */
+export async function* snapshotsAtEvents(socket: string, signal: AbortSignal): AsyncGenerator<EngineSnapshot, void> {
+  const done = new AbortController();
+  const events = followEvents(socket, AbortSignal.any([signal, done.signal]));
+  try {
+    // Opens the stream before the first snapshot, so that no event is missed.
+    let next = events.next();
+    for (let settled = true; ; settled = false) {
+      const snapshot = await unlessAborted(fetchSnapshot(socket, { waits: true, settled }), signal);
+      if (snapshot === undefined) return;
+      yield snapshot;
+      const { done: hasEnded } = await next;
+      if (hasEnded === true) return;
+      next = events.next();
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    done.abort();
+  }
+}
