@@ -148,6 +148,19 @@ const rooms = {
     'what operators asked of declared pods, and the revisions of these pods, on disk',
     ['api/values', 'engine/host', 'flow', 'engine/container', 'engine/view'],
   ],
+  'engine/ephemeral-containers': [
+    'containers that operators added to running pods, on disk',
+    [
+      'api/text',
+      'api/decoding',
+      'api/validation',
+      'api/objects',
+      'engine/host',
+      'engine/container',
+      'engine/operations',
+      'engine/view',
+    ],
+  ],
   'engine/images': [
     'pulls, credentials, image garbage collection',
     [

@@ -67,6 +67,7 @@ export type ContainerPort = core.ContainerPort;
 export type ContainerState = core.ContainerState;
 export type ContainerStatus = core.ContainerStatus;
 export type EnvVar = core.EnvVar;
+export type EphemeralContainer = core.EphemeralContainer;
 export type PodCondition = core.PodCondition;
 export type PodSpec = core.PodSpec;
 export type PodStatus = core.PodStatus;

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Container } from '../api/types.ts';
+import { findContainer } from '../api/values/sidecars.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { defaultDetachKeys } from './io/detach-keys.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
@@ -50,8 +51,8 @@ async function attach(deps: CommandDeps, podName: string, flags: AttachFlags): P
 }
 
 async function declaredContainer({ declaredPod }: OpenPod, name: string): Promise<Container | undefined> {
-  const { spec } = (await declaredPod()) ?? {};
-  return [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])].find((container) => container.name === name);
+  const pod = await declaredPod();
+  return pod && findContainer(pod.spec, name);
 }
 
 /** The streams that this container has, with a note for each that it lacks. kubectl: attach.go AttachOptions.Run */

@@ -78,7 +78,7 @@ interface Source {
   path: string;
 }
 
-async function printLogs(
+export async function printLogs(
   deps: CommandDeps,
   opened: OpenPod,
   flags: LogsFlags,

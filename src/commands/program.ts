@@ -47,6 +47,10 @@ const commands: Record<string, CommandEntry> = {
     summary: 'Show the output of a running container, and type into it',
     load: async () => (await import('./attach.ts')).registerAttach,
   },
+  debug: {
+    summary: 'Run a further container in a running pod',
+    load: async () => (await import('./debug.ts')).registerDebug,
+  },
   cp: {
     summary: 'Copy files and folders into a container or out of it',
     load: async () => (await import('./cp.ts')).registerCp,

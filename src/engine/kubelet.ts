@@ -11,7 +11,13 @@ import type { KubeletDeps } from './kubelet-deps.ts';
 import { containerGracePeriodSeconds } from './kuberuntime/actions/termination-grace-period.ts';
 import { computeStopOrder } from './lifecycle/stop-order.ts';
 import { type KubeletParts, newKubelet } from './new-kubelet.ts';
-import type { EngineOperations, OperationRequest, PodName, RevisionSummary } from './operations/operation.ts';
+import type {
+  EngineOperations,
+  EphemeralRequest,
+  OperationRequest,
+  PodName,
+  RevisionSummary,
+} from './operations/operation.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
 import type { LogUsage, StatsProvider, SummaryRequest } from './stats/stats-provider.ts';
 import type { Summary } from './stats/summary.ts';
@@ -76,6 +82,7 @@ export class Kubelet
       const earlier = await deps.faults.untilDone('pod folders', () => parts.podDirs.podUIDs(), stopped);
       // First, because the sources compare their manifests with them.
       await Promise.all([parts.revisions.load(earlier), parts.evictionRecords.load(earlier)]);
+      await deps.faults.untilDone('ephemeral containers', () => parts.ephemeral.load(earlier), stopped);
       await deps.faults.untilDone('operations', () => parts.records.load(), stopped);
       parts.handlers.adopt(earlier);
       running.push(...this.startParts(stopped));
@@ -90,6 +97,7 @@ export class Kubelet
       signal.removeEventListener('abort', stop);
       parts.housekeeping.stop();
       parts.workQueue.stop();
+      parts.ephemeral.stop();
       parts.podResourcesSocket?.close();
       await Promise.allSettled(running);
       await this.finishSyncs();
@@ -147,6 +155,14 @@ export class Kubelet
 
   pastRevisions(pod: PodName): RevisionSummary[] {
     return this.parts.operations.history(pod);
+  }
+
+  addEphemeralContainer(pod: PodName, request: EphemeralRequest): Promise<string> {
+    return this.parts.ephemeral.add(pod, request);
+  }
+
+  removeEphemeralContainer(pod: PodName, container: string): Promise<string> {
+    return this.parts.ephemeral.remove(pod, container);
   }
 
   summary(request: SummaryRequest): Promise<Summary> {

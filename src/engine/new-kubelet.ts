@@ -9,7 +9,7 @@ import { newEviction } from './new-eviction.ts';
 import { type Lifecycle, newLifecycle } from './new-lifecycle.ts';
 import { type NodeResources, newNodeResources } from './new-node-resources.ts';
 import { newPluginSockets } from './new-plugin-sockets.ts';
-import { newPodState } from './new-pod-state.ts';
+import { newPodState, type PodState } from './new-pod-state.ts';
 import { newPodSyncer, type PodSyncing } from './new-pod-syncer.ts';
 import { newPodWorkers, type Workers } from './new-pod-workers.ts';
 import { newRuntimeWatch } from './new-runtime-watch.ts';
@@ -38,7 +38,10 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     logger: deps.logger.child({ component: 'clock' }),
   });
 
-  const state = newPodState(base);
+  const state: PodState = newPodState(base, {
+    isStopped: (pod) => operations.isStopped(pod),
+    workerState: (uid) => workers.snapshot(uid).state,
+  });
   const { podManager, statusManager, records } = state;
   const sources: Sources = newSources(base, {
     revisionToRun: (declared, from) => operations.revisionToRun(declared, from),

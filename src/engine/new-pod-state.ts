@@ -1,3 +1,5 @@
+import type { Pod } from '../api/types.ts';
+import { EphemeralContainers } from './ephemeral-containers/ephemeral-containers.ts';
 import { AppliedRevisions } from './in-place/applied-revisions.ts';
 import { EvictionRecords } from './eviction/eviction-records.ts';
 import { historyFolder } from './history/history-file.ts';
@@ -8,11 +10,17 @@ import { PodRecords } from './operations/pod-records.ts';
 import { PodManager } from './pod-manager/pod-manager.ts';
 import { StatusManager } from './status/status-manager.ts';
 import { StatusRecords } from './status/status-records.ts';
+import type { PodWorkerState } from './view/pod-worker-state.ts';
 
 export type PodState = ReturnType<typeof newPodState>;
 
+interface Engine {
+  isStopped: (pod: Pod) => boolean;
+  workerState: (uid: string) => PodWorkerState;
+}
+
 /** Makes the parts that know pods and decide nothing: the declared pods, their statuses, their records on disk. */
-export function newPodState({ clock, emit, events, logger, node, outgoing }: KubeletBase) {
+export function newPodState({ clock, emit, events, inputs, logger, node, outgoing }: KubeletBase, engine: Engine) {
   const podManager = new PodManager();
   const podDirs = new PodDirs(node);
   const podDir = (uid: string): string => podDirs.podDir(uid);
@@ -31,16 +39,27 @@ export function newPodState({ clock, emit, events, logger, node, outgoing }: Kub
   });
   const evictionRecords = new EvictionRecords({ podDir, logger: logger.child({ component: 'eviction' }) });
   const records = new PodRecords({ rootDir: node.rootDir, clock, logger: logger.child({ component: 'operations' }) });
+  const ephemeral = new EphemeralContainers({
+    ...engine,
+    podDir,
+    declaredPod: ({ namespace, name }) => podManager.getByFullName(`${name}_${namespace}`),
+    syncPod: (podUID) => {
+      inputs.push({ type: 'sync', podUID });
+    },
+    clock,
+    logger: logger.child({ component: 'ephemeral-containers' }),
+  });
   const histories = new PodHistories({
     folder: historyFolder(node.rootDir),
     variablesOf: (podUID) => {
       const pod = podManager.get(podUID);
-      return pod && variableTexts(pod);
+      return pod && variableTexts(ephemeral.effective(pod));
     },
     isDeclared: ({ namespace, name }) => podManager.getByFullName(`${name}_${namespace}`) !== undefined,
     clock,
     logger: logger.child({ component: 'history' }),
   });
   events.subscribe(histories.record);
-  return { podManager, podDirs, statusRecords, statusManager, revisions, evictionRecords, records, histories };
+  const onDisk = { statusRecords, revisions, evictionRecords, records, ephemeral, histories };
+  return { podManager, podDirs, statusManager, ...onDisk };
 }

@@ -22,7 +22,7 @@ import { UserNamespaces } from './userns/user-namespaces.ts';
 
 export type PodSyncing = ReturnType<typeof newPodSyncer>;
 
-type Earlier = Pick<PodState, 'podDirs' | 'statusManager' | 'statusRecords' | 'revisions' | 'histories'> &
+type Earlier = Pick<PodState, 'podDirs' | 'statusManager' | 'statusRecords' | 'revisions' | 'ephemeral' | 'histories'> &
   Pick<Sources, 'configObjects'> &
   Pick<RuntimeWatch, 'runtimePods' | 'runtimeState'> &
   Pick<Volumes, 'volumeManager'> &
@@ -98,6 +98,7 @@ export function newPodSyncer(base: KubeletBase, earlier: Earlier, { remains, ...
     statusManager,
     statusRecords,
     revisions,
+    ephemeral: earlier.ephemeral,
     prober,
     reasonCache,
     containerManager,

@@ -24,7 +24,7 @@ type Earlier = PodState &
 /** Makes the workers of pods, and the parts that decide what a worker does next: news, updates, remains. */
 export function newPodWorkers(base: KubeletBase, earlier: Earlier) {
   const { clock, emit, events, faults, foreignPods, inputs, logger, meter, node, random, stopped, wallClock } = base;
-  const { cache, evictionRecords, histories, pleg, podDirs, podManager, revisions, runtimePods } = earlier;
+  const { cache, ephemeral, evictionRecords, histories, pleg, podDirs, podManager, revisions, runtimePods } = earlier;
   const { statusRecords, syncer, volumeManager, workQueue } = earlier;
   const syncSoon = (podUID: string): void => {
     inputs.push({ type: 'sync', podUID });
@@ -51,6 +51,7 @@ export function newPodWorkers(base: KubeletBase, earlier: Earlier) {
     onPodRemoved: (uid, pod) => {
       // Their files went with the folder. If the pod starts over, they are written again.
       revisions.forget(uid);
+      ephemeral.forget(uid);
       evictionRecords.forget(uid);
       histories.podRemoved(uid, pod);
       volumeManager.podRemoved();

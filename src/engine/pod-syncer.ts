@@ -12,6 +12,7 @@ import { ContainerStartError } from './container/container-start-error.ts';
 import type { RuntimePod } from './container/pod-records.ts';
 import { mayBeRunning, type RuntimePodStatus } from './container/runtime-pod-status.ts';
 import type { SyncResult } from './container/sync-result.ts';
+import type { EphemeralContainers } from './ephemeral-containers/ephemeral-containers.ts';
 import type { PodDirs } from './host/pod-dirs.ts';
 import type { AppliedRevisions } from './in-place/applied-revisions.ts';
 import type { PodChange } from './in-place/compute-pod-change.ts';
@@ -67,6 +68,7 @@ interface Deps {
   onPodChanged: (uid: string) => void;
   /** Ids of containers that an operator wants to end and start again. */
   restarting: (pod: Pod) => readonly string[];
+  ephemeral: Pick<EphemeralContainers, 'effective' | 'settle'>;
   /** True if no manifest declares the pod any more. */
   isPodGone: (uid: string) => boolean;
   /** Removes the remains of a stopped pod from the runtime and the disk. */
@@ -93,7 +95,7 @@ export class KubeletPodSyncer implements PodSyncer {
   }
 
   async syncPod(_type: SyncPodType, pod: Pod, found: RuntimePodStatus, signal: AbortSignal): Promise<boolean> {
-    const { kuberuntime, containerManager, podDirs, prober, reasonCache } = this.deps;
+    const { kuberuntime, containerManager, podDirs, prober, reasonCache, ephemeral } = this.deps;
     const { uid } = pod.metadata;
     const recorder = podEventRecorder(this.deps.emit, pod);
 
@@ -141,9 +143,15 @@ export class KubeletPodSyncer implements PodSyncer {
     // Step 8: sync the runtime.
     const probes = prober.results;
     const resize = this.resizeOf(uid);
-    const asked = { restarting: this.deps.restarting(pod), retriedAtMonotonic: this.retriedAt.get(uid) };
-    const results = await kuberuntime.syncPod({ pod, podStatus, probes, volumes, recorder, signal, resize, ...asked });
+    const removedContainers = await ephemeral.settle(uid, podStatus);
+    const effective = ephemeral.effective(pod);
+    const retriedAtMonotonic = this.retriedAt.get(uid);
+    const asked = { restarting: this.deps.restarting(pod), retriedAtMonotonic, removedContainers };
+    const sync = { pod: effective, podStatus, probes, volumes, recorder, signal, resize, ...asked };
+    const results = await kuberuntime.syncPod(sync);
     reasonCache.update(uid, results);
+    if (removedContainers.length > 0)
+      await ephemeral.settle(uid, withoutRemoved(podStatus, removedContainers, results));
     if (results.length > 0) this.deps.onPodChanged(uid);
     this.updateStatus(pod, podStatus, false);
     throwOnFailure(results, this.deps.clock.monotonic());
@@ -314,7 +322,7 @@ export class KubeletPodSyncer implements PodSyncer {
     const { acknowledgedAt, conditions } = statusRecords.acknowledge(uid, clock.now());
     const oldStatus = statusManager.get(uid);
     const status = generatePodStatus({
-      pod,
+      pod: this.deps.ephemeral.effective(pod),
       podStatus,
       oldStatus: oldStatus ?? { startTime: formatTime(acknowledgedAt), conditions },
       probes: prober.results,
@@ -351,6 +359,17 @@ function changeWords({ images, resize }: Extract<PodChange, { kind: 'inPlace' }>
     ['resources', resize.map(({ name }) => name)],
   ] as const;
   return parts.flatMap(([what, names]) => (names.length === 0 ? [] : [`${what} of ${names.join(', ')}`])).join('; ');
+}
+
+/** The status of the pod without the containers whose removal succeeded. */
+function withoutRemoved(
+  podStatus: RuntimePodStatus,
+  names: readonly string[],
+  results: readonly SyncResult[],
+): RuntimePodStatus {
+  const failed = new Set(results.filter(({ error }) => error !== undefined).map(({ target }) => target));
+  const isLeft = ({ name }: { name: string }): boolean => !names.includes(name) || failed.has(name);
+  return { ...podStatus, containerStatuses: podStatus.containerStatuses.filter(isLeft) };
 }
 
 const isTerminal = ({ phase }: PodStatus): boolean => phase === 'Succeeded' || phase === 'Failed';

@@ -87,7 +87,8 @@ function podSnapshot(
   const { inPlaceUpdates, revisions } = parts;
   const { uid } = declared.metadata;
   const status = statusManager.get(uid) ?? declared.status;
-  const pod = status === undefined ? declared : { ...declared, status: withNodeIPs(status, declared.spec, nodeIPs) };
+  const effective = parts.ephemeral.effective(declared);
+  const pod = status === undefined ? effective : { ...effective, status: withNodeIPs(status, declared.spec, nodeIPs) };
   const newest = inPlaceUpdates.nextOf(uid) ?? declared;
   const outdated = outdatedContainers(pod, newest, {
     podStatus: cache.get(uid),

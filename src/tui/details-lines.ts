@@ -1,3 +1,4 @@
+import { eachContainer } from '../api/values/sidecars.ts';
 import { ageText, humanDuration, podStatusText, readyText, restartsText } from '../api/values/pod-printer.ts';
 import type { Container, ContainerState, ContainerStatus, Pod } from '../api/types.ts';
 import { explainPod } from '../engine/explain/explain-pod.ts';
@@ -21,7 +22,7 @@ export function detailsLines(entry: PodSnapshot, { now, snapshot }: { now: numbe
     textLine(''),
     textLine(`EVENTS (${entry.events.length}, newest first)`, { bold: true }),
     ...entry.events.toReversed().map(podEventLine),
-    ...[...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap(settingLines),
+    ...[...eachContainer(pod.spec)].flatMap(({ container }) => settingLines(container)),
   ];
 }
 
@@ -106,14 +107,20 @@ function fact(name: string, text: string, style: Omit<Span, 'text'> = {}): Line 
 
 function containerLines(pod: Pod, now: number): Line[] {
   const initContainers = pod.spec.initContainers ?? [];
-  const containers = [...initContainers, ...pod.spec.containers];
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  const { containers: regular, ephemeralContainers = [] } = pod.spec;
+  const containers: Container[] = [...initContainers, ...regular, ...ephemeralContainers];
+  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
+  const statuses = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
   const nameWidth = Math.max('CONTAINER'.length, ...containers.map((container) => container.name.length));
   return [
     textLine(`${fitToWidth('CONTAINER', nameWidth)}  KIND     READY  RESTARTS  STATE`, { bold: true }),
     ...containers.flatMap((container) => {
       const status = statuses.find(({ name }) => name === container.name);
-      const kind = initContainers.includes(container) ? initKind(container) : 'app';
+      const kind = initContainers.includes(container)
+        ? initKind(container)
+        : regular.includes(container)
+          ? 'app'
+          : 'ephem';
       return [containerLine(container, kind, status, nameWidth, now), ...lastEndLines(status, now)];
     }),
   ];

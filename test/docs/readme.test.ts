@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import type { CommandDeps } from '../../src/commands/io/deps.ts';
 import { registerAttach } from '../../src/commands/attach.ts';
+import { registerDebug } from '../../src/commands/debug.ts';
 import { registerCp } from '../../src/commands/cp.ts';
 import { registerDescribe } from '../../src/commands/describe.ts';
 import { registerDiff } from '../../src/commands/diff.ts';
@@ -92,6 +93,7 @@ function registered(): Command {
   const deps = { connect: unused, setExitCode: unused } as unknown as CommandDeps;
   for (const register of [
     registerAttach,
+    registerDebug,
     registerCp,
     registerDescribe,
     registerHistory,

@@ -30,6 +30,7 @@ const argumentsOf: Record<string, string[][]> = {
   logs: [['web'], ['-f', 'web']],
   exec: [['web', '--', 'true']],
   attach: [['web']],
+  debug: [['web', '--image', 'busybox']],
   cp: [
     ['FOLDER', 'web:/tmp'],
     ['web:/tmp', 'FOLDER/tmp'],

@@ -48,10 +48,7 @@ function setSpecDefaults(spec: core.PodSpec, gates: FeatureGates): void {
     setContainerDefaults(container, spec.hostNetwork ?? false);
     if (container.resources) container.resources = defaultResources(container.resources, true);
   }
-  for (const container of spec.ephemeralContainers ?? []) {
-    setContainerDefaults(container, false);
-    if (container.resources) container.resources = defaultResources(container.resources, false);
-  }
+  for (const container of spec.ephemeralContainers ?? []) setEphemeralContainerDefaults(container);
   if (gates.PodLevelResources) setPodLevelRequests(spec);
 }
 
@@ -63,6 +60,11 @@ function setPodLevelRequests(spec: core.PodSpec): void {
   if (Object.keys(spec.resources?.limits ?? {}).length === 0) return;
   const requests = podLevelRequests(spec);
   if (Object.keys(requests).length > 0) spec.resources = { ...spec.resources, requests };
+}
+
+export function setEphemeralContainerDefaults(container: core.EphemeralContainer): void {
+  setContainerDefaults(container, false);
+  if (container.resources) container.resources = defaultResources(container.resources, false);
 }
 
 /** Sets the defaults that containers of all three kinds share. */

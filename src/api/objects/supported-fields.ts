@@ -17,7 +17,6 @@ export function unsupportedFields(pod: Pick<Pod, 'spec'>, gates: FeatureGates = 
 }
 
 const notCarriedOut = 'not carried out yet: the pod will not start';
-const ignored = 'ignored yet';
 
 /** `gate` is the feature gate that enables the field. */
 type Row = readonly [path: string, reason: string, gate?: FeatureGateName];
@@ -26,7 +25,6 @@ type Row = readonly [path: string, reason: string, gate?: FeatureGateName];
  * One row for each field of the pod's spec; `[]` stands for every item of a list. Delete a row when its field works.
  */
 const podFields: readonly Row[] = [
-  ['ephemeralContainers', ignored],
   ['hostUsers', 'needs the feature gate UserNamespacesSupport: the pod will not start', 'UserNamespacesSupport'],
   ['resourceClaims', 'resource claims need an API server'],
   ['resources', 'ignored without the feature gate PodLevelResources', 'PodLevelResources'],

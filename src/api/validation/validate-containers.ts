@@ -1,25 +1,44 @@
 import type * as core from 'kubernetes-types/core/v1.js';
-import type { FieldErrors } from '../values/field-errors.ts';
+import type { Pod } from '../types.ts';
+import { type FieldError, FieldErrors } from '../values/field-errors.ts';
 import { checkDNS1123Label, checkPortName, checkPortNumber } from '../values/names.ts';
 import { validateEnvironment } from './validate-env.ts';
 import { validateProbesAndHooks } from './validate-handlers.ts';
 import { validateMounts } from './validate-mounts.ts';
 import { validateResources } from './validate-resources.ts';
 import { validateContainerSecurity } from './validate-security.ts';
-import type { ValidVolumes } from './validate-volumes.ts';
+import { validateVolumes, type ValidVolumes } from './validate-volumes.ts';
 
 /** All containers of a pod. kubelet: validation.go validate{,Init,Ephemeral}Containers */
 export function validateAllContainers(errors: FieldErrors, spec: core.PodSpec, volumes: ValidVolumes): void {
-  const context: Context = {
+  const context = contextOf(spec, volumes);
+  validateContainers(errors, spec, context);
+  validateInitContainers(errors, spec, context);
+  validateEphemeralContainers(errors, spec, context);
+  if ((spec.ephemeralContainers ?? []).length > 0) {
+    errors.forbidden('spec.ephemeralContainers', 'can only be added to a running pod');
+  }
+}
+
+/**
+ * The rules for the ephemeral containers of a running pod, which is valid itself. kubelet: validation.go
+ * ValidatePodEphemeralContainersUpdate
+ */
+export function validateEphemeralContainersOf({ metadata, spec }: Pod): FieldError[] {
+  const errors = new FieldErrors();
+  const volumes = validateVolumes(new FieldErrors(), spec, metadata.name);
+  validateEphemeralContainers(errors, spec, contextOf(spec, volumes));
+  return errors.list;
+}
+
+function contextOf(spec: core.PodSpec, volumes: ValidVolumes): Context {
+  return {
     volumes,
     claimNames: new Set((spec.resourceClaims ?? []).map(({ name }) => name).filter((name) => name !== '')),
     hostUsers: spec.hostUsers ?? true,
     restartPolicy: spec.restartPolicy ?? '',
     graceSeconds: spec.terminationGracePeriodSeconds ?? 0,
   };
-  validateContainers(errors, spec, context);
-  validateInitContainers(errors, spec, context);
-  validateEphemeralContainers(errors, spec, context);
 }
 
 interface Context {
@@ -112,7 +131,6 @@ function validateEphemeralContainers(errors: FieldErrors, spec: core.PodSpec, co
       }
     }
   }
-  if (containers.length > 0) errors.forbidden('spec.ephemeralContainers', 'can only be added to a running pod');
 }
 
 /** kubelet: validation.go validateContainerCommon */

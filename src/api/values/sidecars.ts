@@ -27,3 +27,8 @@ export function* eachContainer(
     for (const [index, container] of (spec[list] ?? []).entries()) yield { container, field: `spec.${list}[${index}]` };
   }
 }
+
+/** The container of this name, of any kind. */
+export function findContainer(spec: core.PodSpec, name: string): core.Container | core.EphemeralContainer | undefined {
+  return [...eachContainer(spec)].map(({ container }) => container).find((container) => container.name === name);
+}

@@ -4,7 +4,7 @@ import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { defaultRootDir } from '../../node/options/flags.ts';
 import { controlSocketPath, fetchSnapshot } from '../../server/control/control-client.ts';
 import { visibleLines } from '../../visible-text.ts';
-import { containerNames, namespaceNames, podNames } from './known-names.ts';
+import { containerNames, ephemeralNames, namespaceNames, podNames } from './known-names.ts';
 
 /** A word that may stand at the cursor, with a description. */
 export interface Candidate {
@@ -81,6 +81,9 @@ const flagOf = ({ long, short, description }: Option): Candidate => ({ word: lon
 const optionOf = (options: readonly Option[], flag: string): Option | undefined =>
   options.find(({ long, short }) => long === flag || short === flag);
 
+/** Flags whose values are names in a snapshot. */
+const namedOptions: readonly string[] = ['--namespace', '--container', '--target', '--remove'];
+
 /** Values of a flag. Empty if they are not known, such as those of a path. */
 async function valuesOf(
   option: Option | undefined,
@@ -89,11 +92,12 @@ async function valuesOf(
   deps: CompletionDeps,
 ): Promise<Candidate[]> {
   if (option?.argChoices !== undefined) return option.argChoices.map((word) => ({ word }));
-  if (option?.long !== '--namespace' && option?.long !== '--container') return [];
+  if (!namedOptions.includes(option?.long ?? '')) return [];
   const snapshot = await deps.snapshot(rootDirOf(before));
   if (snapshot === undefined) return [];
-  if (option.long === '--namespace') return namespaceNames(snapshot);
-  return containerNames(snapshot, positional(command, before)[0]);
+  if (option?.long === '--namespace') return namespaceNames(snapshot);
+  const [pod] = positional(command, before);
+  return option?.long === '--remove' ? ephemeralNames(snapshot, pod) : containerNames(snapshot, pod);
 }
 
 /** Candidates for a positional argument: its choices, or pods if it names some. */

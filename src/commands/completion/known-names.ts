@@ -22,11 +22,23 @@ export function namespaceNames({ pods }: EngineSnapshot): Candidate[] {
 }
 
 /** Containers of the pod, or of all pods if none is named yet. */
-export function containerNames({ pods, nodeName }: EngineSnapshot, reference: string | undefined): Candidate[] {
-  const own = reference === undefined ? pods : podsMeant(pods, { pod: reference, nodeName }, ({ pod }) => pod.metadata);
-  const names = own.flatMap(({ pod: { spec } }) => [
+export function containerNames(snapshot: EngineSnapshot, reference: string | undefined): Candidate[] {
+  const names = podsOf(snapshot, reference).flatMap(({ pod: { spec } }) => [
     ...spec.containers.map(({ name }) => name),
     ...(spec.initContainers ?? []).map(({ name }) => name),
+    ...(spec.ephemeralContainers ?? []).map(({ name }) => name),
   ]);
   return [...new Set(names)].map((word) => ({ word }));
+}
+
+/** The same for containers of `debug`. */
+export function ephemeralNames(snapshot: EngineSnapshot, reference: string | undefined): Candidate[] {
+  const names = podsOf(snapshot, reference).flatMap(({ pod: { spec } }) =>
+    (spec.ephemeralContainers ?? []).map(({ name }) => name),
+  );
+  return [...new Set(names)].map((word) => ({ word }));
+}
+
+function podsOf({ pods, nodeName }: EngineSnapshot, reference: string | undefined): EngineSnapshot['pods'] {
+  return reference === undefined ? pods : podsMeant(pods, { pod: reference, nodeName }, ({ pod }) => pod.metadata);
 }

@@ -63,6 +63,12 @@ function podText(
     about,
     containersText('Init Containers', spec.initContainers ?? [], status.initContainerStatuses ?? [], now),
     containersText('Containers', spec.containers, status.containerStatuses ?? [], now),
+    containersText(
+      'Ephemeral Containers',
+      spec.ephemeralContainers ?? [],
+      status.ephemeralContainerStatuses ?? [],
+      now,
+    ),
     conditions.length === 0 ? '' : `Conditions:\n${fields(2, conditions)}`,
     volumesText(spec.volumes ?? []),
   ].join('');

@@ -13,13 +13,15 @@ interface Attachment {
   detachKeys: Buffer;
   /** The same keys as the user writes them. */
   keysText: string;
+  /** Called when the keys are typed. */
+  onDetached?: () => void;
 }
 
 /** Attaches the streams of this program to a running container. Resolves with 0 when it has ended or is left. */
 export async function attachInTerminal(
   deps: CommandDeps,
   runtime: RuntimeService,
-  { container, stdin, tty, detachKeys, keysText }: Attachment,
+  { container, stdin, tty, detachKeys, keysText, onDetached }: Attachment,
 ): Promise<number> {
   return inTerminal(deps, { stdin, tty }, async (streams) => {
     const attachTo = (all: SessionStreams): Promise<void> =>
@@ -27,7 +29,7 @@ export async function attachInTerminal(
     if (streams.tty !== true || detachKeys.length === 0) await attachTo(streams);
     else {
       deps.stderr.write(`Attached to container ${container.name}. ${keysText} leaves it. Enter may show a prompt.\n`);
-      await untilDetached(streams, detachKeys, attachTo);
+      await untilDetached(streams, detachKeys, attachTo, onDetached);
     }
     return 0;
   });
@@ -38,10 +40,12 @@ async function untilDetached(
   streams: SessionStreams,
   keys: Buffer,
   session: (streams: SessionStreams) => Promise<void>,
+  onDetached: (() => void) | undefined,
 ): Promise<void> {
   const left = new AbortController();
   const filter = new DetachFilter(keys, () => {
     left.abort();
+    onDetached?.();
   });
   const { stdin, signal } = streams;
   stdin?.pipe(filter);

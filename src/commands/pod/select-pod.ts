@@ -25,6 +25,8 @@ export interface PodContainer {
   readonly name: string;
   /** Always false without an agent, because the runtime does not distinguish init containers. */
   readonly isInit: boolean;
+  /** The same for ephemeral containers. */
+  readonly isEphemeral: boolean;
   /** Newest first. Empty if the container was not created yet. */
   readonly attempts: readonly Container[];
 }
@@ -102,7 +104,7 @@ export function defaultContainer(pod: SelectedPod): { container: PodContainer; n
   const annotated = pod.sandbox.annotations['kubectl.kubernetes.io/default-container'] ?? '';
   const preferred = containers.find(({ name }) => name === annotated);
   if (preferred !== undefined) return { container: preferred, note: '' };
-  const regular = containers.filter(({ isInit }) => !isInit);
+  const regular = containers.filter(({ isInit, isEphemeral }) => !isInit && !isEphemeral);
   // Without the manifest init containers are included. Finished ones do not run.
   const container = pod.isDeclared ? regular[0] : (regular.find(isRunning) ?? regular[0]);
   if (container === undefined) throw new UserError(`pod ${podTitle(pod)} has no container yet`);
@@ -111,6 +113,7 @@ export function defaultContainer(pod: SelectedPod): { container: PodContainer; n
   const names = [
     ...regular,
     ...containers.filter(({ isInit }) => isInit).map(({ name }) => ({ name: `${name} (init)` })),
+    ...containers.filter(({ isEphemeral }) => isEphemeral).map(({ name }) => ({ name: `${name} (ephem)` })),
   ];
   const list = names.map(({ name }) => name).join(', ');
   return { container, note: `${missing}Defaulted container "${container.name}" out of: ${list}\n` };
@@ -162,15 +165,20 @@ function unknownPod(
 
 function containersByName(containers: readonly Container[], declared: Pod | undefined): PodContainer[] {
   const initNames = (declared?.spec.initContainers ?? []).map(({ name }) => name);
+  const ephemeralNames = (declared?.spec.ephemeralContainers ?? []).map(({ name }) => name);
   const attemptsOf = new Map<string, Container[]>();
-  for (const name of [...initNames, ...(declared?.spec.containers ?? []).map((container) => container.name)]) {
-    attemptsOf.set(name, []);
-  }
+  const regularNames = (declared?.spec.containers ?? []).map((container) => container.name);
+  for (const name of [...initNames, ...regularNames, ...ephemeralNames]) attemptsOf.set(name, []);
   for (const container of [...containers].sort((a, b) => Number(a.createdAt - b.createdAt))) {
     const name = container.labels[criLabels.containerName] ?? '';
     attemptsOf.set(name, [container, ...(attemptsOf.get(name) ?? [])]);
   }
-  return [...attemptsOf].map(([name, attempts]) => ({ name, isInit: initNames.includes(name), attempts }));
+  return [...attemptsOf].map(([name, attempts]) => ({
+    name,
+    isInit: initNames.includes(name),
+    isEphemeral: ephemeralNames.includes(name),
+    attempts,
+  }));
 }
 
 function fullName({ metadata }: PodSandbox): string {

@@ -49,6 +49,7 @@ export function willRestart(pod: Pod | undefined, containerName: string, exitCod
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return false;
   if (pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return false;
   const { restartPolicy = 'Always' } = pod.spec;
+  if (pod.spec.ephemeralContainers?.some(({ name }) => name === containerName) === true) return false;
   const init = (pod.spec.initContainers ?? []).find(({ name }) => name === containerName);
   if (init !== undefined && isSidecar(init)) return true;
   if (restartPolicy === 'Never') return false;

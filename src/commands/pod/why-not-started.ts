@@ -13,7 +13,8 @@ export type KnownPod = Pick<PodSnapshot, 'pod'> & Partial<Pick<PodSnapshot, 'wor
 export function whyNotStarted({ pod, worker, rejection }: KnownPod, containerName?: string): string {
   const { status = {} } = pod;
   if (rejection !== undefined) return sentence(rejection.reason, rejection.message);
-  const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = status;
+  const containers = [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses];
   const waiting = containers
     .filter(({ name }) => containerName === undefined || name === containerName)
     .flatMap((container) => waitingReason(container, containerName === undefined));

@@ -90,10 +90,11 @@ function statusText({ listed, update }: ShownPod): string {
   return update === undefined ? text : `${text} (update: ${podStatusText(update.pod, update.worker)})`;
 }
 
-/** Such as `sync, pulling 71% 12.3/17.4 MB`. */
-function workerText({ listed: { worker, pulls = [] }, update }: ShownPod): string {
+/** Such as `sync, debugger-x7k2p, pulling 71% 12.3/17.4 MB`. */
+function workerText({ listed: { pod, worker, pulls = [] }, update }: ShownPod): string {
   return [
     worker?.state ?? '<no agent>',
+    ...(pod.spec.ephemeralContainers ?? []).map(({ name }) => name),
     ...[...pulls, ...(update?.pulls ?? [])].map((pull) => `pulling ${pullText(pull)}`),
   ].join(', ');
 }

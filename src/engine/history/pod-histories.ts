@@ -331,8 +331,8 @@ export function hideVariables(message: string, variables: readonly string[]): st
 
 /** Values of the pod's variables. Values of Secrets were already hidden (engine/outgoing). */
 export function variableTexts({ metadata, spec }: Pod): string[] {
-  const { initContainers = [], containers, volumes = [] } = spec;
-  const all = [...initContainers, ...containers];
+  const { initContainers = [], containers, ephemeralContainers = [], volumes = [] } = spec;
+  const all = [...initContainers, ...containers, ...ephemeralContainers];
   // A value that is also a name stays, such as of a database and its container. Hiding it would garble every message.
   const names = [metadata, ...all, ...volumes].map(({ name }) => name);
   const shown = [...names, ...all.map(({ image = '' }) => image)].join(' ');

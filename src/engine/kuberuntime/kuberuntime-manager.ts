@@ -26,7 +26,7 @@ import { podSandboxConfig } from './pod-sandbox-config.ts';
 import { resizePod } from './resize-pod.ts';
 import { findContainerStatus, type RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { hasSidecar } from '../../api/values/sidecars.ts';
-import type { Meter } from '../view/meter.ts';
+import type { ContainerType, Meter } from '../view/meter.ts';
 import { type StartContainerDeps, startContainer } from './start-container.ts';
 import type { SyncResult } from '../container/sync-result.ts';
 import type { WallClockHistory } from '../../flow/wall-clock-history.ts';
@@ -50,6 +50,8 @@ export interface PodSync {
   resize?: SyncedResize | undefined;
   /** Ids of containers that an operator wants to end and start again. */
   restarting?: readonly string[];
+  /** Names of ephemeral containers to end and to remove. */
+  removedContainers?: readonly string[];
   /** Runs that ended before this monotonic time cause no back-off. */
   retriedAtMonotonic?: number | undefined;
 }
@@ -113,25 +115,30 @@ export class KuberuntimeManager {
       if (sync.resize !== undefined) results.push(...(await this.resize(sync, sync.resize, containersToResize)));
     }
 
-    // Step 5: remove all but the newest finished instance of each init container.
+    // Step 5: remove all but the newest finished instance of each init container, and ephemeral containers.
     await this.pruneInitContainers(sync);
+    await this.removeEphemeralContainers(sync, results);
 
     // Step 6: the sandbox. The kubelet makes its configuration even if no container is started.
     const init = at(pod.spec.initContainers ?? [], initContainersToStart(pod, actions));
     const containers = at(pod.spec.containers, actions.containersToStart);
-    if (!actions.createSandbox && init.length === 0 && containers.length === 0) return results;
+    const ephemeral = at(pod.spec.ephemeralContainers ?? [], actions.ephemeralContainersToStart);
+    if (!actions.createSandbox && init.length + containers.length + ephemeral.length === 0) return results;
     const sandbox = actions.createSandbox
       ? await createPodSandbox(this.deps, sync, actions.attempt, results)
       : await existingPodSandbox(this.deps, sync, actions.sandboxID, actions.attempt, results);
     if (sandbox === undefined) return results;
 
-    // Step 7: start init containers, without sidecars one at a time. A failed sidecar does not hold up the others.
+    // Step 7: start ephemeral containers, which have no back-off. A failed one does not hold up the others.
+    for (const container of ephemeral) await this.startEphemeral(sync, container, sandbox, results);
+
+    // Step 8: start init containers, without sidecars one at a time. A failed sidecar does not hold up the others.
     for (const container of init) {
       const started = await this.start(sync, container, sandbox, results);
       if (!started && container.restartPolicy !== 'Always') return results;
     }
 
-    // Step 8: start the containers. A failed one does not hold up the others.
+    // Step 9: start the containers. A failed one does not hold up the others.
     for (const container of containers) {
       await this.start(sync, container, sandbox, results);
     }
@@ -223,6 +230,23 @@ export class KuberuntimeManager {
     return this.startNow(sync, container, sandbox, results);
   }
 
+  /** Removes instances that were never started first, because a call of an earlier agent may still start them. */
+  private async startEphemeral(
+    sync: PodSync,
+    container: Container,
+    sandbox: PodSandbox,
+    results: SyncResult[],
+  ): Promise<void> {
+    const { metadata } = sync.pod;
+    const { name } = container;
+    const leftovers = sync.podStatus.containerStatuses.filter((status) => status.name === name);
+    for (const status of leftovers) {
+      const remove = (): Promise<void> => this.deps.podRemover.removeContainer(metadata, status);
+      if (!(await this.recorded(results, 'killContainer', name, remove))) return;
+    }
+    await this.startNow(sync, container, sandbox, results);
+  }
+
   /** Starts the container regardless of any back-off. Resolves with true if it was started. */
   private async startNow(
     sync: PodSync,
@@ -232,7 +256,7 @@ export class KuberuntimeManager {
   ): Promise<boolean> {
     const { pod } = sync;
     const target = container.name;
-    const type = pod.spec.initContainers?.includes(container) === true ? 'init_container' : 'container';
+    const type = typeOf(pod, container);
     this.deps.meter?.containerStarting(type);
     try {
       await startContainer(this.deps, {
@@ -296,6 +320,20 @@ export class KuberuntimeManager {
     }
   }
 
+  /** Ends ephemeral containers and removes them with their logs. A failure does not hold up the pod. */
+  private async removeEphemeralContainers(sync: PodSync, results: SyncResult[]): Promise<void> {
+    const { pod, podStatus, recorder, removedContainers = [] } = sync;
+    const removed = podStatus.containerStatuses.filter(({ name }) => removedContainers.includes(name));
+    for (const status of removed) {
+      const { id: containerID, name, state } = status;
+      const kill = { containerID, name, message: `Ephemeral container ${name} is removed`, reason: '' as const };
+      await this.recorded(results, 'killContainer', name, async () => {
+        if (state !== 'exited') await killContainer(this.deps, pod, { ...kill, podIPs: podStatus.ips }, recorder);
+        await this.deps.podRemover.removeContainer(pod.metadata, status);
+      });
+    }
+  }
+
   /** Logs a failed removal and continues. The next sync or the garbage collection removes the container. */
   private async skipFailure(pod: Pod, removal: Promise<void>): Promise<void> {
     try {
@@ -316,6 +354,13 @@ function isForgiven({ podStatus, ...sync }: PodSync, { name }: Container, { ende
 function startFailure(target: string, error: unknown): SyncResult {
   const reason = error instanceof ContainerStartError ? error.reason : reasons.runContainerError;
   return { action: 'startContainer', target, error, reason, message: errorMessage(error) };
+}
+
+function typeOf({ spec }: Pod, container: Container): ContainerType {
+  if (spec.initContainers?.includes(container) === true) return 'init_container';
+  return spec.ephemeralContainers?.some(({ name }) => name === container.name) === true
+    ? 'ephemeral_container'
+    : 'container';
 }
 
 /** Indexes of the init containers to start now. */

@@ -148,9 +148,10 @@ async function postStart(deps: StartContainerDeps, start: ContainerStart, contai
 
 async function containerConfig(
   { podDirs, configObjects, node, supportsRecursiveReadOnly, logger }: StartContainerDeps,
-  { pod, container, podIPs, volumes, sandboxConfig }: ContainerStart,
+  { pod, container, podStatus, podIPs, volumes, sandboxConfig }: ContainerStart,
   { image, restartCount, devices }: { image: Image; restartCount: number; devices: ContainerDevices | undefined },
 ): Promise<ReturnType<typeof generateContainerConfig>> {
+  const targetContainerID = targetID(pod, container, podStatus);
   await makeFolder(containerLogsDirectory(node.podLogsDir, pod.metadata, container.name), 0o755);
   const { nodeIPs, allocatable } = node;
   const own = makeEnvironment(pod, container, { podIPs, nodeIPs, allocatable, configObjects });
@@ -191,9 +192,25 @@ async function containerConfig(
       annotations: devices.annotations,
     }),
     // All containers of a pod share its sandbox's user namespace.
-    security: { userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions },
+    security: {
+      userNamespace: sandboxConfig.linux?.securityContext?.namespaceOptions?.usernsOptions,
+      targetContainerID,
+    },
     node: node.containerNode,
   });
+}
+
+/**
+ * Id of the container whose processes this ephemeral one sees. Returns undefined if it names none. kubelet:
+ * kuberuntime_container.go startSpec.getTargetID
+ */
+function targetID({ spec }: Pod, { name }: Container, podStatus: RuntimePodStatus): string | undefined {
+  const ephemeral = spec.ephemeralContainers?.find((container) => container.name === name);
+  const target = ephemeral?.targetContainerName ?? '';
+  if (target === '') return undefined;
+  const status = findContainerStatus(podStatus, target);
+  if (status === undefined) throw new UserError(`unable to find target container ${target}`);
+  return status.id;
 }
 
 /** The restart count. It never falls if the runtime, the logs or the history lose data. */

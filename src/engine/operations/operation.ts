@@ -42,10 +42,22 @@ export class OperationRefused extends Error {
   }
 }
 
+/** An ephemeral container for a running pod. */
+export interface EphemeralRequest {
+  /** A v1.EphemeralContainer. */
+  json: string;
+  /** True if the container is removed once it has ended. */
+  removesAtEnd: boolean;
+}
+
 /** The engine, for operators. */
 export interface EngineOperations {
   /** Resolves with a sentence once it is on disk. Rejects with an `OperationRefused` if nothing was done. */
   operate(request: OperationRequest): Promise<string>;
   /** The revisions of a pod, oldest first. Throws an `OperationRefused` if no manifest declares it. */
   pastRevisions(pod: PodName): RevisionSummary[];
+  /** Resolves with the name of the container once it is on disk, before it starts. Rejects as above. */
+  addEphemeralContainer(pod: PodName, request: EphemeralRequest): Promise<string>;
+  /** Resolves with a sentence once the removal is on disk. Rejects as above. */
+  removeEphemeralContainer(pod: PodName, container: string): Promise<string>;
 }

@@ -24,14 +24,17 @@ export interface ContainerStatusesInput {
   supportsRecursiveReadOnly: boolean;
 }
 
+export type ContainerKind = 'init' | 'regular' | 'ephemeral';
+
 /**
- * API statuses of a pod's regular or init containers. Regular ones are sorted by name, init ones are in spec order.
- * kubelet: kubelet_pods.go convertToAPIContainerStatuses
+ * API statuses of a pod's containers of one kind. Init ones are in spec order, others are sorted by name. kubelet:
+ * kubelet_pods.go convertToAPIContainerStatuses
  */
-export function convertContainerStatuses(kind: 'init' | 'regular', input: ContainerStatusesInput): ContainerStatus[] {
-  const { initContainers = [], containers } = input.pod.spec;
+export function convertContainerStatuses(kind: ContainerKind, input: ContainerStatusesInput): ContainerStatus[] {
+  const { initContainers = [], containers, ephemeralContainers = [] } = input.pod.spec;
   const waitingReason = initContainers.length > 0 ? reasons.podInitializing : reasons.containerCreating;
-  const statuses = (kind === 'init' ? initContainers : containers).map((container) => {
+  const ofKind = { init: initContainers, regular: containers, ephemeral: ephemeralContainers }[kind];
+  const statuses = ofKind.map((container) => {
     const oldStatus = input.oldStatuses.find(({ name }) => name === container.name);
     const status =
       fromRuntime(container, oldStatus, input) ?? withoutRuntime(container, oldStatus, waitingReason, input);
@@ -84,13 +87,15 @@ function withoutRuntime(
 
 /** A container whose last start failed waits with the failure's reason until the next start. */
 function withStartFailure(
-  kind: 'init' | 'regular',
+  kind: ContainerKind,
   container: Container,
   status: ContainerStatus,
   { pod, podStatus, startFailures }: ContainerStatusesInput,
 ): ContainerStatus {
   const instance = findContainerStatus(podStatus, container.name);
   if (kind === 'init' && instance?.state === 'exited' && instance.exitCode === 0) return status;
+  // It never starts again.
+  if (kind === 'ephemeral' && instance?.state === 'exited') return status;
   const failure = startFailures.get(container.name);
   if (!failure || !shouldContainerBeRestarted(container, pod, podStatus)) return status;
 

@@ -8,7 +8,7 @@ import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
 import { maxTerminationMessageBytes } from '../outgoing/outgoing-text.ts';
 import { isPastActiveDeadline } from './active-deadline.ts';
 import { applyProbeResults, applyProbeResultsToInit, probeWorkersOfSpec } from './apply-probe-results.ts';
-import { convertContainerStatuses, type StartFailure } from './convert-container-statuses.ts';
+import { type ContainerKind, convertContainerStatuses, type StartFailure } from './convert-container-statuses.ts';
 import { generateConditions, kubeletConditionTypes } from './generate-conditions.ts';
 import { getPodPhase, type PodPhase } from './get-pod-phase.ts';
 
@@ -46,6 +46,7 @@ export function generatePodStatus(input: PodStatusInput): PodStatus {
   // The phase ignores probe results, so a sidecar counts as not started there.
   const regular = convert('regular', oldStatus.containerStatuses, input);
   const init = convert('init', oldStatus.initContainerStatuses, input);
+  const ephemeralContainerStatuses = convert('ephemeral', oldStatus.ephemeralContainerStatuses, input);
   const phaseAndReason = nextPhase(pod, oldStatus, getPodPhase(pod, [...regular, ...init], podIsTerminal), since);
 
   const containerStatuses = applyProbeResults(regular, probes, probeWorkers);
@@ -65,13 +66,14 @@ export function generatePodStatus(input: PodStatusInput): PodStatus {
     ...(podIP !== undefined && { podIP, podIPs: [podIP, ...others].map((ip) => ({ ip })) }),
     ...(initContainerStatuses.length > 0 && { initContainerStatuses }),
     containerStatuses,
+    ...(ephemeralContainerStatuses.length > 0 && { ephemeralContainerStatuses }),
     qosClass: podQOSClass(pod),
   };
   return stampStatus(normalizeStatus(spec, status), oldStatus, now);
 }
 
 function convert(
-  kind: 'init' | 'regular',
+  kind: ContainerKind,
   oldStatuses: readonly ContainerStatus[] = [],
   { pod, podStatus, startFailures, runtimeName, supportsRecursiveReadOnly = false }: PodStatusInput,
 ): ContainerStatus[] {
@@ -145,7 +147,8 @@ function stampStatus(status: PodStatus, oldStatus: PodStatus | undefined, now: n
  * status/status_manager.go normalizeStatus
  */
 export function normalizeStatus(spec: PodSpec, status: PodStatus): PodStatus {
-  const containerCount = spec.containers.length + (spec.initContainers?.length ?? 0);
+  const { containers, initContainers = [], ephemeralContainers = [] } = spec;
+  const containerCount = containers.length + initContainers.length + ephemeralContainers.length;
   const maxBytes = Math.floor(maxTerminationMessageBytes / Math.max(containerCount, 1));
   const normalize = (statuses: readonly ContainerStatus[]) =>
     statuses.map(({ state, lastState, ...rest }) => ({
@@ -153,11 +156,12 @@ export function normalizeStatus(spec: PodSpec, status: PodStatus): PodStatus {
       ...(state && { state: withShortMessage(state, maxBytes) }),
       ...(lastState && { lastState: withShortMessage(lastState, maxBytes) }),
     }));
-  const { containerStatuses, initContainerStatuses } = status;
+  const { containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = status;
   return {
     ...status,
     ...(initContainerStatuses && { initContainerStatuses: normalize(initContainerStatuses) }),
     ...(containerStatuses && { containerStatuses: normalize(containerStatuses) }),
+    ...(ephemeralContainerStatuses && { ephemeralContainerStatuses: normalize(ephemeralContainerStatuses) }),
   };
 }
 

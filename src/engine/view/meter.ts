@@ -66,7 +66,7 @@ export type GaugeName =
   | 'kubelet_orphan_pod_cleaned_volumes_errors';
 
 /** kubelet: metrics/metrics.go Container, InitContainer */
-export type ContainerType = 'container' | 'init_container';
+export type ContainerType = 'container' | 'init_container' | 'ephemeral_container';
 
 /** One run of a probe, with its retries. */
 export interface ProbeRun {

@@ -1,3 +1,4 @@
+import { findContainer } from '../../api/values/sidecars.ts';
 import type { KubeletConfiguration } from '../../api/kubelet-configuration/types.ts';
 import type { Clock } from '../../clock.ts';
 import { writeCheckpoint } from '../../engine/host/checkpoint-archive.ts';
@@ -220,8 +221,7 @@ async function checkpoint(
     sendPlain(response, 404, 'pod does not exist');
     return;
   }
-  const declared = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some(({ name }) => name === container);
-  if (!declared) {
+  if (findContainer(pod.spec, container) === undefined) {
     sendPlain(response, 404, `container ${container} does not exist`);
     return;
   }

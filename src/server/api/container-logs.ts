@@ -1,3 +1,4 @@
+import { findContainer } from '../../api/values/sidecars.ts';
 import { stat } from 'node:fs/promises';
 import { isRfc3339Time } from '../../api/values/time.ts';
 import type { Pod } from '../../api/types.ts';
@@ -126,8 +127,7 @@ export async function handleContainerLogs(deps: Deps, { response, params, query 
     sendPlain(response, 404, `pod ${JSON.stringify(podName)} does not exist`);
     return;
   }
-  const declared = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some(({ name }) => name === container);
-  if (!declared) {
+  if (findContainer(pod.spec, container) === undefined) {
     sendPlain(response, 404, `container ${JSON.stringify(container)} not found in pod ${JSON.stringify(podName)}`);
     return;
   }

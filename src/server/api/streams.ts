@@ -1,3 +1,4 @@
+import { findContainer } from '../../api/values/sidecars.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { criLabels } from '../../engine/container/labels.ts';
@@ -41,8 +42,7 @@ export async function handleAttach({ engine, runtime, idleTimeoutMs }: Deps, cal
   }
   const containerId = runningContainerID(pod, name);
   if (containerId === undefined) throw new Refusal(500, `container ${name} not found in pod ${fullName}`);
-  const { tty = false } =
-    [...(pod.spec.initContainers ?? []), ...pod.spec.containers].find((c) => c.name === name) ?? {};
+  const { tty = false } = findContainer(pod.spec, name) ?? {};
   const { url } = await prepared(runtime.attach({ containerId, ...asked, tty }));
   await forward(call, url, idleTimeoutMs);
 }

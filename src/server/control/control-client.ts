@@ -1,6 +1,7 @@
 import { access, constants, watch } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { EphemeralContainer } from '../../api/types.ts';
 import type { AppliedObject, AppliedResult } from '../../engine/applied/applied-object.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
 import type { OperationAction, PodName, RevisionSummary } from '../../engine/operations/operation.ts';
@@ -115,6 +116,33 @@ export async function operate(
 ): Promise<string | undefined> {
   const url = `${podPath({ namespace, name })}/${action}`;
   const body = await call({ socketPath: path, method: 'POST', path: url, body: Buffer.from(JSON.stringify(options)) });
+  return body === undefined ? undefined : (JSON.parse(body) as { message: string }).message;
+}
+
+/**
+ * Asks the agent to add an ephemeral container to a running pod. Resolves with its name once it is on disk, or with
+ * undefined if no agent runs. Rejects with a `UserError` if the agent refuses.
+ */
+export async function addEphemeralContainer(
+  path: string,
+  pod: PodName,
+  container: EphemeralContainer,
+  removesAtEnd: boolean,
+): Promise<string | undefined> {
+  const url = `${podPath(pod)}/ephemeralcontainers`;
+  const options = Buffer.from(JSON.stringify({ container, removesAtEnd }));
+  const body = await call({ socketPath: path, method: 'POST', path: url, body: options });
+  return body === undefined ? undefined : (JSON.parse(body) as { name: string }).name;
+}
+
+/** Asks the agent to end and remove an ephemeral container. Resolves with its sentence, and rejects as above. */
+export async function removeEphemeralContainer(
+  path: string,
+  pod: PodName,
+  container: string,
+): Promise<string | undefined> {
+  const url = `${podPath(pod)}/ephemeralcontainers/${encodeURIComponent(container)}`;
+  const body = await call({ socketPath: path, method: 'DELETE', path: url });
   return body === undefined ? undefined : (JSON.parse(body) as { message: string }).message;
 }
 

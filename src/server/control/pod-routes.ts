@@ -10,6 +10,8 @@ const statuses = { missing: 404, conflict: 409, invalid: 400 } as const;
  * - `GET /v1/pods/{namespace}/{name}/revisions`: the revisions of its manifest that were taken.
  * - `POST /v1/pods/{namespace}/{name}/{action}`: restart (option `container`), stop, start, retry, hold, unhold,
  *   rollback (option `to`). Answers `{"message": …}` once the request is on disk. Repeating one changes nothing.
+ * - `POST /v1/pods/{namespace}/{name}/ephemeralcontainers`: adds a container to a running pod.
+ * - `DELETE /v1/pods/{namespace}/{name}/ephemeralcontainers/{container}`: ends and removes it.
  */
 export function podRoutes(context: ControlContext): ControlRoutes {
   return {
@@ -17,6 +19,23 @@ export function podRoutes(context: ControlContext): ControlRoutes {
       const engine = await context.engineFor(call);
       const revisions = await unlessRefused(() => engine.pastRevisions(podOf(call)));
       sendJSON(context, call.response, revisions);
+    },
+    // Before the actions, because the first route that fits is taken.
+    'POST /v1/pods/{namespace}/{name}/ephemeralcontainers': async (call) => {
+      const { container, removesAtEnd = false } = await readOptions(call.request);
+      if (typeof container !== 'object' || container === null) throw new Refusal(400, 'container must be an object');
+      if (typeof removesAtEnd !== 'boolean') throw new Refusal(400, 'removesAtEnd must be true or false');
+      const engine = await context.engineFor(call);
+      const request = { json: JSON.stringify(container), removesAtEnd };
+      sendJSON(context, call.response, {
+        name: await unlessRefused(() => engine.addEphemeralContainer(podOf(call), request)),
+      });
+    },
+    'DELETE /v1/pods/{namespace}/{name}/ephemeralcontainers/{container}': async (call) => {
+      const engine = await context.engineFor(call);
+      const name = call.params['container'] ?? '';
+      const message = await unlessRefused(() => engine.removeEphemeralContainer(podOf(call), name));
+      sendJSON(context, call.response, { message });
     },
     'POST /v1/pods/{namespace}/{name}/{action}': async (call) => {
       const action = operationActions.find((known) => known === call.params['action']);

@@ -8,6 +8,7 @@ import { Distribution, exponentialBuckets, Tally } from './tally.ts';
 /** The state of the engine now, for /metrics. Every pod is static. kubelet: metrics/metrics.go */
 export function engineGauges({ nodeName, pods, pleg }: EngineSnapshot, logs: readonly LogUsage[]): Family[] {
   const active = pods.filter(({ worker }) => worker.state === 'waiting' || worker.state === 'sync');
+  const ephemeral = pods.reduce((sum, { pod }) => sum + (pod.spec.ephemeralContainers ?? []).length, 0);
   const ofStatic = (count: number): Sample[] => [{ labels: { static: 'true' }, value: count }];
   return [
     gauge('kubelet_active_pods', help.active, ofStatic(active.length)),
@@ -19,7 +20,7 @@ export function engineGauges({ nodeName, pods, pleg }: EngineSnapshot, logs: rea
       samples: containerCounts(pods),
     },
     gauge('kubelet_desired_pods', help.desired, ofStatic(pods.length)),
-    gauge('kubelet_managed_ephemeral_containers', help.ephemeral, plain(0)),
+    gauge('kubelet_managed_ephemeral_containers', help.ephemeral, plain(ephemeral)),
     gauge('kubelet_mirror_pods', help.mirror, plain(0)),
     gauge('kubelet_node_name', "The node's name. The count is always 1.", [{ labels: { node: nodeName }, value: 1 }]),
     gauge(
@@ -50,8 +51,8 @@ function containerCounts(pods: readonly PodSnapshot[]): Sample[] {
 function containerStates(pods: readonly PodSnapshot[]): Sample[] {
   const counts = new Map<string, number>();
   for (const { pod } of pods) {
-    const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
-    for (const { state } of [...initContainerStatuses, ...containerStatuses]) {
+    const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {};
+    for (const { state } of [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses]) {
       const name = state?.running ? 'running' : state?.terminated ? 'exited' : undefined;
       if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
     }

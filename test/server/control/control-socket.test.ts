@@ -9,13 +9,16 @@ import type { KubeletEvent } from '../../../src/engine/view/events.ts';
 import type { HistoryEntry } from '../../../src/engine/history/history-entry.ts';
 import type { SummaryRequest } from '../../../src/engine/stats/stats-provider.ts';
 import {
+  type EphemeralRequest,
   OperationRefused,
   type OperationRequest,
+  type PodName,
   type RevisionSummary,
 } from '../../../src/engine/operations/operation.ts';
 import type { Summary } from '../../../src/engine/stats/summary.ts';
 import type { EngineSnapshot } from '../../../src/engine/view/snapshot.ts';
 import {
+  addEphemeralContainer,
   fetchAgent,
   fetchHistory,
   fetchRevisions,
@@ -23,6 +26,7 @@ import {
   fetchStats,
   followEvents,
   operate,
+  removeEphemeralContainer,
   requestShutdown,
   waitForEnd,
 } from '../../../src/server/control/control-client.ts';
@@ -64,6 +68,13 @@ class View implements ControlledEngine {
     const { name } = request.pod;
     if (name === 'gone') throw new OperationRefused('missing', 'no manifest declares pod default/gone', 'Look.');
     return Promise.resolve(JSON.stringify(request));
+  }
+  addEphemeralContainer(pod: PodName, request: EphemeralRequest): Promise<string> {
+    return Promise.resolve(JSON.stringify({ pod, ...request }));
+  }
+  removeEphemeralContainer(pod: PodName, container: string): Promise<string> {
+    if (container === 'gone') throw new OperationRefused('missing', 'pod web-edge1 has no ephemeral container gone');
+    return Promise.resolve(JSON.stringify({ pod, container }));
   }
   declarerOf(): undefined {
     return undefined;
@@ -162,6 +173,18 @@ describe('the socket', () => {
     expect(await fetchRevisions(path, pod)).toEqual(view.pastRevisions());
     const refused = operate(path, { ...pod, name: 'gone' }, 'stop');
     await expect(refused).rejects.toMatchObject({ message: 'no manifest declares pod default/gone', hint: 'Look.' });
+  });
+
+  test('adds and removes ephemeral containers', async () => {
+    await serve();
+    const pod = { namespace: 'default', name: 'web-edge1' };
+    const container = { name: 'tools', image: 'busybox', command: ['sh'] };
+    const added = await addEphemeralContainer(path, pod, container, true);
+    expect(JSON.parse(added ?? '')).toEqual({ pod, json: JSON.stringify(container), removesAtEnd: true });
+    const removed = await removeEphemeralContainer(path, pod, 'tools');
+    expect(JSON.parse(removed ?? '')).toEqual({ pod, container: 'tools' });
+    const refused = removeEphemeralContainer(path, pod, 'gone');
+    await expect(refused).rejects.toThrow('pod web-edge1 has no ephemeral container gone');
   });
 
   test('tells the usage of the node, as old as may be', async () => {

@@ -46,6 +46,8 @@ async function serve() {
     operate: () => Promise.reject(new Error('not asked')),
     declarerOf: () => undefined,
     pastRevisions: () => [],
+    addEphemeralContainer: () => Promise.reject(new Error('nobody asks')),
+    removeEphemeralContainer: () => Promise.reject(new Error('nobody asks')),
     summary: () => Promise.reject(new Error('nobody asks')),
     subscribe: (listener: (told: KubeletEvent) => void) => {
       readers.add(listener);

@@ -30,6 +30,7 @@ export function computePodActions(pod: Pod, podStatus: RuntimePodStatus, probes:
     nextInitContainerToStart: null,
     initContainersToStart: [],
     containersToStart: [],
+    ephemeralContainersToStart: [],
     containersToKill: [],
   };
   if (changed) return { ...nothing, ...computeFreshStart(pod, podStatus, attempt) };
@@ -38,6 +39,8 @@ export function computePodActions(pod: Pod, podStatus: RuntimePodStatus, probes:
     ? computeInitContainerActions(pod, podStatus, probes)
     : computeNextInitContainer(pod, podStatus);
   const actions = { ...nothing, ...init.actions };
+  // They start before the pod is initialized, too.
+  if (!actions.killPod) actions.ephemeralContainersToStart = ephemeralContainersToStart(pod, podStatus);
   if (!init.initialized) return actions;
 
   const { keepCount, containersToStart, containersToKill } = computeContainerActions(pod, podStatus, probes);
@@ -48,8 +51,20 @@ export function computePodActions(pod: Pod, podStatus: RuntimePodStatus, probes:
     // Sidecars do not keep a finished pod running.
     initContainersToStart: finished ? [] : actions.initContainersToStart,
     containersToStart,
+    ephemeralContainersToStart: finished ? [] : actions.ephemeralContainersToStart,
     containersToKill: [...actions.containersToKill, ...containersToKill],
   };
+}
+
+/**
+ * Ephemeral containers are never restarted. One that was made and never started is made again, because the agent or the
+ * runtime ended in between. The kubelet leaves it.
+ */
+function ephemeralContainersToStart({ spec }: Pod, podStatus: RuntimePodStatus): number[] {
+  return (spec.ephemeralContainers ?? []).flatMap(({ name }, index) => {
+    const status = findContainerStatus(podStatus, name);
+    return status === undefined || status.state === 'created' ? [index] : [];
+  });
 }
 
 /** The containers to start in a new sandbox, or none if the pod has finished. */

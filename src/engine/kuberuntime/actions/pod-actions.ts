@@ -29,6 +29,7 @@ export interface PodActions {
   /** Init containers to start, in this order, in pods with sidecars. */
   initContainersToStart: number[];
   containersToStart: number[];
+  ephemeralContainersToStart: number[];
   containersToKill: ContainerToKill[];
 }
 

@@ -22,6 +22,15 @@ export function namespacesForPod({ spec }: Pod, userNamespace?: UserNamespace): 
   };
 }
 
+/**
+ * Namespaces of one container. `targetID`: the container whose processes it sees. kubelet:
+ * kuberuntime_container_linux.go generateLinuxContainerConfig
+ */
+export function namespacesForContainer(pod: Pod, userNamespace?: UserNamespace, targetID?: string): NamespaceOption {
+  const namespaces = namespacesForPod(pod, userNamespace);
+  return targetID === undefined ? namespaces : { ...namespaces, pid: 'TARGET', targetId: targetID };
+}
+
 function pidNamespace({ hostPID, shareProcessNamespace }: Pod['spec']): 'NODE' | 'POD' | 'CONTAINER' {
   if (hostPID) return 'NODE';
   return shareProcessNamespace ? 'POD' : 'CONTAINER';

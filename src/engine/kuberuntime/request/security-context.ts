@@ -5,7 +5,7 @@ import type { ContainerConfig, PodSandboxConfig } from '../../../cri/types.ts';
 import { UserError } from '../../../errors.ts';
 import { appArmorProfile } from './apparmor-profile.ts';
 import type { UserNamespace } from '../../userns/user-namespaces.ts';
-import { namespacesForPod } from './namespace-options.ts';
+import { namespacesForContainer, namespacesForPod } from './namespace-options.ts';
 
 type SandboxSecurityContext = NonNullable<NonNullable<PodSandboxConfig['linux']>['securityContext']>;
 type ContainerSecurityContext = NonNullable<NonNullable<ContainerConfig['linux']>['securityContext']>;
@@ -26,6 +26,8 @@ export interface PodSecurity {
   userNamespace?: UserNamespace | undefined;
   /** Groups of its volumes. */
   volumeGroups?: readonly number[];
+  /** Id of the container whose processes an ephemeral container sees. */
+  targetContainerID?: string | undefined;
 }
 
 /** User of a container's image: a number, or a name that only the image resolves. */
@@ -76,7 +78,7 @@ export function containerSecurityContext(
   container: Container,
   imageUser: ImageUser,
   node: SecurityNode,
-  { userNamespace, volumeGroups = [] }: PodSecurity,
+  { userNamespace, volumeGroups = [], targetContainerID }: PodSecurity,
 ): ContainerSecurityContext {
   const effective = effectiveSecurityContext(pod, container);
   const context: PodSecurityContext = pod.spec.securityContext ?? {};
@@ -95,7 +97,7 @@ export function containerSecurityContext(
     runAsGroup: int64(effective.runAsGroup),
     seccomp: seccompProfile(pod, container, node),
     ...appArmorProfile(pod, container),
-    namespaceOptions: namespacesForPod(pod, userNamespace),
+    namespaceOptions: namespacesForContainer(pod, userNamespace, targetContainerID),
     // The kubelet uses another order for the sandbox.
     supplementalGroups: [...fsGroup, ...(context.supplementalGroups ?? []), ...volumeGroups],
     ...groupsPolicy(context),

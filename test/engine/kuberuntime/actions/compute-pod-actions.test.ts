@@ -20,6 +20,7 @@ const settled: PodActions = {
   nextInitContainerToStart: null,
   initContainersToStart: [],
   containersToStart: [],
+  ephemeralContainersToStart: [],
   containersToKill: [],
 };
 
@@ -205,5 +206,42 @@ describe('sidecars', () => {
     const pod = makePod({ spec: { restartPolicy: 'Never', initContainers: [proxy] } });
     const podStatus = makePodStatus(pod, statuses(running(proxy), exited(web)));
     expect(computePodActions(pod, podStatus, probes())).toEqual({ ...settled, killPod: true });
+  });
+});
+
+describe('ephemeral containers', () => {
+  const tools = makeContainer({ name: 'tools' });
+  const pod = makePod({ spec: { containers: [web], ephemeralContainers: [tools] } });
+  const toStart = (containerStatuses: RuntimePodStatus['containerStatuses'], more: Partial<RuntimePodStatus> = {}) =>
+    computePodActions(pod, makePodStatus(pod, { containerStatuses, ...more }), probes()).ephemeralContainersToStart;
+
+  test.each([
+    ['start if the runtime has none of this name', [running(web)], [0]],
+    ['start if they were only created', [running(web), makeContainerStatus(tools, { state: 'created' })], [0]],
+    ['stay while they run', [running(web), running(tools)], []],
+    ['never start again', [running(web), exited(tools, 1)], []],
+    ['are left in an unknown state', [running(web), makeContainerStatus(tools, { state: 'unknown' })], []],
+  ])('%s', (_what, containerStatuses, expected) => {
+    expect(toStart(containerStatuses)).toEqual(expected);
+  });
+
+  test('wait for a new sandbox', () => {
+    expect(toStart([], { sandboxStatuses: [makeSandbox({ state: 'notready' })] })).toEqual([]);
+  });
+
+  test('start beside an init container that still runs', () => {
+    const starting = makePod({ spec: { initContainers: [setup], containers: [web], ephemeralContainers: [tools] } });
+    expect(computePodActions(starting, makePodStatus(starting, statuses(running(setup))), probes())).toEqual({
+      ...settled,
+      ephemeralContainersToStart: [0],
+    });
+  });
+
+  test('do not start in a pod that has finished', () => {
+    const finished = makePod({ spec: { restartPolicy: 'Never', containers: [web], ephemeralContainers: [tools] } });
+    expect(computePodActions(finished, makePodStatus(finished, statuses(exited(web))), probes())).toEqual({
+      ...settled,
+      killPod: true,
+    });
   });
 });

@@ -1,0 +1,179 @@
+import { randomInt } from 'node:crypto';
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { EphemeralContainer, EnvVar, Pod } from '../api/types.ts';
+import { UserError } from '../errors.ts';
+import { addRuntimeOptions } from '../node/options/flags.ts';
+import {
+  addEphemeralContainer,
+  controlSocketPath,
+  fetchSnapshot,
+  removeEphemeralContainer,
+} from '../server/control/control-client.ts';
+import { visible } from '../visible-text.ts';
+import { defaultDetachKeys } from './io/detach-keys.ts';
+import type { CommandDeps } from './io/deps.ts';
+import { declaredPods } from './pod/declared-pods.ts';
+import type { OpenPod, PodFlags } from './pod/open-pod.ts';
+import { untilEphemeralStarted } from './pod/until-ephemeral-started.ts';
+
+interface DebugFlags extends PodFlags {
+  image?: string;
+  target?: string;
+  container?: string;
+  stdin?: boolean;
+  tty?: boolean;
+  env: EnvVar[];
+  imagePullPolicy?: string;
+  rm?: boolean;
+  remove?: string;
+  detachKeys: string;
+}
+
+export function registerDebug(program: Command, deps: CommandDeps): void {
+  addRuntimeOptions(program.command('debug'))
+    .description('Run a further container in a running pod, with other tools than those of its image')
+    .usage('[options] POD [--] [COMMAND [ARG...]]')
+    .argument('<pod>', 'name, name without the node, or namespace/name')
+    .argument('[command...]', 'in place of that of the image, after --')
+    .option('--image <image>', 'its image (default: that of the target, or of the first container of the pod)')
+    .option('--target <container>', 'share the processes of this container')
+    .option('-c, --container <name>', 'its name (default: a new one)')
+    .option('-n, --namespace <namespace>', 'namespace of the pod (default: all are searched)')
+    .option('-i, --stdin', 'attach to it, and pass stdin')
+    .option('-t, --tty', 'with a terminal, together with -i')
+    .option('--env <name=value>', 'a variable; may be repeated', addVariable, [])
+    .option('--image-pull-policy <policy>', 'Always, IfNotPresent or Never')
+    .option('--rm', 'remove it at the end of the session, or ten seconds after it has ended')
+    .option('--remove <name>', 'end and remove this container of an earlier debug')
+    .option('--detach-keys <keys>', 'keys that leave a terminal without ending the container', defaultDetachKeys)
+    .showHelpAfterError('(put -- before a command with flags: kubelet-ts debug POD -- COMMAND; see --help)')
+    .addHelpText('after', examples)
+    .action(async (podName: string, command: string[], flags: DebugFlags) => {
+      deps.setExitCode(await debug(deps, podName, command, flags));
+    });
+}
+
+const examples = `
+Without -i it prints the name of the container. logs, exec and attach take it with -c. It never restarts, has no probes
+and no resources, and ends with its pod. It survives restarts of kubelet-ts.
+
+Examples:
+  kubelet-ts debug -it web --image busybox --target app --rm  opens a shell that sees the processes of app
+  kubelet-ts debug web --image busybox -c trace -- sleep 1h   starts a container trace
+  kubelet-ts debug web --remove trace                         removes it
+
+Exit codes: 0 when the container was started, or its session has ended, 1 otherwise.`;
+
+function addVariable(text: string, earlier: EnvVar[]): EnvVar[] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('It must have the form NAME=VALUE.');
+  return [...earlier, { name: text.slice(0, at), value: text.slice(at + 1) }];
+}
+
+async function debug(deps: CommandDeps, podName: string, command: string[], flags: DebugFlags): Promise<number> {
+  if (flags.tty === true && flags.stdin !== true) {
+    throw new UserError('-t needs -i', { hint: 'kubelet-ts debug -it POD opens a terminal.' });
+  }
+  const socket = controlSocketPath(resolve(flags.rootDir));
+  const [pod] = await declaredPods(socket, [podName], flags.namespace);
+  if (pod === undefined) throw new UserError(`no pod "${podName}"`);
+  if (flags.remove !== undefined) {
+    const message = answered(await removeEphemeralContainer(socket, pod, flags.remove));
+    deps.stdout.write(`${visible(message)}\n`);
+    return 0;
+  }
+  const declared = (await fetchSnapshot(socket))?.pods.findLast(
+    ({ pod: { metadata } }) => metadata.name === pod.name && metadata.namespace === pod.namespace,
+  );
+  const container = ephemeralContainer(answered(declared).pod, command, flags);
+  const name = answered(await addEphemeralContainer(socket, pod, container, flags.rm === true));
+  if (flags.stdin !== true) {
+    deps.stdout.write(`${visible(name)}\n`);
+    return 0;
+  }
+  if (flags.container === undefined) deps.stderr.write(`Defaulting debug container name to ${name}.\n`);
+  const session = { isDetached: false };
+  try {
+    return await attach(deps, { socket, pod, name, flags, session });
+  } finally {
+    // The agent may have removed it already, or have ended; then it removes the container once that has ended.
+    if (flags.rm === true && !session.isDetached) {
+      await removeEphemeralContainer(socket, pod, name).catch(() => undefined);
+    }
+  }
+}
+
+interface Session {
+  socket: string;
+  pod: { namespace: string; name: string };
+  name: string;
+  flags: DebugFlags;
+  /** Set if the user leaves the container running. */
+  session: { isDetached: boolean };
+}
+
+async function attach(deps: CommandDeps, { socket, pod, name, flags, session }: Session): Promise<number> {
+  const [{ withPod }, { namedContainer, isRunning }, { attachInTerminal }, { parseDetachKeys }] = await Promise.all([
+    import('./pod/open-pod.ts'),
+    import('./pod/select-pod.ts'),
+    import('./pod/attach-in-terminal.ts'),
+    import('./io/detach-keys.ts'),
+  ]);
+  const detachKeys = parseDetachKeys(flags.detachKeys);
+  await untilEphemeralStarted(socket, pod, name, deps.stderr);
+  return withPod(deps, `${pod.namespace}/${pod.name}`, flags, async (opened) => {
+    const container = namedContainer(opened.pod, name);
+    const [newest] = container.attempts;
+    if (newest === undefined || !isRunning(container)) return printOutput(deps, opened, flags, name);
+    return attachInTerminal(deps, opened.runtime, {
+      container: { id: newest.id, name },
+      stdin: true,
+      tty: flags.tty === true,
+      detachKeys,
+      keysText: flags.detachKeys,
+      onDetached: () => {
+        session.isDetached = true;
+      },
+    });
+  });
+}
+
+/** Prints the log of a container that ended before it was attached to. */
+async function printOutput(deps: CommandDeps, opened: OpenPod, flags: PodFlags, container: string): Promise<number> {
+  const { printLogs } = await import('./logs.ts');
+  await printLogs(deps, opened, { ...flags, container }, { follow: false, timestamps: false });
+  return 0;
+}
+
+/** kubectl: debug.go generateDebugContainer */
+function ephemeralContainer({ spec }: Pod, command: readonly string[], flags: DebugFlags): EphemeralContainer {
+  const { target, container: name = `debugger-${suffix()}`, stdin = false, tty = false, env, imagePullPolicy } = flags;
+  const all = [...spec.containers, ...(spec.initContainers ?? [])];
+  const example = target === undefined ? all[0] : all.find((container) => container.name === target);
+  const image = flags.image ?? example?.image;
+  return {
+    name,
+    ...(image !== undefined && { image }),
+    ...(flags.image === undefined && example?.imagePullPolicy !== undefined
+      ? { imagePullPolicy: example.imagePullPolicy }
+      : {}),
+    ...(imagePullPolicy !== undefined && { imagePullPolicy }),
+    ...(command.length > 0 && { command: [...command] }),
+    ...(env.length > 0 && { env }),
+    ...(stdin && { stdin }),
+    ...(tty && { tty }),
+    ...(target !== undefined && { targetContainerName: target }),
+  };
+}
+
+/** As in names of Kubernetes: without vowels and digits that look like letters. */
+function suffix(): string {
+  const letters = 'bcdfghjklmnpqrstvwxz2456789';
+  return Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
+}
+
+function answered<T>(answer: T | undefined): T {
+  if (answer !== undefined) return answer;
+  throw new UserError('kubelet-ts ended', { hint: 'Start it again, then look at the pod: kubelet-ts describe POD' });
+}

@@ -1,0 +1,235 @@
+import { rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import pLimit from 'p-limit';
+import type { Pod } from '../../api/types.ts';
+import type { Clock } from '../../clock.ts';
+import { errorMessage, hasCode, isOutOfResources } from '../../errors.ts';
+import type { Logger } from '../../logger.ts';
+import { replaceFile, syncFolder } from '../../write-file-atomic.ts';
+import type { RuntimePodStatus } from '../container/runtime-pod-status.ts';
+import { readRegularFile } from '../host/regular-file.ts';
+import { type EphemeralRequest, OperationRefused, type PodName } from '../operations/operation.ts';
+import type { PodWorkerState } from '../view/pod-worker-state.ts';
+import { entriesText, type EphemeralEntry, parseEntries, settleEntries } from './ephemeral-entry.ts';
+import { newEphemeralContainer } from './new-ephemeral-container.ts';
+
+interface Deps {
+  podDir: (uid: string) => string;
+  /** The pod of this name that runs or should run. Returns undefined if none is declared. */
+  declaredPod: (pod: PodName) => Pod | undefined;
+  isStopped: (pod: Pod) => boolean;
+  workerState: (uid: string) => PodWorkerState;
+  syncPod: (uid: string) => void;
+  clock: Pick<Clock, 'now' | 'after'>;
+  logger: Logger;
+}
+
+const fileName = 'ephemeral-containers.json';
+/** Above the largest list: each container is a request of at most 64 KiB. */
+const maxFileBytes = 8 * 1024 * 1024;
+/** Files that are read at a time. */
+const maxReads = 16;
+
+/**
+ * The ephemeral containers that operators added to running pods. The list is stored in the pod's folder and is removed
+ * with it. The kubelet gets them from its API server, and refuses them to static pods.
+ *
+ * INVARIANTS: a container is on the disk before it starts, and leaves the disk after it has left the runtime. A file is
+ * whole or absent. No folder is made here.
+ */
+export class EphemeralContainers {
+  private readonly deps: Deps;
+  private readonly entries = new Map<string, readonly EphemeralEntry[]>();
+  private readonly effectivePods = new WeakMap<Pod, { entries: readonly EphemeralEntry[]; pod: Pod }>();
+  /** Cancel the timers of containers that are removed soon, by UID of the pod. */
+  private readonly timers = new Map<string, () => void>();
+  private changing: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: Deps) {
+    this.deps = deps;
+  }
+
+  /** Loads the lists of these pods from an earlier agent. A file that is no list is renamed, and logged. */
+  async load(uids: readonly string[]): Promise<void> {
+    const limit = pLimit(maxReads);
+    await Promise.all(uids.map((uid) => limit(() => this.read(uid))));
+  }
+
+  /** The pod with its ephemeral containers in its spec, as the kubelet gets it from an API server. */
+  effective(pod: Pod): Pod {
+    const entries = this.entries.get(pod.metadata.uid);
+    if (entries === undefined) return pod;
+    const known = this.effectivePods.get(pod);
+    if (known?.entries === entries) return known.pod;
+    const ephemeralContainers = entries.filter(({ isRemoved }) => isRemoved !== true).map(({ container }) => container);
+    const effective = ephemeralContainers.length === 0 ? pod : { ...pod, spec: { ...pod.spec, ephemeralContainers } };
+    this.effectivePods.set(pod, { entries, pod: effective });
+    return effective;
+  }
+
+  /**
+   * Compares the list with the runtime before a sync of the pod. Resolves with the names of containers to end and to
+   * remove. Never rejects, because a disk may be full.
+   */
+  async settle(uid: string, podStatus: RuntimePodStatus): Promise<string[]> {
+    const known = this.entries.get(uid);
+    if (known === undefined) return [];
+    const { entries, removals, dueInMs } = settleEntries(known, podStatus, this.deps.clock.now());
+    this.syncAfter(uid, dueInMs);
+    if (entries !== known) {
+      await this.change(async () => {
+        // An operator may have added one meanwhile. The next sync settles again.
+        if (this.entries.get(uid) !== known) return;
+        this.keep(uid, entries);
+        await this.write(uid, entries, false);
+      }).catch((error: unknown) => {
+        const facts = { podUID: uid, err: errorMessage(error) };
+        this.deps.logger.warn(facts, 'Writing the ephemeral containers of a pod failed');
+      });
+    }
+    return removals;
+  }
+
+  /** Adds a container to a running pod. Resolves once it is on disk. Rejects with an `OperationRefused` otherwise. */
+  add(name: PodName, { json, removesAtEnd }: EphemeralRequest): Promise<string> {
+    return this.change(async () => {
+      const pod = this.fit(name);
+      const { uid } = pod.metadata;
+      const known = this.entries.get(uid) ?? [];
+      // Names that are being removed count, too.
+      const spec = { ...pod.spec, ephemeralContainers: known.map(({ container }) => container) };
+      const container = newEphemeralContainer({ ...pod, spec }, json);
+      await this.ask(pod, [...known, { container, ...(removesAtEnd && { removesAtEnd: true }) }]);
+      if (this.deps.declaredPod(name)?.metadata.uid !== uid || this.whyNotRunning(pod) !== undefined) {
+        this.keep(uid, known);
+        // If this fails too, the next agent starts a container that nothing shows as refused.
+        await this.write(uid, known, true).catch(() => undefined);
+        throw new OperationRefused('conflict', `pod ${pod.metadata.name} ended meanwhile`);
+      }
+      this.deps.syncPod(uid);
+      return container.name;
+    });
+  }
+
+  /** Asks for the removal of a container. Resolves once that is on disk. Rejects with an `OperationRefused`. */
+  remove(name: PodName, containerName: string): Promise<string> {
+    return this.change(async () => {
+      const pod = this.known(name);
+      const { uid } = pod.metadata;
+      const known = this.entries.get(uid) ?? [];
+      if (!known.some(({ container }) => container.name === containerName)) {
+        const message = `pod ${pod.metadata.name} has no ephemeral container ${containerName}`;
+        throw new OperationRefused('missing', message, `kubelet-ts describe ${pod.metadata.name} lists them.`);
+      }
+      await this.ask(
+        pod,
+        known.map((entry) => (entry.container.name === containerName ? { ...entry, isRemoved: true } : entry)),
+      );
+      this.deps.syncPod(uid);
+      return `container ${containerName} of pod ${pod.metadata.name} is removed`;
+    });
+  }
+
+  /** Forgets the containers of a pod whose folder was removed. */
+  forget(uid: string): void {
+    this.entries.delete(uid);
+    this.syncAfter(uid, undefined);
+  }
+
+  stop(): void {
+    for (const uid of [...this.timers.keys()]) this.syncAfter(uid, undefined);
+  }
+
+  /** Replaces the timer of this pod. */
+  private syncAfter(uid: string, ms: number | undefined): void {
+    this.timers.get(uid)?.();
+    this.timers.delete(uid);
+    if (ms === undefined) return;
+    const cancel = this.deps.clock.after(ms, () => {
+      this.timers.delete(uid);
+      this.deps.syncPod(uid);
+    });
+    this.timers.set(uid, cancel);
+  }
+
+  private known(name: PodName): Pod {
+    const pod = this.deps.declaredPod(name);
+    if (pod !== undefined) return pod;
+    const message = `no manifest declares pod ${name.namespace}/${name.name}`;
+    throw new OperationRefused('missing', message, 'kubelet-ts ps lists the pods.');
+  }
+
+  private fit(name: PodName): Pod {
+    const pod = this.known(name);
+    const because = this.whyNotRunning(pod);
+    if (because !== undefined) throw new OperationRefused('conflict', `pod ${pod.metadata.name} ${because}`);
+    return pod;
+  }
+
+  /** Returns undefined if the pod takes ephemeral containers now. */
+  private whyNotRunning(pod: Pod): string | undefined {
+    if (this.deps.isStopped(pod)) return 'is stopped';
+    const state = this.deps.workerState(pod.metadata.uid);
+    switch (state) {
+      case 'sync':
+        return undefined;
+      case 'waiting':
+        return 'has not started';
+      case 'finished':
+        return 'has ended';
+      case 'terminating':
+      case 'terminated':
+        return 'is terminating';
+    }
+  }
+
+  /** Keeps the list once it survives a power cut. */
+  private async ask({ metadata: { uid, name } }: Pod, entries: readonly EphemeralEntry[]): Promise<void> {
+    try {
+      await this.write(uid, entries, true);
+    } catch (error) {
+      const because = hasCode(error, 'ENOENT', 'ENOTDIR')
+        ? 'the pod has not started'
+        : `it cannot be written: ${errorMessage(error)}`;
+      throw new OperationRefused('conflict', `nothing was done to pod ${name}, because ${because}`);
+    }
+    this.keep(uid, entries);
+  }
+
+  private keep(uid: string, entries: readonly EphemeralEntry[]): void {
+    if (entries.length === 0) this.entries.delete(uid);
+    else this.entries.set(uid, entries);
+  }
+
+  private async write(uid: string, entries: readonly EphemeralEntry[], isDurable: boolean): Promise<void> {
+    const path = this.pathOf(uid);
+    if (entries.length === 0) await rm(path, { force: true });
+    else await replaceFile(path, Buffer.from(entriesText(entries)), { isDurable });
+    if (isDurable) await syncFolder(dirname(path));
+  }
+
+  private async read(uid: string): Promise<void> {
+    const path = this.pathOf(uid);
+    try {
+      this.keep(uid, parseEntries((await readRegularFile(path, maxFileBytes)).toString('utf8')));
+    } catch (error) {
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
+      if (isOutOfResources(error)) throw error;
+      const aside = `${path}.malformed`;
+      await rename(path, aside).catch(() => undefined);
+      const message = 'The ephemeral containers of a pod cannot be read; those that run end with their pod';
+      this.deps.logger.warn({ podUID: uid, path: aside, err: errorMessage(error) }, message);
+    }
+  }
+
+  /** One change at a time, in the order of the calls. */
+  private change<T>(work: () => Promise<T>): Promise<T> {
+    const changed = this.changing.then(work);
+    this.changing = changed.catch(() => undefined);
+    return changed;
+  }
+
+  private pathOf(uid: string): string {
+    return join(this.deps.podDir(uid), fileName);
+  }
+}

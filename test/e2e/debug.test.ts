@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Agent, startAgent } from './agent.ts';
+import { containerdReleases } from './containerd-releases.ts';
+import { busybox, makePod, serve, shell } from './manifests.ts';
+
+// The newest release alone, because the namespaces of a container are those of the OCI runtime.
+describe.each(containerdReleases().slice(-1))('debug on containerd $release', (containerd) => {
+  let agent: Agent;
+
+  beforeAll(async () => {
+    agent = await startAgent({
+      containerd,
+      manifests: { 'web.json': makePod('web', { containers: [shell('app', serve)] }) },
+    });
+    await agent.untilReady('web');
+  });
+  afterAll(() => agent.cleanUp());
+
+  const run = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await agent.cli(args);
+    return code === 0 ? stdout : `${stdout}${stderr}${code ?? ''}`;
+  };
+  const pidNamespace = (container: string): Promise<string> =>
+    run('exec', 'web', '-c', container, '--', 'readlink', '/proc/self/ns/pid');
+  const containers = async (): Promise<(string | undefined)[]> => {
+    const { pod } = await agent.untilReady('web');
+    return (pod.status?.ephemeralContainerStatuses ?? []).map(({ containerID }) => containerID);
+  };
+
+  test('a container with a target sees its processes, and outlives a kill of the agent', async () => {
+    const command = ['--', 'sh', '-c', `echo hello $WHO; ${serve}`];
+    const flags = ['--image', busybox, '--target', 'app', '-c', 'tools', '--env', 'WHO=you'];
+    expect(await run('debug', 'web', ...flags, ...command)).toBe('tools\n');
+    await agent.until(({ pods }) =>
+      pods.some(({ pod }) => pod.status?.ephemeralContainerStatuses?.[0]?.state?.running !== undefined),
+    );
+    expect(await pidNamespace('tools')).toBe(await pidNamespace('app'));
+    expect(await run('exec', 'web', '-c', 'tools', '--', 'ps', '-o', 'args')).toContain('sh -c trap "exit 0" TERM');
+    const [id] = await containers();
+    expect(id).toMatch(/^containerd:/);
+
+    await agent.kill9();
+    await agent.start();
+    expect(await containers()).toEqual([id]);
+    expect(await run('logs', 'web', '-c', 'tools')).toBe('hello you\n');
+    expect(await run('describe', 'web')).toMatch(/^Ephemeral Containers:\n {2}tools:\n/m);
+    expect(await run('ps', '-o', 'wide', '--no-headers')).toContain('sync, tools');
+    expect(await run('debug', 'web', '-c', 'tools')).toContain('pod web-edge1 has a container tools already');
+
+    expect(await run('debug', 'web', '--remove', 'tools')).toBe('container tools of pod web-edge1 is removed\n');
+    await agent.until(({ pods }) => pods.every(({ pod }) => pod.spec.ephemeralContainers === undefined));
+    expect(await run('logs', 'web', '-c', 'tools')).toContain('container "tools" not found');
+  });
+
+  test('-i --rm passes stdin, and leaves nothing behind', async () => {
+    const { code, stdout, stderr } = await agent.cli(['debug', '-i', '--rm', 'web', '--', 'sh'], {
+      input: 'echo sum $((40 + 2))\nexit\n',
+    });
+    expect([code, stdout]).toEqual([0, 'sum 42\n']);
+    expect(stderr).toMatch(/^Defaulting debug container name to debugger-[a-z0-9]{5}\.\n$/);
+    await agent.until(({ pods }) => pods.every(({ pod }) => pod.spec.ephemeralContainers === undefined));
+    expect(await containers()).toEqual([]);
+  });
+
+  test('an image that is missing is reported, and the pod stays Ready', async () => {
+    const missing = ['--image', 'localhost/missing:1', '--image-pull-policy', 'Never', '-c', 'missing'];
+    expect(await run('debug', 'web', ...missing)).toBe('missing\n');
+    await agent.until(({ pods }) =>
+      pods.some(
+        ({ pod }) => pod.status?.ephemeralContainerStatuses?.[0]?.state?.waiting?.reason === 'ErrImageNeverPull',
+      ),
+    );
+    await agent.untilReady('web');
+    await run('debug', 'web', '--remove', 'missing');
+  });
+});
