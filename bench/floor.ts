@@ -66,8 +66,8 @@ export async function measureFloorOfJob(stage: Stage, name: string): Promise<num
   const podSandboxId = await runSandbox(stage, pod);
   const containerId = await startContainer(stage, pod, { podSandboxId, name: containerName });
   await stage.exits.of(containerId);
-  await runtime.removeContainer({ containerId });
   await runtime.stopPodSandbox({ podSandboxId });
+  await runtime.removeContainer({ containerId });
   await runtime.removePodSandbox({ podSandboxId });
   const ms = performance.now() - from;
   await stage.removeCgroup(pod.sandbox.metadata?.uid ?? '');

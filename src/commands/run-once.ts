@@ -15,7 +15,7 @@ import { eachFailureOnce } from '../node/log/repeated-failures.ts';
 import { givenVariables } from '../node/run-once/environment-file.ts';
 import type { IsolatedRun } from '../node/run-once/isolated-run.ts';
 import type { ImageOverride } from '../node/run-once/pod-overrides.ts';
-import type { RunOnceResult } from '../node/run-once/run-once-node.ts';
+import { runOnce, type RunOnceResult } from '../node/run-once/run-once-node.ts';
 import { type Until, untilWords } from '../node/run-once/run-once-outcome.ts';
 import { requireRoot } from '../node/with-agent.ts';
 import { isColoured } from './io/terminal.ts';
@@ -87,7 +87,6 @@ async function runAndReport(
   { manifests, flags, junit }: { manifests: readonly string[]; flags: RunOnceFlags; junit?: JunitReport },
   deps: CommandDeps,
 ): Promise<void> {
-  const { runOnce } = await import('../node/run-once/run-once-node.ts');
   const node = await nodeOptions(flags, []);
   const { logger: nodeLogger } = await createNodeLogger(node, flags, 'warn');
   const logger = eachFailureOnce(withoutFailedSyncs(nodeLogger));

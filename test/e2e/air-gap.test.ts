@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CertificateAuthority } from '../fakes/certificate-authority.ts';
 import { ImageRegistry } from '../fakes/image-registry.ts';
 import { Agent, startAgent } from './agent.ts';
+import { containerdReleases } from './containerd-releases.ts';
 import { busybox, makePod, serve, shell } from './manifests.ts';
 import { imagesFolder } from './program.ts';
 
@@ -47,6 +48,26 @@ test('a bundle of one node runs on another without a registry', async () => {
   expect(isolated.logText()).toContain('flock.tar is damaged: its SHA-256 is ');
 });
 
+test.each(containerdReleases().slice(1))('containerd $release writes and reads a bundle', async (containerd) => {
+  const agent = await Agent.create({ containerd, images: [] });
+  try {
+    const archive = join(folder, `${containerd.release}.tar`);
+    const manifest = join(folder, 'bundled.json');
+    await writeFile(manifest, JSON.stringify(web(busybox)));
+    await agent.cli(['images', 'load', join(imagesFolder, 'busybox.tar')]);
+    const bundled = await agent.cli(['images', 'bundle', '-o', archive, manifest]);
+    expect(bundled).toMatchObject({ code: 0, stderr: '' });
+    expect(bundled.stdout).toMatch(/^Bundled image: localhost\/busybox:1\nWrote .*, sha256 [0-9a-f]{64}\n$/);
+    expect(await agent.cli(['images', 'load', archive])).toEqual({
+      code: 0,
+      stdout: 'Loaded image: localhost/busybox:1\n',
+      stderr: '',
+    });
+  } finally {
+    await agent.cleanUp();
+  }
+});
+
 test('an update whose image is missing keeps the old pod', async () => {
   const before = await isolated.runningContainer('web', 'app');
   await isolated.write('web.json', web('localhost/flock:1'));
@@ -72,7 +93,7 @@ test('mirrors of a registry are asked, by HTTP and by HTTPS with a certificate o
       await writeFile(join(hosts, 'hosts.toml'), text);
     }
     const images = ['plain.example/app:1', 'secure.example/app:1'];
-    expect(await connected.cli(['images', 'pull', ...images])).toEqual({
+    expect(await connected.cli(['images', 'pull', '--parallel', '1', ...images])).toEqual({
       code: 0,
       stdout: images.map((image) => `Pulled image: ${image}\n`).join(''),
       stderr: '',

@@ -175,6 +175,32 @@ test('a pull shows how far it has come, until it is done', async () => {
   expect((await agent.untilReady('web')).pulls).toBeUndefined();
 });
 
+test('a pull whose connection breaks off goes on in the middle of the layer', async () => {
+  await removePulledImages();
+  const image = `${registry.host}/cut/app:1`;
+  registry.layerOffsets.length = 0;
+  registry.cutLayers(1);
+  expect(await agent.cli(['images', 'pull', image])).toEqual({
+    code: 0,
+    stdout: `Pulled image: ${image}\n`,
+    stderr: '',
+  });
+  const [first, second] = registry.layerOffsets;
+  expect({ first, isContinued: (second ?? 0) > 0 }).toEqual({ first: 0, isContinued: true });
+});
+
+test('images pull pulls several images at a time', async () => {
+  await removePulledImages();
+  const images = ['a', 'b', 'c'].map((name) => `${registry.host}/${name}/app:1`);
+  const release = registry.holdLayers();
+  const pulling = agent.cli(['images', 'pull', '--parallel', '3', ...images]);
+  await registry.waitForRepositories(images.length);
+  release();
+  const { stdout, ...rest } = await pulling;
+  expect(rest).toEqual({ code: 0, stderr: '' });
+  expect(stdout.split('\n').sort()).toEqual(['', ...images.map((image) => `Pulled image: ${image}`)]);
+});
+
 test('images load takes several archives, and images list shows them', async () => {
   const archives = ['busybox.tar', 'flock.tar'].map((name) => join(imagesFolder, name));
   const loaded = await agent.cli(['images', 'load', ...archives]);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServerOptions } from 'node:https';
@@ -27,7 +28,11 @@ export class ImageRegistry {
   readonly #manifest: Descriptor;
   /** Digests of the layers. */
   readonly #layers: ReadonlySet<string>;
+  /** First bytes of the answers with a layer. */
+  readonly layerOffsets: number[] = [];
   #hold = (): Promise<void> => Promise.resolve();
+  #cuts = 0;
+  readonly #notes = new EventEmitter();
 
   private constructor(blobs: ReadonlyMap<string, Buffer>, manifest: Descriptor, tls?: ServerOptions) {
     this.#blobs = blobs;
@@ -78,6 +83,18 @@ export class ImageRegistry {
     return release;
   }
 
+  /** Resolves when the manifests of so many repositories were asked for. */
+  async waitForRepositories(count: number): Promise<void> {
+    const repositories = (): Set<string | undefined> =>
+      new Set(this.log.map((line) => / (\S+)\/manifests\//.exec(line)?.[1]));
+    while (repositories().size < count) await once(this.#notes, 'note');
+  }
+
+  /** The connections of the next requests for a layer break off in its middle. */
+  cutLayers(count: number): void {
+    this.#cuts = count;
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '' } = request;
     const user = this.#userOf(request);
@@ -85,6 +102,7 @@ export class ImageRegistry {
     const note = (status: number): void => {
       if (kind === 'manifests')
         this.log.push(`${user ?? 'nobody'} ${method} ${repository}/${kind}/${reference} ${status}`);
+      this.#notes.emit('note');
     };
     if (this.users.size > 0 && user === undefined) {
       note(401);
@@ -99,18 +117,28 @@ export class ImageRegistry {
       return;
     }
     note(200);
-    response.writeHead(200, {
+    const from = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
+    response.writeHead(from === 0 ? 200 : 206, {
       'content-type': kind === 'manifests' ? this.#manifest.mediaType : 'application/octet-stream',
-      'content-length': blob.length,
+      'content-length': blob.length - from,
+      ...(from > 0 && { 'content-range': `bytes ${from}-${blob.length - 1}/${blob.length}` }),
       'docker-content-digest': digest,
     });
     if (method === 'HEAD' || kind === 'manifests') {
       response.end(method === 'HEAD' ? undefined : blob);
       return;
     }
-    response.write(blob.subarray(0, blob.length / 2));
-    if (this.#layers.has(digest)) await this.#hold();
-    response.end(blob.subarray(blob.length / 2));
+    const middle = Math.max(from, Math.floor(blob.length / 2));
+    const isLayer = this.#layers.has(digest);
+    if (isLayer) this.layerOffsets.push(from);
+    if (isLayer && this.#cuts > 0) {
+      this.#cuts -= 1;
+      response.write(blob.subarray(from, middle), () => response.destroy());
+      return;
+    }
+    response.write(blob.subarray(from, middle));
+    if (isLayer) await this.#hold();
+    response.end(blob.subarray(middle));
   }
 
   #userOf({ headers: { authorization = '' } }: IncomingMessage): string | undefined {
