@@ -20,7 +20,7 @@ export interface RecordedServer {
   port?: number;
   tls?: boolean;
   /** A text refers to the flags of another server. */
-  flags: string[] | string;
+  flags: readonly string[] | string;
   config?: object;
 }
 

@@ -2,7 +2,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { CertificateAuthority } from '../../fakes/certificate-authority.ts';
 import { FakeStreamingServer } from '../../fakes/fake-streaming-server.ts';
 import { describePods } from './described-node.ts';
-import { isReady, scriptRuntime, type ServerSetup, writeSystemLogs } from './http-server-setup.ts';
+import { isReady, type RecordedServer, scriptRuntime, type ServerSetup, writeSystemLogs } from './http-server-setup.ts';
 import type { Known } from './placeholders.ts';
 import { type Ports, RecordedAgent } from './recorded-agent.ts';
 import { instancesOf, reportUsage, scriptPods, writeLogs } from './recorded-pods.ts';
@@ -27,14 +27,14 @@ export class RecordedServers {
     this.#setup = setup;
   }
 
-  /** True for a server that asks an API server about its clients. Flags `as …` are those of such a server. */
+  /** True for a server that asks an API server about its clients. */
   asksAPIServer(name: string): boolean {
-    const { flags } = this.#server(name);
-    return typeof flags === 'string' || flags.includes('--authorization-mode=Webhook');
+    const flags = this.#flagsOf(name);
+    return flags.includes('--authorization-mode=Webhook') || flags.includes('--authentication-token-webhook=true');
   }
 
   async named(name: string): Promise<ServerUnderTest> {
-    const server = this.#server(name);
+    const server = { ...this.#server(name), flags: this.#flagsOf(name) };
     const key = JSON.stringify([server.flags, server.config]);
     let started = this.#agents.get(key);
     if (started === undefined) {
@@ -55,17 +55,28 @@ export class RecordedServers {
     }
   }
 
-  #server(name: string): ServerSetup['servers'][string] {
+  /** Flags of a server; a text such as `as webhook with --v=4` refers to those of another one. */
+  #flagsOf(name: string): readonly string[] {
+    const { flags } = this.#server(name);
+    if (typeof flags !== 'string') return flags;
+    const [, other = '', more = ''] = /^as (\S+)(?: with (.*))?$/.exec(flags) ?? [];
+    return [...this.#flagsOf(other), ...more.split(' ').filter((flag) => flag !== '')];
+  }
+
+  #server(name: string): RecordedServer {
     const server = this.#setup.servers[name];
     if (server === undefined) throw new Error(`The recording has no server ${name}`);
     return server;
   }
 
-  async #start({ flags, config }: ServerSetup['servers'][string]): Promise<Omit<ServerUnderTest, 'port'>> {
+  async #start({
+    flags,
+    config,
+  }: Omit<RecordedServer, 'flags'> & { flags: readonly string[] }): Promise<Omit<ServerUnderTest, 'port'>> {
     const { commonFlags, manifests, containerLogs, varLog } = this.#setup;
     const streaming = new FakeStreamingServer();
     await streaming.start();
-    const setup = { flags: [...commonFlags, ...[flags].flat()], manifests, ...(config && { config }) };
+    const setup = { flags: [...commonFlags, ...flags], manifests, ...(config && { config }) };
     const agent = await RecordedAgent.start(setup, (world) => {
       scriptPods(world, Object.values(manifests));
       scriptRuntime(world, streaming);
