@@ -13,6 +13,7 @@ const rootDir = '/nonexistent/kubelet-ts';
 const words = {
   main: ['validate', '/dev/null'],
   run: ['run', '--help'],
+  'run-once': ['run-once', '--help'],
   ps: ['ps', '--root-dir', rootDir],
   top: ['top', '--root-dir', rootDir],
 }[command];
