@@ -1,23 +1,33 @@
 // Writes the code that V8 compiles from a bundle: node compile.cjs <bundle> <output> <command>
 //
-// V8 compiles a function when it is first called. So the command runs here, as far as it comes without a runtime.
-const { readFileSync, writeFileSync } = require('node:fs');
+// V8 compiles a function when it is first called. So the command runs here: `ps` and `top` against an agent with one
+// pod, `run` as far as it comes without a runtime.
+const { mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const { createServer } = require('node:http');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
 const process = require('node:process');
 const { Script } = require('node:vm');
+const agentAnswers = require('./agent-answers.json');
 
 const [file, output, command] = process.argv.slice(2);
-const script = new Script(readFileSync(file, 'latin1'), { filename: `${command}.js` });
-const loaded = { exports: {} };
-script.runInThisContext()(loaded.exports, require, loaded);
-const rootDir = '/nonexistent/kubelet-ts';
+const rootDir = mkdtempSync(join(tmpdir(), 'kubelet-ts-compile-'));
 const words = {
-  main: ['validate', '/dev/null'],
+  main: ['validate', require.resolve('../../manifests/web.yaml')],
   run: ['run', '--help'],
   'run-once': ['run-once', '--help'],
   ps: ['ps', '--root-dir', rootDir],
   top: ['top', '--root-dir', rootDir],
 }[command];
-loaded.exports.main([process.execPath, 'kubelet-ts', ...words]).then(() => {
+const agent = createServer(({ url }, response) => {
+  response.end(JSON.stringify(agentAnswers[url.split('?')[0]]));
+});
+agent.listen(join(rootDir, 'kubelet-ts.sock'), async () => {
+  const script = new Script(readFileSync(file, 'latin1'), { filename: `${command}.js` });
+  const loaded = { exports: {} };
+  script.runInThisContext()(loaded.exports, require, loaded);
+  const exitCode = await loaded.exports.main([process.execPath, 'kubelet-ts', ...words]);
   writeFileSync(output, script.createCachedData());
-  process.exit(0);
+  rmSync(rootDir, { recursive: true });
+  process.exit(exitCode);
 });

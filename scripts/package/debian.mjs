@@ -16,7 +16,8 @@ set -e
 # Pods keep running while the agent restarts. The service is disabled until somebody enables it.
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
-  [ "$1" != configure ] || systemctl try-restart kubelet-ts.service
+  # Without waiting, because a service without its runtime is not ready.
+  [ "$1" != configure ] || systemctl --no-block try-restart kubelet-ts.service
 fi
 `,
   prerm: `#!/bin/sh
@@ -70,15 +71,12 @@ async function filesOf(executable) {
   };
 }
 
-/** The pages of the program and of each command that its help lists. */
+/** The pages of the program, its commands and their commands. */
 async function manPages(executable) {
-  const { stdout: help } = await execa(executable, ['--help']);
-  const commands = [...help.slice(help.indexOf('Commands:')).matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, name]) => name);
-  const names = ['', ...commands.filter((name) => name !== 'help')];
-  const pages = names.map(async (name) => {
-    const { stdout } = await execa(executable, ['__man', name]);
-    const title = ['kubelet-ts', name].filter((word) => word !== '').join('-');
-    return [`usr/share/man/man8/${title}.8.gz`, gzipSync(`${stdout}\n`, { level: 9 })];
+  const { stdout: names } = await execa(executable, ['__man', '--names']);
+  const pages = names.split('\n').map(async (name) => {
+    const { stdout } = await execa(executable, ['__man', ...name.split(' ').slice(1)]);
+    return [`usr/share/man/man8/${name.replaceAll(' ', '-')}.8.gz`, gzipSync(`${stdout}\n`, { level: 9 })];
   });
   return Object.fromEntries(await Promise.all(pages));
 }

@@ -145,7 +145,7 @@ export async function runProgram(argv: readonly string[]): Promise<number> {
     .showHelpAfterError('(see --help)')
     .exitOverride();
   if (argv[2] === completeCommand) return printCandidates(argv.slice(3), deps);
-  if (argv[2] === manCommand) return printManPage(program, argv[3], deps);
+  if (argv[2] === manCommand) return printManPage(program, argv.slice(3), deps);
   const named = argv.slice(2).filter((word) => !word.startsWith('-'));
   const word = named[0] === 'help' ? named[1] : named[0];
   if (argv[2] === named[0]) await refuseUnknown(word);
@@ -185,15 +185,19 @@ async function printCandidates(words: readonly string[], deps: CommandDeps): Pro
   return 0;
 }
 
-/** The hidden command that packages use: prints the page of a command, or of the program. */
+/** The hidden command that packages use: prints the page of a command, or the names of all pages. */
 const manCommand = '__man';
 
-async function printManPage(program: Command, name: string | undefined, deps: CommandDeps): Promise<number> {
-  const { manPage } = await import('./man/man-page.ts');
+async function printManPage(program: Command, words: readonly string[], deps: CommandDeps): Promise<number> {
+  const { manPage, pageNames } = await import('./man/man-page.ts');
   for (const { load } of Object.values(commands)) (await load())(program, deps);
-  const command = program.commands.find((candidate) => candidate.name() === name) ?? program;
-  const fullName = command === program ? 'kubelet-ts' : `kubelet-ts ${command.name()}`;
-  deps.stdout.write(manPage(command, { name: fullName, version: packageJSON.version }));
+  if (words[0] === '--names') deps.stdout.write(`${pageNames(program).join('\n')}\n`);
+  else {
+    const find = (parent: Command, name: string): Command =>
+      parent.commands.find((candidate) => candidate.name() === name) ?? parent;
+    const name = ['kubelet-ts', ...words].join(' ');
+    deps.stdout.write(manPage(words.reduce(find, program), { name, version: packageJSON.version }));
+  }
   return 0;
 }
 

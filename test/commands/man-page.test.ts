@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { expect, test } from 'vitest';
-import { manPage } from '../../src/commands/man/man-page.ts';
+import { manPage, pageNames } from '../../src/commands/man/man-page.ts';
 
 test('a page has the arguments, shown flags and examples of its command, and escapes what roff would read', () => {
   const command = new Command('list')
@@ -32,4 +32,18 @@ Examples:
   list \\e all
 .fi
 `);
+});
+
+test('commands of commands have pages of their own', () => {
+  const program = new Command('kubelet-ts').addCommand(
+    new Command('images').addCommand(new Command('bundle')).addCommand(new Command('pull')),
+  );
+  program.addCommand(new Command('ps')).addCommand(new Command('help'));
+  expect(pageNames(program)).toEqual([
+    'kubelet-ts',
+    'kubelet-ts images',
+    'kubelet-ts images bundle',
+    'kubelet-ts images pull',
+    'kubelet-ts ps',
+  ]);
 });

@@ -9,12 +9,14 @@ import { program, repository } from './program.ts';
 
 let mounts: MountNamespace;
 let agent: Agent;
+let layer: string;
 // Beside the built program, whose folder is that of one state of the sources.
 const executable = join(dirname(program), '../executable/kubelet-ts');
 
 beforeAll(async () => {
   await makeExecutable();
-  mounts = await MountNamespace.create();
+  layer = await mkdtemp('/tmp/kts-layer-');
+  mounts = await MountNamespace.overRoot(layer);
   // As on a machine without Node.
   await mounts.run('mount', '--bind', '/dev/null', process.execPath);
   agent = await Agent.create({ program: executable, mountNamespace: mounts.path });
@@ -22,6 +24,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await agent.cleanUp();
   await mounts.remove();
+  await rm(layer, { recursive: true });
 });
 
 /** Makes it once for each state of the sources. */
@@ -66,7 +69,47 @@ test('the executable runs a pod once, and an agent with a pod', async () => {
   expect((await agent.cli(['exec', 'web', '--', 'echo', 'hello'])).stdout).toBe('hello\n');
 });
 
-test('the Debian package holds program, unit, completions and pages', async () => {
+/** Runs a pod with an installed program, on a machine without Node. */
+async function runsPodOf(installed: string): Promise<void> {
+  await expect(mounts.run('node', '--version')).rejects.toThrow();
+  const debian = await Agent.create({ program: installed, mountNamespace: mounts.path });
+  try {
+    const job = makePod('job', { restartPolicy: 'Never', containers: [shell('app', 'echo done')] });
+    const { code, stdout } = await debian.cli(['run-once', '-'], { input: JSON.stringify(job) });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'done\n' });
+  } finally {
+    // Before the program is removed.
+    await debian.cleanUp();
+  }
+}
+
+/** Installs and removes the service. The systemctl of the machine enables it; what needs a running systemd is noted. */
+async function installsService(installed: string): Promise<void> {
+  const systemctl = `#!/bin/sh
+echo "$*" >> /run/calls
+case $1 in enable) exec /usr/bin/systemctl --root=/ "$@" ;; disable) exec /usr/bin/systemctl --root=/ disable "$3" ;; esac
+`;
+  await mounts.run('sh', '-ec', 'mkdir -p /run/systemd/system; printf %s "$0" > /usr/local/bin/systemctl', systemctl);
+  await mounts.run('chmod', '+x', '/usr/local/bin/systemctl');
+  const unit = '/etc/systemd/system/kubelet-ts.service';
+  const wanted = '/etc/systemd/system/multi-user.target.wants/kubelet-ts.service';
+  expect(await mounts.run(installed, 'install-service', '--', '/srv/my pods')).toBe(
+    `wrote ${unit}\nstart it now: systemctl start kubelet-ts`,
+  );
+  expect(await mounts.run('readlink', wanted)).toBe(unit);
+  expect(await mounts.run('cat', unit)).toContain(`ExecStart=${installed} run --no-tui "/srv/my pods" `);
+  expect(await mounts.run(installed, 'uninstall-service')).toBe(
+    `removed ${unit}. Pods keep running; kubelet-ts down ends them`,
+  );
+  await expect(mounts.run('ls', wanted)).rejects.toThrow();
+  const again = await mounts.run(installed, 'uninstall-service');
+  expect(again).toBe(`no service is installed: there is no ${unit}`);
+  const calls = ['daemon-reload', 'enable kubelet-ts.service', 'disable --now kubelet-ts.service', 'daemon-reload'];
+  expect((await mounts.run('cat', '/run/calls')).split('\n')).toEqual(calls);
+  await mounts.run('rm', '-r', '/run/systemd', '/usr/local/bin/systemctl');
+}
+
+test('the Debian package runs a pod, its service is installed and removed, and only data is left', async () => {
   const folder = await mkdtemp('/tmp/kts-debian-');
   await call('debian.mjs', 'makeDebianPackage', executable, folder, 'none');
   const [name = ''] = await readdir(folder);
@@ -75,7 +118,8 @@ test('the Debian package holds program, unit, completions and pages', async () =
   const files = (await readdir(tree, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
   const paths = files.map((entry) => join(entry.parentPath, entry.name).slice(tree.length));
   const pages = paths.filter((path) => path.startsWith('/usr/share/man/man8/kubelet-ts'));
-  expect(pages.length).toBeGreaterThan(20);
+  expect(pages).toContain('/usr/share/man/man8/kubelet-ts-images-bundle.8.gz');
+  expect(pages.length).toBeGreaterThan(30);
   expect(paths.filter((path) => !pages.includes(path)).sort()).toEqual([
     '/etc/default/kubelet-ts',
     '/lib/systemd/system/kubelet-ts.service',
@@ -85,7 +129,15 @@ test('the Debian package holds program, unit, completions and pages', async () =
     '/usr/share/fish/vendor_completions.d/kubelet-ts.fish',
     '/usr/share/zsh/vendor-completions/_kubelet-ts',
   ]);
+  await mounts.run('dpkg', '-i', join(folder, name));
+  await runsPodOf('/usr/bin/kubelet-ts');
+  await installsService('/usr/bin/kubelet-ts');
+  await mounts.run('mkdir', '-p', '/var/lib/kubelet-ts/pods');
+  expect(await mounts.run('dpkg', '-P', 'kubelet-ts')).toContain('/var/lib/kubelet-ts stays, with the data of pods');
+  // The layer holds each path that differs from the machine's, except those of dpkg and its triggers.
+  const changed = (await mounts.run('find', join(layer, 'upper'), '-iname', '*kubelet*')).split('\n');
+  expect(changed).toEqual([join(layer, 'upper/var/lib/kubelet-ts')]);
   const unit = await readFile(join(tree, 'lib/systemd/system/kubelet-ts.service'), 'utf8');
   expect(unit).toContain('ExecStart=/usr/bin/kubelet-ts run --no-tui /etc/kubernetes/manifests ');
   await rm(folder, { recursive: true });
-}, 60_000);
+}, 120_000);

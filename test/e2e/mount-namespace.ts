@@ -22,6 +22,21 @@ export class MountNamespace {
     return new MountNamespace(holder);
   }
 
+  /**
+   * The same with the machine's root file system below a layer of its own, so that programs can be installed. Its
+   * changes are in `layer`, a folder below /tmp that the namespace alone sees. It goes with the namespace.
+   */
+  static async overRoot(layer: string): Promise<MountNamespace> {
+    const namespace = await MountNamespace.create();
+    const script = `
+      mount -t tmpfs tmpfs $0 && cd $0 && mkdir upper work root
+      mount -t overlay overlay -o lowerdir=/,upperdir=$0/upper,workdir=$0/work root
+      for folder in proc sys dev tmp run; do mount --rbind /$folder root/$folder; done
+      cd root && pivot_root . mnt && umount -l /mnt`;
+    await namespace.run('sh', '-ec', script, layer);
+    return namespace;
+  }
+
   get cgroupPath(): string {
     return `/proc/${String(this.#holder.pid)}/ns/cgroup`;
   }

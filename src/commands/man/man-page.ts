@@ -24,6 +24,12 @@ export function manPage(command: Command, { name, version }: { name: string; ver
   );
 }
 
+/** The names of all pages, as typed: of the program, its commands and their commands. */
+export function pageNames(program: Command, name = 'kubelet-ts'): string[] {
+  const commands = program.commands.filter((command) => command.name() !== 'help');
+  return [name, ...commands.flatMap((command) => pageNames(command, `${name} ${command.name()}`))];
+}
+
 const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`;
 
 const section = (title: string, entries: readonly string[]): string[] =>
