@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasCode, isOutOfResources } from '../errors.ts';
 
-/** The subnet in a CNI configuration of ours. Returns undefined if there is none. */
+/**
+ * The subnet in a CNI configuration of ours. Returns undefined if there is none. Rejects if the file cannot be read,
+ * because another subnet would separate the pods that run.
+ */
 export async function subnetOf(file: string): Promise<string | undefined> {
-  const text = await readFile(file, 'utf8').catch(() => '');
-  return /"subnet":\s*"([0-9./]+)"/.exec(text)?.[1];
+  return /"subnet":\s*"([0-9./]+)"/.exec(await readText(file))?.[1];
 }
 
 /**
@@ -20,18 +23,27 @@ export class SubnetClaims {
     this.folder = folder;
   }
 
-  /** The subnets of all other configurations. Removes the records of missing configurations. */
+  /**
+   * The subnets of all other configurations. Removes the records of missing ones. Ignores a configuration that cannot
+   * be read, and keeps its record. Rejects if this process lacks descriptors or memory.
+   */
   async ofOthers(file: string): Promise<string[]> {
-    const names = await readdir(this.folder).catch(() => []);
+    const names = await readdir(this.folder).catch(orIfMissing([]));
     const claims = names.filter((name) => name.endsWith('.claim') && name !== nameOf(file));
     const subnets = await Promise.all(claims.map((name) => this.subnetOfClaim(join(this.folder, name))));
     return subnets.filter((subnet) => subnet !== undefined);
   }
 
   private async subnetOfClaim(claim: string): Promise<string | undefined> {
-    const subnet = await subnetOf(await readFile(claim, 'utf8').catch(() => ''));
-    if (subnet === undefined) await rm(claim, { force: true });
-    return subnet;
+    try {
+      const subnet = await subnetOf(await readText(claim));
+      if (subnet === undefined) await rm(claim, { force: true });
+      return subnet;
+    } catch (error) {
+      if (isOutOfResources(error)) throw error;
+      // Another root-dir may be broken, or on a disk that is away.
+      return undefined;
+    }
   }
 
   /** Records this configuration. Rejects with the error of the file system. */
@@ -42,3 +54,13 @@ export class SubnetClaims {
 }
 
 const nameOf = (file: string): string => `${createHash('sha256').update(file).digest('hex').slice(0, 32)}.claim`;
+
+/** Empty if the file is missing. */
+const readText = (file: string): Promise<string> => readFile(file, 'utf8').catch(orIfMissing(''));
+
+function orIfMissing<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return value;
+    throw error;
+  };
+}

@@ -1,0 +1,38 @@
+import { readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { SubnetClaims, subnetOf } from '../../src/containerd/subnet-claims.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+test('a configuration has a subnet, or none if it is missing', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'ours.conflist');
+  await writeFile(file, '{"subnet": "10.222.1.0/24"}');
+  expect([await subnetOf(file), await subnetOf(join(folder, 'missing'))]).toEqual(['10.222.1.0/24', undefined]);
+});
+
+test('a configuration that cannot be read is an error, because it may have a subnet', async () => {
+  const loop = join(await temporaryFolder(), 'loop.conflist');
+  await symlink(loop, loop);
+  await expect(subnetOf(loop)).rejects.toThrow('ELOOP');
+});
+
+test('the record of a configuration that cannot be read stays, that of a missing one goes', async () => {
+  const folder = await temporaryFolder();
+  const [away, missing] = [join(folder, 'away.conflist'), join(folder, 'missing.conflist')];
+  const claims = new SubnetClaims(join(folder, 'claims'));
+  await claims.add(away);
+  await claims.add(missing);
+  await symlink(away, away);
+  expect(await claims.ofOthers('ours')).toEqual([]);
+  expect(await readdir(join(folder, 'claims'))).toHaveLength(1);
+  await rm(away);
+  await writeFile(away, '{"subnet": "10.222.2.0/24"}');
+  expect(await claims.ofOthers('ours')).toEqual(['10.222.2.0/24']);
+});
+
+test('a folder of records that cannot be read is an error', async () => {
+  const loop = join(await temporaryFolder(), 'claims');
+  await symlink(loop, loop);
+  await expect(new SubnetClaims(loop).ofOthers('ours')).rejects.toThrow('ELOOP');
+});
