@@ -51,7 +51,7 @@ export async function importImagesFolder(options: ImagesFolderOptions): Promise<
   const ignored = names
     .filter((name) => !archiveName.test(name) && !checksumName.test(name))
     .map((name) => join(folder, name));
-  const known = await readState(stateFile, store);
+  const known = await filesOfStore(stateFile, store);
   const files: Record<string, ImportRecord> = {};
   const result = {
     imported: [] as ImportedFolder['imported'][number][],
@@ -91,20 +91,32 @@ async function listFolder(folder: string): Promise<string[]> {
   }
 }
 
-/** Names of all images from archives of the folder, in any store. Empty if no archive was imported. */
+/**
+ * Names of all images from archives of the folder, in any store. Empty if no archive was imported. Rejects with a
+ * `UserError` if they are unknown, because a caller would remove them.
+ */
 export async function importedImageNames(stateFile: string): Promise<string[]> {
-  const files = await readState(stateFile);
-  return Object.values(files).flatMap(({ names }) => names);
+  try {
+    const { files } = await readState(stateFile);
+    return Object.values(files).flatMap(({ names }) => names);
+  } catch (cause) {
+    if (hasCode(cause, 'ENOENT')) return [];
+    throw new UserError(`${stateFile}, the list of imported images, cannot be read: ${errorMessage(cause)}`, {
+      hint: 'Remove the file and start the agent, which imports the images again.',
+      cause,
+    });
+  }
 }
 
-/** Returns no files if the state file is missing, broken or of another store. */
-async function readState(stateFile: string, store?: string): Promise<State['files']> {
-  try {
-    const state = JSON.parse(await readFile(stateFile, 'utf8')) as State;
-    return store === undefined || state.store === store ? { ...state.files } : {};
-  } catch {
-    return {};
-  }
+/** Returns no files if the state file is missing, broken or of another store. Then all archives are imported again. */
+async function filesOfStore(stateFile: string, store: string): Promise<State['files']> {
+  const state = await readState(stateFile).catch(() => undefined);
+  return state?.store === store ? { ...state.files } : {};
+}
+
+/** Rejects with the error of the file system or of JSON. */
+async function readState(stateFile: string): Promise<State> {
+  return JSON.parse(await readFile(stateFile, 'utf8')) as State;
 }
 
 function writeState(stateFile: string, state: State): Promise<void> {

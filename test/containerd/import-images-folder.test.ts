@@ -1,7 +1,11 @@
 import { mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { importImagesFolder, type ImagesFolderOptions } from '../../src/containerd/import-images-folder.ts';
+import {
+  importedImageNames,
+  importImagesFolder,
+  type ImagesFolderOptions,
+} from '../../src/containerd/import-images-folder.ts';
 import { UserError } from '../../src/errors.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -107,4 +111,22 @@ test('does nothing without a folder', async () => {
     names: [],
     ignored: [],
   });
+});
+
+test('the names of imported images are those of all archives, and none before the first import', async () => {
+  const { options } = await imagesFolder({ 'a.tar': '1' });
+  expect(await importedImageNames(options.stateFile)).toEqual([]);
+  await importImagesFolder(options);
+  expect(await importedImageNames(options.stateFile)).toEqual(['localhost/a.tar:1']);
+});
+
+test('a damaged list of imported images is an error, and not a list of none', async () => {
+  const { options } = await imagesFolder({ 'a.tar': '1' });
+  await importImagesFolder(options);
+  await writeFile(options.stateFile, '{"store":');
+  await expect(importedImageNames(options.stateFile)).rejects.toThrow(
+    `${options.stateFile}, the list of imported images, cannot be read: `,
+  );
+  // The next start imports all again.
+  expect((await importImagesFolder(options)).names).toEqual(['localhost/a.tar:1']);
 });
