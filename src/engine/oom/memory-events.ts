@@ -93,8 +93,11 @@ async function killsBelow(folder: string): Promise<Map<string, number>> {
     for (const pod of await foldersIn(tier)) {
       if (podUIDOf(pod) === undefined) continue;
       for (const path of [pod, ...(await foldersIn(pod))]) {
-        // A cgroup that was removed meanwhile has no count.
-        const count = await readKills(path).catch(() => 0);
+        const count = await readKills(path).catch((error: unknown) => {
+          // A cgroup that was removed meanwhile has no count. Another one must not seem to grow from zero later.
+          if (hasCode(error, 'ENOENT', 'ENODEV')) return 0;
+          throw error;
+        });
         if (count > 0) kills.set(path, count);
       }
     }

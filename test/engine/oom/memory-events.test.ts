@@ -14,6 +14,7 @@ const container = `${pod}/cri-containerd-c1.scope`;
 let folder: string;
 let clock: FakeClock;
 let kills: AsyncQueue<[string, string[]]>;
+let running: Promise<void>;
 
 /** Writes in place, because the kernel never shows half a file. */
 const write = (cgroup: string, kills: number, { max = 12, flag = 'r+' } = {}): Promise<void> =>
@@ -41,7 +42,7 @@ beforeEach(async () => {
     },
     clock,
   });
-  const running = events.run(stopping.signal);
+  running = events.run(stopping.signal);
   onTestFinished(async () => {
     stopping.abort(new Error('the test is over'));
     await running.catch(() => undefined);
@@ -88,4 +89,12 @@ test('the cgroup over all pods may be removed and made again', async () => {
   await make(pod, 1);
   await write('', 1);
   expect(await nextKill()).toEqual(['1-2', []]);
+});
+
+test('a count that cannot be read ends the watch, because it would seem to grow from zero later', async () => {
+  await rm(join(folder, container, 'memory.events'));
+  await mkdir(join(folder, container, 'memory.events'));
+  await write('', 6);
+  await expect(running).rejects.toThrow('EISDIR');
+  expect(kills.length).toBe(0);
 });
