@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import type { Clock } from '../../clock.ts';
 import { readRegularFile } from '../../engine/host/regular-file.ts';
-import { errorMessage, UserError } from '../../errors.ts';
+import { errorMessage, hasCode, isSystemError, UserError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
 import { writeFileAtomic } from '../../write-file-atomic.ts';
 
@@ -30,13 +30,23 @@ const renewBeforeMs = 30 * dayMs;
 
 /**
  * Reads the user's serving pair, or our own, which is made if it is missing, damaged or about to expire. Rejects with a
- * `UserError` for a pair of the user that cannot be used. kubelet: cmd/kubelet/app/server.go InitializeTLS
+ * `UserError` for a pair of the user that cannot be used, and for one of our own that cannot be read now. kubelet:
+ * cmd/kubelet/app/server.go InitializeTLS
  */
 export async function servingPair(files: ServingFiles, clock: Pick<Clock, 'now'>): Promise<ServingPair> {
   const { tlsCertFile, tlsPrivateKeyFile, certDir } = files;
   if (tlsCertFile !== '' || tlsPrivateKeyFile !== '') return readGivenPair(tlsCertFile, tlsPrivateKeyFile);
   const paths = { cert: join(certDir, 'kubelet.crt'), key: join(certDir, 'kubelet.key') };
-  const kept = await readPair(paths.cert, paths.key).catch(() => undefined);
+  const kept = await readPair(paths.cert, paths.key).catch((error: unknown) => {
+    // A pair that cannot be read may be intact, and clients may trust it.
+    if (isSystemError(error) && !hasCode(error, 'ENOENT', 'ENOTDIR')) {
+      throw new UserError(`the serving certificate cannot be read: ${errorMessage(error)}`, {
+        hint: `Make ${paths.cert} and its key readable, or remove both for a new pair.`,
+        cause: error,
+      });
+    }
+    return undefined;
+  });
   if (kept !== undefined && !shouldRenew(kept.cert, clock.now())) return kept;
   const made = await makeServingPair(files.nodeName, clock.now());
   await makeFolder(certDir, 0o755);

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { servingPair } from '../../../src/server/api/serving-certificate.ts';
@@ -44,6 +44,17 @@ test('a pair is made with the names, modes and life of the kubelet', async () =>
     isCA: [false, true],
     key: '-----BEGIN RSA PRIVATE KEY-----',
   });
+});
+
+test('a pair that cannot be read is no reason for another one', async () => {
+  const files = await filesIn();
+  await servingPair(files, { now: () => start });
+  const path = join(files.certDir, 'kubelet.key');
+  await rm(path);
+  await symlink(path, path);
+  await expect(servingPair(files, { now: () => start })).rejects.toThrow(
+    'the serving certificate cannot be read: ELOOP',
+  );
 });
 
 test('a pair is kept until thirty days before its end, and a damaged one is replaced', async () => {
