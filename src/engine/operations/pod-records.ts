@@ -91,12 +91,19 @@ export class PodRecords {
     this.flushAfter(batchMs);
   }
 
-  /** Writes a record and then notes it. Rejects with the error of the file system; then nothing was asked. */
+  /**
+   * Writes a record and then notes it. Rejects with the error of the file system, and logs the first one, because a
+   * rollback that comes by itself has no caller to report it. Then nothing was asked.
+   */
   async ask(record: PodRecord): Promise<void> {
     await this.after(async () => {
       await this.write(record, true);
+      this.isFailing = false;
       this.unwritten.delete(keyOf(record));
       this.records.set(keyOf(record), record);
+    }).catch((error: unknown) => {
+      this.warn(error);
+      throw error;
     });
   }
 
