@@ -14,10 +14,17 @@ const shared = {
 /** For tests of the program on a real containerd. */
 const onContainerd = { globalSetup: ['test/e2e/global-setup.ts'], testTimeout: 120_000, hookTimeout: 120_000 };
 
-/** Tests that wait most of their time, on nodes of their own. */
-const waiting = ['eviction', 'log-rotation', 'memory-pressure', 'probes', 'start-order', 'volumes'].map(
-  (name) => `test/e2e/${name}.test.ts`,
-);
+/**
+ * Tests that wait most of their time, on nodes of their own. Other tests look at the whole machine, measure it, use free
+ * ports, or need a core for themselves.
+ */
+const waiting = [
+  ...['admission', 'agent-restart', 'applied', 'bad-manifests', 'cgroups', 'claims', 'csi', 'describe', 'diff', 'down'],
+  ...['eviction', 'exec', 'explain', 'facts/facts', 'hostile-containers', 'http-source', 'hung-network', 'image-gc'],
+  ...['images', 'in-place', 'lifecycle', 'log-rotation', 'logs', 'memory-pressure', 'mount-options', 'netns-mounts'],
+  ...['node-shutdown', 'operations', 'owners', 'probes', 'runtime-events', 'start-order', 'streams', 'sub-path'],
+  ...['volumes', 'wait'],
+].map((name) => `test/e2e/${name}.test.ts`);
 
 export default defineConfig({
   test: {
