@@ -92,6 +92,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     podStatuses: () => pleg.pods().map(({ uid }) => cache.get(uid)),
     podOf: (uid) => podManager.get(uid) ?? workers.pods().find(({ metadata }) => metadata.uid === uid),
     volumeManager: volumes.volumeManager,
+    podDirs: state.podDirs,
   });
   const collectors = newCollectors(
     base,

@@ -2,14 +2,18 @@ import type { Pod } from '../api/types.ts';
 import { cgroupPath, qosCgroups } from './container-manager/cgroup-names.ts';
 import type { CgroupSettings } from './container-manager/cgroup-settings.ts';
 import type { RuntimePodStatus } from './container/runtime-pod-status.ts';
+import type { PodDirs } from './host/pod-dirs.ts';
 import type { KubeletDeps } from './kubelet-deps.ts';
+import { hostsFilePath } from './kuberuntime/container-mounts.ts';
 import { DiskUsageCache } from './stats/disk-usage-cache.ts';
+import { DriverUsageCache } from './stats/driver-usage-cache.ts';
 import { Filesystems } from './stats/filesystem-stats.ts';
 import { RuntimeStats } from './stats/runtime-stats.ts';
 import { SampledStats } from './stats/sampled-stats.ts';
 import { Sampler } from './stats/sampler.ts';
 import type { StatsProvider } from './stats/stats-provider.ts';
 import { statsPods } from './stats/stats-pods.ts';
+import type { MeasuredVolume } from './volumes/measured-volume.ts';
 import type { VolumeManager } from './volumes/volume-manager.ts';
 
 /** What the statistics of an engine need of it. */
@@ -19,14 +23,16 @@ export interface StatsSources {
   podStatuses: () => readonly RuntimePodStatus[];
   /** Returns undefined for a pod without a manifest. */
   podOf: (uid: string) => Pod | undefined;
-  volumeManager: Pick<VolumeManager, 'mountPoints'>;
+  volumeManager: Pick<VolumeManager, 'measuredVolumes' | 'driverUsage'>;
+  podDirs: Pick<PodDirs, 'podDir'>;
 }
 
 /** Makes the statistics of the node and its pods. Nothing is measured yet. */
-export function newStats({ deps, podStatuses, podOf, volumeManager }: StatsSources): StatsProvider {
+export function newStats({ deps, podStatuses, podOf, volumeManager, podDirs }: StatsSources): StatsProvider {
   const { clock, imageService, node, random, runtime, statsHost } = deps;
   const { nodeName, rootDir, podLogsDir, cgroupRoot, volumeStatsAggPeriodMs } = node;
   const logger = deps.logger.child({ component: 'stats' });
+  const volumesOf = (pod: Pod): MeasuredVolume[] => volumeManager.measuredVolumes(pod);
   const filesystems = new Filesystems(clock);
   const sampler = new Sampler({
     host: statsHost,
@@ -42,11 +48,21 @@ export function newStats({ deps, podStatuses, podOf, volumeManager }: StatsSourc
       volumeStatsAggPeriodMs,
       podLogsDir,
       podOf,
-      volumePaths: (pod) => ownVolumePaths(pod, volumeManager),
+      volumesOf,
+      hostsFileOf: (uid) => hostsFilePath(podDirs.podDir(uid)),
       filesystems,
       clock,
       random,
       meter: deps.meter,
+      logger,
+    }),
+    drivers: new DriverUsageCache({
+      volumeStatsAggPeriodMs,
+      podOf,
+      volumesOf,
+      driverUsage: (...call) => volumeManager.driverUsage(...call),
+      clock,
+      random,
       logger,
     }),
     clock,
@@ -62,13 +78,4 @@ export function newStats({ deps, podStatuses, podOf, volumeManager }: StatsSourc
 /** The cgroup over all pods, below the mount. */
 export function podsCgroupOf({ cgroupRoot, cgroupsPerQOS, cgroupDriver }: CgroupSettings): string {
   return cgroupsPerQOS ? cgroupPath(qosCgroups(cgroupRoot).root, cgroupDriver) : cgroupRoot;
-}
-
-/** Folders of the volumes that belong to the pod. Those of claims, of the machine and images are not its usage. */
-function ownVolumePaths(pod: Pod, volumeManager: StatsSources['volumeManager']): Map<string, string> {
-  const volumes = (pod.spec.volumes ?? []).filter(({ persistentVolumeClaim, csi }) => !persistentVolumeClaim && !csi);
-  const mounts = [...volumeManager.mountPoints({ ...pod, spec: { ...pod.spec, volumes } })];
-  return new Map(
-    mounts.flatMap(([name, { managed, hostPath }]) => (managed && hostPath !== '' ? [[name, hostPath]] : [])),
-  );
 }

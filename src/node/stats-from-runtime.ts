@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { hostname } from 'node:os';
 import { posix } from 'node:path';
 import { systemClock } from '../clock.ts';
@@ -44,7 +45,8 @@ export async function statsFromRuntime(
       volumeStatsAggPeriodMs: -1,
       podLogsDir: '/var/log/pods',
       podOf: () => undefined,
-      volumePaths: () => new Map(),
+      volumesOf: () => [],
+      hostsFileOf: (uid) => join(rootDir, 'pods', uid, 'etc-hosts'),
       filesystems,
       clock,
       random: Math.random,

@@ -113,6 +113,47 @@ function declareDisk(source: object = {}, claim = {}): void {
   );
 }
 
+describe('the usage of a volume', () => {
+  const usage = (name: string): Promise<unknown> => node.manager.driverUsage('u1', name, new AbortController().signal);
+
+  test('is what its driver reports, without figures that cannot be true', async () => {
+    driver.capabilities = ['STAGE_UNSTAGE_VOLUME', 'GET_VOLUME_STATS'];
+    driver.answers['nodeGetVolumeStats'] = () => ({
+      usage: [
+        { unit: 'BYTES', total: 100n, available: 60n, used: 40n },
+        { unit: 'INODES', total: 10n, available: -1n, used: 3n },
+        { unit: 'UNKNOWN', total: 7n },
+      ],
+    });
+    declareDisk();
+    await mountData(claiming());
+    const [measured] = node.manager.measuredVolumes(claiming());
+    expect(await usage(measured?.specName ?? '')).toEqual({
+      ...{ capacityBytes: 100, availableBytes: 60, usedBytes: 40 },
+      ...{ inodes: 10, inodesUsed: 3 },
+    });
+    const { request } = await driver.calls.next(({ call }) => call === 'nodeGetVolumeStats');
+    expect(request).toEqual({ volumeId: 'disk-1', volumePath: target('disk'), stagingTargetPath: '' });
+  });
+
+  test('is unknown for a driver that reports none, and for a volume that is not mounted', async () => {
+    declareDisk();
+    await mountData(claiming());
+    expect([await usage('disk'), await usage('other')]).toEqual([undefined, undefined]);
+    expect(driver.calls.items.map(({ call }) => call)).not.toContain('nodeGetVolumeStats');
+  });
+
+  test('of a driver that fails is rejected in its words', async () => {
+    driver.capabilities = ['STAGE_UNSTAGE_VOLUME', 'GET_VOLUME_STATS'];
+    driver.answers['nodeGetVolumeStats'] = () => {
+      throw new RpcError('NodeGetVolumeStats', 5, 'no such volume');
+    };
+    declareDisk();
+    await mountData(claiming());
+    await expect(usage('disk')).rejects.toThrow('no such volume');
+  });
+});
+
 describe('a volume in the pod', () => {
   test('is published with its data in the format of the kubelet, once, and unpublished with the pod', async () => {
     declare(makeCSIDriver(driverName));

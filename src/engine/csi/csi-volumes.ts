@@ -37,6 +37,7 @@ import {
   shouldChangeOwnership,
   unsupportedLifecycle,
 } from './csi-requests.ts';
+import { type CSIUsage, csiUsage } from './csi-usage.ts';
 import type { CSIVolumeSpec } from './csi-volume-spec.ts';
 
 interface Deps {
@@ -92,6 +93,22 @@ export class CSIVolumes {
     if (use?.isReady !== true) return false;
     // After a reboot the note remains, but the mount is gone.
     return !use.isMountPoint || (await isMountPoint(targetPath(podDir, specName)));
+  }
+
+  /**
+   * Usage as the driver reports it. Resolves with undefined if the volume is not mounted, or the driver reports none.
+   * kubelet: pkg/volume/csi/csi_metrics.go GetMetrics
+   */
+  async usage(podUID: string, specName: string, options: CallOptions): Promise<CSIUsage | undefined> {
+    const podDir = this.deps.podDirs.podDir(podUID);
+    const use = await readUse(podDir, specName);
+    if (use?.isReady !== true) return undefined;
+    const request = { volumeId: use.volumeHandle, volumePath: targetPath(podDir, specName) };
+    return this.deps.drivers.call(use.driver, async (node) => {
+      const { capabilities } = await node.nodeGetCapabilities({}, options);
+      const reportsUsage = capabilities.some(({ rpc }) => rpc?.type === 'GET_VOLUME_STATS');
+      return reportsUsage ? csiUsage(await node.nodeGetVolumeStats(request, options)) : undefined;
+    });
   }
 
   /**

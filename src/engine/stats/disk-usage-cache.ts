@@ -1,3 +1,4 @@
+import { lstat } from 'node:fs/promises';
 import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
@@ -5,6 +6,8 @@ import type { Logger } from '../../logger.ts';
 import { containerLogsDirectory } from '../container/log-paths.ts';
 import type { Meter } from '../view/meter.ts';
 import { treeUsage } from '../volumes/disk-usage.ts';
+import type { MeasuredVolume } from '../volumes/measured-volume.ts';
+import { diskStats } from './figures.ts';
 import { hasDiskLimit } from './has-disk-limit.ts';
 import type { Filesystems } from './filesystem-stats.ts';
 import type { StatsPod } from './stats-pods.ts';
@@ -16,8 +19,10 @@ interface Deps {
   podLogsDir: string;
   /** Returns undefined for a pod without a manifest. */
   podOf: (uid: string) => Pod | undefined;
-  /** Folders of a pod's volumes by name, without those that are shared with the machine. */
-  volumePaths: (pod: Pod) => ReadonlyMap<string, string>;
+  /** The pod's volumes with usage of their own. */
+  volumesOf: (pod: Pod) => readonly MeasuredVolume[];
+  /** Path of the pod's hosts file. It may be missing. */
+  hostsFileOf: (podUID: string) => string;
   filesystems: Filesystems;
   clock: Clock;
   /** Uniform in [0, 1). */
@@ -31,6 +36,7 @@ export interface PodDiskUsage {
   volumes?: VolumeStats[];
   /** Logs by container. */
   logs: ReadonlyMap<string, UsedDisk>;
+  hostsFile?: UsedDisk;
 }
 
 export interface UsedDisk {
@@ -49,6 +55,8 @@ const logsPeriodMs = 60_000;
 const limitedPeriodMs = 10_000;
 /** A folder with more files counts as one with so many. */
 const maxInodes = 1_000_000;
+/** Block size of `stat`'s counts, on every file system. */
+const blockBytes = 512;
 /** Largest share of time spent on measuring, because large volumes take long. */
 const maxShare = 0.01;
 
@@ -116,20 +124,32 @@ export class DiskUsageCache {
       if (used !== undefined) logs.set(name, used);
     }
     const volumes = await this.measureVolumes(pod);
-    return { logs, ...(volumes && { volumes }) };
+    const hostsFile = await this.usedByFile(this.deps.hostsFileOf(pod.uid));
+    return { logs, ...(volumes && { volumes }), ...(hostsFile && { hostsFile }) };
   }
 
   private async measureVolumes({ uid }: StatsPod): Promise<VolumeStats[] | undefined> {
-    const { volumeStatsAggPeriodMs, podOf, volumePaths, filesystems } = this.deps;
+    const { volumeStatsAggPeriodMs, podOf, volumesOf, filesystems, clock } = this.deps;
     const pod = podOf(uid);
     if (pod === undefined || volumeStatsAggPeriodMs <= 0) return undefined;
     const volumes: VolumeStats[] = [];
-    for (const [name, path] of volumePaths(pod)) {
-      const [used, filesystem] = [await this.used(path), await filesystems.read(path)];
+    for (const { name, path, by, pvcRef } of volumesOf(pod)) {
+      if (by === 'driver') continue;
+      const filesystem = await filesystems.read(path);
+      const disk = filesystem && { time: new Date(clock.now()).toISOString(), ...filesystem };
+      const used = by === 'files' ? await this.used(path) : disk;
       if (used === undefined) continue;
-      volumes.push({ ...filesystem, ...used, name });
+      volumes.push({ ...diskStats(used, filesystem), name, ...(pvcRef && { pvcRef }) });
     }
     return volumes;
+  }
+
+  /** kubelet: stats/host_stats_provider.go getPodEtcHostsStats */
+  private async usedByFile(path: string): Promise<UsedDisk | undefined> {
+    const file = await lstat(path).catch(() => undefined);
+    if (file?.isFile() !== true) return undefined;
+    const time = new Date(this.deps.clock.now()).toISOString();
+    return { time, usedBytes: file.blocks * blockBytes, inodesUsed: 1 };
   }
 
   private async used(path: string): Promise<UsedDisk | undefined> {

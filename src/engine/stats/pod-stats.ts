@@ -4,7 +4,16 @@ import { cpuStats, diskStats, memoryStats, swapStats } from './figures.ts';
 import type { FilesystemFigures } from './filesystem-stats.ts';
 import type { RuntimeContainerFigures, RuntimePodFigures } from './runtime-figures.ts';
 import type { StatsPod } from './stats-pods.ts';
-import type { ContainerStats, CPUStats, FsStats, MemoryStats, NetworkStats, PodStats, SwapStats } from './summary.ts';
+import type {
+  ContainerStats,
+  CPUStats,
+  FsStats,
+  MemoryStats,
+  NetworkStats,
+  PodStats,
+  SwapStats,
+  VolumeStats,
+} from './summary.ts';
 import type { Reading } from './usage-reader.ts';
 
 export interface ContainerReading extends Reading {
@@ -21,6 +30,8 @@ export interface PodReading extends Reading {
   runtime: RuntimePodFigures | undefined;
   network: NetworkStats | undefined;
   disk: PodDiskUsage | undefined;
+  /** Of volumes whose drivers report it. */
+  driverVolumes: readonly VolumeStats[];
   rootFs: FilesystemFigures | undefined;
   /** Undefined without a manifest. */
   pod: Pod | undefined;
@@ -60,6 +71,7 @@ export function podStats(
   const cpu = cpuStats(reading, runtime?.cpu) ?? sumCPU(containers);
   const memory = cgroup?.memory ? memoryStats(cgroup, time) : (runtime?.memory ?? sumMemory(containers));
   const network = reading.network ?? runtime?.network;
+  const volume = [...reading.driverVolumes, ...(disk?.volumes ?? [])];
   const ephemeralStorage = ephemeralStorageStats(containers, disk, rootFs, pod);
   const processCount = cgroup?.tasks ?? runtime?.processCount;
   const swap = cgroup && swapStats(cgroup, time);
@@ -70,7 +82,7 @@ export function podStats(
     ...(cpu && { cpu }),
     ...(memory && { memory }),
     ...(network && { network }),
-    ...(disk?.volumes && disk.volumes.length > 0 && { volume: disk.volumes }),
+    ...(volume.length > 0 && { volume }),
     ...(ephemeralStorage && { 'ephemeral-storage': ephemeralStorage }),
     ...(processCount !== undefined && { process_stats: { process_count: processCount } }),
     ...(swap && { swap }),
@@ -95,6 +107,7 @@ function ephemeralStorageStats(
   const parts: FsStats[] = [
     ...containers.flatMap(({ rootfs, logs }) => [rootfs, logs].filter((part) => part !== undefined)),
     ...(disk?.volumes ?? []).filter(({ name }) => onDisk.has(name)),
+    ...(disk?.hostsFile ? [disk.hostsFile] : []),
   ];
   const [newest] = parts.map(({ time }) => time).toSorted((a, b) => (a > b ? -1 : 1));
   if (newest === undefined) return undefined;

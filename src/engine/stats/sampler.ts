@@ -2,6 +2,7 @@ import type { Pod } from '../../api/types.ts';
 import type { Clock } from '../../clock.ts';
 import type { WantedFigures } from './cgroup-usage.ts';
 import type { DiskUsageCache } from './disk-usage-cache.ts';
+import type { DriverUsageCache } from './driver-usage-cache.ts';
 import { diskStats } from './figures.ts';
 import type { FilesystemFigures, Filesystems } from './filesystem-stats.ts';
 import { hasDiskLimit } from './has-disk-limit.ts';
@@ -31,6 +32,8 @@ export interface SamplerDeps {
   runtimeStats: RuntimeStats;
   filesystems: Filesystems;
   disk: DiskUsageCache;
+  /** Undefined without an agent. */
+  drivers?: DriverUsageCache;
   clock: Clock;
 }
 
@@ -73,10 +76,13 @@ export class Sampler {
 
   /** A figure that cannot be read is left out. */
   async sample({ cpuAndMemoryOnly = false } = {}): Promise<Summary> {
-    const { nodeName, podsCgroup, clock, disk } = this.deps;
+    const { nodeName, podsCgroup, clock, disk, drivers } = this.deps;
     const pods = await this.deps.pods();
     this.retain(pods);
-    if (!cpuAndMemoryOnly) disk.refresh(pods);
+    if (!cpuAndMemoryOnly) {
+      disk.refresh(pods);
+      drivers?.refresh(pods);
+    }
     const reported = await this.ask(pods, cpuAndMemoryOnly);
     const wanted: WantedFigures = cpuAndMemoryOnly
       ? {}
@@ -149,7 +155,7 @@ export class Sampler {
   }
 
   private readPod(pod: StatsPod, context: SampleContext): PodStats {
-    const { disk, rootDir, podOf } = this.deps;
+    const { disk, drivers, rootDir, podOf } = this.deps;
     const { cpuAndMemoryOnly, wanted, filesystems } = context;
     const rootFs = filesystems.get(rootDir);
     const usage = cpuAndMemoryOnly ? undefined : disk.of(pod.uid);
@@ -175,7 +181,9 @@ export class Sampler {
       });
     });
     const network = cpuAndMemoryOnly || !pod.hasNetwork ? undefined : this.readNetwork(pod, reading.time);
-    return podStats(pod, containers, { ...reading, runtime, network, disk: usage, rootFs, pod: podOf(pod.uid) });
+    const driverVolumes = cpuAndMemoryOnly ? [] : (drivers?.of(pod.uid) ?? []);
+    const disks = { disk: usage, driverVolumes, rootFs };
+    return podStats(pod, containers, { ...reading, ...disks, runtime, network, pod: podOf(pod.uid) });
   }
 
   private nodeDisks({ disks, filesystems, cpuAndMemoryOnly }: SampleContext): Pick<NodeStats, 'fs' | 'runtime'> {

@@ -119,6 +119,8 @@ export interface FsStats {
 export interface VolumeStats extends FsStats {
   /** Name of the volume in the pod. */
   name: string;
+  /** Its claim. */
+  pvcRef?: { name: string; namespace: string };
 }
 
 export interface RlimitStats {

@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { toError } from '../../errors.ts';
 import { isFileName, type PodDirs } from '../host/pod-dirs.ts';
 import type { ClaimName } from '../../api/values/persistent-volume.ts';
+import type { CSIUsage } from '../csi/csi-usage.ts';
 import type { CSIVolumes } from '../csi/csi-volumes.ts';
 import type { VolumeClaims } from '../persistent-volumes/volume-claims.ts';
 import { emptyDirPath } from './empty-dir.ts';
@@ -12,6 +13,7 @@ import { shareMountsBelow } from '../host/mounts.ts';
 import { removeTree } from '../host/remove-tree.ts';
 import type { Meter } from '../view/meter.ts';
 import { volumePlugin } from '../../api/values/volume-plugin.ts';
+import { type MeasuredVolume, measuredVolume } from './measured-volume.ts';
 import { volumeMounter } from './volume-kinds.ts';
 import type { MountedVolume, VolumeMounter } from './volume-mounter.ts';
 import type { PayloadSources } from './volume-payload.ts';
@@ -130,6 +132,26 @@ export class VolumeManager {
    */
   mountPoints(pod: Pod): Map<string, MountedVolume> {
     return new Map(mountedVolumes(pod).map((volume) => [volume.name, this.mounterOf(pod, volume).mount]));
+  }
+
+  /** The mounted volumes of a pod with usage of their own. Leaves out those that could not be mounted now. */
+  measuredVolumes(pod: Pod): MeasuredVolume[] {
+    const { claims } = this.deps;
+    return mountedVolumes(pod).flatMap((volume) => {
+      try {
+        return measuredVolume(volume, { pod, claims, mount: this.mounterOf(pod, volume).mount }) ?? [];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  /**
+   * Usage of a volume as its CSI driver reports it. Resolves with undefined if it reports none, rejects with a
+   * `UserError` if the driver fails.
+   */
+  async driverUsage(podUID: string, specName: string, signal: AbortSignal): Promise<CSIUsage | undefined> {
+    return this.deps.csi?.usage(podUID, specName, { signal });
   }
 
   private mounterOf(pod: Pod, volume: Volume, signal?: AbortSignal): VolumeMounter {

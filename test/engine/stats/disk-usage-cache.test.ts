@@ -1,10 +1,11 @@
-import { lstat, mkdir, statfs, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, statfs, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { Pod } from '../../../src/api/types.ts';
 import { DiskUsageCache, type PodDiskUsage } from '../../../src/engine/stats/disk-usage-cache.ts';
 import { Filesystems } from '../../../src/engine/stats/filesystem-stats.ts';
 import type { StatsPod } from '../../../src/engine/stats/stats-pods.ts';
+import type { MeasuredVolume } from '../../../src/engine/volumes/measured-volume.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -32,18 +33,27 @@ beforeEach(async () => {
   await writeFile(join(folder, 'logs', 'default_web-edge1_u1', 'main', '0.log'), 'a line\n');
 });
 
+const volume = (name: string, parts: Partial<MeasuredVolume>): MeasuredVolume => ({
+  ...{ name, specName: name, path: '', by: 'files', driver: '' },
+  ...parts,
+});
+
 function cacheWith({ volumeStatsAggPeriodMs = 60_000, random = 0 } = {}): DiskUsageCache {
   return new DiskUsageCache({
     volumeStatsAggPeriodMs,
     podLogsDir: join(folder, 'logs'),
     podOf: (uid) => (uid === 'u1' ? manifest : undefined),
-    volumePaths: () => {
+    volumesOf: () => {
       looks += 1;
-      return new Map([
-        ['cache', join(folder, 'cache')],
-        ['unmounted', join(folder, 'missing')],
-      ]);
+      const pvcRef = { name: 'data', namespace: 'default' };
+      return [
+        volume('cache', { path: join(folder, 'cache') }),
+        volume('unmounted', { path: join(folder, 'missing') }),
+        volume('disk', { path: folder, by: 'disk', pvcRef }),
+        volume('driven', { path: folder, by: 'driver' }),
+      ];
     },
+    hostsFileOf: () => join(folder, 'etc-hosts'),
     filesystems: new Filesystems(clock),
     clock,
     random: () => random,
@@ -69,9 +79,12 @@ test('measures volumes and logs in the background', async () => {
   const time = '2025-01-01T00:00:00.000Z';
   const { blocks, bsize, files } = await statfs(folder);
   const logs = join(folder, 'logs', 'default_web-edge1_u1', 'main');
-  const volume = join(folder, 'cache');
+  const path = join(folder, 'cache');
+  await writeFile(join(folder, 'etc-hosts'), '127.0.0.1 localhost\n');
+  const hostsFile = { time, usedBytes: await blockBytesOf(join(folder, 'etc-hosts')), inodesUsed: 1 };
   expect(await measured(cacheWith())).toEqual({
     logs: new Map([['main', { time, usedBytes: await blockBytesOf(logs, join(logs, '0.log')), inodesUsed: 2 }]]),
+    hostsFile,
     volumes: [
       {
         name: 'cache',
@@ -80,8 +93,19 @@ test('measures volumes and logs in the background', async () => {
         inodes: files,
         availableBytes: expect.any(Number) as number,
         inodesFree: expect.any(Number) as number,
-        usedBytes: await blockBytesOf(volume, join(volume, 'sub'), join(volume, 'sub', 'file')),
+        usedBytes: await blockBytesOf(path, join(path, 'sub'), join(path, 'sub', 'file')),
         inodesUsed: 3,
+      },
+      {
+        name: 'disk',
+        pvcRef: { name: 'data', namespace: 'default' },
+        time,
+        capacityBytes: blocks * bsize,
+        inodes: files,
+        availableBytes: expect.any(Number) as number,
+        inodesFree: expect.any(Number) as number,
+        usedBytes: expect.any(Number) as number,
+        inodesUsed: expect.any(Number) as number,
       },
     ],
   });
@@ -117,6 +141,11 @@ test('a negative period measures logs alone', async () => {
   expect(usage?.logs.size).toBe(1);
   expect(usage?.volumes).toBeUndefined();
   expect(looks).toBe(0);
+});
+
+test('a link in the place of the hosts file is not followed', async () => {
+  await symlink('/etc/hosts', join(folder, 'etc-hosts'));
+  expect(await measured(cacheWith())).not.toHaveProperty('hostsFile');
 });
 
 test('forgets pods that are gone', async () => {

@@ -66,7 +66,8 @@ async function samplerOf(files: Readonly<Record<string, string>>, sourcesOf: (to
     }),
     filesystems,
     disk: new DiskUsageCache({
-      ...{ volumeStatsAggPeriodMs: -1, podLogsDir: '/missing', podOf: () => undefined, volumePaths: () => new Map() },
+      ...{ volumeStatsAggPeriodMs: -1, podLogsDir: '/missing', podOf: () => undefined },
+      ...{ volumesOf: () => [], hostsFileOf: () => '/missing' },
       ...{ filesystems, clock, random: () => 0, logger },
     }),
     clock,
