@@ -99,9 +99,11 @@ function podSnapshot(
   const nextSyncAt = workQueue.dueAt(uid);
   const rejection = admission.rejectionOf(uid);
   const pulls = pullWatch.of(uid);
+  const declaredBy = parts.config.versionedSource(declared.metadata);
   return {
     pod,
     source: sourceOf(pod),
+    ...(declaredBy === undefined ? {} : { declaredBy }),
     ...(replacedBy === undefined ? {} : { replacedBy }),
     ...(outdated.length === 0 ? {} : { outdatedContainers: outdated }),
     ...(waitingUpdate === undefined

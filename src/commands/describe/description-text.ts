@@ -25,7 +25,7 @@ export async function descriptionText(found: FoundPod, now: number): Promise<str
 }
 
 function podText(
-  { pod, source, worker, rejection, pulls = [], ...update }: FoundPod['pods'][number],
+  { pod, source, declaredBy, worker, rejection, pulls = [], ...update }: FoundPod['pods'][number],
   { problems, pressures, now }: { problems: readonly ManifestProblem[]; pressures: string; now: number },
 ): string {
   const { metadata, spec, status = {} } = pod;
@@ -41,7 +41,8 @@ function podText(
     ['Start Time', status.startTime && timeText(status.startTime)],
     ['Labels', pairs(labels)],
     ['Annotations', pairs(annotations)],
-    ['Source', source],
+    ['Source', declaredBy === undefined ? source : `${source}: ${declaredBy.where}`],
+    ['Version', declaredBy?.version],
     ['Manifest', problems.map((problem) => problemText(problem, now)).join('\n')],
     ['Status', podStatusText(pod, worker)],
     ['Reason', status.reason],

@@ -13,7 +13,7 @@ import type { Faults } from '../../flow/faults.ts';
 import { publicNames, secretsOf } from '../outgoing/declared-secrets.ts';
 import type { SecretValues } from '../outgoing/secret-values.ts';
 import { reasons } from '../view/reasons.ts';
-import type { SourceSnapshot } from '../view/snapshot.ts';
+import type { SourceSnapshot, VersionedSource } from '../view/snapshot.ts';
 import type { ConfigObjects } from '../config-objects/config-objects.ts';
 import { isMirrorPod } from '../../api/values/config-annotations.ts';
 import { declaredAlready } from './load-manifest.ts';
@@ -138,6 +138,18 @@ export class ConfigReader {
   declarers({ namespace, name }: Pick<PodRef, 'namespace' | 'name'>): string[] {
     const isNamed = ({ metadata }: Pod): boolean => metadata.name === name && metadata.namespace === namespace;
     return this.reads.filter(({ declared = [] }) => declared.some(isNamed)).map(({ source }) => source.where);
+  }
+
+  /** The source that has versions and declares a pod of this name. Returns undefined if none does. */
+  versionedSource({ namespace, name }: Pick<PodRef, 'namespace' | 'name'>): VersionedSource | undefined {
+    for (const { declared = [], snapshot } of this.reads) {
+      const { version, where } = snapshot;
+      if (version === undefined) continue;
+      if (declared.some(({ metadata }) => metadata.name === name && metadata.namespace === namespace)) {
+        return { where, version };
+      }
+    }
+    return undefined;
   }
 
   /** The file or URL that declares an object, by `claimedKeys`. Returns undefined if none does. */

@@ -64,10 +64,20 @@ export interface SourceSnapshot {
   problems: ManifestProblem[];
 }
 
+/** A source and the version of its manifests that declares a pod now. */
+export interface VersionedSource {
+  /** Its URL. */
+  where: string;
+  /** Such as the id of a commit. */
+  version: string;
+}
+
 export interface PodSnapshot {
   /** The pod with its current status. */
   pod: Pod;
   source: SourceName;
+  /** Absent if its source has no versions. */
+  declaredBy?: VersionedSource;
   /** UID of the revision that is declared now and waits for this one to end. Absent if this is the declared one. */
   replacedBy?: string;
   /**

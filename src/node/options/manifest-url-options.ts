@@ -4,7 +4,8 @@ import type { Command } from 'commander';
 import type { HTTPCredentialFiles } from '../../origins/http/http-credentials.ts';
 import { type MinisignPublicKey, parseMinisignPublicKey } from '../../origins/http/minisign.ts';
 import type { ManifestTrust } from '../../origins/http/trust-manifest.ts';
-import { shownURL } from '../../origins/http/url.ts';
+import { parseGitURL } from '../../origins/git/git-url.ts';
+import { isThisMachine, shownURL } from '../../origins/http/url.ts';
 import { UserError } from '../../errors.ts';
 import { collect } from './flags.ts';
 
@@ -39,14 +40,18 @@ export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions 
 
 function parseURL(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url !== undefined && (isHTTP(url) || isMetadataURL(url))) return url;
-  const schemes = ['http', 'https', ...metadataSchemes.map((scheme) => scheme.slice(0, -1))];
+  if (url !== undefined && (isHTTP(url) || isMetadataURL(url) || isGitURL(url))) return url;
+  const schemes = ['http', 'https', ...metadataSchemes.map((scheme) => scheme.slice(0, -1)), 'git+https'];
   throw new UserError(`--manifest-url must be a URL of ${schemes.slice(0, -1).join(', ')} or ${schemes.at(-1) ?? ''}`, {
     hint: 'Such as https://box.example/pods.yaml or gce://user-data; see docs/manifests.md.',
   });
 }
 
 const isHTTP = ({ protocol }: URL): boolean => /^https?:$/.test(protocol);
+
+/** Without TLS only on this machine. Passwords come from git's credential helpers. */
+const isGitURL = (url: URL): boolean =>
+  parseGitURL(url) !== undefined && (url.protocol === 'git+https:' || isThisMachine(url.hostname));
 
 const metadataSchemes = ['gce:', 'ec2:', 'azure:', 'openstack:', 'nocloud:'];
 
@@ -81,7 +86,7 @@ const httpFlags = [
 
 /** Throws a UserError for URLs that differ only in their queries, because queries are not shown. */
 function refuseLookAlikes(urls: readonly URL[]): void {
-  const shown = urls.map(shownURL);
+  const shown = urls.map((url) => (isHTTP(url) ? shownURL(url) : url.href));
   const twice = shown.find((url, index) => shown.indexOf(url) !== index);
   if (twice === undefined) return;
   throw new UserError(`two --manifest-url are ${twice}`, {
@@ -161,7 +166,7 @@ export interface ManifestURLFlags {
 /** Adds the flags of manifest URLs. The first two are the kubelet's. */
 export function addManifestURLOptions(command: Command): Command {
   return command
-    .option('--manifest-url <url>', 'URL of manifests, also of cloud metadata; repeatable', collect)
+    .option('--manifest-url <url>', 'URL of manifests, of cloud metadata or of a git repository; repeatable', collect)
     .option('--manifest-url-header <name:value>', 'header sent to the manifest URLs; repeatable', collect)
     .option('--manifest-url-ca-file <path>', 'authorities to trust, in place of the well-known ones')
     .option('--manifest-url-cert-file <path>', 'client certificate for the manifest URLs')

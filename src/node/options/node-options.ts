@@ -168,7 +168,8 @@ export function secretsOfURLs({
   manifestURLs,
   manifestURLHeaders,
 }: Pick<ManifestURLOptions, 'manifestURLs' | 'manifestURLHeaders'>): string[] {
-  const urls = manifestURLs.map((url) => new URL(url));
+  // Other URLs have no secrets.
+  const urls = manifestURLs.filter((url) => /^https?:/.test(url)).map((url) => new URL(url));
   const inURLs = urls.flatMap(({ password, search, searchParams }) => [
     password,
     search.slice(1),

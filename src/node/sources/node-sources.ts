@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import { getProxyForUrl } from 'proxy-from-env';
 import { systemClock } from '../../clock.ts';
 import { appliedFolder } from '../../engine/applied/applied-folder.ts';
 import { FileSource } from '../../engine/config/file/file-source.ts';
 import { HTTPSource } from '../../engine/config/http/http-source.ts';
 import type { ManifestOrigin } from '../../engine/config/http/manifest-origin.ts';
+import { GitOrigin } from '../../origins/git/git-origin.ts';
+import { parseGitURL } from '../../origins/git/git-url.ts';
 import { HTTPOrigin } from '../../origins/http/http-origin.ts';
 import { LargeBodies } from '../../origins/http/large-bodies.ts';
 import type { RemoteManifestOptions } from '../../engine/config/http/remote-manifest.ts';
@@ -38,7 +41,7 @@ export function nodeSources(options: NodeOptions, logger: Logger, { hasApplied =
   const largeBodies = new LargeBodies(systemClock);
   for (const url of options.manifestURLs) {
     const httpCheckFrequencyMs = options.httpCheckFrequency;
-    const manifest = remoteManifest(options, url, largeBodies);
+    const manifest = remoteManifest(options, url, { largeBodies, workFolder: join(rootDir, 'state', 'git') });
     const phase = pollPhase(manifest.origin.where, options.nodeName);
     sources.push(new HTTPSource({ ...manifest, httpCheckFrequencyMs, phase, lastGood, random: Math.random }));
   }
@@ -50,19 +53,32 @@ export function nodeSources(options: NodeOptions, logger: Logger, { hasApplied =
   return sources;
 }
 
+interface OriginResources {
+  /** Shared by all URLs. */
+  largeBodies?: LargeBodies;
+  /** Folder for git repositories. Absent for a command, which may lack the right to write there. */
+  workFolder?: string;
+}
+
 /** The options for fetching a manifest URL. */
 export function remoteManifest(
   options: NodeOptions,
   url: string,
-  largeBodies = new LargeBodies(systemClock),
+  resources: OriginResources = {},
 ): RemoteManifestOptions {
   const { nodeName, featureGates } = options;
-  return { origin: manifestOrigin(options, url, largeBodies), nodeName, featureGates, clock: systemClock };
+  return { origin: manifestOrigin(options, url, resources), nodeName, featureGates, clock: systemClock };
 }
 
-function manifestOrigin(options: NodeOptions, url: string, largeBodies: LargeBodies): ManifestOrigin {
+function manifestOrigin(
+  options: NodeOptions,
+  url: string,
+  { largeBodies = new LargeBodies(systemClock), workFolder }: OriginResources,
+): ManifestOrigin {
   const clock = systemClock;
   const parsed = new URL(url);
+  const place = parseGitURL(parsed);
+  if (place !== undefined) return new GitOrigin({ ...place, url: parsed, workFolder });
   if (parsed.protocol === 'nocloud:') return new NoCloudOrigin({ url: parsed });
   if (metadataServices.has(parsed.protocol)) return new MetadataOrigin({ url: parsed, largeBodies, clock });
   return new HTTPOrigin({

@@ -6,6 +6,9 @@ import { ConfigReader } from '../../../src/engine/config/config-reader.ts';
 import type { PodUpdate } from '../../../src/engine/config/pod-config.ts';
 import { defaultFeatureGates } from '../../../src/api/values/feature-gates.ts';
 import type { PodSource } from '../../../src/engine/config/pod-source.ts';
+import { HTTPSource } from '../../../src/engine/config/http/http-source.ts';
+import type { ManifestOrigin } from '../../../src/engine/config/http/manifest-origin.ts';
+import { podManifest } from './http/asking.ts';
 import { makeStaticPod } from '../../builders/static-pod.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 import { ManualSource } from '../../fakes/manual-source.ts';
@@ -52,6 +55,28 @@ test('the list of one URL says nothing about the pods of another one', () => {
     { where: 'https://box.example/site', pods: 2 },
     { where: 'https://box.example/fleet', pods: 0 },
   ]);
+});
+
+test('a source with versions is named with the version that declares a pod', async () => {
+  let version = 'a1';
+  const body = Buffer.from(podManifest('web'));
+  const origin: ManifestOrigin = {
+    where: 'git+https://box.example/fleet.git',
+    fetch: (known) => Promise.resolve({ validators: { version }, ...(known === undefined && { news: { body } }) }),
+    trust: () => undefined,
+  };
+  const clock = new FakeClock();
+  const times = { httpCheckFrequencyMs: 20_000, phase: 0, random: () => 0.5 };
+  const source = new HTTPSource({ origin, clock, nodeName: 'edge1', ...times });
+  const { reader } = reading(source, new ManualSource('file', '/manifests'));
+  const web = { namespace: 'default', name: 'web-edge1' };
+  await clock.advance(0);
+  expect(reader.versionedSource(web)).toEqual({ where: origin.where, version: 'a1' });
+  version = 'b2';
+  await clock.advanceToNextTimer();
+  await clock.advance(0);
+  expect(reader.versionedSource(web)).toEqual({ where: origin.where, version: 'b2' });
+  expect(reader.versionedSource({ ...web, name: 'other-edge1' })).toBeUndefined();
 });
 
 test('what marks itself as the mirror of a static pod is never run', () => {

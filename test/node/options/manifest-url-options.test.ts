@@ -58,6 +58,11 @@ test.each(['gce://', 'gce://Pod_manifest-1', 'ec2://', 'azure://', 'openstack://
   },
 );
 
+test('two refs of one repository are two sources', () => {
+  const urls = ['git+https://box.example/a.git?ref=east', 'git+https://box.example/a.git?ref=west'];
+  expect(optionsOf(...urls.flatMap((text) => ['--manifest-url', text])).manifestURLs).toEqual(urls);
+});
+
 test('a flag of HTTP servers beside another URL is an error that names both', () => {
   const flags = ['--manifest-url', 'ec2://', '--manifest-url', url, '--manifest-url-sha256', digest];
   expect(() => optionsOf(...flags)).toThrow(/^--manifest-url-sha256 has no effect for ec2:\/\/$/);
@@ -70,6 +75,8 @@ describe('what cannot be meant is refused, without showing a secret', () => {
     ['a key of a cloud without keys', ['--manifest-url', 'ec2://s3cret']],
     ['a path in the metadata', ['--manifest-url', 'gce://key/s3cret']],
     ['a folder without its first slash', ['--manifest-url', 'nocloud://s3cret/seed']],
+    ['a git repository without TLS', ['--manifest-url', 'git+http://s3cret.example/a.git']],
+    ['a git repository with a password', ['--manifest-url', 'git+https://me:s3cret@box.example/a.git']],
     ['URLs that look the same', ['--manifest-url', `${url}?token=s3cret`, '--manifest-url', `${url}?token=s3cret2`]],
     ['a header without a colon', ['--manifest-url-header', 'Authorization s3cret']],
     ['a header without a name', ['--manifest-url-header', ': s3cret']],

@@ -6,7 +6,13 @@ import { sha256 } from '../last-good/last-good-format.ts';
 import type { LastGoodManifests } from '../last-good/last-good-manifests.ts';
 import { isGood, loadManifest } from '../load-manifest.ts';
 import { loadJoinedFiles } from './joined-files.ts';
-import { type FetchNotes, type KnownBody, type ManifestOrigin, maxCheapBytes } from './manifest-origin.ts';
+import {
+  type FetchNotes,
+  type KnownBody,
+  type ManifestOrigin,
+  maxCheapBytes,
+  type Validators,
+} from './manifest-origin.ts';
 import type { SourceUpdate } from '../pod-source.ts';
 
 export interface RemoteManifestOptions extends StaticPodNode {
@@ -114,7 +120,7 @@ export class RemoteManifest {
     const { clock, lastGood, origin } = this.options;
     const { validators, news } = await origin.fetch(this.seen, notes, signal);
     if (news === undefined) {
-      if (this.seen !== undefined) this.seen.validators = validators;
+      this.confirm(validators);
       return;
     }
     const { body, signature } = news;
@@ -126,6 +132,16 @@ export class RemoteManifest {
     this.lastSignedAtSeconds = signedAtSeconds;
     // Does not wait for the disk.
     void lastGood?.save('http', this.where, body, { fetched: { ...validators, signature } });
+  }
+
+  /** Takes the tags of a known body. It may have a new version. */
+  private confirm(validators: Validators): void {
+    const { declared, seen } = this;
+    if (seen === undefined) return;
+    seen.validators = validators;
+    const { version } = validators;
+    if (declared === undefined || seen.problems.length > 0 || version === declared.update.version) return;
+    if (version !== undefined) declared.update = { ...declared.update, version };
   }
 
   /** Uses a trusted body unless it is bad. Returns the problems of a bad one. */

@@ -1,0 +1,83 @@
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+
+/** The longest time of one command, in milliseconds. */
+const timeoutMs = 60_000;
+/** The largest file that git may write, such as the pack of a commit; in blocks of 512 bytes. */
+const maxFileBlocks = (256 * 1024 * 1024) / 512;
+
+/** Limits for a server that lies, and for settings of operators that would run programs. */
+const settings: readonly string[] = [
+  'protocol.allow=never',
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'fetch.fsckObjects=true',
+  'fetch.recurseSubmodules=false',
+  'gc.auto=0',
+  'maintenance.auto=false',
+  'http.lowSpeedLimit=1',
+  'http.lowSpeedTime=20',
+];
+
+/** The repository is always named by arguments. Passwords come from credential helpers alone. */
+const environment: Readonly<Record<string, string | undefined>> = {
+  GIT_DIR: undefined,
+  GIT_WORK_TREE: undefined,
+  GIT_INDEX_FILE: undefined,
+  GIT_OBJECT_DIRECTORY: undefined,
+  GIT_ALTERNATE_OBJECT_DIRECTORIES: undefined,
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: 'false',
+  GIT_LITERAL_PATHSPECS: '1',
+  LC_ALL: 'C',
+};
+
+interface Options {
+  /** The protocol that may be used, `https` or `http`. */
+  protocol: string;
+  signal: AbortSignal;
+  input?: string;
+  maxOutputBytes?: number;
+}
+
+/**
+ * Runs git within limits of time, output and disk. Resolves with its output. Rejects with an HTTPFailure that has the
+ * reason of git.
+ */
+export async function git(
+  args: readonly string[],
+  { protocol, signal, input = '', maxOutputBytes }: Options,
+): Promise<Buffer> {
+  const { execa } = await import('execa');
+  const all = [...settings, `protocol.${protocol}.allow=always`].flatMap((setting) => ['-c', setting]);
+  const limited = ['-c', 'ulimit -f "$0" && exec git "$@"', String(maxFileBlocks), ...all, ...args];
+  const { failed, stdout, stderr, timedOut, exitCode, isMaxBuffer } = await execa('/bin/sh', limited, {
+    env: environment,
+    encoding: 'buffer',
+    input: Buffer.from(input),
+    stripFinalNewline: false,
+    maxBuffer: maxOutputBytes ?? 1024 * 1024,
+    timeout: timeoutMs,
+    cancelSignal: signal,
+    reject: false,
+  });
+  signal.throwIfAborted();
+  if (!failed) return Buffer.from(stdout);
+  if (exitCode === notFoundExitCode) throw failure('git is not installed', 'Install the package git.');
+  if (timedOut) throw failure(`git was not done after ${timeoutMs / 1000} s`, repeated);
+  if (isMaxBuffer) throw failure('git printed more than a manifest may have', repeated);
+  throw failure(reasonOf(Buffer.from(stderr).toString('utf8')), 'Try it: git ls-remote, as the user of the agent.');
+}
+
+/** Of the shell, for a missing program. */
+const notFoundExitCode = 127;
+const repeated = 'The request is repeated automatically.';
+
+const failure = (message: string, hint: string): HTTPFailure => new HTTPFailure('no answer', message, hint);
+
+/** The line of git's fatal error, without control characters of servers. */
+function reasonOf(errors: string): string {
+  const lines = errors.trim().split('\n');
+  const reason = lines.find((line) => line.startsWith('fatal: ')) ?? lines.at(-1) ?? '';
+  const shown = reason.replaceAll(/\p{Cc}/gu, ' ').slice(0, 300);
+  return shown === '' ? 'git ended with an error' : `git: ${shown.replace(/^fatal: /, '')}`;
+}

@@ -1,0 +1,133 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
+import { joinFiles } from '../../engine/config/http/joined-files.ts';
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import type { FetchNotes, KnownBody, ManifestOrigin, OriginAnswer } from '../../engine/config/http/manifest-origin.ts';
+import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
+import { makeFolder } from '../../make-folder.ts';
+import { git } from './git-command.ts';
+import type { GitPlace } from './git-url.ts';
+import { type FoundManifests, manifestBlobs } from './manifest-blobs.ts';
+
+interface Options extends GitPlace {
+  /** The URL as the operator wrote it. It has no secrets. */
+  url: URL;
+  /** Folder of the agent for repositories. Absent for a command: a temporary folder is used. */
+  workFolder?: string | undefined;
+}
+
+/**
+ * Manifests in a git repository, read by the machine's git with its credential helpers. Objects are read from a bare
+ * repository with one commit: nothing is checked out, so no link, hook, filter or submodule has an effect.
+ */
+export class GitOrigin implements ManifestOrigin {
+  readonly where: string;
+  readonly hasFiles = true;
+  private readonly options: Options;
+  private readonly protocol: string;
+
+  constructor(options: Options) {
+    this.options = options;
+    this.where = options.url.href;
+    this.protocol = options.repository.startsWith('https:') ? 'https' : 'http';
+  }
+
+  async fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer> {
+    const { ref } = this.options;
+    const newest = isCommit(ref) ? { commit: ref, name: ref } : await this.newest(signal);
+    if (known?.validators.version === newest.commit) return { validators: known.validators };
+    const { version, files, links } = await this.inRepository((folder) => this.read(folder, newest.name, signal));
+    notes.warnings.push(
+      ...links.map((path) => ({
+        origin: `${this.where}//${path}`,
+        severity: 'warning' as const,
+        message: 'links of a repository are not followed',
+        hint: 'Write the manifest itself.',
+      })),
+    );
+    const body = joinFiles(files);
+    notes.bodyBytes = body.length;
+    return { validators: { version }, ...(sha256(body) !== known?.digest && { news: { body } }) };
+  }
+
+  trust(): undefined {
+    return undefined;
+  }
+
+  /** The commit of the branch or tag, and its name at the server. */
+  private async newest(signal: AbortSignal): Promise<{ commit: string; name: string }> {
+    const { ref, repository } = this.options;
+    const names = ref === 'HEAD' ? ['HEAD'] : [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
+    const listed = await git(['ls-remote', '--quiet', repository, ...names], { protocol: this.protocol, signal });
+    const commits = new Map(
+      listed
+        .toString('utf8')
+        .split('\n')
+        .map((line) => line.split('\t'))
+        .map(([commit = '', name = '']) => [name, commit] as const),
+    );
+    for (const name of names) {
+      const commit = commits.get(name);
+      if (commit !== undefined && isCommit(commit)) return { commit, name: name.replace('^{}', '') };
+    }
+    const hint = 'Name a branch, a tag or the whole id of a commit: ?ref=…';
+    throw new HTTPFailure('is no manifest', `the repository has no ${ref}`, hint);
+  }
+
+  private async read(folder: string, name: string, signal: AbortSignal): Promise<FoundManifests & { version: string }> {
+    const { path, repository } = this.options;
+    const run = (...args: string[]): Promise<Buffer> => git(args, { protocol: this.protocol, signal });
+    await run('init', '--quiet', '--bare', '--template=', folder);
+    const fetch = ['fetch', '--quiet', '--depth=1', '--no-tags', '--no-recurse-submodules', '--no-write-commit-graph'];
+    await run('-C', folder, ...fetch, repository, name);
+    const version = (await run('-C', folder, 'rev-parse', '--verify', 'FETCH_HEAD^{commit}')).toString('latin1').trim();
+    const tree = await run(
+      '-C',
+      folder,
+      'ls-tree',
+      '-r',
+      '-z',
+      '-l',
+      '--full-tree',
+      version,
+      ...(path === '' ? [] : [path]),
+    );
+    const blobs = manifestBlobs(tree.toString('utf8'), path);
+    const contents = await git(['-C', folder, 'cat-file', '--batch'], {
+      protocol: this.protocol,
+      signal,
+      input: blobs.files.map(({ id }) => `${id}\n`).join(''),
+      maxOutputBytes: 2 * maxManifestBytes,
+    });
+    let position = 0;
+    const files = blobs.files.map(({ path: file, bytes: size }) => {
+      // The content follows a line with id, type and size.
+      const start = contents.indexOf('\n', position) + 1;
+      position = start + size + 1;
+      return { path: file, bytes: contents.subarray(start, start + size) };
+    });
+    return { version, files, links: blobs.links };
+  }
+
+  /** A folder for one read. That of an earlier life is removed first. */
+  private async inRepository<T>(use: (folder: string) => Promise<T>): Promise<T> {
+    const { workFolder } = this.options;
+    if (workFolder !== undefined) await makeFolder(workFolder, 0o700);
+    const folder =
+      workFolder === undefined
+        ? await mkdtemp(join(tmpdir(), 'kubelet-ts-git-'))
+        : join(workFolder, sha256(this.where).slice(0, 32));
+    const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+    if (workFolder !== undefined) await remove();
+    try {
+      return await use(folder);
+    } finally {
+      await remove();
+    }
+  }
+}
+
+/** True for the whole id of a commit, SHA-1 or SHA-256. */
+const isCommit = (text: string): boolean => /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text);

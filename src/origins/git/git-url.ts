@@ -1,0 +1,39 @@
+/** Manifests in a git repository. */
+export interface GitPlace {
+  /** URL of the repository for git. */
+  repository: string;
+  /** Folder or file in it, without slashes at its ends; empty for everything. */
+  path: string;
+  /** Branch, tag or id of a commit; `HEAD` for the default branch. */
+  ref: string;
+}
+
+/** Parses `git+https://HOST/REPOSITORY//PATH?ref=REF`. Returns undefined for another form, and for one with a user. */
+export function parseGitURL({
+  protocol,
+  username,
+  password,
+  host,
+  pathname,
+  searchParams,
+  hash,
+}: URL): GitPlace | undefined {
+  if (!/^git\+https?:$/.test(protocol) || `${username}${password}${hash}` !== '' || host === '') return undefined;
+  const [, repository = '', path = ''] = /^(\/.*?[^/])(?:\/\/(.*))?$/.exec(pathname) ?? [];
+  const ref = searchParams.get('ref') ?? 'HEAD';
+  if (repository === '' || !isRefName(ref) || [...searchParams.keys()].some((name) => name !== 'ref')) return undefined;
+  const place = decoded(path)?.replace(/\/+$/, '');
+  if (place === undefined || place.split('/').includes('..')) return undefined;
+  return { repository: `${protocol.slice('git+'.length)}//${host}${repository}`, path: place, ref };
+}
+
+/** True if it cannot be an option of git, nor a pattern. */
+const isRefName = (ref: string): boolean => /^[A-Za-z0-9_][A-Za-z0-9._/+-]{0,250}$/.test(ref) && !ref.includes('..');
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,51 @@
+import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import type { NamedManifest } from '../../engine/config/http/joined-files.ts';
+
+/** Manifests of a commit. */
+export interface FoundManifests {
+  files: NamedManifest[];
+  /** Links with the name of a manifest. */
+  links: string[];
+}
+
+/** The objects of manifests in a tree. */
+interface ManifestBlobs {
+  files: { path: string; id: string; bytes: number }[];
+  links: string[];
+}
+
+/** No node runs that many manifests. */
+const maxFiles = 1000;
+
+/**
+ * The manifests in the output of `git ls-tree -r -z -l`, below a path: *.yaml, *.yml and *.json, without those whose
+ * name or folder begins with a dot. Throws an HTTPFailure if there are none, too many, or if they are too large.
+ */
+export function manifestBlobs(tree: string, below: string): ManifestBlobs {
+  const blobs: ManifestBlobs = { files: [], links: [] };
+  let total = 0;
+  for (const entry of tree.split('\0')) {
+    const [, mode = '', id = '', size = '', full = ''] = /^(\d+) blob ([0-9a-f]+) +(\d+)\t(.+)$/s.exec(entry) ?? [];
+    const path = full === below ? (full.split('/').at(-1) ?? '') : full.slice(below === '' ? 0 : below.length + 1);
+    if (!/\.(ya?ml|json)$/.test(path) || /(^|\/)\./.test(path)) continue;
+    if (/\p{Cc}/u.test(path)) throw noManifest('a file name has a control character', 'Rename the file.');
+    if (mode === linkMode) {
+      blobs.links.push(path);
+      continue;
+    }
+    total += Number(size);
+    blobs.files.push({ path, id, bytes: Number(size) });
+    if (total > maxManifestBytes) throw noManifest('the manifests are larger than 10 MiB', 'Name a folder: …//FOLDER');
+    if (blobs.files.length > maxFiles) {
+      throw noManifest(`there are more than ${maxFiles} manifests`, 'Name a folder: …//FOLDER');
+    }
+  }
+  if (blobs.files.length > 0) return blobs;
+  const place = below === '' ? 'the repository' : below;
+  throw noManifest(`there are no manifests in ${place}`, 'Only *.yaml, *.yml and *.json are read. Check path and ref.');
+}
+
+const linkMode = '120000';
+
+const noManifest = (message: string, hint: string): HTTPFailure => new HTTPFailure('is no manifest', message, hint);

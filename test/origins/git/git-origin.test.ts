@@ -1,0 +1,154 @@
+import { access, readdir } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import type { FetchNotes } from '../../../src/engine/config/http/manifest-origin.ts';
+import { loadJoinedFiles } from '../../../src/engine/config/http/joined-files.ts';
+import { sha256 } from '../../../src/engine/config/last-good/last-good-format.ts';
+import { GitOrigin } from '../../../src/origins/git/git-origin.ts';
+import { parseGitURL } from '../../../src/origins/git/git-url.ts';
+import { GitServer } from '../../fakes/git-server.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { fetched } from '../fetching.ts';
+
+const pod = (name: string): string =>
+  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: i}]}\n`;
+
+async function originOf(url: URL): Promise<{ origin: GitOrigin; workFolder: string }> {
+  const place = parseGitURL(url);
+  if (place === undefined) throw new Error(`${url.href} is no URL of git`);
+  const workFolder = await temporaryFolder();
+  return { origin: new GitOrigin({ ...place, url, workFolder }), workFolder };
+}
+
+/** Names of the pods at a URL, with the version and the warnings. */
+async function read(url: URL) {
+  const { origin, workFolder } = await originOf(url);
+  const notes: FetchNotes = { warnings: [], bodyBytes: 0 };
+  const { validators, news } = await origin.fetch(undefined, notes, new AbortController().signal);
+  const { pods, problems } = loadJoinedFiles(news?.body ?? Buffer.alloc(0), origin.where, { nodeName: 'n' }, 'http');
+  expect(await readdir(workFolder)).toEqual([]);
+  return {
+    pods: pods.map(({ metadata }) => metadata.name),
+    problems: problems.map(({ origin: file, message }) => `${file} ${message}`),
+    warnings: notes.warnings.map(({ origin: file, message }) => `${file} ${message}`),
+    version: validators.version,
+  };
+}
+
+test('a repository declares the manifests of its folders, and is known by its commit', async () => {
+  const server = await GitServer.start();
+  const version = await server.commit({
+    'web.yaml': pod('web'),
+    'deep/er/db.json': JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] }),
+    '.github/ci.yaml': 'no manifest',
+    'README.md': 'no manifest',
+  });
+  expect(await read(server.url())).toEqual({ pods: ['web-n'], problems: [], warnings: [], version });
+});
+
+test('a path, a branch, a tag and a commit choose', async () => {
+  const server = await GitServer.start();
+  const first = await server.commit({ 'fleet/a.yaml': pod('first'), 'fleetb/b.yaml': pod('b') });
+  await server.git('-c', 'user.name=t', '-c', 'user.email=t@box.example', 'tag', '--annotate', '--message=t', 'v1');
+  await server.git('checkout', '--quiet', '-b', 'site/east');
+  const second = await server.commit({ 'fleet/a.yaml': pod('second') });
+  await server.git('checkout', '--quiet', 'main');
+  const versions = async (rest: string) => {
+    const { pods, version } = await read(server.url(rest));
+    return [pods.join(), version];
+  };
+  expect(await versions('//fleet')).toEqual(['first-n', first]);
+  expect(await versions('//fleet/a.yaml?ref=main')).toEqual(['first-n', first]);
+  expect(await versions('//fleet/?ref=site/east')).toEqual(['second-n', second]);
+  expect(await versions('//fleet?ref=v1')).toEqual(['first-n', first]);
+  expect(await versions(`//fleet?ref=${first}`)).toEqual(['first-n', first]);
+});
+
+test('an unchanged commit is not fetched again', async () => {
+  const server = await GitServer.start();
+  const version = await server.commit({ 'web.yaml': pod('web') });
+  const { origin } = await originOf(server.url());
+  const before = server.web.requests.items.length;
+  expect(await fetched(origin, { digest: sha256('x'), validators: { version } })).toBe('unchanged');
+  const asked = server.web.requests.items.slice(before).map(({ url }) => url);
+  expect(asked.filter((url) => url === '/.git/git-upload-pack').length).toBeLessThan(2);
+  await server.commit({ 'web.yaml': pod('web2') });
+  expect(await fetched(origin, { digest: sha256('x'), validators: { version } })).toContain('{name: web2}');
+});
+
+test('a commit with the same manifests brings nothing new', async () => {
+  const server = await GitServer.start();
+  await server.commit({ 'web.yaml': pod('web') });
+  const { origin } = await originOf(server.url());
+  const body = await fetched(origin);
+  await server.commit({ 'README.md': 'more' });
+  expect(await fetched(origin, String(body))).toBe('unchanged');
+});
+
+test('links are never followed, and a file can claim no other place', async () => {
+  const server = await GitServer.start();
+  await server.commit({ 'web.yaml': pod('web'), 'host.yaml': '-> /etc/passwd', 'up.yaml': '-> ../../secret.yaml' });
+  const { pods, warnings } = await read(server.url());
+  expect({ pods, warnings }).toEqual({
+    pods: ['web-n'],
+    warnings: ['host.yaml', 'up.yaml'].map(
+      (name) => `${server.url().href}//${name} links of a repository are not followed`,
+    ),
+  });
+});
+
+test('hooks and filters of a repository do not run', async () => {
+  const server = await GitServer.start();
+  const mark = `${await temporaryFolder()}/mark`;
+  await server.commit({ 'web.yaml': pod('web'), '.gitattributes': '*.yaml filter=evil' });
+  await server.git('config', 'filter.evil.smudge', `touch ${mark}`);
+  await read(server.url());
+  await expect(access(mark)).rejects.toThrow('ENOENT');
+});
+
+test.each<[string, string, string | RegExp]>([
+  ['a branch', '?ref=gone', 'the repository has no gone'],
+  ['a folder', '//gone', 'there are no manifests in gone'],
+  ['a commit', `?ref=${'a'.repeat(40)}`, /^git: remote error: upload-pack: not our ref a+$/],
+])('%s that is missing leaves the pods as they are', async (_what, rest, message) => {
+  const server = await GitServer.start();
+  await server.commit({ 'web.yaml': pod('web') });
+  const { origin, workFolder } = await originOf(server.url(rest));
+  expect(await fetched(origin)).toMatchObject({ message: expect.stringMatching(message) as string });
+  expect(await readdir(workFolder)).toEqual([]);
+});
+
+test('a server that is away, or that wants a password, is no answer', async () => {
+  const server = await GitServer.start();
+  const { origin } = await originOf(server.url());
+  server.web.answer = { status: 401, headers: { 'www-authenticate': 'Basic realm="x"' } };
+  expect(await fetched(origin)).toMatchObject({
+    kind: 'no answer',
+    message: expect.stringMatching(/^git: (unable|could not|Auth)/) as string,
+  });
+  await server.web.stop();
+  expect(await fetched(origin)).toMatchObject({
+    kind: 'no answer',
+    message: expect.stringMatching(/^git: unable to access/) as string,
+  });
+});
+
+test('another protocol than that of the URL is refused, behind a redirect too', async () => {
+  const server = await GitServer.start();
+  const { origin } = await originOf(server.url());
+  server.web.answer = { status: 302, headers: { location: 'ftp://127.0.0.1:1/repository/info/refs' } };
+  expect(await fetched(origin)).toMatchObject({ kind: 'no answer' });
+});
+
+test.each([
+  ['git+https://box.example/a.git', { repository: 'https://box.example/a.git', path: '', ref: 'HEAD' }],
+  ['git+https://box.example/a//b%20c/d/?ref=v1.2', { repository: 'https://box.example/a', path: 'b c/d', ref: 'v1.2' }],
+  ['git+https://me:s3cret@box.example/a.git', undefined],
+  ['git+https://box.example/a.git//b%2f..%2f..%2fc', undefined],
+  ['git+https://box.example/a.git?ref=--upload-pack=x', undefined],
+  ['git+https://box.example/a.git?token=s3cret', undefined],
+  ['git+https://box.example/', undefined],
+  ['git+ssh://box.example/a.git', undefined],
+  ['git+file:///a.git', undefined],
+])('%s', (text, place) => {
+  expect(parseGitURL(new URL(text))).toEqual(place);
+});
