@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
 /** Commands with a bundle of their own, because their start counts. bin/kubelet-ts has the same list. */
-export const ownBuilds = ['run', 'run-once', 'ps', 'top'];
+export const ownBuilds = ['run', 'run-once', 'ps', 'top', 'ui'];
 
 /** commander would load it for commands that are programs of their own, which takes 2 ms. */
 export const withoutChildProcess = {

@@ -16,6 +16,7 @@ import { openHealthz } from '../node/open-healthz.ts';
 import { AgentEnd, endOfPodsMs, endsItsPods } from '../node/agent-end.ts';
 import { addShortHelp } from './io/short-help.ts';
 import { canShowScreen } from './run/can-show-screen.ts';
+import { addThemeOption, type Theme } from './run/theme-option.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { boolean, referenceVersion } from '../node/options/flags.ts';
 import type { OnStarting } from '../node/import-images.ts';
@@ -33,11 +34,12 @@ import { requireRoot, withAgent } from '../node/with-agent.ts';
 
 interface RunFlags extends NodeFlags, LogFlags {
   tui: boolean;
+  theme: Theme;
   version?: boolean;
 }
 
 export function registerRun(program: Command, deps: CommandDeps): void {
-  const command = addLogOptions(addNodeOptions(program.command('run')), 'info');
+  const command = addThemeOption(addLogOptions(addNodeOptions(program.command('run')), 'info'));
   addShortHelp(command, commonFlags)
     .description('Run the pods of manifests until stopped. Stopping leaves the pods running')
     .argument('[manifests...]', 'files or folders of pod manifests, beside --pod-manifest-path')
@@ -78,7 +80,7 @@ async function run(manifests: readonly string[], flags: RunFlags, { stderr }: Co
   if (flags.tui && (await canShowScreen())) {
     const { runWithScreen } = await import('./run/run-with-screen.ts');
     const { rootDir, containerRuntimeEndpoint: runtimeEndpoint } = options;
-    return runWithScreen({ rootDir, runtimeEndpoint, stderr });
+    return runWithScreen({ rootDir, runtimeEndpoint, theme: flags.theme, stderr });
   }
   await runAgent(options, flags, manifests);
   return 0;

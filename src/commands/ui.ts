@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { addThemeOption, type Theme } from './run/theme-option.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
 import type { CommandDeps } from './io/deps.ts';
 
@@ -7,10 +8,11 @@ interface UIFlags {
   containerRuntimeEndpoint?: string;
   readOnly?: true;
   lineMode?: true;
+  theme: Theme;
 }
 
 export function registerUI(program: Command, _deps: CommandDeps): void {
-  addRuntimeOptions(program.command('ui'))
+  addThemeOption(addRuntimeOptions(program.command('ui')))
     .description('Show the screen of a running kubelet-ts. Leaving it stops nothing')
     .option('--read-only', 'let no key change a pod')
     .option('--line-mode', 'plain lines for a screen reader, as with TERM=dumb')

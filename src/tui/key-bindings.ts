@@ -45,17 +45,22 @@ export const pageKeyHelp: readonly (readonly [keys: string, meaning: string])[] 
   ['esc', 'back; ends the command'],
 ];
 
+export type { Key };
+
 /** A single key press, in ink's form. */
 export interface KeyPress {
   input: string;
   key: Partial<Key>;
 }
 
+const lateAnswer = /\]11;rgba?:[\da-f/]+/i;
+
 /** Splits an input into single keys, because fast or pasted keys arrive as one text. */
 export function splitKeys(input: string, key: Partial<Key>): KeyPress[] {
-  const characters = Array.from(input);
+  // An answer of the terminal about its color that came late.
+  const characters = Array.from(input.replace(lateAnswer, ''));
   if (characters.length < 2) {
-    return [{ input, key }];
+    return [{ input: characters.join(''), key }];
   }
   return characters.map((character) => ({
     input: character,

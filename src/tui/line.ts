@@ -1,4 +1,5 @@
 import { displayWidth, printable, truncateToWidth } from './display-width.ts';
+import type { Palette } from './theme.ts';
 
 export type Color = 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan' | 'gray';
 
@@ -16,8 +17,6 @@ export interface Line {
   selected?: boolean;
 }
 
-const colorCodes: Record<Color, number> = { red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36, gray: 90 };
-
 /** A line of one style. */
 export function textLine(text: string, style: Omit<Span, 'text'> = {}): Line {
   return { spans: [{ text, ...style }] };
@@ -28,8 +27,8 @@ export function greyLine(line: Line): Line {
   return { ...line, spans: line.spans.map(({ text }) => ({ text, color: 'gray' })) };
 }
 
-/** The line as terminal text of at most `width` columns. Without colors, only bold and inverse remain. */
-export function styleLine(line: Line, width: number, hasColors: boolean): string {
+/** The line as terminal text of at most `width` columns. Without a palette, only bold and inverse remain. */
+export function styleLine(line: Line, width: number, palette: Palette | undefined): string {
   let rest = width;
   let styled = '';
   for (const span of line.spans) {
@@ -39,12 +38,12 @@ export function styleLine(line: Line, width: number, hasColors: boolean): string
     const text = truncateToWidth(printable(span.text), rest);
     rest -= displayWidth(text);
     // Without colors in a selected line, because inverse colors become hard-to-read backgrounds.
-    styled += styleSpan({ ...span, text }, hasColors && !line.selected);
+    styled += styleSpan({ ...span, text }, line.selected ? undefined : palette);
   }
   return line.selected ? `\u001b[7m${styled}${' '.repeat(Math.max(0, rest))}\u001b[27m` : styled;
 }
 
-function styleSpan(span: Span, hasColors: boolean): string {
-  const colored = hasColors && span.color ? `\u001b[${colorCodes[span.color]}m${span.text}\u001b[39m` : span.text;
+function styleSpan(span: Span, palette: Palette | undefined): string {
+  const colored = palette && span.color ? `\u001b[${palette[span.color]}m${span.text}\u001b[39m` : span.text;
   return span.bold ? `\u001b[1m${colored}\u001b[22m` : colored;
 }

@@ -3,7 +3,7 @@ export interface TerminalOutput {
   readonly columns: number;
   readonly rows: number;
   readonly writableLength: number;
-  hasColors(): boolean;
+  hasColors(count?: number): boolean;
   write(text: string): boolean;
   on(event: 'resize', listener: () => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -13,8 +13,8 @@ export interface TerminalOutput {
 
 /** A terminal in use by the screen. */
 export interface Terminal {
-  /** Shows a frame. Writes only changed rows. */
-  paint(frame: string): void;
+  /** Shows a frame. Writes only changed rows. Returns the length of the text that it wrote. */
+  paint(frame: string): number;
   /** Makes the next frame be written whole. */
   invalidate(): void;
   /** Restores the terminal. Synchronous. Further calls do nothing. */
@@ -24,7 +24,8 @@ export interface Terminal {
 // Alternate screen, no cursor, no wrap at the right edge, because a character wider than expected must not break the
 // row.
 const enterSequence = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J';
-const restoreSequence = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
+/** Restores what `enterSequence` changed. */
+export const restoreSequence = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
 const beginUpdate = '\u001b[?2026h';
 const endUpdate = '\u001b[?2026l';
 
@@ -40,23 +41,24 @@ export function openTerminal(stdout: TerminalOutput): Terminal {
     isWaiting = false;
     paint(latest);
   };
-  const paint = (frame: string) => {
+  const paint = (frame: string): number => {
     latest = frame;
     if (!isOpen || isWaiting) {
-      return;
+      return 0;
     }
     if (stdout.writableLength > 0) {
       // A slow terminal gets only the newest frame when it is ready.
       isWaiting = true;
       stdout.once('drain', onDrain);
-      return;
+      return 0;
     }
     const rows = frame.split('\n').slice(0, stdout.rows);
     const changes = changedRows(rows, shown);
     shown = rows;
-    if (changes !== '') {
-      stdout.write(beginUpdate + changes + endUpdate);
-    }
+    if (changes === '') return 0;
+    const update = beginUpdate + changes + endUpdate;
+    stdout.write(update);
+    return update.length;
   };
   return {
     paint,

@@ -37,7 +37,7 @@ test('the agent starts without what only few nodes need', async () => {
   expect(loaded).toEqual(expect.arrayContaining(['@grpc/grpc-js', 'pino', 'src/engine/kubelet.ts']));
   const rarelyNeeded = [
     ...['ink', 'react', 'dbus-native', 'execa', 'ws', 'tar-stream', 'http-proxy-agent', 'https-proxy-agent'],
-    ...['src/tui/screen.tsx', 'src/containerd/managed-containerd.ts', 'src/containerd/managed-images.ts'],
+    ...['src/tui/screen.ts', 'src/containerd/managed-containerd.ts', 'src/containerd/managed-images.ts'],
     ...['src/engine/container-manager/systemd-cgroup-manager.ts', 'src/engine/lifecycle/dbus-logind.ts'],
     ...['src/engine/images/credential-plugin.ts', 'src/cri/generated/health.ts', 'src/commands/log-text.ts'],
   ];
@@ -47,4 +47,10 @@ test('the agent starts without what only few nodes need', async () => {
 test('help and version need no command', async () => {
   const loaded = await loadedWith('src/commands/program.ts');
   expect(loaded.filter((module) => !module.startsWith('src/')).toSorted()).toEqual(['commander', 'package.json']);
+});
+
+test('the first frame of the screen needs no ink', async () => {
+  const loaded = await loadedWith('src/tui/screen.ts');
+  expect(loaded).toEqual(expect.arrayContaining(['src/tui/frame-lines.ts']));
+  expect(loaded.filter((module) => ['ink', 'react', 'yoga-layout'].includes(module))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { ManifestProblem } from '../../src/engine/view/events.ts';
-import { runScreen } from '../../src/tui/screen.tsx';
+import { runScreen } from '../../src/tui/screen.ts';
 import { FakeCommands, FakeProcess, FakeStdin, FakeStdout, FakeView, ScreenClock } from '../tui/fake-terminal.ts';
 import { makeEntry, makeSnapshot, noon } from '../tui/make-snapshot.ts';
 
@@ -95,7 +95,7 @@ async function screenOfFourPods(): Promise<string[]> {
       message: 'main: Back-off restarting failed container main in pod uploader-edge1',
     },
   );
-  await clock.advance(100);
+  await clock.advance(300);
   const screen = stdout.screen();
   shown.unmount();
   return screen;

@@ -17,6 +17,7 @@ export class FakeStdout extends EventEmitter implements TerminalOutput {
   rows: number;
   writableLength = 0;
   colors = false;
+  colorCount = 256;
   readonly writes: string[] = [];
   #screen: string[] = [];
 
@@ -26,8 +27,8 @@ export class FakeStdout extends EventEmitter implements TerminalOutput {
     this.rows = rows;
   }
 
-  hasColors(): boolean {
-    return this.colors;
+  hasColors(count = 16): boolean {
+    return this.colors && count <= this.colorCount;
   }
 
   write(text: string): boolean {
@@ -79,9 +80,15 @@ export class FakeStdin extends PassThrough {
 
   /** Resolves when the screen listens to keys. */
   async ready(): Promise<void> {
-    if (!this.isRaw) {
-      await once(this, 'raw');
-    }
+    if (this.listenerCount('readable') > 0) return;
+    await new Promise<void>((resolve) => {
+      const onListener = (event: string): void => {
+        if (event !== 'readable') return;
+        this.off('newListener', onListener);
+        resolve();
+      };
+      this.on('newListener', onListener);
+    });
   }
 
   /** Resolves when the screen let go of the keys. */
@@ -192,5 +199,6 @@ export class FakeProcess extends EventEmitter implements GuardedProcess {
 
   kill(pid: number, signal: string): void {
     this.kills.push([pid, signal]);
+    this.emit('killed');
   }
 }

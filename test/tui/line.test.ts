@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { displayWidth, fitToWidth, printable, truncateToWidth } from '../../src/tui/display-width.ts';
 import { styleLine, textLine } from '../../src/tui/line.ts';
+import { paletteOf } from '../../src/tui/theme.ts';
 
 describe('widths', () => {
   test.each([
@@ -33,20 +34,24 @@ describe('widths', () => {
   });
 });
 
+const palette = paletteOf('dark', { hasColors: () => true });
+
 describe('styleLine', () => {
   test('cuts the line at the width across its spans', () => {
-    expect(styleLine({ spans: [{ text: 'abc' }, { text: 'def' }, { text: 'ghi' }] }, 5, true)).toBe('abcd…');
+    expect(styleLine({ spans: [{ text: 'abc' }, { text: 'def' }, { text: 'ghi' }] }, 5, palette)).toBe('abcd…');
   });
 
   test('uses colors only where there are some', () => {
     const line = textLine('Error', { color: 'red', bold: true });
-    expect([styleLine(line, 9, true), styleLine(line, 9, false)]).toEqual([
+    expect([styleLine(line, 9, palette), styleLine(line, 9, undefined)]).toEqual([
       '\u001b[1m\u001b[31mError\u001b[39m\u001b[22m',
       '\u001b[1mError\u001b[22m',
     ]);
   });
 
   test('inverts a selected line over the whole width', () => {
-    expect(styleLine({ ...textLine('ab', { color: 'red' }), selected: true }, 4, true)).toBe('\u001b[7mab  \u001b[27m');
+    expect(styleLine({ ...textLine('ab', { color: 'red' }), selected: true }, 4, palette)).toBe(
+      '\u001b[7mab  \u001b[27m',
+    );
   });
 });

@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { EngineSnapshot } from '../../src/engine/view/snapshot.ts';
 import { displayWidth } from '../../src/tui/display-width.ts';
-import { runScreen, type Screen } from '../../src/tui/screen.tsx';
+import { runScreen, type Screen } from '../../src/tui/screen.ts';
+import type { Theme } from '../../src/tui/theme.ts';
 import { FakeCommands, FakeProcess, FakeStdin, FakeStdout, FakeView, ScreenClock } from './fake-terminal.ts';
 import { makeDied, makeEntry, makeRecorded, makeSnapshot, noon } from './make-snapshot.ts';
 
@@ -12,10 +14,22 @@ afterEach(() => {
   });
 });
 
-function start(snapshot: EngineSnapshot, size: { columns: number; rows: number }, stdin = new FakeStdin()) {
+interface Surroundings {
+  theme?: Theme;
+  hasColors?: boolean;
+  isInForeground?: () => boolean;
+}
+
+function start(
+  snapshot: EngineSnapshot,
+  size: { columns: number; rows: number },
+  stdin = new FakeStdin(),
+  { theme = 'dark', hasColors = false, isInForeground = () => true }: Surroundings = {},
+) {
   const view = new FakeView(snapshot);
   const clock = new ScreenClock(noon);
   const stdout = new FakeStdout(size.columns, size.rows);
+  stdout.colors = hasColors;
   const guarded = new FakeProcess();
   const commands = new FakeCommands();
   const left: string[] = [];
@@ -28,6 +42,8 @@ function start(snapshot: EngineSnapshot, size: { columns: number; rows: number }
     onLeave,
     clock,
     guarded,
+    theme,
+    isInForeground,
     logFile: '/var/log/k.log',
   });
   screens.push(screen);
@@ -220,6 +236,45 @@ describe('frames', () => {
   });
 });
 
+describe('a light terminal', () => {
+  test('has dark colors', () => {
+    const { stdout } = start(makeSnapshot([makeEntry('db'), crashing]), small, new FakeStdin(), {
+      theme: 'light',
+      hasColors: true,
+    });
+    expect(stdout.writes.join('')).toContain('\u001b[38;5;22mRunning');
+  });
+
+  test('without colors is not asked', () => {
+    const { stdout } = start(makeSnapshot([]), small, new FakeStdin(), { theme: 'auto' });
+    expect(stdout.writes.join('')).not.toContain(']11;?');
+  });
+});
+
+describe('a slow link', () => {
+  test('gets at most 10 kB/s for 1,000 events a second, and keys are answered at once', async () => {
+    const pods = Array.from({ length: 30 }, (_, index) => makeEntry(`pod-${index}`));
+    const { view, clock, stdout, type } = start(makeSnapshot(pods), { columns: 80, rows: 24 });
+    await type('\t');
+    const before = stdout.writes.length;
+    const seconds = 5;
+    for (let step = 0; step < seconds * 20; step += 1) {
+      view.emit(...Array.from({ length: 50 }, (_, index) => makeRecorded('Pulled', `image ${step}-${index} is there`)));
+      await clock.advance(50);
+    }
+    const sent = stdout.writes.slice(before).join('').length;
+    await clock.advance(1000);
+    expect({ sent: sent <= 10_000 * seconds, isNewest: stdout.screen().join('\n').includes('image 99-49') }).toEqual({
+      sent: true,
+      isNewest: true,
+    });
+    await clock.advance(1000);
+    const from = clock.monotonic();
+    await type('?');
+    expect([stdout.screen().join('\n').includes('PgUp'), clock.monotonic() - from]).toEqual([true, 100]);
+  });
+});
+
 describe('keys', () => {
   test('filter and select', async () => {
     const { stdout, type } = start(makeSnapshot([makeEntry('db'), crashing]), small);
@@ -267,8 +322,9 @@ describe('keys', () => {
   test('ctrl-z gives the terminal back and stops the screen, which is there again when it is continued', async () => {
     const { clock, stdout, stdin, guarded, type } = start(makeSnapshot([crashing]), small);
     await stdin.ready();
+    const killed = once(guarded, 'killed');
     stdin.write('\u001a');
-    await stdin.cooked();
+    await killed;
     expect([guarded.kills, stdout.writes.at(-1)]).toEqual([[[0, 'SIGTSTP']], restore]);
     guarded.emit('SIGCONT');
     await clock.advance(100);
@@ -278,6 +334,28 @@ describe('keys', () => {
     ]);
     await type('q');
     expect(stdout.screen()[1]).toBe('LEAVE THE SCREEN');
+  });
+
+  test('a screen in the background leaves the terminal alone, and is there again in the foreground', async () => {
+    let isInForeground = true;
+    const settings = { isInForeground: () => isInForeground };
+    const { clock, stdout, stdin, guarded } = start(makeSnapshot([crashing]), small, new FakeStdin(), settings);
+    await stdin.ready();
+    const killed = once(guarded, 'killed');
+    stdin.write('\u001a');
+    await killed;
+    isInForeground = false;
+    guarded.emit('SIGCONT');
+    const before = stdout.writes.length;
+    await clock.advance(5000);
+    expect([stdin.isRaw, stdout.writes.length - before]).toEqual([false, 0]);
+    // As after `fg` of a job that is running for the shell: no signal comes.
+    isInForeground = true;
+    await clock.advance(300);
+    expect([stdin.isRaw, stdout.screen()[2]]).toEqual([
+      true,
+      '> default   web  0/1   CrashLoopBackOff 3        60m sync',
+    ]);
   });
 
   test('are not needed: the screen also runs without a keyboard', () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isatty } from 'node:tty';
 
@@ -17,6 +18,11 @@ export async function canShowScreen(): Promise<boolean> {
     term: process.env['TERM'],
     stat: await readFile('/proc/self/stat', 'utf8'),
   });
+}
+
+/** True if the terminal's foreground has this process, or if there is no controlling terminal. */
+export function isInForeground(): boolean {
+  return !isInBackground(readFileSync('/proc/self/stat', 'utf8'));
 }
 
 /** The decision of `canShowScreen`. */

@@ -11,6 +11,9 @@ import { makeFolder } from '../../make-folder.ts';
 import { controlSocketPath } from '../../server/control/control-client.ts';
 import { RemoteView } from '../../server/control/remote-view.ts';
 import type { Leaving } from '../../tui/key-bindings.ts';
+import type { Theme } from '../../tui/theme.ts';
+import { isInForeground } from './can-show-screen.ts';
+import { chosenTheme } from './theme-option.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
 import { endAgent } from './end-agent.ts';
 import { defaultRootDir } from '../../node/options/flags.ts';
@@ -21,6 +24,7 @@ import { readyFD, screenAgentVariable } from './screen-agent.ts';
 type AgentEnded = number;
 
 interface ScreenSettings {
+  theme: Theme;
   rootDir: string;
   /** Undefined for the one that is found. */
   runtimeEndpoint: string | undefined;
@@ -31,7 +35,7 @@ interface ScreenSettings {
  * Starts the agent in its own process and session, so that events of the terminal do not affect it. Shows its screen
  * until the user leaves or the agent ends. Resolves with the exit code.
  */
-export async function runWithScreen({ rootDir, runtimeEndpoint, stderr }: ScreenSettings): Promise<number> {
+export async function runWithScreen({ rootDir, runtimeEndpoint, theme, stderr }: ScreenSettings): Promise<number> {
   await makeFolder(rootDir, 0o750);
   const logFile = join(rootDir, 'kubelet-ts.log');
   const agent = spawnAgent(logFile);
@@ -41,7 +45,7 @@ export async function runWithScreen({ rootDir, runtimeEndpoint, stderr }: Screen
   };
   process.on('SIGINT', passOn).on('SIGTERM', passOn);
   try {
-    return await showAgent(agent, { rootDir, runtimeEndpoint, logFile, stderr });
+    return await showAgent(agent, { rootDir, runtimeEndpoint, theme, logFile, stderr });
   } finally {
     process.off('SIGINT', passOn).off('SIGTERM', passOn);
   }
@@ -132,7 +136,7 @@ async function openView({ ready }: Agent, { rootDir, stderr }: Place): Promise<R
 
 /** Why the screen closed: `lost` with its terminal, `ended` with the agent, or the user's choice. */
 async function screenOf(agent: Agent, view: RemoteView, place: Place): Promise<Leaving | 'lost' | 'ended'> {
-  const { runScreen } = await import('../../tui/screen.tsx');
+  const { runScreen } = await import('../../tui/screen.ts');
   let left: Leaving | 'lost' = 'lost';
   const screen = runScreen({
     view,
@@ -140,6 +144,8 @@ async function screenOf(agent: Agent, view: RemoteView, place: Place): Promise<L
     stdin: process.stdin,
     commands: screenCommands(runtimeFlags(place)),
     logFile: place.logFile,
+    theme: chosenTheme(place.theme),
+    isInForeground,
     onLeave: (leaving) => {
       left = leaving;
     },

@@ -4,12 +4,15 @@ import { UserError } from '../../errors.ts';
 import { controlSocketPath } from '../../server/control/control-client.ts';
 import { RemoteView } from '../../server/control/remote-view.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
-import { canShowScreen } from './can-show-screen.ts';
+import type { Theme } from '../../tui/theme.ts';
+import { canShowScreen, isInForeground } from './can-show-screen.ts';
+import { chosenTheme } from './theme-option.ts';
 
 interface UISettings {
   rootDir: string;
   containerRuntimeEndpoint?: string;
   readOnly?: boolean;
+  theme?: Theme;
   /** True for plain lines in place of a screen. */
   lineMode?: boolean;
 }
@@ -19,7 +22,8 @@ interface UISettings {
  * ends, the screen waits for the next one. Rejects with a `UserError` without an agent or a terminal.
  */
 export async function showUI(settings: UISettings): Promise<void> {
-  const { rootDir, containerRuntimeEndpoint, readOnly = false, lineMode = process.env['TERM'] === 'dumb' } = settings;
+  const { rootDir, containerRuntimeEndpoint, readOnly = false, theme = 'auto' } = settings;
+  const { lineMode = process.env['TERM'] === 'dumb' } = settings;
   if (!lineMode && !(await canShowScreen())) {
     throw new UserError('the screen needs a terminal in its foreground', {
       hint: 'Without one: kubelet-ts ui --line-mode, kubelet-ts ps -w. Over ssh, ssh -t opens a terminal.',
@@ -33,7 +37,7 @@ export async function showUI(settings: UISettings): Promise<void> {
   const { stdout, stdin } = process;
   const commands = screenCommands(runtimeFlags({ rootDir, runtimeEndpoint: containerRuntimeEndpoint }));
   try {
-    await show({ view, stdout, stdin, commands, clock: systemClock, isReadOnly: readOnly });
+    await show({ view, stdout, stdin, commands, clock: systemClock, isReadOnly: readOnly, theme: chosenTheme(theme) });
   } finally {
     view.close();
   }
@@ -41,10 +45,11 @@ export async function showUI(settings: UISettings): Promise<void> {
 
 /** Loads the screen. Leaving it ends no agent. */
 async function fullScreen() {
-  const { runScreen } = await import('../../tui/screen.tsx');
-  type Settings = Omit<Parameters<typeof runScreen>[0], 'onLeave' | 'isAttached'>;
+  const { runScreen } = await import('../../tui/screen.ts');
+  type Settings = Omit<Parameters<typeof runScreen>[0], 'onLeave' | 'isAttached' | 'isInForeground'>;
   return {
-    show: (settings: Settings) => runScreen({ ...settings, onLeave: () => undefined, isAttached: true }).exited,
+    show: (settings: Settings) =>
+      runScreen({ ...settings, onLeave: () => undefined, isAttached: true, isInForeground }).exited,
   };
 }
 

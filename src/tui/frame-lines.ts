@@ -1,58 +1,42 @@
-import { Box, type Key, useInput, useStdin } from 'ink';
-import type { ReactNode } from 'react';
 import { detailsLines } from './details-lines.ts';
 import { eventLines } from './event-lines.ts';
 import { askLines, helpLines, leaveLines, statusLine, tooSmallLines } from './help-lines.ts';
 import type { Layout } from './layout.ts';
-import { greyLine, type Line, textLine } from './line.ts';
+import { greyLine, type Line, styleLine, textLine } from './line.ts';
 import { pageLines } from './output-page.ts';
-import { Pane } from './Pane.tsx';
 import { podTable } from './pod-table.ts';
 import { manifestProblems, problemLines } from './problem-lines.ts';
+import type { Palette } from './theme.ts';
 import { layoutOf, selectedPod, type ViewState, visibleEvents, visibleHeader, visiblePods } from './view-state.ts';
 
-interface AppProps {
-  state: ViewState;
-  hasColors: boolean;
-  /** Must always be the same function. */
-  onKey: (input: string, key: Key) => void;
-  /** False while a command uses the terminal. */
-  hasKeys: boolean;
-}
-
-/** The whole screen: header, panes or an overlay, and the help line. */
-export function App({ state, hasColors, onKey, hasKeys }: AppProps): ReactNode {
-  const { isRawModeSupported } = useStdin();
-  useInput(onKey, { isActive: isRawModeSupported && hasKeys });
-  const { columns, rows } = state;
+/** The rows of the whole screen: header, panes or an overlay, and the help line. */
+export function frameLines(state: ViewState): Line[] {
   const layout = layoutOf(state);
-  if (layout === undefined) {
-    return <Pane lines={tooSmallLines(state)} columns={columns} height={rows} hasColors={hasColors} />;
-  }
+  if (layout === undefined) return filled(tooSmallLines(state), state.rows);
   const overlay = overlayLines(state, layout);
-  const panes: [lines: Line[], height: number][] =
+  const body =
     overlay === undefined
       ? [
-          [podsPane(state, layout), layout.pods],
-          [eventsPane(state, layout), layout.events],
-          [problemsPane(state, layout), layout.problems],
+          ...filled(podsPane(state, layout), layout.pods),
+          ...filled(eventsPane(state, layout), layout.events),
+          ...filled(problemsPane(state, layout), layout.problems),
         ]
-      : [[overlay, layout.body]];
-  return (
-    <Box flexDirection="column" height={rows} width={columns}>
-      <Pane lines={visibleHeader(state)} columns={columns} height={layout.header} hasColors={hasColors} />
-      {panes.map(([lines, height], index) => (
-        <Pane
-          key={index}
-          lines={state.silence === undefined ? lines : lines.map(greyLine)}
-          columns={columns}
-          height={height}
-          hasColors={hasColors}
-        />
-      ))}
-      <Pane lines={[statusLine(state, layout)]} columns={columns} height={1} hasColors={hasColors} />
-    </Box>
-  );
+      : filled(overlay, layout.body);
+  return [
+    ...filled(visibleHeader(state), layout.header),
+    ...filled(state.silence === undefined ? body : body.map(greyLine), layout.body),
+    statusLine(state, layout),
+  ];
+}
+
+/** The rows as the terminal takes them, each at most `columns` wide. Without a palette they have no colors. */
+export function frameText(lines: readonly Line[], columns: number, palette: Palette | undefined): string {
+  return lines.map((line) => styleLine(line, columns, palette)).join('\n');
+}
+
+/** Exactly `height` lines. */
+function filled(lines: readonly Line[], height: number): Line[] {
+  return Array.from({ length: height }, (_, index) => lines[index] ?? { spans: [] });
 }
 
 function overlayLines(state: ViewState, layout: Layout): Line[] | undefined {

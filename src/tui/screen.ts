@@ -1,18 +1,18 @@
 import process from 'node:process';
-import { type Instance, type Key, render } from 'ink';
 import { type Clock, systemClock } from '../clock.ts';
 import type { KubeletEvent } from '../engine/view/events.ts';
 import type { EngineView, RemoteEngineView } from '../engine/view/snapshot.ts';
 import { errorMessage } from '../errors.ts';
-import { App } from './App.tsx';
-import { FrameStream } from './frame-stream.ts';
 import { commandName } from '../engine/explain/subject.ts';
 import { commandText, decideCommand, withFlags } from './command-line.ts';
-import { computeKeyCommand, type Leaving, splitKeys } from './key-bindings.ts';
+import { frameLines, frameText } from './frame-lines.ts';
+import type { InkFrames } from './ink-frames.tsx';
+import { computeKeyCommand, type Key, type Leaving, splitKeys } from './key-bindings.ts';
 import type { RunningCommand, ScreenCommands } from './screen-commands.ts';
 import { openTerminal, type Terminal, type TerminalOutput } from './terminal.ts';
 import { type GuardedProcess, guardTerminal } from './terminal-guard.ts';
-import { initialViewState, reduce, selectedPod, type ViewAction, type ViewState } from './view-state.ts';
+import { askTheme, type Palette, paletteOf, type Theme } from './theme.ts';
+import { initialViewState, maxEvents, reduce, selectedPod, type ViewAction, type ViewState } from './view-state.ts';
 
 /** A visible screen. */
 export interface Screen {
@@ -37,6 +37,10 @@ export interface ScreenOptions {
   /** True if the agent was there before the screen. */
   isAttached?: boolean;
   isReadOnly?: boolean;
+  /** With `auto` the terminal is asked, and is dark until it answers. */
+  theme?: Theme;
+  /** True if this process may use the terminal. After `bg` in a shell the kernel stops a process that does. */
+  isInForeground?: () => boolean;
   clock?: Clock;
   /** The process whose end and signals restore the terminal. */
   guarded?: GuardedProcess;
@@ -50,14 +54,24 @@ export function runScreen(options: ScreenOptions): Screen {
     logFile: '',
     isAttached: false,
     isReadOnly: false,
+    theme: 'dark',
+    isInForeground: () => true,
     ...options,
   });
 }
 
 /** Least time between two frames. */
 const beatMs = 100;
+/**
+ * Most characters a millisecond for frames that no key asked for, and the longest pause between two. A slow link has
+ * long buffers, which would fill with old frames.
+ */
+const charactersPerMs = 10;
+const longestPauseMs = 1000;
 /** Ages count in seconds. */
 const tickMs = 1000;
+/** Time between two looks for the foreground, because a shell need not report it. */
+const foregroundPeriodMs = 200;
 /** Time between two samples of CPU and memory. */
 const samplePeriodMs = 5000;
 /** Most characters of output between two frames. Older ones are dropped. */
@@ -66,15 +80,17 @@ const maxPendingOutput = 1024 * 1024;
 /**
  * INVARIANTS:
  * - events, keys and resizes only change values and request a frame; frames come at most once a beat;
+ * - the first frames are drawn without ink, which takes longer to load than all before it;
  * - after `#close` nothing is drawn, no timer is pending, and the terminal is as it was;
  * - nothing is thrown into the engine or a timer: a failure closes the screen and rejects `exited`.
  */
 class LiveScreen implements Screen {
   readonly exited: Promise<void>;
   readonly #options: Required<ScreenOptions>;
-  readonly #hasColors: boolean;
+  #palette: Palette | undefined;
   #terminal: Terminal;
-  readonly #ink: Instance;
+  /** Undefined until it is loaded. */
+  #ink: InkFrames | undefined;
   readonly #unsubscribe: () => void;
   readonly #removeGuard: () => void;
   #resolveExited: () => void = ignore;
@@ -86,15 +102,20 @@ class LiveScreen implements Screen {
   #isClosed = false;
   #lastPaintAt = 0;
   #cancelPaint: (() => void) | undefined;
+  #paintDue = 0;
+  /** Until then only keys cause frames. Monotonic. */
+  #calmUntil = 0;
   #cancelTick: () => void;
   #cancelSample: () => void = ignore;
   #running: RunningCommand | undefined;
   #pendingOutput = '';
-  /** False while a command uses the terminal. */
+  /** False while a command uses the terminal, or the shell. */
   #hasTerminal = true;
+  #isLent = false;
+  #cancelWait: () => void = ignore;
 
   constructor(options: Required<ScreenOptions>) {
-    const { view, stdout, stdin, clock, guarded, logFile, isAttached, isReadOnly } = options;
+    const { view, stdout, stdin, clock, guarded, theme, logFile, isAttached, isReadOnly } = options;
     this.#options = options;
     this.exited = new Promise((resolve, reject) => {
       this.#resolveExited = resolve;
@@ -102,7 +123,7 @@ class LiveScreen implements Screen {
     });
     // A caller need not await `exited`, so its rejection must not end the process.
     this.exited.catch(ignore);
-    this.#hasColors = stdout.hasColors();
+    this.#palette = paletteOf(theme === 'light' ? 'light' : 'dark', stdout);
     this.#state = initialViewState(view.snapshot(), clock.now(), {
       ...sizeOf(stdout),
       logFile,
@@ -110,10 +131,6 @@ class LiveScreen implements Screen {
       isReadOnly,
     });
     this.#terminal = openTerminal(stdout);
-    this.#ink = this.#renderNothing();
-    this.#ink.waitUntilExit().then(this.#onLeave, (error: unknown) => {
-      this.#close(error);
-    });
     this.#cancelTick = clock.after(tickMs, this.#tick);
     this.#unsubscribe = view.subscribe(this.#onEvent);
     stdout.on('resize', this.#onResize);
@@ -124,44 +141,50 @@ class LiveScreen implements Screen {
     guarded.on('SIGCONT', this.#onContinue);
     this.#paint();
     void this.#sample();
+    // Keys that are typed before ink is loaded must not be echoed.
+    if (stdin.isTTY) stdin.setRawMode(true);
+    this.#loadInk().catch((error: unknown) => {
+      this.#close(error);
+    });
   }
 
   unmount(): void {
     this.#close();
   }
 
-  /** ink loses an error in its first frame, because its exit is not awaited yet. So that frame is empty. */
-  #renderNothing(): Instance {
-    const { stdout, stdin } = this.#options;
-    const frames = new FrameStream(
-      () => sizeOf(stdout),
-      (frame) => {
-        if (!this.#isClosed && this.#hasTerminal) {
-          this.#terminal.paint(frame);
-        }
-      },
-    );
-    return render(null, {
-      // ink only writes and reads the size.
-      stdout: frames as unknown as NodeJS.WriteStream,
-      stdin,
-      debug: true,
-      exitOnCtrlC: false,
-      patchConsole: false,
-      isScreenReaderEnabled: false,
-    });
+  /** Loads ink while the terminal reports its background. Then ink reads keys and draws. */
+  async #loadInk(): Promise<void> {
+    const { stdout, stdin, clock, theme } = this.#options;
+    const asks = theme === 'auto' && this.#palette !== undefined && stdin.isTTY;
+    const [{ mountInk }, found] = await Promise.all([
+      import('./ink-frames.tsx'),
+      asks ? askTheme({ stdin, stdout, clock }) : undefined,
+    ]);
+    if (this.#isClosed) return;
+    if (found !== undefined) this.#palette = paletteOf(found, stdout);
+    this.#ink = mountInk({ stdin, size: () => sizeOf(stdout), onFrame: this.#show, onKey: this.#onKey });
+    this.#draw();
+    await this.#ink.exited;
+    this.#close();
   }
+
+  readonly #show = (frame: string): void => {
+    if (this.#isClosed || !this.#hasTerminal) return;
+    const pauseMs = Math.min(longestPauseMs, this.#terminal.paint(frame) / charactersPerMs);
+    this.#calmUntil = this.#options.clock.monotonic() + pauseMs;
+  };
 
   readonly #onEvent = (event: KubeletEvent): void => {
     this.#pendingEvents.push(event);
+    if (this.#pendingEvents.length > 2 * maxEvents) this.#pendingEvents.splice(0, maxEvents);
     this.#isStale = true;
-    this.#requestPaint();
+    this.#requestPaint(false);
   };
 
   readonly #tick = (): void => {
     this.#cancelTick = this.#options.clock.after(tickMs, this.#tick);
     this.#isStale = true;
-    this.#requestPaint();
+    this.#requestPaint(false);
   };
 
   /** Samples until closed, one sample at a time. */
@@ -189,7 +212,7 @@ class LiveScreen implements Screen {
         return;
       }
       if (command?.type === 'suspended') {
-        this.#suspend();
+        void this.#suspend();
       } else if (command?.type === 'ran') {
         this.#run(command.words, command.isConfirmed);
       } else if (command?.type === 'saved') {
@@ -212,12 +235,12 @@ class LiveScreen implements Screen {
     }
     const whole = withFlags(decision.words, this.#options.commands.flags);
     if (decision.type === 'asks') this.#dispatch({ type: 'runAsked', words: whole });
-    else if (decision.type === 'shows') this.#show(whole);
+    else if (decision.type === 'shows') this.#startCommand(whole);
     else void this.#lendTerminal(whole);
   }
 
   /** Runs a command in the background, and shows its output. */
-  #show(words: readonly string[]): void {
+  #startCommand(words: readonly string[]): void {
     this.#endCommand();
     this.#dispatch({ type: 'pageOpened', words });
     const running = this.#options.commands.start(words, (text) => {
@@ -247,18 +270,13 @@ class LiveScreen implements Screen {
 
   /** Runs a command that uses the terminal, such as a shell, in the place of the screen. */
   async #lendTerminal(words: readonly string[]): Promise<void> {
-    const { stdin, stdout, commands } = this.#options;
-    this.#hasTerminal = false;
-    // React releases the keyboard after this frame.
-    this.#paint();
-    await new Promise(setImmediate);
-    if (stdin.isTTY) stdin.setRawMode(false);
-    stdin.pause();
-    this.#terminal.restore();
+    const { stdout, commands } = this.#options;
+    this.#isLent = true;
+    await this.#releaseTerminal();
     stdout.write(`$ ${commandText(words)}\n`);
     const exitCode = await commands.onTerminal(words);
+    this.#isLent = false;
     if (this.#isClosed) return;
-    this.#hasTerminal = true;
     this.#onContinue();
     const failed = exitCode === 0 ? '' : `exit ${exitCode}: ${commandText(words)}`;
     this.#dispatch({ type: 'noted', text: failed });
@@ -279,25 +297,41 @@ class LiveScreen implements Screen {
     this.#dispatch({ type: 'noted', text: note });
   }
 
+  async #releaseTerminal(): Promise<void> {
+    const { stdin } = this.#options;
+    this.#hasTerminal = false;
+    // React releases the keyboard after this frame.
+    this.#paint();
+    await new Promise(setImmediate);
+    if (stdin.isTTY) stdin.setRawMode(false);
+    stdin.pause();
+    this.#terminal.restore();
+  }
+
   /**
    * Handles ^Z as a shell expects: restores the terminal and stops this process until `fg`. The agent is another
    * process.
    */
-  #suspend(): void {
-    const { stdin, guarded } = this.#options;
-    this.#terminal.restore();
-    if (stdin.isTTY) {
-      stdin.setRawMode(false);
-    }
-    guarded.kill(0, 'SIGTSTP');
+  async #suspend(): Promise<void> {
+    await this.#releaseTerminal();
+    this.#options.guarded.kill(0, 'SIGTSTP');
   }
 
-  /** After any stop of this process, because a shell used the terminal meanwhile. */
+  /**
+   * After any stop of this process, because a shell used the terminal meanwhile. In the background it only waits. There
+   * a shell could miss that the kernel stopped it, and `fg` would not continue it.
+   */
   readonly #onContinue = (): void => {
-    const { stdout, stdin } = this.#options;
-    if (stdin.isTTY) {
-      stdin.setRawMode(true);
+    const { stdout, stdin, clock, isInForeground } = this.#options;
+    if (this.#isClosed || this.#isLent) return;
+    this.#cancelWait();
+    if (!isInForeground()) {
+      this.#hasTerminal = false;
+      this.#cancelWait = clock.after(foregroundPeriodMs, this.#onContinue);
+      return;
     }
+    this.#hasTerminal = true;
+    if (stdin.isTTY) stdin.setRawMode(true);
     this.#terminal.restore();
     this.#terminal = openTerminal(stdout);
     this.#isStale = true;
@@ -313,12 +347,15 @@ class LiveScreen implements Screen {
     this.#requestPaint();
   }
 
-  #requestPaint(): void {
-    if (this.#isClosed || this.#cancelPaint !== undefined) {
-      return;
-    }
+  #requestPaint(isUrgent = true): void {
+    if (this.#isClosed) return;
     const { clock } = this.#options;
-    this.#cancelPaint = clock.after(Math.max(0, this.#lastPaintAt + beatMs - clock.monotonic()), this.#paint);
+    const now = clock.monotonic();
+    const due = Math.max(now, this.#lastPaintAt + beatMs, isUrgent ? 0 : this.#calmUntil);
+    if (this.#cancelPaint !== undefined && this.#paintDue <= due) return;
+    this.#cancelPaint?.();
+    this.#paintDue = due;
+    this.#cancelPaint = clock.after(due - now, this.#paint);
   }
 
   readonly #paint = (): void => {
@@ -327,13 +364,19 @@ class LiveScreen implements Screen {
     this.#lastPaintAt = clock.monotonic();
     try {
       this.#refresh();
-      this.#ink.rerender(
-        <App state={this.#state} hasColors={this.#hasColors} onKey={this.#onKey} hasKeys={this.#hasTerminal} />,
-      );
+      this.#draw();
     } catch (error) {
       this.#close(error);
     }
   };
+
+  #draw(): void {
+    const { columns, rows } = this.#state;
+    const palette = this.#palette;
+    const lines = frameLines(this.#state);
+    if (this.#ink === undefined) this.#show(frameText(lines, columns, palette));
+    else this.#ink.draw({ lines, columns, rows, palette, hasKeys: this.#hasTerminal });
+  }
 
   #refresh(): void {
     this.#takeOutput();
@@ -363,6 +406,7 @@ class LiveScreen implements Screen {
     this.#unsubscribe();
     this.#cancelTick();
     this.#cancelSample();
+    this.#cancelWait();
     this.#endCommand();
     this.#cancelPaint?.();
     stdout.off('resize', this.#onResize);
@@ -371,7 +415,7 @@ class LiveScreen implements Screen {
     if (stdin.isTTY) {
       stdin.setRawMode(false);
     }
-    this.#ink.unmount();
+    this.#ink?.unmount();
     this.#removeGuard();
     guarded.off('SIGCONT', this.#onContinue);
     if (error === undefined) {

@@ -1,0 +1,15 @@
+import { type Command, Option } from 'commander';
+import { type Theme, themeOfVariable, themes } from '../../tui/theme.ts';
+
+export type { Theme };
+
+/** The flag of every command with a screen. */
+export function addThemeOption(command: Command): Command {
+  const description = 'colors of the screen for this background; auto asks the terminal';
+  return command.addOption(new Option('--theme <theme>', description).choices(themes).default('auto'));
+}
+
+/** The theme to begin with: that of the flag, or of the terminal's variable. */
+export function chosenTheme(theme: Theme): Theme {
+  return theme === 'auto' ? (themeOfVariable(process.env['COLORFGBG']) ?? 'auto') : theme;
+}
