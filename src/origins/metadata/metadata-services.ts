@@ -1,4 +1,4 @@
-import { statusFailure } from '../http/explain-failure.ts';
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
 import { containerDeclarationKey, podOfDeclaration } from './container-declaration.ts';
 import { manifestsOf, noManifest } from './user-data.ts';
 
@@ -73,5 +73,6 @@ const azureHint = 'az vm update --user-data pods.yaml';
 function bodyOf({ status, body }: MetadataAnswer, missing: string, hint: string): Buffer {
   if (status === 200) return body;
   if (status === 404) throw noManifest(missing, hint);
-  throw statusFailure(status);
+  const where = 'Does this machine run in that cloud, and is its metadata service enabled?';
+  throw new HTTPFailure('refused', `the metadata service answered ${status}`, where);
 }

@@ -62,11 +62,11 @@ test('ec2: a token is requested first, and sent with the request for the user da
 
 test.each([
   ['without user data', { status: 404 }, failed('the machine has no user data')],
-  ['with an expired token', { status: 401 }, failed('the server answered 401', 'refused')],
+  ['with an expired token', { status: 401 }, failed('the metadata service answered 401', 'refused')],
   [
     'that redirects',
     { status: 302, headers: { location: '/elsewhere' } },
-    failed('the server answered 302', 'refused'),
+    failed('the metadata service answered 302', 'refused'),
   ],
 ])('ec2: a service %s leaves the pods as they are', async (_what, answer, failure) => {
   server.answers.set('/latest/api/token', 'AQ==');
