@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { realpath } from 'node:fs/promises';
 import { release } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -80,12 +81,33 @@ export async function shareMountsBelow(path: string): Promise<void> {
   await run('mount', '--make-shared', real);
 }
 
-/** Unmounts everything at and below `path`, deepest first, and nothing elsewhere. Rejects if a mount is in use. */
-export async function unmountTree(path: string): Promise<void> {
+/** Time for data to be written back, and for a server to answer. kubelet: pkg/volume/nfs/nfs.go unMountTimeout */
+const unmountTimeoutMs = 60_000;
+
+/**
+ * Unmounts everything at and below `path`, deepest first, and nothing elsewhere. Rejects if a mount is in use. A mount
+ * that takes longer than `timeoutMs` is detached by force. Data that its server did not take are lost then.
+ */
+export async function unmountTree(path: string, timeoutMs = unmountTimeoutMs): Promise<void> {
   const mounts = await mountsUnder(path);
-  // An unmount below a shared mount would also happen at the place that it was bound from.
-  for (const { mountPoint, isShared } of mounts) if (isShared) await run('mount', '--make-private', mountPoint);
-  for (const { mountPoint } of mounts) await run('umount', mountPoint);
+  for (const [index, { mountPoint, isShared }] of mounts.entries()) {
+    // An unmount below a shared mount would also happen at the place that it was bound from.
+    const hasOthers = mounts.slice(0, index).some((other) => isAtOrBelow(other.mountPoint, mountPoint));
+    // The kernel may ask the server of this mount, so a mount without others below it is left alone.
+    if (isShared && hasOthers) await run('mount', '--no-canonicalize', '--make-private', mountPoint);
+  }
+  for (const { mountPoint } of mounts) await unmount(mountPoint, timeoutMs);
+}
+
+async function unmount(mountPoint: string, timeoutMs: number): Promise<void> {
+  // Without the look at the path that `umount` takes first: a dead server would not answer it.
+  if (await endsWithin(timeoutMs, 'umount', ['--no-canonicalize', mountPoint])) return;
+  const isMounted = async () => (await readMounts()).some((mount) => mount.mountPoint === mountPoint);
+  // The kernel detaches a mount first, and writes its data back then.
+  if (!(await isMounted())) return;
+  const byForce = ['--no-canonicalize', '--internal-only', '--force', '--lazy', mountPoint];
+  if ((await endsWithin(timeoutMs, 'umount', byForce)) || !(await isMounted())) return;
+  throw new Error(`unmounting ${mountPoint} took more than ${timeoutMs / 1000} s, by force as well`);
 }
 
 /** Mount points at or below `path`, deepest first, as the kernel names them. */
@@ -96,8 +118,10 @@ export async function mountPointsUnder(path: string): Promise<string[]> {
 async function mountsUnder(path: string): Promise<Mount[]> {
   const real = await asTheKernelNames(path);
   const mounts = await readMounts();
-  return mounts.filter(({ mountPoint }) => mountPoint === real || mountPoint.startsWith(`${real}/`)).reverse();
+  return mounts.filter(({ mountPoint }) => isAtOrBelow(mountPoint, real)).reverse();
 }
+
+const isAtOrBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
 /** True if tmpfs of this kernel release has the option `noswap`: since Linux 6.4. */
 export function hasTmpfsNoswap(kernelRelease: string): boolean {
@@ -127,4 +151,29 @@ async function run(program: string, ...args: string[]): Promise<void> {
   const { execa } = await import('execa');
   const { failed, stderr, shortMessage } = await execa(program, args, { reject: false });
   if (failed) throw new Error(stderr === '' ? shortMessage : stderr);
+}
+
+/**
+ * Runs a program for at most this time. Returns false after it. The program is killed then, but not waited for, because
+ * the kernel may keep it. Rejects if it fails.
+ */
+async function endsWithin(timeoutMs: number, program: string, args: readonly string[]): Promise<boolean> {
+  const { execa } = await import('execa');
+  const cancelSignal = AbortSignal.timeout(timeoutMs);
+  const timeIsOver = once(cancelSignal, 'abort').then(() => undefined);
+  const child = execa(program, args, {
+    reject: false,
+    stdin: 'ignore',
+    stdout: 'ignore',
+    cancelSignal,
+    killSignal: 'SIGKILL',
+  });
+  const result = await Promise.race([child, timeIsOver]);
+  if (result === undefined || result.isCanceled) {
+    child.unref();
+    child.stderr.destroy();
+    return false;
+  }
+  if (result.failed) throw new Error(result.stderr === '' ? result.shortMessage : result.stderr);
+  return true;
 }
