@@ -19,7 +19,7 @@ import type {
   RevisionSummary,
 } from './operations/operation.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
-import type { LogUsage, StatsProvider, SummaryRequest } from './stats/stats-provider.ts';
+import type { DiskUsage, StatsProvider, SummaryRequest } from './stats/stats-provider.ts';
 import type { Summary } from './stats/summary.ts';
 import { runSyncLoop } from './sync-loop.ts';
 import { SyncLoopMonitor } from './sync-loop-monitor.ts';
@@ -50,7 +50,7 @@ export class Kubelet
     EngineDeclarations,
     EngineSettling,
     EngineOperations,
-    Pick<StatsProvider, 'summary' | 'logUsage'>
+    Pick<StatsProvider, 'summary' | 'diskUsage'>
 {
   private readonly deps: KubeletDeps;
   private readonly stopping = new AbortController();
@@ -141,8 +141,8 @@ export class Kubelet
     return this.parts.histories.entries(pod);
   }
 
-  logUsage(): Promise<LogUsage[]> {
-    return this.parts.stats.logUsage();
+  diskUsage(): Promise<DiskUsage> {
+    return this.parts.stats.diskUsage();
   }
 
   declarerOf(key: string): string | undefined {

@@ -70,7 +70,7 @@ export function newStats({ deps, podStatuses, podOf, volumeManager, podDirs }: S
   return new SampledStats({
     sample: (options) => sampler.sample(options),
     sampleNode: () => sampler.sampleNode(),
-    logUsage: () => sampler.logUsage(),
+    diskUsage: () => sampler.diskUsage(),
     clock,
   });
 }

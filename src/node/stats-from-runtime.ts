@@ -57,7 +57,7 @@ export async function statsFromRuntime(
   return new SampledStats({
     sample: (options) => sampler.sample(options),
     sampleNode: () => sampler.sampleNode(),
-    logUsage: () => sampler.logUsage(),
+    diskUsage: () => sampler.diskUsage(),
     clock,
   });
 }

@@ -12,6 +12,7 @@ import { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import { serveControlSocket } from '../server/control/control-socket.ts';
 import type { RuntimeWait } from './find-runtime.ts';
 import type { OnStarting } from './import-images.ts';
+import { referenceVersion } from './options/flags.ts';
 import type { NodeOptions } from './options/node-options.ts';
 import { openNode } from './open-node.ts';
 
@@ -60,7 +61,7 @@ export async function withAgent<T>(
     starts = doing;
     await onStarting?.(doing);
   };
-  const metrics = new AgentMetrics(systemClock);
+  const metrics = new AgentMetrics(systemClock, { version: referenceVersion, featureGates: options.featureGates });
   const socket = await serveControlSocket(controlSocketPath(options.rootDir), {
     view: new Promise((resolve) => {
       built = resolve;

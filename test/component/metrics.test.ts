@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { describe, expect, test } from 'vitest';
 import { MetricFamily } from '../../src/server/generated/prometheus.ts';
+import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { AgentMetrics, metricsPaths } from '../../src/server/metrics/agent-metrics.ts';
 import { promtoolFaults } from '../promtool.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
@@ -14,7 +15,7 @@ async function measured(): Promise<{ world: World; engine: Engine; metrics: Agen
   const world = await World.make();
   world.runtime.scriptExec(() => ({ exitCode: 0 }));
   const source = new ManualSource();
-  const metrics = new AgentMetrics(world.clock);
+  const metrics = new AgentMetrics(world.clock, { version: 'v1.32.10', featureGates: defaultFeatureGates });
   const engine = await world.boot({ sources: [source], meter: metrics.counts });
   metrics.follow(engine.kubelet);
   const readinessProbe = { exec: { command: ['true'] }, periodSeconds: 10, timeoutSeconds: 1 };
@@ -27,11 +28,16 @@ async function measured(): Promise<{ world: World; engine: Engine; metrics: Agen
     cpu: { time, usageCoreNanoSeconds: 2e9 },
     memory: { time, usageBytes: 4000, workingSetBytes: 3000, rssBytes: 2000 },
   };
+  const claimed = { time, capacityBytes: 9000, availableBytes: 8000, usedBytes: 1000, inodes: 90, inodesUsed: 1 };
   const uid = engine.pod('web-edge1')?.pod.metadata.uid ?? '';
   world.stats.pods.set('web', {
     podRef: { name: 'web-edge1', namespace: 'default', uid },
     ...usage,
     network: { time, name: 'eth0', interfaces: [{ name: 'eth0', rxBytes: 5, rxErrors: 0, txBytes: 6, txErrors: 0 }] },
+    volume: [
+      { name: 'data', pvcRef: { name: 'disk', namespace: 'default' }, ...claimed },
+      { name: 'cache', ...claimed },
+    ],
     containers: [{ name: 'main', ...usage, logs: { time, usedBytes: 77 } }],
   });
   return { world, engine, metrics };
@@ -109,6 +115,34 @@ describe('a scrape', () => {
     ]);
     expect(seriesOf(page, 'process_open_fds')).toHaveLength(1);
     expect(seriesOf(page, 'nodejs_version_info')).toHaveLength(1);
+  });
+
+  test('of /metrics shows the usage of claims as it was last measured', async () => {
+    const { metrics } = await measured();
+    const labels = '{namespace="default",persistentvolumeclaim="disk"}';
+    expect(seriesOf(await metrics.text('/metrics'), 'kubelet_volume_stats_')).toEqual([
+      `kubelet_volume_stats_available_bytes${labels} 8000`,
+      `kubelet_volume_stats_capacity_bytes${labels} 9000`,
+      `kubelet_volume_stats_inodes${labels} 90`,
+      `kubelet_volume_stats_inodes_used${labels} 1`,
+      `kubelet_volume_stats_used_bytes${labels} 1000`,
+    ]);
+  });
+
+  test('of /metrics names the version of the reference, and every feature gate with its stage', async () => {
+    const { metrics } = await measured();
+    const page = await metrics.text('/metrics');
+    expect(seriesOf(page, 'kubernetes_build_info')).toEqual([
+      'kubernetes_build_info{major="1",minor="32",git_version="v1.32.10",git_commit="",git_tree_state="",build_date="",go_version="",compiler="",platform=""} 1',
+    ]);
+    const gates = seriesOf(page, 'kubernetes_feature_enabled');
+    expect(gates).toHaveLength(Object.keys(defaultFeatureGates).length);
+    expect(gates.filter((line) => /"(CPUManager|ImageVolume|KMSv1|NodeSwap)"/.test(line))).toEqual([
+      'kubernetes_feature_enabled{name="CPUManager",stage=""} 1',
+      'kubernetes_feature_enabled{name="ImageVolume",stage="ALPHA"} 0',
+      'kubernetes_feature_enabled{name="KMSv1",stage="DEPRECATED"} 0',
+      'kubernetes_feature_enabled{name="NodeSwap",stage="BETA"} 1',
+    ]);
   });
 
   test('of /metrics/probes counts the runs of each probe', async () => {

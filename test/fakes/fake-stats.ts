@@ -1,5 +1,5 @@
 import type { Clock } from '../../src/clock.ts';
-import type { LogUsage, StatsProvider, SummaryRequest } from '../../src/engine/stats/stats-provider.ts';
+import type { DiskUsage, StatsProvider, SummaryRequest } from '../../src/engine/stats/stats-provider.ts';
 import type { NodeStats, PodStats, Summary } from '../../src/engine/stats/summary.ts';
 
 const mebibyte = 1024 * 1024;
@@ -45,11 +45,13 @@ export class FakeStats implements StatsProvider {
     return { node, pods: [] };
   }
 
-  async logUsage(): Promise<LogUsage[]> {
+  async diskUsage(): Promise<DiskUsage> {
     const { pods } = await this.summary({ maxAgeMs: 0 });
-    return pods.flatMap(({ podRef: pod, containers }) =>
+    const logs = pods.flatMap(({ podRef: pod, containers }) =>
       containers.map(({ name: container, logs }) => ({ pod, container, usedBytes: logs?.usedBytes ?? 0 })),
     );
+    const volumes = pods.flatMap(({ volume = [] }) => volume);
+    return { logs, claims: volumes.filter(({ pvcRef }) => pvcRef !== undefined) };
   }
 
   /** The time of the figures. */

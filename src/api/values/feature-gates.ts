@@ -235,6 +235,13 @@ export function resolveFeatureGates(set: Readonly<Record<string, boolean>> = {})
 /** All gates at their defaults. */
 export const defaultFeatureGates: FeatureGates = mapGates((_name, row) => row.default);
 
+/** Every gate with its stage, by name. */
+export function featureStages(
+  gates: FeatureGates,
+): { name: FeatureGateName; stage: GateRow['stage']; isEnabled: boolean }[] {
+  return featureGateNames.map((name) => ({ name, stage: knownGates[name].stage, isEnabled: gates[name] }));
+}
+
 /** The gates in `set` that differ from their default but have no effect here. */
 export function gatesWithoutEffect(set: Readonly<Record<string, boolean>>): string[] {
   const effective: readonly string[] = gatesWithEffect;
@@ -258,6 +265,8 @@ const gatesWithEffect: readonly FeatureGateName[] = [
   'TopologyManagerPolicyBetaOptions',
   'UserNamespacesSupport',
 ];
+
+const featureGateNames = Object.keys(knownGates) as FeatureGateName[];
 
 const rows: ReadonlyMap<string, GateRow> = new Map(Object.entries(knownGates));
 

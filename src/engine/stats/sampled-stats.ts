@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
-import type { LogUsage, StatsProvider, SummaryRequest } from './stats-provider.ts';
+import type { DiskUsage, StatsProvider, SummaryRequest } from './stats-provider.ts';
 import type { Summary } from './summary.ts';
 
 interface Deps {
@@ -8,7 +8,7 @@ interface Deps {
   sample: (options: { cpuAndMemoryOnly: boolean }) => Promise<Summary>;
   /** Measures the node alone. */
   sampleNode: () => Promise<Summary>;
-  logUsage: () => Promise<LogUsage[]>;
+  diskUsage: () => Promise<DiskUsage>;
   clock: Clock;
 }
 
@@ -43,8 +43,8 @@ export class SampledStats implements StatsProvider {
     return unlessAborted(this.deps.sampleNode(), signal);
   }
 
-  logUsage(): Promise<LogUsage[]> {
-    return this.deps.logUsage();
+  diskUsage(): Promise<DiskUsage> {
+    return this.deps.diskUsage();
   }
 
   private young(maxAgeMs: number, cpuAndMemoryOnly: boolean): Summary | undefined {

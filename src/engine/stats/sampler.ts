@@ -12,7 +12,7 @@ import { PodCgroupPaths } from './pod-cgroup-paths.ts';
 import { containerStats, podStats } from './pod-stats.ts';
 import type { RuntimeContainerFigures, RuntimePodFigures } from './runtime-figures.ts';
 import type { RuntimeDisks, RuntimeStats } from './runtime-stats.ts';
-import type { LogUsage } from './stats-provider.ts';
+import type { DiskUsage } from './stats-provider.ts';
 import type { StatsHost } from './stats-host.ts';
 import type { StatsPod } from './stats-pods.ts';
 import type { NetworkStats, NodeStats, PodStats, Summary } from './summary.ts';
@@ -110,17 +110,20 @@ export class Sampler {
   }
 
   /** What was last measured, and begins to measure what is due. */
-  async logUsage(): Promise<LogUsage[]> {
-    const { disk } = this.deps;
+  async diskUsage(): Promise<DiskUsage> {
+    const { disk, drivers } = this.deps;
     const pods = await this.deps.pods();
     disk.refresh(pods);
-    return pods.flatMap(({ uid, name, namespace }) =>
+    drivers?.refresh(pods);
+    const volumes = pods.flatMap(({ uid }) => [...(drivers?.of(uid) ?? []), ...(disk.of(uid)?.volumes ?? [])]);
+    const logs = pods.flatMap(({ uid, name, namespace }) =>
       [...(disk.of(uid)?.logs ?? [])].map(([container, { usedBytes }]) => ({
         pod: { uid, name, namespace },
         container,
         usedBytes,
       })),
     );
+    return { logs, claims: volumes.filter(({ pvcRef }) => pvcRef !== undefined) };
   }
 
   private async ask(pods: readonly StatsPod[], cpuAndMemoryOnly: boolean): Promise<Reported> {

@@ -1,4 +1,4 @@
-import type { PodStats, Summary } from './summary.ts';
+import type { PodStats, Summary, VolumeStats } from './summary.ts';
 
 /**
  * Statistics of the node and its pods. All users share the samples. Nothing is sampled while nobody asks.
@@ -13,8 +13,14 @@ export interface StatsProvider {
   summary(request: SummaryRequest): Promise<Summary>;
   /** A new sample of the node, without pods. It is not shared, and takes a small part of the time. */
   nodeSummary(signal: AbortSignal): Promise<Summary>;
-  /** The logs of containers as they were last measured. Takes no sample. */
-  logUsage(): Promise<LogUsage[]>;
+  /** Logs of containers, and volumes of claims, as they were last measured. Takes no sample. */
+  diskUsage(): Promise<DiskUsage>;
+}
+
+export interface DiskUsage {
+  logs: LogUsage[];
+  /** One for each volume of a claim. Pods that share a claim have one each. */
+  claims: VolumeStats[];
 }
 
 /** What the logs of all runs of a container take. */

@@ -1,7 +1,8 @@
 import type { Clock } from '../../clock.ts';
-import type { LogUsage, StatsProvider } from '../../engine/stats/stats-provider.ts';
+import type { DiskUsage, StatsProvider } from '../../engine/stats/stats-provider.ts';
 import type { Summary } from '../../engine/stats/summary.ts';
 import type { EngineView } from '../../engine/view/snapshot.ts';
+import { type BuildFacts, buildFamilies } from './build-families.ts';
 import { cadvisorFamilies } from './cadvisor-families.ts';
 import { EngineCounts } from './engine-counts.ts';
 import { engineGauges } from './engine-gauges.ts';
@@ -40,7 +41,7 @@ const processStart: Family = {
 const maxAgeMs = 1000;
 
 /** The engine as the metrics see it. */
-export type MeasuredEngine = EngineView & Pick<StatsProvider, 'summary' | 'logUsage'>;
+export type MeasuredEngine = EngineView & Pick<StatsProvider, 'summary' | 'diskUsage'>;
 
 /** All metrics of the agent. Counts from the start, and measures nothing until it is scraped. */
 export class AgentMetrics {
@@ -50,10 +51,13 @@ export class AgentMetrics {
   readonly http: HTTPCounts;
   /** What the checks of the servers report to. */
   readonly health = new HealthSLIs();
+  private readonly build: readonly Family[];
   private engine: MeasuredEngine | undefined;
   private loaded: Promise<ProcessRegistry> | undefined;
 
-  constructor(clock: Pick<Clock, 'monotonic'>) {
+  /** Without facts, these families are missing. */
+  constructor(clock: Pick<Clock, 'monotonic'>, facts?: BuildFacts) {
+    this.build = facts === undefined ? [] : buildFamilies(facts);
     this.counts = new EngineCounts(clock);
     this.http = new HTTPCounts(clock);
   }
@@ -80,9 +84,9 @@ export class AgentMetrics {
   private async families(path: MetricsPath): Promise<StampedFamily[]> {
     switch (path) {
       case '/metrics': {
-        const logs = (await this.engine?.logUsage().catch(() => undefined)) ?? [];
+        const disks = (await this.engine?.diskUsage().catch(() => undefined)) ?? { logs: [], claims: [] };
         const ofProcess = await (await this.registry()).families();
-        return [...this.counts.families(), ...this.http.families(), ...this.gauges(logs), ...ofProcess];
+        return [...this.counts.families(), ...this.http.families(), ...this.gauges(disks), ...this.build, ...ofProcess];
       }
       case '/metrics/probes':
         return [...this.counts.probeFamilies(), processStart];
@@ -100,8 +104,8 @@ export class AgentMetrics {
     }
   }
 
-  private gauges(logs: readonly LogUsage[]): Family[] {
-    return this.engine === undefined ? [] : engineGauges(this.engine.snapshot(), logs);
+  private gauges(disks: DiskUsage): Family[] {
+    return this.engine === undefined ? [] : engineGauges(this.engine.snapshot(), disks);
   }
 
   /** Returns undefined if nothing can be measured now. */

@@ -1,12 +1,13 @@
 import type { Pod } from '../../api/types.ts';
 import { volumePlugin } from '../../api/values/volume-plugin.ts';
-import type { LogUsage } from '../../engine/stats/stats-provider.ts';
+import type { DiskUsage, LogUsage } from '../../engine/stats/stats-provider.ts';
+import type { FsStats, VolumeStats } from '../../engine/stats/summary.ts';
 import type { EngineSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
 import type { Family, Sample } from './family.ts';
 import { Distribution, exponentialBuckets, Tally } from './tally.ts';
 
 /** The state of the engine now, for /metrics. Every pod is static. kubelet: metrics/metrics.go */
-export function engineGauges({ nodeName, pods, pleg }: EngineSnapshot, logs: readonly LogUsage[]): Family[] {
+export function engineGauges({ nodeName, pods, pleg }: EngineSnapshot, { logs, claims }: DiskUsage): Family[] {
   const active = pods.filter(({ worker }) => worker.state === 'waiting' || worker.state === 'sync');
   const ephemeral = pods.reduce((sum, { pod }) => sum + (pod.spec.ephemeralContainers ?? []).length, 0);
   const ofStatic = (count: number): Sample[] => [{ labels: { static: 'true' }, value: count }];
@@ -34,6 +35,7 @@ export function engineGauges({ nodeName, pods, pleg }: EngineSnapshot, logs: rea
       'Number of pods that have a running pod sandbox',
       plain(pods.filter(({ pod }) => pod.status?.phase === 'Running').length),
     ),
+    ...claimFamilies(claims),
     gauge('kubelet_working_pods', help.working, lifecycles(pods)),
     gauge('volume_manager_total_volumes', 'Number of volumes in Volume Manager', volumes(pods)),
   ];
@@ -73,6 +75,31 @@ function logSizes(logs: readonly LogUsage[]): Sample[] {
     labels: { uid, namespace, pod, container },
     value: usedBytes,
   }));
+}
+
+/** A claim that several pods use has one series. kubelet: metrics/collectors/volume_stats.go */
+function claimFamilies(volumes: readonly VolumeStats[]): Family[] {
+  const byClaim = new Map<string, { labels: Sample['labels']; usage: FsStats }>();
+  for (const { pvcRef, ...usage } of volumes) {
+    if (pvcRef === undefined) continue;
+    const labels = { namespace: pvcRef.namespace, persistentvolumeclaim: pvcRef.name };
+    byClaim.set(`${pvcRef.namespace}/${pvcRef.name}`, { labels, usage });
+  }
+  const ofClaims = (name: string, text: string, figure: keyof Omit<FsStats, 'time'>): Family => {
+    const samples = [...byClaim.values()].flatMap(({ labels, usage }) => {
+      const value = usage[figure];
+      return value === undefined ? [] : [{ labels, value }];
+    });
+    return gauge(`kubelet_volume_stats_${name}`, text, samples);
+  };
+  return [
+    ofClaims('available_bytes', 'Number of available bytes in the volume', 'availableBytes'),
+    ofClaims('capacity_bytes', 'Capacity in bytes of the volume', 'capacityBytes'),
+    ofClaims('inodes', 'Maximum number of inodes in the volume', 'inodes'),
+    ofClaims('inodes_free', 'Number of free inodes in the volume', 'inodesFree'),
+    ofClaims('inodes_used', 'Number of used inodes in the volume', 'inodesUsed'),
+    ofClaims('used_bytes', 'Number of used bytes in the volume', 'usedBytes'),
+  ];
 }
 
 /** Volumes of pods that are to run, and of those that are not torn down yet. kubelet: volumemanager/metrics */

@@ -22,7 +22,7 @@ beforeEach(() => {
       if (failure !== undefined) throw failure;
       return summaryOf(name);
     },
-    logUsage: () => Promise.resolve([]),
+    diskUsage: () => Promise.resolve({ logs: [], claims: [] }),
     sampleNode: () => Promise.resolve(summaryOf('node')),
   });
 });

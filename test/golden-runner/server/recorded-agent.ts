@@ -12,6 +12,7 @@ import { meteredCgroups } from '../../../src/engine/container-manager/metered-cg
 import { newStats } from '../../../src/engine/new-stats.ts';
 import { nodeConfig } from '../../../src/node/node-config.ts';
 import { openAPI } from '../../../src/node/open-api.ts';
+import { referenceVersion } from '../../../src/node/options/flags.ts';
 import type { NodeOptions } from '../../../src/node/options/node-options.ts';
 import { nodeSources } from '../../../src/node/sources/node-sources.ts';
 import { serveHealthz } from '../../../src/server/api/healthz.ts';
@@ -100,7 +101,7 @@ export class RecordedAgent {
     const machine = makeMachine();
     const node = { ...nodeConfig(options, machine, 'cgroupfs'), containerLogLinksDir: join(folder, 'log-links') };
     const sources = nodeSources(options, silentLogger);
-    const metrics = new AgentMetrics(world.clock);
+    const metrics = new AgentMetrics(world.clock, { version: referenceVersion, featureGates: options.featureGates });
     const { mounts } = world.cgroups;
     const fake = new CgroupfsManager({ mounts, files: world.cgroups, clock: world.clock, driver: 'cgroupfs' });
     const cgroups = meteredCgroups(fake, { meter: metrics.counts, clock: world.clock });
