@@ -1,4 +1,5 @@
-// Makes the image archives of tests: node scripts/build-test-images.mjs <cache folder> [busybox] [flock] [etcd]
+// Makes the image archives of tests.
+// node scripts/build-test-images.mjs <cache folder> [busybox] [flock] [etcd] [control-plane]
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -6,7 +7,7 @@ import { build } from 'esbuild';
 
 const [folder, ...names] = process.argv.slice(2);
 if (folder === undefined) {
-  console.error('usage: build-test-images.mjs <cache folder> [busybox] [flock] [etcd]');
+  console.error('usage: build-test-images.mjs <cache folder> [busybox] [flock] [etcd] [control-plane]');
   process.exit(2);
 }
 const cache = resolve(folder);

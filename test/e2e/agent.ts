@@ -140,12 +140,14 @@ export class Agent {
   }
 
   /** Starts the agent; resolves when it answers on its socket. */
-  async start(): Promise<void> {
-    const [command = '', ...arguments_] = this.commandLine([
-      'run',
-      this.manifestsFolder,
-      ...['--no-tui', '--log-format', 'json', '--log-level', 'debug'],
-    ]);
+  start(): Promise<void> {
+    return this.startBy(
+      this.commandLine(['run', this.manifestsFolder, ...['--no-tui', '--log-format', 'json', '--log-level', 'debug']]),
+    );
+  }
+
+  /** The same by another command line, which names the root-dir and `--log-format json`. */
+  async startBy([command = '', ...arguments_]: readonly string[]): Promise<void> {
     const child = spawn(command, arguments_, { stdio: ['ignore', 'ignore', 'pipe'], env: this.environment });
     this.#child = child;
     this.#exited = once(child, 'exit').then(([code, signal]: (number | string | null)[]) => ({

@@ -4,8 +4,9 @@ import { execa } from 'execa';
 import { UserError } from '../../src/errors.ts';
 import { ociArchive, type ImageFile, type ImageToArchive } from '../../src/containerd/pause/oci-archive.ts';
 import { computeImageArchitecture } from '../../src/containerd/pause/pause-image.ts';
+import { controlPlaneImage } from './control-plane-image.ts';
 
-/** Changes with what this file makes of its inputs. */
+/** Changes when other images are made of the same programs. */
 const recipe = 1;
 
 interface TestImage {
@@ -30,6 +31,12 @@ const testImages: readonly TestImage[] = [
     programs: ['/usr/bin/etcd', '/usr/bin/etcdctl'],
     debianPackage: 'etcd-server and etcd-client',
     make: (files) => Promise.resolve(etcdImage(files)),
+  },
+  {
+    archive: 'control-plane.tar',
+    programs: ['/bin/busybox', '/usr/bin/openssl'],
+    debianPackage: 'busybox-static and openssl',
+    make: (files) => Promise.resolve(controlPlaneImage(files)),
   },
 ];
 

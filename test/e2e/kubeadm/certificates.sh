@@ -1,0 +1,20 @@
+#!/bin/sh
+# Makes what the static pods of kubeadm mount: one authority, and one certificate under the names of all.
+set -e
+umask 077
+pki=/etc/kubernetes/pki
+mkdir -p $pki/etcd
+cd $pki
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=kubernetes -keyout ca.key -out ca.crt
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /O=system:masters/CN=edge1 \
+  -CA ca.crt -CAkey ca.key -addext basicConstraints=CA:FALSE -addext extendedKeyUsage=serverAuth,clientAuth \
+  -addext subjectAltName=DNS:edge1,DNS:localhost,IP:127.0.0.1,IP:192.0.2.10 -keyout apiserver.key -out apiserver.crt
+for name in apiserver-etcd-client apiserver-kubelet-client front-proxy-client etcd/server etcd/peer; do
+  cp apiserver.key $name.key
+  cp apiserver.crt $name.crt
+done
+cp ca.crt front-proxy-ca.crt
+cp ca.crt etcd/ca.crt
+cp ca.key sa.key
+openssl pkey -in sa.key -pubout -out sa.pub
+for name in controller-manager scheduler kubelet; do echo 'kind: Config' > /etc/kubernetes/$name.conf; done
