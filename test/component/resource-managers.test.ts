@@ -11,6 +11,7 @@ import { PodResources } from '../../src/engine/container-manager/resource-manage
 import type { ResourceManagerSettings } from '../../src/engine/container-manager/resource-managers/resource-managers.ts';
 import { makeNodeConfig } from '../builders/node-config.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
+import { DirectPlugins, goodPlugin } from '../fakes/direct-plugins.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { type Engine, World } from './world.ts';
@@ -41,11 +42,16 @@ function settingsWith(topologyPolicy: string, reservedCPUs: string): ResourceMan
   };
 }
 
+interface NodeSettings {
+  topologyPolicy?: string;
+  reservedCPUs?: string;
+  plugins?: DirectPlugins;
+}
+
 async function bootWith(
   world: World,
   source: ManualSource,
-  topologyPolicy = 'none',
-  reservedCPUs = '0',
+  { topologyPolicy = 'none', reservedCPUs = '0', plugins }: NodeSettings = {},
 ): Promise<Engine> {
   const { clock, rootDir } = world;
   mkdirSync(rootDir, { recursive: true });
@@ -54,6 +60,7 @@ async function bootWith(
   const files = { cpu: await open('cpu_manager_state'), memory: await open('memory_manager_state') };
   return world.boot({
     sources: [source],
+    plugins,
     node: makeNodeConfig(world.folder, { allocatable: { cpu: '7', memory: '7Gi', pods: '110' } }),
     podResources: (engine) =>
       new PodResources(
@@ -72,7 +79,7 @@ async function bootWith(
   });
 }
 
-function podWith(name: string, resources?: { cpu: string; memory: string }): Pod {
+function podWith(name: string, resources?: { cpu: string; memory: string; 'a.example/dev'?: string }): Pod {
   const container = {
     name: 'main',
     image: 'registry.example/app:1',
@@ -126,7 +133,7 @@ test('the CPUs of a removed pod are shared again', async () => {
 test('a pod that does not fit on one NUMA node is refused, and starts when there is room', async () => {
   const world = await World.make();
   const source = new ManualSource();
-  const engine = await bootWith(world, source, 'single-numa-node');
+  const engine = await bootWith(world, source, { topologyPolicy: 'single-numa-node' });
   const large = { cpu: '3', memory: '1Gi' };
   source.set(podWith('first', large), podWith('second', large), podWith('third', large));
   await world.until(() => engine.isReady('first-edge1') && engine.isReady('second-edge1'));
@@ -162,7 +169,7 @@ test('a pod that runs goes on with shared CPUs if its CPUs are reserved now', as
   const first = await bootWith(world, sourceOf(podWith('pinned', pinned)));
   await world.until(() => first.isReady('pinned-edge1'));
   await first.kill();
-  const second = await bootWith(world, sourceOf(podWith('pinned', pinned)), 'none', '0-6');
+  const second = await bootWith(world, sourceOf(podWith('pinned', pinned)), { reservedCPUs: '0-6' });
   await world.until(() => second.isReady('pinned-edge1'));
   await world.pass(1000);
   expect(second.messages('UnexpectedAdmissionError')).toEqual([
@@ -185,4 +192,63 @@ test('an unusable state file is set aside, and the node starts', async () => {
   const aside = await readFile(join(world.rootDir, 'cpu_manager_state.unusable'), 'utf8');
   const now: unknown = JSON.parse(await readFile(join(world.rootDir, 'cpu_manager_state'), 'utf8'));
   expect({ aside, now }).toMatchObject({ aside: 'nonsense', now: { policyName: 'static', defaultCpuSet: '0,3-7' } });
+});
+
+/** A device on each of these NUMA nodes. */
+async function bootWithDevices(world: World, source: ManualSource, nodes: readonly number[]): Promise<Engine> {
+  const plugins = new DirectPlugins(world.clock);
+  source.set();
+  const engine = await bootWith(world, source, { topologyPolicy: 'single-numa-node', plugins });
+  await world.until(() => plugins.isServed);
+  const devices = nodes.map((node, index) => ({
+    ID: `d${index}`,
+    health: 'Healthy',
+    topology: { nodes: [{ ID: BigInt(node) }] },
+  }));
+  await plugins.register('a.example/dev', goodPlugin(devices));
+  await world.pass(200);
+  return engine;
+}
+
+const devicesOf = (world: World): string[] =>
+  world.runtime
+    .requestsOf('createContainer')
+    .flatMap(({ config }) => (config?.envs ?? []).filter(({ key }) => key === 'DEVICES'))
+    .map(({ value }) => Buffer.from(value).toString());
+
+test('the CPUs and memory of a container are on the NUMA node of its device', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await bootWithDevices(world, source, [1, 0]);
+  source.set(podWith('far', { ...pinned, 'a.example/dev': '1' }));
+  await world.until(() => engine.isReady('far-edge1'));
+  source.set(podWith('far', { ...pinned, 'a.example/dev': '1' }), podWith('near', { ...pinned, 'a.example/dev': '1' }));
+  await world.until(() => engine.isReady('near-edge1'));
+  const affinities = setsOf(world).map((sets, index) => `${sets}: ${devicesOf(world)[index] ?? ''}`);
+  expect(affinities.sort()).toEqual(['far-edge1 1-2 0: d1', 'near-edge1 4-5 1: d0']);
+});
+
+test('a device that is on another NUMA node than free CPUs is not given', async () => {
+  const world = await World.make();
+  const source = new ManualSource();
+  const engine = await bootWithDevices(world, source, [1]);
+  const large = podWith('large', { cpu: '4', memory: '1Gi' });
+  const withDevice = podWith('device', { ...pinned, 'a.example/dev': '1' });
+  source.set(large);
+  await world.until(() => engine.isReady('large-edge1'));
+  source.set(large, withDevice);
+  await world.until(() => engine.phase('device-edge1') === 'Failed');
+  const { reason, message } = engine.pod('device-edge1')?.pod.status ?? {};
+  const whileRefused = devicesOf(world);
+  source.set(withDevice);
+  await world.until(() => engine.isReady('device-edge1'));
+  expect({ reason, message, whileRefused, sets: setsOf(world).at(-1), devices: devicesOf(world) }).toEqual({
+    reason: 'TopologyAffinityError',
+    message:
+      'Pod was rejected: Resources cannot be allocated with Topology locality. ' +
+      'It is tried again as soon as a pod ends or its devices change.',
+    whileRefused: [],
+    sets: 'device-edge1 4-5 1',
+    devices: ['d0'],
+  });
 });

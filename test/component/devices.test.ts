@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest';
+import type { Pod } from '../../src/api/types.ts';
+import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
+import { makeNodeConfig } from '../builders/node-config.ts';
+import { makeStaticPod } from '../builders/static-pod.ts';
+import { type DirectPlugin, DirectPlugins, goodPlugin, healthy, never } from '../fakes/direct-plugins.ts';
+import { ManualSource } from '../fakes/manual-source.ts';
+import { type Engine, World } from './world.ts';
+
+const podWith = (name: string, resource?: string): Pod =>
+  makeStaticPod(name, {
+    spec: {
+      containers: [{ name: 'main', image: 'app:1', ...(resource && { resources: { limits: { [resource]: '1' } } }) }],
+    },
+  });
+
+async function boot(
+  world: World,
+  plugins: Record<string, DirectPlugin>,
+  featureGates = defaultFeatureGates,
+): Promise<{ engine: Engine; source: ManualSource }> {
+  const source = new ManualSource();
+  source.set();
+  const direct = new DirectPlugins(world.clock);
+  const node = makeNodeConfig(world.folder, { featureGates });
+  const engine = await world.boot({ sources: [source], plugins: direct, node });
+  await world.until(() => direct.isServed);
+  for (const [resource, plugin] of Object.entries(plugins)) await direct.register(resource, plugin);
+  await world.pass(200);
+  return { engine, source };
+}
+
+/** One pod for the plugin that hangs, one for a plugin that answers, and one without devices. */
+const threePods = [podWith('stuck', 'a.example/hung'), podWith('other', 'a.example/good'), podWith('plain')];
+
+function statusOf(engine: Engine, pod: string): object {
+  const { phase, reason, message } = engine.pod(pod)?.pod.status ?? {};
+  return { phase, reason, message };
+}
+
+test.each([
+  ['allocate', 120, 'Allocate failed due to '],
+  ['getPreferredAllocation', 30, 'Allocate failed due to device plugin GetPreferredAllocation rpc failed with err: '],
+])('a plugin that never answers %s keeps its pod waiting for %d s, and no other', async (method, limit, refusal) => {
+  const world = await World.make();
+  const hung = goodPlugin(healthy('d0', 'd1'));
+  hung.answers['getDevicePluginOptions'] = () => ({ getPreferredAllocationAvailable: true });
+  const { [method]: answer = never } = hung.answers;
+  hung.answers[method] = never;
+  const { engine, source } = await boot(world, { 'a.example/hung': hung, 'a.example/good': goodPlugin(healthy('g0')) });
+  const since = world.clock.monotonic();
+  source.set(...threePods);
+  await world.until(() => engine.isReady('other-edge1') && engine.isReady('plain-edge1'));
+  const [readyAfterMs, whileWaiting] = [world.clock.monotonic() - since, statusOf(engine, 'stuck-edge1')];
+  await world.until(() => engine.phase('stuck-edge1') === 'Failed');
+  const refusedAfterS = Math.round((world.clock.monotonic() - since) / 1000);
+  const refused = statusOf(engine, 'stuck-edge1');
+  hung.answers[method] = answer;
+  hung.send(healthy('d0', 'd1', 'd2'));
+  await world.until(() => engine.isReady('stuck-edge1'));
+  expect({ isReadySoon: readyAfterMs < 5000, whileWaiting, refusedAfterS, refused }).toEqual({
+    isReadySoon: true,
+    whileWaiting: {
+      phase: 'Pending',
+      reason: 'WaitingForDevices',
+      message: 'Device plugins are allocating its devices',
+    },
+    refusedAfterS: limit,
+    refused: {
+      phase: 'Failed',
+      reason: 'UnexpectedAdmissionError',
+      message:
+        `Pod was rejected: ${refusal}rpc error: code = DeadlineExceeded desc = Deadline exceeded, ` +
+        'which is unexpected. It is tried again as soon as a pod ends or its devices change.',
+    },
+  });
+});
+
+test('a plugin that never answers PreStartContainer keeps its container waiting, and is asked again', async () => {
+  const world = await World.make();
+  const hung = goodPlugin(healthy('d0'));
+  hung.answers['getDevicePluginOptions'] = () => ({ preStartRequired: true });
+  hung.answers['preStartContainer'] = never;
+  const { engine, source } = await boot(world, { 'a.example/hung': hung, 'a.example/good': goodPlugin(healthy('g0')) });
+  source.set(...threePods);
+  await world.until(() => engine.isReady('other-edge1') && engine.isReady('plain-edge1'));
+  await world.until(() => engine.waitingReason('stuck-edge1') === 'CreateContainerConfigError');
+  const state = engine.pod('stuck-edge1')?.pod.status?.containerStatuses?.[0]?.state;
+  await world.until(() => hung.calls.filter((call) => call === 'preStartContainer').length === 2);
+  delete hung.answers['preStartContainer'];
+  await world.until(() => engine.isReady('stuck-edge1'));
+  expect({ state, allocations: hung.calls.filter((call) => call === 'allocate').length }).toEqual({
+    state: {
+      waiting: {
+        reason: 'CreateContainerConfigError',
+        message:
+          'device plugin PreStartContainer rpc failed with err: ' +
+          'rpc error: code = DeadlineExceeded desc = Deadline exceeded',
+      },
+    },
+    allocations: 1,
+  });
+});
+
+test('the status of a container follows the health of its devices, with the feature gate', async () => {
+  const world = await World.make();
+  const plugin = goodPlugin(healthy('d0', 'd1'));
+  const gates = { ...defaultFeatureGates, ResourceHealthStatus: true };
+  const { engine, source } = await boot(world, { 'a.example/dev': plugin }, gates);
+  source.set(podWith('app', 'a.example/dev'), podWith('plain'));
+  await world.until(() => engine.isReady('app-edge1') && engine.isReady('plain-edge1'));
+  const seen: unknown[] = [];
+  const look = (): void => {
+    const [app, plain] = ['app-edge1', 'plain-edge1'].map((name) => engine.pod(name)?.pod.status?.containerStatuses);
+    seen.push([app?.[0]?.allocatedResourcesStatus, plain?.[0]?.allocatedResourcesStatus]);
+  };
+  look();
+  for (const devices of [[{ ID: 'd0', health: 'Unhealthy' }], healthy('d0'), healthy('d1')]) {
+    plugin.send(devices);
+    await world.pass(1000);
+    look();
+  }
+  const shown = (health: string): unknown => [
+    [{ name: 'a.example/dev', resources: [{ resourceID: 'd0', health }] }],
+    undefined,
+  ];
+  expect({ seen, running: world.runtime.running() }).toEqual({
+    seen: ['Healthy', 'Unhealthy', 'Healthy', 'Unknown'].map(shown),
+    running: ['app-edge1/main#0', 'plain-edge1/main#0'],
+  });
+});
+
+test('without the feature gate the status of a container has no devices', async () => {
+  const world = await World.make();
+  const { engine, source } = await boot(world, { 'a.example/dev': goodPlugin(healthy('d0')) });
+  source.set(podWith('app', 'a.example/dev'));
+  await world.until(() => engine.isReady('app-edge1'));
+  expect(engine.pod('app-edge1')?.pod.status?.containerStatuses?.[0]).not.toHaveProperty('allocatedResourcesStatus');
+});
