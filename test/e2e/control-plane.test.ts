@@ -111,3 +111,24 @@ test('the control plane runs on while the kubelet is killed, and the next one re
   expect(await restarts(isRunning)).toEqual(neverRestarted);
   expect(await running()).toEqual(before);
 });
+
+test('down leaves the manifests and the data to a kubelet of Kubernetes, and nothing in the runtime', async () => {
+  const endpoint = 'unix:///var/run/containerd/containerd.sock';
+  const files = ['--config', '/var/lib/kubelet/config.yaml', '--container-runtime-endpoint', endpoint];
+  const { code, stdout, stderr } = await agent.down(...files);
+  expect({ code, stdout: stdout.split('\n').sort(), stderr }).toEqual({
+    code: 0,
+    stdout: ['', 'kubelet-ts stopped', ...components.map((name) => `pod kube-system/${name}-edge1 removed`)].sort(),
+    stderr: '',
+  });
+  const connection = await agent.connect();
+  try {
+    const { items } = await connection.runtime.listPodSandbox({});
+    const { containers } = await connection.runtime.listContainers({});
+    expect({ items, containers }).toEqual({ items: [], containers: [] });
+  } finally {
+    connection.close();
+  }
+  expect(await mounts.run('ls', '/etc/kubernetes/manifests')).toBe(components.map((name) => `${name}.yaml`).join('\n'));
+  expect(await mounts.run('ls', '/var/lib/etcd')).toBe('member');
+});
