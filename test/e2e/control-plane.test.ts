@@ -13,6 +13,7 @@ const images = {
   'registry.k8s.io/kube-apiserver:v1.32.10': 'localhost/control-plane:1',
   'registry.k8s.io/kube-controller-manager:v1.32.10': 'localhost/control-plane:1',
   'registry.k8s.io/kube-scheduler:v1.32.10': 'localhost/control-plane:1',
+  'registry.k8s.io/kube-scheduler:v1.33.0': 'localhost/control-plane:1',
 };
 const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler'];
 
@@ -52,7 +53,7 @@ beforeAll(async () => {
   // Leaves a containerd with the images, as a machine of kubeadm has one before `kubeadm init`.
   await Promise.all([agent.start(), mounts.run('sh', '-ec', initialize, files, socket)]);
   const tags = Object.entries(images).map(([name, stored]) => agent.cli(['images', 'tag', stored, name]));
-  expect((await Promise.all(tags)).map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  expect((await Promise.all(tags)).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
   await agent.stop();
 });
 afterAll(async () => {
@@ -70,7 +71,8 @@ function startKubelet(): Promise<void> {
   return agent.startBy(['nsenter', ...namespaces, 'sh', '-c', unit, join(dirname(program), 'kubelet'), ...extra]);
 }
 
-const running = (): Promise<object> => Promise.all(components.map((name) => agent.runningContainer(name)));
+const running = (): Promise<{ id: string; pid: number }[]> =>
+  Promise.all(components.map((name) => agent.runningContainer(name)));
 
 /** How often each container was restarted, as soon as `isSo` is true of every pod. */
 async function restarts(isSo: (pod: PodSnapshot) => boolean): Promise<Record<string, number[] | undefined>> {
@@ -110,6 +112,30 @@ test('the control plane runs on while the kubelet is killed, and the next one re
   // Ready again is up to the startup probes, each at a random moment of its first period, as with the kubelet.
   expect(await restarts(isRunning)).toEqual(neverRestarted);
   expect(await running()).toEqual(before);
+});
+
+test('a manifest that kubeadm writes for an upgrade restarts that component alone, and so does restart', async () => {
+  const { pod: earlier } = await agent.untilPod('kube-scheduler', isRunning);
+  const before = await running();
+  // As kubeadm writes it: in place.
+  const upgrade = 'text=$(sed s/v1.32.10/v1.33.0/ "$0"); printf "%s\\n" "$text" > "$0"';
+  await mounts.run('sh', '-ec', upgrade, '/etc/kubernetes/manifests/kube-scheduler.yaml');
+  const restarted = (pod: PodSnapshot): boolean =>
+    isRunning(pod) && pod.pod.status?.containerStatuses?.[0]?.restartCount === 1;
+  const { pod } = await agent.untilPod('kube-scheduler', restarted);
+  expect([pod.metadata.uid, pod.spec.containers[0]?.image]).toEqual([
+    earlier.metadata.uid,
+    'registry.k8s.io/kube-scheduler:v1.33.0',
+  ]);
+  expect(await agent.cli(['restart', 'kube-apiserver'])).toMatchObject({ code: 0, stderr: '' });
+  await agent.untilPod('kube-apiserver', restarted);
+  const isSame = (await running()).map(({ id }, index) => id === before[index]?.id);
+  expect(Object.fromEntries(components.map((name, index) => [name, isSame[index]]))).toEqual({
+    etcd: true,
+    'kube-apiserver': false,
+    'kube-controller-manager': true,
+    'kube-scheduler': false,
+  });
 });
 
 test('down leaves the manifests and the data to a kubelet of Kubernetes, and nothing in the runtime', async () => {
