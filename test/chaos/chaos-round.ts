@@ -1,5 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { OperationAction } from '../../src/engine/operations/operation.ts';
+import { controlSocketPath, operate } from '../../src/server/control/control-client.ts';
 import type { SeededRandom } from '../builders/seeded-random.ts';
+import { nodeName } from '../e2e/agent.ts';
 import type { ChaosWorld } from './chaos-world.ts';
 
 /** What was done to a node in one round. */
@@ -15,7 +18,8 @@ export interface ChaosRound {
   readonly quietSince: number;
 }
 
-type Step = 'create' | 'update' | 'remove' | 'crash' | 'crashSandbox' | 'killAgent' | 'killContainerd' | 'hang';
+type Step =
+  'create' | 'update' | 'remove' | 'crash' | 'crashSandbox' | 'operate' | 'killAgent' | 'killContainerd' | 'hang';
 
 const names = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6'];
 const maxPods = 5;
@@ -61,7 +65,7 @@ class Round implements ChaosRound {
   }
 
   async #take(step: Step): Promise<void> {
-    const { desired } = this.#world;
+    const { desired, stopped, held } = this.#world;
     const known = [...desired.keys()];
     switch (step) {
       case 'create': {
@@ -73,11 +77,15 @@ class Round implements ChaosRound {
         if (known.length > 0) await this.#world.createPod(this.#random.pick(known));
         break;
       case 'remove':
-        if (known.length > 1) await this.#world.removePod(this.#random.pick(known));
+        // What was asked of a pod is forgotten only if an agent sees that its manifest is gone.
+        if (known.length > 1) await this.#removeOne(known.filter((name) => !stopped.has(name) && !held.has(name)));
+        break;
+      case 'operate':
+        await this.#operate();
         break;
       case 'crash':
       case 'crashSandbox': {
-        const lasting = known.filter((name) => desired.get(name)?.ends === false);
+        const lasting = known.filter((name) => desired.get(name)?.ends === false && !stopped.has(name));
         const victim = step === 'crash' ? 'container' : 'sandbox';
         if (lasting.length > 0) await this.#world.crash(this.#random.pick(lasting), victim);
         break;
@@ -91,6 +99,50 @@ class Round implements ChaosRound {
       case 'hang':
         this.#hangRuntime();
         break;
+    }
+  }
+
+  async #removeOne(names: readonly string[]): Promise<void> {
+    if (names.length > 0) await this.#world.removePod(this.#random.pick(names));
+  }
+
+  /** Asks something of a pod that is as declared, and often kills kubelet-ts before it has answered. */
+  async #operate(): Promise<void> {
+    const { desired, touched, stopped, held } = this.#world;
+    const calm = [...desired.values()].filter(({ name, ends }) => !ends && !touched.has(name));
+    if (calm.length === 0 || this.#start === undefined) return;
+    const { name } = this.#random.pick(calm);
+    const action = this.#random.pick<OperationAction>([
+      stopped.has(name) ? 'start' : 'stop',
+      stopped.has(name) ? 'start' : 'restart',
+      held.has(name) ? 'unhold' : 'hold',
+    ]);
+    await this.#start;
+    const asked = this.#ask(name, action);
+    // A rejection is handled below.
+    asked.catch(() => undefined);
+    if (this.#random.chance(0.5)) {
+      await delay(this.#random.below(40));
+      await this.#killAgent();
+      if (this.#start === undefined) this.#startAgent();
+      await this.#start;
+    }
+    // Asked again, it is done once: an answer that was lost may belong to something that was done.
+    if (!(await asked.catch(() => false))) await this.#untilAnswered(name, action);
+    this.#world.operated(name, action);
+  }
+
+  /** True if kubelet-ts answered that it is done. */
+  async #ask(name: string, action: OperationAction): Promise<boolean> {
+    const pod = { namespace: 'default', name: `${name}-${nodeName}` };
+    return (await operate(controlSocketPath(this.#world.agent.rootDir), pod, action)) !== undefined;
+  }
+
+  async #untilAnswered(name: string, action: OperationAction): Promise<void> {
+    await this.#hang;
+    for (let time = 1; !(await this.#ask(name, action)); time += 1) {
+      if (time === 20) throw new Error(`${action} ${name} was never answered`);
+      await delay(100);
     }
   }
 
@@ -153,7 +205,7 @@ class Round implements ChaosRound {
 /** Nearly every round kills kubelet-ts, one in ten containerd; the runtime hangs where it can. */
 function planSteps(random: SeededRandom, { canHang }: { canHang: boolean }): Step[] {
   const changes: Step[] = random.times(1, 4, () =>
-    random.pick(['create', 'create', 'update', 'remove', 'crash', 'crash', 'crashSandbox']),
+    random.pick(['create', 'create', 'update', 'remove', 'crash', 'crash', 'crashSandbox', 'operate', 'operate']),
   );
   const blows: Step[] = [
     ...(random.chance(0.95) ? (['killAgent'] as const) : []),

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RpcError, hasCode } from '../../src/errors.ts';
 import type { SeededRandom } from '../builders/seeded-random.ts';
+import type { OperationAction } from '../../src/engine/operations/operation.ts';
 import { Agent } from '../e2e/agent.ts';
 import type { NetworkNamespace } from '../e2e/network-namespace.ts';
 import { type ChaosPod, journalFolder, makeChaosPod, settings } from './chaos-pod.ts';
@@ -25,8 +26,12 @@ export class ChaosWorld {
   readonly agent: Agent;
   /** Undefined where kubelet-ts manages the containerd. */
   readonly runtime: ChaosRuntime | undefined;
-  /** By name. */
+  /** By name: the revision that must run. */
   readonly desired = new Map<string, ChaosPod>();
+  /** Names of the pods that an operator stopped. */
+  readonly stopped = new Set<string>();
+  /** What the manifests of held pods declare, by name. */
+  readonly held = new Map<string, ChaosPod>();
   /** Ids of containers that were made to crash. */
   readonly crashed = new Set<string>();
   /** Names of the pods that something was done to since `touched` was emptied. */
@@ -75,7 +80,8 @@ export class ChaosWorld {
       rootDir,
       hasPodNetwork: this.#hasPodNetwork,
     });
-    this.desired.set(name, pod);
+    if (this.held.has(name)) this.held.set(name, pod);
+    else this.desired.set(name, pod);
     this.touched.add(name);
     await this.agent.write(fileName(name), pod.manifest);
   }
@@ -84,6 +90,18 @@ export class ChaosWorld {
     this.desired.delete(name);
     this.touched.add(name);
     await this.agent.remove(fileName(name));
+  }
+
+  /** Notes what an operator asked of a pod, once it is certain. */
+  operated(name: string, action: OperationAction): void {
+    const pod = this.desired.get(name);
+    if (pod === undefined) return;
+    this.touched.add(name);
+    if (action === 'stop') this.stopped.add(name);
+    if (action === 'start') this.stopped.delete(name);
+    if (action === 'hold') this.held.set(name, pod);
+    if (action === 'unhold') this.desired.set(name, this.held.get(name) ?? pod);
+    if (action === 'unhold') this.held.delete(name);
   }
 
   /** Kills one container of a pod, or all of its sandbox, if there is one now. */

@@ -24,8 +24,8 @@ export interface SettledNode {
  * Resolves when the node is as its manifests say; throws when runtime, disk or kernel say otherwise than the engine
  * then.
  */
-export async function settle({ agent, desired, crashed }: ChaosWorld): Promise<SettledNode> {
-  const { pods } = await agent.until((snapshot) => isAsDeclared(snapshot, desired, crashed));
+export async function settle({ agent, desired, crashed, stopped }: ChaosWorld): Promise<SettledNode> {
+  const { pods } = await agent.until((snapshot) => isAsDeclared(snapshot, { desired, crashed, stopped }));
   const at = performance.now();
   const uids = new Set(pods.map(({ pod }) => pod.metadata.uid));
   // The folder of a pod goes last of all.
@@ -33,7 +33,7 @@ export async function settle({ agent, desired, crashed }: ChaosWorld): Promise<S
   await allGone((await podDirs.podUIDs()).filter((uid) => !uids.has(uid)).map((uid) => podDirs.podDir(uid)));
   await runtimeAnswers(agent);
   const listing = await listRuntime(agent);
-  assertSame(`the runtime of revisions ${revisionsOf(desired)}`, runningIn(listing), declaredBy(desired));
+  assertSame(`the runtime of revisions ${revisionsOf(desired)}`, runningIn(listing), declaredBy(desired, stopped));
   const known = new Set([...uids, ...[...listing.sandboxes, ...listing.containers].map(({ id }) => id)]);
   const isStray = (place: string): boolean => idsIn(place).some((id) => !known.has(id));
   await strayShimsEnd(agent, isStray);
@@ -69,8 +69,7 @@ async function strayShimsEnd({ rootDir }: Agent, isStray: (place: string) => boo
 
 function isAsDeclared(
   { pods }: EngineSnapshot,
-  desired: ReadonlyMap<string, ChaosPod>,
-  crashed: ReadonlySet<string>,
+  { desired, crashed, stopped }: Pick<ChaosWorld, 'desired' | 'crashed' | 'stopped'>,
 ): boolean {
   return (
     pods.length === desired.size &&
@@ -79,7 +78,7 @@ function isAsDeclared(
         (candidate) =>
           candidate.pod.metadata.name === `${wanted.name}-${nodeName}` &&
           candidate.pod.metadata.annotations?.[revisionAnnotation] === String(wanted.revision) &&
-          (wanted.ends ? candidate.worker.state === 'finished' : isReady(candidate)) &&
+          (wanted.ends || stopped.has(wanted.name) ? candidate.worker.state === 'finished' : isReady(candidate)) &&
           !currentIDs(candidate).some((id) => crashed.has(id)),
       ),
     )
@@ -101,9 +100,9 @@ function runningIn({ sandboxes, containers }: RuntimeListing): string[] {
   ].sort();
 }
 
-function declaredBy(desired: ReadonlyMap<string, ChaosPod>): string[] {
+function declaredBy(desired: ReadonlyMap<string, ChaosPod>, stopped: ReadonlySet<string>): string[] {
   return [...desired.values()]
-    .filter(({ ends }) => !ends)
+    .filter(({ ends, name }) => !ends && !stopped.has(name))
     .flatMap(({ name, revision, containers }) => [
       `${name} ${revision}`,
       ...containers.map((container) => `${name} ${revision} ${container}`),
