@@ -134,6 +134,7 @@ class Round implements ChaosRound {
 
   /** True if kubelet-ts answered that it is done. */
   async #ask(name: string, action: OperationAction): Promise<boolean> {
+    if (action === 'restart') await this.#world.expectRestart(name);
     const pod = { namespace: 'default', name: `${name}-${nodeName}` };
     return (await operate(controlSocketPath(this.#world.agent.rootDir), pod, action)) !== undefined;
   }

@@ -92,6 +92,14 @@ export class ChaosWorld {
     await this.agent.remove(fileName(name));
   }
 
+  /** Notes the containers of a pod, which a restart must end. Does nothing if the runtime is away. */
+  async expectRestart(name: string): Promise<void> {
+    await this.#whileRuntimeAnswers(async () => {
+      const { containers } = await listRuntime(this.agent);
+      for (const one of containers) if (one.podName === name && one.isRunning) this.crashed.add(one.id);
+    });
+  }
+
   /** Notes what an operator asked of a pod, once it is certain. */
   operated(name: string, action: OperationAction): void {
     const pod = this.desired.get(name);

@@ -78,11 +78,17 @@ function isAsDeclared(
         (candidate) =>
           candidate.pod.metadata.name === `${wanted.name}-${nodeName}` &&
           candidate.pod.metadata.annotations?.[revisionAnnotation] === String(wanted.revision) &&
-          (wanted.ends || stopped.has(wanted.name) ? candidate.worker.state === 'finished' : isReady(candidate)) &&
+          isInItsState(candidate, wanted, stopped) &&
           !currentIDs(candidate).some((id) => crashed.has(id)),
       ),
     )
   );
+}
+
+function isInItsState(candidate: PodSnapshot, { name, ends }: ChaosPod, stopped: ReadonlySet<string>): boolean {
+  const { pod, worker } = candidate;
+  if (stopped.has(name)) return pod.status?.reason === 'Stopped' && worker.state !== 'terminating';
+  return ends ? worker.state === 'finished' : isReady(candidate);
 }
 
 /** Ids of the containers that the status of a pod tells of. */

@@ -12,7 +12,7 @@ export async function declaredPods(
   references: readonly string[],
   namespace: string | undefined,
 ): Promise<{ namespace: string; name: string }[]> {
-  const snapshot = await fetchSnapshot(socketPath);
+  const snapshot = await fetchSnapshot(socketPath, { settled: true });
   if (snapshot === undefined) {
     throw new UserError('no kubelet-ts runs on this root-dir', { hint: 'Start it with `kubelet-ts run`.' });
   }

@@ -1,6 +1,6 @@
 import { OperationRefused, operationActions, type PodName } from '../../engine/operations/operation.ts';
 import { Refusal, sendJSON } from './control-answer.ts';
-import type { ControlCall, ControlContext, ControlRoutes } from './control-route.ts';
+import type { ControlCall, ControlContext, ControlledEngine, ControlRoutes } from './control-route.ts';
 import { readOptions } from './read-body.ts';
 
 const statuses = { missing: 404, conflict: 409, invalid: 400 } as const;
@@ -16,7 +16,7 @@ const statuses = { missing: 404, conflict: 409, invalid: 400 } as const;
 export function podRoutes(context: ControlContext): ControlRoutes {
   return {
     'GET /v1/pods/{namespace}/{name}/revisions': async (call) => {
-      const engine = await context.engineFor(call);
+      const engine = await settledEngine(context, call);
       const revisions = await unlessRefused(() => engine.pastRevisions(podOf(call)));
       sendJSON(context, call.response, revisions);
     },
@@ -25,14 +25,14 @@ export function podRoutes(context: ControlContext): ControlRoutes {
       const { container, removesAtEnd = false } = await readOptions(call.request);
       if (typeof container !== 'object' || container === null) throw new Refusal(400, 'container must be an object');
       if (typeof removesAtEnd !== 'boolean') throw new Refusal(400, 'removesAtEnd must be true or false');
-      const engine = await context.engineFor(call);
+      const engine = await settledEngine(context, call);
       const request = { json: JSON.stringify(container), removesAtEnd };
       sendJSON(context, call.response, {
         name: await unlessRefused(() => engine.addEphemeralContainer(podOf(call), request)),
       });
     },
     'DELETE /v1/pods/{namespace}/{name}/ephemeralcontainers/{container}': async (call) => {
-      const engine = await context.engineFor(call);
+      const engine = await settledEngine(context, call);
       const name = call.params['container'] ?? '';
       const message = await unlessRefused(() => engine.removeEphemeralContainer(podOf(call), name));
       sendJSON(context, call.response, { message });
@@ -43,7 +43,7 @@ export function podRoutes(context: ControlContext): ControlRoutes {
       const { container, to } = await readOptions(call.request);
       if (container !== undefined && typeof container !== 'string') throw new Refusal(400, 'container must be a text');
       if (to !== undefined && typeof to !== 'number') throw new Refusal(400, 'to must be a number');
-      const engine = await context.engineFor(call);
+      const engine = await settledEngine(context, call);
       const request = {
         action,
         pod: podOf(call),
@@ -53,6 +53,13 @@ export function podRoutes(context: ControlContext): ControlRoutes {
       sendJSON(context, call.response, { message: await unlessRefused(() => engine.operate(request)) });
     },
   };
+}
+
+/** The engine, once it knows the manifests that are on disk now: just after a start it does not. */
+async function settledEngine(context: ControlContext, call: ControlCall): Promise<ControlledEngine> {
+  const engine = await context.engineFor(call);
+  await engine.settled();
+  return engine;
 }
 
 function podOf({ params }: ControlCall): PodName {

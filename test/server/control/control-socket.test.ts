@@ -162,11 +162,29 @@ async function untilListeners(count: number): Promise<void> {
   while (view.listeners.size !== count) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Settles the engine as soon as the request waits for it. */
+const settleNext = (): void => {
+  setImmediate(() => view.settling.emit('settled'));
+};
+
 const ready: KubeletEvent = { at: 5, type: 'RuntimeReady', name: 'fake', version: '1' };
 
 describe('the socket', () => {
+  test('an action waits until the engine has read what is on disk', async () => {
+    await serve();
+    const asked = once(view.settling, 'asked');
+    const answers: string[] = [];
+    const stopped = operate(path, { namespace: 'default', name: 'web-edge1' }, 'stop').then(() => answers.push('stop'));
+    await asked;
+    await fetchSnapshot(path).then(() => answers.push('snapshot'));
+    view.settling.emit('settled');
+    await stopped;
+    expect(answers).toEqual(['snapshot', 'stop']);
+  });
+
   test('passes actions on pods to the engine, and refusals back', async () => {
     await serve();
+    view.settling.on('asked', settleNext);
     const pod = { namespace: 'default', name: 'web-edge1' };
     const asked = await operate(path, pod, 'rollback', { to: 3 });
     expect(JSON.parse(asked ?? '')).toEqual({ action: 'rollback', pod, to: 3 });
@@ -177,6 +195,7 @@ describe('the socket', () => {
 
   test('adds and removes ephemeral containers', async () => {
     await serve();
+    view.settling.on('asked', settleNext);
     const pod = { namespace: 'default', name: 'web-edge1' };
     const container = { name: 'tools', image: 'busybox', command: ['sh'] };
     const added = await addEphemeralContainer(path, pod, container, true);
