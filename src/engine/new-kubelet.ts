@@ -124,6 +124,7 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
     declarers: (pod) => config.declarers(pod),
     isTerminating: (uid) => workers.isPodTerminationRequested(uid) && !workers.isPodKnownTerminated(uid),
     podStatus: (uid) => cache.get(uid),
+    lookAtPod: (uid) => news.relist(uid),
     isReadyAsDeclared: (pod) => isReady(statusManager.get(pod.metadata.uid)) && isAsDeclared(pod),
     redeclare: () => {
       config.redeclare();

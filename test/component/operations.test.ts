@@ -74,6 +74,22 @@ describe('restart', () => {
     expect([uidOf(one.engine), one.engine.pod('web-edge1')?.pod.status?.podIP]).toEqual([uid, ip]);
   });
 
+  test('that is asked of an agent that has only just started is done', async () => {
+    const one = await running();
+    one.engine.crash();
+    const source = new ManualSource();
+    const answer = one.world.runtime.hang('containerStatus');
+    const next = { ...one, source, engine: await one.world.boot({ sources: [source] }) };
+    source.setDerived(revision('1'));
+    await one.world.until(() => next.engine.pod('web-edge1') !== undefined);
+    const asked = next.engine.kubelet.operate({ action: 'restart', pod: web });
+    await next.world.pass(1000);
+    answer();
+    await next.world.pass(1000);
+    expect(await asked).toBe('pod/web-edge1 restarted');
+    await next.world.until(() => next.world.runtime.running().includes('web-edge1/main#1'));
+  });
+
   test('is done exactly once after a kill of the agent at any of its steps', async () => {
     for (const step of ['stopContainer', 'createContainer', 'startContainer'] as const) {
       for (const when of ['before', 'after'] as const) {

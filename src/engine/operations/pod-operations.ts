@@ -10,6 +10,7 @@ import { podEventRecorder } from '../view/event-recorder.ts';
 import { reasons } from '../view/reasons.ts';
 import type { WaitingUpdate } from '../view/snapshot.ts';
 import { computeRevision, lateRollback, rollbackTarget, type UpdateGates } from './compute-revision.ts';
+import { inTime, TimeoutError } from '../../flow/in-time.ts';
 import { computeRestart } from './compute-restart.ts';
 import { OperationRefused, type OperationRequest, type PodName, type RevisionSummary } from './operation.ts';
 import {
@@ -22,6 +23,9 @@ import {
 } from './pod-record.ts';
 import type { PodRecords } from './pod-records.ts';
 
+/** Longest wait for the runtime's answer about one pod. */
+const lookTimeoutMs = 10_000;
+
 interface Deps {
   records: PodRecords;
   /** The pod of this name that runs or should run. Returns undefined if none is declared. */
@@ -31,6 +35,8 @@ interface Deps {
   isTerminating: (uid: string) => boolean;
   /** The known status of a pod in the runtime. */
   podStatus: (uid: string) => RuntimePodStatus;
+  /** Reads the status of a pod from the runtime. */
+  lookAtPod: (uid: string) => Promise<void>;
   /** True if this pod is Ready and nothing of an earlier manifest runs in it. */
   isReadyAsDeclared: (pod: Pod) => boolean;
   /** Merges the lists of the sources again. */
@@ -190,12 +196,17 @@ export class PodOperations {
   }
 
   private async restart(pod: Pod, record: PodRecord, container: string | undefined): Promise<string> {
-    const { podStatus, retryPod } = this.deps;
+    const { podStatus, lookAtPod, retryPod, clock } = this.deps;
     const { uid, name } = pod.metadata;
     if (pod.spec.restartPolicy !== 'Always') {
       const hint = `Run it anew: kubelet-ts stop ${name}, then kubelet-ts start ${name}`;
       throw new OperationRefused('conflict', `the restartPolicy of pod ${name} is not Always`, hint);
     }
+    // Just after a start of the agent, the known status is empty.
+    await inTime(clock, lookTimeoutMs, lookAtPod(uid)).catch((error: unknown) => {
+      if (!(error instanceof TimeoutError)) throw error;
+      throw new OperationRefused('conflict', `pod ${name} is not restarted: the container runtime does not answer`);
+    });
     const ids = computeRestart(pod, podStatus(uid), container);
     if (ids === undefined) {
       throw new OperationRefused('invalid', `pod ${name} has no container ${container ?? ''} that can restart`);
