@@ -60,6 +60,11 @@ class Round implements ChaosRound {
       this.#quiet();
     }
     await this.#hang;
+    await this.#started();
+  }
+
+  /** Starts kubelet-ts if it is down, and resolves once it is up. */
+  async #started(): Promise<void> {
     if (this.#start === undefined) this.#startAgent();
     await this.#start;
   }
@@ -124,8 +129,7 @@ class Round implements ChaosRound {
     if (this.#random.chance(0.5)) {
       await delay(this.#random.below(40));
       await this.#killAgent();
-      if (this.#start === undefined) this.#startAgent();
-      await this.#start;
+      await this.#started();
     }
     // Asked again, it is done once: an answer that was lost may belong to something that was done.
     if (!(await asked.catch(() => false))) await this.#untilAnswered(name, action);
