@@ -29,9 +29,15 @@ export async function nodeCredentials(
 ): Promise<(repository: string) => Promise<DockerConfig[]>> {
   const { rootDir } = options;
   const places: DockerConfigPlaces = { rootDir, workingDir: process.cwd(), home: process.env['HOME'] ?? '' };
+  const onBroken = (path: string, err: string): void => {
+    logger.warn({ path, err }, 'Skipped a broken file of registry credentials');
+  };
   const plugins = await openPlugins(options, logger);
   return (repository) =>
-    Promise.all([readDockerConfigFiles(places, logger), ...plugins.map((plugin) => plugin.credentialsFor(repository))]);
+    Promise.all([
+      readDockerConfigFiles(places, onBroken),
+      ...plugins.map((plugin) => plugin.credentialsFor(repository)),
+    ]);
 }
 
 async function openPlugins(options: NodeCredentialsOptions, logger: Logger): Promise<CredentialPlugin[]> {

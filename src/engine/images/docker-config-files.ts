@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { errorMessage, hasCode } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
 import { readRegularFile } from '../host/regular-file.ts';
 import { type DockerConfig, parseDockercfg, parseDockerConfigJSON } from './docker-config.ts';
 
@@ -16,16 +15,19 @@ export interface DockerConfigPlaces {
 }
 
 /**
- * The node's own credentials, from the first valid file in the kubelet's order. Logs and skips a broken file. Read at
- * every pull, so that a login takes effect at once. kubelet: credentialprovider/config.go ReadDockerConfigFile
+ * The node's own credentials, from the first valid file in the kubelet's order. Reports and skips a broken file. Read
+ * at every pull, so that a login takes effect at once. kubelet: credentialprovider/config.go ReadDockerConfigFile
  */
-export async function readDockerConfigFiles(places: DockerConfigPlaces, logger: Logger): Promise<DockerConfig> {
+export async function readDockerConfigFiles(
+  places: DockerConfigPlaces,
+  onBroken: (path: string, because: string) => void,
+): Promise<DockerConfig> {
   for (const { path, parse } of candidates(places)) {
     try {
       const text = await readIfThere(path);
       if (text !== undefined) return parse(text);
     } catch (error) {
-      logger.warn({ path, err: errorMessage(error) }, 'Skipped a broken file of registry credentials');
+      onBroken(path, errorMessage(error));
     }
   }
   return new Map();

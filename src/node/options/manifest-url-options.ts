@@ -5,6 +5,7 @@ import type { HTTPCredentialFiles } from '../../origins/http/http-credentials.ts
 import { type MinisignPublicKey, parseMinisignPublicKey } from '../../origins/http/minisign.ts';
 import type { ManifestTrust } from '../../origins/http/trust-manifest.ts';
 import { parseGitURL } from '../../origins/git/git-url.ts';
+import { parseOCIURL } from '../../origins/oci/oci-url.ts';
 import { isThisMachine, shownURL } from '../../origins/http/url.ts';
 import { UserError } from '../../errors.ts';
 import { collect } from './flags.ts';
@@ -17,6 +18,8 @@ export interface ManifestURLOptions {
   manifestURLHeaders: [name: string, value: string][];
   manifestURLFiles: HTTPCredentialFiles;
   manifestURLTrust: ManifestTrust;
+  /** Files with public keys of cosign for artifacts in registries. */
+  manifestURLCosignKeyFiles: string[];
 }
 
 /** Throws a UserError for invalid flags. Its text omits the values because they may be secrets. */
@@ -35,17 +38,21 @@ export function manifestURLOptions(flags: ManifestURLFlags): ManifestURLOptions 
       sha256: (flags.manifestUrlSha256 ?? []).map(parseSHA256),
       publicKeys: (flags.manifestUrlPublicKey ?? []).map(parsePublicKey),
     },
+    manifestURLCosignKeyFiles: (flags.manifestUrlCosignKey ?? []).map((path) => resolve(path)),
   };
 }
 
 function parseURL(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url !== undefined && (isHTTP(url) || isMetadataURL(url) || isGitURL(url))) return url;
-  const schemes = ['http', 'https', ...metadataSchemes.map((scheme) => scheme.slice(0, -1)), 'git+https'];
+  if (url !== undefined && (isHTTP(url) || isMetadataURL(url) || isGitURL(url) || isOCI(url))) return url;
+  const schemes = ['http', 'https', ...metadataSchemes.map((scheme) => scheme.slice(0, -1)), 'git+https', 'oci'];
   throw new UserError(`--manifest-url must be a URL of ${schemes.slice(0, -1).join(', ')} or ${schemes.at(-1) ?? ''}`, {
     hint: 'Such as https://box.example/pods.yaml or gce://user-data; see docs/manifests.md.',
   });
 }
+
+/** True if the whole URL is that of an artifact. */
+const isOCI = (url: URL): boolean => parseOCIURL(url) !== undefined;
 
 const isHTTP = ({ protocol }: URL): boolean => /^https?:$/.test(protocol);
 
@@ -62,27 +69,44 @@ function isMetadataURL({ protocol, host, username, port, pathname, search }: URL
   return pathname === '' && (protocol === 'gce:' ? /^[A-Za-z0-9_-]{0,128}$/.test(host) : host === '');
 }
 
-/** Throws a UserError if a flag of HTTP servers would have no effect for some URL. */
+/** Throws a UserError if a flag would have no effect for some URL. */
 function refuseFlagsWithoutEffect(urls: readonly URL[], flags: ManifestURLFlags): void {
-  const other = urls.find((url) => !isHTTP(url));
-  if (other === undefined) return;
   const isSet = (value: string | string[] | undefined): boolean => value !== undefined && value.length > 0;
-  const flag = httpFlags.find((name) => isSet(flags[name]));
-  if (flag === undefined) return;
+  for (const { names, isFor, kinds } of limitedFlags) {
+    const other = urls.find((url) => !isFor(url));
+    const flag = names.find((name) => isSet(flags[name]));
+    if (other !== undefined && flag !== undefined) throw withoutEffect(flag, other, kinds);
+  }
+}
+
+function withoutEffect(flag: string, other: URL, kinds: string): UserError {
   const shown = flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  throw new UserError(`--${shown} has no effect for ${shownURL(other)}`, {
-    hint: 'It is for http and https URLs. Leave it out, or leave out that URL.',
+  return new UserError(`--${shown} has no effect for ${shownURL(other)}`, {
+    hint: `It is for ${kinds} URLs. Leave it out, or leave out that URL.`,
   });
 }
 
-const httpFlags = [
-  'manifestUrlHeader',
-  'manifestUrlCaFile',
-  'manifestUrlCertFile',
-  'manifestUrlTokenFile',
-  'manifestUrlSha256',
-  'manifestUrlPublicKey',
-] as const;
+interface LimitedFlags {
+  names: readonly (keyof ManifestURLFlags)[];
+  isFor: (url: URL) => boolean;
+  kinds: string;
+}
+
+const limitedFlags: readonly LimitedFlags[] = [
+  {
+    names: [
+      'manifestUrlHeader',
+      'manifestUrlCertFile',
+      'manifestUrlTokenFile',
+      'manifestUrlSha256',
+      'manifestUrlPublicKey',
+    ],
+    isFor: isHTTP,
+    kinds: 'http and https',
+  },
+  { names: ['manifestUrlCaFile'], isFor: (url) => isHTTP(url) || isOCI(url), kinds: 'http, https and oci' },
+  { names: ['manifestUrlCosignKey'], isFor: isOCI, kinds: 'oci' },
+];
 
 /** Throws a UserError for URLs that differ only in their queries, because queries are not shown. */
 function refuseLookAlikes(urls: readonly URL[]): void {
@@ -161,17 +185,27 @@ export interface ManifestURLFlags {
   manifestUrlTokenFile?: string;
   manifestUrlSha256?: string[];
   manifestUrlPublicKey?: string[];
+  manifestUrlCosignKey?: string[];
 }
 
 /** Adds the flags of manifest URLs. The first two are the kubelet's. */
 export function addManifestURLOptions(command: Command): Command {
   return command
-    .option('--manifest-url <url>', 'URL of manifests, of cloud metadata or of a git repository; repeatable', collect)
+    .option(
+      '--manifest-url <url>',
+      'URL of manifests, cloud metadata, a git repository or an OCI artifact; repeatable',
+      collect,
+    )
     .option('--manifest-url-header <name:value>', 'header sent to the manifest URLs; repeatable', collect)
     .option('--manifest-url-ca-file <path>', 'authorities to trust, in place of the well-known ones')
     .option('--manifest-url-cert-file <path>', 'client certificate for the manifest URLs')
     .option('--manifest-url-key-file <path>', 'key of the client certificate')
     .option('--manifest-url-token-file <path>', 'bearer token for the manifest URLs')
     .option('--manifest-url-sha256 <hex>', 'SHA-256 of an accepted manifest; repeatable', collect)
-    .option('--manifest-url-public-key <key>', 'minisign key that must have signed the manifest; repeatable', collect);
+    .option('--manifest-url-public-key <key>', 'minisign key that must have signed the manifest; repeatable', collect)
+    .option(
+      '--manifest-url-cosign-key <path>',
+      'cosign public key that must have signed the artifact; repeatable',
+      collect,
+    );
 }

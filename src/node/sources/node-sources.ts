@@ -13,6 +13,11 @@ import type { RemoteManifestOptions } from '../../engine/config/http/remote-mani
 import { MetadataOrigin } from '../../origins/metadata/metadata-origin.ts';
 import { metadataServices } from '../../origins/metadata/metadata-services.ts';
 import { NoCloudOrigin } from '../../origins/metadata/nocloud-origin.ts';
+import { readDockerConfigFiles } from '../../engine/images/docker-config-files.ts';
+import { lookUpCredentials } from '../../engine/images/docker-keyring.ts';
+import { OCIOrigin } from '../../origins/oci/oci-origin.ts';
+import type { RegistryOptions } from '../../origins/oci/registry.ts';
+import { parseOCIURL } from '../../origins/oci/oci-url.ts';
 import { isThisMachine } from '../../origins/http/url.ts';
 import { LastGoodManifests } from '../../engine/config/last-good/last-good-manifests.ts';
 import { pollPhase } from './poll-phase.ts';
@@ -79,6 +84,24 @@ function manifestOrigin(
   const parsed = new URL(url);
   const place = parseGitURL(parsed);
   if (place !== undefined) return new GitOrigin({ ...place, url: parsed, workFolder });
+  const artifact = parseOCIURL(parsed);
+  if (artifact !== undefined) {
+    const { caFile } = options.manifestURLFiles;
+    const cosignKeyFiles = options.manifestURLCosignKeyFiles;
+    const credentials = registryCredentials(options);
+    const { secrets } = options;
+    return new OCIOrigin({
+      ...artifact,
+      url: parsed,
+      caFile,
+      cosignKeyFiles,
+      credentials,
+      proxyFor,
+      largeBodies,
+      secrets,
+      clock,
+    });
+  }
   if (parsed.protocol === 'nocloud:') return new NoCloudOrigin({ url: parsed });
   if (metadataServices.has(parsed.protocol)) return new MetadataOrigin({ url: parsed, largeBodies, clock });
   return new HTTPOrigin({
@@ -91,6 +114,18 @@ function manifestOrigin(
     secrets: options.secrets,
     clock,
   });
+}
+
+/** The credentials that image pulls use, from the files of the node. The entry with the longest path counts. */
+function registryCredentials({ rootDir }: NodeOptions): RegistryOptions['credentials'] {
+  const places = { rootDir, workingDir: process.cwd(), home: process.env['HOME'] ?? '' };
+  return async (name, warnings) => {
+    const onBroken = (path: string, because: string): void => {
+      const hint = 'Log in again, or remove the file.';
+      warnings.push({ origin: path, severity: 'warning', message: `is skipped: ${because}`, hint });
+    };
+    return lookUpCredentials([await readDockerConfigFiles(places, onBroken)], name)[0];
+  };
 }
 
 /**

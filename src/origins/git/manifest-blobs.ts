@@ -1,6 +1,6 @@
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
-import type { NamedManifest } from '../../engine/config/http/joined-files.ts';
+import { isManifestPath, type NamedManifest } from '../../engine/config/http/joined-files.ts';
 
 /** Manifests of a commit. */
 export interface FoundManifests {
@@ -28,7 +28,7 @@ export function manifestBlobs(tree: string, below: string): ManifestBlobs {
   for (const entry of tree.split('\0')) {
     const [, mode = '', id = '', size = '', full = ''] = /^(\d+) blob ([0-9a-f]+) +(\d+)\t(.+)$/s.exec(entry) ?? [];
     const path = full === below ? (full.split('/').at(-1) ?? '') : full.slice(below === '' ? 0 : below.length + 1);
-    if (!/\.(ya?ml|json)$/.test(path) || /(^|\/)\./.test(path)) continue;
+    if (!isManifestPath(path)) continue;
     if (/\p{Cc}/u.test(path)) throw noManifest('a file name has a control character', 'Rename the file.');
     if (mode === linkMode) {
       blobs.links.push(path);

@@ -12,9 +12,11 @@ export interface TLSOptions {
 
 export interface HTTPRequest {
   /** Defaults to GET. */
-  method?: 'GET' | 'HEAD' | 'PUT';
+  method?: 'GET' | 'HEAD' | 'PUT' | 'POST';
   url: URL;
   headers: OutgoingHttpHeaders;
+  /** Its length must be in the headers. */
+  body?: string;
   tls: TLSOptions;
   /** URL of the proxy; undefined without a proxy. */
   proxy: string | undefined;
@@ -22,7 +24,7 @@ export interface HTTPRequest {
 }
 
 /**
- * Sends a request without a body on its own connection. Resolves to the answer before its body is read. The body ends
+ * Sends a request on its own connection. Resolves to the answer before its body is read. The body ends
  * with an error if the connection is cut. Rejects with the error of the connection, or with any error if the signal is
  * aborted.
  */
@@ -30,6 +32,7 @@ export async function sendRequest({
   method = 'GET',
   url,
   headers,
+  body,
   tls,
   proxy,
   signal,
@@ -39,7 +42,7 @@ export async function sendRequest({
     const send = url.protocol === 'https:' ? requestHTTPS : requestHTTP;
     // `rejectUnauthorized` is set so that no environment variable can disable it.
     const request = limitInformational(send(url, { ...tls, method, rejectUnauthorized: true, agent, headers, signal }));
-    request.on('response', resolve).on('error', reject).end();
+    request.on('response', resolve).on('error', reject).end(body);
   });
 }
 

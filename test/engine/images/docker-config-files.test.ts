@@ -3,26 +3,19 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { type DockerConfigPlaces, readDockerConfigFiles } from '../../../src/engine/images/docker-config-files.ts';
-import type { Logger } from '../../../src/logger.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 let places: DockerConfigPlaces;
-let warnings: object[];
+let broken: [path: string, because: string][];
 
 beforeEach(async () => {
   const folder = await temporaryFolder();
   places = { rootDir: join(folder, 'root'), workingDir: join(folder, 'here'), home: join(folder, 'home') };
-  warnings = [];
+  broken = [];
 });
 
-const logger: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: (fields: object) => {
-    warnings.push(fields);
-  },
-  error: () => undefined,
-  child: () => logger,
+const onBroken = (path: string, because: string): void => {
+  broken.push([path, because]);
 };
 
 async function write(path: string, text: string): Promise<void> {
@@ -33,7 +26,7 @@ async function write(path: string, text: string): Promise<void> {
 const entry = (user: string): object => ({ 'r.example': { username: user, password: 'pw' } });
 const config = (user: string): string => JSON.stringify({ auths: entry(user) });
 const user = async (): Promise<string | undefined> =>
-  (await readDockerConfigFiles(places, logger)).get('r.example')?.username;
+  (await readDockerConfigFiles(places, onBroken)).get('r.example')?.username;
 
 test('the first place that has a file counts, the older form after all of the newer', async () => {
   const { rootDir, workingDir, home } = places;
@@ -55,7 +48,7 @@ test('the first place that has a file counts, the older form after all of the ne
   }
   expect(found).toEqual(files);
   expect(await user()).toBeUndefined();
-  expect(warnings).toEqual([]);
+  expect(broken).toEqual([]);
 });
 
 test('what is written meanwhile counts at once', async () => {
@@ -67,11 +60,11 @@ test('what is written meanwhile counts at once', async () => {
 });
 
 test('a file that is broken is told by its name alone, and the next one is taken', async () => {
-  const broken = join(places.rootDir, 'config.json');
-  await write(broken, `${config('ada')}}`);
+  const path = join(places.rootDir, 'config.json');
+  await write(path, `${config('ada')}}`);
   await write(join(places.workingDir, 'config.json'), config('bob'));
   expect(await user()).toBe('bob');
-  expect(warnings).toEqual([{ path: broken, err: 'is not a JSON object' }]);
+  expect(broken).toEqual([[path, 'is not a JSON object']]);
 });
 
 test('a file may be behind a link', async () => {
@@ -90,15 +83,9 @@ test('a named pipe, a folder and a file that is far too large are passed over', 
   await write(join(home, '.docker', 'config.json'), ' '.repeat(1024 * 1024 + 1));
   await write(join(home, '.dockercfg'), JSON.stringify(entry('ada')));
   expect(await user()).toBe('ada');
-  expect(warnings).toEqual([
-    { path: join(rootDir, 'config.json'), err: `${join(rootDir, 'config.json')} is a named pipe, not a regular file` },
-    {
-      path: join(workingDir, 'config.json'),
-      err: `${join(workingDir, 'config.json')} is a directory, not a regular file`,
-    },
-    {
-      path: join(home, '.docker', 'config.json'),
-      err: `${join(home, '.docker/config.json')} is larger than 1048576 bytes`,
-    },
+  expect(broken).toEqual([
+    [join(rootDir, 'config.json'), `${join(rootDir, 'config.json')} is a named pipe, not a regular file`],
+    [join(workingDir, 'config.json'), `${join(workingDir, 'config.json')} is a directory, not a regular file`],
+    [join(home, '.docker', 'config.json'), `${join(home, '.docker/config.json')} is larger than 1048576 bytes`],
   ]);
 });

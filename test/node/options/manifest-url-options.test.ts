@@ -43,6 +43,7 @@ test('every flag has its place', () => {
       sha256: [digest],
       publicKeys: [expect.objectContaining({ keyId: expect.stringMatching(/^[0-9A-F]{16}$/) as string })],
     },
+    manifestURLCosignKeyFiles: [],
   });
 });
 
@@ -63,6 +64,23 @@ test('two refs of one repository are two sources', () => {
   expect(optionsOf(...urls.flatMap((text) => ['--manifest-url', text])).manifestURLs).toEqual(urls);
 });
 
+test('an artifact has files with keys and with authorities', () => {
+  const artifact = ['--manifest-url', 'oci://box.example:5000/team/pods:v1'];
+  const keys = ['--manifest-url-cosign-key', '/a.pub', '--manifest-url-cosign-key', 'b.pub'];
+  expect(optionsOf(...artifact, ...keys, '--manifest-url-ca-file', '/ca.pem')).toMatchObject({
+    manifestURLs: ['oci://box.example:5000/team/pods:v1'],
+    manifestURLCosignKeyFiles: ['/a.pub', `${process.cwd()}/b.pub`],
+    manifestURLFiles: { caFile: '/ca.pem' },
+  });
+});
+
+test('a key of cosign beside another URL than that of an artifact is an error', () => {
+  const flags = ['--manifest-url', 'oci://box.example/pods:v1', '--manifest-url', url];
+  expect(() => optionsOf(...flags, '--manifest-url-cosign-key', '/a.pub')).toThrow(
+    /^--manifest-url-cosign-key has no effect for https:\/\/box.example\/pods.yaml$/,
+  );
+});
+
 test('a flag of HTTP servers beside another URL is an error that names both', () => {
   const flags = ['--manifest-url', 'ec2://', '--manifest-url', url, '--manifest-url-sha256', digest];
   expect(() => optionsOf(...flags)).toThrow(/^--manifest-url-sha256 has no effect for ec2:\/\/$/);
@@ -77,6 +95,7 @@ describe('what cannot be meant is refused, without showing a secret', () => {
     ['a folder without its first slash', ['--manifest-url', 'nocloud://s3cret/seed']],
     ['a git repository without TLS', ['--manifest-url', 'git+http://s3cret.example/a.git']],
     ['a git repository with a password', ['--manifest-url', 'git+https://me:s3cret@box.example/a.git']],
+    ['an artifact with a password', ['--manifest-url', 'oci://me:s3cret@box.example/pods:v1']],
     ['URLs that look the same', ['--manifest-url', `${url}?token=s3cret`, '--manifest-url', `${url}?token=s3cret2`]],
     ['a header without a colon', ['--manifest-url-header', 'Authorization s3cret']],
     ['a header without a name', ['--manifest-url-header', ': s3cret']],

@@ -29,6 +29,7 @@ test("the defaults are the kubelet's", async () => {
     manifestPaths: [],
     manifestURLs: [],
     manifestURLHeaders: [],
+    manifestURLCosignKeyFiles: [],
     manifestURLFiles: {},
     manifestURLTrust: { sha256: [], publicKeys: [] },
     rootDir: '/var/lib/kubelet-ts',

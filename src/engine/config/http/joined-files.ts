@@ -11,6 +11,9 @@ export interface NamedManifest {
   bytes: Uint8Array;
 }
 
+/** True for *.yaml, *.yml and *.json whose name and folders do not begin with a dot. */
+export const isManifestPath = (path: string): boolean => /\.(ya?ml|json)$/.test(path) && !/(^|\/)\./.test(path);
+
 /** The line before each file. It separates YAML documents, so the text stays readable as one manifest. */
 const separator = '--- # file ';
 const separatorLine = new RegExp(`^${separator}(.+)$`, 'gm');

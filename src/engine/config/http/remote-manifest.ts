@@ -80,7 +80,7 @@ export class RemoteManifest {
     const { lastSignedAtSeconds } = this;
     try {
       const evidence = { digest, validators, signature, lastSignedAtSeconds };
-      this.lastSignedAtSeconds = this.options.origin.trust(kept.body, evidence);
+      this.lastSignedAtSeconds = await this.options.origin.trust(kept.body, evidence);
     } catch (error) {
       const { message, hint } = asHTTPFailure(error);
       this.unusable = [this.problem('warning', `the manifest of the last run is not used: ${message}`, hint)];
@@ -126,7 +126,7 @@ export class RemoteManifest {
     const { body, signature } = news;
     const digest = sha256(body);
     const { lastSignedAtSeconds } = this;
-    const signedAtSeconds = origin.trust(body, { digest, validators, signature, lastSignedAtSeconds });
+    const signedAtSeconds = await origin.trust(body, { digest, validators, signature, lastSignedAtSeconds });
     const problems = this.take(body, { digest, validators, confirmedAt: clock.now() });
     if (problems.length > 0) return;
     this.lastSignedAtSeconds = signedAtSeconds;

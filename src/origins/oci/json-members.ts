@@ -1,0 +1,20 @@
+/** The members of a JSON object. Empty for any other value. */
+export function members(value: unknown): ReadonlyMap<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return new Map();
+  return new Map(Object.entries(value));
+}
+
+/** The text of a member. Empty if it is missing or no text. */
+export function textOf(object: ReadonlyMap<string, unknown>, name: string): string {
+  const value = object.get(name);
+  return typeof value === 'string' ? value : '';
+}
+
+/** Parses JSON. Returns undefined for other text. */
+export function parsedJSON(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

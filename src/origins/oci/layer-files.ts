@@ -1,0 +1,113 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { isManifestPath, type NamedManifest } from '../../engine/config/http/joined-files.ts';
+import { errorMessage } from '../../errors.ts';
+import type { Layer } from './artifact-manifest.ts';
+import { textOf } from './json-members.ts';
+
+/** The largest unpacked archive. It may also hold files that are no manifests. */
+const maxArchiveBytes = 4 * maxManifestBytes;
+const maxEntries = 10_000;
+/** No node runs that many manifests. */
+const maxFiles = 1000;
+
+/** The manifests of an artifact. */
+export class LayerFiles {
+  /** By path. A later layer replaces a file of an earlier one, as in an image. */
+  private readonly files = new Map<string, Uint8Array>();
+  private readonly links = new Set<string>();
+  private bytes = 0;
+
+  /** True if the layer may hold manifests. Another layer need not be fetched. */
+  static isReadable(layer: Layer): boolean {
+    return kindOf(layer) !== 'other';
+  }
+
+  /** Takes the manifests of a layer. Rejects with an HTTPFailure if the layer is damaged or too large. */
+  async add(layer: Layer, blob: Uint8Array, signal: AbortSignal): Promise<void> {
+    if (kindOf(layer) === 'file') {
+      this.put(titleOf(layer) === '' ? `${layer.digest.slice(7, 19)}.yaml` : titleOf(layer), blob);
+      return;
+    }
+    const { readArchive } = await import('./read-archive.ts');
+    let unpacked = 0;
+    // The pipeline may reject with another error, that of a stream that ended therefore.
+    let flood: HTTPFailure | undefined;
+    const bounded = async function* (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+      for await (const chunk of source) {
+        unpacked += chunk.length;
+        if (unpacked > maxArchiveBytes) {
+          flood = tooLarge(`an archive is larger than ${mebibytes(maxArchiveBytes)} unpacked`);
+          throw flood;
+        }
+        yield chunk;
+      }
+    };
+    let entries = 0;
+    const take = async (source: AsyncIterable<Buffer>): Promise<void> => {
+      for await (const { path, isLink, read } of readArchive(source)) {
+        entries += 1;
+        if (entries > maxEntries) throw tooLarge(`an archive has more than ${maxEntries} entries`);
+        if (!isManifestPath(path)) continue;
+        if (isLink) this.links.add(path);
+        else this.put(path, await read());
+      }
+    };
+    const source = Readable.from([Buffer.from(blob)]);
+    try {
+      if (isGzip(blob)) await pipeline(source, createGunzip(), bounded, take, { signal });
+      else await pipeline(source, bounded, take, { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (flood !== undefined) throw flood;
+      if (error instanceof HTTPFailure) throw error;
+      const message = `a layer is no valid archive: ${errorMessage(error)}`;
+      throw new HTTPFailure('is no manifest', message, 'Push it again, with oras push or flux push artifact.');
+    }
+  }
+
+  /** All manifests, ordered by path, and links with the name of a manifest. Throws an HTTPFailure if there are none. */
+  all(): { files: NamedManifest[]; links: string[] } {
+    const files = [...this.files].map(([path, bytes]) => ({ path, bytes }));
+    const links = [...this.links].filter((path) => !this.files.has(path)).sort();
+    if (files.length > 0) return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), links };
+    const hint = 'Only *.yaml, *.yml and *.json are read, as layers of their own or in tar and tar+gzip layers.';
+    throw new HTTPFailure('is no manifest', 'there are no manifests in the artifact', hint);
+  }
+
+  private put(path: string, bytes: Uint8Array): void {
+    if (/\p{Cc}/u.test(path)) {
+      throw new HTTPFailure('is no manifest', 'a file name has a control character', 'Rename the file.');
+    }
+    this.bytes += bytes.length - (this.files.get(path)?.length ?? 0);
+    this.files.set(path, bytes);
+    if (this.bytes > maxManifestBytes) throw tooLarge(`the manifests are larger than ${mebibytes(maxManifestBytes)}`);
+    if (this.files.size > maxFiles) throw tooLarge(`there are more than ${maxFiles} manifests`);
+  }
+}
+
+/** The path of the pushed file or folder, as oras writes it. */
+const titleOf = ({ annotations }: Layer): string => textOf(annotations, 'org.opencontainers.image.title');
+
+/** oras gives a plain file the media type of an archive, so its name decides first. */
+function kindOf(layer: Layer): 'file' | 'archive' | 'other' {
+  const { annotations, mediaType } = layer;
+  const isFolder = textOf(annotations, 'io.deis.oras.content.unpack') === 'true';
+  const title = titleOf(layer);
+  if (title !== '' && !isFolder && isManifestPath(title)) return 'file';
+  if (/(^|[./+-])tar([.+]gzip)?$/.test(mediaType))
+    return isFolder || title === '' || isArchiveName(title) ? 'archive' : 'other';
+  return title === '' && /[./+-](ya?ml|json)$/.test(mediaType) ? 'file' : 'other';
+}
+
+const isArchiveName = (name: string): boolean => /\.(tar|tar\.gz|tgz)$/.test(name);
+
+const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
+
+const mebibytes = (bytes: number): string => `${bytes / 1024 / 1024} MiB`;
+
+const tooLarge = (message: string): HTTPFailure =>
+  new HTTPFailure('is a flood', message, 'It is probably no artifact with manifests. Check repository and tag.');

@@ -1,0 +1,132 @@
+import type { KeyObject } from 'node:crypto';
+import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { joinFiles } from '../../engine/config/http/joined-files.ts';
+import type {
+  BodyEvidence,
+  FetchNotes,
+  KnownBody,
+  ManifestOrigin,
+  OriginAnswer,
+} from '../../engine/config/http/manifest-origin.ts';
+import { sha256 } from '../../engine/config/last-good/last-good-format.ts';
+import { layersOf } from './artifact-manifest.ts';
+import {
+  type CosignSignature,
+  isSigned,
+  parseKept,
+  payloadType,
+  readCosignKeys,
+  signatureAnnotation,
+  signatureTag,
+} from './cosign.ts';
+import { textOf } from './json-members.ts';
+import { LayerFiles } from './layer-files.ts';
+import { isDigest } from './oci-url.ts';
+import { Registry, type RegistryOptions, type RegistryVisit, statusFailure } from './registry.ts';
+
+interface Options extends RegistryOptions {
+  /** The URL as the operator wrote it. It has no secrets. */
+  url: URL;
+  /** Files with public keys. If there are any, one of them must have signed the artifact. */
+  cosignKeyFiles: readonly string[];
+}
+
+/** A signed text is a few hundred bytes. */
+const maxPayloadBytes = 16 * 1024;
+/** An artifact that is signed more often is unusual. */
+const maxSignatures = 20;
+
+/**
+ * Manifests in the layers of an OCI artifact. A tag is compared by its digest, so an unchanged one costs one request
+ * without a body. The content of each blob is compared with its digest.
+ */
+export class OCIOrigin implements ManifestOrigin {
+  readonly where: string;
+  readonly hasFiles = true;
+  private readonly options: Options;
+  private readonly registry: Registry;
+
+  constructor(options: Options) {
+    this.options = options;
+    this.where = options.url.href;
+    this.registry = new Registry(options);
+  }
+
+  async fetch(known: KnownBody | undefined, notes: FetchNotes, signal: AbortSignal): Promise<OriginAnswer> {
+    const { reference } = this.options;
+    const version = known?.validators.version;
+    if (known !== undefined && version === reference) return { validators: known.validators };
+    return this.registry.visit(notes.warnings, signal, async (visit) => {
+      const digest = isDigest(reference) ? reference : await visit.digestOf(reference);
+      if (known !== undefined && digest !== undefined && digest === version) return { validators: known.validators };
+      return this.read(visit, digest ?? reference, known, notes);
+    });
+  }
+
+  /**
+   * Verifies the signature of the artifact again, for its digest. That the body comes from that artifact is known from
+   * its fetch alone.
+   */
+  async trust(_body: Uint8Array, { validators, signature = '' }: BodyEvidence): Promise<undefined> {
+    const keys = await this.keys();
+    if (keys.length === 0) return;
+    const { version = '' } = validators;
+    const kept = parseKept(signature);
+    if (kept === undefined || !isSigned(version, kept, keys)) throw unsigned(version);
+  }
+
+  private async read(
+    visit: RegistryVisit,
+    reference: string,
+    known: KnownBody | undefined,
+    notes: FetchNotes,
+  ): Promise<OriginAnswer> {
+    const manifest = await visit.manifest(reference);
+    if (manifest === undefined) throw statusFailure(404);
+    const { bytes, digest } = manifest;
+    const validators = { version: digest };
+    // The digest of a tag whose registry reports none in its headers.
+    if (known?.validators.version === digest) return { validators: known.validators };
+    const keys = await this.keys();
+    const signature = keys.length > 0 ? await this.signature(visit, digest, keys) : undefined;
+    const found = new LayerFiles();
+    for (const layer of layersOf(bytes)) {
+      if (LayerFiles.isReadable(layer)) await found.add(layer, await visit.blob(layer), visit.signal);
+    }
+    const { files, links } = found.all();
+    notes.warnings.push(
+      ...links.map((path) => ({
+        origin: `${this.where}//${path}`,
+        severity: 'warning' as const,
+        message: 'links of an artifact are not followed',
+        hint: 'Write the manifest itself.',
+      })),
+    );
+    const body = joinFiles(files);
+    notes.bodyBytes = body.length;
+    return { validators, ...(sha256(body) !== known?.digest && { news: { body, signature } }) };
+  }
+
+  /** A signature of one of the keys, as it is kept. Rejects with an HTTPFailure if there is none. */
+  private async signature(visit: RegistryVisit, digest: string, keys: readonly KeyObject[]): Promise<string> {
+    const manifest = await visit.manifest(signatureTag(digest));
+    if (manifest === undefined) throw unsigned(digest);
+    const layers = layersOf(manifest.bytes).filter(({ mediaType }) => mediaType === payloadType);
+    for (const layer of layers.slice(0, maxSignatures)) {
+      const signature = textOf(layer.annotations, signatureAnnotation);
+      if (signature === '' || layer.size > maxPayloadBytes) continue;
+      const kept: CosignSignature = { payload: (await visit.blob(layer)).toString('base64'), signature };
+      if (isSigned(digest, kept, keys)) return JSON.stringify(kept);
+    }
+    throw unsigned(digest);
+  }
+
+  private keys(): Promise<KeyObject[]> {
+    return readCosignKeys(this.options.cosignKeyFiles);
+  }
+}
+
+function unsigned(digest: string): HTTPFailure {
+  const hint = `Sign it with cosign sign --key, so that the tag ${signatureTag(digest)} has its signature.`;
+  return new HTTPFailure('is no manifest', `no key of --manifest-url-cosign-key signed ${digest}`, hint);
+}

@@ -1,0 +1,143 @@
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { pack } from 'tar-stream';
+import { WebServer } from './web-server.ts';
+
+export interface FakeLayer {
+  mediaType: string;
+  content: Buffer | string;
+  annotations?: Record<string, string>;
+}
+
+export const digestOf = (bytes: Buffer | string): string =>
+  `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+
+/** A registry on this machine with the artifacts of one repository, `team/pods`, for one user if there is one. */
+export class ArtifactRegistry {
+  /** Method, path below the repository and status of each request, such as `HEAD manifests/v1 200`. */
+  readonly log: string[] = [];
+  readonly web: WebServer;
+  readonly tags = new Map<string, string>();
+  readonly blobs = new Map<string, Buffer>();
+  /** `user:password`, which Basic wants, or for which the token server gives a token. */
+  login: { scheme: 'Basic' | 'Bearer'; userAndPassword: string; identityToken?: string } | undefined;
+  /** Blobs are elsewhere: at this origin, below the same path. */
+  blobsAt: string | undefined;
+  /** False for a registry that does not report the digest of a tag. */
+  reportsDigests = true;
+  readonly token = 't0ken';
+
+  private constructor(web: WebServer) {
+    this.web = web;
+    web.answer = (request, response) => void this.#answer(request, response);
+  }
+
+  static async start(): Promise<ArtifactRegistry> {
+    return new ArtifactRegistry(await WebServer.start());
+  }
+
+  get host(): string {
+    return new URL(this.web.origin).host;
+  }
+
+  url(rest = ':v1'): URL {
+    return new URL(`oci://${this.host}/team/pods${rest}`);
+  }
+
+  /** Makes an artifact and gives it a tag. Returns its digest. */
+  push(layers: readonly FakeLayer[], tag = 'v1'): string {
+    const described = layers.map(({ mediaType, content, annotations }) => {
+      const bytes = Buffer.from(content);
+      const digest = digestOf(bytes);
+      this.blobs.set(digest, bytes);
+      return { mediaType, digest, size: bytes.length, annotations };
+    });
+    return this.pushManifest({ schemaVersion: 2, layers: described }, tag);
+  }
+
+  pushManifest(manifest: unknown, tag = 'v1'): string {
+    const bytes = Buffer.from(JSON.stringify(manifest));
+    const digest = digestOf(bytes);
+    this.blobs.set(digest, bytes);
+    this.tags.set(tag, digest);
+    return digest;
+  }
+
+  /** Signs a digest as cosign does. `signed`: the digest in the signed text. */
+  sign(digest: string, keys: readonly KeyObject[], signed = digest, type = 'cosign container image signature'): void {
+    const identity = { 'docker-reference': `${this.host}/team/pods` };
+    const critical = { identity, image: { 'docker-manifest-digest': signed }, type };
+    const content = JSON.stringify({ critical, optional: null });
+    const layers = keys.map((key) => ({
+      mediaType: 'application/vnd.dev.cosign.simplesigning.v1+json',
+      content,
+      annotations: {
+        'dev.cosignproject.cosign/signature': sign('sha256', Buffer.from(content), key).toString('base64'),
+      },
+    }));
+    this.push(layers, `${digest.replace(':', '-')}.sig`);
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '' } = request;
+    if (url.startsWith('/token')) {
+      await this.#giveToken(request, response);
+      return;
+    }
+    const [, kind = '', reference = ''] = /^\/v2\/team\/pods\/(manifests|blobs)\/([^/?]+)$/.exec(url) ?? [];
+    const end = (status: number, headers: Record<string, string | number> = {}, body?: Buffer): void => {
+      this.log.push(`${method} ${kind}/${reference} ${status}`);
+      response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
+    };
+    if (!this.#mayPull(request)) {
+      const bearer = `Bearer realm="${this.web.origin}/token",service="reg,1",scope="repository:team/pods:pull"`;
+      end(401, { 'www-authenticate': this.login?.scheme === 'Basic' ? 'Basic realm="pods"' : bearer });
+      return;
+    }
+    const digest = kind === 'manifests' ? (this.tags.get(reference) ?? reference) : reference;
+    const bytes = this.blobs.get(digest);
+    if (bytes === undefined) end(404);
+    else if (kind === 'blobs' && this.blobsAt !== undefined) end(307, { location: `${this.blobsAt}/${digest}` });
+    else end(200, this.reportsDigests ? { 'docker-content-digest': digest } : {}, bytes);
+  }
+
+  #mayPull({ headers: { authorization } }: IncomingMessage): boolean {
+    if (this.login === undefined) return true;
+    const { scheme, userAndPassword } = this.login;
+    return authorization === (scheme === 'Basic' ? basic(userAndPassword) : `Bearer ${this.token}`);
+  }
+
+  async #giveToken(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const form = new URLSearchParams((await buffer(request)).toString());
+    const query = request.method === 'POST' ? form : new URL(request.url ?? '', 'http://host').searchParams;
+    const { userAndPassword = '', identityToken } = this.login ?? {};
+    const isKnown =
+      identityToken === undefined
+        ? request.headers.authorization === basic(userAndPassword)
+        : form.get('grant_type') === 'refresh_token' && form.get('refresh_token') === identityToken;
+    const asked = `${query.get('service') ?? ''} ${query.get('scope') ?? ''}`;
+    const status = isKnown ? 200 : 401;
+    this.log.push(`${request.method ?? ''} token for ${asked} ${status}`);
+    response.writeHead(status).end(JSON.stringify(isKnown ? { access_token: this.token } : {}));
+  }
+}
+
+const basic = (userAndPassword: string): string => `Basic ${Buffer.from(userAndPassword).toString('base64')}`;
+
+/** A pair of keys as `cosign generate-key-pair` makes it, with the public one in PEM. */
+export function cosignKeys(curve = 'P-256'): { privateKey: KeyObject; pem: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: curve });
+  return { privateKey, pem: publicKey.export({ type: 'spki', format: 'pem' }).toString() };
+}
+
+/** A tar archive; `-> TARGET` makes a link. */
+export async function tarOf(files: Record<string, string>): Promise<Buffer> {
+  const archive = pack();
+  for (const [name, text] of Object.entries(files)) {
+    if (text.startsWith('-> ')) archive.entry({ name, type: 'symlink', linkname: text.slice(3) });
+    else archive.entry({ name }, text);
+  }
+  archive.finalize();
+  return buffer(archive);
+}
