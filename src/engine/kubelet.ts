@@ -19,6 +19,7 @@ import type {
   RevisionSummary,
 } from './operations/operation.ts';
 import { workersEnded } from './pod-workers/workers-ended.ts';
+import type { MeasuredCgroup } from './stats/measured-cgroups.ts';
 import type { DiskUsage, StatsProvider, SummaryRequest } from './stats/stats-provider.ts';
 import type { Summary } from './stats/summary.ts';
 import { runSyncLoop } from './sync-loop.ts';
@@ -50,7 +51,7 @@ export class Kubelet
     EngineDeclarations,
     EngineSettling,
     EngineOperations,
-    Pick<StatsProvider, 'summary' | 'diskUsage'>
+    Pick<StatsProvider, 'summary' | 'cgroups' | 'diskUsage'>
 {
   private readonly deps: KubeletDeps;
   private readonly stopping = new AbortController();
@@ -139,6 +140,10 @@ export class Kubelet
 
   history(pod: { namespace: string; name: string }): Promise<HistoryEntry[]> {
     return this.parts.histories.entries(pod);
+  }
+
+  cgroups(request: { maxAgeMs: number }): Promise<readonly MeasuredCgroup[]> {
+    return this.parts.stats.cgroups(request);
   }
 
   diskUsage(): Promise<DiskUsage> {

@@ -70,6 +70,7 @@ export function newStats({ deps, podStatuses, podOf, volumeManager, podDirs }: S
   return new SampledStats({
     sample: (options) => sampler.sample(options),
     sampleNode: () => sampler.sampleNode(),
+    cgroups: () => sampler.cgroups(),
     diskUsage: () => sampler.diskUsage(),
     clock,
   });

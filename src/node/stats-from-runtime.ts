@@ -57,6 +57,7 @@ export async function statsFromRuntime(
   return new SampledStats({
     sample: (options) => sampler.sample(options),
     sampleNode: () => sampler.sampleNode(),
+    cgroups: () => sampler.cgroups(),
     diskUsage: () => sampler.diskUsage(),
     clock,
   });

@@ -45,6 +45,12 @@ async function measured(): Promise<{ world: World; engine: Engine; metrics: Agen
 
 const seriesOf = (page: string, prefix: string): string[] => page.split('\n').filter((line) => line.startsWith(prefix));
 
+/** Names of the kubelet that promtool does not like. */
+const cadvisorFaults = [
+  "cadvisor_version_info label names should be written in 'snake_case' not 'camelCase'",
+  'container_fs_inodes_total non-counter metrics should not have "_total" suffix',
+];
+
 describe('a scrape', () => {
   test('of /metrics/resource shows what containers and pods use, with the time of each figure', async () => {
     const { metrics } = await measured();
@@ -76,6 +82,69 @@ describe('a scrape', () => {
       `container_cpu_usage_seconds_total{container="main",id="",image="${image}",name="${name}",namespace="default",pod="web-edge1",cpu="total"} 2 1767323045000`,
       'container_network_receive_bytes_total{container="",id="",image="",name="",namespace="default",pod="web-edge1",interface="eth0"} 5 1767323045000',
     ]);
+  });
+
+  test('of /metrics/cadvisor has a row for each cgroup, and the network at the sandbox', async () => {
+    const { world, engine, metrics } = await measured();
+    const uid = engine.pod('web-edge1')?.pod.metadata.uid ?? '';
+    const time = '2026-01-02T03:04:05.000Z';
+    const pod = { name: 'web-edge1', namespace: 'default', uid };
+    const cpu = { periods: 10, throttledPeriods: 4, throttledSeconds: 0.5, quotaMicros: 50000, periodMicros: 100000 };
+    const limits = { limitBytes: 0, swapLimitBytes: 0 };
+    const device = { device: '8:0', readBytes: 4096, writtenBytes: 512, reads: 2, writes: 1 };
+    const bare = { time, details: { cpu: {}, memory: limits, devices: [] } };
+    const counters = { rxBytes: 1, rxErrors: 0, txBytes: 1, txErrors: 0, rxPackets: 7, rxDropped: 0 };
+    const disk = {
+      ...{ number: '8:0', name: 'sda', reads: 10, readsMerged: 1, sectorsRead: 80, readSeconds: 0.5, writes: 20 },
+      ...{ writesMerged: 2, sectorsWritten: 160, writeSeconds: 1.5, inProgress: 1, ioSeconds: 2, weightedSeconds: 2.5 },
+    };
+    world.stats.measuredCgroups = [
+      { of: 'node', path: '/', ...bare, disks: [disk] },
+      { of: 'pods', path: '/kubepods', ...bare, usage: { memory: { time, usageBytes: 9 } } },
+      { of: 'pod', path: '/kubepods/pod1', pod, ...bare },
+      {
+        ...{ of: 'sandbox', path: '/kubepods/pod1/s1', pod, runtimeID: 's1', ...bare, processes: 1 },
+        interfaces: [{ name: 'eth0', ...counters, txPackets: 8, txDropped: 0 }],
+      },
+      {
+        ...{ of: 'container', path: '/kubepods/pod1/c1', pod, container: 'main', runtimeID: 'c1', time },
+        ...{ details: { cpu, memory: { ...limits, limitBytes: 64 }, devices: [device] }, openFilesLimit: 1024 },
+      },
+    ];
+    const page = await metrics.text('/metrics/cadvisor');
+    const { containerID = '', image = '' } = engine.pod('web-edge1')?.pod.status?.containerStatuses?.[0] ?? {};
+    const none = 'image="",name="",namespace="",pod=""';
+    const [ofNode, ofPods] = [`container="",id="/",${none}`, `container="",id="/kubepods",${none}`];
+    const inPod = 'namespace="default",pod="web-edge1"';
+    const ofPod = `container="",id="/kubepods/pod1",image="",name="",${inPod}`;
+    const ofSandbox = `container="",id="/kubepods/pod1/s1",image="",name="s1",${inPod}`;
+    const name = containerID.replace(/^.*:\/\//, '');
+    const ofMain = `container="main",id="/kubepods/pod1/c1",image="${image}",name="${name}",${inPod}`;
+    const at = Date.parse(time);
+    const names = ['cpu_cfs', 'fs_reads_t', 'memory_usage', 'network_receive_b', 'network_receive_packets_t'];
+    const series = [...names, 'processes', 'spec_memory_swap', 'ulimits'].flatMap((one) =>
+      seriesOf(page, `container_${one}`),
+    );
+    expect(series).toEqual([
+      `container_cpu_cfs_periods_total{${ofMain}} 10 ${at}`,
+      `container_cpu_cfs_throttled_periods_total{${ofMain}} 4 ${at}`,
+      `container_cpu_cfs_throttled_seconds_total{${ofMain}} 0.5 ${at}`,
+      `container_fs_reads_total{${ofNode},device="/dev/sda"} 10 ${at}`,
+      `container_fs_reads_total{${ofMain},device="/dev/sda"} 2 ${at}`,
+      `container_memory_usage_bytes{${ofPods}} 9 ${at}`,
+      `container_memory_usage_bytes{${ofPod}} 4000 ${at}`,
+      `container_memory_usage_bytes{${ofMain}} 4000 ${at}`,
+      `container_network_receive_bytes_total{${ofSandbox},interface="eth0"} 5 ${at}`,
+      `container_network_receive_packets_total{${ofSandbox},interface="eth0"} 7 ${at}`,
+      expect.stringMatching(/^container_processes{/),
+      expect.stringMatching(/^container_spec_memory_swap_limit_bytes{.*id="\/"/),
+      `container_spec_memory_swap_limit_bytes{${ofPods}} 0`,
+      `container_spec_memory_swap_limit_bytes{${ofPod}} 0`,
+      `container_spec_memory_swap_limit_bytes{${ofSandbox}} 0`,
+      `container_spec_memory_swap_limit_bytes{${ofMain}} 0`,
+      `container_ulimits_soft{${ofMain},ulimit="max_open_files"} 1024 ${at}`,
+    ]);
+    expect(await promtoolFaults(page)).toEqual(cadvisorFaults);
   });
 
   test.each(metricsPaths)('of %s has the same families in both formats', async (path) => {
@@ -206,13 +275,7 @@ describe('a scrape', () => {
         'kubelet_topology_manager_admission_duration_ms metric names should not contain abbreviated units',
       ],
     ],
-    [
-      '/metrics/cadvisor',
-      [
-        "cadvisor_version_info label names should be written in 'snake_case' not 'camelCase'",
-        'container_fs_inodes_total non-counter metrics should not have "_total" suffix',
-      ],
-    ],
+    ['/metrics/cadvisor', cadvisorFaults],
   ] as const)("of %s is valid for promtool, except for the kubelet's own names", async (path, faults) => {
     const { metrics } = await measured();
     expect(await promtoolFaults(await metrics.text(path))).toEqual(faults);

@@ -1,4 +1,5 @@
 import type { Clock } from '../../src/clock.ts';
+import type { MeasuredCgroup } from '../../src/engine/stats/measured-cgroups.ts';
 import type { DiskUsage, StatsProvider, SummaryRequest } from '../../src/engine/stats/stats-provider.ts';
 import type { NodeStats, PodStats, Summary } from '../../src/engine/stats/summary.ts';
 
@@ -25,6 +26,7 @@ export class FakeStats implements StatsProvider {
   };
   /** Usage of pods by UID. Without one, a pod uses nothing. */
   readonly pods = new Map<string, Partial<PodStats>>();
+  measuredCgroups: readonly MeasuredCgroup[] = [];
   /** Replaces the next summaries, for example by one that never comes. */
   instead: ((request: SummaryRequest) => Promise<Summary>) | undefined;
   /** Number of summaries that were asked for. */
@@ -43,6 +45,10 @@ export class FakeStats implements StatsProvider {
   async nodeSummary(signal: AbortSignal): Promise<Summary> {
     const { node } = await this.summary({ maxAgeMs: 0, signal });
     return { node, pods: [] };
+  }
+
+  cgroups(): Promise<readonly MeasuredCgroup[]> {
+    return Promise.resolve(this.measuredCgroups);
   }
 
   async diskUsage(): Promise<DiskUsage> {

@@ -14,12 +14,22 @@ export interface CgroupSources {
   cpu?: CgroupSource;
   memory?: CgroupSource;
   pids?: CgroupSource;
+  /** Limits on CPU time, and how often they held. */
+  quota?: CgroupSource;
+  /** Reads and writes of block devices. */
+  io?: CgroupSource;
   /** Top folder of the hierarchy that measures pressure. Only if it also counts CPU time and memory. */
   pressure?: string;
 }
 
 /** Controllers that count a resource, as version 1 and 2 name them. */
-const controllers = { cpu: ['cpuacct', 'cpu'], memory: ['memory', 'memory'], pids: ['pids', 'pids'] } as const;
+const controllers = {
+  cpu: ['cpuacct', 'cpu'],
+  memory: ['memory', 'memory'],
+  pids: ['pids', 'pids'],
+  quota: ['cpu', 'cpu'],
+  io: ['blkio', 'io'],
+} as const;
 
 /**
  * Finds the hierarchies. On a hybrid machine each resource is counted where its controller is: in a hierarchy of its

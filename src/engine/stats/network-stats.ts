@@ -5,14 +5,31 @@ const ignored = ['lo', 'veth', 'docker', 'nerdctl'];
 /** kubelet: kubelet/network DefaultInterfaceName */
 const defaultInterface = 'eth0';
 
+/** All counters of an interface that metrics show. */
+export interface InterfaceCounters extends Required<InterfaceStats> {
+  rxPackets: number;
+  rxDropped: number;
+  txPackets: number;
+  txDropped: number;
+}
+
 /** The interfaces in a file `/proc/<pid>/net/dev`. kubelet: stats/helper.go cadvisorInfoToNetworkStats */
 export function networkStats(text: string, time: string): NetworkStats {
-  const interfaces = text.split('\n').flatMap(interfaceOf);
+  const interfaces = interfaceCounters(text).map(({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({
+    name,
+    rxBytes,
+    rxErrors,
+    txBytes,
+    txErrors,
+  }));
   const chosen = interfaces.find(({ name }) => name === defaultInterface);
   return { time, name: '', ...chosen, interfaces };
 }
 
-function interfaceOf(line: string): InterfaceStats[] {
+/** The same interfaces with all counters. */
+export const interfaceCounters = (text: string): InterfaceCounters[] => text.split('\n').flatMap(interfaceOf);
+
+function interfaceOf(line: string): InterfaceCounters[] {
   const colon = line.indexOf(':');
   const name = line.slice(0, colon).trim();
   if (colon === -1 || ignored.some((prefix) => name.startsWith(prefix))) return [];
@@ -22,6 +39,7 @@ function interfaceOf(line: string): InterfaceStats[] {
     .split(/\s+/)
     .map(Number);
   if (counters.length < 16) return [];
-  const [rxBytes = 0, , rxErrors = 0, , , , , , txBytes = 0, , txErrors = 0] = counters;
-  return [{ name, rxBytes, rxErrors, txBytes, txErrors }];
+  const [rxBytes = 0, rxPackets = 0, rxErrors = 0, rxDropped = 0] = counters;
+  const [txBytes = 0, txPackets = 0, txErrors = 0, txDropped = 0] = counters.slice(8);
+  return [{ name, rxBytes, rxPackets, rxErrors, rxDropped, txBytes, txPackets, txErrors, txDropped }];
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { unlessAborted } from '../../flow/unless-aborted.ts';
+import type { MeasuredCgroup } from './measured-cgroups.ts';
 import type { DiskUsage, StatsProvider, SummaryRequest } from './stats-provider.ts';
 import type { Summary } from './summary.ts';
 
@@ -8,6 +9,7 @@ interface Deps {
   sample: (options: { cpuAndMemoryOnly: boolean }) => Promise<Summary>;
   /** Measures the node alone. */
   sampleNode: () => Promise<Summary>;
+  cgroups: () => Promise<MeasuredCgroup[]>;
   diskUsage: () => Promise<DiskUsage>;
   clock: Clock;
 }
@@ -29,6 +31,8 @@ export class SampledStats implements StatsProvider {
   /** The sample that begins when the one under way has ended. */
   private next: { wanted: { cpuAndMemoryOnly: boolean }; result: Promise<Summary> } | undefined;
 
+  private measured: { startedAtMonotonic: number; result: Promise<MeasuredCgroup[]> } | undefined;
+
   constructor(deps: Deps) {
     this.deps = deps;
   }
@@ -41,6 +45,13 @@ export class SampledStats implements StatsProvider {
 
   nodeSummary(signal: AbortSignal): Promise<Summary> {
     return unlessAborted(this.deps.sampleNode(), signal);
+  }
+
+  cgroups({ maxAgeMs }: { maxAgeMs: number }): Promise<readonly MeasuredCgroup[]> {
+    const nowMonotonic = this.deps.clock.monotonic();
+    if (this.measured === undefined || nowMonotonic - this.measured.startedAtMonotonic >= maxAgeMs)
+      this.measured = { startedAtMonotonic: nowMonotonic, result: this.deps.cgroups() };
+    return this.measured.result;
   }
 
   diskUsage(): Promise<DiskUsage> {

@@ -6,6 +6,7 @@ import type { DriverUsageCache } from './driver-usage-cache.ts';
 import { diskStats } from './figures.ts';
 import type { FilesystemFigures, Filesystems } from './filesystem-stats.ts';
 import { hasDiskLimit } from './has-disk-limit.ts';
+import { measureNode, measurePod, type MeasuredCgroup } from './measured-cgroups.ts';
 import { networkStats } from './network-stats.ts';
 import { hasSwap, readNodeStats } from './node-stats.ts';
 import { PodCgroupPaths } from './pod-cgroup-paths.ts';
@@ -107,6 +108,20 @@ export class Sampler {
     this.nodeReader.endSample();
     const context = { ...reported, cpuAndMemoryOnly: false, wanted, swapFreeBytes: undefined };
     return { node: { nodeName, ...kernel, ...this.nodeDisks(context) }, pods: [] };
+  }
+
+  /** Reads files that no other sample needs. May run beside another sample. */
+  async cgroups(): Promise<MeasuredCgroup[]> {
+    const { host, podsCgroup, clock } = this.deps;
+    if (host.cgroups.cpu === undefined && host.cgroups.memory === undefined) return [];
+    const pods = await this.deps.pods();
+    const request = { files: this.reader.files, host, paths: this.paths, now: clock.now() };
+    const measured = measureNode(request, podsCgroup);
+    for (const [index, pod] of pods.entries()) {
+      if (index > 0 && index % podsATurn === 0) await clock.sleep(0);
+      measured.push(...measurePod(request, pod));
+    }
+    return measured;
   }
 
   /** What was last measured, and begins to measure what is due. */

@@ -1,3 +1,4 @@
+import type { MeasuredCgroup } from './measured-cgroups.ts';
 import type { PodStats, Summary, VolumeStats } from './summary.ts';
 
 /**
@@ -13,6 +14,11 @@ export interface StatsProvider {
   summary(request: SummaryRequest): Promise<Summary>;
   /** A new sample of the node, without pods. It is not shared, and takes a small part of the time. */
   nodeSummary(signal: AbortSignal): Promise<Summary>;
+  /**
+   * Every cgroup of the node and its pods in all detail, at most `maxAgeMs` old. Takes files of its own, so that no
+   * other user of the statistics pays for them. Empty on a machine without cgroups.
+   */
+  cgroups(request: { maxAgeMs: number }): Promise<readonly MeasuredCgroup[]>;
   /** Logs of containers, and volumes of claims, as they were last measured. Takes no sample. */
   diskUsage(): Promise<DiskUsage>;
 }

@@ -41,7 +41,7 @@ const processStart: Family = {
 const maxAgeMs = 1000;
 
 /** The engine as the metrics see it. */
-export type MeasuredEngine = EngineView & Pick<StatsProvider, 'summary' | 'diskUsage'>;
+export type MeasuredEngine = EngineView & Pick<StatsProvider, 'summary' | 'cgroups' | 'diskUsage'>;
 
 /** All metrics of the agent. Counts from the start, and measures nothing until it is scraped. */
 export class AgentMetrics {
@@ -97,9 +97,13 @@ export class AgentMetrics {
         return summary === undefined ? [scrapeError(true)] : resourceFamilies(summary);
       }
       case '/metrics/cadvisor': {
-        const [summary, machine] = await Promise.all([this.summary(false), readMachineFacts()]);
+        const [summary, cgroups, machine] = await Promise.all([
+          this.summary(false),
+          this.engine?.cgroups({ maxAgeMs }).catch(() => []) ?? [],
+          readMachineFacts(),
+        ]);
         const pods = this.engine?.snapshot().pods.map(({ pod }) => pod) ?? [];
-        return summary === undefined ? [] : cadvisorFamilies(summary, pods, machine);
+        return summary === undefined ? [] : cadvisorFamilies(summary, cgroups, pods, machine);
       }
     }
   }

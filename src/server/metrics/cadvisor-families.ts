@@ -1,42 +1,31 @@
-import type { ContainerStatus, Pod } from '../../api/types.ts';
-import type {
-  CPUStats,
-  FsStats,
-  InterfaceStats,
-  MemoryStats,
-  NetworkStats,
-  Summary,
-  SwapStats,
-} from '../../engine/stats/summary.ts';
+import type { Pod } from '../../api/types.ts';
+import type { MeasuredCgroup } from '../../engine/stats/measured-cgroups.ts';
+import type { FsStats, InterfaceStats, MemoryStats, PSIStats, Summary } from '../../engine/stats/summary.ts';
+import { type Usage, usagesOf } from './cadvisor-usages.ts';
+import { cgroupFamilies } from './cgroup-families.ts';
 import type { Sample, StampedFamily } from './family.ts';
 import type { MachineFacts } from './machine.ts';
-
-/** The node, a pod or a container, with its labels. */
-interface Usage {
-  labels: Readonly<Record<'container' | 'id' | 'image' | 'name' | 'namespace' | 'pod', string>>;
-  startTime: string;
-  cpu?: CPUStats;
-  memory?: MemoryStats;
-  swap?: SwapStats;
-  network?: NetworkStats;
-  fs?: FsStats;
-  processes?: number;
-}
 
 /**
  * Metrics of /metrics/cadvisor: those that the statistics have. `pods` are those that are known now, for the ids and
  * images of containers. kubelet: cadvisor metrics/prometheus.go, prometheus_machine.go
  */
-export function cadvisorFamilies(summary: Summary, pods: readonly Pod[], machine: MachineFacts): StampedFamily[] {
-  const usages = usagesOf(summary, pods);
+export function cadvisorFamilies(
+  summary: Summary,
+  cgroups: readonly MeasuredCgroup[],
+  pods: readonly Pod[],
+  machine: MachineFacts,
+): StampedFamily[] {
+  const usages = usagesOf(summary, cgroups, pods);
   const instantOf = memoized(Date.parse);
   const figures = (name: string, help: string, read: Reader, type: StampedFamily['type'] = 'gauge'): StampedFamily => {
     const samples: StampedFamily['samples'] = [];
     for (const usage of usages) {
       for (const { value, time, further } of read(usage)) {
         if (value === undefined) continue;
-        const at = instantOf(time);
-        samples.push(further ? { labels: usage.labels, further, value, at } : { labels: usage.labels, value, at });
+        // Figures of a runtime may have no time.
+        const at = time === '' ? {} : { at: instantOf(time) };
+        samples.push({ labels: usage.labels, ...(further && { further }), value, ...at });
       }
     }
     return { name, type, help, samples };
@@ -55,7 +44,26 @@ export function cadvisorFamilies(summary: Summary, pods: readonly Pod[], machine
     help,
     samples: [{ labels, value }],
   });
-  return [
+  const pressures = (
+    name: string,
+    resource: string,
+    of: (usage: Usage) => { time: string; psi?: PSIStats } | undefined,
+  ): StampedFamily[] =>
+    (['full', 'some'] as const).map((share) =>
+      figures(
+        `container_pressure_${name}_${share === 'full' ? 'stalled' : 'waiting'}_seconds_total`,
+        share === 'full'
+          ? `Total time duration no tasks in the container could make progress due to ${resource} congestion.`
+          : `Total time duration tasks in the container have waited due to ${resource} congestion.`,
+        (usage) => {
+          const { time = '', psi } = of(usage) ?? {};
+          return [{ value: psi && psi[share].total / 1e6, time }];
+        },
+        'counter',
+      ),
+    );
+  const families = [
+    ...cgroupFamilies(usages, machine),
     plain('cadvisor_version_info', versionHelp, 1, {
       kernelVersion: machine.kernelVersion,
       osVersion: machine.osVersion,
@@ -91,6 +99,9 @@ export function cadvisorFamilies(summary: Summary, pods: readonly Pod[], machine
       ({ memory: { time, pageFaults, majorPageFaults } = noMemory }) => [
         { value: pageFaults, time, further: minorFaults },
         { value: majorPageFaults, time, further: majorFaults },
+        // Both scopes count the processes below.
+        { value: pageFaults, time, further: minorFaultsBelow },
+        { value: majorPageFaults, time, further: majorFaultsBelow },
       ],
       'counter',
     ),
@@ -112,9 +123,14 @@ export function cadvisorFamilies(summary: Summary, pods: readonly Pod[], machine
     network('receive_errors', 'errors encountered while receiving', ({ rxErrors }) => rxErrors),
     network('transmit_bytes', 'bytes transmitted', ({ txBytes }) => txBytes),
     network('transmit_errors', 'errors encountered while transmitting', ({ txErrors }) => txErrors),
-    figures('container_processes', 'Number of processes running inside the container.', ({ processes, cpu }) => [
-      { value: processes, ...at(cpu) },
-    ]),
+    figures(
+      'container_processes',
+      'Number of processes running inside the container.',
+      ({ processes, cpu, cgroup }) => [{ value: processes, ...at(cpu ?? cgroup) }],
+    ),
+    ...pressures('cpu', 'CPU', ({ cpu }) => cpu),
+    ...pressures('memory', 'memory', ({ memory }) => memory),
+    ...pressures('io', 'IO', ({ io }) => io),
     plain('container_scrape_error', '1 if there was an error while getting container metrics, 0 otherwise', 0),
     figures(
       'container_start_time_seconds',
@@ -122,10 +138,13 @@ export function cadvisorFamilies(summary: Summary, pods: readonly Pod[], machine
       ({ startTime, cpu }) => (cpu === undefined ? [] : [{ value: Date.parse(startTime) / 1000, ...at(cpu) }]),
     ),
     plain('machine_cpu_cores', 'Number of logical CPU cores.', machine.cores, facts),
+    plain('machine_cpu_physical_cores', 'Number of physical CPU cores.', machine.physicalCores, facts),
+    plain('machine_cpu_sockets', 'Number of CPU sockets.', machine.sockets, facts),
     plain('machine_memory_bytes', 'Amount of memory installed on the machine.', machine.memoryBytes, facts),
     plain('machine_scrape_error', '1 if there was an error while getting machine metrics, 0 otherwise.', 0),
     plain('machine_swap_bytes', 'Amount of swap memory available on the machine.', machine.swapBytes, facts),
   ];
+  return families.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** A figure without a value is left out. */
@@ -143,6 +162,8 @@ const noMemory: MemoryStats = { time: '' };
 const ofAllCPUs = { cpu: 'total' };
 const minorFaults = { failure_type: 'pgfault', scope: 'container' };
 const majorFaults = { failure_type: 'pgmajfault', scope: 'container' };
+const minorFaultsBelow = { failure_type: 'pgfault', scope: 'hierarchy' };
+const majorFaultsBelow = { failure_type: 'pgmajfault', scope: 'hierarchy' };
 /** The statistics do not name the device. */
 const ofNoDevice = { device: '' };
 
@@ -167,36 +188,4 @@ function memoized<Value>(compute: (key: string) => Value): (key: string) => Valu
     known.set(key, value);
     return value;
   };
-}
-
-function usagesOf({ node, pods: measured }: Summary, pods: readonly Pod[]): Usage[] {
-  const known = new Map(pods.map((pod) => [pod.metadata.uid, pod]));
-  const ofNode: Usage = { ...node, labels: { container: '', id: '/', image: '', name: '', namespace: '', pod: '' } };
-  const ofPods = measured.flatMap(({ podRef, containers, process_stats, ...usage }): Usage[] => {
-    const { namespace, name: pod, uid } = podRef;
-    const statuses = statusesOf(known.get(uid));
-    const processes = process_stats?.process_count;
-    return [
-      {
-        ...usage,
-        ...(processes !== undefined && { processes }),
-        labels: { container: '', id: '', image: '', name: '', namespace, pod },
-      },
-      ...containers.map(({ name, rootfs, ...figures }): Usage => {
-        const { containerID = '', image = '' } = statuses.find((status) => status.name === name) ?? {};
-        const id = containerID.replace(/^.*:\/\//, '');
-        return {
-          ...figures,
-          ...(rootfs && { fs: rootfs }),
-          labels: { container: name, id: '', image, name: id, namespace, pod },
-        };
-      }),
-    ];
-  });
-  return [ofNode, ...ofPods];
-}
-
-function statusesOf(pod: Pod | undefined): readonly ContainerStatus[] {
-  const { initContainerStatuses = [], containerStatuses = [] } = pod?.status ?? {};
-  return [...initContainerStatuses, ...containerStatuses];
 }

@@ -16,11 +16,14 @@ test('cgroup v1 counts each resource in the hierarchy of its controller', async 
   const { sources } = await sourcesOf(
     '',
     'cgroup /c/cpu,cpuacct rw,cpu,cpuacct',
+    'cgroup /c/blkio rw,blkio',
     'cgroup /c/memory rw,memory',
     'cgroup /c/pids rw,pids',
   );
   expect(sources).toEqual({
     cpu: { version: 1, top: '/c/cpu,cpuacct' },
+    quota: { version: 1, top: '/c/cpu,cpuacct' },
+    io: { version: 1, top: '/c/blkio' },
     memory: { version: 1, top: '/c/memory' },
     pids: { version: 1, top: '/c/pids' },
   });
@@ -48,7 +51,10 @@ test('a hybrid machine counts what v1 lacks in the unified hierarchy', async () 
 test('cgroup v2 counts everything in one hierarchy', async () => {
   const { top, sources } = await sourcesOf('cpuset cpu io memory pids', 'cgroup2 UNIFIED', 'tmpfs /tmp');
   const source = { version: 2, top };
-  expect(sources).toEqual({ cpu: source, memory: source, pids: source, pressure: top });
+  expect(sources).toEqual({
+    ...{ cpu: source, memory: source, pids: source, quota: source, io: source },
+    pressure: top,
+  });
 });
 
 test('a machine without cgroups counts nothing', async () => {

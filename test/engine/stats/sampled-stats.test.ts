@@ -22,6 +22,7 @@ beforeEach(() => {
       if (failure !== undefined) throw failure;
       return summaryOf(name);
     },
+    cgroups: () => Promise.resolve([]),
     diskUsage: () => Promise.resolve({ logs: [], claims: [] }),
     sampleNode: () => Promise.resolve(summaryOf('node')),
   });

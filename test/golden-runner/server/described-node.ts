@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { StatsHost } from '../../../src/engine/stats/stats-host.ts';
-import { cgroupV1, procFiles, writeAt } from '../../engine/stats/described-machine.ts';
+import { cgroupDetailsV1, cgroupV1, procFiles, writeAt } from '../../engine/stats/described-machine.ts';
 import { instancesOf } from './recorded-pods.ts';
 import type { RecordedAgent } from './recorded-agent.ts';
 
@@ -12,6 +12,7 @@ export async function describedNode(folder: string): Promise<StatsHost> {
   const top = join(folder, 'measured');
   await writeAll(top, {
     ...cgroupV1('', { cpuNanos: 9_000_000_000, memoryKiB: 800, tasks: 99 }),
+    ...cgroupDetailsV1(''),
     ...cgroupV1('/kubepods', { cpuNanos: 7_000_000_000, memoryKiB: 400, limitKiB: 512 }),
     ...cgroupV1('/agent', { cpuNanos: 1_000_000_000, memoryKiB: 100 }),
     ...cgroupV1('/runtime', { cpuNanos: 1_000_000_000, memoryKiB: 100 }),
@@ -23,7 +24,13 @@ export async function describedNode(folder: string): Promise<StatsHost> {
   });
   const source = (name: string): { version: 1; top: string } => ({ version: 1, top: join(top, name) });
   return {
-    cgroups: { cpu: source('cpuacct'), memory: source('memory'), pids: source('pids') },
+    cgroups: {
+      cpu: source('cpuacct'),
+      memory: source('memory'),
+      pids: source('pids'),
+      quota: source('cpu'),
+      io: source('blkio'),
+    },
     procFolder: join(top, 'proc'),
     runtimePID: () => runtimePID,
   };

@@ -1,0 +1,164 @@
+import type { CgroupDetails, DeviceUsage } from '../../engine/stats/cgroup-details.ts';
+import type { DiskCounters } from '../../engine/stats/disk-counters.ts';
+import type { MeasuredCgroup } from '../../engine/stats/measured-cgroups.ts';
+import type { InterfaceCounters } from '../../engine/stats/network-stats.ts';
+import type { Usage } from './cadvisor-usages.ts';
+import type { Sample, StampedFamily } from './family.ts';
+import type { MachineFacts } from './machine.ts';
+
+interface Figure {
+  value: number | undefined;
+  further?: Sample['labels'];
+}
+type Row = Usage & { cgroup: MeasuredCgroup };
+type Reader = (cgroup: MeasuredCgroup) => number | undefined;
+
+/** Families that files of cgroups give. kubelet: cadvisor metrics/prometheus.go */
+export function cgroupFamilies(usages: readonly Usage[], machine: MachineFacts): StampedFamily[] {
+  const rows = usages.filter((usage): usage is Row => usage.cgroup !== undefined);
+  const disks = rows.flatMap(({ cgroup }) => cgroup.disks ?? []);
+  const family = (
+    name: string,
+    type: StampedFamily['type'],
+    help: string,
+    read: (cgroup: MeasuredCgroup) => Figure[],
+    hasTime = true,
+  ): StampedFamily => {
+    const samples: StampedFamily['samples'] = [];
+    for (const { labels, cgroup } of rows) {
+      const at = hasTime ? { at: Date.parse(cgroup.time) } : {};
+      for (const { value, further } of read(cgroup))
+        if (value !== undefined) samples.push({ labels, ...(further && { further }), value, ...at });
+    }
+    return { name: `container_${name}`, type, help, samples };
+  };
+  const gauge = (name: string, help: string, read: Reader): StampedFamily =>
+    family(name, 'gauge', help, (cgroup) => [{ value: read(cgroup) }]);
+  const counter = (name: string, help: string, read: Reader): StampedFamily =>
+    family(name, 'counter', help, (cgroup) => [{ value: read(cgroup) }]);
+  // Limits are facts, without a time at which they were measured.
+  const spec = (name: string, help: string, read: Reader): StampedFamily =>
+    family(`spec_${name}`, 'gauge', help, (cgroup) => [{ value: read(cgroup) }], false);
+  /** Of pods and containers by device, and of the node as its disks count it. */
+  const io = (
+    name: string,
+    type: StampedFamily['type'],
+    help: string,
+    {
+      ofNode,
+      ofDevice,
+    }: { ofNode?: (disk: DiskCounters) => number; ofDevice?: (of: DeviceUsage) => number | undefined },
+  ): StampedFamily =>
+    family(`fs_${name}`, type, help, ({ of, details }) => {
+      if (ofNode !== undefined && of === 'node')
+        return disks.map((disk) => ({ value: ofNode(disk), further: { device: `/dev/${disk.name}` } }));
+      if (ofDevice === undefined) return [];
+      return details.devices.map((one) => ({ value: ofDevice(one), further: { device: deviceName(disks, one) } }));
+    });
+  const network = (name: string, help: string, read: (of: InterfaceCounters) => number): StampedFamily =>
+    family(`network_${name}_total`, 'counter', `Cumulative count of packets ${help}`, ({ interfaces = [] }) =>
+      interfaces.map((one) => ({ value: read(one), further: { interface: one.name } })),
+    );
+  return [
+    counter(
+      'cpu_cfs_periods_total',
+      'Number of elapsed enforcement period intervals.',
+      limited((cpu) => cpu.periods),
+    ),
+    counter(
+      'cpu_cfs_throttled_periods_total',
+      'Number of throttled period intervals.',
+      limited((cpu) => cpu.throttledPeriods),
+    ),
+    counter(
+      'cpu_cfs_throttled_seconds_total',
+      'Total time duration the container has been throttled.',
+      limited((cpu) => cpu.throttledSeconds),
+    ),
+    counter('cpu_system_seconds_total', 'Cumulative system cpu time consumed in seconds.', (of) => {
+      return of.details.cpu.systemSeconds;
+    }),
+    counter('cpu_user_seconds_total', 'Cumulative user cpu time consumed in seconds.', (of) => {
+      return of.details.cpu.userSeconds;
+    }),
+    io('io_current', 'gauge', 'Number of I/Os currently in progress', { ofNode: (disk) => disk.inProgress }),
+    io('io_time_seconds_total', 'counter', 'Cumulative count of seconds spent doing I/Os', {
+      ofNode: (disk) => disk.ioSeconds,
+    }),
+    io('io_time_weighted_seconds_total', 'counter', 'Cumulative weighted I/O time in seconds', {
+      ofNode: (disk) => disk.weightedSeconds,
+    }),
+    io('read_seconds_total', 'counter', 'Cumulative count of seconds spent reading', {
+      ofNode: (disk) => disk.readSeconds,
+    }),
+    io('reads_bytes_total', 'counter', 'Cumulative count of bytes read', { ofDevice: (one) => one.readBytes }),
+    io('reads_merged_total', 'counter', 'Cumulative count of reads merged', { ofNode: (disk) => disk.readsMerged }),
+    io('reads_total', 'counter', 'Cumulative count of reads completed', {
+      ofNode: (disk) => disk.reads,
+      ofDevice: (one) => one.reads,
+    }),
+    io('sector_reads_total', 'counter', 'Cumulative count of sector reads completed', {
+      ofNode: (disk) => disk.sectorsRead,
+    }),
+    io('sector_writes_total', 'counter', 'Cumulative count of sector writes completed', {
+      ofNode: (disk) => disk.sectorsWritten,
+    }),
+    io('write_seconds_total', 'counter', 'Cumulative count of seconds spent writing', {
+      ofNode: (disk) => disk.writeSeconds,
+    }),
+    io('writes_bytes_total', 'counter', 'Cumulative count of bytes written', { ofDevice: (one) => one.writtenBytes }),
+    io('writes_merged_total', 'counter', 'Cumulative count of writes merged', { ofNode: (disk) => disk.writesMerged }),
+    io('writes_total', 'counter', 'Cumulative count of writes completed', {
+      ofNode: (disk) => disk.writes,
+      ofDevice: (one) => one.writes,
+    }),
+    gauge('memory_cache', 'Number of bytes of page cache memory.', memory('cacheBytes')),
+    counter('memory_failcnt', 'Number of memory usage hits limits', memory('failures')),
+    gauge('memory_kernel_usage', 'Size of kernel memory allocated in bytes.', memory('kernelBytes')),
+    gauge('memory_mapped_file', 'Size of memory mapped files in bytes.', memory('mappedFileBytes')),
+    gauge('memory_max_usage_bytes', 'Maximum memory usage recorded in bytes', memory('maxUsageBytes')),
+    gauge('memory_total_active_file_bytes', 'Current total active file in bytes.', memory('activeFileBytes')),
+    gauge('memory_total_inactive_file_bytes', 'Current total inactive file in bytes.', memory('inactiveFileBytes')),
+    network('receive_packets_dropped', 'dropped while receiving', (one) => one.rxDropped),
+    network('receive_packets', 'received', (one) => one.rxPackets),
+    network('transmit_packets_dropped', 'dropped while transmitting', (one) => one.txDropped),
+    network('transmit_packets', 'transmitted', (one) => one.txPackets),
+    counter('oom_events_total', 'Count of out of memory events observed for the container', memory('oomKills')),
+    spec('cpu_period', 'CPU period of the container.', ({ details }) => details.cpu.periodMicros),
+    spec('cpu_quota', 'CPU quota of the container.', ({ details }) => details.cpu.quotaMicros),
+    spec('cpu_shares', 'CPU share of the container.', ({ details }) => details.cpu.shares),
+    spec('memory_limit_bytes', 'Memory limit for the container.', (cgroup) =>
+      cgroup.of === 'node' ? machine.memoryBytes : cgroup.details.memory.limitBytes,
+    ),
+    spec('memory_reservation_limit_bytes', 'Memory reservation limit for the container.', memory('reservationBytes')),
+    spec('memory_swap_limit_bytes', 'Memory swap limit for the container.', (cgroup) =>
+      cgroup.of === 'node' ? machine.swapBytes : cgroup.details.memory.swapLimitBytes,
+    ),
+    gauge('threads', 'Number of threads running inside the container', ({ details }) => details.threads),
+    gauge(
+      'threads_max',
+      'Maximum number of threads allowed inside the container, infinity if value is zero',
+      ({ details }) => details.maxThreads,
+    ),
+    family('ulimits_soft', 'gauge', ulimitsHelp, ({ openFilesLimit: value }) => [{ value, further: openFiles }]),
+  ];
+}
+
+const ulimitsHelp = 'Soft ulimit values for the container root process. Unlimited if -1, except priority and nice';
+const openFiles = { ulimit: 'max_open_files' };
+
+const memory =
+  (figure: keyof CgroupDetails['memory']): Reader =>
+  ({ details }) =>
+    details.memory[figure];
+
+/** Nothing is throttled without a quota. */
+const limited =
+  (read: (cpu: CgroupDetails['cpu']) => number | undefined): Reader =>
+  ({ details }) =>
+    details.cpu.quotaMicros === undefined ? undefined : read(details.cpu);
+
+function deviceName(disks: readonly DiskCounters[], { device }: DeviceUsage): string {
+  const name = disks.find(({ number }) => number === device)?.name;
+  return name === undefined ? '' : `/dev/${name}`;
+}
