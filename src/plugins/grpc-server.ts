@@ -7,7 +7,9 @@ import {
   ServerCredentials,
   status,
 } from '@grpc/grpc-js';
+import { boundedText } from '../bounded-text.ts';
 import { errorMessage, RpcError } from '../errors.ts';
+import { textLimits } from '../text-limits.ts';
 import type { MessageFns } from './generated/plugin-registration.ts';
 
 /** The functions of a service by the names of its methods. A stream is an iterable. */
@@ -119,8 +121,10 @@ function signalOf(call: { on(event: 'cancelled', listener: () => void): unknown 
   return controller.signal;
 }
 
+/** An error that quotes a long request would not fit in the headers of the answer. The caller would wait for ever. */
 function statusOf(error: unknown): { code: number; details: string } {
-  return { code: error instanceof RpcError ? error.code : status.UNKNOWN, details: errorMessage(error) };
+  const details = boundedText(errorMessage(error), textLimits.message);
+  return { code: error instanceof RpcError ? error.code : status.UNKNOWN, details };
 }
 
 function wireOf(service: string, key: string, method: Method): MethodDefinition<unknown, unknown> {

@@ -3,8 +3,10 @@ import { stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { boundedText } from '../../src/bounded-text.ts';
 import { openChannel } from '../../src/cri/grpc-channel.ts';
 import { grpcService } from '../../src/cri/grpc-service.ts';
+import { RegistrationDefinition } from '../../src/plugins/generated/device-plugin.ts';
 import { PodResourcesListerDefinition } from '../../src/plugins/generated/pod-resources.ts';
 import { openPlugins } from '../../src/plugins/open-plugins.ts';
 import { silentFaults } from '../fakes/silent-faults.ts';
@@ -49,6 +51,28 @@ test('answers, and errors in the words of the kubelet', async () => {
   expect(await service.list({})).toMatchObject({ podResources: [{ name: 'web' }] });
   expect(await service.getAllocatableResources({})).toMatchObject({ cpuIds: [1n] });
   await expect(service.get({})).rejects.toMatchObject({ code: 2, message: 'PodResources API Get method disabled' });
+});
+
+test('a refusal that quotes an endless text is answered, and cut', async () => {
+  const path = join(await temporaryFolder(), 'device-plugins', 'kubelet.sock');
+  const server = await openPlugins({ faults: silentFaults() }).serveDeviceRegistration(path, ({ resourceName }) =>
+    Promise.reject(new Error(`the ResourceName "${resourceName}" is invalid`)),
+  );
+  onTestFinished(() => {
+    server.close();
+  });
+  const channel = openChannel(path);
+  onTestFinished(() => {
+    channel.close();
+  });
+  const service = grpcService(channel, RegistrationDefinition, () => 5000);
+  await expect(service.register({ resourceName: 'é'.repeat(100_000) })).rejects.toMatchObject({
+    code: 2,
+    message: boundedText(`the ResourceName "${'é'.repeat(100_000)}" is invalid`, 4096),
+  });
+  await expect(service.register({ resourceName: 'x' })).rejects.toMatchObject({
+    message: 'the ResourceName "x" is invalid',
+  });
 });
 
 test('of 40 calls at once 10 are answered', async () => {
