@@ -55,9 +55,10 @@ export function newKubelet(deps: KubeletDeps, stopped: AbortSignal) {
   const resources: NodeResources = newNodeResources(base, state, {
     activePods: () => workers.activePods(),
     sourcesReady: () => handlers.hasSeenAllSources,
-    onDevices: () => {
+    onDevices: (news) => {
       lifecycle.admission.note('devices');
-      lifecycle.admission.note('room');
+      // An answer to one pod makes no room for others, or two refused pods would be tried by turns without end.
+      if (news === 'change') lifecycle.admission.note('room');
     },
   });
   const volumes = newVolumes(base, state, sources);

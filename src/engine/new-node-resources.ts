@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Pod } from '../api/types.ts';
 import { ContainerManager } from './container-manager/container-manager.ts';
-import { NodeDevices } from './container-manager/device-manager/node-devices.ts';
+import { type DeviceNews, NodeDevices } from './container-manager/device-manager/node-devices.ts';
 import type { PodResources } from './container-manager/resource-managers/pod-resources.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import type { PodState } from './new-pod-state.ts';
@@ -11,8 +11,8 @@ export type NodeResources = ReturnType<typeof newNodeResources>;
 interface Engine {
   activePods: () => Pod[];
   sourcesReady: () => boolean;
-  /** Called when devices for waiting pods may have come. */
-  onDevices: () => void;
+  /** Called when pods may get the devices that they wait for. */
+  onDevices: DeviceNews;
 }
 
 /** Makes the parts that give pods their share of the node: cgroups, devices, CPUs and memory nodes. */
@@ -41,7 +41,7 @@ export function newNodeResources(base: KubeletBase, { podDirs, statusManager }: 
       activePods,
       sourcesReady,
       managers: () => podResources,
-      onAdmissible: engine.onDevices,
+      onNews: engine.onDevices,
       onHealthChanged: node.featureGates.ResourceHealthStatus ? syncPods : undefined,
       clock,
       faults,

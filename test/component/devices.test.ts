@@ -137,3 +137,16 @@ test('without the feature gate the status of a container has no devices', async 
   await world.until(() => engine.isReady('app-edge1'));
   expect(engine.pod('app-edge1')?.pod.status?.containerStatuses?.[0]).not.toHaveProperty('allocatedResourcesStatus');
 });
+
+test('two refused pods wait for devices, and are asked for again only when these change', async () => {
+  const world = await World.make();
+  const plugin = goodPlugin([{ ID: 'd0', health: 'Unhealthy' }]);
+  const { engine, source } = await boot(world, { 'a.example/dev': plugin });
+  source.set(podWith('one', 'a.example/dev'));
+  await world.until(() => engine.phase('one-edge1') === 'Failed');
+  source.set(podWith('one', 'a.example/dev'), podWith('two', 'a.example/dev'));
+  await world.until(() => ['one-edge1', 'two-edge1'].every((name) => engine.phase(name) === 'Failed'));
+  plugin.send(healthy('d0', 'd1'));
+  await world.until(() => ['one-edge1', 'two-edge1'].every((name) => engine.isReady(name)));
+  expect(plugin.calls.filter((call) => call === 'allocate')).toHaveLength(2);
+});

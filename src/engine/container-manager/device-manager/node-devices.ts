@@ -24,6 +24,9 @@ interface Managers {
   numaNodes: readonly number[];
 }
 
+/** Plugins have answered for a pod, or devices are healthy or unhealthy now. */
+export type DeviceNews = (news: 'answer' | 'change') => void;
+
 interface Deps {
   /** `<root-dir>/device-plugins` */
   folder: string;
@@ -34,8 +37,7 @@ interface Deps {
   sourcesReady: () => boolean;
   /** Undefined if the node has none. */
   managers: () => Managers | undefined;
-  /** Pods that wait for devices may get them. */
-  onAdmissible: () => void;
+  onNews: DeviceNews;
   /** The health of devices of these pods changed. Undefined if no status shows it. */
   onHealthChanged: ((podUIDs: ReadonlySet<string>) => void) | undefined;
   clock: Clock;
@@ -75,7 +77,12 @@ export class NodeDevices {
       logger,
     });
     this.hintProvider = this.manager;
-    this.admission = new DeviceAdmission({ allocate: (pod) => this.allocate(pod), onDone: deps.onAdmissible });
+    this.admission = new DeviceAdmission({
+      allocate: (pod) => this.allocate(pod),
+      onDone: () => {
+        deps.onNews('answer');
+      },
+    });
   }
 
   /**
@@ -131,7 +138,7 @@ export class NodeDevices {
     return this.manager.concerns(pod);
   }
 
-  /** Allocates for all containers of a pod. Returns undefined while plugins are asked; `onAdmissible` follows. */
+  /** Allocates for all containers of a pod. Returns undefined while plugins are asked; news follow. */
   admit(pod: Pod): AllocationResult | undefined {
     return this.admission.admit(pod);
   }
@@ -203,7 +210,7 @@ export class NodeDevices {
     const ids = [...new Set([...before.keys(), ...after.keys()])];
     const changed = ids.filter((id) => before.get(id)?.isHealthy !== after.get(id)?.isHealthy);
     if (changed.length === 0) return;
-    this.deps.onAdmissible();
+    this.deps.onNews('change');
     this.deps.onHealthChanged?.(new Set(changed.flatMap((id) => this.manager.podsWith(resource, id))));
   }
 }
