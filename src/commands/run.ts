@@ -165,7 +165,7 @@ async function runAgent(options: NodeOptions, flags: RunFlags, manifests: readon
   }
 }
 
-/** What a stop may take beside the ends of the pods. */
+/** Longest time of a stop besides the ends of the pods, in milliseconds. */
 const stopMarginMs = 30_000;
 
 async function withLog(kubelet: Kubelet, ended: Promise<void>, logger: Logger): Promise<void> {

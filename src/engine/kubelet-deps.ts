@@ -80,7 +80,7 @@ export interface KubeletDeps {
   logger: Logger;
 }
 
-/** Every component may need these: the dependencies, the queue of the sync loop, and the ways out of the engine. */
+/** Dependencies of every component, with the queue of the sync loop and the outputs of the engine. */
 export interface KubeletBase extends KubeletDeps {
   /** Aborted when the engine ends. */
   stopped: AbortSignal;

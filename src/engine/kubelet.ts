@@ -180,7 +180,7 @@ export class Kubelet
     return error === undefined ? undefined : this.parts.outgoing.text(error);
   }
 
-  /** Why the sync loop counts as stuck, for a watchdog. A runtime that is away for minutes stops the loop too. */
+  /** Why the sync loop is stuck. Returns undefined if it is not. A runtime that is away for minutes stops it too. */
   stuckBecause(): string | undefined {
     return this.monitor.stuckBecause();
   }

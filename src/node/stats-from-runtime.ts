@@ -1,6 +1,5 @@
-import { join } from 'node:path';
 import { hostname } from 'node:os';
-import { posix } from 'node:path';
+import { join, posix } from 'node:path';
 import { systemClock } from '../clock.ts';
 import type { RuntimeService } from '../cri/runtime-service.ts';
 import { parseCgroupPath } from '../engine/container-manager/cgroup-names.ts';

@@ -5,7 +5,7 @@ import { FrameStream } from './frame-stream.ts';
 import { type Line, styleLine } from './line.ts';
 import type { Palette } from './theme.ts';
 
-/** What ink draws. */
+/** A frame for ink. */
 export interface InkFrame {
   lines: readonly Line[];
   columns: number;

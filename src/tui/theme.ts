@@ -40,7 +40,7 @@ export function themeOfVariable(text: string | undefined): Exclude<Theme, 'auto'
   return ['7', '9', '10', '11', '12', '13', '14', '15'].includes(background) ? 'light' : 'dark';
 }
 
-/** Asks for the background color, and then for what every terminal answers, so that one without an answer is known. */
+/** The request for the background color, then one that every terminal answers: its answer ends the wait. */
 const question = '\u001b]11;?\u001b\\\u001b[c';
 // eslint-disable-next-line no-control-regex -- answers of a terminal
 const colorAnswer = /\u001b\]11;rgba?:([\da-f]+)\/([\da-f]+)\/([\da-f]+)[^\u0007\u001b]*(?:\u0007|\u001b\\)/i;

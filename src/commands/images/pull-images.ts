@@ -148,7 +148,7 @@ async function pullAll(wanted: readonly Wanted[], request: PullRequest): Promise
     }
   };
   try {
-    // The layers of all images count together, because those of several images are not told apart.
+    // The layers of all images count together, because the runtime does not name the image of a layer.
     const all = (): Promise<unknown> => Promise.all(wanted.map((one) => limit(pullAndReport, one)));
     await watch.during('', { pod: noPod, container: '' }, all);
   } finally {

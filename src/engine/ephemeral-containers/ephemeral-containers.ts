@@ -102,7 +102,7 @@ export class EphemeralContainers {
       await this.ask(pod, [...known, { container, ...(removesAtEnd && { removesAtEnd: true }) }]);
       if (this.deps.declaredPod(name)?.metadata.uid !== uid || this.whyNotRunning(pod) !== undefined) {
         this.keep(uid, known);
-        // If this fails too, the next agent starts a container that nothing shows as refused.
+        // If this fails too, the next agent starts the refused container.
         await this.write(uid, known, true).catch(() => undefined);
         throw new OperationRefused('conflict', `pod ${pod.metadata.name} ended meanwhile`);
       }

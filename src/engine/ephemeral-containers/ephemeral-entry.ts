@@ -12,7 +12,7 @@ export interface EphemeralEntry {
   hasStarted?: true;
 }
 
-/** What follows for the ephemeral containers of a pod. */
+/** The next list of a pod, and the work that it needs. */
 export interface SettledEntries {
   /** The same list if nothing changed. */
   entries: readonly EphemeralEntry[];

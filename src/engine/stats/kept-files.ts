@@ -74,7 +74,7 @@ export class KeptFiles {
       return openSync(path, 'r');
     } catch (error) {
       // Other work needs the descriptors more.
-      if (hasCode(error, 'EMFILE') || hasCode(error, 'ENFILE')) this.closeAll();
+      if (hasCode(error, 'EMFILE', 'ENFILE')) this.closeAll();
       return undefined;
     }
   }

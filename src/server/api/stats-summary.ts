@@ -23,7 +23,7 @@ export async function answerSummary(
   try {
     let summary = await engine.summary({ maxAgeMs, cpuAndMemoryOnly });
     if (summary.node.cpu !== undefined && summary.node.cpu.usageNanoCores === undefined) {
-      // Nobody sampled for two minutes. A client that comes seldom gets the usage of this moment.
+      // There was no sample for two minutes. A client that asks seldom gets the usage of this moment.
       await clock.sleep(windowMs);
       summary = await engine.summary({ maxAgeMs: windowMs, cpuAndMemoryOnly });
     }

@@ -22,7 +22,7 @@ const pausePerBeat = 49;
 /** Limit on events of a line. A reader that missed more gets the whole snapshot again. */
 const maxEvents = 1000;
 
-/** What a reader knows. */
+/** The state that a reader has. */
 interface Known {
   snapshot: EngineSnapshot;
   /** Number of the next event. */
@@ -30,8 +30,8 @@ interface Known {
 }
 
 /**
- * Sends snapshots as changes. One look at the engine serves all readers. A reader that does not keep up is left out
- * until it has read its last line, and then gets all changes in one. Costs nothing without readers.
+ * Sends snapshots as changes. One look at the engine serves all readers. A reader that does not keep up is skipped
+ * until it has read its last line. Then it gets all changes in one line. Costs nothing without readers.
  */
 export class ChangeFeed {
   readonly #deps: Deps;
