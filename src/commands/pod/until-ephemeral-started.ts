@@ -1,7 +1,8 @@
 import type { Writable } from 'node:stream';
 import type { ContainerStatus } from '../../api/types.ts';
+import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
-import { fetchSnapshot, followEvents } from '../../server/control/control-client.ts';
+import { snapshotsAtEvents } from '../../server/control/snapshots-at-events.ts';
 import { visible } from '../../visible-text.ts';
 
 /**
@@ -14,36 +15,26 @@ export async function untilEphemeralStarted(
   container: string,
   stderr: Writable,
 ): Promise<void> {
-  const done = new AbortController();
-  const events = followEvents(socketPath, done.signal);
   let shown = '';
-  try {
-    // Opens the stream before the first look, so that no event is missed.
-    for (let next = events.next(); ; next = events.next()) {
-      // The promise may fail before it is awaited below.
-      next.catch(() => undefined);
-      const status = await statusOf(socketPath, pod, container);
-      if (status === undefined) throw new UserError(`container ${container} was removed before it started`);
-      if (status.state?.running !== undefined || status.state?.terminated !== undefined) return;
-      const { reason = '', message = '' } = status.state?.waiting ?? {};
-      const text = message.startsWith(`${reason}:`) ? message : [reason, message].filter(Boolean).join(': ');
-      if (message !== '' && text !== shown) stderr.write(`warning: container ${container}: ${visible(text)}\n`);
-      shown = text;
-      if ((await next).done === true) throw new UserError('kubelet-ts ended before the container started');
-    }
-  } finally {
-    done.abort();
+  for await (const snapshot of snapshotsAtEvents(socketPath, new AbortController().signal)) {
+    const status = statusOf(snapshot, pod, container);
+    if (status === undefined) throw new UserError(`container ${container} was removed before it started`);
+    if (status.state?.running !== undefined || status.state?.terminated !== undefined) return;
+    const { reason = '', message = '' } = status.state?.waiting ?? {};
+    const text = message.startsWith(`${reason}:`) ? message : [reason, message].filter(Boolean).join(': ');
+    if (message !== '' && text !== shown) stderr.write(`warning: container ${container}: ${visible(text)}\n`);
+    shown = text;
   }
+  throw new UserError('kubelet-ts ended before the container started');
 }
 
 /** Returns undefined if the pod has no such container. */
-async function statusOf(
-  socketPath: string,
+function statusOf(
+  { pods }: EngineSnapshot,
   { namespace, name }: { namespace: string; name: string },
   container: string,
-): Promise<ContainerStatus | undefined> {
-  const snapshot = await fetchSnapshot(socketPath);
-  const found = snapshot?.pods
+): ContainerStatus | undefined {
+  const found = pods
     .map(({ pod }) => pod)
     .filter(({ metadata }) => metadata.name === name && metadata.namespace === namespace)
     .find(({ spec }) => spec.ephemeralContainers?.some((ephemeral) => ephemeral.name === container));

@@ -13,6 +13,8 @@ export async function* snapshotsAtEvents(socket: string, signal: AbortSignal): A
     // Opens the stream before the first snapshot, so that no event is missed.
     let next = events.next();
     for (let settled = true; ; settled = false) {
+      // The stream may fail before it is awaited below, for example with an agent that is stuck.
+      next.catch(() => undefined);
       const snapshot = await unlessAborted(fetchSnapshot(socket, { waits: true, settled }), signal);
       if (snapshot === undefined) return;
       yield snapshot;
