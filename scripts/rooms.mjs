@@ -99,6 +99,7 @@ const rooms = {
       'api/values',
       'flow',
       'plugins',
+      'engine/view',
       'engine/container-manager/checkpoint',
       'engine/container-manager/topology-manager',
     ],

@@ -43,6 +43,7 @@ export function newNodeResources(base: KubeletBase, { podDirs, statusManager }: 
       managers: () => podResources,
       onNews: engine.onDevices,
       onHealthChanged: node.featureGates.ResourceHealthStatus ? syncPods : undefined,
+      meter,
       clock,
       faults,
       logger: logger.child({ component: 'device-manager' }),

@@ -7,6 +7,7 @@ import { defaultFeatureGates } from '../../src/api/values/feature-gates.ts';
 import { AgentMetrics, metricsPaths } from '../../src/server/metrics/agent-metrics.ts';
 import { promtoolFaults } from '../promtool.ts';
 import { makeStaticPod } from '../builders/static-pod.ts';
+import { DirectPlugins, goodPlugin, healthy } from '../fakes/direct-plugins.ts';
 import { ManualSource } from '../fakes/manual-source.ts';
 import { type Engine, World } from './world.ts';
 
@@ -255,6 +256,27 @@ describe('a scrape', () => {
       'kubelet_admission_rejections_total{reason="UnexpectedAdmissionError"} 1',
       'kubelet_evictions{eviction_signal="emptydirfs.limit"} 1',
       'kubelet_image_pull_duration_seconds_count{image_size_in_bytes="0-10MB"} 1',
+    ]);
+  });
+
+  test('counts registrations of device plugins, and measures their allocations', async () => {
+    const world = await World.make();
+    const source = new ManualSource();
+    const metrics = new AgentMetrics(world.clock);
+    const plugins = new DirectPlugins(world.clock);
+    source.set();
+    const engine = await world.boot({ sources: [source], meter: metrics.counts, plugins });
+    await world.until(() => plugins.isServed);
+    await plugins.register('a.example/dev', goodPlugin(healthy('d0')));
+    await world.pass(200);
+    const resources = { limits: { 'a.example/dev': '1' } };
+    source.set(makeStaticPod('web', { spec: { containers: [{ name: 'main', image: 'app:1', resources }] } }));
+    await world.until(() => engine.isReady('web-edge1'));
+    const page = await metrics.text('/metrics');
+    const names = ['kubelet_device_plugin_registration_total', 'kubelet_device_plugin_alloc_duration_seconds_count'];
+    expect(names.flatMap((name) => seriesOf(page, name))).toEqual([
+      'kubelet_device_plugin_registration_total{resource_name="a.example/dev"} 1',
+      'kubelet_device_plugin_alloc_duration_seconds_count{resource_name="a.example/dev"} 1',
     ]);
   });
 

@@ -30,6 +30,7 @@ export interface CounterLabels {
   kubelet_admission_rejections_total: 'reason';
   kubelet_cpu_manager_pinning_errors_total: never;
   kubelet_cpu_manager_pinning_requests_total: never;
+  kubelet_device_plugin_registration_total: 'resource_name';
   kubelet_evented_pleg_connection_error_count: never;
   kubelet_evented_pleg_connection_success_count: never;
   kubelet_evictions: 'eviction_signal';
@@ -48,6 +49,7 @@ export interface CounterLabels {
 /** Labels of the histograms. */
 export interface HistogramLabels {
   kubelet_cgroup_manager_duration_seconds: 'operation_type';
+  kubelet_device_plugin_alloc_duration_seconds: 'resource_name';
   kubelet_eviction_stats_age_seconds: 'eviction_signal';
   kubelet_image_pull_duration_seconds: 'image_size_in_bytes';
   kubelet_topology_manager_admission_duration_ms: never;

@@ -7,6 +7,8 @@ const counters: Readonly<Record<keyof CounterLabels, string>> = {
   kubelet_admission_rejections_total: 'Cumulative number pod admission rejections by the Kubelet.',
   kubelet_cpu_manager_pinning_errors_total: 'The number of cpu core allocations which required pinning failed.',
   kubelet_cpu_manager_pinning_requests_total: 'The number of cpu core allocations which required pinning.',
+  kubelet_device_plugin_registration_total:
+    'Cumulative number of device plugin registrations. Broken down by resource name.',
   kubelet_evented_pleg_connection_error_count:
     'The number of errors encountered during the establishment of streaming connection with the CRI runtime.',
   kubelet_evented_pleg_connection_success_count:
@@ -38,6 +40,7 @@ const counters: Readonly<Record<keyof CounterLabels, string>> = {
 /** Counters with labels. They show nothing before their first event. */
 const labelled: ReadonlySet<string> = new Set<keyof CounterLabels>([
   'kubelet_admission_rejections_total',
+  'kubelet_device_plugin_registration_total',
   'kubelet_evictions',
   'kubelet_image_garbage_collected_total',
   'kubelet_preemptions',
@@ -47,6 +50,10 @@ const labelled: ReadonlySet<string> = new Set<keyof CounterLabels>([
 const histograms: Readonly<Record<keyof HistogramLabels, { help: string; bounds: number[]; plain?: true }>> = {
   kubelet_cgroup_manager_duration_seconds: {
     help: 'Duration in seconds for cgroup manager operations. Broken down by method.',
+    bounds: usualBuckets,
+  },
+  kubelet_device_plugin_alloc_duration_seconds: {
+    help: 'Duration in seconds to serve a device plugin Allocation request. Broken down by resource name.',
     bounds: usualBuckets,
   },
   kubelet_eviction_stats_age_seconds: {

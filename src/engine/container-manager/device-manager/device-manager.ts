@@ -1,9 +1,11 @@
 import type { Container, Pod } from '../../../api/types.ts';
 import { quantityValue, toQuantity } from '../../../api/values/quantity.ts';
 import { isSidecar } from '../../../api/values/sidecars.ts';
+import type { Clock } from '../../../clock.ts';
 import type { Logger } from '../../../logger.ts';
 import type { ContainerAllocateResponse, MessageCodec } from '../../../plugins/types.ts';
 import { rpcText } from '../../../rpc-text.ts';
+import type { Meter } from '../../view/meter.ts';
 import type { BitMask } from '../topology-manager/bit-mask.ts';
 import type { HintProvider } from '../topology-manager/hint-provider.ts';
 import type { StateFile } from '../topology-manager/state-file.ts';
@@ -25,6 +27,8 @@ interface Deps {
   /** NUMA nodes that the topology manager chose for a container. Undefined: any. */
   affinityOf: (podUID: string, containerName: string) => BitMask | undefined;
   numaNodes: () => readonly number[];
+  meter?: Pick<Meter, 'observe'> | undefined;
+  clock: Pick<Clock, 'monotonic'>;
   logger: Logger;
 }
 
@@ -221,10 +225,16 @@ export class DeviceManager implements HintProvider {
 
   private async askToAllocate(resource: string, ids: string[]): Promise<ContainerAllocateResponse> {
     const { service } = this.endpoint(resource);
+    const { clock, meter } = this.deps;
+    const startedAtMonotonic = clock.monotonic();
     const { containerResponses } = await service
       .allocate({ containerRequests: [{ devicesIds: ids }] }, { deadlineMs: timeouts.allocate })
       .catch((error: unknown) => {
         throw new Error(rpcText(error), { cause: error });
+      })
+      .finally(() => {
+        const seconds = (clock.monotonic() - startedAtMonotonic) / 1000;
+        meter?.observe('kubelet_device_plugin_alloc_duration_seconds', seconds, { resource_name: resource });
       });
     const [response] = containerResponses;
     if (response === undefined) {

@@ -6,6 +6,7 @@ import type { Faults } from '../../../flow/faults.ts';
 import type { Logger } from '../../../logger.ts';
 import { makeFolder } from '../../../make-folder.ts';
 import type { Plugins, UnixServer } from '../../../plugins/types.ts';
+import type { Meter } from '../../view/meter.ts';
 import { DiskStateFile, startWithStateFile } from '../checkpoint/disk-state-file.ts';
 import { type AllocationResult, refused } from '../topology-manager/allocation-error.ts';
 import type { BitMask } from '../topology-manager/bit-mask.ts';
@@ -40,6 +41,7 @@ interface Deps {
   onNews: DeviceNews;
   /** The health of devices of these pods changed. Undefined if no status shows it. */
   onHealthChanged: ((podUIDs: ReadonlySet<string>) => void) | undefined;
+  meter?: Pick<Meter, 'count' | 'observe'> | undefined;
   clock: Clock;
   faults: Pick<Faults, 'watch'>;
   logger: Logger;
@@ -59,7 +61,7 @@ export class NodeDevices {
   private server: UnixServer | undefined;
 
   constructor(deps: Deps) {
-    const { plugins, managers, logger } = deps;
+    const { plugins, managers, meter, clock, logger } = deps;
     this.deps = deps;
     this.resources = new DeviceResources({
       ...deps,
@@ -74,6 +76,8 @@ export class NodeDevices {
       activePods: () => this.activePods(),
       affinityOf: (podUID, name) => managers()?.affinityOf(podUID, name),
       numaNodes: () => managers()?.numaNodes ?? [],
+      meter,
+      clock,
       logger,
     });
     this.hintProvider = this.manager;
