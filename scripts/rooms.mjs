@@ -325,7 +325,7 @@ const rooms = {
   ],
   'origins/git': [
     "manifests from git repositories, by the machine's git",
-    ['api/decoding', 'engine/config/http', 'engine/config/last-good'],
+    ['api/decoding', 'engine/config/http', 'engine/config/last-good', 'engine/host'],
   ],
   'origins/oci': [
     'manifests from OCI artifacts: registries, layers, cosign signatures',

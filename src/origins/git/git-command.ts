@@ -1,4 +1,5 @@
 import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
+import { killGroup } from '../../engine/host/kill-group.ts';
 
 /** The longest time of one command, in milliseconds. */
 const timeoutMs = 60_000;
@@ -50,20 +51,29 @@ export async function git(
   const { execa } = await import('execa');
   const all = [...settings, `protocol.${protocol}.allow=always`].flatMap((setting) => ['-c', setting]);
   const limited = ['-c', 'ulimit -f "$0" && exec git "$@"', String(maxFileBlocks), ...all, ...args];
-  const { failed, stdout, stderr, timedOut, exitCode, isMaxBuffer } = await execa('/bin/sh', limited, {
+  signal.throwIfAborted();
+  const tooLong = AbortSignal.timeout(timeoutMs);
+  const ending = AbortSignal.any([signal, tooLong]);
+  // A process group, because git starts programs such as git-remote-https, which keep its output open.
+  const child = execa('/bin/sh', limited, {
     env: environment,
     encoding: 'buffer',
     input: Buffer.from(input),
     stripFinalNewline: false,
     maxBuffer: maxOutputBytes ?? 1024 * 1024,
-    timeout: timeoutMs,
-    cancelSignal: signal,
+    detached: true,
     reject: false,
   });
+  const kill = (): void => {
+    killGroup(child);
+  };
+  ending.addEventListener('abort', kill, { once: true });
+  const { failed, stdout, stderr, exitCode, isMaxBuffer } = await child;
+  ending.removeEventListener('abort', kill);
   signal.throwIfAborted();
   if (!failed) return Buffer.from(stdout);
   if (exitCode === notFoundExitCode) throw failure('git is not installed', 'Install the package git.');
-  if (timedOut) throw failure(`git was not done after ${timeoutMs / 1000} s`, repeated);
+  if (tooLong.aborted) throw failure(`git was not done after ${timeoutMs / 1000} s`, repeated);
   if (isMaxBuffer) throw failure('git printed more than a manifest may have', repeated);
   throw failure(reasonOf(Buffer.from(stderr).toString('utf8')), 'Try it: git ls-remote, as the user of the agent.');
 }

@@ -1,4 +1,5 @@
-import { mkdtemp, rmdir, stat } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { maxManifestBytes } from '../../api/decoding/manifest-document.ts';
 import { HTTPFailure } from '../../engine/config/http/http-failure.ts';
@@ -8,8 +9,8 @@ import { readRegularFile } from '../../engine/host/regular-file.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import { manifestsOf, noManifest } from './user-data.ts';
 
-/** Runs a program of this machine. Rejects if it fails. */
-export type RunProgram = (file: string, args: readonly string[]) => Promise<unknown>;
+/** Runs a program of this machine. Resolves with its output, and rejects if it fails. */
+export type RunProgram = (file: string, args: readonly string[]) => Promise<Uint8Array>;
 
 interface Options {
   /** `nocloud://`, or `nocloud:///FOLDER`. */
@@ -62,7 +63,7 @@ export class NoCloudOrigin implements ManifestOrigin {
     const { labelFolder = '/dev/disk/by-label' } = this.options;
     for (const label of folders === seedFolders ? labels : []) {
       const disk = join(labelFolder, label);
-      const found = await stat(disk).catch(() => undefined);
+      const found = await statIfThere(disk);
       if (found === undefined) continue;
       const identity = `${disk} ${found.rdev} ${found.ctimeMs}`;
       if (isKnown && identity === this.readDisk) return undefined;
@@ -74,25 +75,32 @@ export class NoCloudOrigin implements ManifestOrigin {
     throw noManifest('this machine has no user-data', hint);
   }
 
+  /** Mounts the disk in a mount namespace that ends with its program, so that a kill leaves no mount behind. */
   private async readFrom(disk: string): Promise<Buffer> {
     const { run = runProgram } = this.options;
-    const folder = await mkdtemp('/run/kubelet-ts-nocloud-');
-    try {
-      const options = 'ro,nosuid,nodev,noexec';
-      await run('mount', ['-t', 'iso9660,vfat', '-o', options, disk, folder]).catch((error: unknown) => {
-        const hint = 'It must be an ISO 9660 or VFAT file system.';
-        throw new HTTPFailure('refused', `${disk} cannot be mounted: ${reasonOf(error)}`, hint, { cause: error });
-      });
-      try {
-        const userData = await readIfThere(join(folder, 'user-data'));
-        if (userData !== undefined) return userData;
-        throw noManifest(`${disk} has no file user-data`, 'Write the manifests into it.');
-      } finally {
-        await run('umount', [folder]);
-      }
-    } finally {
-      await rmdir(folder).catch(() => undefined);
-    }
+    const args = ['--mount', '--propagation', 'private', 'sh', '-c', readScript, disk, String(maxManifestBytes + 1)];
+    const userData = await run('unshare', args).catch((error: unknown) => {
+      const hint = 'It must be an ISO 9660 or VFAT file system with a regular file user-data.';
+      throw new HTTPFailure('refused', `${disk} cannot be read: ${reasonOf(error)}`, hint, { cause: error });
+    });
+    if (userData.length <= maxManifestBytes) return Buffer.from(userData);
+    throw new HTTPFailure('refused', `user-data of ${disk} has over ${maxManifestBytes} bytes`, 'Split it.');
+  }
+}
+
+/** Nothing else sees the mount on /run. The disk is read-only, so the file cannot change after the check. */
+const readScript = `set -e
+mount -t iso9660,vfat -o ro,nosuid,nodev,noexec "$0" /run
+cd /run
+if [ -L user-data ] || [ ! -f user-data ]; then echo 'user-data is not a regular file' >&2; exit 1; fi
+exec head -c "$1" user-data`;
+
+async function statIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
   }
 }
 
@@ -117,5 +125,7 @@ const programTimeoutMs = 30_000;
 
 const runProgram: RunProgram = async (file, args) => {
   const { execa } = await import('execa');
-  return execa(file, args, { timeout: programTimeoutMs, stdin: 'ignore', maxBuffer: 64 * 1024 });
+  const limits = { timeout: programTimeoutMs, killSignal: 'SIGKILL', maxBuffer: 2 * maxManifestBytes } as const;
+  const { stdout } = await execa(file, args, { ...limits, stdin: 'ignore', encoding: 'buffer' });
+  return stdout;
 };
