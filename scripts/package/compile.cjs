@@ -1,7 +1,7 @@
 // Writes the code that V8 compiles from a bundle: node compile.cjs <bundle> <output> <command>
 //
 // V8 compiles a function when it is first called. So the command runs here: `ps` and `top` against an agent with one
-// pod, `run` as far as it comes without a runtime.
+// pod, `run`, `run-once` and `ui` as far as their help.
 const { mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { createServer } = require('node:http');
 const { tmpdir } = require('node:os');
@@ -16,6 +16,7 @@ const words = {
   main: ['validate', require.resolve('../../manifests/web.yaml')],
   run: ['run', '--help'],
   'run-once': ['run-once', '--help'],
+  ui: ['ui', '--help'],
   ps: ['ps', '--root-dir', rootDir],
   top: ['top', '--root-dir', rootDir],
 }[command];

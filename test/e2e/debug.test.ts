@@ -58,8 +58,10 @@ describe.each(containerdReleases().slice(-1))('debug on containerd $release', (c
     });
     expect([code, stdout]).toEqual([0, 'sum 42\n']);
     expect(stderr).toMatch(/^Defaulting debug container name to debugger-[a-z0-9]{5}\.\n$/);
-    await agent.until(({ pods }) => pods.every(({ pod }) => pod.spec.ephemeralContainers === undefined));
-    expect(await containers()).toEqual([]);
+    const { pods } = await agent.until((snapshot) =>
+      snapshot.pods.every(({ pod }) => pod.status?.ephemeralContainerStatuses === undefined),
+    );
+    expect(pods.map(({ pod }) => pod.spec.ephemeralContainers)).toEqual([undefined]);
   });
 
   test('an image that is missing is reported, and the pod stays Ready', async () => {

@@ -4,7 +4,7 @@ import { attacks } from '../siege/attacks.ts';
 import { runSiege } from '../siege/run-siege.ts';
 
 /** Set by scripts/siege; a short siege otherwise. */
-const minutes = Number(process.env['SIEGE_MINUTES'] ?? 0.75);
+const minutes = Number(process.env['SIEGE_MINUTES'] ?? 0.5);
 const seed = Number(process.env['SIEGE_SEED'] ?? 1);
 const names = (variable: string): string[] => (process.env[variable] ?? '').split(',').filter((name) => name !== '');
 const isLong = process.env['SIEGE_MINUTES'] !== undefined;
