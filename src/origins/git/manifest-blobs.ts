@@ -20,7 +20,7 @@ const maxFiles = 1000;
 
 /**
  * The manifests in the output of `git ls-tree -r -z -l`, below a path: *.yaml, *.yml and *.json, without those whose
- * name or folder begins with a dot. Throws an HTTPFailure if there are none, too many, or if they are too large.
+ * name or folder begins with a dot. Throws an HTTPFailure for no file, too many files, or too many bytes.
  */
 export function manifestBlobs(tree: string, below: string): ManifestBlobs {
   const blobs: ManifestBlobs = { files: [], links: [] };

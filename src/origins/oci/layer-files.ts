@@ -69,7 +69,7 @@ export class LayerFiles {
     }
   }
 
-  /** All manifests, ordered by path, and links with the name of a manifest. Throws an HTTPFailure if there are none. */
+  /** All manifests, ordered by path, and links with the name of a manifest. Throws an HTTPFailure for an empty list. */
   all(): { files: NamedManifest[]; links: string[] } {
     const files = [...this.files].map(([path, bytes]) => ({ path, bytes }));
     const links = [...this.links].filter((path) => !this.files.has(path)).sort();

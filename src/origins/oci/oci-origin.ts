@@ -107,7 +107,7 @@ export class OCIOrigin implements ManifestOrigin {
     return { validators, ...(sha256(body) !== known?.digest && { news: { body, signature } }) };
   }
 
-  /** A signature of one of the keys, as it is kept. Rejects with an HTTPFailure if there is none. */
+  /** A signature of one of the keys, as it is kept. Rejects with an HTTPFailure if no key fits. */
   private async signature(visit: RegistryVisit, digest: string, keys: readonly KeyObject[]): Promise<string> {
     const manifest = await visit.manifest(signatureTag(digest));
     if (manifest === undefined) throw unsigned(digest);

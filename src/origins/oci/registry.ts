@@ -104,7 +104,7 @@ export class RegistryVisit {
     return typeof digest === 'string' && isDigest(digest) ? digest : undefined;
   }
 
-  /** A manifest by tag or digest. Returns undefined if there is none. */
+  /** A manifest by tag or digest. Returns undefined if the registry has no such manifest. */
   async manifest(reference: string): Promise<{ digest: string; bytes: Buffer } | undefined> {
     const response = await this.request('GET', `manifests/${reference}`, acceptManifests);
     if (response === undefined) return undefined;
