@@ -567,6 +567,7 @@ const rooms = {
       'cri',
       'cri/streaming',
       'engine/container',
+      'engine/logs',
       'engine/view',
       'server/control',
       'commands/io',

@@ -14,7 +14,7 @@ import { visible } from '../visible-text.ts';
 import { defaultDetachKeys } from './io/detach-keys.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { declaredPods } from './pod/declared-pods.ts';
-import type { OpenPod, PodFlags } from './pod/open-pod.ts';
+import type { PodFlags } from './pod/open-pod.ts';
 import { untilEphemeralStarted } from './pod/until-ephemeral-started.ts';
 
 interface DebugFlags extends PodFlags {
@@ -86,7 +86,9 @@ async function debug(deps: CommandDeps, podName: string, command: string[], flag
   const declared = (await fetchSnapshot(socket))?.pods.findLast(
     ({ pod: { metadata } }) => metadata.name === pod.name && metadata.namespace === pod.namespace,
   );
-  const container = ephemeralContainer(answered(declared).pod, command, flags);
+  // Without a terminal to pass on, the container has none, and sees the end of stdin.
+  const tty = flags.tty === true && deps.stdin.isTTY === true;
+  const container = ephemeralContainer(answered(declared).pod, command, { ...flags, tty });
   const name = answered(await addEphemeralContainer(socket, pod, container, flags.rm === true));
   if (flags.stdin !== true) {
     deps.stdout.write(`${visible(name)}\n`);
@@ -114,19 +116,18 @@ interface Session {
 }
 
 async function attach(deps: CommandDeps, { socket, pod, name, flags, session }: Session): Promise<number> {
-  const [{ withPod }, { namedContainer, isRunning }, { attachInTerminal }, { parseDetachKeys }] = await Promise.all([
+  const [{ withPod }, { namedContainer }, { attachWithLog }, { parseDetachKeys }] = await Promise.all([
     import('./pod/open-pod.ts'),
     import('./pod/select-pod.ts'),
-    import('./pod/attach-in-terminal.ts'),
+    import('./pod/attach-with-log.ts'),
     import('./io/detach-keys.ts'),
   ]);
   const detachKeys = parseDetachKeys(flags.detachKeys);
   await untilEphemeralStarted(socket, pod, name, deps.stderr);
   return withPod(deps, `${pod.namespace}/${pod.name}`, flags, async (opened) => {
-    const container = namedContainer(opened.pod, name);
-    const [newest] = container.attempts;
-    if (newest === undefined || !isRunning(container)) return printOutput(deps, opened, flags, name);
-    return attachInTerminal(deps, opened.runtime, {
+    const [newest] = namedContainer(opened.pod, name).attempts;
+    if (newest === undefined) throw new UserError(`container ${name} was removed`);
+    return attachWithLog(deps, opened, {
       container: { id: newest.id, name },
       stdin: true,
       tty: flags.tty === true,
@@ -137,13 +138,6 @@ async function attach(deps: CommandDeps, { socket, pod, name, flags, session }: 
       },
     });
   });
-}
-
-/** Prints the log of a container that ended before it was attached to. */
-async function printOutput(deps: CommandDeps, opened: OpenPod, flags: PodFlags, container: string): Promise<number> {
-  const { printLogs } = await import('./logs.ts');
-  await printLogs(deps, opened, { ...flags, container }, { follow: false, timestamps: false });
-  return 0;
 }
 
 /** kubectl: debug.go generateDebugContainer */
@@ -161,7 +155,8 @@ function ephemeralContainer({ spec }: Pod, command: readonly string[], flags: De
     ...(imagePullPolicy !== undefined && { imagePullPolicy }),
     ...(command.length > 0 && { command: [...command] }),
     ...(env.length > 0 && { env }),
-    ...(stdin && { stdin }),
+    // Without stdinOnce the end of stdin would end the session before the container has answered.
+    ...(stdin && { stdin, ...(!tty && { stdinOnce: true }) }),
     ...(tty && { tty }),
     ...(target !== undefined && { targetContainerName: target }),
   };

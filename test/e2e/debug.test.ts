@@ -64,6 +64,20 @@ describe.each(containerdReleases().slice(-1))('debug on containerd $release', (c
     expect(pods.map(({ pod }) => pod.spec.ephemeralContainers)).toEqual([undefined]);
   });
 
+  test('-i prints the answer to the end of stdin', async () => {
+    const words = ['debug', '-it', '--rm', '-c', 'sorter', 'web', '--', 'sort'];
+    const note = 'Unable to use a TTY - input is not a terminal or the right kind of file\n';
+    expect(await agent.cli(words, { input: 'b\na\n' })).toEqual({ code: 0, stdout: 'a\nb\n', stderr: note });
+  });
+
+  test('-i prints the output of a container that ends at once', async () => {
+    const command = ['--', 'sh', '-c', 'echo out; echo err >&2; printf end'];
+    for (const name of ['short1', 'short2', 'short3']) {
+      const printed = await agent.cli(['debug', '-i', '--rm', '-c', name, 'web', ...command]);
+      expect(printed).toEqual({ code: 0, stdout: 'out\nend', stderr: 'err\n' });
+    }
+  });
+
   test('an image that is missing is reported, and the pod stays Ready', async () => {
     const missing = ['--image', 'localhost/missing:1', '--image-pull-policy', 'Never', '-c', 'missing'];
     expect(await run('debug', 'web', ...missing)).toBe('missing\n');

@@ -5,7 +5,7 @@ import type { CommandDeps } from '../io/deps.ts';
 import { DetachFilter } from '../io/detach-keys.ts';
 import { inTerminal } from '../io/in-terminal.ts';
 
-interface Attachment {
+export interface Attachment {
   container: { id: string; name: string };
   stdin: boolean;
   tty: boolean;
@@ -15,17 +15,19 @@ interface Attachment {
   keysText: string;
   /** Called when the keys are typed. */
   onDetached?: () => void;
+  /** Called before output of the container is printed. */
+  onOutput?: () => void;
 }
 
 /** Attaches the streams of this program to a running container. Resolves with 0 when it has ended or is left. */
 export async function attachInTerminal(
   deps: CommandDeps,
   runtime: RuntimeService,
-  { container, stdin, tty, detachKeys, keysText, onDetached }: Attachment,
+  { container, stdin, tty, detachKeys, keysText, onDetached, onOutput }: Attachment,
 ): Promise<number> {
   return inTerminal(deps, { stdin, tty }, async (streams) => {
     const attachTo = (all: SessionStreams): Promise<void> =>
-      attachToContainer(runtime, { containerID: container.id, ...all });
+      attachToContainer(runtime, { containerID: container.id, ...all, ...(onOutput && { onOutput }) });
     if (streams.tty !== true || detachKeys.length === 0) await attachTo(streams);
     else {
       deps.stderr.write(`Attached to container ${container.name}. ${keysText} leaves it. Enter may show a prompt.\n`);

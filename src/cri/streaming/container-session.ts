@@ -16,6 +16,8 @@ export interface SessionStreams {
   stdin?: Readable;
   stdout: Writable;
   stderr: Writable;
+  /** Called before each piece of output. */
+  onOutput?: () => void;
   /** Sizes of the terminal, starting with the current one. Read only with `tty`. */
   resize?: AsyncIterable<TerminalSize>;
   signal?: AbortSignal;
@@ -100,13 +102,17 @@ function connect(
 }
 
 /** Forwards the output, one chunk at a time, until the runtime reports the end. */
-async function forwardOutput(connection: StreamConnection, { stdout, stderr }: SessionStreams): Promise<ExecStatus> {
+async function forwardOutput(
+  connection: StreamConnection,
+  { stdout, stderr, onOutput }: SessionStreams,
+): Promise<ExecStatus> {
   const statusParts: Buffer[] = [];
   let statusBytes = 0;
   for await (const message of orLost(connection.messages)) {
     if (message.channel === channels.error && message.type === 'reset') throw connectionLost('the runtime gave up');
     if (message.type !== 'data') continue;
     const { channel, bytes } = message;
+    if (bytes.length > 0 && (channel === channels.stdout || channel === channels.stderr)) onOutput?.();
     if (channel === channels.stdout) await writeFully(stdout, bytes);
     else if (channel === channels.stderr) await writeFully(stderr, bytes);
     else if (channel === channels.error) {

@@ -1,0 +1,45 @@
+import type { Writable } from 'node:stream';
+import { writeFully } from '../../cri/streaming/write-fully.ts';
+import { readLogs } from '../../engine/logs/read-logs.ts';
+import { UserError } from '../../errors.ts';
+import { visible } from '../../visible-text.ts';
+
+interface Streams {
+  stdout: Writable;
+  stderr: Writable;
+}
+
+/** The output of one instance of a container in its log. Each call prints what follows the output of the one before. */
+export class LoggedOutput {
+  readonly #path: string;
+  readonly #printedBytes = { stdout: 0, stderr: 0 };
+
+  /** `path`: `ContainerStatus.logPath`, empty for a runtime without log files. */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * Prints to the end of the log; with `finished`, to its end once that is aborted. Prints a warning if the log cannot
+   * be read.
+   */
+  async print(streams: Streams, finished?: AbortSignal): Promise<void> {
+    if (this.#path === '') return;
+    const warn = (problem: string): void => {
+      streams.stderr.write(`warning: ${visible(problem)}\n`);
+    };
+    const readBytes = { stdout: 0, stderr: 0 };
+    const follow = finished === undefined ? {} : { follow: true, finished };
+    try {
+      await readLogs({ path: this.#path, onProblem: warn, ...follow }, async (bytes, stream) => {
+        const rest = bytes.subarray(Math.max(0, this.#printedBytes[stream] - readBytes[stream]));
+        readBytes[stream] += bytes.length;
+        this.#printedBytes[stream] += rest.length;
+        if (rest.length > 0) await writeFully(streams[stream], rest);
+      });
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      warn(error.message);
+    }
+  }
+}
