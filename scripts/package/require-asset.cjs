@@ -2,7 +2,7 @@ const { Buffer } = require('node:buffer');
 
 /** require() of the executable: a bundle from inside it, or one of Node's own modules. */
 module.exports = function requireAsset(name) {
-  const bundle = /^\.\.\/dist\/(?:([a-z-]+)\/)?main\.js$/.exec(name);
+  const bundle = /^\.\.\/dist\/(?:([a-z-]+)\/)?main\.c?js$/.exec(name);
   if (bundle === null) return require(name);
   const [, command = 'main'] = bundle;
   const { getRawAsset } = require('node:sea');

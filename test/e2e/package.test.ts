@@ -1,5 +1,5 @@
 import { mkdtemp, readFile, readdir, rm, symlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { repository } from './program.ts';
@@ -67,15 +67,31 @@ test('it tells malloc to give back what is freed, whatever its name, and says ot
   expect(await toldBy(join(bin, 'kubelet-ts'), { MALLOC_MMAP_THRESHOLD_: '1048576' })).toMatch(/^1048576-/);
 });
 
-test('run is a program of its own: it loads none of the chunks that the commands share', async () => {
+/** Files of the unpacked package that a command line loads, with their text. */
+async function loadedBy(...words: string[]): Promise<Map<string, string>> {
   const root = join(folder, 'package');
   await execa('tar', ['-xf', tarball, '-C', folder]);
-  const coverage = join(folder, 'coverage');
-  await execa(join(root, 'bin/kubelet-ts'), ['run', '--help'], { env: { NODE_V8_COVERAGE: coverage } });
+  const coverage = await mkdtemp(join(folder, 'coverage-'));
+  await execa(join(root, 'bin/kubelet-ts'), words, { env: { NODE_V8_COVERAGE: coverage }, reject: false });
   const [name = ''] = await readdir(coverage);
   const { result } = JSON.parse(await readFile(join(coverage, name), 'utf8')) as { result: { url: string }[] };
-  const folders = result.map(({ url }) => dirname(url)).filter((url) => url.includes('/package/'));
-  expect(new Set(folders.map((url) => url.slice(url.indexOf('/package/') + 1)))).toEqual(
-    new Set(['package/bin', 'package/dist/run', 'package/dist/run/chunks']),
+  const paths = result.map(({ url }) => url.split('/package/')[1]).filter((path) => path !== undefined);
+  return new Map(
+    await Promise.all(paths.map(async (path) => [path, await readFile(join(root, path), 'utf8')] as const)),
   );
+}
+
+test('run is a program of its own, in one script', async () => {
+  const loaded = await loadedBy('run', '--help');
+  expect([...loaded.keys()].toSorted()).toEqual(['bin/kubelet-ts', 'dist/run/main.cjs']);
+});
+
+test('parts that a command loads on use share its modules', async () => {
+  const loaded = await loadedBy('ps', '--root-dir', join(folder, 'root'));
+  const withText = (text: string): string[] =>
+    [...loaded].filter(([, own]) => own.includes(text)).map(([path]) => path);
+  expect(withText('name="UserError"')).toEqual(['dist/ps/main.cjs']);
+  expect(withText('grpc-node-js/').map((path) => path.replace(/-\w+\.js$/, ''))).toEqual([
+    'dist/ps/chunks/runtime-connection',
+  ]);
 });
