@@ -568,6 +568,7 @@ const rooms = {
       'cri/streaming',
       'engine/container',
       'engine/logs',
+      'engine/history',
       'engine/view',
       'server/control',
       'commands/io',

@@ -4,12 +4,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { EphemeralContainer, EnvVar, Pod } from '../api/types.ts';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
-import {
-  addEphemeralContainer,
-  controlSocketPath,
-  fetchSnapshot,
-  removeEphemeralContainer,
-} from '../server/control/control-client.ts';
+import { addEphemeralContainer, fetchSnapshot, removeEphemeralContainer } from '../server/control/control-client.ts';
+import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import { defaultDetachKeys } from './io/detach-keys.ts';
 import type { CommandDeps } from './io/deps.ts';

@@ -4,7 +4,8 @@ import { type AppliedObject, appliedObject, kindMeant, resourceName } from '../e
 import { UserError } from '../errors.ts';
 import type { PodSnapshot } from '../engine/view/snapshot.ts';
 import { addRuntimeOptions, collect, seconds } from '../node/options/flags.ts';
-import { controlSocketPath, fetchSnapshot } from '../server/control/control-client.ts';
+import { fetchSnapshot } from '../server/control/control-client.ts';
+import { controlSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import { appliedTarget } from './applied/applied-target.ts';
 import { objectsOfFiles } from './applied/objects-of-files.ts';

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../clock.ts';
-import { controlSocketPath } from '../server/control/control-client.ts';
+import { rootSocketPath } from '../server/control/socket-paths.ts';
 import { visible } from '../visible-text.ts';
 import { addConfigurationFlags, flagsLayer } from '../node/options/add-configuration-flags.ts';
 import type { CommandDeps } from './io/deps.ts';
@@ -41,7 +41,7 @@ Give down the same --config, --config-dir, --pod-logs-dir and --cgroup-root as r
 async function down(flags: DownFlags, deps: CommandDeps): Promise<void> {
   const { configuration } = await readConfiguration(flags, flagsLayer(flags));
   const { stderr } = deps;
-  if (await endAgent(controlSocketPath(flags.rootDir), { clock: systemClock, stderr })) {
+  if (await endAgent(rootSocketPath(flags.rootDir), { clock: systemClock, stderr })) {
     deps.stdout.write('kubelet-ts stopped\n');
   }
   const { tearDownNode } = await import('../node/tear-down-node.ts');

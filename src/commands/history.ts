@@ -2,7 +2,8 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { UserError } from '../errors.ts';
 import { addRuntimeOptions } from '../node/options/flags.ts';
-import { controlSocketPath, fetchRevisions } from '../server/control/control-client.ts';
+import { fetchRevisions } from '../server/control/control-client.ts';
+import { controlSocketPath } from '../server/control/socket-paths.ts';
 import type { CommandDeps } from './io/deps.ts';
 import { declaredPods } from './pod/declared-pods.ts';
 

@@ -7,9 +7,10 @@ import { UserError } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
 import type { Logger } from '../logger.ts';
 import { makeFolder } from '../make-folder.ts';
-import { controlSocketPath } from '../server/control/control-client.ts';
 import { AgentMetrics } from '../server/metrics/agent-metrics.ts';
 import { serveControlSocket } from '../server/control/control-socket.ts';
+import { groupSocketPath, rootSocketPath } from '../server/control/socket-paths.ts';
+import { findControlGroup } from './control-group.ts';
 import type { RuntimeWait } from './find-runtime.ts';
 import type { OnStarting } from './import-images.ts';
 import { referenceVersion } from './options/flags.ts';
@@ -49,6 +50,7 @@ export async function withAgent<T>(
   use: (kubelet: Kubelet, runtime: RuntimeService, metrics: AgentMetrics) => Promise<T>,
 ): Promise<T> {
   requireRoot();
+  const group = await findControlGroup(options.controlGroup);
   await makeFolder(options.rootDir, 0o750);
   let built = (_kubelet: Kubelet): void => undefined;
   let waitsFor: UserError | undefined;
@@ -62,7 +64,8 @@ export async function withAgent<T>(
     await onStarting?.(doing);
   };
   const metrics = new AgentMetrics(systemClock, { version: referenceVersion, featureGates: options.featureGates });
-  const socket = await serveControlSocket(controlSocketPath(options.rootDir), {
+  const socket = await serveControlSocket(rootSocketPath(options.rootDir), {
+    shared: { path: groupSocketPath(options.rootDir), group },
     view: new Promise((resolve) => {
       built = resolve;
     }),
@@ -98,7 +101,6 @@ export async function withAgent<T>(
     }
   } finally {
     endSurvival();
-    socket.closeAllConnections();
     socket.close();
   }
 }

@@ -126,6 +126,7 @@ export const defaultConfiguration: KubeletConfiguration = {
   shutdownGracePeriodCriticalPods: 0,
   shutdownGracePeriodByPodPriority: [],
   crashLoopBackOff: {},
+  controlGroup: '',
   runtimeClasses: [],
   reservedMemory: [],
   enableProfilingHandler: true,

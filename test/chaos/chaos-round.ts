@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OperationAction } from '../../src/engine/operations/operation.ts';
-import { controlSocketPath, operate } from '../../src/server/control/control-client.ts';
+import { operate } from '../../src/server/control/control-client.ts';
+import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import type { SeededRandom } from '../builders/seeded-random.ts';
 import { nodeName } from '../e2e/agent.ts';
 import type { ChaosWorld } from './chaos-world.ts';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { controlSocketPath, fetchAgent, waitForAgent } from '../../src/server/control/control-client.ts';
+import { fetchAgent, waitForAgent } from '../../src/server/control/control-client.ts';
+import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { Agent, isReady } from './agent.ts';
 import { EngineWatch } from './engine-watch.ts';
 import { makePod, serve, shell as shellContainer } from './manifests.ts';

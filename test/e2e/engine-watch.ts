@@ -2,7 +2,8 @@ import { EventEmitter, once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import type { EngineSnapshot, PodSnapshot } from '../../src/engine/view/snapshot.ts';
-import { controlSocketPath, fetchSnapshot } from '../../src/server/control/control-client.ts';
+import { fetchSnapshot } from '../../src/server/control/control-client.ts';
+import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 
 /** Longer than anything an engine needs: a test that waits for this long waits in vain. */
 const deadlineMs = 60_000;

@@ -1,7 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readStat } from '../../src/process-identity.ts';
-import { controlSocketPath, fetchAgent } from '../../src/server/control/control-client.ts';
+import { fetchAgent } from '../../src/server/control/control-client.ts';
+import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { Agent } from './agent.ts';
 import { EngineWatch } from './engine-watch.ts';
 import { makePod, serve, shell } from './manifests.ts';

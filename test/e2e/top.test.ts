@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CgroupSource, readCgroupSources } from '../../src/engine/stats/cgroup-sources.ts';
 import type { Summary } from '../../src/engine/stats/summary.ts';
 import type { PodSnapshot } from '../../src/engine/view/snapshot.ts';
-import { controlSocketPath, fetchStats } from '../../src/server/control/control-client.ts';
+import { fetchStats } from '../../src/server/control/control-client.ts';
+import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { type Agent, startAgent } from './agent.ts';
 import { makePod, serve, shell } from './manifests.ts';
 

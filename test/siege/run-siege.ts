@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../src/errors.ts';
-import { controlSocketPath } from '../../src/server/control/control-client.ts';
+import { controlSocketPath } from '../../src/server/control/socket-paths.ts';
 import { SeededRandom } from '../builders/seeded-random.ts';
 import { Agent } from '../e2e/agent.ts';
 import { NetworkNamespace } from '../e2e/network-namespace.ts';

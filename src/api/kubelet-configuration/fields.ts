@@ -21,10 +21,10 @@ const iptables = 'no iptables rules are made';
 const klog = 'an option of klog';
 
 /**
- * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.32, and ours: evictionPolicy and
- * runtimeClasses. The types, the decoder, the defaults and docs/configuration-fields.md are derived from this table.
- * When a field takes effect, give its row a `does`: that also shows its flag. kubelet: k8s.io/kubelet/config/v1beta1
- * types.go, defaults.go
+ * Every field of kubelet.config.k8s.io/v1beta1 KubeletConfiguration, as of 1.32, and ours: controlGroup,
+ * evictionPolicy and runtimeClasses. The types, the decoder, the defaults and docs/configuration-fields.md are derived
+ * from this table. When a field takes effect, give its row a `does`: that also shows its flag. kubelet:
+ * k8s.io/kubelet/config/v1beta1 types.go, defaults.go
  */
 export const kubeletConfigurationFields = {
   KubeletConfiguration: {
@@ -222,6 +222,7 @@ export const kubeletConfigurationFields = {
     shutdownGracePeriodCriticalPods: { kind: 'duration', does: 'part of shutdownGracePeriod for critical pods' },
     shutdownGracePeriodByPodPriority: { kind: '[]ShutdownGracePeriodByPodPriority' },
     crashLoopBackOff: { kind: 'CrashLoopBackOffConfig' },
+    controlGroup: { kind: 'string', does: 'group that may use the control API, by name or number' },
     runtimeClasses: {
       kind: '[]ConfiguredRuntimeClass',
       does: 'classes of pods, as documents of kind RuntimeClass declare them',

@@ -7,12 +7,8 @@ import { declaredBefore } from '../../engine/applied/declared-before.ts';
 import { UserError } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { nodeNameOf } from '../../node/options/node-options.ts';
-import {
-  applyManifests,
-  controlSocketPath,
-  deleteApplied,
-  fetchSnapshot,
-} from '../../server/control/control-client.ts';
+import { applyManifests, deleteApplied, fetchSnapshot } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 
 /** Takes the requests of `apply` and `delete`: the agent, or without one the folder of applied manifests. */
 export interface AppliedTarget {

@@ -2,7 +2,8 @@ import { resolve } from 'node:path';
 import type { Command, Option } from 'commander';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { defaultRootDir } from '../../node/options/flags.ts';
-import { controlSocketPath, fetchSnapshot } from '../../server/control/control-client.ts';
+import { fetchSnapshot } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { visibleLines } from '../../visible-text.ts';
 import { containerNames, ephemeralNames, namespaceNames, podNames } from './known-names.ts';
 

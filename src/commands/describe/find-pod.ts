@@ -1,17 +1,18 @@
-import { readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { ManifestProblem } from '../../api/text/manifest-problem.ts';
 import { nearestName } from '../../api/text/nearest-name.ts';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
-import { historyFolder, historyPath, podOfHistoryFile, readHistory } from '../../engine/history/history-file.ts';
+import { historyFolder, historyPath, readHistory } from '../../engine/history/history-file.ts';
 import { historyOf } from '../../engine/history/pod-history.ts';
 import type { EngineSnapshot, NodePressureSnapshot, PodSnapshot } from '../../engine/view/snapshot.ts';
-import { errorMessage, hasCode, UserError } from '../../errors.ts';
-import { isDenied, needsRoot } from '../../needs-root.ts';
-import { controlSocketPath, fetchHistory } from '../../server/control/control-client.ts';
+import { errorMessage, UserError } from '../../errors.ts';
+import { isDenied } from '../../needs-root.ts';
+import { fetchHistory } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
 import { parseReference } from '../pod/pods-meant.ts';
+import { recordedPods } from '../pod/recorded-pods.ts';
 
 /** A pod as found in the agent, the runtime and the history. */
 export interface FoundPod {
@@ -47,7 +48,7 @@ export async function findPod(
   const socket = controlSocketPath(flags.rootDir);
   const folder = historyFolder(flags.rootDir);
   const { pods, runtimeError } = await knownPods(deps, flags, snapshot);
-  const past = await podsOfFolder(folder);
+  const past = await recordedPods(flags.rootDir, snapshot);
   const nodeName = snapshot?.nodeName ?? hostname().toLowerCase();
   const namesNow = pods.map(({ pod: { metadata } }) => metadata);
   const chosen = choose([namesNow, past], { pod: reference, namespace: flags.namespace }, nodeName);
@@ -93,16 +94,6 @@ function manifestProblems(snapshot: EngineSnapshot | undefined, pod: PodName): M
   const problems = snapshot?.sources.flatMap((source) => source.problems) ?? [];
   const broken = problems.filter(({ lastGoodPods = [] }) => lastGoodPods.some((known) => isSame(known, pod)));
   return problems.filter(({ origin, severity }) => severity === 'error' && broken.some((one) => one.origin === origin));
-}
-
-async function podsOfFolder(folder: string): Promise<PodName[]> {
-  try {
-    return (await readdir(folder)).flatMap((file) => podOfHistoryFile(file) ?? []);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
-    if (hasCode(error, 'EACCES')) throw needsRoot(folder, error);
-    throw error;
-  }
 }
 
 /** The matching pod in the first list that has one. */

@@ -1,14 +1,13 @@
-import { readdir } from 'node:fs/promises';
 import type { HistoryEntry } from '../../engine/history/history-entry.ts';
-import { historyFolder, historyPath, podOfHistoryFile, readHistory } from '../../engine/history/history-file.ts';
+import { historyFolder, historyPath, readHistory } from '../../engine/history/history-file.ts';
 import { historyOf } from '../../engine/history/pod-history.ts';
-import { hasCode } from '../../errors.ts';
-import { needsRoot } from '../../needs-root.ts';
-import { controlSocketPath, fetchHistory } from '../../server/control/control-client.ts';
+import { fetchHistory } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { findPod } from '../describe/find-pod.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { agentSnapshot } from '../pod/agent-snapshot.ts';
 import type { PodFlags } from '../pod/open-pod.ts';
+import { recordedPods } from '../pod/recorded-pods.ts';
 
 /** An event with its object, once for all its repeats. Times are in milliseconds since the epoch. */
 export interface ListedEvent {
@@ -43,22 +42,12 @@ export async function pastEvents(
   }
   const folder = historyFolder(flags.rootDir);
   const events: ListedEvent[] = [];
-  for (const pod of await podsOf(folder)) {
+  for (const pod of await recordedPods(flags.rootDir, snapshot)) {
     if (flags.namespace !== undefined && pod.namespace !== flags.namespace) continue;
     const told = snapshot && (await fetchHistory(controlSocketPath(flags.rootDir), pod));
     events.push(...listed(pod, told ?? historyOf(await readHistory(historyPath(folder, pod))).entries()));
   }
   return { events: inOrder(events) };
-}
-
-async function podsOf(folder: string): Promise<PodName[]> {
-  try {
-    return (await readdir(folder)).flatMap((file) => podOfHistoryFile(file) ?? []);
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
-    if (hasCode(error, 'EACCES')) throw needsRoot(folder, error);
-    throw error;
-  }
 }
 
 function listed({ namespace, name }: PodName, history: readonly HistoryEntry[]): ListedEvent[] {

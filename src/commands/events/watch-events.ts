@@ -1,6 +1,7 @@
 import type { KubeletEvent } from '../../engine/view/events.ts';
 import { UserError } from '../../errors.ts';
-import { controlSocketPath, fetchAgent, followEvents } from '../../server/control/control-client.ts';
+import { fetchAgent, followEvents } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import { isWanted } from './events-table.ts';
 import type { ListedEvent } from './past-events.ts';

@@ -7,7 +7,8 @@ import { UserError } from '../../errors.ts';
 import { nodeNameOf } from '../../node/options/node-options.ts';
 import { readManifests, readStdin, refuseBroken } from '../../node/sources/read-manifests.ts';
 import type { CommandDeps } from '../io/deps.ts';
-import { fetchSnapshot, controlSocketPath } from '../../server/control/control-client.ts';
+import { fetchSnapshot } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { Pod } from '../../api/types.ts';
 
 /** What manifests declare. Warnings are printed; throws a `UserError` with all errors. */

@@ -1,7 +1,8 @@
 import type { Writable } from 'node:stream';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { AgentSilentError, AgentStartingError } from '../../server/control/control-call.ts';
-import { controlSocketPath, fetchSnapshot } from '../../server/control/control-client.ts';
+import { fetchSnapshot } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 
 /**
  * The agent's snapshot, for a command that works without it. Returns undefined if no agent runs, with a warning on

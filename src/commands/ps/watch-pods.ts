@@ -1,7 +1,8 @@
 import { systemClock } from '../../clock.ts';
 import type { EngineSnapshot } from '../../engine/view/snapshot.ts';
 import { UserError } from '../../errors.ts';
-import { controlSocketPath, fetchSnapshot, followEvents } from '../../server/control/control-client.ts';
+import { fetchSnapshot, followEvents } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { CommandDeps } from '../io/deps.ts';
 import type { ListedPod } from './pod-table.ts';
 

@@ -8,7 +8,7 @@ import type { Writable } from 'node:stream';
 import { systemClock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
-import { controlSocketPath } from '../../server/control/control-client.ts';
+import { rootSocketPath } from '../../server/control/socket-paths.ts';
 import { RemoteView } from '../../server/control/remote-view.ts';
 import type { Leaving } from '../../tui/key-bindings.ts';
 import type { Theme } from '../../tui/theme.ts';
@@ -96,7 +96,7 @@ async function showAgent(agent: Agent, place: Place): Promise<number> {
     stderr.write(lastWords(agent.said()));
     return view;
   }
-  const socketPath = controlSocketPath(place.rootDir);
+  const socketPath = rootSocketPath(place.rootDir);
   const left = await screenOf(agent, view, place);
   view.close();
   const pods = view.snapshot().pods.length;
@@ -124,7 +124,7 @@ async function showAgent(agent: Agent, place: Place): Promise<number> {
 /** Resolves when the agent has an engine. */
 async function openView({ ready }: Agent, { rootDir, stderr }: Place): Promise<RemoteView> {
   await ready;
-  const place = { socketPath: controlSocketPath(rootDir), clock: systemClock };
+  const place = { socketPath: rootSocketPath(rootDir), clock: systemClock };
   const view = await RemoteView.open(place).catch((error: unknown) => {
     if (!(error instanceof UserError)) throw error;
     stderr.write(`${error.message}. Ctrl-C ends it. ${error.hint ?? ''}\n`);

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { systemClock } from '../../clock.ts';
 import { UserError } from '../../errors.ts';
-import { controlSocketPath } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import { RemoteView } from '../../server/control/remote-view.ts';
 import { runtimeFlags, screenCommands } from './run-commands.ts';
 import type { Theme } from '../../tui/theme.ts';

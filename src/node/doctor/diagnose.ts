@@ -1,5 +1,5 @@
 import { parseEvictionThresholds } from '../../api/values/eviction-thresholds.ts';
-import { controlSocketPath } from '../../server/control/control-client.ts';
+import { rootSocketPath } from '../../server/control/socket-paths.ts';
 import { systemClock } from '../../clock.ts';
 import { problemText } from '../../api/values/problem-text.ts';
 import { closedBecause } from '../../server/api/api-access.ts';
@@ -50,7 +50,7 @@ async function readFacts({ options, configurationError, registry }: Examined): P
     ]),
     Promise.all([
       readFact(rootDir, () => readPath('root-dir', rootDir)),
-      readFact('the control socket', () => readPath('control socket', controlSocketPath(rootDir))),
+      readFact('the control socket', () => readPath('control socket', rootSocketPath(rootDir))),
       ...manifestPaths.map((path) => readFact(path, () => readPath('manifests', path))),
     ]),
     Promise.all(portsOf(options).map((port) => readFact(`port ${port.port}`, () => readPort(port)))),

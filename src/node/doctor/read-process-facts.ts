@@ -2,7 +2,8 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { errorMessage, hasCode, UserError } from '../../errors.ts';
 import { listPIDs, readProcessFile } from '../../process-identity.ts';
-import { controlSocketPath, fetchAgent } from '../../server/control/control-client.ts';
+import { fetchAgent } from '../../server/control/control-client.ts';
+import { controlSocketPath } from '../../server/control/socket-paths.ts';
 import type { AgentFacts, PortFacts, Trouble } from './checks/facts.ts';
 
 export interface Port {

@@ -2,9 +2,9 @@
 export type ConfigurationFlag = readonly [flags: string, field: string];
 
 /**
- * The kubelet's flags for fields of its configuration, and five of our own: --eviction-policy,
- * --max-parallel-image-pulls, --pod-logs-dir, --shutdown-grace-period and --shutdown-grace-period-critical-pods. The
- * kubelet deprecates nearly all of them in favour of the file of --config.
+ * The kubelet's flags for fields of its configuration, and six of our own: --control-group,
+ * --eviction-policy, --max-parallel-image-pulls, --pod-logs-dir, --shutdown-grace-period and
+ * --shutdown-grace-period-critical-pods. The kubelet deprecates nearly all of them in favour of the file of --config.
  */
 export const configurationFlags: readonly ConfigurationFlag[] = [
   ['--address <ip>', 'address'],
@@ -24,6 +24,7 @@ export const configurationFlags: readonly ConfigurationFlag[] = [
   ['--container-log-max-files <n>', 'containerLogMaxFiles'],
   ['--container-log-max-size <amount>', 'containerLogMaxSize'],
   ['--contention-profiling [boolean]', 'enableContentionProfiling'],
+  ['--control-group <group>', 'controlGroup'],
   ['--cpu-cfs-quota [boolean]', 'cpuCFSQuota'],
   ['--cpu-cfs-quota-period <duration>', 'cpuCFSQuotaPeriod'],
   ['--cpu-manager-policy <policy>', 'cpuManagerPolicy'],

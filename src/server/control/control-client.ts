@@ -1,5 +1,5 @@
 import { access, constants, watch } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EphemeralContainer } from '../../api/types.ts';
 import type { AppliedObject, AppliedResult } from '../../engine/applied/applied-object.ts';
@@ -17,11 +17,6 @@ import { AgentSilentError, call, defaultMaxBodyBytes, stream, untilGone } from '
 const unwatchedPeriodMs = 500;
 
 /** Requests to an agent. Each rejects with an `AgentSilentError` within 2 s if the agent is stuck. */
-
-/** Path of the control socket for a root-dir. */
-export function controlSocketPath(rootDir: string): string {
-  return rootDir === '/var/lib/kubelet-ts' ? '/run/kubelet-ts/kubelet-ts.sock' : join(rootDir, 'kubelet-ts.sock');
-}
 
 /**
  * The snapshot of the agent that serves this socket, with its process id. Returns undefined if no agent answers. While

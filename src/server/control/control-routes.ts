@@ -42,7 +42,7 @@ export function controlRoutes(
   );
 }
 
-/** The client names itself. Only the owner of the socket can be one. */
+/** The client names itself. Only root, or a member of the control group, can be one. */
 function logAction(logger: Logger, { request: { method, url, headers }, response }: ControlCall): void {
   const client = visible(headers['user-agent'] ?? 'unnamed').slice(0, maxClientLength);
   response.once('close', () => {

@@ -15,6 +15,7 @@ import { AgentSilentError, noteAgentProcess } from './control-call.ts';
 import { fetchAgent } from './control-client.ts';
 import type { ControlCall, ControlContext, ControlledEngine } from './control-route.ts';
 import { controlRoutes } from './control-routes.ts';
+import { type ControlGroup, listenForGroup, removeGroupSocket } from './group-socket.ts';
 import { UnreadAnswers } from './unread-answers.ts';
 
 /** Longest path of a socket, in bytes, without its final NUL. */
@@ -22,7 +23,17 @@ const maxSocketPathBytes = 107;
 /** Limit on unread bytes of all clients: a few snapshots of a node with many pods. */
 const maxUnreadBytes = 4 * 1024 * 1024;
 
+/** The sockets of an agent. */
+export interface ControlSocket {
+  /** The one behind root's socket. */
+  server: Server;
+  /** Ends all connections. */
+  close: () => void;
+}
+
 interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' | 'view' | 'shutdown'> {
+  /** A second socket, and the group that may open it. Without a group the socket is removed. */
+  shared?: { path: string; group: ControlGroup | undefined };
   /** Aborted if the socket is no longer needed. */
   signal?: AbortSignal;
   /** The unbounded wait before the engine can be built, if there is one. */
@@ -34,16 +45,18 @@ interface ControlSocketDeps extends Pick<ControlContext, 'applied' | 'metrics' |
 }
 
 /**
- * Serves the engine on a socket that only its owner may open. `control-routes.ts` lists the routes.
+ * Serves the engine on a socket that only its owner may open, and possibly on a second one for a group.
+ * `control-routes.ts` lists the routes.
  *
  * Requests that need the engine wait until it is built. During an unbounded wait they are refused, unless the client
  * asked to wait. The socket is also the lock of the root-dir: rejects if an agent answers on it.
  */
 export async function serveControlSocket(
   path: string,
-  { waitsFor, starts, faults, logger, signal = new AbortController().signal, ...deps }: ControlSocketDeps,
-): Promise<Server> {
-  if (Buffer.byteLength(path) > maxSocketPathBytes) {
+  { waitsFor, starts, faults, logger, shared, signal = new AbortController().signal, ...deps }: ControlSocketDeps,
+): Promise<ControlSocket> {
+  const longest = Math.max(...[path, shared?.group && shared.path].map((each = '') => Buffer.byteLength(each)));
+  if (longest > maxSocketPathBytes) {
     throw new UserError(`the path of the control socket is too long: ${path}`, {
       hint: 'Choose a shorter --root-dir.',
     });
@@ -57,7 +70,8 @@ export async function serveControlSocket(
   };
   const unread = new UnreadAnswers({ maxBytes: maxUnreadBytes, clock: systemClock });
   const changes = new ChangeFeed({ clock: systemClock, unread });
-  const server = httpServer(controlRoutes({ ...deps, engineFor, unread, changes }, logger), { faults });
+  const context = { ...deps, engineFor, unread, changes };
+  const server = httpServer(controlRoutes(context, logger), { faults });
   await makeFolder(dirname(path), 0o700);
   // Binds under another name, sets the mode and renames, so that no other user can open the socket in between.
   const unnamed = `${path}.${process.pid}`;
@@ -72,12 +86,48 @@ export async function serveControlSocket(
       await rename(unnamed, path);
     };
     await exclusively(join(dirname(path), 'start.lock'), systemClock, takeName, { signal });
+    const groupServer = await serveGroup(shared, (group) =>
+      httpServer(controlRoutes(context, logger.child({ group: group.name })), { faults }),
+    );
+    return socketOf(server, groupServer, shared);
   } catch (error) {
     server.close();
     throw error;
   }
-  server.unref();
-  return server;
+}
+
+/** A server of its own, so that members of the group cannot use up the connections of root. */
+async function serveGroup(
+  shared: ControlSocketDeps['shared'],
+  newServer: (group: ControlGroup) => Server,
+): Promise<Server[]> {
+  if (shared === undefined) return [];
+  const { path, group } = shared;
+  removeGroupSocket(path);
+  if (group === undefined) return [];
+  const server = newServer(group);
+  try {
+    await listenForGroup(server, path, group);
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+  return [server];
+}
+
+function socketOf(server: Server, groupServers: readonly Server[], shared: ControlSocketDeps['shared']): ControlSocket {
+  const servers = [...groupServers, server];
+  for (const one of servers) one.unref();
+  return {
+    server,
+    close: () => {
+      if (shared !== undefined) removeGroupSocket(shared.path);
+      for (const one of servers) {
+        one.closeAllConnections();
+        one.close();
+      }
+    },
+  };
 }
 
 async function refuseSecondAgent(path: string): Promise<void> {

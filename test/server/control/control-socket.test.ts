@@ -32,6 +32,8 @@ import {
 } from '../../../src/server/control/control-client.ts';
 import { holderText } from '../../../src/exclusively.ts';
 import type { ControlledEngine } from '../../../src/server/control/control-route.ts';
+import type { ControlGroup } from '../../../src/server/control/group-socket.ts';
+import type { Logger } from '../../../src/logger.ts';
 import { serveControlSocket } from '../../../src/server/control/control-socket.ts';
 import { silentFaults } from '../../fakes/silent-faults.ts';
 import { silentLogger } from '../../fakes/silent-logger.ts';
@@ -112,6 +114,16 @@ let view: View;
 let shutdowns: number;
 let waitsFor: string | undefined;
 let starts: string | undefined;
+let shared: { path: string; group: ControlGroup | undefined } | undefined;
+/** Each control request that was logged, and the group of its socket. */
+let logged: unknown[];
+
+/** A log that keeps its entries with the bindings of the child that wrote them. */
+const loggerOf = (bindings: object): Logger => ({
+  ...silentLogger,
+  info: (facts: { path: string }) => void logged.push({ ...bindings, path: facts.path }),
+  child: (more) => loggerOf({ ...bindings, ...more }),
+});
 
 beforeEach(async () => {
   path = join(await temporaryFolder(), 'agent', 'kubelet-ts.sock');
@@ -119,6 +131,8 @@ beforeEach(async () => {
   shutdowns = 0;
   waitsFor = undefined;
   starts = undefined;
+  shared = undefined;
+  logged = [];
 });
 
 /** An agent of another process, which is stopped once it listens. */
@@ -141,8 +155,9 @@ async function serve(engine: Promise<View> = Promise.resolve(view), signal = new
   const server = await serveControlSocket(path, {
     metrics: { text: (page) => Promise.resolve(`text of ${page}\n`) },
     faults: silentFaults(),
-    logger: silentLogger,
+    logger: loggerOf({}),
     signal,
+    ...(shared && { shared }),
     view: engine,
     waitsFor: () => waitsFor,
     starts: () => starts,
@@ -151,7 +166,6 @@ async function serve(engine: Promise<View> = Promise.resolve(view), signal = new
     },
   });
   onTestFinished(() => {
-    server.closeAllConnections();
     server.close();
   });
   return server;
@@ -273,6 +287,36 @@ describe('the socket', () => {
     await expect(started).rejects.toThrow('SIGTERM');
   });
 
+  test('has a second one for a group, whose requests are logged as such, until it closes', async () => {
+    const group = { name: 'ops', gid: 12_345 };
+    shared = { path: join(path, '../../control/default/kubelet-ts.sock'), group };
+    const { close } = await serve();
+    await requestShutdown(shared.path);
+    await requestShutdown(path);
+    while (logged.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    expect({ logged, shutdowns }).toEqual({
+      logged: [{ group: 'ops', path: '/v1/shutdown' }, { path: '/v1/shutdown' }],
+      shutdowns: 2,
+    });
+    close();
+    expect(await readdir(join(shared.path, '../..'))).toEqual([]);
+  });
+
+  test('has no second one for a group any more once the agent runs without', async () => {
+    shared = { path: join(path, '../../control/default/kubelet-ts.sock'), group: undefined };
+    await mkdir(join(shared.path, '..'), { recursive: true });
+    await serve();
+    expect(await readdir(join(shared.path, '../..'))).toEqual([]);
+  });
+
+  test('gives its place up if that of the group cannot be made', async () => {
+    await mkdir(join(path, '..'));
+    await writeFile(join(path, '../control'), '');
+    shared = { path: join(path, '../control/default/kubelet-ts.sock'), group: { name: 'ops', gid: 12_345 } };
+    await expect(serve()).rejects.toThrow('the control socket for the group ops cannot be made: ');
+    expect(await fetchAgent(path)).toBeUndefined();
+  });
+
   test('takes the place of one that a killed agent left', async () => {
     const left = createServer();
     const folder = await temporaryFolder();
@@ -346,7 +390,7 @@ describe('a reader', () => {
   });
 
   test('follows the events to their end when the agent is killed', async () => {
-    const server = await serve();
+    const { server } = await serve();
     const events = followEvents(path, new AbortController().signal);
     const first = events.next();
     await untilListeners(1);
@@ -367,14 +411,13 @@ describe('a reader', () => {
     await untilListeners(1);
     expect(await requestShutdown(path)).toBe(true);
     expect(shutdowns).toBe(1);
-    server.closeAllConnections();
     server.close();
     await ended;
   });
 
   test('that reads nothing goes when all of them together leave more than 8 MiB at once', async () => {
     view.snapshot = () => ({ ...snapshot, nodeName: 'x'.repeat(900_000) });
-    const server = await serve();
+    const { server } = await serve();
     const answers: ServerResponse[] = [];
     server.on('request', (_request, response: ServerResponse) => void answers.push(response));
     for (let count = 1; count <= 13; count++) {

@@ -63,7 +63,6 @@ async function serve() {
     shutdown: () => undefined,
   });
   const end = (): void => {
-    server.closeAllConnections();
     server.close();
   };
   onTestFinished(end);

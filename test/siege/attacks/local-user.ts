@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { managedPaths } from '../../../src/containerd/managed-paths.ts';
-import { controlSocketPath } from '../../../src/server/control/control-client.ts';
+import { controlSocketPath } from '../../../src/server/control/socket-paths.ts';
 import type { Attack } from '../attack.ts';
 
 /** A local user without rights who tries the sockets and the files of the agent. */

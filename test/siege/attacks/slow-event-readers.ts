@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { controlSocketPath } from '../../../src/server/control/control-client.ts';
+import { controlSocketPath } from '../../../src/server/control/socket-paths.ts';
 import type { Attack } from '../attack.ts';
 import { repeat } from './repeat.ts';
 

@@ -1,0 +1,49 @@
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+
+const defaultRootDir = '/var/lib/kubelet-ts';
+/** Anyone may search it. It has a folder for each root-dir, which root and the control group alone may search. */
+const groupFolders = '/run/kubelet-ts-control';
+
+/** Path of root's control socket for a root-dir. It is also the lock of the root-dir. */
+export function rootSocketPath(rootDir: string): string {
+  return rootDir === defaultRootDir ? '/run/kubelet-ts/kubelet-ts.sock' : join(rootDir, 'kubelet-ts.sock');
+}
+
+/** Path of the control socket for the control group. It is outside the root-dir, which has files for root alone. */
+export function groupSocketPath(rootDir: string): string {
+  const folder = rootDir === defaultRootDir ? 'default' : asName(rootDir);
+  return join(groupFolders, folder, 'kubelet-ts.sock');
+}
+
+/** A file name that no other absolute path has: `-tmp-kts%2Da` for `/tmp/kts-a`. */
+function asName(path: string): string {
+  return path.replaceAll('%', '%25').replaceAll('-', '%2D').replaceAll('/', '-');
+}
+
+interface User {
+  isRoot: boolean;
+  mayOpen: (path: string) => boolean;
+}
+
+const thisUser: User = { isRoot: process.getuid?.() === 0, mayOpen };
+
+/**
+ * Path of the control socket that this user uses: root's, or that of the group if this user may open it alone. A user
+ * that may open neither gets root's, whose error names root.
+ */
+export function controlSocketPath(rootDir: string, user: User = thisUser): string {
+  const own = rootSocketPath(rootDir);
+  if (user.isRoot || user.mayOpen(own)) return own;
+  const shared = groupSocketPath(rootDir);
+  return user.mayOpen(shared) ? shared : own;
+}
+
+function mayOpen(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
