@@ -21,8 +21,17 @@ const onContainerd = { globalSetup: ['test/e2e/global-setup.ts'], testTimeout: 1
 const waiting = [
   ...['admission', 'agent-restart', 'applied', 'bad-manifests', 'cgroups', 'claims', 'control-plane', 'csi'],
   ...['describe', 'diff', 'down', 'eviction', 'exec', 'explain', 'facts/facts', 'hostile-containers', 'http-source'],
-  ...['hung-network', 'image-gc', 'images', 'in-place', 'lifecycle', 'log-rotation', 'logs', 'memory-pressure'],
-  ...['mount-options', 'netns-mounts', 'node-shutdown', 'operations', 'owners', 'probes', 'runtime-events'],
+  ...['hung-network', 'image-gc', 'images', 'in-place', 'lifecycle', 'log-flood', 'log-rotation', 'logs'],
+  ...[
+    'memory-pressure',
+    'mount-options',
+    'netns-mounts',
+    'node-shutdown',
+    'operations',
+    'owners',
+    'probes',
+    'runtime-events',
+  ],
   ...['start-order', 'streams', 'sub-path', 'volumes', 'wait'],
 ].map((name) => `test/e2e/${name}.test.ts`);
 

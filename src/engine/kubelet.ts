@@ -282,6 +282,7 @@ export class Kubelet
       keep('config', parts.config),
       keep('eviction', parts.evictionLoop),
       keep('memory watch', parts.memoryWatch),
+      keep('disk watch', parts.diskWatch),
       keep('image collection', parts.imageCollector),
       keep('container collection', parts.containerCollector),
       keep('container logs', parts.containerLogManager),

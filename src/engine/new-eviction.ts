@@ -3,9 +3,9 @@ import type { EvictionSignal } from '../api/values/eviction-thresholds.ts';
 import { diskLayoutOfRuntime } from './eviction/disk-layout-of-runtime.ts';
 import { EmptyDirUsage } from './eviction/empty-dir-usage.ts';
 import { EvictionLoop } from './eviction/eviction-loop.ts';
-import { type MemoryFigure, MemoryWatch, nearPeriodsMs } from './eviction/memory-watch.ts';
 import { NodeConditions } from './eviction/node-conditions.ts';
 import { PodEvictions } from './eviction/pod-evictions.ts';
+import { disks, memory, nearPeriodsMs, type SignalFigure, ThresholdWatch } from './eviction/threshold-watch.ts';
 import type { KubeletBase } from './kubelet-deps.ts';
 import type { Collectors } from './new-collectors.ts';
 import type { PodState } from './new-pod-state.ts';
@@ -54,13 +54,14 @@ export function newEviction(base: KubeletBase, earlier: Earlier, { onRelieved }:
   const activePods = (): Pod[] =>
     workers.activePods().filter(({ metadata }) => !workers.isPodTerminationRequested(metadata.uid));
   const memoryWatch = newMemoryWatch(base);
+  const diskWatch = newDiskWatch(base);
   const evictionLoop: EvictionLoop = new EvictionLoop({
     config: node.eviction,
     enforcesStorageLimits: node.localStorageCapacityIsolation,
     diskLayout: (signal) => diskLayoutOfRuntime({ ...base, rootDir: node.rootDir }, signal),
     stats: earlier.stats,
     emptyDirs: new EmptyDirUsage({ pods: activePods, volumeManager, clock, logger }),
-    memoryNotices: memoryWatch,
+    notices: [memoryWatch, diskWatch],
     activePods,
     reclaim: (what, signal) =>
       what === 'deadContainers'
@@ -80,31 +81,58 @@ export function newEviction(base: KubeletBase, earlier: Earlier, { onRelieved }:
     emit,
     logger,
   });
-  return { conditions, evictions, memoryWatch, evictionLoop };
+  return { conditions, evictions, memoryWatch, diskWatch, evictionLoop };
 }
 
-/** Makes the watch that wakes eviction. It reads nothing before it runs. */
-function newMemoryWatch({ clock, node, statsHost }: KubeletBase): MemoryWatch {
+/** Makes the watch of memory that wakes eviction. It reads nothing before it runs. */
+function newMemoryWatch({ clock, node, statsHost }: KubeletBase): ThresholdWatch {
   const reader = new UsageReader({ host: statsHost, clock });
   const podsCgroup = podsCgroupOf(node);
-  return new MemoryWatch({
+  return new ThresholdWatch({
+    ...memory,
     thresholds: node.eviction.thresholds,
     read: () => {
       const { memory, systemContainers = [] } = readNodeStats(reader, { podsCgroup, wanted: {} });
       reader.endSample();
       const pods = systemContainers.find(({ name }) => name === 'pods')?.memory;
-      const figures: [EvictionSignal, MemoryFigure | undefined][] = [
-        ['memory.available', figureOf(memory)],
-        ['allocatableMemory.available', figureOf(pods)],
-      ];
-      return new Map(figures.flatMap(([signal, figure]) => (figure === undefined ? [] : [[signal, figure]])));
+      return figures(['memory.available', figureOf(memory)], ['allocatableMemory.available', figureOf(pods)]);
     },
     nearPeriodMs: node.kernelMemcgNotification ? nearPeriodsMs.notifying : nearPeriodsMs.normal,
     clock,
   });
 }
 
-function figureOf({ availableBytes, workingSetBytes }: Partial<MemoryStats> = {}): MemoryFigure | undefined {
+/** The same for the disks of the root-dir and of images. */
+function newDiskWatch({ clock, imageService, node, readFilesystem }: KubeletBase): ThresholdWatch {
+  let imageFolder = '';
+  return new ThresholdWatch({
+    ...disks,
+    thresholds: node.eviction.thresholds,
+    read: async () => {
+      if (imageFolder === '') {
+        const { imageFilesystems } = await imageService.imageFsInfo({}).catch(() => ({ imageFilesystems: [] }));
+        imageFolder = imageFilesystems[0]?.fsId?.mountpoint ?? '';
+      }
+      const read = async (path: string): Promise<SignalFigure | undefined> => {
+        if (path === '') return undefined;
+        const { availableBytes, capacityBytes } = await readFilesystem(path);
+        return { availableBytes: Number(availableBytes), capacityBytes: Number(capacityBytes) };
+      };
+      const [nodefs, imagefs] = await Promise.all(
+        [node.rootDir, imageFolder].map((path) => read(path).catch(() => undefined)),
+      );
+      return figures(['nodefs.available', nodefs], ['imagefs.available', imagefs]);
+    },
+    nearPeriodMs: nearPeriodsMs.normal,
+    clock,
+  });
+}
+
+function figures(...read: [EvictionSignal, SignalFigure | undefined][]): Map<EvictionSignal, SignalFigure> {
+  return new Map(read.flatMap(([signal, figure]) => (figure === undefined ? [] : [[signal, figure]])));
+}
+
+function figureOf({ availableBytes, workingSetBytes }: Partial<MemoryStats> = {}): SignalFigure | undefined {
   if (availableBytes === undefined || workingSetBytes === undefined) return undefined;
   return { availableBytes, capacityBytes: availableBytes + workingSetBytes };
 }

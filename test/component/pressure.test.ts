@@ -281,6 +281,17 @@ describe('under pressure', () => {
   });
 });
 
+test('a disk that fills is noticed within a second', async () => {
+  const made = await node({ evictionHard: { 'nodefs.available': '10%' } }, pod('large'));
+  const { world } = made;
+  world.stats.amounts.diskAvailable = 180 * mebibyte;
+  await world.pass(12_000);
+  world.stats.amounts.diskAvailable = 60 * mebibyte;
+  const filledAt = world.clock.monotonic();
+  await world.until(() => pressures(made).length > 0);
+  expect(world.clock.monotonic() - filledAt).toBeLessThanOrEqual(1000);
+});
+
 describe('a soft threshold', () => {
   const soft: Settings = {
     evictionSoft: { 'memory.available': '200Mi' },

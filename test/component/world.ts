@@ -143,7 +143,7 @@ export class World {
       keptImages: [],
       newStats: () => this.stats,
       deviceOf: () => Promise.resolve(1n),
-      readFilesystem: () => Promise.resolve({ capacityBytes: 1000n, availableBytes: 900n }),
+      readFilesystem: () => Promise.resolve(this.stats.disk),
       readTerminationMessage: ({ message }) => Promise.resolve(message),
       checkHealth: () => Promise.resolve(undefined),
       clock,

@@ -65,6 +65,11 @@ export class FakeStats implements StatsProvider {
     return new Date(this.#clock.now()).toISOString();
   }
 
+  /** The one disk, as `statfs` reports it. */
+  get disk(): { capacityBytes: bigint; availableBytes: bigint } {
+    return { capacityBytes: 1024n * BigInt(mebibyte), availableBytes: BigInt(this.amounts.diskAvailable) };
+  }
+
   #node(): NodeStats {
     const { time } = this;
     const { memoryAvailable, podsMemoryAvailable, diskAvailable, inodesFree, processes } = this.amounts;

@@ -32,8 +32,8 @@ const reclaimTimeoutMs = 60_000;
 /** Longest time to measure volumes before a pod is chosen. */
 const diskUsageMs = 5000;
 
-/** Notices of the kernel that memory runs short. */
-export interface MemoryNotices {
+/** Notices that memory or a disk runs short. */
+export interface PressureNotices {
   /** Calls back at each notice, until the returned function is called. */
   onNotice(callback: () => void): () => void;
 }
@@ -44,7 +44,7 @@ interface Deps extends Pick<EvictionManagerDeps, Inherited> {
   diskLayout: (signal: AbortSignal) => Promise<DiskLayout>;
   stats: Pick<StatsProvider, 'summary' | 'nodeSummary'>;
   emptyDirs: Pick<EmptyDirUsage, 'ofLimited' | 'ofAll'>;
-  memoryNotices: MemoryNotices;
+  notices: readonly PressureNotices[];
   reclaim: (what: NodeReclaim, signal: AbortSignal) => Promise<void>;
   /** Resolves when nothing of these pods uses the node's resources. */
   cleanedUp: (pods: readonly Pod[]) => Promise<void>;
@@ -55,7 +55,7 @@ interface Deps extends Pick<EvictionManagerDeps, Inherited> {
 }
 
 /**
- * Checks the resources of the node every ten seconds, at a notice of the kernel, and after an eviction. A check that
+ * Checks the resources of the node every ten seconds, at a notice, and after an eviction. A check that
  * fails or hangs is skipped. kubelet: eviction/eviction_manager.go Start
  */
 export class EvictionLoop {
@@ -107,19 +107,21 @@ export class EvictionLoop {
   /** Runs until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     if (!this.isNeeded) return;
-    const notices = new Notices(this.deps.clock);
-    const unsubscribe = this.deps.memoryNotices.onNotice(() => {
-      notices.note();
-    });
+    const noted = new Notices(this.deps.clock);
+    const subscriptions = this.deps.notices.map((notices) =>
+      notices.onNotice(() => {
+        noted.note();
+      }),
+    );
     try {
       for (;;) {
         const evicted = await this.check();
         signal.throwIfAborted();
         if (evicted.length > 0) await this.cleanUp(evicted);
-        else await notices.wait(signal);
+        else await noted.wait(signal);
       }
     } finally {
-      unsubscribe();
+      for (const unsubscribe of subscriptions) unsubscribe();
     }
   }
 

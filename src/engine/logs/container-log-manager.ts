@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.ts';
 import type { RuntimeService } from '../../cri/runtime-service.ts';
 import { errorMessage, hasCode } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
-import { rotateLog, tidyRotatedLogs } from './rotate-log.ts';
+import { removeExcessLogs, rotateLog, tidyRotatedLogs } from './rotate-log.ts';
 
 /** kubelet: logs/container_log_manager.go LogRotatePolicy */
 export interface ContainerLogSettings {
@@ -25,6 +25,26 @@ interface LoggedContainer {
   podUID: string;
 }
 
+/** What is known of the log of a running container. */
+interface WatchedLog {
+  /** Undefined until the runtime has reported it. */
+  path: string | undefined;
+  isLookedAt: boolean;
+  /** Size at the last look. 0 after a rotation. */
+  size: number;
+  /** Undefined before the first look. */
+  lookedAtMonotonic: number | undefined;
+  bytesPerSecond: number;
+  /** True if rotated files were not compressed because the log grew fast. */
+  isUncompressed: boolean;
+  /** The last logged failure, until a rotation without one. */
+  failure: string | undefined;
+}
+
+/** A log that grows by more until the next check is fast. It is looked at again when it may have grown so much. */
+const fastBytes = 32 * 1024 * 1024;
+const fastPeriodMs = 500;
+
 interface Deps {
   settings: ContainerLogSettings;
   runtime: Pick<RuntimeService, 'containerStatus' | 'reopenContainerLog'>;
@@ -36,19 +56,18 @@ interface Deps {
 
 /**
  * Rotates the logs of running containers that are too large. A check is one `lstat` a container. The runtime is called
- * once a container for the path of its log, and then only to reopen it. kubelet: logs/container_log_manager.go
+ * once a container for the path of its log, and then only to reopen it. A fast log is looked at between checks too, and
+ * is rotated without compression, which would take longer than the log takes to grow. kubelet:
+ * logs/container_log_manager.go
  *
  * INVARIANTS: every container is looked at by itself, and at most once at a time, so a call that hangs delays no other
  * container. A worker is not held while the runtime answers.
  */
 export class ContainerLogManager {
   private readonly deps: Deps;
-  /** Paths of the logs by container id. */
-  private readonly paths = new Map<string, string>();
-  /** Looks under way, by container id. */
-  private readonly looks = new Map<string, Promise<void>>();
-  /** The last logged failure by container id, until a rotation without one. */
-  private readonly failures = new Map<string, string>();
+  /** By container id. */
+  private readonly logs = new Map<string, WatchedLog>();
+  private readonly looks = new Set<Promise<void>>();
   private readonly worker: <T>(work: () => Promise<T>) => Promise<T>;
 
   constructor(deps: Deps) {
@@ -71,64 +90,106 @@ export class ContainerLogManager {
     }
   }
 
-  /** Resolves when the rotations under way have ended. */
+  /** Resolves when no log is looked at. */
   async settled(): Promise<void> {
-    await Promise.all(this.looks.values());
+    await Promise.all(this.looks);
   }
 
   private check(signal: AbortSignal): void {
     const running = this.deps.runningContainers();
     const ids = new Set(running.map(({ id }) => id));
-    for (const known of [this.paths, this.failures]) {
-      for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
-    }
+    for (const id of this.logs.keys()) if (!ids.has(id)) this.logs.delete(id);
     for (const container of running) {
-      const { id } = container;
-      if (this.looks.has(id)) continue;
-      const look = this.look(container, signal).finally(() => {
-        this.looks.delete(id);
+      const log = this.logOf(container.id);
+      if (log.isLookedAt) continue;
+      const look = this.look(container, log, signal).finally(() => {
+        this.looks.delete(look);
       });
-      this.looks.set(id, look);
+      this.looks.add(look);
     }
   }
 
-  /** Never rejects. */
-  private async look(container: LoggedContainer, signal: AbortSignal): Promise<void> {
-    const { id } = container;
+  private logOf(id: string): WatchedLog {
+    let log = this.logs.get(id);
+    if (log === undefined) {
+      const none = { path: undefined, lookedAtMonotonic: undefined, failure: undefined };
+      log = { ...none, isLookedAt: false, size: 0, bytesPerSecond: 0, isUncompressed: false };
+      this.logs.set(id, log);
+    }
+    return log;
+  }
+
+  /** Looks once, and on and on at a fast log. Never rejects. */
+  private async look(container: LoggedContainer, log: WatchedLog, signal: AbortSignal): Promise<void> {
+    const { clock } = this.deps;
+    log.isLookedAt = true;
     try {
-      const path = await this.pathOf(id, signal);
-      if (path !== undefined) await this.maintain(container, path, signal);
+      log.path ??= await this.askPath(container.id, signal);
+      // The runtime writes no file of this log.
+      if (!isAbsolute(log.path)) return;
+      await this.maintain(container, log, log.path, signal);
+      while (this.isFast(log)) {
+        await clock.sleep(Math.max(fastPeriodMs, (fastBytes * 1000) / log.bytesPerSecond), { signal });
+        if (!this.deps.runningContainers().some(({ id }) => id === container.id)) return;
+        await this.maintain(container, log, log.path, signal);
+      }
     } catch (error) {
-      if (!signal.aborted) this.warnOnce(container, errorMessage(error));
+      if (!signal.aborted) this.warnOnce(container, log, errorMessage(error));
+    } finally {
+      log.isLookedAt = false;
     }
   }
 
-  /** Resolves with undefined if the runtime writes no file of this log. */
-  private async pathOf(id: string, signal: AbortSignal): Promise<string | undefined> {
-    let path = this.paths.get(id);
-    if (path === undefined) {
-      const { status } = await this.deps.runtime.containerStatus({ containerId: id }, { signal });
-      path = status?.logPath ?? '';
-      this.paths.set(id, path);
-    }
-    return isAbsolute(path) ? path : undefined;
+  private async askPath(id: string, signal: AbortSignal): Promise<string> {
+    const { status } = await this.deps.runtime.containerStatus({ containerId: id }, { signal });
+    return status?.logPath ?? '';
   }
 
-  private async maintain(container: LoggedContainer, path: string, signal: AbortSignal): Promise<void> {
+  private isFast({ bytesPerSecond }: WatchedLog): boolean {
+    return (bytesPerSecond * this.deps.settings.monitorIntervalMs) / 1000 > fastBytes;
+  }
+
+  private async maintain(
+    container: LoggedContainer,
+    log: WatchedLog,
+    path: string,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { settings, clock, runtime } = this.deps;
     const reopen = (): Promise<unknown> => runtime.reopenContainerLog({ containerId: container.id }, { signal });
     const stats = await this.statOf(path, reopen);
     // cri-dockerd makes logs links to files that Docker rotates.
     if (stats.isSymbolicLink()) return;
     if (!stats.isFile()) throw new Error(`${path} is not a regular file`);
-    if (BigInt(stats.size) < settings.maxSizeBytes) return;
-    const failure = await this.worker(async () => {
-      signal.throwIfAborted();
-      return tidyRotatedLogs(path, settings.maxFiles, signal);
-    });
+    this.observe(log, stats.size);
+    const isLarge = BigInt(stats.size) >= settings.maxSizeBytes;
+    const isFast = this.isFast(log);
+    let failure;
+    if (isLarge && isFast) await removeExcessLogs(path, settings.maxFiles);
+    else if (isLarge || (log.isUncompressed && !isFast)) {
+      failure = await this.worker(async () => {
+        signal.throwIfAborted();
+        // Without a rotation one more file stays.
+        return tidyRotatedLogs(path, settings.maxFiles + (isLarge ? 0 : 1), signal);
+      });
+      log.isUncompressed = false;
+    }
+    if (!isLarge) return;
     await rotateLog(path, clock.now(), reopen);
-    if (failure === undefined) this.failures.delete(container.id);
-    else this.warnOnce(container, failure);
+    log.size = 0;
+    log.isUncompressed ||= isFast;
+    if (failure === undefined) log.failure = undefined;
+    else this.warnOnce(container, log, failure);
+  }
+
+  /** Measures how fast the log grows. At the first look it is as if it had been empty at the check before. */
+  private observe(log: WatchedLog, size: number): void {
+    const { settings, clock } = this.deps;
+    const now = clock.monotonic();
+    const sinceMonotonic = log.lookedAtMonotonic ?? now - settings.monitorIntervalMs;
+    log.bytesPerSecond = (Math.max(0, size - log.size) * 1000) / Math.max(1, now - sinceMonotonic);
+    log.lookedAtMonotonic = now;
+    log.size = size;
   }
 
   /** A log is missing if it was deleted, or if a rotation was cut off after the rename. */
@@ -142,9 +203,9 @@ export class ContainerLogManager {
     }
   }
 
-  private warnOnce({ id, name, podUID }: LoggedContainer, problem: string): void {
-    if (this.failures.get(id) === problem) return;
-    this.failures.set(id, problem);
+  private warnOnce({ id, name, podUID }: LoggedContainer, log: WatchedLog, problem: string): void {
+    if (log.failure === problem) return;
+    log.failure = problem;
     this.deps.logger.warn(
       { podUID, containerName: name, containerID: id, err: problem },
       'Rotating a container log failed, it is tried again',

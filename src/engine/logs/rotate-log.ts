@@ -17,8 +17,7 @@ export async function tidyRotatedLogs(
 ): Promise<string | undefined> {
   const log = basename(path);
   return inFolder(path, async (folder) => {
-    const { remove, compress } = computeLogTidying(log, await rotatedFiles(folder, log), maxFiles);
-    for (const name of remove) await removeIfPresent(folder, name);
+    const compress = await removeExcess(folder, log, maxFiles);
     try {
       for (const name of compress) await compressLog(folder, name, signal);
       return undefined;
@@ -27,6 +26,18 @@ export async function tidyRotatedLogs(
       return `cannot compress the rotated files of ${path}: ${reasonOf(error)}`;
     }
   });
+}
+
+/** Makes room among the rotated files of a log, and compresses none. */
+export async function removeExcessLogs(path: string, maxFiles: number): Promise<void> {
+  await inFolder(path, (folder) => removeExcess(folder, basename(path), maxFiles));
+}
+
+/** Resolves with the names that are to be compressed. */
+async function removeExcess(folder: OpenFolder, log: string, maxFiles: number): Promise<string[]> {
+  const { remove, compress } = computeLogTidying(log, await rotatedFiles(folder, log), maxFiles);
+  for (const name of remove) await removeIfPresent(folder, name);
+  return compress;
 }
 
 /**

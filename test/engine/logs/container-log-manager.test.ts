@@ -1,6 +1,19 @@
 import { execFileSync } from 'node:child_process';
-import { appendFile, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ContainerLogManager, type ContainerLogSettings } from '../../../src/engine/logs/container-log-manager.ts';
@@ -85,6 +98,11 @@ class LogWorld {
     });
   }
 
+  /** Waits, in turns of the event loop, for what file operations lead to. */
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await setImmediate();
+  }
+
   /** Lets the next check happen, and waits for what it does. */
   async check(): Promise<void> {
     await this.clock.advance(periodMs);
@@ -129,6 +147,40 @@ test('the runtime is called once for the path of a log, and not at all while not
   world.start();
   for (let checks = 0; checks < 5; checks++) await world.check();
   expect(world.calls).toEqual(['status c1']);
+});
+
+test('a log that grows fast is rotated between checks, and compressed when it is calm', async () => {
+  const fastBytes = 64 * 1024 * 1024;
+  const log = await world.container('c1', '');
+  const reopened = new Promise<void>((resolve) => {
+    world.reopening.set('c1', async () => {
+      await writeFile(log, '');
+      // It grows on between checks, once.
+      if ((await readdir(join(world.folder, 'c1'))).length === 2) await truncate(log, fastBytes);
+      else resolve();
+    });
+  });
+  world.start();
+  await world.clock.advance(periodMs - 1);
+  await truncate(log, fastBytes);
+  await world.clock.advance(1);
+  await world.until(() => world.calls.includes('reopen c1'));
+  await world.until(() => world.clock.pending === 2);
+  await world.clock.advance(5000);
+  await reopened;
+  expect((await readdir(join(world.folder, 'c1'))).sort()).toEqual([
+    '0.log',
+    '0.log.20250101-000000',
+    '0.log.20250101-000005',
+  ]);
+  await world.clock.advance(4000);
+  await world.manager?.settled();
+  expect((await readdir(join(world.folder, 'c1'))).sort()).toEqual([
+    '0.log',
+    '0.log.20250101-000000.gz',
+    '0.log.20250101-000005.gz',
+  ]);
+  expect(world.warnings).toEqual([]);
 });
 
 test('no log is rotated with a negative size', async () => {

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { EvictionSignal } from '../../../src/api/values/eviction-thresholds.ts';
 import { parseThresholdValue } from '../../../src/api/values/eviction-thresholds.ts';
-import { type MemoryFigure, MemoryWatch, nextReadMs } from '../../../src/engine/eviction/memory-watch.ts';
+import { memory, nextReadMs, type SignalFigure, ThresholdWatch } from '../../../src/engine/eviction/threshold-watch.ts';
 import { FakeClock } from '../../fakes/fake-clock.ts';
 
 const Mi = 2 ** 20;
@@ -20,8 +20,9 @@ const threshold = (signal: EvictionSignal, text: string) => {
   return { signal, value };
 };
 
-function start(thresholds: ReturnType<typeof threshold>[], read?: () => Map<EvictionSignal, MemoryFigure>): void {
-  const watch = new MemoryWatch({
+function start(thresholds: ReturnType<typeof threshold>[], read?: () => Map<EvictionSignal, SignalFigure>): void {
+  const watch = new ThresholdWatch({
+    ...memory,
     thresholds,
     read: () => {
       reads.push(clock.monotonic());
@@ -90,7 +91,7 @@ describe('memory', () => {
   });
 
   test('that has shrunk faster than usual is read more often for a while', () => {
-    expect([0, 1, 4].map((rate) => nextReadMs(4 * Gi, rate * Gi, 500))).toEqual([4000, 2000, 500]);
+    expect([1, 2, 8].map((rate) => nextReadMs(4 * Gi, rate * Gi, 500))).toEqual([4000, 2000, 500]);
   });
 
   test('is noticed again only after it rose, and at each further threshold', async () => {

@@ -1,0 +1,133 @@
+import {
+  type EvictionSignal,
+  type EvictionThreshold,
+  thresholdQuantity,
+} from '../../api/values/eviction-thresholds.ts';
+import { quantityValue } from '../../api/values/quantity.ts';
+import type { Clock } from '../../clock.ts';
+
+/** Bytes behind a signal. */
+export interface SignalFigure {
+  availableBytes: number;
+  capacityBytes: number;
+}
+
+export type SignalFigures = ReadonlyMap<EvictionSignal, SignalFigure>;
+
+interface Deps {
+  thresholds: readonly Pick<EvictionThreshold, 'signal' | 'value'>[];
+  /** The signals to watch. */
+  signals: readonly EvictionSignal[];
+  /** A few processes use up these signals at this rate. A faster machine shows its own rate. */
+  leastBytesPerSecond: number;
+  /** Reads these signals. A figure that cannot be read now is absent. */
+  read: () => SignalFigures | Promise<SignalFigures>;
+  /** Period between two reads near a threshold. */
+  nearPeriodMs: number;
+  clock: Clock;
+}
+
+/** Normal `nearPeriodMs`, and that of kernelMemcgNotification. */
+export const nearPeriodsMs = { normal: 500, notifying: 100 };
+/** For a `ThresholdWatch` of memory. */
+export const memory: Pick<Deps, 'signals' | 'leastBytesPerSecond'> = {
+  signals: ['memory.available', 'allocatableMemory.available'],
+  leastBytesPerSecond: 2 ** 30,
+};
+/** For one of disks. The thresholds of containerfs are those of one of these. */
+export const disks: Pick<Deps, 'signals' | 'leastBytesPerSecond'> = {
+  signals: ['nodefs.available', 'imagefs.available'],
+  leastBytesPerSecond: 2 ** 28,
+};
+/** Far from all thresholds. Beyond this period the eviction manager looks by itself. */
+const farPeriodMs = 10_000;
+/** Below a threshold only the way back up is to be noticed. */
+const belowPeriodMs = 1000;
+/** A rate that was seen counts half after this time. */
+const rateHalfLifeMs = 30_000;
+
+/**
+ * Notices when memory or a disk falls below an eviction threshold. The kernel reports that of memory by eventfd
+ * (cgroup v1) or by priority events of poll (PSI), and Node has neither. It does not report that of a disk. So they are
+ * read, the more often the nearer they are to a threshold: never later than they could get there at the highest rate
+ * seen. A read takes some 50 µs. kubelet: eviction/memory_threshold_notifier.go
+ *
+ * INVARIANT: while the signals shrink no faster than `leastBytesPerSecond`, or twice the rate of the last half
+ * minute, a threshold is noticed within `nearPeriodMs` after it was crossed.
+ */
+export class ThresholdWatch {
+  private readonly deps: Deps;
+  private readonly callbacks = new Set<() => void>();
+  /** Thresholds that were crossed at the last read. */
+  private below: ReadonlySet<object> = new Set();
+  private bytesPerSecond = 0;
+  private last: { atMonotonic: number; figures: SignalFigures } | undefined;
+
+  constructor(deps: Deps) {
+    this.deps = { ...deps, thresholds: deps.thresholds.filter(({ signal }) => deps.signals.includes(signal)) };
+  }
+
+  /** Calls back each time that another threshold is crossed, until the returned function is called. */
+  onNotice(callback: () => void): () => void {
+    this.callbacks.add(callback);
+    return () => {
+      this.callbacks.delete(callback);
+    };
+  }
+
+  /** Runs until the signal is aborted. Resolves at once without a threshold to watch. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, thresholds, read } = this.deps;
+    while (thresholds.length > 0) {
+      const periodMs = this.look(await read());
+      await clock.sleep(periodMs, { signal });
+    }
+  }
+
+  /** Calls back if a signal fell below a threshold, and returns the milliseconds until the next read. */
+  private look(figures: SignalFigures): number {
+    const { thresholds, leastBytesPerSecond, nearPeriodMs, clock } = this.deps;
+    this.observeRate(figures, clock.monotonic());
+    const fastest = Math.max(leastBytesPerSecond, 2 * this.bytesPerSecond);
+    const below = new Set<object>();
+    let periodMs = farPeriodMs;
+    for (const threshold of thresholds) {
+      const figure = figures.get(threshold.signal);
+      if (figure === undefined) continue;
+      const bytes = marginBytes(threshold, figure);
+      if (bytes < 0) below.add(threshold);
+      periodMs = Math.min(periodMs, bytes < 0 ? belowPeriodMs : nextReadMs(bytes, fastest, nearPeriodMs));
+    }
+    const isNew = [...below].some((threshold) => !this.below.has(threshold));
+    this.below = below;
+    if (isNew) for (const callback of this.callbacks) callback();
+    return periodMs;
+  }
+
+  /** Keeps the highest rate at which a signal shrinks, which fades. */
+  private observeRate(figures: SignalFigures, nowMonotonic: number): void {
+    const { last } = this;
+    this.last = { atMonotonic: nowMonotonic, figures };
+    if (last === undefined || nowMonotonic <= last.atMonotonic) return;
+    const passedMs = nowMonotonic - last.atMonotonic;
+    const shrunkBytes = [...figures].map(
+      ([signal, { availableBytes }]) => (last.figures.get(signal)?.availableBytes ?? 0) - availableBytes,
+    );
+    const rates = shrunkBytes.map((bytes) => (bytes * 1000) / passedMs);
+    this.bytesPerSecond = Math.max(this.bytesPerSecond * 2 ** (-passedMs / rateHalfLifeMs), ...rates);
+  }
+}
+
+/** Milliseconds in which a signal cannot shrink by this margin, within the bounds of the period. */
+export function nextReadMs(marginBytes: number, fastestBytesPerSecond: number, nearPeriodMs: number): number {
+  return Math.min(Math.max((marginBytes * 1000) / fastestBytesPerSecond, nearPeriodMs), farPeriodMs);
+}
+
+/** How far a signal is above the threshold. Negative below it. */
+function marginBytes(
+  { value }: Pick<EvictionThreshold, 'value'>,
+  { availableBytes, capacityBytes }: SignalFigure,
+): number {
+  const capacity = { nanos: BigInt(capacityBytes) * 1_000_000_000n, format: 'BinarySI' } as const;
+  return availableBytes - Number(quantityValue(thresholdQuantity(value, capacity)));
+}
