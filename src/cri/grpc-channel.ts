@@ -1,8 +1,9 @@
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import { Client, type ClientOptions, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import type { Clock } from '../clock.ts';
 import { RpcError } from '../errors.ts';
-import { TimeoutError } from '../flow/in-time.ts';
+import { inTime, TimeoutError } from '../flow/in-time.ts';
 import { ExecSyncClient } from './exec-sync.ts';
 import type { MessageFns } from './generated/cri.ts';
 import type { RuntimeService } from './runtime-service.ts';
@@ -74,11 +75,11 @@ function channelOf(client: Client, endpoint: string): Channel {
 /** Like `openChannel`, once the connection stands. Rejects with a `TimeoutError` after `timeoutMs`. */
 export async function openReadyChannel(
   endpoint: string,
-  { timeoutMs, ...options }: ClientOptions & { timeoutMs: number },
+  { timeoutMs, clock, ...options }: ClientOptions & { timeoutMs: number; clock: Clock },
 ): Promise<Channel> {
   const client = newClient(endpoint, options);
   try {
-    await promisify(client.waitForReady.bind(client))(Date.now() + timeoutMs);
+    await inTime(clock, timeoutMs, promisify(client.waitForReady.bind(client))(Infinity));
   } catch {
     client.close();
     throw new TimeoutError('context deadline exceeded');

@@ -97,7 +97,7 @@ export async function openNode(request: NodeRequest, onWaiting?: RuntimeWait['on
     nodeCredentials: credentials,
     secrets: options.secrets,
     keptImages: runtime.keptImages,
-    plugins: openPlugins({ faults }),
+    plugins: openPlugins({ faults, clock: systemClock }),
     newStats,
     deviceOf: async (path) => (await stat(path, { bigint: true })).dev,
     readFilesystem,

@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import { codes } from '../cri/errors.ts';
 import { RpcError } from '../errors.ts';
 import type { Faults } from '../flow/faults.ts';
@@ -12,12 +12,18 @@ import { serveUnixGrpc } from './unix-grpc-server.ts';
 /** Calls for the resources of pods. kubelet: apis/podresources/constants.go DefaultQPS, DefaultBurstTokens */
 const rate = { perSecond: 100, burst: 10 };
 
+interface Deps {
+  faults: Pick<Faults, 'note'>;
+  clock: Clock;
+}
+
 /** The plugins of this machine. Clients and servers are loaded when a plugin is there. */
-export function openPlugins(deps: { faults: Pick<Faults, 'note'> }): Plugins {
+export function openPlugins(deps: Deps): Plugins {
+  const { clock } = deps;
   return {
-    connectRegistration: async (socketPath) => (await connections()).connectRegistration(socketPath),
-    connectCSINode: async (socketPath) => (await connections()).connectCSINode(socketPath),
-    connectDevicePlugin: async (socketPath) => (await connections()).connectDevicePlugin(socketPath),
+    connectRegistration: async (socketPath) => (await connections()).connectRegistration(socketPath, clock),
+    connectCSINode: async (socketPath) => (await connections()).connectCSINode(socketPath, clock),
+    connectDevicePlugin: async (socketPath) => (await connections()).connectDevicePlugin(socketPath, clock),
     allocateResponse: {
       encode: (message) => ContainerAllocateResponse.encode(message).finish(),
       decode: (bytes) => ContainerAllocateResponse.decode(bytes),
@@ -32,7 +38,7 @@ export function openPlugins(deps: { faults: Pick<Faults, 'note'> }): Plugins {
       return serveUnixGrpc(socketPath, { services: [{ definition: RegistrationDefinition, functions }], ...deps });
     },
     servePodResources: (socketPath, lister) => {
-      const service = { definition: PodResourcesListerDefinition, functions: podResources(lister) };
+      const service = { definition: PodResourcesListerDefinition, functions: podResources(lister, clock) };
       return serveUnixGrpc(socketPath, { services: [service], ...deps });
     },
   };
@@ -41,8 +47,8 @@ export function openPlugins(deps: { faults: Pick<Faults, 'note'> }): Plugins {
 const connections = () => import('./plugin-connections.ts');
 
 /** kubelet: apis/grpc/ratelimit.go LimiterUnaryServerInterceptor */
-function podResources({ list, getAllocatableResources, get }: PodResourcesLister): ServiceFunctions {
-  const bucket = new TokenBucket({ ...rate, clock: systemClock });
+function podResources({ list, getAllocatableResources, get }: PodResourcesLister, clock: Clock): ServiceFunctions {
+  const bucket = new TokenBucket({ ...rate, clock });
   const answer = (call: () => object): Promise<object> => {
     if (!bucket.tryTake())
       return Promise.reject(new RpcError('PodResources', codes.resourceExhausted, 'rejected by rate limit'));

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts';
 import { openReadyChannel } from '../cri/grpc-channel.ts';
 import { grpcService } from '../cri/grpc-service.ts';
 import { NodeDefinition } from './generated/csi.ts';
@@ -13,15 +14,19 @@ const infoTimeoutMs = 1000;
 const maxBytes = { info: 64 * 1024, devices: 1024 * 1024, answer: 1024 * 1024 };
 
 /** Connects to a socket in plugins_registry. Rejects with a `TimeoutError` after 10 s. */
-export async function connectRegistration(socketPath: string): Promise<Connected<PluginRegistration>> {
-  const channel = await openReadyChannel(socketPath, { timeoutMs, 'grpc.max_receive_message_length': maxBytes.info });
+export async function connectRegistration(socketPath: string, clock: Clock): Promise<Connected<PluginRegistration>> {
+  const channel = await openReadyChannel(socketPath, {
+    timeoutMs,
+    clock,
+    'grpc.max_receive_message_length': maxBytes.info,
+  });
   return { service: grpcService(channel, RegistrationDefinition, () => infoTimeoutMs), close: channel.close };
 }
 
 /** Connects to a device plugin. Rejects with a `TimeoutError` after 10 s. */
-export async function connectDevicePlugin(socketPath: string): Promise<Connected<DevicePlugin>> {
+export async function connectDevicePlugin(socketPath: string, clock: Clock): Promise<Connected<DevicePlugin>> {
   const limit = { 'grpc.max_receive_message_length': maxBytes.devices };
-  const channel = await openReadyChannel(socketPath, { timeoutMs, ...limit });
+  const channel = await openReadyChannel(socketPath, { timeoutMs, clock, ...limit });
   return { service: grpcService(channel, DevicePluginDefinition, () => timeoutMs), close: channel.close };
 }
 
@@ -29,7 +34,11 @@ export async function connectDevicePlugin(socketPath: string): Promise<Connected
 const csiTimeoutMs = 120_000;
 
 /** Connects to the socket of a CSI driver. Rejects with a `TimeoutError` after 10 s. */
-export async function connectCSINode(socketPath: string): Promise<Connected<CSINode>> {
-  const channel = await openReadyChannel(socketPath, { timeoutMs, 'grpc.max_receive_message_length': maxBytes.answer });
+export async function connectCSINode(socketPath: string, clock: Clock): Promise<Connected<CSINode>> {
+  const channel = await openReadyChannel(socketPath, {
+    timeoutMs,
+    clock,
+    'grpc.max_receive_message_length': maxBytes.answer,
+  });
   return { service: grpcService(channel, NodeDefinition, () => csiTimeoutMs), close: channel.close };
 }

@@ -14,6 +14,7 @@ import { NodeDefinition } from '../../src/plugins/generated/csi.ts';
 import type { Connected, CSINode } from '../../src/plugins/types.ts';
 import { makeContainer, makePod } from '../builders/pods.ts';
 import { makeClaim, makeCSIDriver, makeVolume, makeVolumeClaims } from '../builders/storage-objects.ts';
+import { systemClock } from '../../src/clock.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCSIDriver, namesBelow } from '../fakes/fake-csi-driver.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
@@ -55,7 +56,7 @@ function seeded(seed: number): (bound: number) => number {
 }
 
 async function connect(socketPath: string): Promise<Connected<CSINode>> {
-  const channel = await openReadyChannel(socketPath, { timeoutMs: 1000 });
+  const channel = await openReadyChannel(socketPath, { timeoutMs: 1000, clock: systemClock });
   return {
     service: grpcService(channel, NodeDefinition, () => deadlineMs),
     close: () => {

@@ -15,6 +15,7 @@ import { connectCSINode } from '../../src/plugins/plugin-connections.ts';
 import { makeSecret } from '../builders/config-objects.ts';
 import { makeContainer, makePod } from '../builders/pods.ts';
 import { makeClaim, makeCSIDriver, makeVolume, makeVolumeClaims } from '../builders/storage-objects.ts';
+import { systemClock } from '../../src/clock.ts';
 import { FakeClock } from '../fakes/fake-clock.ts';
 import { FakeCSIDriver, namesBelow } from '../fakes/fake-csi-driver.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
@@ -49,7 +50,7 @@ function open(): typeof node {
   const rootDir = join(folder, 'root');
   const podDirs = new PodDirs({ rootDir });
   const { drivers, volumes } = newCSI({
-    connect: connectCSINode,
+    connect: (path) => connectCSINode(path, systemClock),
     node: { rootDir, nodeName: 'edge1' },
     podDirs,
     configObjects: objects,

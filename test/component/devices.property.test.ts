@@ -142,7 +142,7 @@ test(
         const world = await World.open();
         const source = new ManualSource();
         source.set();
-        await world.boot({ sources: [source], plugins: openPlugins({ faults: silentFaults() }) });
+        await world.boot({ sources: [source], plugins: openPlugins({ faults: silentFaults(), clock: world.clock }) });
         await world.until(() => pathExists(join(world.rootDir, 'device-plugins', 'kubelet.sock')));
         const round = new Round(world, source);
         try {

@@ -7,11 +7,10 @@ const golden = fileURLToPath(new URL('../golden', import.meta.url));
 const cases = findGoldenFiles(golden)
   .filter((file) => file.kind === 'server' && file.tests === 'component')
   .flatMap((file) => replayOf(file).cases)
-  .filter(({ isSlow }) => isSlow !== true);
+  .filter(({ isShownElsewhere }) => isShownElsewhere !== true);
 
 describe('the kubelet that was recorded with device plugins', () => {
-  // Plugins answer in real time, and each case has a node of its own.
-  test.concurrent.each(cases)('is agreed with in case $name', async ({ run }) => {
+  test.each(cases)('is agreed with in case $name', async ({ run }) => {
     expect(await run()).not.toHaveProperty('because');
   });
 });

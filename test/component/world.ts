@@ -29,6 +29,7 @@ import { noForeignPods } from '../fakes/no-foreign-pods.ts';
 import { silentLogger } from '../fakes/silent-logger.ts';
 import { tickingClock } from '../fakes/ticking-clock.ts';
 import { isFileAtWork } from '../file-operations.ts';
+import { socketActivity } from '../socket-activity.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { Mortal } from './mortal.ts';
 
@@ -219,8 +220,9 @@ export class World {
     let seen = -1;
     for (let turns = 0; turns < quietTurns; turns++) {
       await nextTurn();
-      if (seen === this.#signsOfLife && !isFileAtWork() && this.#callsUnderWay === this.runtime.callsUnderWay) continue;
-      seen = this.#signsOfLife;
+      const signs = this.#signsOfLife + socketActivity();
+      if (seen === signs && !isFileAtWork() && this.#callsUnderWay === this.runtime.callsUnderWay) continue;
+      seen = signs;
       turns = 0;
     }
   }

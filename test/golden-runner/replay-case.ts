@@ -13,8 +13,8 @@ export interface ReplayedCase {
   /** Name of a manifest, number of a row from 0 in its table. */
   name: string;
   run: () => Promise<Outcome>;
-  /** True for a case that takes seconds, or that others show too. The tests leave it to the command. */
-  isSlow?: boolean;
+  /** True for a case that others show too. The tests leave it to the command. */
+  isShownElsewhere?: boolean;
 }
 
 export interface Comparison {

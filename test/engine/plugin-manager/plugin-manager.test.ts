@@ -19,7 +19,7 @@ async function start(handler: Partial<PluginHandler> = {}) {
   const uses = new Journal<Use>();
   const manager = new PluginManager({
     folder,
-    connect: connectRegistration,
+    connect: (path) => connectRegistration(path, clock),
     handlers: {
       CSIPlugin: {
         validate: () => undefined,

@@ -1,14 +1,13 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { openChannel } from '../../../src/cri/grpc-channel.ts';
 import { grpcService } from '../../../src/cri/grpc-service.ts';
 import { errorMessage, RpcError } from '../../../src/errors.ts';
+import { FileSource } from '../../../src/engine/config/file/file-source.ts';
 import { newStats } from '../../../src/engine/new-stats.ts';
 import { nodeConfig } from '../../../src/node/node-config.ts';
-import { nodeSources } from '../../../src/node/sources/node-sources.ts';
 import { openPlugins } from '../../../src/plugins/open-plugins.ts';
 import { PodResourcesListerDefinition } from '../../../src/plugins/generated/pod-resources.ts';
 import { makeMachine } from '../../builders/machine.ts';
@@ -31,6 +30,11 @@ import type { Created, DeviceRecording, DeviceSnapshot, Step } from './device-re
 import { listedDevices, scriptPlugin } from './plugin-script.ts';
 import { machineOf, recordedManagers } from './recorded-managers.ts';
 
+interface Booted {
+  engine: Engine;
+  source: FileSource;
+}
+
 interface Comparable {
   expected: Record<string, unknown>;
   actual: Record<string, unknown>;
@@ -49,14 +53,15 @@ export async function replayDevices(recording: DeviceRecording): Promise<Compara
 class DeviceNode {
   readonly #recording: DeviceRecording;
   readonly #world: World;
-  readonly #boot: () => Promise<Engine>;
+  readonly #boot: () => Promise<Booted>;
   readonly #plugins = new Map<string, { plugin: FakePlugin; resource: string; path: string }>();
   readonly #calls: string[] = [];
-  #engine: Engine | undefined;
-  #startedAt = 0;
+  #booted: Booted | undefined;
+  /** When the kubelet was ready first. */
+  #startedAt: number | undefined;
   #runtimeCalls = 0;
 
-  private constructor(recording: DeviceRecording, world: World, boot: () => Promise<Engine>) {
+  private constructor(recording: DeviceRecording, world: World, boot: () => Promise<Booted>) {
     this.#recording = recording;
     this.#world = world;
     this.#boot = boot;
@@ -80,18 +85,23 @@ class DeviceNode {
     const { cpus } = recording;
     const machine = cpus === undefined ? makeMachine() : machineOf(cpus);
     const node = { ...nodeConfig(options, machine, 'cgroupfs'), containerLogLinksDir: join(folder, 'log-links') };
-    const podResources = await recordedManagers(options, { machine, node, clock: world.clock });
+    const { clock } = world;
+    const podResources = await recordedManagers(options, { machine, node, clock });
     const statsHost = { cgroups: {}, procFolder: join(folder, 'proc'), runtimePID: () => undefined };
-    return new DeviceNode(recording, world, () =>
-      world.boot({
-        sources: nodeSources(options, silentLogger),
-        node,
-        statsHost,
-        newStats,
-        podResources,
-        plugins: openPlugins({ faults: silentFaults() }),
-      }),
-    );
+    const plugins = openPlugins({ faults: silentFaults(), clock });
+    return new DeviceNode(recording, world, async () => {
+      const source = new FileSource({
+        ...options,
+        paths: options.manifestPaths,
+        fileCheckFrequencyMs: options.fileCheckFrequency,
+        clock,
+        logger: silentLogger,
+      });
+      return {
+        engine: await world.boot({ sources: [source], node, statsHost, newStats, podResources, plugins }),
+        source,
+      };
+    });
   }
 
   async end(): Promise<void> {
@@ -110,11 +120,11 @@ class DeviceNode {
       ...this.#recording.sequence.map((step) => ({ t: step.t, step, snapshot: undefined })),
     ].sort((a, b) => a.t - b.t);
     for (const { t, step, snapshot } of steps) {
-      if (this.#engine !== undefined) await this.#passTo(t);
+      await this.#passTo(t);
       if (step !== undefined) await this.#do(step);
       else {
         wanted[snapshot.label] = comparableSnapshot(snapshot);
-        seen[snapshot.label] = await this.#seenUntil(wanted[snapshot.label], snapshot);
+        seen[snapshot.label] = await this.#seenAbout(wanted[snapshot.label], snapshot);
       }
     }
     return {
@@ -139,15 +149,13 @@ class DeviceNode {
   }
 
   get #elapsed(): number {
-    return (this.#world.clock.monotonic() - this.#startedAt) / 1000;
+    const now = this.#world.clock.monotonic();
+    return (now - (this.#startedAt ?? now)) / 1000;
   }
 
   async #passTo(t: number): Promise<void> {
-    const ms = t * 1000 - (this.#world.clock.monotonic() - this.#startedAt);
-    // Plugins answer in real time.
-    await delay(15);
-    if (ms > 0) await this.#world.pass(ms);
-    await delay(15);
+    const ms = (t - this.#elapsed) * 1000;
+    if (this.#startedAt !== undefined && ms > 0) await this.#world.pass(ms);
   }
 
   async #do(step: Step): Promise<void> {
@@ -171,14 +179,14 @@ class DeviceNode {
 
   async #startEngine(): Promise<void> {
     await this.#stopEngine();
-    const isFirst = this.#engine === undefined;
-    this.#engine = await this.#boot();
+    this.#booted = await this.#boot();
     await this.#world.until(async () => (await ask(this.#podResourcesSocket, 'list')).error === undefined);
-    if (isFirst) this.#startedAt = this.#world.clock.monotonic();
+    this.#startedAt ??= this.#world.clock.monotonic();
   }
 
   async #stopEngine(): Promise<void> {
-    await this.#engine?.kill();
+    await this.#booted?.engine.kill();
+    this.#booted = undefined;
   }
 
   /** Makes the plugin as it is when it registers. */
@@ -210,7 +218,9 @@ class DeviceNode {
         : isGood
           ? await this.#plugin(step, resourceName, join(folder, endpoint))
           : new FakePlugin();
-    const error = await plugin.register(join(folder, 'kubelet.sock'), { endpoint, resourceName, version });
+    const answer = plugin.register(join(folder, 'kubelet.sock'), { endpoint, resourceName, version });
+    const error = isGood ? await answer : await this.#whileTimePasses(answer);
+    if (isGood && error === undefined) await this.#called(plugin, 'listAndWatch');
     this.#calls.push(`Register ${resourceName} at ${endpoint}: ${error === undefined ? 'ok' : errorMessage(error)}`);
     await this.#settled();
   }
@@ -224,7 +234,10 @@ class DeviceNode {
     const path = join(this.#world.rootDir, 'plugins_registry', `${step.plugin ?? 'p'}.sock`);
     const plugin = await this.#plugin(step, resource, path);
     plugin.info = { type, name: resource, supportedVersions: versions.split(' ').filter((one) => one !== '') };
-    await this.#settled();
+    await plugin.calls.next(({ call }) => call === 'getInfo');
+    if (notices.length > 0) await this.#called(plugin, 'notifyRegistrationStatus');
+    if (notices.some(({ request }) => request?.['plugin_registered'] === true))
+      await this.#called(plugin, 'listAndWatch');
   }
 
   async #stopPlugin({ plugin: name = 'p', t }: Step): Promise<void> {
@@ -252,12 +265,22 @@ class DeviceNode {
     known?.plugin.send(listedDevices(this.#recording, name, known.resource, t));
   }
 
-  /** Gives sockets and files real time, and the engine a little of its own. */
+  async #called(plugin: FakePlugin, method: string): Promise<void> {
+    await this.#whileTimePasses(plugin.calls.next(({ call }) => call === method));
+  }
+
+  /** Waits until the engine has seen the manifests and the plugins. */
   async #settled(): Promise<void> {
-    for (let turns = 0; turns < 4; turns++) {
-      await delay(10);
-      await this.#world.pass(60);
-    }
+    await this.#whileTimePasses(this.#booted?.source.settle());
+  }
+
+  async #whileTimePasses<T>(promise: Promise<T> | undefined): Promise<T | undefined> {
+    let isSettled = promise === undefined;
+    const settled = promise?.finally(() => {
+      isSettled = true;
+    });
+    await this.#world.until(() => isSettled);
+    return settled;
   }
 
   #note(plugin: string, { call, request }: PluginCall): void {
@@ -283,14 +306,12 @@ class DeviceNode {
     return inOrder(this.#calls);
   }
 
-  /** What is seen, as soon as it is as wanted, or after a while. */
-  async #seenUntil(wanted: unknown, snapshot: DeviceSnapshot): Promise<unknown> {
-    for (let tries = 0; ; tries++) {
-      const seen = await this.#seen(snapshot);
-      if (isDeepStrictEqual(seen, wanted) || tries === 60) return seen;
-      await delay(20);
-      await this.#world.pass(20);
-    }
+  /** Recorded times are right within about a second. */
+  async #seenAbout(wanted: unknown, snapshot: DeviceSnapshot): Promise<unknown> {
+    const seen = await this.#seen(snapshot);
+    if (isDeepStrictEqual(seen, wanted)) return seen;
+    await this.#world.pass(1000);
+    return this.#seen(snapshot);
   }
 
   /** The recorded members of a snapshot as they are now. */
@@ -302,7 +323,7 @@ class DeviceNode {
       ask(socket, 'getAllocatableResources'),
       ask(socket, 'get', { ...(name && { pod_name: name }), ...(namespace && { pod_namespace: namespace }) }),
     ]);
-    const pods = this.#engine?.kubelet.snapshot().pods ?? [];
+    const pods = this.#booted?.engine.kubelet.snapshot().pods ?? [];
     const uids = new Map(pods.map(({ pod }) => [pod.metadata.uid, `{uid:${pod.metadata.name}}`]));
     const file = await readFile(
       join(this.#world.rootDir, 'device-plugins', 'kubelet_internal_checkpoint'),

@@ -7,14 +7,10 @@ import type { DeviceRecording } from './device-recording.ts';
 /** A scenario of device plugins. */
 export const deviceFile: ServerFile = {
   ...serverFile<DeviceRecording>(['sequence', 'snapshots', 'created'], (recording) => ({
-    cases: [{ ...deviceCase(recording), isSlow: isSlow(recording) }],
+    cases: [deviceCase(recording)],
   })),
   tests: 'component',
 };
-
-/** Scenarios of minutes, and tries to register: a socket that nobody serves is refused after seconds of real time. */
-const isSlow = ({ tries, snapshots }: DeviceRecording): boolean =>
-  tries !== undefined || snapshots.some(({ t }) => t > 60);
 
 /** The kubelet leaves a refused pod alone. We try it again, so from then on the scenarios are others. */
 function deviceCase(recording: DeviceRecording): ReplayedCase {

@@ -12,7 +12,7 @@ interface PodResourcesFile {
 export const podResourcesFile: ServerFile = {
   ...serverFile<PodResourcesFile>(['setup.socket', 'cases'], ({ cases }) => ({
     // Scenarios of devices show the answers at one moment, too.
-    cases: cases.map((one) => ({ ...replayed(one), isSlow: one.snapshots === undefined })),
+    cases: cases.map((one) => ({ ...replayed(one), isShownElsewhere: one.snapshots === undefined })),
   })),
   tests: 'component',
 };
