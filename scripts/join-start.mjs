@@ -22,7 +22,7 @@ export async function joinStart({ outputFiles, metafile }) {
     ...optionsOfParts,
     format: 'cjs',
     stdin: { contents },
-    plugins: [fromTexts(texts)],
+    plugins: [fromTexts(texts, './chunks')],
     // There is none in CommonJS.
     logOverride: { 'empty-import-meta': 'error' },
   });
@@ -32,6 +32,20 @@ export async function joinStart({ outputFiles, metafile }) {
     ['main.cjs', joined.outputFiles[0].text],
     ...[...texts].map(([name, text]) => [`chunks/${name}`, text]),
   ]);
+}
+
+/** The chunks of `joinStart` as one ES module. It exports `load`: functions that load a chunk, by its path. */
+export async function joinChunks(files) {
+  const names = [...files.keys()].filter((path) => path.endsWith('.js')).map((path) => basename(path));
+  const loads = names.map((name) => `'./chunks/${name}': () => import('${name}')`);
+  const texts = new Map(names.map((name) => [name, files.get(`chunks/${name}`)]));
+  const joined = await build({
+    ...optionsOfParts,
+    format: 'esm',
+    stdin: { contents: `export const load = { ${loads.join(', ')} };` },
+    plugins: [fromTexts(texts)],
+  });
+  return joined.outputFiles[0].text;
 }
 
 const { minifySyntax, minifyWhitespace, platform, target } = bundleOptions;
@@ -47,16 +61,15 @@ function startOf(outputs) {
   return [...names];
 }
 
-/** Has esbuild read these files in place of those on disk. What they load on use stays outside. */
-const fromTexts = (texts) => ({
+/** Has esbuild read these files in place of those on disk. What they load on use is one of them, or stays `outside`. */
+const fromTexts = (texts, outside) => ({
   name: 'from-texts',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /.*/ }, ({ kind, path }) => {
       const name = basename(path);
       if (!texts.has(name)) return { path, external: true };
-      return kind === 'dynamic-import'
-        ? { path: `./chunks/${name}`, external: true }
-        : { path: name, namespace: 'texts' };
+      const staysOutside = outside !== undefined && kind === 'dynamic-import';
+      return staysOutside ? { path: `${outside}/${name}`, external: true } : { path: name, namespace: 'texts' };
     });
     onLoad({ filter: /.*/, namespace: 'texts' }, ({ path }) => ({ contents: texts.get(path) }));
   },

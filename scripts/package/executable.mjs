@@ -1,6 +1,6 @@
 // Makes one executable that needs no Node on the machine. It is a copy of this Node with the program inside ("single
-// executable application"). Node 20 runs only one CommonJS script there. So each bundle of dist/ is one script, stored
-// beside the code that V8 compiled from it.
+// executable application"). Node 20 runs only one CommonJS script there. So each bundle of dist/ is one script, or two:
+// its start, and the parts that are loaded on use. They are stored beside the code that V8 compiled from them.
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { builtinModules, createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -9,6 +9,7 @@ import { execa } from 'execa';
 import { build, transform } from 'esbuild';
 import { inject } from 'postject';
 import { bundleOptions, only, ownBuilds, withoutChildProcess } from '../bundle-options.mjs';
+import { joinChunks, joinStart } from '../join-start.mjs';
 
 const root = join(import.meta.dirname, '../..');
 const require = createRequire(import.meta.url);
@@ -48,29 +49,40 @@ function builtinModule(name) {
   ].join('\n');
 }
 
+const options = { ...bundleOptions, external: ['@grpc/proto-loader'], write: false, legalComments: 'none' };
+
+/** All commands as one script. */
+async function mainScript() {
+  const plugins = [withoutChildProcess, builtinsOnUse];
+  const { outputFiles } = await build({ ...options, absWorkingDir: root, outdir: '/', plugins });
+  return commonJS(outputFiles[0].text);
+}
+
+/** One command as two scripts. */
+async function ownScripts(command) {
+  const plugins = [withoutChildProcess, builtinsOnUse, only(command)];
+  const split = { splitting: true, metafile: true, chunkNames: 'chunks/[name]-[hash]' };
+  const files = await joinStart(await build({ ...options, ...split, absWorkingDir: root, outdir: '/', plugins }));
+  const start = files.get('main.cjs').replaceAll(/\bimport\((?="\.\/chunks\/)/g, 'loadOnUse(');
+  return { start: scriptOf(start), onUse: await commonJS(await joinChunks(files)) };
+}
+
 /**
- * The program as one CommonJS script. It is an ES module first, because esbuild makes async functions of modules with
- * a top-level await there, such as that of ink's layout.
+ * An ES module as a script. It is an ES module first, because esbuild makes async functions of modules with a top-level
+ * await there, such as that of ink's layout.
  */
-async function bundleScript(plugins) {
-  const { outputFiles } = await build({
-    ...bundleOptions,
-    external: ['@grpc/proto-loader'],
-    absWorkingDir: root,
-    outdir: '/',
-    write: false,
-    legalComments: 'none',
-    plugins: [withoutChildProcess, builtinsOnUse, ...plugins],
-  });
-  const { code } = await transform(outputFiles[0].text, {
+async function commonJS(text) {
+  const { code } = await transform(text, {
     format: 'cjs',
     platform: 'node',
     target: 'node20.19',
     minifyWhitespace: true,
     define: { 'import.meta.url': '"file:///kubelet-ts"' },
   });
-  return `(function (exports, require, module) {${code}\n})`;
+  return scriptOf(code);
 }
+
+const scriptOf = (code) => `(function (exports, require, module, loadOnUse) {${code}\n})`;
 
 /** The script that Node starts: bin/kubelet-ts, whose import() gets the bundles from inside the executable. */
 async function entryScript() {
@@ -85,13 +97,21 @@ async function entryScript() {
 `;
 }
 
-/** Writes a bundle and its compiled code into a folder. Returns both as assets, by name. */
-async function writeBundle(folder, name, plugins) {
+/** Writes a script and the code that V8 compiles from it. Returns both as assets, by name. */
+async function writeScript(folder, name, text, ...command) {
   const script = join(folder, `${name}.js`);
   const cache = join(folder, `${name}.cache`);
-  await writeFile(script, await bundleScript(plugins));
-  await execa(process.execPath, [join(import.meta.dirname, 'compile.cjs'), script, cache, name]);
+  await writeFile(script, text);
+  await execa(process.execPath, [join(import.meta.dirname, 'compile.cjs'), script, cache, ...command]);
   return { [`${name}.js`]: script, [`${name}.cache`]: cache };
+}
+
+async function writeOwnScripts(folder, command) {
+  const { start, onUse } = await ownScripts(command);
+  return {
+    ...(await writeScript(folder, command, start, command)),
+    ...(await writeScript(folder, `${command}.on-use`, onUse)),
+  };
 }
 
 /** Writes the executable for this architecture. The file is replaced at once, so a running one keeps running. */
@@ -99,8 +119,10 @@ export async function makeExecutable(output) {
   const folder = await mkdtemp(join(tmpdir(), 'kubelet-ts-executable-'));
   const file = (name) => join(folder, name);
   try {
-    const scripts = [['main', []], ...ownBuilds.map((command) => [command, [only(command)]])];
-    const assets = await Promise.all(scripts.map(([name, plugins]) => writeBundle(folder, name, plugins)));
+    const assets = await Promise.all([
+      writeScript(folder, 'main', await mainScript(), 'main'),
+      ...ownBuilds.map((command) => writeOwnScripts(folder, command)),
+    ]);
     await writeFile(file('entry.cjs'), await entryScript());
     const config = { main: file('entry.cjs'), output: file('blob'), disableExperimentalSEAWarning: true };
     await writeFile(file('config.json'), JSON.stringify({ ...config, assets: Object.assign({}, ...assets) }));

@@ -5,12 +5,20 @@ module.exports = function requireAsset(name) {
   const bundle = /^\.\.\/dist\/(?:([a-z-]+)\/)?main\.c?js$/.exec(name);
   if (bundle === null) return require(name);
   const [, command = 'main'] = bundle;
+  let onUse;
+  const loadOnUse = async (path) => (onUse ??= run(`${command}.on-use`, { '../main.cjs': start })).load[path]();
+  const start = run(command, {}, loadOnUse);
+  return start;
+};
+
+/** Runs a script from inside the executable. Returns its exports. */
+function run(script, modules, loadOnUse) {
   const { getRawAsset } = require('node:sea');
   const { Script } = require('node:vm');
-  const source = Buffer.from(getRawAsset(`${command}.js`)).latin1Slice();
-  const cachedData = Buffer.from(getRawAsset(`${command}.cache`));
-  const script = new Script(source, { filename: `${command}.js`, cachedData });
+  const source = Buffer.from(getRawAsset(`${script}.js`)).latin1Slice();
+  const cachedData = Buffer.from(getRawAsset(`${script}.cache`));
+  const compiled = new Script(source, { filename: `${script}.js`, cachedData });
   const loaded = { exports: {} };
-  script.runInThisContext()(loaded.exports, require, loaded);
+  compiled.runInThisContext()(loaded.exports, (name) => modules[name] ?? require(name), loaded, loadOnUse);
   return loaded.exports;
-};
+}
